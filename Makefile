@@ -1,0 +1,32 @@
+# Every verb works from an empty clone: .venv is built on first use.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+.DEFAULT_GOAL := help
+.PHONY: run test lint bench check help
+
+$(VENV)/ready: requirements.txt requirements-dev.txt
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or later is needed; this is " + sys.version.split()[0] + ". Name another: make PYTHON=/path/to/python3.11 ...")'
+	@echo "building $(VENV) (once, about a minute)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@
+
+run: $(VENV)/ready  ## start the service on its built-in stores and print how to try it
+	@exec $(BIN)/python run.py
+
+test: $(VENV)/ready  ## run the whole suite against real stores that it starts itself
+	@$(BIN)/python -m pytest $(ARGS)
+
+lint: $(VENV)/ready  ## ruff (lint and format) and mypy strict
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+bench: $(VENV)/ready  ## compare a recorded click with a bare Tornado redirect, side by side
+	@$(BIN)/python -m scripts.bench $(ARGS)
+
+check: lint test  ## what has to be green before a commit
+
+help:  ## list the verbs
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

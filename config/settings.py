@@ -1,0 +1,190 @@
+"""Every environment variable of the service, once: name, type, default and meaning.
+
+`read` turns an environment into `Settings` or raises `SettingsError` naming the variable and the
+rule. Nothing else in the project reads the environment.
+"""
+
+from collections.abc import Mapping
+from ipaddress import ip_network
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args, get_origin
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Meta
+
+
+class SettingsError(Exception):
+    """A variable has a value that cannot be used. The message is one line, for the operator."""
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
+    """The configuration. A field `base_url` is the variable `BASE_URL`."""
+
+    env: Annotated[
+        Literal["development", "production"],
+        Meta(description="production refuses the built-in stores (also when DYNO is set)"),
+    ] = "development"
+    host: Annotated[
+        str,
+        Meta(
+            description="address to listen on; empty: 127.0.0.1 in development, "
+            "every address in production"
+        ),
+    ] = ""
+    port: Annotated[
+        int, Meta(ge=0, le=65535, description="port to listen on; 0 takes a free one")
+    ] = 8080
+    base_url: Annotated[
+        str,
+        Meta(description="public address of short links; empty: http://localhost:PORT"),
+    ] = ""
+    redis_url: Annotated[
+        str, Meta(description="redis:// or rediss:// address; empty: built-in Redis")
+    ] = ""
+    mongodb_uri: Annotated[
+        str, Meta(description="mongodb:// address of a replica set; empty: built-in MongoDB")
+    ] = ""
+    mongodb_database: Annotated[
+        str,
+        Meta(pattern=r"\A[A-Za-z0-9_-]{1,38}\Z", description="database name in MongoDB"),
+    ] = "tracker"
+    data_dir: Annotated[
+        str, Meta(min_length=1, description="folder of the built-in stores and of the click spool")
+    ] = ".data"
+    trusted_proxies: Annotated[
+        str,
+        Meta(
+            description="who may name the client in X-Forwarded-For: a number of hops, or "
+            "networks separated by commas; empty: nobody, the client is the peer"
+        ),
+    ] = ""
+    country_header: Annotated[
+        str,
+        Meta(
+            pattern=r"\A[A-Za-z0-9-]*\Z",
+            description="header in which a trusted edge names the visitor's country, "
+            "such as CF-IPCountry; empty: look the address up",
+        ),
+    ] = ""
+    link_cache_entries: Annotated[
+        int, Meta(ge=1, description="links that one process keeps in memory")
+    ] = 100_000
+    log_level: Annotated[
+        Literal["debug", "info", "warning", "error"], Meta(description="least level that is logged")
+    ] = "info"
+    log_format: Annotated[
+        Literal["auto", "json", "text"],
+        Meta(description="one JSON object a line, or text; auto: text on a terminal"),
+    ] = "auto"
+
+    @property
+    def builtin_redis(self) -> bool:
+        return not self.redis_url
+
+    @property
+    def builtin_mongodb(self) -> bool:
+        return not self.mongodb_uri
+
+    @property
+    def listen_address(self) -> str:
+        return self.host or ("127.0.0.1" if self.env == "development" else "0.0.0.0")  # noqa: S104
+
+    @property
+    def data_path(self) -> Path:
+        return Path(self.data_dir).resolve()
+
+
+def read(environment: Mapping[str, str]) -> Settings:
+    """Settings from `environment`. Raises SettingsError naming the variable and the rule."""
+    values: dict[str, Any] = {}
+    for field in msgspec.structs.fields(Settings):
+        text = environment.get(field.encode_name, "").strip()
+        if not text:
+            continue
+        try:
+            values[field.name] = msgspec.convert(text, field.type, strict=False)
+        except msgspec.ValidationError:
+            raise SettingsError(
+                f"{field.encode_name}={text!r}: must be {_rule(field.type)}"
+            ) from None
+    if environment.get("DYNO"):
+        values["env"] = "production"
+    settings = Settings(**values)
+    _check(settings)
+    return settings
+
+
+def _check(settings: Settings) -> None:
+    if settings.base_url:
+        _check_base_url(settings.base_url)
+    _check_scheme("REDIS_URL", settings.redis_url, ("redis://", "rediss://", "unix://"))
+    _check_scheme("MONGODB_URI", settings.mongodb_uri, ("mongodb://", "mongodb+srv://"))
+    _check_trusted_proxies(settings.trusted_proxies)
+    if settings.env == "production":
+        for name, missing in (
+            ("REDIS_URL", settings.builtin_redis),
+            ("MONGODB_URI", settings.builtin_mongodb),
+            ("BASE_URL", not settings.base_url),
+        ):
+            if missing:
+                raise SettingsError(f"{name}: must be set when ENV=production")
+
+
+def _check_base_url(text: str) -> None:
+    try:
+        parts = urlsplit(text)
+        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or parts.path not in ("", "/") or parts.query or parts.fragment:
+        raise SettingsError(f"BASE_URL={text!r}: must be http(s)://host[:port] and nothing more")
+
+
+def _check_scheme(name: str, text: str, schemes: tuple[str, ...]) -> None:
+    """The value is not repeated in the message: it may hold a password."""
+    if text and not text.startswith(schemes):
+        raise SettingsError(f"{name}: must start with {' or '.join(schemes)}")
+
+
+def _check_trusted_proxies(text: str) -> None:
+    if not text or text.isdecimal():
+        return
+    for network in text.split(","):
+        try:
+            ip_network(network.strip())
+        except ValueError:
+            raise SettingsError(
+                f"TRUSTED_PROXIES={text!r}: must be a number of hops, or networks such as "
+                "10.0.0.0/8 separated by commas"
+            ) from None
+
+
+def describe() -> str:
+    """The table that `python run.py --help` prints: name, type, default, meaning."""
+    lines = []
+    for field in msgspec.structs.fields(Settings):
+        default = "" if field.default == "" else f" [{field.default}]"
+        lines.append(f"  {field.encode_name} ({_type_name(field.type)}){default}")
+        lines.append(f"      {_meaning(field.type)}")
+    return "\n".join(lines)
+
+
+def _type_name(annotated: Any) -> str:
+    kind = annotated.__origin__
+    if get_origin(kind) is Literal:
+        return " or ".join(map(str, get_args(kind)))
+    return {str: "text", int: "whole number"}[kind]
+
+
+def _rule(annotated: Any) -> str:
+    meta = annotated.__metadata__[0]
+    if meta.pattern:
+        return f"of the form {meta.pattern[2:-2]}"
+    least = "" if meta.ge is None else f" from {meta.ge}"
+    most = "" if meta.le is None else f" to {meta.le}"
+    return f"{_type_name(annotated)}{least}{most}"
+
+
+def _meaning(annotated: Any) -> str:
+    return str(annotated.__metadata__[0].description)

@@ -1,0 +1,62 @@
+"""The service. `python run.py --help` lists what can be configured."""
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import Sequence
+
+import structlog
+import uvloop
+
+from config import logging
+from config.settings import SettingsError, describe, read
+from tracker import server
+from tracker.db import embedded
+from tracker.db.connect import UnusableStore
+from tracker.demo import Banner
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The exit code: 0 after a clean stop, 1 if it could not start, 2 for a wrong setting."""
+    _parse(arguments)
+    try:
+        settings = read(os.environ)
+    except SettingsError as error:
+        return _fail(str(error), 2)
+    logging.configure(settings)
+    try:
+        sockets = server.bind(settings)
+    except OSError as error:
+        return _fail(f"cannot listen on port {settings.port}: {error.strerror}. Set PORT.", 1)
+    try:
+        with embedded.started(settings) as stores:
+            complete = server.with_base_url(stores, sockets)
+            banner = Banner(builtin_stores=settings.builtin_mongodb)
+            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+                runner.run(server.serve(complete, sockets, banner.show))
+    except (embedded.StoresError, UnusableStore) as error:
+        return _fail(str(error), 1)
+    except KeyboardInterrupt:
+        structlog.get_logger(__name__).info("interrupted while starting")
+        return 130
+    return 0
+
+
+def _parse(arguments: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(
+        prog="run.py",
+        description="Short tracking links, clicks and conversions, over HTTP.",
+        epilog=f"environment variables:\n{describe()}\n\nexample: PORT=9000 python run.py",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.parse_args(arguments)
+
+
+def _fail(message: str, code: int) -> int:
+    print(f"run.py: {message}", file=sys.stderr)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

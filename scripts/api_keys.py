@@ -1,0 +1,77 @@
+"""Make, list and revoke API keys."""
+
+import argparse
+from datetime import timedelta
+
+from scripts.command import Command, Row, add_account, require_account, uuid
+from tracker.access.api_keys import SCOPES, ApiKey
+from tracker.clock import iso, now
+from tracker.services import Services
+
+_SCOPES = [f"{resource}:{verb}" for resource in SCOPES for verb in ("read", "write", "*")]
+
+
+async def _create(services: Services, parsed: argparse.Namespace) -> list[Row]:
+    await require_account(services, parsed.account)
+    expires_at = now() + timedelta(days=parsed.expires_days) if parsed.expires_days else None
+    key, secret = await services.api_keys.create(
+        parsed.account, parsed.name, parsed.scope, expires_at
+    )
+    return [{"key": secret, **_row(key)}]
+
+
+async def _list(services: Services, parsed: argparse.Namespace) -> list[Row]:
+    await require_account(services, parsed.account)
+    return [_row(key) for key in await services.api_keys.list(parsed.account)]
+
+
+async def _revoke(services: Services, parsed: argparse.Namespace) -> list[Row]:
+    return [_row(await services.api_keys.revoke(parsed.id))]
+
+
+def _row(key: ApiKey) -> Row:
+    return {
+        "id": key.id,
+        "account_id": key.account_id,
+        "name": key.name,
+        "prefix": key.prefix,
+        "scopes": "all" if key.scopes is None else " ".join(key.scopes),
+        "created_at": iso(key.created_at),
+        "last_used_at": key.last_used_at and iso(key.last_used_at),
+        "expires_at": key.expires_at and iso(key.expires_at),
+        "revoked_at": key.revoked_at and iso(key.revoked_at),
+    }
+
+
+def _days(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 3650:
+        raise argparse.ArgumentTypeError("1 to 3650 days")
+    return int(text)
+
+
+def main() -> None:
+    command = Command(
+        "api_keys",
+        "Make, list and revoke API keys. A key is printed once, when it is made.",
+        "python -m scripts.api_keys create --account 0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b "
+        "--name reporting --scope reports:read",
+    )
+    create = command.action("create", "make a key and print it", _create)
+    add_account(create)
+    create.add_argument("--name", default="API key", help="label for people")
+    create.add_argument(
+        "--scope",
+        action="append",
+        choices=_SCOPES,
+        metavar="SCOPE",
+        help="what the key may do, repeatable; all if none is given: " + ", ".join(_SCOPES),
+    )
+    create.add_argument("--expires-days", type=_days, metavar="DAYS", help="valid for so long")
+    add_account(command.action("list", "list an account's keys, newest first", _list))
+    revoke = command.action("revoke", "end a key, at once and for good", _revoke)
+    revoke.add_argument("id", type=uuid, metavar="ID", help="id of the key")
+    command.main()
+
+
+if __name__ == "__main__":
+    main()

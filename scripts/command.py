@@ -1,0 +1,121 @@
+"""What the commands share: parsing, the services they act on, output and exit codes.
+
+Exit codes: 0 done, 1 not done (the reason is on standard error), 2 wrong usage.
+"""
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from config import logging
+from config.settings import Settings, SettingsError, read
+from tracker.db import embedded
+from tracker.db.connect import PyMongoError
+from tracker.errors import TrackerError
+from tracker.ids import parse_id
+from tracker.services import Services
+
+Row = dict[str, Any]
+Action = Callable[[Services, argparse.Namespace], Awaitable[Sequence[Row]]]
+
+
+class Command:
+    """A command with actions such as `create` and `list`, each answering rows."""
+
+    def __init__(self, name: str, description: str, example: str) -> None:
+        self._parser = argparse.ArgumentParser(
+            prog=f"python -m scripts.{name}",
+            description=description,
+            epilog=f"example:\n  {example}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        self._parser.add_argument("--json", action="store_true", help="print a JSON array")
+        self._actions = self._parser.add_subparsers(
+            title="actions", metavar="ACTION", required=True
+        )
+
+    def action(self, name: str, about: str, run: Action) -> argparse.ArgumentParser:
+        parser = self._actions.add_parser(name, help=about, description=about)
+        # Also after the action; without a default, or it would undo one before it.
+        parser.add_argument(
+            "--json", action="store_true", default=argparse.SUPPRESS, help="print a JSON array"
+        )
+        parser.set_defaults(run=run)
+        return parser
+
+    def main(self, arguments: Sequence[str] | None = None) -> None:
+        """Run and exit."""
+        parsed = self._parser.parse_args(arguments)
+        try:
+            rows = _run(parsed)
+        except SettingsError as error:
+            self._parser.error(str(error))
+        except (TrackerError, embedded.StoresError, PyMongoError) as error:
+            print(f"{self._parser.prog}: {error}", file=sys.stderr)
+            sys.exit(1)
+        print(_as_json(rows) if parsed.json else _as_text(rows))
+
+
+def uuid(text: str) -> UUID:
+    """The type of arguments that are ids."""
+    try:
+        return parse_id("id", text)
+    except TrackerError as error:
+        raise argparse.ArgumentTypeError(error.message) from None
+
+
+def add_account(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--account", type=uuid, required=True, metavar="ID", help="id of the account"
+    )
+
+
+async def require_account(services: Services, account: UUID) -> None:
+    """Raises TrackerError if there is none."""
+    if await services.accounts.find(account) is None:
+        raise TrackerError(f"account {account}: not found")
+
+
+def _run(parsed: argparse.Namespace) -> Sequence[Row]:
+    settings = read(os.environ)
+    logging.configure(settings)
+    with embedded.reached(settings) as stores:
+        return asyncio.run(_act(stores, parsed))
+
+
+async def _act(settings: Settings, parsed: argparse.Namespace) -> Sequence[Row]:
+    services = Services(settings)
+    try:
+        rows: Sequence[Row] = await parsed.run(services, parsed)
+        return rows
+    finally:
+        await services.close()
+
+
+def _as_json(rows: Sequence[Row]) -> str:
+    return orjson.dumps(rows, default=float, option=orjson.OPT_INDENT_2).decode()
+
+
+def _as_text(rows: Sequence[Row]) -> str:
+    """One row: a line a field. More: a table."""
+    if len(rows) == 1:
+        width = max(map(len, rows[0]))
+        return "\n".join(f"{name:{width}}  {_cell(value)}" for name, value in rows[0].items())
+    if not rows:
+        return "none"
+    lines = [list(rows[0]), *([_cell(value) for value in row.values()] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    )
+
+
+def _cell(value: Any) -> str:
+    return "-" if value is None else str(value)

@@ -1,0 +1,80 @@
+"""What tests share: real stores, started once; an event loop; a fresh database for each test."""
+
+import asyncio
+import inspect
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+import redis
+import uvloop
+from tornado.platform.asyncio import AsyncIOLoop
+
+from config import logging
+from config.settings import Settings
+from tracker.db import embedded, indexes
+from tracker.services import Services
+
+_numbers = itertools.count(1)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test that is a coroutine runs on the loop of `io_loop`."""
+    for item in items:
+        if inspect.iscoroutinefunction(getattr(item, "obj", None)):
+            item.add_marker(pytest.mark.gen_test(timeout=30))
+
+
+@pytest.fixture(scope="session")
+def io_loop() -> Iterator[AsyncIOLoop]:
+    asyncio_loop = uvloop.new_event_loop()
+    # pytest-tornado makes a test's coroutine a task of the current loop.
+    asyncio.set_event_loop(asyncio_loop)
+    loop = AsyncIOLoop(asyncio_loop=asyncio_loop, make_current=False)
+    yield loop
+    loop.close(all_fds=True)
+    asyncio.set_event_loop(None)
+
+
+@pytest.fixture(scope="session")
+def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+    """A real Redis and a real MongoDB for the whole run, in a folder of its own."""
+    settings = Settings(data_dir=str(tmp_path_factory.mktemp("stores")), log_level="warning")
+    logging.configure(settings)
+    with embedded.started(settings) as complete:
+        yield complete
+
+
+@pytest.fixture
+def settings(stores: Settings, tmp_path: Any) -> Settings:
+    """Settings of an empty Redis and of a database that no other test has."""
+    with redis.Redis.from_url(stores.redis_url) as client:
+        client.flushall()
+    return msgspec.structs.replace(
+        stores,
+        base_url="http://tracker.test",
+        data_dir=str(tmp_path),
+        mongodb_database=f"test_{next(_numbers)}",
+    )
+
+
+@pytest.fixture
+def services(settings: Settings, io_loop: AsyncIOLoop) -> Iterator[Services]:
+    """Every object of a process, with indexes but no loops running."""
+
+    async def build() -> Services:
+        built = Services(settings)
+        await indexes.ensure(built.database)
+        return built
+
+    built = io_loop.run_sync(build)
+    yield built
+    io_loop.run_sync(lambda: _close(built))
+
+
+async def _close(services: Services) -> None:
+    await services.stop()
+    await services.mongodb.drop_database(services.settings.mongodb_database)
+    await services.close()

@@ -1,0 +1,449 @@
+import re
+
+import pytest
+
+from tracker.errors import BadRequest
+from tracker.links.destination import (
+    MACROS,
+    MAX_LENGTH,
+    OWN_REDIRECT,
+    Destination,
+    check,
+    redirect_address,
+)
+
+CLICK = "0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"
+OWN = {
+    ("go.example.net", 443),
+    ("go.example.net", 80),
+    ("::1", 8000),
+    ("xn--bcher-kva.example", 443),
+}
+
+
+def is_own(host: str, port: int) -> bool:
+    return (host, port) in OWN
+
+
+def location(url: str, query: str = "", macros: dict[str, str] | None = None) -> str:
+    return Destination(url).location(query, CLICK, macros or {})
+
+
+@pytest.mark.parametrize(
+    ("query", "passed_on"),
+    [
+        ("b=2&a=1", "b=2&a=1"),
+        ("a=1&a=2&a=1", "a=1&a=2&a=1"),
+        ("a=&b&=c&=", "a=&b&=c&="),
+        ("a=b=c&d2==", "a=b=c&d2=="),
+        ("q=a+b&r=a%20b&s2=%2B", "q=a+b&r=a%20b&s2=%2B"),
+        ("x[]=1&x[a][b]=2&y%5B%5D=3", "x[]=1&x[a][b]=2&y%5B%5D=3"),
+        ("a=%e2%82%ac&b=%E2%82%AC", "a=%e2%82%ac&b=%E2%82%AC"),
+        ("a=%zz&b=100%&c=%4", "a=%zz&b=100%&c=%4"),
+        ("a=1;b=2&c=3,4", "a=1;b=2&c=3,4"),
+        ("u=https://y.example/?a=1&v=?/:@!$'()*,;", "u=https://y.example/?a=1&v=?/:@!$'()*,;"),
+        ('a="<>\\^`{|}~', 'a="<>\\^`{|}~'),
+        ("a={click_id}&{slug}=1", "a={click_id}&{slug}=1"),
+        ("a=%(slug)s&b=%s&c=%%", "a=%(slug)s&b=%s&c=%%"),
+        ("&&a=1&&&b=2&&", "a=1&b=2"),
+    ],
+)
+def test_what_the_visitor_sent_is_passed_on_byte_for_byte(query: str, passed_on: str) -> None:
+    assert location("https://x.example/", query) == (
+        f"https://x.example/?{passed_on}&click_id={CLICK}"
+    )
+
+
+@pytest.mark.parametrize("query", ["", "&", "&&&", "s=abc", "s=abc&d=go.example.net&click_id=1"])
+def test_nothing_to_pass_on_leaves_only_the_click_id(query: str) -> None:
+    assert location("https://x.example/p", query) == f"https://x.example/p?click_id={CLICK}"
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        "s=x",
+        "s",
+        "s=",
+        "s==",
+        "d=x",
+        "click_id=x",
+        "click_id",
+        "%73=x",
+        "%64=x",
+        "%63lick_id=x",
+        "click%5fid=x",
+        "click%5Fid",
+        "%63%6c%69%63%6b%5f%69%64=x",
+        "%63%6C%69%63%6B%5F%69%64=x",
+    ],
+)
+def test_reserved_names_are_dropped_in_any_encoding(pair: str) -> None:
+    assert location("https://x.example/", f"a=1&{pair}&b=2&{pair}") == (
+        f"https://x.example/?a=1&b=2&click_id={CLICK}"
+    )
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        "S=x",
+        "D=x",
+        "%53=x",
+        "Click_Id=x",
+        "%2573=x",
+        "s+=x",
+        "+s=x",
+        "s%20=x",
+        "click+id=x",
+        "s%00=x",
+        "s%3D=x",
+        "s%",
+        "ss=x",
+        "sd=x",
+        "click_id[]=x",
+        "click_id2=x",
+        "my_click_id=x",
+        "=s",
+        "a=s",
+        "s;d=x",
+        "%c1%b3=x",
+    ],
+)
+def test_names_that_only_look_reserved_are_kept(pair: str) -> None:
+    assert location("https://x.example/", pair) == f"https://x.example/?{pair}&click_id={CLICK}"
+
+
+@pytest.mark.parametrize(
+    ("query", "passed_on"),
+    [
+        ("a=\xc3\xa9", "a=%C3%A9"),
+        ("\xff=\x80", "%FF=%80"),
+        ("a=b c", "a=b%20c"),
+        ("a=1#b", "a=1%23b"),
+        ("a=1\r\nSet-Cookie: x=1", "a=1%0D%0ASet-Cookie:%20x=1"),
+        ("a=1%0d%0aSet-Cookie:x", "a=1%0d%0aSet-Cookie:x"),
+        ("a=\x00\x1f\x7f\x85\xa0", "a=%00%1F%7F%85%A0"),
+        ("a=\xe9%20+", "a=%E9%20+"),
+        ("\r\n", "%0D%0A"),
+        ("s\r\n=1&s=2", "s%0D%0A=1"),
+        ("s=\xe9&%73=\xe9&t=\xe9", "t=%E9"),
+    ],
+)
+def test_what_a_url_cannot_hold_raw_is_percent_encoded(query: str, passed_on: str) -> None:
+    assert location("https://x.example/", query) == (
+        f"https://x.example/?{passed_on}&click_id={CLICK}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("https://x.example", "https://x.example?v=1&click_id=ID"),
+        ("https://x.example/", "https://x.example/?v=1&click_id=ID"),
+        ("HTTPS://X.Example./A%2fb//c/../d;e", "HTTPS://X.Example./A%2fb//c/../d;e?v=1&click_id=ID"),
+        ("http://x.example:8080/p", "http://x.example:8080/p?v=1&click_id=ID"),
+        ("http://[2001:DB8::1]:8080/p", "http://[2001:DB8::1]:8080/p?v=1&click_id=ID"),
+        ("http://192.0.2.1/p", "http://192.0.2.1/p?v=1&click_id=ID"),
+        ("https://x.example/?", "https://x.example/?v=1&click_id=ID"),
+        ("https://x.example/?#", "https://x.example/?v=1&click_id=ID#"),
+        ("https://x.example?#top", "https://x.example?v=1&click_id=ID#top"),
+        ("https://x.example/#/a?b=1&c#d", "https://x.example/?v=1&click_id=ID#/a?b=1&c#d"),
+        ("https://x.example/?b=+%20&a=&a", "https://x.example/?b=+%20&a=&a&v=1&click_id=ID"),
+        ("https://x.example/?a=1&", "https://x.example/?a=1&v=1&click_id=ID"),
+        ("https://x.example/?&a=1&&b=2", "https://x.example/?&a=1&&b=2&v=1&click_id=ID"),
+        ("https://x.example/?a?", "https://x.example/?a?&v=1&click_id=ID"),
+        ("https://x.example/?s=1&d=2#f", "https://x.example/?s=1&d=2&v=1&click_id=ID#f"),
+        ("https://x.example/?v=0", "https://x.example/?v=0&v=1&click_id=ID"),
+        ("https://x.example/%(slug)s?a=%s&b=100%", "https://x.example/%(slug)s?a=%s&b=100%&v=1&click_id=ID"),
+    ],
+)  # fmt: skip
+def test_the_destination_keeps_its_own_query_and_fragment(url: str, expected: str) -> None:
+    assert location(url, "v=1") == expected.replace("ID", CLICK)
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("https://x.example/?click_id=old", "https://x.example/?click_id=ID"),
+        ("https://x.example/?click_id", "https://x.example/?click_id=ID"),
+        ("https://x.example/?click_id={click_id}", "https://x.example/?click_id=ID"),
+        ("https://x.example/?a=1&click_id=old&b=2", "https://x.example/?a=1&b=2&click_id=ID"),
+        ("https://x.example/?click%5Fid=1&a&%63lick_id=2", "https://x.example/?a&click_id=ID"),
+        ("https://x.example/?click_id=old#click_id=f", "https://x.example/?click_id=ID#click_id=f"),
+        ("https://x.example/?Click_id=1", "https://x.example/?Click_id=1&click_id=ID"),
+        ("https://x.example/?click%255Fid=1", "https://x.example/?click%255Fid=1&click_id=ID"),
+        ("https://x.example/click_id=1", "https://x.example/click_id=1?click_id=ID"),
+    ],
+)
+def test_a_click_id_of_the_destination_is_replaced(url: str, expected: str) -> None:
+    assert location(url) == expected.replace("ID", CLICK)
+
+
+@pytest.mark.parametrize(
+    ("url", "query", "expected"),
+    [
+        ("https://x.example", "", "https://x.example"),
+        ("https://x.example/?", "", "https://x.example/?"),
+        ("https://x.example/?a=1&#f", "", "https://x.example/?a=1&#f"),
+        ("https://x.example/?a=1#f", "b=2&s=x", "https://x.example/?a=1&b=2#f"),
+        ("https://x.example/#f", "s=x", "https://x.example/#f"),
+        ("https://x.example/?click_id=old", "click_id=1", "https://x.example/"),
+        ("https://x.example/{click_id}/?a={click_id}", "", "https://x.example//?a="),
+        ("https://x.example/?{click_id}", "b=2", "https://x.example/?b=2"),
+    ],
+)
+def test_without_a_click_there_is_no_click_id(url: str, query: str, expected: str) -> None:
+    assert Destination(url).location(query, None, {}) == expected
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("https://x.example/é/€?ü=ß#ñ", "https://x.example/%C3%A9/%E2%82%AC?%C3%BC=%C3%9F&click_id=ID#%C3%B1"),
+        ("https://x.example/\U0001f600", "https://x.example/%F0%9F%98%80?click_id=ID"),
+        ("https://Bücher.example:8443/é", "https://xn--bcher-kva.example:8443/%C3%A9?click_id=ID"),
+        ("https://例え.テスト", "https://xn--r8jz45g.xn--zckzah?click_id=ID"),
+        ("https://faß.example。/", "https://xn--fa-hia.example./?click_id=ID"),
+        ("https://x.example/é/{slug}?ü={slug}", "https://x.example/%C3%A9/?%C3%BC=&click_id=ID"),
+    ],
+)  # fmt: skip
+def test_a_destination_that_is_not_ascii_is_encoded(url: str, expected: str) -> None:
+    assert location(url) == expected.replace("ID", CLICK)
+
+
+VALUES = {
+    "slug": "spring",
+    "country": "DE",
+    "browser": "Mobile Safari/&=?#%",
+    "os": "{slug}",
+    "domain_name": "é\r\n",
+    "device": "click_id",
+}
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("https://x.example/{country}", "https://x.example/DE?v=1&click_id=ID"),
+        ("https://x.example/{country}/{country}?a={slug}#{slug}", "https://x.example/DE/DE?a=spring&v=1&click_id=ID#spring"),
+        ("https://x.example/?sub={click_id}", "https://x.example/?sub=ID&v=1&click_id=ID"),
+        ("https://x.example/?a={browser}", "https://x.example/?a=Mobile%20Safari%2F%26%3D%3F%23%25&v=1&click_id=ID"),
+        ("https://x.example/{os}", "https://x.example/%7Bslug%7D?v=1&click_id=ID"),
+        ("https://x.example/?a={domain_name}", "https://x.example/?a=%C3%A9%0D%0A&v=1&click_id=ID"),
+        ("https://x.example/{unknown}?a={Slug}&b={}&c={slug", "https://x.example/{unknown}?a={Slug}&b={}&c={slug&v=1&click_id=ID"),
+        ("https://x.example/{{slug}}", "https://x.example/{spring}?v=1&click_id=ID"),
+        ("https://x.example/%(os)s/%{slug}%s?a=%%{slug}", "https://x.example/%(os)s/%spring%s?a=%%spring&v=1&click_id=ID"),
+        ("https://x.example/?{slug}=1", "https://x.example/?spring=1&v=1&click_id=ID"),
+        ("https://x.example/?{device}=1&a=2", "https://x.example/?a=2&v=1&click_id=ID"),
+        ("https://x.example/?{link_id}", "https://x.example/?v=1&click_id=ID"),
+        ("https://x.example/?a=1&{link_id}", "https://x.example/?a=1&v=1&click_id=ID"),
+        ("https://x.example/%7Bslug%7D", "https://x.example/%7Bslug%7D?v=1&click_id=ID"),
+    ],
+)  # fmt: skip
+def test_macros_are_filled_in_once_and_encoded(url: str, expected: str) -> None:
+    assert location(url, "v=1", VALUES) == expected.replace("ID", CLICK)
+
+
+def test_every_macro_of_the_table_is_filled_in() -> None:
+    for name, _ in MACROS:
+        destination = Destination(f"https://x.example/{{{name}}}")
+        value = CLICK if name == "click_id" else "value"
+        assert destination.needs == {name}
+        assert destination.location("", CLICK, {name: value}) == (
+            f"https://x.example/{value}?click_id={CLICK}"
+        )
+
+
+@pytest.mark.parametrize(
+    ("url", "needs"),
+    [
+        ("https://x.example/?a=1", set()),
+        ("https://x.example/{unknown}", set()),
+        ("https://x.example/{slug}?a={country}#{os}{slug}", {"slug", "country", "os"}),
+        ("https://x.example/?sub={click_id}", {"click_id"}),
+        ("https://x.example/?click_id={country}", set()),
+    ],
+)
+def test_needs_names_the_macros_in_use(url: str, needs: set[str]) -> None:
+    assert Destination(url).needs == needs
+
+
+def test_a_very_long_query_is_passed_on_whole() -> None:
+    query = "&".join(f"p{number}=%20{'v' * 50}" for number in range(2000))
+    assert location("https://x.example/", query) == (f"https://x.example/?{query}&click_id={CLICK}")
+
+
+def test_a_very_long_query_of_reserved_names_vanishes() -> None:
+    assert location("https://x.example/", "%73=1&" * 5000) == (
+        f"https://x.example/?click_id={CLICK}"
+    )
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://x.example",
+        "http://x.example/",
+        "HTTPS://X.EXAMPLE/",
+        "https://x.example.:443/",
+        "https://localhost:1/",
+        "https://x.example:65535",
+        "https://r3---sn-a.example/",
+        "https://my_shop.example/",
+        "https://xn--bcher-kva.example/p",
+        "https://bücher.example/ü?ü#ü",
+        "https://192.0.2.1/",
+        "https://192.0.2.1./",
+        "https://[2001:db8::1]/",
+        "https://[::ffff:192.0.2.1]:8443/",
+        "https://x.example/{slug}?a={click_id}&b={unknown}#{os}",
+        "https://x.example/@user?email=a@b.example",
+        "https://x.example?a=1",
+        "https://x.example#f",
+        f"https://{'a' * 63}.example/",
+        f"https://x.example/{'p' * (MAX_LENGTH - 18)}",
+        "https://go.example.net/",
+        "https://go.example.net/c",
+        "https://go.example.net/cc/x",
+        "https://go.example.net/C/x",
+        "https://go.example.net/?/c/x",
+        "https://go.example.net/api/clicks",
+        "https://go.example.net:8443/c/x",
+        "https://other.example/c/x",
+        "https://xgo.example.net/api/click?s=x",
+    ],
+)
+def test_a_good_destination_passes(url: str) -> None:
+    check(url, is_own)
+
+
+HOST = "the host must be"
+SCHEME = "must be an absolute http or https URL"
+
+
+@pytest.mark.parametrize(
+    ("url", "rule"),
+    [
+        ("", SCHEME),
+        ("x.example", SCHEME),
+        ("//x.example/", SCHEME),
+        ("/path", SCHEME),
+        ("ftp://x.example/", SCHEME),
+        ("javascript:alert(1)//https://x.example", SCHEME),
+        ("https:x.example", SCHEME),
+        ("https:/x.example", SCHEME),
+        ("http\u017f://x.example/", SCHEME),
+        ("https://", HOST),
+        ("https:///path", HOST),
+        ("https://?a=1", HOST),
+        ("https://:443/", HOST),
+        ("https://./", HOST),
+        ("https://x..example/", HOST),
+        ("https://.x.example/", HOST),
+        ("https://x.example../", HOST),
+        ("https://-x.example/", HOST),
+        ("https://x-.example/", HOST),
+        ("https://x%2eexample/", HOST),
+        ("https://x,y.example/", HOST),
+        ("https://{slug}.example/", HOST),
+        ("https://{domain_name}/", HOST),
+        ("https://x}.example/", HOST),
+        (f"https://{'a' * 64}.example/", HOST),
+        (f"https://{'a.' * 126}example/", HOST),
+        (f"https://{'ü' * 63}.example/", HOST),
+        ("https://\u2488.example/", HOST),
+        ("https://\u2100.example/", HOST),
+        ("https://127.1/", HOST),
+        ("https://2130706433/", HOST),
+        ("https://0x7f000001/", HOST),
+        ("https://127.0.0.0x1/", HOST),
+        ("https://256.0.0.1/", HOST),
+        ("https://010.0.0.1/", HOST),
+        ("https://1.2.3.4.5/", HOST),
+        ("https://[::1/", HOST),
+        ("https://[]/", HOST),
+        ("https://[1.2.3.4]/", HOST),
+        ("https://[fe80::1%25eth0]/", HOST),
+        ("https://[v1.a]/", HOST),
+        ("https://[::1]x/", HOST),
+        ("https://::1/", HOST),
+        ("https://x.example:/", "the port must be 1 to 65535"),
+        ("https://x.example:0/", "the port must be 1 to 65535"),
+        ("https://x.example:65536/", "the port must be 1 to 65535"),
+        ("https://x.example:-1/", "the port must be 1 to 65535"),
+        ("https://x.example:8a/", "the port must be 1 to 65535"),
+        ("https://x.example:\u0661/", "the port must be 1 to 65535"),
+        ("https://x.example:1:2/", "the port must be 1 to 65535"),
+        ("https://x.example:{slug}/", "the port must be 1 to 65535"),
+        ("https://user@x.example/", "no user info before the host"),
+        ("https://user:password@x.example/", "no user info before the host"),
+        ("https://@x.example/", "no user info before the host"),
+        ("https://x.example/\r\nX: y", "no control characters"),
+        ("https://x.example/\x00", "no control characters"),
+        ("https://x.example/\t", "no control characters"),
+        ("https://x.example/\x7f", "no control characters"),
+        ("https://x.example/\x85", "no control characters"),
+        (" https://x.example/", "no white space"),
+        ("https://x.example/a b", "no white space"),
+        ("https://x.example/\u00a0", "no white space"),
+        ("https://x.example/\u2028", "no white space"),
+        ("https://x.example/\u3000", "no white space"),
+        ("https://x.example\\@y.example/", "no backslash"),
+        ("https:\\\\x.example/", "no backslash"),
+        ("https://x.example/\ud800", "no lone surrogates"),
+        ("https://x.example/?\udfff", "no lone surrogates"),
+        (f"https://x.example/{'p' * (MAX_LENGTH - 17)}", "at most 2048 characters"),
+    ],
+)
+def test_a_bad_destination_is_refused_with_the_rule(url: str, rule: str) -> None:
+    with pytest.raises(BadRequest, match=re.escape(f"destination_url: {rule}")):
+        check(url, is_own)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://go.example.net/c/x",
+        "http://go.example.net/c/x",
+        "https://go.example.net:443/c/x?a=1#f",
+        "https://go.example.net:0443/c/x",
+        "https://GO.Example.NET./c/x",
+        "https://go.example.net/api/click?s=x",
+        "https://go.example.net/api/click",
+        "https://go.example.net/%63/x",
+        "https://go.example.net/c%2Fx",
+        "https://go.example.net/./c/x",
+        "https://go.example.net/a/../c/x",
+        "https://go.example.net/a/%2E%2e/c/x",
+        "https://go.example.net/../../api/./%63lick",
+        "https://go.example.net/c/{slug}",
+        "https://\uff47\uff4f.example.net/c/x",
+        "https://bücher.example/c/x",
+        "http://[0:0::1]:8000/c/x",
+    ],
+)
+def test_a_redirect_of_this_service_is_refused(url: str) -> None:
+    with pytest.raises(BadRequest, match=re.escape(OWN_REDIRECT)):
+        check(url, is_own)
+
+
+@pytest.mark.parametrize(
+    ("url", "address"),
+    [
+        ("https://Shop.Example./c/x", ("shop.example", 443)),
+        ("http://shop.example/api/click", ("shop.example", 80)),
+        ("HTTP://shop.example:8080/c/x", ("shop.example", 8080)),
+        ("https://bücher.example/c/x", ("xn--bcher-kva.example", 443)),
+        ("https://[2001:DB8:0::1]/c/x", ("2001:db8::1", 443)),
+        ("https://192.0.2.1./c/x", ("192.0.2.1", 443)),
+        ("https://shop.example/", None),
+        ("https://shop.example", None),
+        ("https://shop.example/page?u=/c/x", None),
+        ("https://shop.example/c/../page", None),
+    ],
+)
+def test_redirect_address_tells_where_a_redirect_path_points(
+    url: str, address: tuple[str, int] | None
+) -> None:
+    assert redirect_address(url) == address

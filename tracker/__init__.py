@@ -1,0 +1,1 @@
+"""Short tracking links: clicks recorded exactly once, conversions and reports."""

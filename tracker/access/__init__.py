@@ -1,0 +1,1 @@
+"""Who may do what: accounts, API keys, and where a request comes from."""

@@ -1,0 +1,35 @@
+"""Accounts: the owners of everything else. Made by the operator's script."""
+
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+
+from tracker.clock import now
+from tracker.db.connect import Database
+from tracker.db.documents import document, record
+from tracker.ids import new_id
+
+
+class Account(msgspec.Struct, frozen=True, kw_only=True):
+    id: UUID
+    name: str
+    created_at: datetime
+
+
+class Accounts:
+    def __init__(self, database: Database) -> None:
+        self._accounts = database["accounts"]
+
+    async def create(self, name: str) -> Account:
+        account = Account(id=new_id(), name=name, created_at=now())
+        await self._accounts.insert_one(document(account))
+        return account
+
+    async def find(self, account_id: UUID) -> Account | None:
+        row = await self._accounts.find_one({"_id": account_id})
+        return None if row is None else record(Account, row)
+
+    async def list(self) -> list[Account]:
+        """Every account, oldest first."""
+        return [record(Account, row) async for row in self._accounts.find().sort("_id", 1)]

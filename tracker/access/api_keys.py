@@ -1,0 +1,108 @@
+"""API keys: `trk_` and 32 random bytes. Only the SHA-256 of a key is stored.
+
+Looked up in MongoDB for every request, so that a revocation holds at once and everywhere.
+"""
+
+import hashlib
+from datetime import datetime, timedelta
+from uuid import UUID
+
+import msgspec
+
+from tracker.clock import now
+from tracker.db.connect import Database
+from tracker.db.documents import document, record
+from tracker.errors import Forbidden, NotFound, Unauthorized
+from tracker.ids import new_id, new_secret
+
+SCOPES = ("links", "domains", "tags", "event_configs", "webhooks", "reports", "keys")
+"""Resources a scope can name: `links:read`, `links:write` or `links:*`."""
+
+_VISIBLE = 12
+_LAST_USED_EVERY = timedelta(minutes=1)
+
+
+class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
+    """A key as stored: everything but the secret. `scopes` None: all."""
+
+    id: UUID
+    account_id: UUID
+    name: str
+    prefix: str
+    scopes: list[str] | None
+    created_at: datetime
+    expires_at: datetime | None
+    last_used_at: datetime | None
+    revoked_at: datetime | None
+
+    def require(self, scope: str) -> None:
+        """Raises Forbidden unless the key has `scope`, such as `links:write`."""
+        if self.scopes is None:
+            return
+        if scope not in self.scopes and scope.partition(":")[0] + ":*" not in self.scopes:
+            raise Forbidden(f"this API key lacks the scope {scope}")
+
+
+class ApiKeys:
+    def __init__(self, database: Database) -> None:
+        self._keys = database["api_keys"]
+
+    async def create(
+        self,
+        account_id: UUID,
+        name: str,
+        scopes: list[str] | None = None,
+        expires_at: datetime | None = None,
+    ) -> tuple[ApiKey, str]:
+        """The stored key and its secret, which is nowhere else from then on."""
+        secret = new_secret("trk_", 32)
+        key = ApiKey(
+            id=new_id(),
+            account_id=account_id,
+            name=name,
+            prefix=secret[:_VISIBLE],
+            scopes=scopes,
+            created_at=now(),
+            expires_at=expires_at,
+            last_used_at=None,
+            revoked_at=None,
+        )
+        await self._keys.insert_one({**document(key), "sha256": _digest(secret)})
+        return key, secret
+
+    async def authenticate(self, secret: str) -> ApiKey:
+        """The key of `secret`. Raises Unauthorized if unknown, revoked or expired."""
+        row = await self._keys.find_one({"sha256": _digest(secret)})
+        if row is None:
+            raise Unauthorized("API key: unknown")
+        key = record(ApiKey, row)
+        if key.revoked_at is not None:
+            raise Unauthorized("API key: revoked")
+        if key.expires_at is not None and key.expires_at <= now():
+            raise Unauthorized("API key: expired")
+        await self._touch(key)
+        return key
+
+    async def list(self, account_id: UUID) -> list[ApiKey]:
+        """The account's keys, newest first."""
+        rows = self._keys.find({"account_id": account_id}).sort("_id", -1)
+        return [record(ApiKey, row) async for row in rows]
+
+    async def revoke(self, key_id: UUID) -> ApiKey:
+        """Raises NotFound. Revoking twice keeps the first time."""
+        await self._keys.update_one(
+            {"_id": key_id, "revoked_at": None}, {"$set": {"revoked_at": now()}}
+        )
+        row = await self._keys.find_one({"_id": key_id})
+        if row is None:
+            raise NotFound("API key: not found")
+        return record(ApiKey, row)
+
+    async def _touch(self, key: ApiKey) -> None:
+        at = now()
+        if key.last_used_at is None or at - key.last_used_at >= _LAST_USED_EVERY:
+            await self._keys.update_one({"_id": key.id}, {"$set": {"last_used_at": at}})
+
+
+def _digest(secret: str) -> bytes:
+    return hashlib.sha256(secret.encode()).digest()

@@ -1,0 +1,65 @@
+"""Where a request comes from: the peer, unless trusted proxies name somebody else."""
+
+from collections.abc import Sequence
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
+
+Address = IPv4Address | IPv6Address
+
+
+class ClientAddress:
+    """`trusted` is the variable TRUSTED_PROXIES: a number of hops, networks, or empty."""
+
+    def __init__(self, trusted: str) -> None:
+        self._hops = int(trusted) if trusted.isdecimal() else 0
+        networks = "" if trusted.isdecimal() else trusted
+        self._networks = [ip_network(text.strip()) for text in networks.split(",") if text]
+
+    def of(self, peer: str, forwarded_for: Sequence[str]) -> str:
+        """The client's address as text.
+
+        `forwarded_for` are the values of all X-Forwarded-For headers, in order. Each proxy appends
+        the address it was called from, so the list is read from the right, and only as far as
+        those who wrote it are trusted. A hop that is not an address ends the reading.
+        """
+        if not self._hops and not self._networks:
+            return peer
+        client = peer
+        for number, hop in enumerate(_hops_from_the_right(forwarded_for)):
+            if not self._trusts(client, number):
+                break
+            address = _parse(hop)
+            if address is None:
+                break
+            client = str(address)
+        return client
+
+    def _trusts(self, text: str, number: int) -> bool:
+        if self._hops:
+            return number < self._hops
+        address = _parse(text)
+        return address is not None and any(
+            address in network
+            for network in self._networks
+            if isinstance(network, IPv6Network) == isinstance(address, IPv6Address)
+        )
+
+
+def _hops_from_the_right(forwarded_for: Sequence[str]) -> list[str]:
+    return (
+        [hop.strip() for hop in ",".join(forwarded_for).split(",")][::-1] if forwarded_for else []
+    )
+
+
+def _parse(hop: str) -> Address | None:
+    """An address, also as `[address]:port` or `1.2.3.4:port`; a v4-mapped one as IPv4."""
+    if hop.startswith("["):
+        hop = hop[1:].partition("]")[0]
+    elif hop.count(":") == 1:
+        hop = hop.partition(":")[0]
+    try:
+        address = ip_address(hop)
+    except ValueError:
+        return None
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        return address.ipv4_mapped
+    return address

@@ -1,0 +1,1 @@
+"""The web: Tornado handlers, one file a resource. Rules live elsewhere; here they are spoken."""

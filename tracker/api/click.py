@@ -1,0 +1,74 @@
+"""`/c/<slug>` and `/api/click`: between Tornado and `clicks/redirect`."""
+
+from urllib.parse import unquote
+
+from tracker.api.handler import Handler
+from tracker.clicks.redirect import Visit
+from tracker.errors import TrackerError
+from tracker.http.accept import prefers
+
+_PREFETCH_HEADERS = ("Sec-Purpose", "Purpose", "X-Purpose", "X-Moz")
+
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<meta name="robots" content="noindex"><title>{title}</title>
+<style>body{{font:18px/1.5 sans-serif;margin:20vh auto;max-width:30em}}</style>
+</head><body><h1>{title}</h1><p>{text}</p></body></html>
+"""
+
+
+class ClickHandler(Handler):
+    methods = ("GET", "HEAD", "OPTIONS")
+
+    def slug(self) -> str | None:
+        raise NotImplementedError
+
+    async def get(self) -> None:
+        answer = await self.services.redirect.answer(self._visit())
+        self.set_status(answer.status)
+        for name, value in answer.headers:
+            self.set_header(name, value)
+        self.finish()
+
+    head = options = get
+
+    def finish_error(self, error: TrackerError) -> None:
+        self.set_header("Cache-Control", "no-store")
+        self.set_header("X-Robots-Tag", "noindex")
+        if not prefers(self.header("Accept"), "text/html", "application/json"):
+            super().finish_error(error)
+            return
+        self.set_header("Content-Type", "text/html; charset=utf-8")
+        self.finish(_page(error.status))
+
+    def _visit(self) -> Visit:
+        header = self.header
+        country_header = self.services.settings.country_header
+        return Visit(
+            method=self.request.method or "",
+            slug=self.slug(),
+            query=self.request.query,
+            host=header("Host"),
+            address=self.client_address(),
+            user_agent=header("User-Agent"),
+            referrer=header("Referer"),
+            purpose=" ".join(filter(None, map(header, _PREFETCH_HEADERS))),
+            edge_country=header(country_header) if country_header else "",
+        )
+
+
+class ClickSlug(ClickHandler):
+    def slug(self) -> str | None:
+        return unquote(self.request.path.removeprefix("/c/"))
+
+
+class ClickQuery(ClickHandler):
+    def slug(self) -> str | None:
+        return None
+
+
+def _page(status: int) -> str:
+    """Nothing of the request is repeated in it."""
+    if status == 404:
+        return _PAGE.format(title="Link not found", text="This link does not exist or has ended.")
+    return _PAGE.format(title="Link not opened", text="Please try again in a moment.")

@@ -1,0 +1,77 @@
+"""`/api/event`: conversions from pixels, browsers and servers."""
+
+from tracker.api.handler import Handler
+from tracker.conversions.parameters import Conversion, from_json, from_text
+from tracker.conversions.record import Recorded
+from tracker.errors import BadRequest, TrackerError
+from tracker.http.accept import prefers
+
+# A transparent picture of one pixel: GIF89a, the smallest that every browser shows.
+_PIXEL = bytes.fromhex(
+    "47494638396101000100800000000000ffffff21f90401000000002c00000000010001000002024401003b"
+)
+_FORM = "application/x-www-form-urlencoded"
+_JSON = ("application/json", "text/plain", "")
+
+
+class EventHandler(Handler):
+    methods = ("GET", "POST", "OPTIONS")
+
+    def set_default_headers(self) -> None:
+        super().set_default_headers()
+        self.set_header("Access-Control-Allow-Origin", "*")
+        self.set_header("Access-Control-Expose-Headers", "X-Event-Id, X-Request-Id")
+        self.set_header("Cross-Origin-Resource-Policy", "cross-origin")
+        self.set_header("Cache-Control", "no-store")
+
+    async def get(self) -> None:
+        await self._record(from_text(self.request.query.encode("latin-1")))
+
+    async def post(self) -> None:
+        await self._record(self._posted())
+
+    def options(self) -> None:
+        self.set_header("Access-Control-Allow-Methods", ", ".join(self.methods))
+        self.set_header("Access-Control-Allow-Headers", "Content-Type")
+        self.set_header("Access-Control-Max-Age", "86400")
+        self.set_header("Allow", ", ".join(self.methods))
+        self.set_status(204)
+        self.finish()
+
+    def finish_error(self, error: TrackerError) -> None:
+        if self._wants_image():
+            self._finish_pixel()
+        else:
+            super().finish_error(error)
+
+    async def _record(self, conversion: Conversion) -> None:
+        recorded: Recorded = await self.services.recorder.record(conversion)
+        self.set_header("X-Event-Id", str(recorded.event_id))
+        if self._wants_image():
+            self._finish_pixel()
+            return
+        status = "found" if recorded.click_found else "pending"
+        self.answer({"success": True, "eventId": recorded.event_id, "clickStatus": status})
+
+    def _posted(self) -> Conversion:
+        """JSON (also as text/plain, which sendBeacon may send without asking first) or a form."""
+        body = self.body()
+        if not body:
+            return from_text(self.request.query.encode("latin-1"))
+        kind = self.header("Content-Type").partition(";")[0].strip().lower()
+        if kind == _FORM:
+            return from_text(body)
+        if kind in _JSON:
+            return from_json(body)
+        raise BadRequest(f"Content-Type: must be application/json, text/plain or {_FORM}")
+
+    def _wants_image(self) -> bool:
+        """An <img>: browsers name image types first there, and some rank them no higher."""
+        accept = self.header("Accept").lstrip().lower()
+        return self.request.method == "GET" and (
+            accept.startswith("image/") or prefers(accept, "image/gif", "application/json")
+        )
+
+    def _finish_pixel(self) -> None:
+        self.set_header("Content-Type", "image/gif")
+        self.finish(_PIXEL)

@@ -1,0 +1,126 @@
+"""What every answer has in common: JSON, one shape of errors, the request id, the log record."""
+
+import re
+from typing import Any, ClassVar
+from uuid import uuid4
+
+import orjson
+import structlog
+from tornado.web import HTTPError, RequestHandler
+
+from tracker.errors import MethodNotAllowed, NotFound, PayloadTooLarge, TrackerError
+from tracker.services import Services
+
+log = structlog.get_logger(__name__)
+
+BODY_BYTES = 1024 * 1024
+_SANE_REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+_METHODS = ("GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS")
+
+
+class Handler(RequestHandler):
+    """Raise a TrackerError to answer with it; anything else that is raised is a 500."""
+
+    methods: ClassVar[tuple[str, ...]] = ()
+    """What a subclass answers: named here, so that 405 can tell."""
+
+    def initialize(self, services: Services) -> None:
+        self.services = services
+
+    def prepare(self) -> None:
+        sent = self.request.headers.get("X-Request-Id", "")
+        self.request_id = sent if _SANE_REQUEST_ID.fullmatch(sent) else uuid4().hex
+        self.set_header("X-Request-Id", self.request_id)
+        structlog.contextvars.bind_contextvars(request_id=self.request_id)
+        self.services.requests.begin()
+        self.begun = True
+        if self.request.method not in self.methods:
+            raise MethodNotAllowed(", ".join(self.methods))
+
+    def on_finish(self) -> None:
+        if getattr(self, "begun", False):
+            self.services.requests.end()
+
+    def body(self) -> bytes:
+        """Raises PayloadTooLarge."""
+        if len(self.request.body) > BODY_BYTES:
+            raise PayloadTooLarge(f"body: at most {BODY_BYTES} bytes")
+        return self.request.body
+
+    def header(self, name: str) -> str:
+        """Empty if it was not sent."""
+        return self.request.headers.get(name, "")
+
+    def client_address(self) -> str:
+        forwarded_for = self.request.headers.get_list("X-Forwarded-For")
+        return self.services.client_address.of(self.request.remote_ip or "", forwarded_for)
+
+    def answer(self, value: Any, status: int = 200) -> None:
+        """Finish with `value` as JSON."""
+        self.set_status(status)
+        self.set_header("Content-Type", "application/json; charset=utf-8")
+        self.finish(orjson.dumps(value))
+
+    def answer_error(self, error: TrackerError) -> None:
+        self.set_status(error.status)
+        for name, value in error.headers.items():
+            self.set_header(name, value)
+        self.finish_error(error)
+
+    def finish_error(self, error: TrackerError) -> None:
+        """The body of an error; a handler with other forms of answer has its own."""
+        self.answer({"error": error.message}, error.status)
+
+    def set_default_headers(self) -> None:
+        self.clear_header("Server")
+        self.clear_header("Content-Type")
+        self.set_header("X-Content-Type-Options", "nosniff")
+        if hasattr(self, "request_id"):
+            self.set_header("X-Request-Id", self.request_id)
+
+    def write_error(self, status_code: int, **kwargs: Any) -> None:
+        """Tornado calls this for whatever was raised."""
+        error = kwargs["exc_info"][1] if "exc_info" in kwargs else None
+        self.answer_error(_as_tracker_error(error, status_code))
+
+    def log_exception(self, kind: Any, error: Any, traceback: Any) -> None:
+        if not isinstance(error, TrackerError | HTTPError):
+            log.error("request failed", exc_info=(kind, error, traceback))
+
+    def compute_etag(self) -> None:
+        """No ETag: hashing an answer that is never the same twice serves nobody."""
+
+
+class UnknownPath(Handler):
+    methods = _METHODS
+
+    def get(self) -> None:
+        raise NotFound("no such path")
+
+    head = post = patch = put = delete = options = get
+
+
+def log_request(handler: RequestHandler) -> None:
+    """One record for each answer. The query stays out of it: it may hold personal data."""
+    log.info(
+        "request",
+        method=handler.request.method,
+        path=handler.request.path,
+        status=handler.get_status(),
+        milliseconds=round(handler.request.request_time() * 1000, 1),
+        request_id=getattr(handler, "request_id", None),
+    )
+
+
+class _Internal(TrackerError):
+    """Says nothing of the inside; the log has it under the request id."""
+
+
+def _as_tracker_error(error: BaseException | None, status: int) -> TrackerError:
+    if isinstance(error, TrackerError):
+        return error
+    if isinstance(error, HTTPError) and status != 500:
+        refused = _Internal(error.reason or error.log_message or "bad request")
+        refused.status = status  # type: ignore[misc]
+        return refused
+    return _Internal("internal error")

@@ -1,0 +1,1 @@
+"""A click: from the visitor's request to a durable record."""

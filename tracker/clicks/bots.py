@@ -1,0 +1,100 @@
+"""Why a click is not a person's: the closed list of reasons, from the request's headers alone.
+
+Called for every click when its document is made, and by `user_agent` for the device. Pure: the same
+headers always give the same reason. The list of known bots is that of package crawler-user-agents,
+compiled once into a matcher whose time grows with the length of the agent, never with its content.
+"""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final
+
+from crawleruseragents import CRAWLER_USER_AGENTS_DATA
+from ua_parser_rs import UserAgentExtractor
+
+REASONS: Final = {
+    "prefetch": "a browser fetched the link ahead of a possible click; its headers say so",
+    "no_user_agent": "the request names no user agent",
+    "preview": "a messenger, social network or mail service fetched the link to show a preview",
+    "crawler": "a search, model-training, SEO, advertising, monitoring or security robot",
+    "headless": "a browser driven by a program",
+    "library": "a command-line client, or the HTTP library of a program or an app",
+}
+
+LONGEST_USER_AGENT: Final = 1024
+CACHED_USER_AGENTS: Final = 10_000
+
+_PREFETCH: Final = ("prefetch", "prerender", "preview")
+
+# By the first tag of an entry of crawler-user-agents; every other tag is a crawler's.
+_REASON_OF_TAG: Final = {
+    "social-preview": "preview",
+    "browser-automation": "headless",
+    "http-library": "library",
+}
+
+# Patterns of crawler-user-agents that also match people, and are left out.
+NOT_BOTS: Final = {
+    "MetaIAB Facebook": "the browser inside the Facebook app, on Android and iOS",
+    r"AP3A\.240617\.008": "the build number of Android 15 on phones of several makers",
+    "Sogou": "Sogou Mobile Browser too; Sogou's crawler is known by its word spider",
+}
+
+# What crawler-user-agents does not know. The last two are how a robot of no list gives itself away;
+# bare "bot" would match phones named Cubot, and a bare address old toolbars of Internet Explorer.
+_OWN_PATTERNS: Final = (
+    (r"\b(?:Cypress|jsdom|HtmlUnit|SlimerJS)/", "headless"),
+    (
+        r"^(?:ApacheBench|Bun|Dalvik|Dart|Deno|GuzzleHttp|Java|PHP|PostmanRuntime|RestSharp"
+        r"|Symfony HttpClient|Typhoeus|hey|insomnia|k6|libcurl|reqwest|rest-client|undici)\b",
+        "library",
+    ),
+    (r"^(?:Faraday|[Pp]ython|Ruby|node)\b", "library"),
+    (r"\bCFNetwork/|PowerShell/|\bWinHttp", "library"),
+    (r"(?i)(?:crawler|scraper|spider)\b", "crawler"),
+    (r"(?i)(?:^|compatible; )[\w.-]*bot\b|[+(]https?://", "crawler"),
+)
+
+# An agent may match twice, such as a crawler on a headless browser: the more telling reason wins.
+_PRECEDENCE: Final = ("preview", "crawler", "headless", "library")
+
+
+def bot_reason(user_agent: str, purpose: str) -> str | None:
+    """One of REASONS, or None for a person.
+
+    `purpose` is the text of Sec-Purpose, Purpose, X-Purpose and X-Moz, joined by spaces.
+    """
+    if purpose and any(word in purpose.lower() for word in _PREFETCH):
+        return "prefetch"
+    return _agent_reason(user_agent[:LONGEST_USER_AGENT])
+
+
+def readable(user_agent: str) -> str:
+    """`user_agent` without lone surrogates, which the compiled matchers refuse."""
+    return user_agent.encode("utf-8", "replace").decode("utf-8")
+
+
+@lru_cache(maxsize=CACHED_USER_AGENTS)
+def _agent_reason(user_agent: str) -> str | None:
+    if not user_agent.strip():
+        return "no_user_agent"
+    found = _BOTS.extract(readable(user_agent))
+    return found.family if found else None
+
+
+def _listed_patterns() -> list[tuple[str, str]]:
+    listed = [
+        (entry["pattern"], _REASON_OF_TAG.get(entry["tags"][0], "crawler"))
+        for entry in CRAWLER_USER_AGENTS_DATA
+        if entry["pattern"] not in NOT_BOTS
+    ]
+    return sorted(listed, key=lambda pattern: _PRECEDENCE.index(pattern[1]))
+
+
+def _matchers() -> Iterator[tuple[str, str, None, None, None, None]]:
+    """The patterns as the extractor of browser families takes them: the reason is the family."""
+    for pattern, reason in (*_listed_patterns(), *_OWN_PATTERNS):
+        yield pattern, reason, None, None, None, None
+
+
+_BOTS: Final = UserAgentExtractor(_matchers())

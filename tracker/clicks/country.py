@@ -1,0 +1,57 @@
+"""The country a click came from: what a trusted edge says, else where the address is registered.
+
+Called for every click when its document is made, and for a redirect whose destination asks for it.
+Every value is an upper-case ISO 3166-1 alpha-2 code or `unknown`. The address data is inside
+package iptocc: nothing is read from disk or asked of the network.
+"""
+
+from ipaddress import IPv6Address
+from typing import Final
+
+from iptocc import country_code
+
+UNKNOWN: Final = "unknown"
+
+# What edges and registries send besides these (XX, ZZ, T1, A1, A2, EU, AP) names no country.
+# XK is not assigned by ISO, but left to its users, and means Kosovo to all of them.
+_CODES: Final = """
+    AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS
+    BT BV BW BY BZ CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ EC EE
+    EG EH ER ES ET FI FJ FK FM FO FR GA GB GD GE GF GG GH GI GL GM GN GP GQ GR GS GT GU GW GY HK HM
+    HN HR HT HU ID IE IL IM IN IO IQ IR IS IT JE JM JO JP KE KG KH KI KM KN KP KR KW KY KZ LA LB LC
+    LI LK LR LS LT LU LV LY MA MC MD ME MF MG MH MK ML MM MN MO MP MQ MR MS MT MU MV MW MX MY MZ NA
+    NC NE NF NG NI NL NO NP NR NU NZ OM PA PE PF PG PH PK PL PM PN PR PS PT PW PY QA RE RO RS RU RW
+    SA SB SC SD SE SG SH SI SJ SK SL SM SN SO SR SS ST SV SX SY SZ TC TD TF TG TH TJ TK TL TM TN TO
+    TR TT TV TW TZ UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS XK YE YT ZA ZM ZW
+"""
+COUNTRIES: Final = frozenset(_CODES.split())
+
+
+class Countries:
+    """Finds the country of a click."""
+
+    def of(self, address: str, edge: str) -> str:
+        """The country of a visitor at IP address `address`; never raises.
+
+        `edge` is the value of the trusted edge's country header, "" when there is none. It wins
+        unless it names no country.
+        """
+        said = edge.strip().upper()
+        if said in COUNTRIES and edge.isascii():
+            return said
+        registered = _registered(address)
+        return registered if registered in COUNTRIES else UNKNOWN
+
+
+def _registered(address: str) -> str | None:
+    try:
+        return country_code(_unmapped(address))
+    except ValueError:  # not an IPv6 address, or not even text that can be encoded
+        return None
+
+
+def _unmapped(address: str) -> str:
+    """The IPv4 address within ::ffff:a.b.c.d, where the registries list nothing."""
+    if "ffff" not in address.lower():
+        return address
+    return str(IPv6Address(address).ipv4_mapped or address)

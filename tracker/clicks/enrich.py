@@ -1,0 +1,42 @@
+"""What is derived from a click: device, browser, system, country, bot reason; then its document."""
+
+from typing import Any
+from uuid import UUID
+
+from tracker.clicks.bots import bot_reason
+from tracker.clicks.click import Click
+from tracker.clicks.country import Countries
+from tracker.clicks.user_agent import Agent, describe
+from tracker.clock import moment
+
+
+class Enrichment:
+    """Used by the drain for every click, and by a redirect whose destination asks for a value."""
+
+    def __init__(self, countries: Countries) -> None:
+        self._countries = countries
+
+    def agent(self, click: Click) -> Agent:
+        return describe(click.user_agent)
+
+    def country(self, click: Click) -> str:
+        return self._countries.of(click.address, click.edge_country)
+
+    def document(self, click: Click) -> dict[str, Any]:
+        """The click as MongoDB keeps it: without the visitor's address."""
+        agent = self.agent(click)
+        return {
+            "_id": UUID(bytes=click.id),
+            "account_id": UUID(bytes=click.account_id),
+            "link_id": UUID(bytes=click.link_id),
+            "at": moment(click.at),
+            "domain_name": click.domain_name,
+            "country": self.country(click),
+            "device": agent.device,
+            "browser": agent.browser,
+            "os": agent.os,
+            "bot": bot_reason(click.user_agent, click.purpose),
+            "referrer": click.referrer,
+            "user_agent": click.user_agent,
+            "query": click.query,
+        }

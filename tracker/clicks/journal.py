@@ -1,0 +1,132 @@
+"""The journal: what has to be durable before a visitor or a postback is answered.
+
+Appends are group commits (`db/batch`) to one Redis stream: one XADD carries all that arrived during
+the last. An entry has one field: its name is the format's version, its value the records in
+MessagePack. With Redis away the group goes to the spool, and from there to the stream when Redis is
+back. An append whose answer was lost may be repeated: records carry ids, and storing is idempotent.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+import structlog
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from tracker.clicks.spool import Spool
+from tracker.db.batch import Batch
+from tracker.db.breaker import Breaker
+from tracker.db.keys import JOURNAL
+from tracker.errors import Unavailable
+
+log = structlog.get_logger(__name__)
+
+FORMAT = b"1"
+_REPLAY_EVERY = 0.5
+
+# Appends unless one of the claims is held; answers who holds them then.
+# KEYS: stream, claims. ARGV: holder, format, payload.
+_APPEND_ONCE = """
+for i = 2, #KEYS do
+  local holder = redis.call('GET', KEYS[i])
+  if holder then return holder end
+end
+for i = 2, #KEYS do redis.call('SET', KEYS[i], ARGV[1]) end
+redis.call('XADD', KEYS[1], '*', ARGV[2], ARGV[3])
+return ARGV[1]
+"""
+
+
+class Claim(NamedTuple):
+    """`names` (Redis keys) belong to the first `holder` (an event id) that is appended."""
+
+    names: tuple[str, ...]
+    holder: int
+
+
+class _Append(NamedTuple):
+    record: msgspec.Struct
+    claim: Claim | None
+
+
+class Journal:
+    def __init__(self, redis: Redis, breaker: Breaker, spool: Spool) -> None:
+        self._redis = redis
+        self._breaker = breaker
+        self._spool = spool
+        self._encoder = msgspec.msgpack.Encoder()
+        self._batch = Batch[_Append, int | None](self._commit)
+
+    def append(self, record: msgspec.Struct) -> asyncio.Future[int | None]:
+        """Done when `record` is durable. Raises Unavailable."""
+        return self._batch.submit(_Append(record, None))
+
+    def append_once(self, record: msgspec.Struct, claim: Claim) -> asyncio.Future[int | None]:
+        """Append unless the claim is held. The result is its holder, be it the new or an older one.
+
+        None: Redis is away, so the record is in the spool and the claim was not decided.
+        """
+        return self._batch.submit(_Append(record, claim))
+
+    async def replay(self) -> None:
+        """Keeps moving what is spooled to the stream, until cancelled."""
+        while True:
+            await self.replay_once()
+            await asyncio.sleep(_REPLAY_EVERY)
+
+    async def replay_once(self) -> int:
+        """Entries moved. With Redis away: none, and they stay."""
+        if self._spool.is_empty():
+            return 0
+        try:
+            await self._redis.ping()
+            return await self._spool.replay(self._send)
+        except (RedisError, OSError) as error:
+            log.debug("replay waits", error=type(error).__name__)
+            return 0
+
+    async def close(self) -> None:
+        """Waits for what was appended, and moves what is spooled if Redis lets it."""
+        await self._batch.flushed()
+        await self.replay_once()
+        await self._spool.close()
+
+    async def _commit(self, group: list[_Append]) -> Sequence[int | None]:
+        if not self._breaker.is_open:
+            try:
+                return await self._append_to_stream(group)
+            except RedisError as error:
+                self._breaker.failed()
+                log.warning("journal goes to the spool", error=type(error).__name__)
+        try:
+            await self._spool.append(self._encode(group))
+        except OSError as error:
+            log.error("spool refused", error=str(error))
+            raise Unavailable("storage is away; try again") from error
+        return [None] * len(group)
+
+    async def _append_to_stream(self, group: list[_Append]) -> Sequence[int | None]:
+        plain = [item for item in group if item.claim is None]
+        if len(plain) == len(group):
+            await self._send(self._encode(plain))
+            return [None] * len(group)
+        pipeline = self._redis.pipeline(transaction=False)
+        for item in group:
+            if item.claim is not None:
+                names, holder = item.claim
+                payload = self._encode([item])
+                pipeline.eval(
+                    _APPEND_ONCE, 1 + len(names), JOURNAL, *names, holder, FORMAT, payload
+                )
+        if plain:
+            pipeline.xadd(JOURNAL, {FORMAT: self._encode(plain)})
+        holders = iter(await pipeline.execute())
+        return [None if item.claim is None else int(next(holders)) for item in group]
+
+    async def _send(self, payload: bytes) -> None:
+        await self._redis.xadd(JOURNAL, {FORMAT: payload})
+
+    def _encode(self, group: list[_Append]) -> bytes:
+        return self._encoder.encode([item.record for item in group])

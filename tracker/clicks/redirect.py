@@ -1,0 +1,152 @@
+"""The answer to an opened short link. Knows no web framework; read it top to bottom.
+
+The guarantee is made here: a 302 with a click id is returned only after the journal has the click.
+"""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from tracker.clicks.click import Click
+from tracker.clicks.enrich import Enrichment
+from tracker.clicks.journal import Journal
+from tracker.clock import iso, moment, now_ms
+from tracker.db import keys
+from tracker.errors import BadRequest, MethodNotAllowed, NotFound
+from tracker.http.query import parameter
+from tracker.ids import new_click_id
+from tracker.links.cache import LinkCache
+from tracker.links.destination import Destination
+from tracker.links.domains import Domains, canonical_hostname
+from tracker.links.link import SLUG, Target
+
+_METHODS = "GET, HEAD, OPTIONS"
+_USER_AGENT, _REFERRER, _QUERY = 1024, 2048, 8192
+
+
+class Visit(NamedTuple):
+    """A request for a short link. Texts hold one byte a character; empty if not sent.
+
+    `slug` None: it is in the query, as `s`. `purpose` joins the prefetch headers.
+    """
+
+    method: str
+    slug: str | None
+    query: str
+    host: str
+    address: str
+    user_agent: str
+    referrer: str
+    purpose: str
+    edge_country: str
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: tuple[tuple[str, str], ...]
+
+
+_REDIRECT = (("Cache-Control", "no-store"), ("X-Robots-Tag", "noindex"), ("Content-Length", "0"))
+_OPTIONS = Answer(204, (("Allow", _METHODS), ("Cache-Control", "no-store")))
+
+
+class Redirect:
+    def __init__(
+        self,
+        links: LinkCache,
+        domains: Domains,
+        journal: Journal,
+        enrichment: Enrichment,
+        own_host: str,
+    ) -> None:
+        self._links = links
+        self._domains = domains
+        self._journal = journal
+        self._enrichment = enrichment
+        self._own_host = own_host
+
+    async def answer(self, visit: Visit) -> Answer:
+        """Raises BadRequest, NotFound, MethodNotAllowed or Unavailable."""
+        if visit.method == "OPTIONS":
+            return _OPTIONS
+        if visit.method not in ("GET", "HEAD"):
+            raise MethodNotAllowed(_METHODS)
+        target = await self._find(visit)
+        destination = _destination(target.destination_url)
+        click_id = new_click_id()
+        click = _click(visit, target, click_id.bytes)
+        shown_id = None if visit.method == "HEAD" else str(click_id)
+        macros = self._macros(click, target, destination.needs, shown_id)
+        location = destination.location(visit.query, shown_id, macros)
+        if shown_id is not None:
+            await self._journal.append(click)
+        return Answer(302, (("Location", location), *_REDIRECT))
+
+    async def _find(self, visit: Visit) -> Target:
+        slug = parameter(visit.query, "s") if visit.slug is None else visit.slug
+        if not slug:
+            raise BadRequest("s: required: the slug of a short link")
+        domain_name = await self._domain_name(visit)
+        if SLUG.fullmatch(slug):
+            target = await self._links.get(keys.link(domain_name, slug))
+            if target is not None:
+                return target
+        raise NotFound("short link: not found")
+
+    async def _domain_name(self, visit: Visit) -> str:
+        """The namespace: `d`, else for /c/ a custom domain in Host; empty: the default domain."""
+        named = parameter(visit.query, "d")
+        if not named and visit.slug is None:
+            return ""
+        host = canonical_hostname(named) if named else _hostname(visit.host)
+        if host == self._own_host:
+            return ""
+        if host and await self._domains.by_name(host) is not None:
+            return host
+        if named:
+            raise NotFound("d: no such domain")
+        return ""
+
+    def _macros(
+        self, click: Click, target: Target, needs: frozenset[str], shown_id: str | None
+    ) -> dict[str, str]:
+        if not needs:
+            return {}
+        agent = self._enrichment.agent(click)
+        return {
+            "click_id": shown_id or "",
+            "click_timestamp": iso(moment(click.at)),
+            "slug": target.slug,
+            "link_id": str(target.id),
+            "account_id": str(target.account_id),
+            "domain_name": target.domain_name or self._own_host,
+            "country": self._enrichment.country(click),
+            "device": agent.device,
+            "browser": agent.browser,
+            "os": agent.os,
+        }
+
+
+def _hostname(host: str) -> str:
+    """The name in a Host header, without the port."""
+    return canonical_hostname(host.partition(":")[0])
+
+
+@lru_cache(maxsize=100_000)
+def _destination(url: str) -> Destination:
+    return Destination(url)
+
+
+def _click(visit: Visit, target: Target, click_id: bytes) -> Click:
+    return Click(
+        id=click_id,
+        at=now_ms(),
+        account_id=target.account_id.bytes,
+        link_id=target.id.bytes,
+        domain_name=target.domain_name,
+        address=visit.address,
+        user_agent=visit.user_agent[:_USER_AGENT],
+        referrer=visit.referrer[:_REFERRER],
+        purpose=visit.purpose[:_USER_AGENT],
+        edge_country=visit.edge_country,
+        query=visit.query[:_QUERY],
+    )

@@ -1,0 +1,24 @@
+"""Clicks in MongoDB, by click id."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+from uuid import UUID
+
+from tracker.db.connect import Database
+from tracker.db.documents import insert_new
+
+
+class Clicks:
+    def __init__(self, database: Database) -> None:
+        self._clicks = database["clicks"]
+
+    async def insert(self, documents: Sequence[dict[str, Any]]) -> None:
+        """Those that are stored already (a redelivery) stay as they are."""
+        await insert_new(self._clicks, documents)
+
+    async def find(self, ids: Collection[UUID], fields: Sequence[str] = ()) -> dict[UUID, Any]:
+        """The documents of those that are stored, by id; all fields unless some are named."""
+        if not ids:
+            return {}
+        rows = self._clicks.find({"_id": {"$in": list(ids)}}, list(fields) or None)
+        return {row["_id"]: row async for row in rows}

@@ -1,0 +1,189 @@
+"""What a visitor's user agent says of device, browser and operating system.
+
+Called for every click when its document is made, and for a redirect whose destination asks for one
+of the three. Pure. Every value comes from a closed list, so that reports stay bounded whatever is
+sent: a family outside the list is `Other`, and what an agent does not tell is `unknown`.
+
+A game console on a television is a tv, a portable one a mobile. A browser inside an app goes by the
+name of the app where the agent tells it, else it is a WebView. An iPad that asks for desktop pages
+cannot be told from a Mac.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from ua_parser import OS, Domain, UserAgent
+from ua_parser.loaders import load_lazy_builtins
+from ua_parser.regex import Resolver
+
+from tracker.clicks.bots import CACHED_USER_AGENTS, LONGEST_USER_AGENT, bot_reason, readable
+
+
+class Agent(NamedTuple):
+    """`device` is one of DEVICES; `browser` and `os` are family names, `Other` or `unknown`."""
+
+    device: str
+    browser: str
+    os: str
+
+
+DEVICES: Final = ("desktop", "mobile", "tablet", "tv", "bot", "unknown")
+
+# The name in reports, and the families of ua-parser that go under it.
+BROWSERS: Final[Mapping[str, tuple[str, ...]]] = {
+    "Amazon Silk": ("Amazon Silk",),
+    "Android Browser": ("Android",),
+    "Android WebView": ("Chrome Mobile WebView",),
+    "Baidu": ("Baidu Browser", "Baidu Explorer", "Baidu Box App"),
+    "Brave": ("Brave",),
+    "Chrome": ("Chrome", "Chrome Mobile", "Chrome Mobile iOS", "Chromium"),
+    "Coc Coc": ("Coc Coc",),
+    "DuckDuckGo": ("DuckDuckGo", "DuckDuckGo Mobile"),
+    "Ecosia": ("Ecosia Android", "Ecosia iOS"),
+    "Edge": ("Edge", "Edge Mobile"),
+    "Facebook": ("Facebook",),
+    "Firefox": ("Firefox", "Firefox Beta", "Firefox Focus", "Firefox Mobile", "Firefox iOS"),
+    "Google app": ("Google",),
+    "HeyTap Browser": ("HeyTap Browser",),
+    "Huawei Browser": ("Huawei Browser", "Honor Browser"),
+    "Instagram": ("Instagram",),
+    "Internet Explorer": ("IE", "IE Mobile", "IE Large Screen"),
+    "KakaoTalk": ("KakaoTalk",),
+    "LINE": ("LINE",),
+    "LinkedIn": ("LinkedIn",),
+    "Messenger": ("Facebook Messenger",),
+    "Mi Browser": ("MiuiBrowser", "Mint Browser"),
+    "Naver": ("NAVER",),
+    "Oculus Browser": ("Oculus Browser",),
+    "Opera": ("Opera", "Opera Coast", "Opera GX", "Opera Mobile", "Opera Neon", "Opera Touch"),
+    "Opera Mini": ("Opera Mini",),
+    "Pinterest": ("Pinterest",),
+    "QQ Browser": ("QQ Browser", "QQ Browser Mini", "QQ Browser Mobile"),
+    "Reddit": ("Reddit",),
+    "Safari": ("Safari", "Mobile Safari"),
+    "Samsung Internet": ("Samsung Internet",),
+    "Snapchat": ("Snapchat",),
+    "Telegram": ("Telegram",),
+    "Threads": ("Threads",),
+    "TikTok": ("TikTok",),
+    "Twitter": ("Twitter",),
+    "UC Browser": ("UC Browser",),
+    "Vivaldi": ("Vivaldi",),
+    "WeChat": ("WeChat Browser",),
+    "Weibo": ("Weibo",),
+    "Whale": ("Whale",),
+    "Yandex Browser": ("Yandex Browser",),
+    "iOS WebView": ("Mobile Safari UI/WKWebView",),
+}
+
+SYSTEMS: Final[Mapping[str, tuple[str, ...]]] = {
+    "Android": ("Android", "Chromecast Android"),
+    "BSD": ("FreeBSD", "NetBSD", "OpenBSD"),
+    "BlackBerry": ("BlackBerry OS", "BlackBerry Tablet OS"),
+    "Chrome OS": ("Chrome OS",),
+    "Chromecast": ("Chromecast Fuchsia", "Chromecast Linux", "Chromecast SmartSpeaker"),
+    "Firefox OS": ("Firefox OS",),
+    "HarmonyOS": ("HarmonyOS",),
+    "KaiOS": ("KaiOS",),
+    "Kindle": ("Kindle",),
+    "Linux": ("Linux", "CentOS", "Debian", "Fedora", "Gentoo", "Linux Mint", "Red Hat", "Ubuntu"),
+    "Nintendo": ("Nintendo",),
+    "PlayStation": ("PlayStation",),
+    "Roku": ("Roku",),
+    "Symbian": ("Symbian OS", "Symbian^3", "Symbian^3 Anna", "Symbian^3 Belle"),
+    "Tizen": ("Tizen",),
+    "Windows": ("Windows",),
+    "Windows Phone": ("Windows Phone", "Windows Mobile"),
+    "Xbox": ("Xbox",),
+    "iOS": ("iOS",),
+    "macOS": ("Mac OS X", "Mac OS"),
+    "tvOS": ("tvOS", "ATV OS X"),
+    "watchOS": ("WatchOS",),
+    "webOS": ("webOS", "Web0S"),
+}
+
+# Said in the agent, and not known to ua-parser.
+_APPS: Final = {
+    "Barcelona ": "Threads",
+    "MetaIAB Facebook": "Facebook",
+    "NAVER(inapp": "Naver",
+    "Reddit/Version": "Reddit",
+    "[LinkedInApp]": "LinkedIn",
+}
+_PLATFORMS: Final = {
+    "HarmonyOS": "HarmonyOS",
+    "Nintendo": "Nintendo",
+    "OpenHarmony": "HarmonyOS",
+    "PLAYSTATION": "PlayStation",
+    "PlayStation": "PlayStation",
+    "Xbox": "Xbox",
+}
+
+# The first that matches decides. Android without the word Mobile is a tablet, if nothing else told.
+_DEVICE_RULES: Final = tuple(
+    (device, re.compile(pattern))
+    for device, pattern in (
+        ("tv", r"TV\b|AppleTV|Web0S|NetCast|CrKey|Roku|BRAVIA|MIBOX|\bAFT[A-Z]|Large Screen"),
+        ("tv", r"Xbox|PLAYSTATION 3|PlayStation [3-9]|Nintendo (?:Switch|WiiU?\b)"),
+        ("tablet", r"iPad|P[Aa][Dd]\b|PlayBook|Tablet(?! PC)|Kindle|\bKF[A-Z]{3}|SM-[TX]\d|GT-P\d"),
+        ("mobile", r"Mobi|Phone|iPod|Watch|Opera Mini|UCWEB|MIDP|BlackBerry|BB10|Symbian"),
+        ("mobile", r"PlayStation (?:Portable|Vita)|Nintendo \w*DS"),
+        ("tablet", r"Android|Silk/"),
+        ("desktop", r"Windows|Macintosh|X11|CrOS|Linux|BSD"),
+    )
+)
+
+
+def describe(user_agent: str) -> Agent:
+    """The Agent of a User-Agent header, of any length and content; only its start is read."""
+    return _describe(user_agent[:LONGEST_USER_AGENT])
+
+
+@lru_cache(maxsize=CACHED_USER_AGENTS)
+def _describe(user_agent: str) -> Agent:
+    found = _PARSER(readable(user_agent), Domain.USER_AGENT | Domain.OS)
+    return Agent(
+        device=_device(user_agent),
+        browser=_said(_APP, _APPS, user_agent) or _listed(found.user_agent, _BROWSER_OF),
+        os=_said(_PLATFORM, _PLATFORMS, user_agent) or _listed(found.os, _SYSTEM_OF),
+    )
+
+
+def _device(user_agent: str) -> str:
+    reason = bot_reason(user_agent, purpose="")
+    if reason:
+        return "unknown" if reason == "no_user_agent" else "bot"
+    matching = (device for device, pattern in _DEVICE_RULES if pattern.search(user_agent))
+    return next(matching, "unknown")
+
+
+def _said(pattern: re.Pattern[str], names: Mapping[str, str], user_agent: str) -> str | None:
+    found = pattern.search(user_agent)
+    return names[found.group()] if found else None
+
+
+def _listed(found: UserAgent | OS | None, names: Mapping[str, str]) -> str:
+    return names.get(found.family, "Other") if found else "unknown"
+
+
+def _any_of(words: Iterable[str]) -> re.Pattern[str]:
+    return re.compile("|".join(map(re.escape, words)))
+
+
+def _by_family(names: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+    return {family: name for name, families in names.items() for family in families}
+
+
+def _parser() -> Resolver:
+    """Browser and system only: device models are not used, and cost the most to compile."""
+    browsers, systems, _ = load_lazy_builtins()
+    return Resolver((browsers, systems, []))
+
+
+_APP: Final = _any_of(_APPS)
+_PLATFORM: Final = _any_of(_PLATFORMS)
+_BROWSER_OF: Final = _by_family(BROWSERS)
+_SYSTEM_OF: Final = _by_family(SYSTEMS)
+_PARSER: Final = _parser()

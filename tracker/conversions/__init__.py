@@ -1,0 +1,1 @@
+"""Conversion events: what is configured, recorded, and joined to its click."""

@@ -1,0 +1,143 @@
+"""What a sender says of a conversion, from a query, a form or a JSON body. Pure.
+
+Unknown parameters are ignored, for networks send their own; an empty one counts as not sent, for
+networks leave the macros empty that they cannot fill. Each broken rule raises BadRequest naming
+the field.
+"""
+
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+from urllib.parse import parse_qsl
+from uuid import UUID
+
+import msgspec
+
+from tracker.errors import BadRequest
+from tracker.ids import parse_id
+
+METADATA_BYTES = 16 * 1024
+METADATA_DEPTH = 8
+TRANSACTION_ID_LENGTH = 255
+PBK_LENGTH = 128
+_VALUE_BOUND = Decimal(10) ** 15
+_VALUE_DIGITS = 30
+_FIELDS = 200
+
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
+_JSON = msgspec.json.Decoder(float_hook=Decimal)
+_TO_JSON = msgspec.json.Encoder(decimal_format="number")
+
+
+class Conversion(msgspec.Struct, frozen=True, kw_only=True):
+    """Checked. `metadata` is JSON text."""
+
+    pbk: str | None
+    click_id: UUID | None
+    value: Decimal | None
+    metadata: str | None
+    transaction_id: str | None
+
+
+def from_text(raw: bytes) -> Conversion:
+    """From a query string or a form; of a repeated parameter the first counts."""
+    try:
+        pairs = parse_qsl(raw.decode(), errors="strict", max_num_fields=_FIELDS)
+    except ValueError as error:
+        raise BadRequest(f"parameters: {error}") from None
+    fields: dict[str, Any] = {}
+    for name, text in pairs:
+        fields.setdefault(name, text)
+    if "value" in fields:
+        fields["value"] = _number(fields["value"])
+    if "metadata" in fields:
+        fields["metadata"] = _json("metadata", fields["metadata"].encode())
+    return _conversion(fields)
+
+
+def from_json(body: bytes) -> Conversion:
+    fields = _json("body", body)
+    if not isinstance(fields, dict):
+        raise BadRequest("body: must be a JSON object")
+    return _conversion(fields)
+
+
+def _conversion(fields: Mapping[str, Any]) -> Conversion:
+    pbk = _text(fields, "pbk", PBK_LENGTH)
+    click_id = _text(fields, "click_id", 36)
+    if pbk is None and click_id is None:
+        raise BadRequest("pbk or click_id: at least one is required")
+    return Conversion(
+        pbk=pbk,
+        click_id=None if click_id is None else parse_id("click_id", click_id),
+        value=_value(fields.get("value")),
+        metadata=_metadata(fields.get("metadata")),
+        transaction_id=_transaction_id(fields),
+    )
+
+
+def _text(fields: Mapping[str, Any], name: str, most: int) -> str | None:
+    text = fields.get(name)
+    if text is None or text == "":
+        return None
+    if not isinstance(text, str) or len(text) > most or not text.isprintable():
+        raise BadRequest(f"{name}: must be text of 1 to {most} printable characters")
+    return text
+
+
+def _transaction_id(fields: Mapping[str, Any]) -> str | None:
+    named = {
+        _text({name: str(value) if type(value) is int else value}, name, TRANSACTION_ID_LENGTH)
+        for name in ("transaction_id", "txid")
+        if (value := fields.get(name)) is not None
+    } - {None}
+    if len(named) > 1:
+        raise BadRequest("transaction_id: differs from txid, which is another name for it")
+    return named.pop() if named else None
+
+
+def _number(text: str) -> Decimal:
+    if not _NUMBER.fullmatch(text):
+        raise BadRequest("value: must be a finite number such as 12.50")
+    return Decimal(text)
+
+
+def _value(value: Any) -> Decimal | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+        raise BadRequest("value: must be a finite number such as 12.50")
+    number = Decimal(value)
+    if abs(number) > _VALUE_BOUND or len(number.as_tuple().digits) > _VALUE_DIGITS:
+        raise BadRequest(f"value: at most 10^15, and {_VALUE_DIGITS} digits")
+    return number
+
+
+def _metadata(value: Any) -> str | None:
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        raise BadRequest("metadata: must be a JSON object")
+    if _depth(value) > METADATA_DEPTH:
+        raise BadRequest(f"metadata: at most {METADATA_DEPTH} levels deep")
+    text = _TO_JSON.encode(value)
+    if len(text) > METADATA_BYTES:
+        raise BadRequest(f"metadata: at most {METADATA_BYTES} bytes")
+    return text.decode()
+
+
+def _depth(value: Any) -> int:
+    """Levels of nesting; the decoder has bounded them."""
+    if isinstance(value, dict):
+        return 1 + max(map(_depth, value.values()), default=0)
+    if isinstance(value, list):
+        return 1 + max(map(_depth, value), default=0)
+    return 0
+
+
+def _json(name: str, text: bytes) -> Any:
+    try:
+        return _JSON.decode(text)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        raise BadRequest(f"{name}: must be valid JSON ({error})") from None

@@ -1,0 +1,169 @@
+"""Recording a conversion: checked, durable in the journal, then answered.
+
+The order of checks is that of the contract with senders: nothing is recorded unless all hold.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import structlog
+
+from tracker.clicks.journal import Claim, Journal
+from tracker.clicks.store import Clicks
+from tracker.clock import now_ms
+from tracker.conversions.event import Event
+from tracker.conversions.event_config import EventConfig, EventConfigs, PayoutType
+from tracker.conversions.event_ids import EventIds
+from tracker.conversions.parameters import Conversion
+from tracker.conversions.store import Events
+from tracker.db import keys
+from tracker.db.batch import Batch
+from tracker.db.breaker import Breaker
+from tracker.db.connect import PyMongoError
+from tracker.errors import BadRequest, NotFound, Unavailable
+
+log = structlog.get_logger(__name__)
+
+LOOK_UP_SECONDS = 1.0
+"""How long an answer waits for MongoDB to tell whether a click is stored."""
+
+
+class Recorded(NamedTuple):
+    event_id: int
+    click_found: bool
+
+
+class Recorder:
+    def __init__(
+        self,
+        configs: EventConfigs,
+        clicks: Clicks,
+        events: Events,
+        event_ids: EventIds,
+        journal: Journal,
+    ) -> None:
+        self._configs = configs
+        self._clicks = clicks
+        self._events = events
+        self._event_ids = event_ids
+        self._journal = journal
+        self._mongodb = Breaker()
+        self._look_up = Batch[UUID, dict[str, Any] | None](self._find_clicks)
+
+    async def record(self, conversion: Conversion) -> Recorded:
+        """Raises BadRequest, NotFound or Unavailable, and has recorded nothing then."""
+        config = await self._config(conversion)
+        click = await self._click(conversion.click_id)
+        account_id = _account(config, click)
+        scopes = _scopes(conversion, config, account_id)
+        first = await self._earlier(scopes, conversion.transaction_id)
+        if first is None:
+            event = _event(await self._event_ids.next(), conversion, config, account_id, scopes)
+            first = await self._append(event, scopes)
+        return Recorded(first, click is not None)
+
+    async def close(self) -> None:
+        await self._look_up.flushed()
+
+    async def _config(self, conversion: Conversion) -> EventConfig | None:
+        if conversion.pbk is None:
+            return None
+        config = await self._configs.by_postback_key(conversion.pbk)
+        if config is None:
+            raise NotFound("pbk: no active event configuration has this postback key")
+        if config.payout_type is PayoutType.REV_SHARE and conversion.value is None:
+            raise BadRequest("value: required, because the payout type is RevShare")
+        return config
+
+    async def _click(self, click_id: UUID | None) -> dict[str, Any] | None:
+        """None also if MongoDB does not answer in time: the event is pending then."""
+        return None if click_id is None else await self._look_up.submit(click_id)
+
+    async def _find_clicks(self, ids: list[UUID]) -> Sequence[dict[str, Any] | None]:
+        if self._mongodb.is_open:
+            return [None] * len(ids)
+        try:
+            async with asyncio.timeout(LOOK_UP_SECONDS):
+                found = await self._clicks.find(set(ids), ["account_id"])
+        except (PyMongoError, TimeoutError):
+            self._mongodb.failed()
+            return [None] * len(ids)
+        return [found.get(click_id) for click_id in ids]
+
+    async def _earlier(self, scopes: Sequence[UUID], transaction_id: str | None) -> int | None:
+        """The id of the stored event that had this transaction id first."""
+        if transaction_id is None or self._mongodb.is_open:
+            return None
+        try:
+            async with asyncio.timeout(LOOK_UP_SECONDS):
+                event = await self._events.find_transaction(scopes, transaction_id)
+        except (PyMongoError, TimeoutError):
+            self._mongodb.failed()
+            return None
+        return None if event is None else int(event["_id"])
+
+    async def _append(self, event: Event, scopes: Sequence[UUID]) -> int:
+        if event.transaction_id is None:
+            await self._journal.append(event)
+            return event.id
+        names = tuple(keys.transaction(scope, event.transaction_id) for scope in scopes)
+        claim = Claim(names, event.id)
+        holder = await self._journal.append_once(event, claim)
+        return holder or await self._claim_in_mongodb(event, scopes)
+
+    async def _claim_in_mongodb(self, event: Event, scopes: Sequence[UUID]) -> int:
+        """With Redis away the unique index decides who was first; the spool has the event."""
+        try:
+            await self._events.insert([event])
+            first = await self._events.find_transaction(scopes, event.transaction_id or "")
+        except PyMongoError as error:
+            raise Unavailable("storage is away; try again") from error
+        return event.id if first is None else int(first["_id"])
+
+
+def _account(config: EventConfig | None, click: dict[str, Any] | None) -> UUID | None:
+    if config is None:
+        return None if click is None else click["account_id"]
+    if click is not None and click["account_id"] != config.account_id:
+        raise BadRequest("click_id: belongs to another account than pbk")
+    return config.account_id
+
+
+def _scopes(
+    conversion: Conversion, config: EventConfig | None, account_id: UUID | None
+) -> tuple[UUID, ...]:
+    """What the transaction id is unique in, the scope to be stored first.
+
+    Without an event config that is the account; the click stands in until it tells the account,
+    and is asked afterwards too, for an event may have been accepted under it.
+    """
+    if config is not None:
+        return (config.id,)
+    return tuple(scope for scope in (account_id, conversion.click_id) if scope is not None)
+
+
+def _event(
+    event_id: int,
+    conversion: Conversion,
+    config: EventConfig | None,
+    account_id: UUID | None,
+    scopes: Sequence[UUID],
+) -> Event:
+    return Event(
+        id=event_id,
+        at=now_ms(),
+        account_id=_bytes(account_id),
+        event_config_id=_bytes(None if config is None else config.id),
+        click_id=_bytes(conversion.click_id),
+        value=None if conversion.value is None else str(conversion.value),
+        payout=None if config is None else str(config.payout_of(conversion.value)),
+        metadata=conversion.metadata,
+        transaction_id=conversion.transaction_id,
+        transaction_scope=_bytes(scopes[0]) if conversion.transaction_id is not None else None,
+    )
+
+
+def _bytes(value: UUID | None) -> bytes | None:
+    return None if value is None else value.bytes

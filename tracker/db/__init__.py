@@ -1,0 +1,1 @@
+"""Redis and MongoDB: clients, keys, indexes, and the ways of using them well."""

@@ -1,0 +1,76 @@
+"""Hears which cached values have changed, and has each process's memory drop them.
+
+One subscription for all caches of a process. When it is lost the caches are told not to trust what
+they hold for long; when it is back they start empty, for what was published meanwhile is unknown.
+"""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import structlog
+from redis.asyncio import Redis
+from redis.asyncio.client import PubSub
+from redis.exceptions import RedisError
+
+from tracker.db.cache import Cache
+from tracker.db.keys import CHANGES
+
+log = structlog.get_logger(__name__)
+
+SILENCE = 2.0
+"""Seconds without a sign of life (we ping every half second) after which it counts as lost."""
+PING_EVERY = 0.5
+RETRY_EVERY = 0.2
+
+
+class Changes:
+    """`caches` by the prefix of their names, such as `link`."""
+
+    def __init__(self, redis: Redis, caches: Mapping[str, Cache[Any]]) -> None:
+        self._redis = redis
+        self._caches = caches
+        self.heard = asyncio.Event()
+
+    async def listen(self) -> None:
+        """Runs until cancelled."""
+        while True:
+            try:
+                async with self._redis.pubsub() as subscription:
+                    await subscription.subscribe(CHANGES)
+                    await self._follow(subscription)
+            except (RedisError, OSError, TimeoutError) as error:
+                if self.heard.is_set():
+                    log.warning("subscription lost", error=type(error).__name__)
+                self._trust(False)
+                await asyncio.sleep(RETRY_EVERY)
+
+    async def _follow(self, subscription: PubSub) -> None:
+        alive = time.monotonic()
+        while time.monotonic() - alive < SILENCE:
+            message = await subscription.get_message(timeout=PING_EVERY)
+            if message is None:
+                await asyncio.wait_for(subscription.ping(), SILENCE)
+                continue
+            alive = time.monotonic()
+            if message["type"] == "subscribe":
+                self._trust(True)
+            elif message["type"] == "message":
+                self._drop(message["data"].decode())
+        raise TimeoutError
+
+    def _trust(self, verified: bool) -> None:
+        for cache in self._caches.values():
+            if verified:
+                cache.forget_all()
+            cache.verified = verified
+        if verified:
+            self.heard.set()
+        else:
+            self.heard.clear()
+
+    def _drop(self, name: str) -> None:
+        cache = self._caches.get(name.partition(":")[0])
+        if cache is not None:
+            cache.forget(name)

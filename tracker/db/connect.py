@@ -1,0 +1,109 @@
+"""The one place that builds Redis and MongoDB clients. Every call of theirs has a timeout.
+
+Clients belong to the event loop and the process that made them: build them after a fork.
+"""
+
+from typing import Any
+
+from motor.motor_asyncio import (
+    AsyncIOMotorClient,
+    AsyncIOMotorCollection,
+    AsyncIOMotorDatabase,
+)
+from pymongo.errors import PyMongoError
+from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+
+Database = AsyncIOMotorDatabase[dict[str, Any]]
+Collection = AsyncIOMotorCollection[dict[str, Any]]
+MongoClient = AsyncIOMotorClient[dict[str, Any]]
+
+REQUEST_TIMEOUT = 1.0
+"""Seconds that a request waits for Redis before it does without."""
+
+BLOCK_SECONDS = 2.0
+"""How long a consumer's read waits for something to arrive; its socket timeout is longer."""
+
+MONGODB_TIMEOUT = 5.0
+"""Seconds for one MongoDB operation, retries of the driver included."""
+
+
+class UnusableStore(Exception):
+    """A store answers but cannot serve us. One line for the operator, with the remedy."""
+
+
+def redis_for_requests(url: str) -> Redis:
+    """For the request path: no retries, so that a dead Redis is known in milliseconds."""
+    return _redis(url, connections=64, timeout=REQUEST_TIMEOUT)
+
+
+def redis_for_waiting(url: str) -> Redis:
+    """For blocking reads and subscriptions, which outlast an ordinary timeout."""
+    return _redis(url, connections=4, timeout=BLOCK_SECONDS + 5)
+
+
+def _redis(url: str, connections: int, timeout: float) -> Redis:
+    pool = BlockingConnectionPool.from_url(
+        url,
+        max_connections=connections,
+        timeout=REQUEST_TIMEOUT,
+        socket_timeout=timeout,
+        socket_connect_timeout=REQUEST_TIMEOUT,
+        retry=Retry(NoBackoff(), 0),
+        retry_on_timeout=False,
+    )
+    return Redis.from_pool(pool)
+
+
+def mongodb(uri: str) -> MongoClient:
+    """Writes are acknowledged by a majority, on disk: anything less loses them in a crash."""
+    return AsyncIOMotorClient(
+        uri,
+        uuidRepresentation="standard",
+        tz_aware=True,
+        w="majority",
+        journal=True,
+        readConcernLevel="majority",
+        timeoutMS=int(MONGODB_TIMEOUT * 1000),
+        serverSelectionTimeoutMS=2000,
+        connectTimeoutMS=2000,
+        appname="tracker",
+    )
+
+
+async def check_mongodb(client: MongoClient) -> None:
+    """Raises UnusableStore for a standalone server, and PyMongoError if none answers."""
+    hello = await client.admin.command("hello")
+    if "setName" not in hello and hello.get("msg") != "isdbgrid":
+        raise UnusableStore(
+            "MONGODB_URI names a standalone mongod, which has no transactions: restart it with "
+            "--replSet rs0 and run once: mongosh --eval 'rs.initiate()'"
+        )
+
+
+async def redis_advice(client: Redis) -> list[str]:
+    """What in the configuration of Redis could lose clicks; empty if nothing, or not to be seen."""
+    persistence = await client.info("persistence")
+    memory = await client.info("memory")
+    advice = []
+    if not persistence.get("aof_enabled"):
+        advice.append("appendonly is off: a restart of Redis loses what is not yet drained")
+    if memory.get("maxmemory_policy", "noeviction") != "noeviction":
+        advice.append("maxmemory-policy is not noeviction: Redis may drop what is not yet drained")
+    return advice
+
+
+__all__ = [
+    "BLOCK_SECONDS",
+    "Collection",
+    "Database",
+    "MongoClient",
+    "PyMongoError",
+    "UnusableStore",
+    "check_mongodb",
+    "mongodb",
+    "redis_advice",
+    "redis_for_requests",
+    "redis_for_waiting",
+]

@@ -1,0 +1,49 @@
+"""Every MongoDB index of the service, as a table. `ensure` makes what is missing."""
+
+import pymongo
+from pymongo import ASCENDING, DESCENDING, IndexModel
+
+from tracker.db.connect import Database
+
+_EXISTING_TEXT = {"$type": "string"}
+
+INDEXES: dict[str, list[IndexModel]] = {
+    "api_keys": [
+        IndexModel([("sha256", ASCENDING)], name="by_hash", unique=True),
+        IndexModel([("account_id", ASCENDING), ("_id", DESCENDING)], name="by_account"),
+    ],
+    "links": [
+        IndexModel([("domain_name", ASCENDING), ("slug", ASCENDING)], name="by_slug", unique=True),
+        IndexModel([("account_id", ASCENDING), ("_id", DESCENDING)], name="by_account"),
+    ],
+    "domains": [
+        IndexModel([("domain_name", ASCENDING)], name="by_name", unique=True),
+    ],
+    "event_configs": [
+        IndexModel([("pbk", ASCENDING)], name="by_pbk", unique=True),
+        IndexModel([("account_id", ASCENDING), ("_id", DESCENDING)], name="by_account"),
+    ],
+    "clicks": [
+        IndexModel([("link_id", ASCENDING), ("_id", DESCENDING)], name="by_link"),
+    ],
+    "events": [
+        IndexModel(
+            [("click_id", ASCENDING)],
+            name="pending_by_click",
+            partialFilterExpression={"status": "pending"},
+        ),
+        IndexModel(
+            [("transaction_scope", ASCENDING), ("transaction_id", ASCENDING)],
+            name="by_transaction",
+            unique=True,
+            partialFilterExpression={"transaction_id": _EXISTING_TEXT},
+        ),
+    ],
+}
+
+
+async def ensure(database: Database) -> None:
+    """Make every index that is missing, however long that takes. Raises PyMongoError."""
+    with pymongo.timeout(None):
+        for collection, indexes in INDEXES.items():
+            await database[collection].create_indexes(indexes)

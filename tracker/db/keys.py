@@ -1,0 +1,40 @@
+"""Every Redis key and channel of the service, on one page.
+
+journal                        stream   clicks and events until they are in MongoDB
+journal:dead                   stream   entries that could not be stored, with the reason
+link:<domain>/<slug>           hash     version, value: what a redirect needs; 10 min, a miss 30 s
+domain:<name>                  hash     version, value: the custom domain; the same
+event_config:<pbk>             hash     version, value: the event configuration; the same
+transaction:<scope>:<digest>   string   the event id given to a transaction id, until it is drained
+event_ids:spare                list     blocks of event ids for when MongoDB is away
+changes                        channel  the name of a hash that has changed
+
+The keys are not of one hash slot: the service uses one Redis, not Redis Cluster.
+"""
+
+from hashlib import sha256
+from uuid import UUID
+
+JOURNAL = "journal"
+DRAIN_GROUP = "drain"
+DEAD_LETTERS = "journal:dead"
+CHANGES = "changes"
+SPARE_EVENT_IDS = "event_ids:spare"
+
+
+def link(domain_name: str, slug: str) -> str:
+    """`domain_name` is empty for the default domain."""
+    return f"link:{domain_name}/{slug}"
+
+
+def domain(name: str) -> str:
+    return f"domain:{name}"
+
+
+def event_config(pbk: str) -> str:
+    return f"event_config:{pbk}"
+
+
+def transaction(scope: UUID, transaction_id: str) -> str:
+    """`scope` is an event config, an account or a click."""
+    return f"transaction:{scope}:{sha256(transaction_id.encode()).hexdigest()}"

@@ -1,0 +1,1 @@
+"""HTTP as such: knows nothing of links."""

@@ -1,0 +1,1 @@
+"""Everything after the answer: from the journal into MongoDB."""

@@ -1,0 +1,194 @@
+"""Reads the journal as one consumer of a group and acknowledges what is applied.
+
+An entry is acknowledged and deleted only after it is applied; one that a dead consumer left is
+taken over after STALE seconds. While a store is away the consumer waits, longer each time. An
+entry that cannot be decoded, or that MongoDB refuses by itself, goes to the dead letters with the
+reason, so that it never blocks the rest.
+"""
+
+import asyncio
+import contextlib
+import os
+import socket
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+from uuid import uuid4
+
+import msgspec
+import structlog
+from pymongo.errors import BulkWriteError, WriteError
+from redis.asyncio import Redis
+from redis.exceptions import RedisError, ResponseError
+
+from tracker.clicks.journal import FORMAT
+from tracker.db.connect import BLOCK_SECONDS, PyMongoError
+from tracker.db.keys import DEAD_LETTERS, DRAIN_GROUP, JOURNAL
+from tracker.ingest.drain import Record
+
+log = structlog.get_logger(__name__)
+
+STALE = 10.0
+"""Seconds without acknowledgement after which an entry counts as left by a dead consumer."""
+
+_ENTRIES = 10
+_BACKOFF = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+
+Entry = tuple[bytes, dict[bytes, bytes] | None]
+"""Id and fields, as Redis gives them."""
+
+
+class Consumer:
+    """`waiting` is a client whose timeout is longer than a blocking read."""
+
+    def __init__(
+        self,
+        redis: Redis,
+        waiting: Redis,
+        apply: Callable[[Sequence[Record]], Awaitable[None]],
+        stale: float = STALE,
+    ) -> None:
+        self._redis = redis
+        self._waiting = waiting
+        self._apply = apply
+        self._stale = stale
+        self._name = f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:8]}"
+        self._decoder = msgspec.msgpack.Decoder(list[Record])
+        self._reclaimed = 0.0
+        self._unfinished = False
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Until `stop` is set; the batch under way is finished."""
+        failures = 0
+        while not stop.is_set():
+            try:
+                await self._step(block=BLOCK_SECONDS)
+                failures = 0
+            except Exception as error:
+                if not _store_is_away(error):
+                    log.error("drain failed", exc_info=error)
+                pause = _BACKOFF[min(failures, len(_BACKOFF) - 1)]
+                failures += 1
+                log.warning("drain waits", error=type(error).__name__, seconds=pause)
+                await _wait(stop, pause)
+
+    async def burst(self) -> int:
+        """Apply all there is now, stale entries included; the number of entries."""
+        total = 0
+        while applied := await self._step(block=None):
+            total += applied
+        return total
+
+    async def leave(self) -> None:
+        """Give up the name, unless entries are still pending under it: they need it."""
+        try:
+            pending = await self._redis.xpending_range(
+                JOURNAL, DRAIN_GROUP, "-", "+", 1, consumername=self._name
+            )
+            if not pending:
+                await self._redis.xgroup_delconsumer(JOURNAL, DRAIN_GROUP, self._name)
+        except RedisError:
+            log.debug("consumer name left behind", name=self._name)
+
+    async def prepare(self) -> None:
+        """Make the stream and the group if they are not there."""
+        try:
+            await self._redis.xgroup_create(JOURNAL, DRAIN_GROUP, id="0", mkstream=True)
+        except ResponseError as error:
+            if not str(error).startswith("BUSYGROUP"):
+                raise
+
+    async def _step(self, block: float | None) -> int:
+        entries = await self._next_entries(block)
+        if entries:
+            self._unfinished = True
+            await self._process(entries)
+            self._unfinished = False
+        return len(entries)
+
+    async def _next_entries(self, block: float | None) -> list[Entry]:
+        try:
+            if self._unfinished:
+                return await self._read("0", None)
+            return await self._stale_entries() or await self._read(">", block)
+        except ResponseError as error:
+            if not str(error).startswith("NOGROUP"):
+                raise
+            await self.prepare()
+            return await self._read(">", None)
+
+    async def _read(self, after: str, block: float | None) -> list[Entry]:
+        """`>`: entries nobody has had; `0`: those we have had and not acknowledged."""
+        answer: Any = await self._waiting.xreadgroup(
+            DRAIN_GROUP,
+            self._name,
+            {JOURNAL: after},
+            count=_ENTRIES,
+            block=None if block is None else int(block * 1000),
+        )
+        streams = answer.items() if isinstance(answer, dict) else answer or ()
+        return [entry for _, entries in streams for entry in _flat(entries)]
+
+    async def _stale_entries(self) -> list[Entry]:
+        if time.monotonic() - self._reclaimed < self._stale / 2:
+            return []
+        answer: Any = await self._redis.xautoclaim(
+            JOURNAL, DRAIN_GROUP, self._name, int(self._stale * 1000), "0-0", count=_ENTRIES
+        )
+        entries: list[Entry] = answer[1]
+        if len(entries) < _ENTRIES:
+            self._reclaimed = time.monotonic()
+        if entries:
+            log.info("took over entries of another consumer", entries=len(entries))
+        return entries
+
+    async def _process(self, entries: Sequence[Entry]) -> None:
+        try:
+            await self._apply([one for _, fields in entries for one in self._records(fields)])
+            await self._acknowledge(entries)
+        except Exception as error:
+            if _store_is_away(error):
+                raise
+            if len(entries) == 1:
+                await self._bury(entries[0], error)
+                return
+            for entry in entries:
+                await self._process([entry])
+
+    def _records(self, fields: dict[bytes, bytes] | None) -> list[Record]:
+        """None where the entry was deleted although it was never acknowledged."""
+        return [] if fields is None else self._decoder.decode(fields[FORMAT])
+
+    async def _acknowledge(self, entries: Sequence[Entry]) -> None:
+        ids = [entry_id for entry_id, _ in entries]
+        pipeline = self._redis.pipeline(transaction=True)
+        pipeline.xack(JOURNAL, DRAIN_GROUP, *ids)
+        pipeline.xdel(JOURNAL, *ids)
+        await pipeline.execute()
+
+    async def _bury(self, entry: Entry, error: Exception) -> None:
+        entry_id, fields = entry
+        reason = f"{type(error).__name__}: {error}"[:500]
+        log.error("entry goes to the dead letters", entry=entry_id.decode(), reason=reason)
+        letter: Any = {**(fields or {}), b"id": entry_id, b"reason": reason}
+        await self._redis.xadd(DEAD_LETTERS, letter)
+        await self._acknowledge([entry])
+
+
+def _flat(entries: list[Any]) -> list[Entry]:
+    """RESP3 answers wrap a stream's entries in one more list than RESP2."""
+    if entries and isinstance(entries[0], list):
+        return [entry for part in entries for entry in part]
+    return entries
+
+
+def _store_is_away(error: Exception) -> bool:
+    """Whether trying again later can help; otherwise the entry itself is at fault."""
+    if isinstance(error, BulkWriteError):
+        return not (error.details or {}).get("writeErrors")
+    return isinstance(error, RedisError | PyMongoError) and not isinstance(error, WriteError)
+
+
+async def _wait(stop: asyncio.Event, seconds: float) -> None:
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(stop.wait(), seconds)

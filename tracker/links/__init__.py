@@ -1,0 +1,1 @@
+"""Short links: what they are, where they lead, and how they are found."""

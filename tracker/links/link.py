@@ -1,0 +1,52 @@
+"""A short link: the whole record, and the part of it that a redirect needs."""
+
+import re
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+
+from tracker.db.cache import Versioned
+
+SLUG = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+class Link(msgspec.Struct, frozen=True, kw_only=True):
+    """`domain_name` is empty on the default domain. `archived` links are gone for visitors."""
+
+    id: UUID
+    account_id: UUID
+    internal_name: str
+    slug: str
+    destination_url: str
+    domain_id: UUID | None
+    domain_name: str
+    active: bool
+    archived: bool
+    tags: list[UUID]
+    created_at: datetime
+    version: int
+
+
+class Target(Versioned, frozen=True, kw_only=True):
+    """What the cache keeps of an active link."""
+
+    id: UUID
+    account_id: UUID
+    slug: str
+    domain_name: str
+    destination_url: str
+
+
+def target(link: Link) -> Target | None:
+    """None if visitors of the link get 404."""
+    if link.archived or not link.active:
+        return None
+    return Target(
+        version=link.version,
+        id=link.id,
+        account_id=link.account_id,
+        slug=link.slug,
+        domain_name=link.domain_name,
+        destination_url=link.destination_url,
+    )

@@ -1,0 +1,112 @@
+"""The life of a service process: prepare, listen, announce, wait for a signal, leave cleanly."""
+
+import asyncio
+import contextlib
+import signal
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import msgspec
+import structlog
+from redis.exceptions import RedisError
+from tornado.httpserver import HTTPServer
+from tornado.netutil import bind_sockets
+
+from config.settings import Settings
+from tracker.app import make_app
+from tracker.db import indexes
+from tracker.db.connect import PyMongoError, check_mongodb, redis_advice
+from tracker.ingest.consumer import Consumer
+from tracker.ingest.drain import Drain
+from tracker.services import Services
+
+log = structlog.get_logger(__name__)
+
+IN_FLIGHT_SECONDS = 8.0
+"""How long a stop waits for requests that are being answered."""
+
+MAX_BODY = 8 * 1024 * 1024
+"""Larger bodies are refused while they arrive; the endpoints' own limit is stricter."""
+
+Announce = Callable[[Services], Awaitable[None]]
+
+
+def bind(settings: Settings) -> list[socket.socket]:
+    """The listening sockets. Raises OSError if the port is taken."""
+    return bind_sockets(settings.port, settings.listen_address)
+
+
+def with_base_url(settings: Settings, sockets: list[socket.socket]) -> Settings:
+    """`settings` with the port that was bound, and the base URL that follows from it."""
+    port = sockets[0].getsockname()[1]
+    base_url = settings.base_url or f"http://localhost:{port}"
+    return msgspec.structs.replace(settings, port=port, base_url=base_url.rstrip("/"))
+
+
+async def serve(settings: Settings, sockets: list[socket.socket], announce: Announce) -> None:
+    """Serve until SIGTERM or SIGINT. `announce` is called when requests are answered.
+
+    Raises UnusableStore if MongoDB is not a replica set.
+    """
+    stop = _stop_signal()
+    services = Services(settings)
+    try:
+        await _prepare(services)
+        async with _draining(services), _answering(services, sockets):
+            await announce(services)
+            await stop.wait()
+            log.info("stopping")
+    finally:
+        await services.close()
+    log.info("stopped")
+
+
+def _stop_signal() -> asyncio.Event:
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    return stop
+
+
+async def _prepare(services: Services) -> None:
+    try:
+        await check_mongodb(services.mongodb)
+        await indexes.ensure(services.database)
+    except PyMongoError as error:
+        log.warning("MongoDB is away; links known to Redis redirect", error=str(error)[:200])
+    try:
+        for advice in await redis_advice(services.redis):
+            log.warning("Redis is not safe for clicks", advice=advice)
+    except RedisError as error:
+        log.warning("Redis is away; clicks go to the spool", error=str(error)[:200])
+
+
+@contextlib.asynccontextmanager
+async def _draining(services: Services) -> AsyncIterator[None]:
+    """Drain in this process; on leaving, the batch under way is finished."""
+    drain = Drain(services.clicks, services.events, services.enrichment, services.redis)
+    consumer = Consumer(services.redis, services.redis_waiting, drain.apply)
+    stop = asyncio.Event()
+    running = asyncio.get_running_loop().create_task(consumer.run(stop))
+    try:
+        yield
+    finally:
+        stop.set()
+        await running
+        await consumer.leave()
+
+
+@contextlib.asynccontextmanager
+async def _answering(services: Services, sockets: list[socket.socket]) -> AsyncIterator[None]:
+    """Answer requests; on leaving, accept no more, finish what is in flight, flush the journal."""
+    await services.start()
+    server = HTTPServer(make_app(services), max_body_size=MAX_BODY, idle_connection_timeout=75)
+    server.add_sockets(sockets)
+    try:
+        yield
+    finally:
+        server.stop()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(services.requests.finished(), IN_FLIGHT_SECONDS)
+        await server.close_all_connections()
+        await services.stop()

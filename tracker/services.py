@@ -1,0 +1,158 @@
+"""Builds every long-lived object of a process once; starts and stops its loops.
+
+Constructing has no effect beyond memory: clients connect when they are first used.
+"""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+from urllib.parse import urlsplit
+
+import structlog
+
+from config.settings import Settings
+from tracker.access.accounts import Accounts
+from tracker.access.api_keys import ApiKeys
+from tracker.access.client_address import ClientAddress
+from tracker.clicks.country import Countries
+from tracker.clicks.enrich import Enrichment
+from tracker.clicks.journal import Journal
+from tracker.clicks.redirect import Redirect
+from tracker.clicks.spool import Spool
+from tracker.clicks.store import Clicks
+from tracker.conversions.event_config import EventConfigs, event_config_cache
+from tracker.conversions.event_ids import EventIds
+from tracker.conversions.record import Recorder
+from tracker.conversions.store import Events
+from tracker.db import connect
+from tracker.db.breaker import Breaker
+from tracker.db.changes import Changes
+from tracker.links.cache import link_cache
+from tracker.links.domains import Domains, domain_cache
+from tracker.links.store import Links
+from tracker.links.tags import Tags
+
+log = structlog.get_logger(__name__)
+
+_OTHER_CACHE_ENTRIES = 10_000
+
+
+class Base:
+    """The public address of the service."""
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        self.scheme = parts.scheme
+        self.host = (parts.hostname or "").removesuffix(".")
+        self.port = parts.port or (443 if parts.scheme == "https" else 80)
+        self.url = url.rstrip("/")
+
+    def origin(self, domain_name: str) -> str:
+        """Where links of a custom domain (empty: the default one) are opened."""
+        return f"{self.scheme}://{domain_name}" if domain_name else self.url
+
+
+class Requests:
+    """Counts the requests that are being answered, so that a stop can wait for them."""
+
+    def __init__(self) -> None:
+        self._open = 0
+        self._none_open = asyncio.Event()
+        self._none_open.set()
+
+    def begin(self) -> None:
+        self._open += 1
+        self._none_open.clear()
+
+    def end(self) -> None:
+        self._open -= 1
+        if not self._open:
+            self._none_open.set()
+
+    async def finished(self) -> None:
+        await self._none_open.wait()
+
+
+class Services:
+    """`settings` have the addresses of both stores and `base_url`."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.base = Base(settings.base_url)
+        self.requests = Requests()
+        self.redis = connect.redis_for_requests(settings.redis_url)
+        self.redis_waiting = connect.redis_for_waiting(settings.redis_url)
+        self.mongodb = connect.mongodb(settings.mongodb_uri)
+        self.database = self.mongodb[settings.mongodb_database]
+        self._access()
+        self._links()
+        self._clicks()
+        self._conversions()
+        self.changes = Changes(
+            self.redis_waiting,
+            {"link": self.link_cache, "domain": self.domain_cache, "event_config": self.pbk_cache},
+        )
+        self._loops: list[asyncio.Task[None]] = []
+
+    def _access(self) -> None:
+        self.accounts = Accounts(self.database)
+        self.api_keys = ApiKeys(self.database)
+        self.client_address = ClientAddress(self.settings.trusted_proxies)
+
+    def _links(self) -> None:
+        self.breaker = Breaker()
+        stores = (self.redis, self.breaker, self.database)
+        self.link_cache = link_cache(*stores, self.settings.link_cache_entries)
+        self.domain_cache = domain_cache(*stores, _OTHER_CACHE_ENTRIES)
+        self.pbk_cache = event_config_cache(*stores, _OTHER_CACHE_ENTRIES)
+        self.links = Links(self.database, self.link_cache)
+        self.domains = Domains(self.database, self.domain_cache)
+        self.tags = Tags(self.database)
+
+    def _clicks(self) -> None:
+        self.clicks = Clicks(self.database)
+        self.enrichment = Enrichment(Countries())
+        spool = Spool(self.settings.data_path / "spool")
+        self.journal = Journal(self.redis, self.breaker, spool)
+        self.redirect = Redirect(
+            self.link_cache, self.domains, self.journal, self.enrichment, self.base.host
+        )
+
+    def _conversions(self) -> None:
+        self.events = Events(self.database)
+        self.event_configs = EventConfigs(self.database, self.pbk_cache)
+        self.event_ids = EventIds(self.database, self.redis)
+        self.recorder = Recorder(
+            self.event_configs, self.clicks, self.events, self.event_ids, self.journal
+        )
+
+    async def start(self) -> None:
+        """Start the loops that serving needs. A store that is away does not hinder it."""
+        await self.event_ids.start()
+        self._loops = [self._loop(self.changes.listen()), self._loop(self.journal.replay())]
+
+    async def stop(self) -> None:
+        """Finish what was begun: every append is durable, every loop has ended."""
+        await self.recorder.close()
+        for loop in self._loops:
+            loop.cancel()
+        await asyncio.gather(*self._loops, return_exceptions=True)
+        await self.journal.close()
+        await self.event_ids.close()
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self.redis.aclose()
+        await self.redis_waiting.aclose()
+        self.mongodb.close()
+
+    def _loop(self, loop: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(loop)
+        task.add_done_callback(_report)
+        return task
+
+
+def _report(task: asyncio.Task[None]) -> None:
+    """A loop never ends by itself: if one does, that is a bug to be seen."""
+    if not task.cancelled() and task.exception() is not None:
+        log.error("loop ended", exc_info=task.exception())
