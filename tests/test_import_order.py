@@ -26,12 +26,15 @@ ORDER = (
 RANKS = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
 TORNADO_WEB_IN = ("tracker.api", "tracker.app", "tracker.server", "scripts")
 
-FILES = sorted(
-    path
-    for folder in ("config", "tracker", "scripts")
-    for path in (ROOT / folder).rglob("*.py")
-    if path.name != "__init__.py"
-) + [ROOT / "run.py"]
+FILES = [
+    *(
+        path
+        for folder in ("config", "tracker", "scripts")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        if path.name != "__init__.py"
+    ),
+    ROOT / "run.py",
+]
 
 
 def module_of(path: Path) -> str:

@@ -1,0 +1,28 @@
+"""The service as a process on the session's stores, and what its tests look at directly."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+from pymongo.database import Database
+
+from config.settings import Settings
+from tests.system.service import Service, environment, running
+
+Rows = Database[dict[str, Any]]
+
+
+@pytest.fixture
+def database(settings: Settings) -> Iterator[Rows]:
+    with MongoClient[dict[str, Any]](
+        settings.mongodb_uri, uuidRepresentation="standard", tz_aware=True
+    ) as client:
+        yield client[settings.mongodb_database]
+        client.drop_database(settings.mongodb_database)
+
+
+@pytest.fixture
+def service(settings: Settings) -> Iterator[Service]:
+    with running(environment(settings)) as process:
+        yield process

@@ -1,0 +1,55 @@
+"""An account with a key, made as an operator makes it: by the scripts."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from tests.system.service import Response, Service
+from tests.test_import_order import ROOT
+
+
+class Owner(NamedTuple):
+    account_id: str
+    key: str
+
+    def create_link(self, service: Service, **fields: Any) -> Response:
+        body = {"accountId": self.account_id, "destination_url": "https://shop.test/p"} | fields
+        headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
+        with service.client() as client:
+            return client("POST", "/api/short-links", body, headers)
+
+
+def script(variables: Mapping[str, str], name: str, *arguments: str) -> list[dict[str, Any]]:
+    """What `python -m scripts.<name> ... --json` prints."""
+    done = subprocess.run(
+        [sys.executable, "-m", f"scripts.{name}", *arguments, "--json"],
+        cwd=ROOT,
+        env=dict(variables),
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    rows: list[dict[str, Any]] = json.loads(done.stdout)
+    return rows
+
+
+def new_owner(variables: Mapping[str, str]) -> Owner:
+    account_id = script(variables, "accounts", "create", "Acme Media")[0]["id"]
+    key = script(variables, "api_keys", "create", "--account", account_id)[0]["key"]
+    return Owner(account_id, key)
+
+
+def new_event_config(variables: Mapping[str, str], owner: Owner, payout_type: str = "CPA") -> str:
+    """The postback key."""
+    created = script(
+        variables,
+        "event_configs",
+        "create",
+        *("--account", owner.account_id, "--name", "Purchase"),
+        *("--payout-type", payout_type, "--payout", "10"),
+    )
+    pbk: str = created[0]["pbk"]
+    return pbk

@@ -1,0 +1,152 @@
+"""The service as a real process, and a plain HTTP client for it."""
+
+import http.client
+import json
+import os
+import queue
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+from urllib.parse import parse_qs, urlsplit
+
+from config.settings import Settings
+from tests.test_import_order import ROOT
+
+START_SECONDS = 30.0
+
+
+class Response(NamedTuple):
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def location(self) -> str:
+        return self.headers["location"]
+
+    @property
+    def click_id(self) -> str:
+        return parse_qs(urlsplit(self.location).query)["click_id"][0]
+
+
+class Client:
+    """One connection that is kept open."""
+
+    def __init__(self, port: int) -> None:
+        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=15)
+
+    def __call__(
+        self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None
+    ) -> Response:
+        data = None if body is None else json.dumps(body)
+        self._connection.request(method, path, data, dict(headers or {}))
+        answer = self._connection.getresponse()
+        names = {name.lower(): value for name, value in answer.getheaders()}
+        return Response(answer.status, names, answer.read())
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+class Service:
+    """A running `run.py`. `banner` is what it printed until it answered."""
+
+    def __init__(self, process: subprocess.Popen[str], banner: str) -> None:
+        self.process = process
+        self.banner = banner
+        match = re.search(r"answers at http://\S+?:(\d+)", banner)
+        assert match, banner
+        self.port = int(match[1])
+
+    @contextmanager
+    def client(self) -> Iterator[Client]:
+        client = Client(self.port)
+        try:
+            yield client
+        finally:
+            client.close()
+
+    def get(self, path: str, headers: Mapping[str, str] | None = None) -> Response:
+        with self.client() as client:
+            return client("GET", path, headers=headers)
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait(15)
+
+    def stop(self, by: int = signal.SIGTERM) -> int:
+        """The exit code."""
+        self.process.send_signal(by)
+        return self.process.wait(25)
+
+
+def environment(settings: Settings | None = None, **variables: str) -> dict[str, str]:
+    """That of this process, without what would configure the service, plus what is given."""
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    kept |= {"PORT": "0", "LOG_LEVEL": "warning"}
+    if settings is not None:
+        kept |= {
+            "REDIS_URL": settings.redis_url,
+            "MONGODB_URI": settings.mongodb_uri,
+            "MONGODB_DATABASE": settings.mongodb_database,
+            "DATA_DIR": settings.data_dir,
+        }
+    return kept | variables
+
+
+@contextmanager
+def running(variables: Mapping[str, str]) -> Iterator[Service]:
+    """Start `run.py`, wait until it answers, and see that it ends."""
+    process = subprocess.Popen(
+        [sys.executable, "run.py"],
+        cwd=ROOT,
+        env=dict(variables),
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield Service(process, _banner(process))
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            process.wait(25)
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+def _banner(process: subprocess.Popen[str]) -> str:
+    """What is printed up to the last line of the banner."""
+    assert process.stdout is not None
+    lines: queue.Queue[str] = queue.Queue()
+    stdout = process.stdout
+
+    def read() -> None:
+        for line in stdout:
+            lines.put(line)
+        lines.put("")
+
+    threading.Thread(target=read, daemon=True).start()
+    text = ""
+    while not ("api/event?" in text if "Ctrl-C" in text else "answers at" in text):
+        line = lines.get(timeout=START_SECONDS)
+        assert line, f"run.py ended with {process.wait(5)}: {text}"
+        text += line
+    return text
+
+
+def until(condition: Callable[[], bool], seconds: float = 15.0) -> None:
+    """Wait for another process's work to show; fails after `seconds`."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.02)

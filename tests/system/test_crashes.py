@@ -1,0 +1,150 @@
+"""What was answered is never lost and never counted twice, whatever is killed."""
+
+import signal
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import UUID
+
+import msgspec
+import pytest
+import redis
+
+from config.settings import Settings
+from tests.system.conftest import Rows
+from tests.system.owner import new_owner
+from tests.system.service import Service, environment, running, until
+from tracker.db.binaries import redis_server as redis_binary
+from tracker.db.child import free_port
+
+BURST = 400
+VISITORS = 4
+
+
+def burst(service: Service, path: str, each: int, answered: list[str]) -> None:
+    """Open `path` from several connections; notes every answered click id as it comes."""
+
+    def visit() -> None:
+        try:
+            with service.client() as client:
+                for _ in range(each):
+                    answered.append(client("GET", path).click_id)  # noqa: PERF401
+        except (OSError, KeyError, ValueError):
+            return  # the service went away: that is the point
+        except Exception as error:
+            if not type(error).__module__.startswith("http"):
+                raise
+
+    visitors = [threading.Thread(target=visit) for _ in range(VISITORS)]
+    for visitor in visitors:
+        visitor.start()
+    for visitor in visitors:
+        visitor.join()
+
+
+def stored_clicks(database: Rows) -> list[UUID]:
+    return [row["_id"] for row in database["clicks"].find({}, ["_id"])]
+
+
+def test_clicks_answered_just_before_kill_9_are_stored_once(
+    settings: Settings, database: Rows
+) -> None:
+    variables = environment(settings)
+    answered: list[str] = []
+    with running(variables) as first:
+        new_owner(variables).create_link(first, slug="burst")
+        burst(first, "/c/burst", BURST // VISITORS, answered)
+        first.kill()
+    with running(variables):
+        until(lambda: database["clicks"].count_documents({}) >= len(answered))
+    assert len(answered) == BURST
+    assert sorted(stored_clicks(database)) == sorted(map(UUID, answered))
+
+
+def test_clicks_answered_while_it_is_killed_are_stored_once(
+    settings: Settings, database: Rows
+) -> None:
+    variables = environment(settings)
+    answered: list[str] = []
+    with running(variables) as first:
+        new_owner(variables).create_link(first, slug="burst")
+        visitors = threading.Thread(target=burst, args=(first, "/c/burst", 5000, answered))
+        visitors.start()
+        until(lambda: len(answered) > BURST)
+        first.kill()
+        visitors.join()
+    with running(variables), redis.Redis.from_url(settings.redis_url) as client:
+        until(lambda: client.xlen("journal") == 0, seconds=30)
+    assert set(map(UUID, answered)) <= set(stored_clicks(database))
+
+
+@pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_cleanly_with_every_answered_click_durable(
+    settings: Settings, database: Rows, by: signal.Signals
+) -> None:
+    variables = environment(settings)
+    answered: list[str] = []
+    with running(variables) as service:
+        new_owner(variables).create_link(service, slug="burst")
+        visitors = threading.Thread(target=burst, args=(service, "/c/burst", 5000, answered))
+        visitors.start()
+        until(lambda: len(answered) > BURST)
+        assert service.stop(by) == 0
+        visitors.join()
+    with running(variables), redis.Redis.from_url(settings.redis_url) as client:
+        until(lambda: client.xlen("journal") == 0, seconds=30)
+    assert set(map(UUID, answered)) <= set(stored_clicks(database))
+
+
+class RedisServer:
+    """A Redis of one test, at an address that stays when it is killed and started again."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._port = free_port()
+        self.url = f"redis://127.0.0.1:{self._port}/0"
+        self.start()
+
+    def start(self) -> None:
+        options = f"--port {self._port} --bind 127.0.0.1 --appendonly yes --save  --dir".split(" ")
+        self._process = subprocess.Popen(
+            [str(redis_binary()), *options, str(self._folder)], stdout=subprocess.DEVNULL
+        )
+        with redis.Redis.from_url(self.url) as client:
+            until(lambda: answers(client))
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+
+def answers(client: "redis.Redis") -> bool:
+    try:
+        return bool(client.ping())
+    except redis.RedisError:
+        return False
+
+
+@pytest.fixture
+def redis_server(tmp_path: Path) -> Iterator[RedisServer]:
+    server = RedisServer(tmp_path)
+    yield server
+    server.kill()
+
+
+def test_with_redis_killed_visitors_are_redirected_and_their_clicks_land_afterwards(
+    settings: Settings, database: Rows, redis_server: RedisServer
+) -> None:
+    settings = msgspec.structs.replace(settings, redis_url=redis_server.url)
+    variables = environment(settings)
+    answered: list[str] = []
+    with running(variables) as service:
+        new_owner(variables).create_link(service, slug="away")
+        redis_server.kill()
+        burst(service, "/c/away", 25, answered)
+        assert len(answered) == 25 * VISITORS
+        assert "redis" in service.get("/readyz").json["error"]
+        redis_server.start()
+        until(lambda: database["clicks"].count_documents({}) == len(answered), seconds=30)
+    assert sorted(stored_clicks(database)) == sorted(map(UUID, answered))

@@ -1,0 +1,95 @@
+"""Create a link, open it, convert: as a user does, against the service as a process."""
+
+import os
+import signal
+from uuid import UUID
+
+from bson import Decimal128
+
+from config.settings import Settings
+from tests.system.conftest import Rows
+from tests.system.owner import new_event_config, new_owner
+from tests.system.service import Service, environment, until
+
+PHONE = (
+    "Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) "
+    "Chrome/126.0.0.0 Mobile Safari/537.36"
+)
+IMG = {"Accept": "image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8"}
+
+
+def test_a_link_is_created_opened_and_converted(
+    settings: Settings, service: Service, database: Rows
+) -> None:
+    owner = new_owner(environment(settings))
+    pbk = new_event_config(environment(settings), owner, "RevShare")
+    link = owner.create_link(service, slug="offer").json
+    opened = service.get(
+        "/c/offer?utm_source=mail&x=%20y", {"User-Agent": PHONE, "Referer": "https://news.test/"}
+    )
+    assert opened.status == 302
+    assert opened.location == (
+        f"https://shop.test/p?utm_source=mail&x=%20y&click_id={opened.click_id}"
+    )
+
+    click_id = UUID(opened.click_id)
+    until(lambda: database["clicks"].find_one({"_id": click_id}) is not None)
+    click = database["clicks"].find_one({"_id": click_id})
+    assert click is not None
+    assert (click["device"], click["browser"], click["os"]) == ("mobile", "Chrome", "Android")
+    assert (click["bot"], click["country"]) == (None, "unknown")
+    assert (click["link_id"], click["account_id"]) == (UUID(link["id"]), UUID(owner.account_id))
+    assert (click["referrer"], click["query"]) == (
+        "https://news.test/",
+        "utm_source=mail&x=%20y",
+    )
+    assert not any("127.0.0.1" in str(value) for value in click.values())
+
+    event = service.get(f"/api/event?pbk={pbk}&click_id={opened.click_id}&value=12.50")
+    assert event.status == 200
+    assert event.json == {
+        "success": True,
+        "eventId": event.json["eventId"],
+        "clickStatus": "found",
+    }
+    until(lambda: database["events"].count_documents({"status": "attributed"}) == 1)
+    stored = database["events"].find_one({"_id": event.json["eventId"]})
+    assert stored is not None
+    assert (stored["value"], stored["payout"]) == (Decimal128("12.50"), Decimal128("1.25"))
+    assert (stored["link_id"], stored["device"]) == (UUID(link["id"]), "mobile")
+
+
+def test_an_event_before_its_click_has_landed_is_pending_and_joined_later(
+    settings: Settings, service: Service, database: Rows
+) -> None:
+    owner = new_owner(environment(settings))
+    pbk = new_event_config(environment(settings), owner)
+    owner.create_link(service, slug="late")
+    mongod = database.client.admin.command("serverStatus")["pid"]
+    os.kill(mongod, signal.SIGSTOP)
+    try:
+        opened = service.get("/c/late")
+        assert opened.status == 302
+        event = service.get(f"/api/event?pbk={pbk}&click_id={opened.click_id}")
+    finally:
+        os.kill(mongod, signal.SIGCONT)
+    assert (event.status, event.json["clickStatus"]) == (200, "pending")
+    until(lambda: database["events"].count_documents({"status": "attributed"}) == 1)
+    again = f"/api/event?click_id={opened.click_id}"
+    until(lambda: service.get(again).json["clickStatus"] == "found")
+
+
+def test_a_pixel_gets_a_picture(settings: Settings, service: Service) -> None:
+    owner = new_owner(environment(settings))
+    pbk = new_event_config(environment(settings), owner)
+    pixel = service.get(f"/api/event?pbk={pbk}", IMG)
+    assert (pixel.status, pixel.headers["content-type"]) == (200, "image/gif")
+    assert pixel.body.startswith(b"GIF89a")
+    assert int(pixel.headers["x-event-id"]) > 0
+    refused = service.get("/api/event?pbk=unknown", IMG)
+    assert (refused.status, refused.headers["content-type"]) == (404, "image/gif")
+
+
+def test_health_and_readiness_are_told(service: Service) -> None:
+    assert service.get("/healthz").json == {"status": "ok"}
+    assert service.get("/readyz").json == {"status": "ready"}

@@ -1,0 +1,107 @@
+"""The first minutes of a newcomer: `run.py` on its built-in stores."""
+
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from tests.system.owner import script
+from tests.system.service import environment, running
+from tests.test_import_order import ROOT
+
+
+def curl_lines(banner: str) -> list[str]:
+    return [line.strip() for line in banner.splitlines() if line.strip().startswith("curl ")]
+
+
+def paste(line: str) -> str:
+    assert shlex.split(line)
+    return subprocess.run(
+        ["bash", "-c", line], capture_output=True, text=True, timeout=20, check=True
+    ).stdout
+
+
+def test_the_banner_of_a_first_start_can_be_pasted(tmp_path: Path) -> None:
+    variables = environment(DATA_DIR=str(tmp_path))
+    with running(variables) as service:
+        create, open_link, convert = curl_lines(service.banner)
+        assert '"short_url"' in paste(create)
+        opened = paste(open_link)
+        assert opened.startswith("HTTP/1.1 302")
+        location = next(line for line in opened.splitlines() if line.startswith("Location: "))
+        click_id = parse_qs(urlsplit(location).query)["click_id"][0]
+        assert '"success":true' in paste(convert)
+        assert '"success":true' in paste(f"{convert[:-1]}&click_id={click_id}'")
+
+
+def test_a_later_start_keeps_the_data_and_says_how_to_make_a_key(tmp_path: Path) -> None:
+    variables = environment(DATA_DIR=str(tmp_path))
+    with running(variables) as first:
+        assert "trk_" in first.banner
+        assert first.stop(signal.SIGINT) == 0
+    with running(variables) as later:
+        assert "trk_" not in later.banner
+        assert "scripts.api_keys create --account" in later.banner
+        assert later.get("/c/demo").status == 302
+        accounts = script(variables, "accounts", "list")
+        assert [account["name"] for account in accounts] == ["Demo"]
+        assert accounts[0]["id"] in later.banner
+
+
+def test_it_stops_within_seconds_and_leaves_no_store_behind(tmp_path: Path) -> None:
+    variables = environment(DATA_DIR=str(tmp_path))
+    with running(variables) as service:
+        began = time.monotonic()
+        assert service.stop(signal.SIGINT) == 0
+        assert time.monotonic() - began < 10
+    assert not (tmp_path / "stores.json").exists()
+    with running(variables) as again:  # the lock is free: no store holds it
+        assert again.get("/readyz").status == 200
+
+
+def start_and_fail(variables: dict[str, str]) -> tuple[int, list[str]]:
+    done = subprocess.run(
+        [sys.executable, "run.py"],
+        cwd=ROOT,
+        env=variables,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    return done.returncode, (done.stdout + done.stderr).splitlines()
+
+
+def test_a_second_start_on_the_same_data_says_so(tmp_path: Path) -> None:
+    variables = environment(DATA_DIR=str(tmp_path))
+    with running(variables) as service:
+        code, lines = start_and_fail(variables)
+        assert code == 1
+        assert len(lines) == 1
+        assert str(tmp_path) in lines[0]
+        assert str(service.process.pid) in lines[0]
+        assert service.get("/c/demo").status == 302
+
+
+def test_a_taken_port_is_one_clear_line(tmp_path: Path) -> None:
+    variables = environment(DATA_DIR=str(tmp_path / "one"))
+    with running(variables) as service:
+        other = environment(DATA_DIR=str(tmp_path / "two"), PORT=str(service.port))
+        code, lines = start_and_fail(other)
+    assert code == 1
+    assert lines == [
+        f"run.py: cannot listen on port {service.port}: Address already in use. Set PORT."
+    ]
+
+
+@pytest.mark.parametrize("name", ["DYNO", "ENV"])
+def test_production_refuses_built_in_stores(tmp_path: Path, name: str) -> None:
+    value = {"DYNO": "web.1", "ENV": "production"}[name]
+    code, lines = start_and_fail(environment(DATA_DIR=str(tmp_path)) | {name: value})
+    assert code == 2
+    assert lines == ["run.py: REDIS_URL: must be set when ENV=production"]
