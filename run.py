@@ -27,8 +27,10 @@ def main(arguments: Sequence[str]) -> int:
     logging.configure(settings)
     try:
         sockets = server.bind(settings)
-    except OSError as error:
-        return _fail(f"cannot listen on port {settings.port}: {error.strerror}. Set PORT.", 1)
+    except (OSError, UnicodeError) as error:  # the latter for a name that cannot be one
+        where = f"{settings.listen_address}, port {settings.port}"
+        reason = getattr(error, "strerror", None) or error
+        return _fail(f"cannot listen on {where}: {reason}. Set HOST or PORT.", 1)
     try:
         with embedded.started(settings) as stores:
             complete = server.with_base_url(stores, sockets)

@@ -41,8 +41,8 @@ def configure(settings: Settings) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(settings.log_level.upper())
-    # Their debug records repeat every command, user data included.
-    for name in ("pymongo", "asyncio"):
+    # Their lesser records repeat what was sent: commands with user data, a client's address.
+    for name in ("pymongo", "asyncio", "tornado.general"):
         logging.getLogger(name).setLevel(logging.WARNING)
 
 

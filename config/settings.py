@@ -4,14 +4,24 @@
 rule. Nothing else in the project reads the environment.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 from urllib.parse import urlsplit
 
 import msgspec
+import pymongo.uri_parser
+import redis.connection
 from msgspec import Meta
+from pymongo.errors import PyMongoError
+
+_BASE_URL = re.compile(
+    r"https?://(?:\[[0-9a-f:.]+\]|[a-z0-9_-][a-z0-9._-]*)(?::[0-9]{1,5})?/?",
+    re.ASCII | re.IGNORECASE,
+)
+_HOPS = re.compile(r"[0-9]{1,2}")
 
 
 class SettingsError(Exception):
@@ -118,8 +128,17 @@ def read(environment: Mapping[str, str]) -> Settings:
 def _check(settings: Settings) -> None:
     if settings.base_url:
         _check_base_url(settings.base_url)
-    _check_scheme("REDIS_URL", settings.redis_url, ("redis://", "rediss://", "unix://"))
-    _check_scheme("MONGODB_URI", settings.mongodb_uri, ("mongodb://", "mongodb+srv://"))
+    _check_address(
+        "REDIS_URL",
+        settings.redis_url,
+        dict.fromkeys(("redis://", "rediss://", "unix://"), redis.connection.parse_url),
+    )
+    _check_address(
+        "MONGODB_URI",
+        settings.mongodb_uri,
+        # What the second stands for only its name server can tell.
+        {"mongodb://": pymongo.uri_parser.parse_uri, "mongodb+srv://": urlsplit},
+    )
     _check_trusted_proxies(settings.trusted_proxies)
     if settings.env == "production":
         for name, missing in (
@@ -133,22 +152,30 @@ def _check(settings: Settings) -> None:
 
 def _check_base_url(text: str) -> None:
     try:
-        parts = urlsplit(text)
-        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        usable = _BASE_URL.fullmatch(text) and urlsplit(text).port != 0
     except ValueError:
         usable = False
-    if not usable or parts.path not in ("", "/") or parts.query or parts.fragment:
-        raise SettingsError(f"BASE_URL={text!r}: must be http(s)://host[:port] and nothing more")
+    if not usable:
+        raise SettingsError(
+            f"BASE_URL={text!r}: must be http(s)://host[:port] in ASCII and nothing more"
+        )
 
 
-def _check_scheme(name: str, text: str, schemes: tuple[str, ...]) -> None:
-    """The value is not repeated in the message: it may hold a password."""
-    if text and not text.startswith(schemes):
-        raise SettingsError(f"{name}: must start with {' or '.join(schemes)}")
+def _check_address(name: str, text: str, parsers: Mapping[str, Callable[[str], object]]) -> None:
+    """By scheme. The value is not repeated in the message: it may hold a password."""
+    if not text:
+        return
+    parse = next((parsers[scheme] for scheme in parsers if text.startswith(scheme)), None)
+    if parse is None:
+        raise SettingsError(f"{name}: must start with {' or '.join(parsers)}")
+    try:
+        parse(text)
+    except (ValueError, PyMongoError):
+        raise SettingsError(f"{name}: is not a valid address") from None
 
 
 def _check_trusted_proxies(text: str) -> None:
-    if not text or text.isdecimal():
+    if not text or _HOPS.fullmatch(text):
         return
     for network in text.split(","):
         try:

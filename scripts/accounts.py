@@ -2,7 +2,7 @@
 
 import argparse
 
-from scripts.command import Command, Row
+from scripts.command import Command, Row, label
 from tracker.access.accounts import Account
 from tracker.clock import iso
 from tracker.services import Services
@@ -25,7 +25,7 @@ def main() -> None:
         "accounts", "Make and list accounts.", 'python -m scripts.accounts create "Acme Media"'
     )
     create = command.action("create", "make an account", _create)
-    create.add_argument("name", help="label for people")
+    create.add_argument("name", type=label, help="label for people")
     command.action("list", "list all accounts, oldest first", _list)
     command.main()
 

@@ -3,7 +3,7 @@
 import argparse
 from datetime import timedelta
 
-from scripts.command import Command, Row, add_account, require_account, uuid
+from scripts.command import Command, Row, add_account, label, require_account, uuid
 from tracker.access.api_keys import SCOPES, ApiKey
 from tracker.clock import iso, now
 from tracker.services import Services
@@ -58,7 +58,7 @@ def main() -> None:
     )
     create = command.action("create", "make a key and print it", _create)
     add_account(create)
-    create.add_argument("--name", default="API key", help="label for people")
+    create.add_argument("--name", type=label, default="API key", help="label for people")
     create.add_argument(
         "--scope",
         action="append",

@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 not done (the reason is on standard error), 2 wrong usage.
 import argparse
 import asyncio
 import os
+import re
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
@@ -20,6 +21,10 @@ from tracker.db.connect import PyMongoError
 from tracker.errors import TrackerError
 from tracker.ids import parse_id
 from tracker.services import Services
+
+_NAME_LENGTH = 255
+# Control characters, and what the shell passed that is not text.
+_UNUSABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 Row = dict[str, Any]
 Action = Callable[[Services, argparse.Namespace], Awaitable[Sequence[Row]]]
@@ -68,6 +73,14 @@ def uuid(text: str) -> UUID:
         return parse_id("id", text)
     except TrackerError as error:
         raise argparse.ArgumentTypeError(error.message) from None
+
+
+def label(text: str) -> str:
+    """The type of arguments that are names for people."""
+    name = text.strip()
+    if not 1 <= len(name) <= _NAME_LENGTH or _UNUSABLE.search(name):
+        raise argparse.ArgumentTypeError(f"1 to {_NAME_LENGTH} characters, no control characters")
+    return name
 
 
 def add_account(parser: argparse.ArgumentParser) -> None:

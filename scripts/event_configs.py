@@ -3,10 +3,12 @@
 import argparse
 from decimal import Decimal, InvalidOperation
 
-from scripts.command import Command, Row, add_account, require_account
+from scripts.command import Command, Row, add_account, label, require_account
 from tracker.clock import iso
 from tracker.conversions.event_config import EventConfig, PayoutType
 from tracker.services import Services
+
+_DECIMALS = 6
 
 
 async def _create(services: Services, parsed: argparse.Namespace) -> list[Row]:
@@ -42,6 +44,8 @@ def _payout(text: str) -> Decimal:
         payout = Decimal(-1)
     if not (payout.is_finite() and 0 <= payout <= 10**9):
         raise argparse.ArgumentTypeError("a number from 0 to 1000000000")
+    if payout != round(payout, _DECIMALS):
+        raise argparse.ArgumentTypeError(f"at most {_DECIMALS} decimals")
     return payout
 
 
@@ -54,7 +58,7 @@ def main() -> None:
     )
     create = command.action("create", "make one and print its postback key", _create)
     add_account(create)
-    create.add_argument("--name", required=True, help="label for people")
+    create.add_argument("--name", type=label, required=True, help="label for people")
     create.add_argument(
         "--payout-type",
         required=True,

@@ -10,11 +10,12 @@ ROOT = Path(__file__).parent.parent
 # Rooms on one line do not import each other.
 ORDER = (
     ("config", "tracker.errors", "tracker.clock"),
-    ("tracker.ids",),
+    ("tracker.ids", "tracker.metrics"),
     ("tracker.db", "tracker.http"),
     ("tracker.access",),
     ("tracker.links",),
     ("tracker.clicks",),
+    ("tracker.webhooks",),
     ("tracker.conversions",),
     ("tracker.services",),
     ("tracker.ingest",),

@@ -3,9 +3,9 @@ import re
 import pytest
 
 from tracker.errors import BadRequest
+from tracker.http.url import MAX_LENGTH
 from tracker.links.destination import (
     MACROS,
-    MAX_LENGTH,
     OWN_REDIRECT,
     Destination,
     check,

@@ -101,7 +101,8 @@ class ApiKeys:
     async def _touch(self, key: ApiKey) -> None:
         at = now()
         if key.last_used_at is None or at - key.last_used_at >= _LAST_USED_EVERY:
-            await self._keys.update_one({"_id": key.id}, {"$set": {"last_used_at": at}})
+            unless_another_did = {"_id": key.id, "last_used_at": key.last_used_at}
+            await self._keys.update_one(unless_another_did, {"$set": {"last_used_at": at}})
 
 
 def _digest(secret: str) -> bytes:

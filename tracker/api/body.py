@@ -11,7 +11,7 @@ from tracker.ids import parse_id
 
 Kind = TypeVar("Kind", bound=msgspec.Struct)
 
-_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`(?: - at `\$\.?(.*)`)?\Z")
+_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`(?: - at `\$\.?(.*)`)?\Z", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `(.*)`(?: - at `\$\.?(.*)`)?\Z")
 _WRONG = re.compile(r"(.*) - at `\$\.?(.*)`\Z")
 
@@ -20,7 +20,7 @@ def parse_body(kind: type[Kind], body: bytes) -> Kind:
     """`body` as `kind`, whose field `account_id` may be spelled `accountId`. Raises BadRequest."""
     try:
         fields = msgspec.json.decode(body)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise BadRequest(f"body: must be valid JSON ({error})") from None
     if not isinstance(fields, dict):
         raise BadRequest("body: must be a JSON object")
@@ -49,9 +49,16 @@ def _message(text: str) -> str:
     if match := _MISSING.match(text):
         return f"{_path(match)}: required"
     if match := _WRONG.match(text):
-        rule = match[1].replace("`", "").replace("Expected", "must be").replace("str", "text")
-        return f"{_spoken(match[2])}: {rule}"
+        return f"{_spoken(match[2])}: {_rule(match[1])}"
     return f"body: {text}"
+
+
+def _rule(text: str) -> str:
+    """In words of JSON, not of a type system."""
+    words = (("`", ""), ("Expected", "must be"), ("str", "text"), (" | ", " or "))
+    for word, spoken in words:
+        text = text.replace(word, spoken)
+    return text
 
 
 def _path(match: re.Match[str]) -> str:

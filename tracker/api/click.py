@@ -69,6 +69,8 @@ class ClickQuery(ClickHandler):
 
 def _page(status: int) -> str:
     """Nothing of the request is repeated in it."""
+    if status >= 500:
+        return _PAGE.format(title="Link not opened", text="Please try again in a moment.")
     if status == 404:
         return _PAGE.format(title="Link not found", text="This link does not exist or has ended.")
-    return _PAGE.format(title="Link not opened", text="Please try again in a moment.")
+    return _PAGE.format(title="Link not opened", text="This address is not complete.")

@@ -6,16 +6,16 @@ from uuid import uuid4
 
 import orjson
 import structlog
+from pymongo.errors import ConnectionFailure, PyMongoError
 from tornado.web import HTTPError, RequestHandler
 
-from tracker.errors import MethodNotAllowed, NotFound, PayloadTooLarge, TrackerError
+from tracker.errors import MethodNotAllowed, NotFound, PayloadTooLarge, TrackerError, Unavailable
 from tracker.services import Services
 
 log = structlog.get_logger(__name__)
 
 BODY_BYTES = 1024 * 1024
 _SANE_REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
-_METHODS = ("GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS")
 
 
 class Handler(RequestHandler):
@@ -26,20 +26,24 @@ class Handler(RequestHandler):
 
     def initialize(self, services: Services) -> None:
         self.services = services
-
-    def prepare(self) -> None:
-        sent = self.request.headers.get("X-Request-Id", "")
+        # Here, for Tornado may refuse a request before it is prepared.
+        sent = self.header("X-Request-Id")
         self.request_id = sent if _SANE_REQUEST_ID.fullmatch(sent) else uuid4().hex
         self.set_header("X-Request-Id", self.request_id)
+
+    def prepare(self) -> None:
         structlog.contextvars.bind_contextvars(request_id=self.request_id)
         self.services.requests.begin()
         self.begun = True
         if self.request.method not in self.methods:
-            raise MethodNotAllowed(", ".join(self.methods))
+            raise self.method_refused()
 
     def on_finish(self) -> None:
         if getattr(self, "begun", False):
             self.services.requests.end()
+
+    def method_refused(self) -> TrackerError:
+        return MethodNotAllowed(", ".join(self.methods))
 
     def body(self) -> bytes:
         """Raises PayloadTooLarge."""
@@ -81,10 +85,14 @@ class Handler(RequestHandler):
     def write_error(self, status_code: int, **kwargs: Any) -> None:
         """Tornado calls this for whatever was raised."""
         error = kwargs["exc_info"][1] if "exc_info" in kwargs else None
+        if status_code == 405:  # a method that Tornado does not know
+            error = self.method_refused()
         self.answer_error(_as_tracker_error(error, status_code))
 
     def log_exception(self, kind: Any, error: Any, traceback: Any) -> None:
-        if not isinstance(error, TrackerError | HTTPError):
+        if _is_away(error):
+            log.warning("MongoDB is away", error=type(error).__name__)
+        elif not isinstance(error, TrackerError | HTTPError):
             log.error("request failed", exc_info=(kind, error, traceback))
 
     def compute_etag(self) -> None:
@@ -92,12 +100,10 @@ class Handler(RequestHandler):
 
 
 class UnknownPath(Handler):
-    methods = _METHODS
+    """Has no methods: each is refused, in the same way."""
 
-    def get(self) -> None:
-        raise NotFound("no such path")
-
-    head = post = patch = put = delete = options = get
+    def method_refused(self) -> TrackerError:
+        return NotFound("no such path")
 
 
 def log_request(handler: RequestHandler) -> None:
@@ -119,8 +125,17 @@ class _Internal(TrackerError):
 def _as_tracker_error(error: BaseException | None, status: int) -> TrackerError:
     if isinstance(error, TrackerError):
         return error
+    if _is_away(error):
+        return Unavailable("storage is away; try again")
     if isinstance(error, HTTPError) and status != 500:
         refused = _Internal(error.reason or error.log_message or "bad request")
         refused.status = status  # type: ignore[misc]
         return refused
     return _Internal("internal error")
+
+
+def _is_away(error: BaseException | None) -> bool:
+    """Whether MongoDB could not be asked, or did not answer in time."""
+    return isinstance(error, ConnectionFailure) or (
+        isinstance(error, PyMongoError) and error.timeout
+    )

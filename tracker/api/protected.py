@@ -7,7 +7,7 @@ from tracker.access.api_keys import ApiKey
 from tracker.api.handler import Handler
 from tracker.errors import Forbidden, Unauthorized
 
-_BEARER = re.compile(r"[Bb]earer +([\x21-\x7e]{1,200})")
+_BEARER = re.compile(r"(?i:bearer) +([\x21-\x7e]{1,200})")
 
 
 class ProtectedHandler(Handler):

@@ -33,8 +33,8 @@ for i = 2, #KEYS do
   local holder = redis.call('GET', KEYS[i])
   if holder then return holder end
 end
-for i = 2, #KEYS do redis.call('SET', KEYS[i], ARGV[1]) end
 redis.call('XADD', KEYS[1], '*', ARGV[2], ARGV[3])
+for i = 2, #KEYS do redis.call('SET', KEYS[i], ARGV[1]) end
 return ARGV[1]
 """
 
@@ -47,7 +47,7 @@ class Claim(NamedTuple):
 
 
 class _Append(NamedTuple):
-    record: msgspec.Struct
+    record: msgspec.Raw
     claim: Claim | None
 
 
@@ -61,14 +61,14 @@ class Journal:
 
     def append(self, record: msgspec.Struct) -> asyncio.Future[int | None]:
         """Done when `record` is durable. Raises Unavailable."""
-        return self._batch.submit(_Append(record, None))
+        return self._submit(record, None)
 
     def append_once(self, record: msgspec.Struct, claim: Claim) -> asyncio.Future[int | None]:
         """Append unless the claim is held. The result is its holder, be it the new or an older one.
 
         None: Redis is away, so the record is in the spool and the claim was not decided.
         """
-        return self._batch.submit(_Append(record, claim))
+        return self._submit(record, claim)
 
     async def replay(self) -> None:
         """Keeps moving what is spooled to the stream, until cancelled."""
@@ -78,20 +78,26 @@ class Journal:
 
     async def replay_once(self) -> int:
         """Entries moved. With Redis away: none, and they stay."""
-        if self._spool.is_empty():
-            return 0
         try:
+            if self._spool.is_empty():
+                return 0
             await self._redis.ping()
             return await self._spool.replay(self._send)
-        except (RedisError, OSError) as error:
+        except RedisError as error:
             log.debug("replay waits", error=type(error).__name__)
-            return 0
+        except OSError as error:
+            log.error("spool cannot be replayed", error=str(error))
+        return 0
 
     async def close(self) -> None:
         """Waits for what was appended, and moves what is spooled if Redis lets it."""
         await self._batch.flushed()
         await self.replay_once()
         await self._spool.close()
+
+    def _submit(self, record: msgspec.Struct, claim: Claim | None) -> asyncio.Future[int | None]:
+        # Encoded here, so that a record that cannot be is an error of its sender alone.
+        return self._batch.submit(_Append(msgspec.Raw(self._encoder.encode(record)), claim))
 
     async def _commit(self, group: list[_Append]) -> Sequence[int | None]:
         if not self._breaker.is_open:

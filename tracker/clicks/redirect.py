@@ -83,7 +83,7 @@ class Redirect:
 
     async def _find(self, visit: Visit) -> Target:
         slug = parameter(visit.query, "s") if visit.slug is None else visit.slug
-        if not slug:
+        if not slug and visit.slug is None:
             raise BadRequest("s: required: the slug of a short link")
         domain_name = await self._domain_name(visit)
         if SLUG.fullmatch(slug):
@@ -98,7 +98,7 @@ class Redirect:
         if not named and visit.slug is None:
             return ""
         host = canonical_hostname(named) if named else _hostname(visit.host)
-        if host == self._own_host:
+        if self._own_host in (host, named.lower()):  # the second for an IP address
             return ""
         if host and await self._domains.by_name(host) is not None:
             return host

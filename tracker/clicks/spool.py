@@ -4,10 +4,11 @@ A file is a run of entries: magic, length, CRC-32, payload. `append` returns onc
 flushed to the disk. Each process appends to a file of its own, which it holds locked; a file
 that nobody holds is replayed by whoever finds it, in order, and deleted only when all of it was
 sent. So an entry may be sent twice, but is never lost. A torn tail (a crash in mid-append, never
-answered) is reported and skipped; a file damaged elsewhere is set aside as `*.damaged`.
+answered) is reported and skipped; a file damaged otherwise is set aside as `*.damaged`.
 """
 
 import asyncio
+import contextlib
 import fcntl
 import os
 import struct
@@ -43,12 +44,16 @@ class Spool:
     async def replay(self, send: Callable[[bytes], Awaitable[None]]) -> int:
         """Send every entry that no other process holds; the number of entries sent.
 
-        What `send` raises ends the replay and leaves the file for the next one.
+        What `send` raises ends the replay and leaves the file for the next one. A file that cannot
+        be read is left too, and does not hold up the others.
         """
         await self._in_thread(self._close_own)
         sent = 0
         for path in self._files():
-            sent += await self._replay_file(path, send)
+            try:
+                sent += await self._replay_file(path, send)
+            except OSError as error:
+                log.error("spool file unreadable", file=path.name, error=str(error))
         return sent
 
     def is_empty(self) -> bool:
@@ -71,27 +76,29 @@ class Spool:
             os.fdatasync(self._file.fileno())
         except OSError:
             # What was written of it is a torn tail now: the next append goes to a new file.
-            self._close_own()
+            with contextlib.suppress(OSError):
+                self._close_own()
             raise
 
     def _open_own(self) -> FileIO:
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = self._folder / f"{time.time_ns():020d}-{os.getpid()}.spool"
-        # Locked before it has the name that others look for, or one might replay and delete it.
         file = path.with_suffix(".new").open("xb", buffering=0)
-        fcntl.flock(file, fcntl.LOCK_EX)
-        path.with_suffix(".new").rename(path)
-        folder = os.open(self._folder, os.O_RDONLY)
         try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+            # Locked before it has the name that others look for, or one might replay and delete it.
+            fcntl.flock(file, fcntl.LOCK_EX)
+            path.with_suffix(".new").rename(path)
+            _flush_names(self._folder)
+            _flush_names(self._folder.parent)  # it may have been made just now
+        except OSError:
+            file.close()
+            raise
         return file
 
     def _close_own(self) -> None:
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
 
     def _files(self) -> list[Path]:
         return sorted(self._folder.glob("*.spool")) if self._folder.exists() else []
@@ -115,17 +122,29 @@ class Spool:
         return sent
 
 
+def _flush_names(folder: Path) -> None:
+    """Until then a crash of the machine may forget a new name, and the file with it."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def _entries(file: BinaryIO) -> Iterator[bytes]:
     """The whole entries from the start; leaves the file after the last of them."""
+    size = os.fstat(file.fileno()).st_size
     while True:
         start = file.tell()
         header = file.read(_HEADER.size)
         if len(header) == _HEADER.size:
             magic, length, checksum = _HEADER.unpack(header)
-            payload = file.read(length) if magic == _MAGIC else b""
-            if magic == _MAGIC and len(payload) == length and zlib.crc32(payload) == checksum:
-                yield payload
-                continue
+            # A damaged length may be gigabytes: not even room is made for them.
+            if magic == _MAGIC and length <= size - file.tell():
+                payload = file.read(length)
+                if zlib.crc32(payload) == checksum:
+                    yield payload
+                    continue
         file.seek(start)
         return
 
@@ -134,9 +153,20 @@ def _finish(path: Path, file: BinaryIO) -> None:
     rest = file.read()
     if not rest:
         path.unlink(missing_ok=True)
-    elif _MAGIC in rest[1:]:
-        log.error("spool file damaged", file=path.name, bytes_unread=len(rest))
-        path.rename(path.with_suffix(".damaged"))
-    else:
+    elif _is_torn(rest):
         log.warning("spool file had a torn tail", file=path.name, bytes_unread=len(rest))
         path.unlink(missing_ok=True)
+    else:
+        log.error("spool file damaged", file=path.name, bytes_unread=len(rest))
+        path.rename(path.with_suffix(".damaged"))
+
+
+def _is_torn(rest: bytes) -> bool:
+    """Whether `rest` can be the beginning of one entry: all there is after the whole ones."""
+    if not rest.startswith(_MAGIC[: len(rest)]) or _MAGIC in rest[1:]:
+        return False
+    if len(rest) < _HEADER.size:
+        return True
+    _, length, checksum = _HEADER.unpack_from(rest)
+    payload = rest[_HEADER.size :]
+    return len(payload) < int(length) and zlib.crc32(payload) != int(checksum)

@@ -31,37 +31,43 @@ class EventIds:
         self._events = database["events"]
         self._redis = redis
         self._blocks: list[range] = []
-        self._fetching: asyncio.Task[None] | None = None
+        self._fetching: asyncio.Task[bool] | None = None
 
     async def start(self) -> None:
         """Fetch the first block. With both stores away there is none yet: `next` will say so."""
-        await self._fetch()
+        await self._fetched()
 
     async def next(self) -> int:
         """A new id. Raises Unavailable if none is in hand and no store can give one."""
-        if sum(map(len, self._blocks)) < _BLOCK // 2 and self._fetching is None:
-            self._fetching = asyncio.get_running_loop().create_task(self._fetch())
-        if not self._blocks and self._fetching is not None:
-            await asyncio.shield(self._fetching)
-        if not self._blocks:
-            raise Unavailable("storage is away; try again")
+        while not self._blocks:  # again: a crowd may use up a block as soon as it is there
+            if not await asyncio.shield(self._fetched()):
+                raise Unavailable("storage is away; try again")
         first = self._blocks[0]
         self._blocks[0] = first[1:]
         if not self._blocks[0]:
             del self._blocks[0]
+        if sum(map(len, self._blocks)) < _BLOCK // 2:
+            self._fetched()
         return first[0]
 
     async def close(self) -> None:
         if self._fetching is not None:
             await asyncio.wait([self._fetching])
 
-    async def _fetch(self) -> None:
+    def _fetched(self) -> asyncio.Task[bool]:
+        if self._fetching is None:
+            self._fetching = asyncio.get_running_loop().create_task(self._fetch())
+        return self._fetching
+
+    async def _fetch(self) -> bool:
+        """Whether there was a block to fetch."""
         try:
             self._blocks.append(await self._granted(_BLOCK))
             await self._keep_spares()
+            return True
         except PyMongoError as error:
             log.warning("event ids come from the spare blocks", error=type(error).__name__)
-            await self._take_spare()
+            return await self._take_spare()
         finally:
             self._fetching = None
 
@@ -82,14 +88,16 @@ class EventIds:
             for _ in range(_SPARE_BLOCKS - await self._redis.llen(SPARE_EVENT_IDS)):
                 block = await self._granted(_SPARE_BLOCK)
                 await self._redis.rpush(SPARE_EVENT_IDS, f"{block.start}:{block.stop}")
-        except RedisError as error:
+        except (RedisError, PyMongoError) as error:
             log.warning("spare event ids not kept", error=type(error).__name__)
 
-    async def _take_spare(self) -> None:
+    async def _take_spare(self) -> bool:
         try:
             spare = await self._redis.lpop(SPARE_EVENT_IDS)
         except RedisError:
-            return
-        if isinstance(spare, bytes):
-            start, stop = spare.split(b":")
-            self._blocks.append(range(int(start), int(stop)))
+            return False
+        if not isinstance(spare, bytes):
+            return False
+        start, stop = spare.split(b":")
+        self._blocks.append(range(int(start), int(stop)))
+        return True

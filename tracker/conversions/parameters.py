@@ -7,7 +7,7 @@ the field.
 
 import re
 from collections.abc import Mapping
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 from urllib.parse import parse_qsl
 from uuid import UUID
@@ -25,7 +25,8 @@ _VALUE_BOUND = Decimal(10) ** 15
 _VALUE_DIGITS = 30
 _FIELDS = 200
 
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
+# One way only to match any text, so that a long one is refused in linear time.
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
 _JSON = msgspec.json.Decoder(float_hook=Decimal)
 _TO_JSON = msgspec.json.Encoder(decimal_format="number")
 
@@ -41,9 +42,14 @@ class Conversion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def from_text(raw: bytes) -> Conversion:
-    """From a query string or a form; of a repeated parameter the first counts."""
+    """From a query string or a form; of a repeated parameter the first counts.
+
+    What is not UTF-8 is kept as surrogates, which the rules of each field refuse: in a parameter
+    that is ignored it does no harm.
+    """
     try:
-        pairs = parse_qsl(raw.decode(), errors="strict", max_num_fields=_FIELDS)
+        text = raw.decode(errors="surrogateescape")
+        pairs = parse_qsl(text, errors="surrogateescape", max_num_fields=_FIELDS)
     except ValueError as error:
         raise BadRequest(f"parameters: {error}") from None
     fields: dict[str, Any] = {}
@@ -52,7 +58,8 @@ def from_text(raw: bytes) -> Conversion:
     if "value" in fields:
         fields["value"] = _number(fields["value"])
     if "metadata" in fields:
-        fields["metadata"] = _json("metadata", fields["metadata"].encode())
+        metadata = fields["metadata"].encode(errors="surrogateescape")
+        fields["metadata"] = _json("metadata", metadata)
     return _conversion(fields)
 
 
@@ -63,7 +70,8 @@ def from_json(body: bytes) -> Conversion:
     return _conversion(fields)
 
 
-def _conversion(fields: Mapping[str, Any]) -> Conversion:
+def _conversion(sent: Mapping[str, Any]) -> Conversion:
+    fields = {name: value for name, value in sent.items() if value != ""}
     pbk = _text(fields, "pbk", PBK_LENGTH)
     click_id = _text(fields, "click_id", 36)
     if pbk is None and click_id is None:
@@ -79,7 +87,7 @@ def _conversion(fields: Mapping[str, Any]) -> Conversion:
 
 def _text(fields: Mapping[str, Any], name: str, most: int) -> str | None:
     text = fields.get(name)
-    if text is None or text == "":
+    if text is None:
         return None
     if not isinstance(text, str) or len(text) > most or not text.isprintable():
         raise BadRequest(f"{name}: must be text of 1 to {most} printable characters")
@@ -109,7 +117,11 @@ def _value(value: Any) -> Decimal | None:
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         raise BadRequest("value: must be a finite number such as 12.50")
     number = Decimal(value)
-    if abs(number) > _VALUE_BOUND or len(number.as_tuple().digits) > _VALUE_DIGITS:
+    if (
+        abs(number.adjusted()) > _VALUE_DIGITS
+        or number.copy_abs() > _VALUE_BOUND
+        or len(number.as_tuple().digits) > _VALUE_DIGITS
+    ):
         raise BadRequest(f"value: at most 10^15, and {_VALUE_DIGITS} digits")
     return number
 
@@ -119,7 +131,7 @@ def _metadata(value: Any) -> str | None:
         return None
     if not isinstance(value, dict):
         raise BadRequest("metadata: must be a JSON object")
-    if _depth(value) > METADATA_DEPTH:
+    if _is_deeper(value, METADATA_DEPTH):
         raise BadRequest(f"metadata: at most {METADATA_DEPTH} levels deep")
     text = _TO_JSON.encode(value)
     if len(text) > METADATA_BYTES:
@@ -127,17 +139,18 @@ def _metadata(value: Any) -> str | None:
     return text.decode()
 
 
-def _depth(value: Any) -> int:
-    """Levels of nesting; the decoder has bounded them."""
-    if isinstance(value, dict):
-        return 1 + max(map(_depth, value.values()), default=0)
-    if isinstance(value, list):
-        return 1 + max(map(_depth, value), default=0)
-    return 0
+def _is_deeper(value: Any, levels: int) -> bool:
+    """Whether it nests more than `levels` deep. Goes down no further than that."""
+    if not isinstance(value, dict | list):
+        return False
+    inner = value.values() if isinstance(value, dict) else value
+    return levels == 0 or any(_is_deeper(one, levels - 1) for one in inner)
 
 
 def _json(name: str, text: bytes) -> Any:
     try:
         return _JSON.decode(text)
+    except InvalidOperation:
+        raise BadRequest(f"{name}: holds a number out of all bounds") from None
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise BadRequest(f"{name}: must be valid JSON ({error})") from None

@@ -53,7 +53,11 @@ class Recorder:
         self._look_up = Batch[UUID, dict[str, Any] | None](self._find_clicks)
 
     async def record(self, conversion: Conversion) -> Recorded:
-        """Raises BadRequest, NotFound or Unavailable, and has recorded nothing then."""
+        """Raises BadRequest or NotFound, and has recorded nothing then.
+
+        Raises Unavailable if it cannot be made durable, or if no store can tell whether its
+        transaction id came before: it may be recorded later then, and sending it again is safe.
+        """
         config = await self._config(conversion)
         click = await self._click(conversion.click_id)
         account_id = _account(config, click)

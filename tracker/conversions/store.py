@@ -33,7 +33,8 @@ class Events:
     ) -> dict[str, Any] | None:
         """The first event with this transaction id in one of `scopes`."""
         return await self._events.find_one(
-            {"transaction_scope": {"$in": list(scopes)}, "transaction_id": transaction_id}
+            {"transaction_scope": {"$in": list(scopes)}, "transaction_id": transaction_id},
+            sort=[("at", 1), ("_id", 1)],
         )
 
     async def pending(self, click_ids: Collection[UUID]) -> list[dict[str, Any]]:

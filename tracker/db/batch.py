@@ -59,13 +59,15 @@ class Batch(Generic[Item, Result]):
             self._worker = None
 
     async def _run_group(self, group: list[tuple[Item, asyncio.Future[Result]]]) -> None:
+        futures = [future for _, future in group]
         try:
             results = await self._run([item for item, _ in group])
+            answers = list(zip(futures, results, strict=True))
         except Exception as error:
-            for _, future in group:
+            for future in futures:
                 if not future.done():
                     future.set_exception(error)
             return
-        for (_, future), result in zip(group, results, strict=True):
+        for future, result in answers:
             if not future.done():
                 future.set_result(result)

@@ -7,12 +7,15 @@ Used for links, custom domains and event configurations. What it guarantees:
   down, memory is trusted for UNVERIFIED seconds only.
 - An older value never replaces a newer one in Redis: values carry the version of their document,
   and a script compares. A miss has version 0.
-- A crash between the write to MongoDB and the one to Redis heals: every copy expires.
+- A crash between the write to MongoDB and the one to Redis heals: every copy expires, and soon
+  where a change was announced with `changing`.
 - Misses are remembered too, for a shorter time; simultaneous look-ups of one name are one look-up.
 - With Redis away MongoDB answers; with both away a value in memory is served however old it is.
+- Nobody waits longer than LOAD_SECONDS for MongoDB, and for a moment after it failed not at all.
 """
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Awaitable, Callable
 from typing import Generic, NamedTuple, TypeVar, cast
@@ -28,17 +31,28 @@ from tracker.errors import Unavailable
 
 IN_MEMORY, MISS_IN_MEMORY, UNVERIFIED = 10.0, 5.0, 1.0
 IN_REDIS, MISS_IN_REDIS = 600.0, 30.0
-
+LOAD_SECONDS = 2.0
 WHILE_CHANGING = MONGODB_TIMEOUT + 5
 
-# Stores a value unless Redis holds a newer one.
+# Stores a value unless Redis holds a newer one. The time to live is that of the name: a newer value
+# never extends it, so what `changing` shortened stays short, whoever stores meanwhile.
 # KEYS: name. ARGV: version, value, milliseconds to live.
 _STORE_NEWER = """
 local held = redis.call('HGET', KEYS[1], 'version')
 if held and tonumber(held) >= tonumber(ARGV[1]) then return 0 end
 redis.call('HSET', KEYS[1], 'version', ARGV[1], 'value', ARGV[2])
-redis.call('PEXPIRE', KEYS[1], ARGV[3])
+if redis.call('PTTL', KEYS[1]) < 0 then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
 return 1
+"""
+
+# Shortens the life of a name, of one without a value too: a reader may store the old one yet.
+# A full Redis refuses that (hence pcall), but then it refuses the old value as well.
+# KEYS: name. ARGV: milliseconds to live.
+_EXPIRE_SOON = """
+if redis.call('PEXPIRE', KEYS[1], ARGV[1]) == 0 then
+  redis.pcall('HSET', KEYS[1], 'version', -1)
+  redis.call('PEXPIRE', KEYS[1], ARGV[1])
+end
 """
 
 
@@ -77,6 +91,8 @@ class Cache(Generic[Value]):
         self._decoder = msgspec.msgpack.Decoder(kind)
         self._encoder = msgspec.msgpack.Encoder()
         self._store_newer = redis.register_script(_STORE_NEWER)
+        self._expire_soon = redis.register_script(_EXPIRE_SOON)
+        self._mongodb = Breaker()
         self.verified = False
 
     async def get(self, name: str) -> Value | None:
@@ -91,10 +107,11 @@ class Cache(Generic[Value]):
             task.add_done_callback(lambda done: self._loaded(name, done))
         try:
             return await asyncio.shield(task)
-        except (RedisError, PyMongoError) as error:
-            if entry is not None:
-                return entry.value
-            raise Unavailable("storage is away; try again") from error
+        except Unavailable:
+            entry = self._entries.get(name)  # unless it was forgotten meanwhile
+            if entry is None:
+                raise
+            return entry.value
 
     async def changing(self, name: str) -> None:
         """Call before a change in MongoDB: should the writer die on the way, Redis forgets soon.
@@ -102,7 +119,7 @@ class Cache(Generic[Value]):
         Raises Unavailable if Redis cannot be told: its copy would outlive the change.
         """
         try:
-            await self._redis.pexpire(name, int(WHILE_CHANGING * 1000))
+            await self._expire_soon(keys=[name], args=[int(WHILE_CHANGING * 1000)])
         except RedisError as error:
             self._breaker.failed()
             raise Unavailable("storage is away; try again") from error
@@ -115,6 +132,7 @@ class Cache(Generic[Value]):
             await self._redis.publish(CHANGES, name)
         except RedisError:
             self._breaker.failed()
+        self.forget(name)  # again: a look-up meanwhile may have found the old value in Redis
 
     def forget(self, name: str) -> None:
         """Drop `name` from memory; a look-up under way is answered but not kept."""
@@ -144,21 +162,32 @@ class Cache(Generic[Value]):
 
     async def _read(self, name: str) -> Value | None:
         if self._breaker.is_open:
-            return await self._load(name)
+            return await self._from_mongodb(name)
         try:
             held = cast("bytes | None", await self._redis.hget(name, "value"))
             self._breaker.worked()
         except RedisError:
             self._breaker.failed()
-            return await self._load(name)
+            return await self._from_mongodb(name)
         if held is not None:
-            return self._decoder.decode(held) if held else None
-        value = await self._load(name)
+            with contextlib.suppress(msgspec.DecodeError):  # another release wrote it
+                return self._decoder.decode(held) if held else None
+        value = await self._from_mongodb(name)
         try:
             await self._put(name, value, 0 if value is None else value.version)
         except RedisError:
             self._breaker.failed()
         return value
+
+    async def _from_mongodb(self, name: str) -> Value | None:
+        if self._mongodb.is_open:
+            raise Unavailable("storage is away; try again")
+        try:
+            async with asyncio.timeout(LOAD_SECONDS):
+                return await self._load(name)
+        except (PyMongoError, TimeoutError) as error:
+            self._mongodb.failed()
+            raise Unavailable("storage is away; try again") from error
 
     async def _put(self, name: str, value: Value | None, version: int) -> None:
         lives = MISS_IN_REDIS if value is None else IN_REDIS

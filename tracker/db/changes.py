@@ -49,7 +49,8 @@ class Changes:
     async def _follow(self, subscription: PubSub) -> None:
         alive = time.monotonic()
         while time.monotonic() - alive < SILENCE:
-            message = await subscription.get_message(timeout=PING_EVERY)
+            # The client connects anew before it reports a loss, which may take much longer.
+            message = await asyncio.wait_for(subscription.get_message(timeout=PING_EVERY), SILENCE)
             if message is None:
                 await asyncio.wait_for(subscription.ping(), SILENCE)
                 continue
@@ -57,7 +58,7 @@ class Changes:
             if message["type"] == "subscribe":
                 self._trust(True)
             elif message["type"] == "message":
-                self._drop(message["data"].decode())
+                self._drop(message["data"].decode(errors="replace"))
         raise TimeoutError
 
     def _trust(self, verified: bool) -> None:

@@ -26,7 +26,7 @@ BLOCK_SECONDS = 2.0
 """How long a consumer's read waits for something to arrive; its socket timeout is longer."""
 
 MONGODB_TIMEOUT = 5.0
-"""Seconds for one MongoDB operation, retries of the driver included."""
+"""Seconds for one MongoDB operation, retries of the driver and its search for a server included."""
 
 
 class UnusableStore(Exception):

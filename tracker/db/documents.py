@@ -8,7 +8,7 @@ from pymongo.errors import BulkWriteError
 
 from tracker.db.connect import Collection
 
-_DUPLICATE_KEY = 11000
+DUPLICATE_KEY = 11000
 
 Kind = TypeVar("Kind")
 
@@ -38,7 +38,7 @@ async def insert_new(
     except BulkWriteError as error:
         details = error.details or {}
         refused: list[Mapping[str, Any]] = details.get("writeErrors", [])
-        others = [one for one in refused if one["code"] != _DUPLICATE_KEY]
+        others = [one for one in refused if one["code"] != DUPLICATE_KEY]
         if others or details.get("writeConcernErrors"):
             raise
         return refused

@@ -5,7 +5,8 @@ from pymongo import ASCENDING, DESCENDING, IndexModel
 
 from tracker.db.connect import Database
 
-_EXISTING_TEXT = {"$type": "string"}
+# Not {"$type": "string"}: a look-up of one transaction id would not use the index then.
+_EXISTING = {"$exists": True}
 
 INDEXES: dict[str, list[IndexModel]] = {
     "api_keys": [
@@ -36,7 +37,7 @@ INDEXES: dict[str, list[IndexModel]] = {
             [("transaction_scope", ASCENDING), ("transaction_id", ASCENDING)],
             name="by_transaction",
             unique=True,
-            partialFilterExpression={"transaction_id": _EXISTING_TEXT},
+            partialFilterExpression={"transaction_id": _EXISTING},
         ),
     ],
 }

@@ -2,8 +2,8 @@
 
 An entry is acknowledged and deleted only after it is applied; one that a dead consumer left is
 taken over after STALE seconds. While a store is away the consumer waits, longer each time. An
-entry that cannot be decoded, or that MongoDB refuses by itself, goes to the dead letters with the
-reason, so that it never blocks the rest.
+entry that cannot be decoded, and of the others each record that cannot be stored, goes to the dead
+letters with the reason, so that it never blocks the rest.
 """
 
 import asyncio
@@ -11,13 +11,13 @@ import contextlib
 import os
 import socket
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
 import msgspec
 import structlog
-from pymongo.errors import BulkWriteError, WriteError
+from pymongo.errors import BulkWriteError, OperationFailure, WriteError
 from redis.asyncio import Redis
 from redis.exceptions import RedisError, ResponseError
 
@@ -32,6 +32,8 @@ STALE = 10.0
 """Seconds without acknowledgement after which an entry counts as left by a dead consumer."""
 
 _ENTRIES = 10
+_DUPLICATE_KEY = 11000
+_TOO_LARGE = 10334
 _BACKOFF = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 
 Entry = tuple[bytes, dict[bytes, bytes] | None]
@@ -54,6 +56,7 @@ class Consumer:
         self._stale = stale
         self._name = f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:8]}"
         self._decoder = msgspec.msgpack.Decoder(list[Record])
+        self._encoder = msgspec.msgpack.Encoder()
         self._reclaimed = 0.0
         self._unfinished = False
 
@@ -108,8 +111,10 @@ class Consumer:
 
     async def _next_entries(self, block: float | None) -> list[Entry]:
         try:
-            if self._unfinished:
-                return await self._read("0", None)
+            if self._unfinished and (entries := await self._read("0", None)):
+                return entries
+            # None: another consumer took them over, or only the answer that they are done was lost.
+            self._unfinished = False
             return await self._stale_entries() or await self._read(">", block)
         except ResponseError as error:
             if not str(error).startswith("NOGROUP"):
@@ -135,9 +140,11 @@ class Consumer:
         answer: Any = await self._redis.xautoclaim(
             JOURNAL, DRAIN_GROUP, self._name, int(self._stale * 1000), "0-0", count=_ENTRIES
         )
-        entries: list[Entry] = answer[1]
-        if len(entries) < _ENTRIES:
+        entries: list[Entry] = [entry for entry in answer[1] if entry and entry[0] is not None]
+        if len(answer[1]) < _ENTRIES:
             self._reclaimed = time.monotonic()
+        # Redis 6.2 has nil for an entry that was deleted: ours now, the next read tells its id.
+        self._unfinished = len(entries) < len(answer[1])
         if entries:
             log.info("took over entries of another consumer", entries=len(entries))
         return entries
@@ -150,14 +157,41 @@ class Consumer:
             if _store_is_away(error):
                 raise
             if len(entries) == 1:
-                await self._bury(entries[0], error)
+                await self._part(entries[0], error)
                 return
             for entry in entries:
                 await self._process([entry])
 
+    async def _part(self, entry: Entry, error: Exception) -> None:
+        """Store what can be stored of an entry that failed as a whole, and bury the rest."""
+        entry_id, fields = entry
+        try:
+            records = self._records(fields)
+        except ValueError:
+            await self._bury(entry_id, fields or {}, error)
+        else:
+            for record in records:
+                if reason := await self._refusal(record):
+                    await self._bury(entry_id, {FORMAT: self._encoder.encode([record])}, reason)
+        await self._acknowledge([entry])
+
+    async def _refusal(self, record: Record) -> Exception | None:
+        """Why `record` cannot be stored; None if it is. Raises what says that a store is away."""
+        try:
+            await self._apply([record])
+        except Exception as error:
+            if _store_is_away(error):
+                raise
+            return error
+        return None
+
     def _records(self, fields: dict[bytes, bytes] | None) -> list[Record]:
-        """None where the entry was deleted although it was never acknowledged."""
-        return [] if fields is None else self._decoder.decode(fields[FORMAT])
+        """Raises ValueError. None: the entry was deleted although it was never acknowledged."""
+        if not fields:
+            return []
+        if FORMAT not in fields:
+            raise ValueError(f"unknown format {b', '.join(fields).decode(errors='replace')}")
+        return self._decoder.decode(fields[FORMAT])
 
     async def _acknowledge(self, entries: Sequence[Entry]) -> None:
         ids = [entry_id for entry_id, _ in entries]
@@ -166,13 +200,11 @@ class Consumer:
         pipeline.xdel(JOURNAL, *ids)
         await pipeline.execute()
 
-    async def _bury(self, entry: Entry, error: Exception) -> None:
-        entry_id, fields = entry
+    async def _bury(self, entry_id: bytes, fields: Mapping[bytes, bytes], error: Exception) -> None:
         reason = f"{type(error).__name__}: {error}"[:500]
         log.error("entry goes to the dead letters", entry=entry_id.decode(), reason=reason)
-        letter: Any = {**(fields or {}), b"id": entry_id, b"reason": reason}
+        letter: Any = {**fields, b"id": entry_id, b"reason": reason}
         await self._redis.xadd(DEAD_LETTERS, letter)
-        await self._acknowledge([entry])
 
 
 def _flat(entries: list[Any]) -> list[Entry]:
@@ -185,7 +217,10 @@ def _flat(entries: list[Any]) -> list[Entry]:
 def _store_is_away(error: Exception) -> bool:
     """Whether trying again later can help; otherwise the entry itself is at fault."""
     if isinstance(error, BulkWriteError):
-        return not (error.details or {}).get("writeErrors")
+        refused = (error.details or {}).get("writeErrors", [])
+        return all(one["code"] == _DUPLICATE_KEY for one in refused)
+    if isinstance(error, OperationFailure) and error.code == _TOO_LARGE:
+        return False
     return isinstance(error, RedisError | PyMongoError) and not isinstance(error, WriteError)
 
 

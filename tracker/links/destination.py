@@ -11,15 +11,13 @@ Pure. Guarantees of `Destination.location`, for a destination that passed `check
 
 import re
 from collections.abc import Callable, Mapping
-from ipaddress import IPv4Address, IPv6Address
-from typing import Final, NamedTuple
+from typing import Final
 from urllib.parse import quote, unquote
 
-import idna
-
 from tracker.errors import BadRequest
+from tracker.http.url import check_url, split_url
 
-MAX_LENGTH: Final = 2048
+FIELD: Final = "destination_url"
 
 MACROS: Final[tuple[tuple[str, str], ...]] = (
     ("click_id", "id of the click, a UUID; empty where no click is recorded"),
@@ -36,28 +34,6 @@ MACROS: Final[tuple[tuple[str, str], ...]] = (
 """(name, meaning) of every `{name}` that is replaced in a path, query or fragment."""
 
 OWN_REDIRECT: Final = "destination_url: must not be a redirect of this service"
-
-_FORBIDDEN: Final = (
-    (re.compile(r"[\x00-\x1f\x7f-\x9f]"), "no control characters"),
-    (re.compile(r"\s"), "no white space"),
-    (re.compile(r"\\"), "no backslash"),
-    (re.compile(r"[\ud800-\udfff]"), "no lone surrogates"),
-)
-_HOST_RULE: Final = (
-    "the host must be a hostname, an IPv4 address or an IPv6 address in brackets, without macros"
-)
-# ASCII, or U+017F, a long s, would count as the "s" of https.
-_URL: Final = re.compile(
-    r"(https?)://([^/?#]*)([^?#]*)(\?[^#]*)?(#.*)?",
-    re.ASCII | re.IGNORECASE | re.DOTALL,
-)
-_AUTHORITY: Final = re.compile(r"(\[[^\]]*\]|[^:]*)(?::(.*))?", re.DOTALL)
-_PORT: Final = re.compile(r"[0-9]{1,5}")
-# Underscores, and hyphens anywhere inside: no valid hostname, but browsers go there.
-_LABEL: Final = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
-_HOSTNAME: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*\.?")
-# Browsers read a host that ends in a number as an IPv4 address: 127.1 and 0x7f000001 are loopback.
-_ENDS_IN_NUMBER: Final = re.compile(r"(?:.*\.)?(?:[0-9]+|0[xX][0-9a-fA-F]*)")
 
 _MACRO: Final = re.compile(rf"\{{({'|'.join(name for name, _ in MACROS)})\}}")
 _SAFE_IN_URL: Final = "".join(map(chr, range(ord("!"), ord("~") + 1)))
@@ -78,32 +54,13 @@ _is_click_id: Final = _pair_named("click_id")
 _is_reserved: Final = _pair_named("s", "d", "click_id")
 
 
-class _Parts(NamedTuple):
-    """A URL taken apart.
-
-    `authority` is as written, but ASCII; `address` is for comparison. `query` and `fragment` hold
-    their "?" and "#", and are empty if the URL has none.
-    """
-
-    scheme: str
-    authority: str
-    address: tuple[str, int]
-    path: str
-    query: str
-    fragment: str
-
-
 def check(url: str, own_host: Callable[[str, int], bool]) -> None:
     """Raise BadRequest naming the rule unless `url` can be the destination of a link.
 
     `own_host(host, port)` tells whether this service answers there; it is asked only about a URL
     whose path is that of a redirect. For what `host` looks like see `redirect_address`.
     """
-    if len(url) > MAX_LENGTH:
-        raise _broken(f"at most {MAX_LENGTH} characters")
-    for pattern, rule in _FORBIDDEN:
-        if pattern.search(url):
-            raise _broken(rule)
+    check_url(FIELD, url)
     address = redirect_address(url)
     if address and own_host(*address):
         raise BadRequest(OWN_REDIRECT)
@@ -117,7 +74,7 @@ def redirect_address(url: str) -> tuple[str, int] | None:
     whether the host is this service's raises BadRequest(OWN_REDIRECT). Raises BadRequest if `url`
     is not an absolute http or https URL with a valid host and port.
     """
-    parts = _split(url)
+    parts = split_url(FIELD, url)
     path = _without_dot_segments(unquote(parts.path))
     return parts.address if path == "/api/click" or path.startswith("/c/") else None
 
@@ -134,7 +91,7 @@ class Destination:
     needs: frozenset[str]
 
     def __init__(self, url: str) -> None:
-        parts = _split(url)
+        parts = split_url(FIELD, url)
         origin = f"{parts.scheme}://{parts.authority}"
         path = _escaped(parts.path)
         query = _without_click_id(_escaped(parts.query))
@@ -195,48 +152,6 @@ def _escaped(text: str) -> str:
     return quote(text, safe=_SAFE_IN_URL)
 
 
-def _split(url: str) -> _Parts:
-    match = _URL.fullmatch(url)
-    if not match:
-        raise _broken("must be an absolute http or https URL")
-    scheme, authority, path, query, fragment = match.groups(default="")
-    if "@" in authority:
-        raise _broken("no user info before the host")
-    authority, address = _authority(scheme, authority)
-    return _Parts(scheme, authority, address, path, query, fragment)
-
-
-def _authority(scheme: str, text: str) -> tuple[str, tuple[str, int]]:
-    match = _AUTHORITY.fullmatch(text)
-    if not match:
-        raise _broken(_HOST_RULE)
-    host, port = match.groups()
-    try:
-        ascii_host, canonical = _host(host)
-    except ValueError:
-        raise _broken(_HOST_RULE) from None
-    if port is None:
-        return ascii_host, (canonical, 443 if scheme.lower() == "https" else 80)
-    if not _PORT.fullmatch(port) or not 1 <= int(port) <= 65535:
-        raise _broken("the port must be 1 to 65535")
-    return f"{ascii_host}:{port}", (canonical, int(port))
-
-
-def _host(text: str) -> tuple[str, str]:
-    """(ASCII form as written, canonical form) of a host. Raises ValueError if it is none."""
-    if text.startswith("["):
-        if "%" in text:
-            raise ValueError("a zone means nothing to others")
-        return text, str(IPv6Address(text[1:-1]))
-    host = text if text.isascii() else idna.encode(text, uts46=True).decode()
-    canonical = host.removesuffix(".").lower()
-    if not _HOSTNAME.fullmatch(host) or len(canonical) > 253:
-        raise ValueError("not a hostname")
-    if _ENDS_IN_NUMBER.fullmatch(canonical):
-        return host, str(IPv4Address(canonical))
-    return host, canonical
-
-
 def _without_dot_segments(path: str) -> str:
     kept: list[str] = []
     for segment in path.split("/")[1:]:
@@ -245,7 +160,3 @@ def _without_dot_segments(path: str) -> str:
         elif segment != ".":
             kept.append(segment)
     return "/" + "/".join(kept)
-
-
-def _broken(rule: str) -> BadRequest:
-    return BadRequest(f"destination_url: {rule}")

@@ -18,21 +18,28 @@ from tracker.db.documents import document, record
 from tracker.errors import BadRequest
 from tracker.ids import new_id
 
+_LENGTH = 253
 _LABELS = re.compile(
-    r"(?!.{254})(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9])?\.)*[a-z0-9-]*[a-z][a-z0-9-]*"
+    r"(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9])?\.)*"
+    r"(?=[a-z0-9-]*[a-z])[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 )
 
 
-@lru_cache(maxsize=10_000)
 def canonical_hostname(text: str) -> str:
     """Lower case, IDNA names in their ASCII form, no final dot; empty if it is not a hostname."""
+    # Visitors send it: what is remembered of them has to be bounded in size too.
+    return _canonical_hostname(text) if len(text) <= _LENGTH + 1 else ""
+
+
+@lru_cache(maxsize=10_000)
+def _canonical_hostname(text: str) -> str:
     name = text.removesuffix(".").lower()
     if not name.isascii():
         try:
             name = idna.encode(name, uts46=True).decode()
         except idna.IDNAError:
             return ""
-    return name if _LABELS.fullmatch(name) else ""
+    return name if len(name) <= _LENGTH and _LABELS.fullmatch(name) else ""
 
 
 class Domain(Versioned, frozen=True, kw_only=True):

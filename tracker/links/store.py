@@ -5,18 +5,19 @@ A crash after the write to MongoDB heals by itself: Redis remembers a miss for s
 forgets the copy of a link that is being changed (see `db/cache`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
 import msgspec
 from pymongo import ReturnDocument
-from pymongo.errors import DuplicateKeyError
+from pymongo.errors import BulkWriteError, DuplicateKeyError
 
 from tracker.clock import now, now_ms
 from tracker.db import keys
 from tracker.db.connect import Database
-from tracker.db.documents import document, record
+from tracker.db.documents import DUPLICATE_KEY, document, record
+from tracker.db.paging import page_of
 from tracker.errors import BadRequest, NotFound
 from tracker.ids import new_id, new_slug
 from tracker.links.cache import LinkCache
@@ -37,6 +38,15 @@ class NewLink(msgspec.Struct, frozen=True, kw_only=True):
     tags: list[UUID]
 
 
+class LinkFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """`search` is looked for in name, slug and destination, without regard to case."""
+
+    tags: list[UUID] = []
+    all_tags: bool = False
+    search: str | None = None
+    active: bool | None = None
+
+
 class Links:
     def __init__(self, database: Database, cache: LinkCache) -> None:
         self._links = database["links"]
@@ -54,6 +64,53 @@ class Links:
             await self._tell(link)
             return link
         raise BadRequest("slug: already taken on this domain")
+
+    async def create_all(self, new: Sequence[NewLink]) -> list[Link]:
+        """All or none, in one transaction. Raises BadRequest naming the first that is refused."""
+        for _ in range(_SLUG_TRIES):
+            links = [_new(one, one.slug or new_slug()) for one in new]
+            refused = await self._insert_all(links)
+            if refused is None:
+                for link in links:
+                    await self._tell(link)
+                return links
+            if new[refused].slug:
+                break
+        raise BadRequest(f"links[{refused}].slug: already taken on this domain")
+
+    async def _insert_all(self, links: Sequence[Link]) -> int | None:
+        """The index of the first whose slug is taken; None if all are stored."""
+        client = self._links.database.client
+        async with await client.start_session() as session:
+            try:
+                async with session.start_transaction():
+                    rows = [document(link) for link in links]
+                    await self._links.insert_many(rows, session=session)
+            except BulkWriteError as error:
+                refused = (error.details or {}).get("writeErrors", [{}])[0]
+                if refused.get("code") != DUPLICATE_KEY:
+                    raise
+                return int(refused["index"])
+        return None
+
+    async def page(
+        self, account_id: UUID, wanted: LinkFilter, page: int, page_size: int
+    ) -> tuple[list[Link], int]:
+        """One page of those that are not archived, newest first, and how many there are."""
+        matching = {"account_id": account_id, "archived": False, **_matching(wanted)}
+        rows, total = await page_of(self._links, matching, page, page_size)
+        return [record(Link, row) for row in rows], total
+
+    async def any_on(self, domain_name: str) -> bool:
+        """Whether links that are not archived are served from the domain."""
+        in_use = {"domain_name": domain_name, "archived": False}
+        return await self._links.find_one(in_use, ["_id"]) is not None
+
+    async def untag(self, account_id: UUID, tag_id: UUID) -> None:
+        """Take a tag off all links of its account."""
+        await self._links.update_many(
+            {"account_id": account_id, "tags": tag_id}, {"$pull": {"tags": tag_id}}
+        )
 
     async def change(self, link_id: UUID, fields: Mapping[str, Any]) -> Link:
         """Set checked `fields`, of those that visitors do not find the link by.
@@ -80,6 +137,24 @@ class Links:
     async def _tell(self, link: Link) -> None:
         name = keys.link(link.domain_name, link.slug)
         await self._cache.changed(name, target(link), link.version)
+
+
+def _matching(wanted: LinkFilter) -> dict[str, Any]:
+    matching: dict[str, Any] = {}
+    if wanted.tags:
+        matching["tags"] = {"$all" if wanted.all_tags else "$in": wanted.tags}
+    if wanted.active is not None:
+        matching["active"] = wanted.active
+    if wanted.search:
+        # $literal: what a user typed is never read as an expression.
+        needle = {"$literal": wanted.search.lower()}
+        matching["$expr"] = {
+            "$or": [
+                {"$gte": [{"$indexOfCP": [{"$toLower": field}, needle]}, 0]}
+                for field in ("$internal_name", "$slug", "$destination_url")
+            ]
+        }
+    return matching
 
 
 def _new(new: NewLink, slug: str) -> Link:

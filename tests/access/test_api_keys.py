@@ -1,0 +1,154 @@
+"""API keys: what is stored of them, and when one no longer opens anything."""
+
+import asyncio
+import hashlib
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from tracker.access import api_keys
+from tracker.access.api_keys import ApiKey
+from tracker.clock import now
+from tracker.errors import Forbidden, NotFound, Unauthorized
+from tracker.ids import new_id
+from tracker.services import Services
+
+NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
+
+
+def at(monkeypatch: pytest.MonkeyPatch, moment: datetime) -> None:
+    monkeypatch.setattr(api_keys, "now", lambda: moment)
+
+
+async def row_of(services: Services, key: ApiKey) -> dict[str, Any]:
+    row = await services.database["api_keys"].find_one({"_id": key.id})
+    assert row is not None
+    return row
+
+
+async def test_only_the_hash_of_a_key_is_stored(services: Services) -> None:
+    key, secret = await services.api_keys.create(new_id(), "reporting")
+    row = await row_of(services, key)
+    assert row["sha256"] == hashlib.sha256(secret.encode()).digest()
+    assert row["prefix"] == key.prefix == secret[:12]
+    assert secret not in repr(row)
+    assert secret[12:] not in repr(row) + repr(key)
+    assert (row["name"], row["scopes"], row["last_used_at"]) == ("reporting", None, None)
+
+
+async def test_keys_are_long_readable_and_differ(services: Services) -> None:
+    secrets = {(await services.api_keys.create(new_id(), "k"))[1] for _ in range(5)}
+    assert len(secrets) == 5
+    assert all(one.startswith("trk_") and len(one) == 4 + 43 for one in secrets)
+
+
+async def test_a_key_opens_its_account(services: Services) -> None:
+    account_id = new_id()
+    key, secret = await services.api_keys.create(account_id, "k", ["links:read"])
+    found = await services.api_keys.authenticate(secret)
+    assert (found.id, found.account_id, found.scopes) == (key.id, account_id, ["links:read"])
+
+
+@pytest.mark.parametrize("change", [str.upper, lambda s: s[:-1], lambda s: s + "a", lambda s: ""])
+async def test_anything_but_the_key_is_unknown(services: Services, change: Any) -> None:
+    _, secret = await services.api_keys.create(new_id(), "k")
+    with pytest.raises(Unauthorized, match="unknown"):
+        await services.api_keys.authenticate(change(secret))
+
+
+async def test_a_key_ends_at_the_moment_it_expires(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, secret = await services.api_keys.create(new_id(), "k", expires_at=NOON)
+    at(monkeypatch, NOON - timedelta(milliseconds=1))
+    await services.api_keys.authenticate(secret)
+    at(monkeypatch, NOON)
+    with pytest.raises(Unauthorized, match="expired"):
+        await services.api_keys.authenticate(secret)
+
+
+async def test_a_revoked_key_opens_nothing_at_once_in_every_process(services: Services) -> None:
+    key, secret = await services.api_keys.create(new_id(), "k")
+    await services.api_keys.authenticate(secret)
+    other = Services(services.settings)
+    await other.api_keys.authenticate(secret)
+    revoked = await services.api_keys.revoke(key.id)
+    for process in (services, other):
+        with pytest.raises(Unauthorized, match="revoked"):
+            await process.api_keys.authenticate(secret)
+    assert (await services.api_keys.revoke(key.id)).revoked_at == revoked.revoked_at
+    await other.close()
+
+
+async def test_an_unknown_key_cannot_be_revoked(services: Services) -> None:
+    with pytest.raises(NotFound):
+        await services.api_keys.revoke(new_id())
+
+
+async def test_last_used_is_written_at_most_once_a_minute(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, secret = await services.api_keys.create(new_id(), "k")
+    written = []
+    for seconds in (0, 1, 59.999, 60, 61, 120):
+        at(monkeypatch, NOON + timedelta(seconds=seconds))
+        await services.api_keys.authenticate(secret)
+        written.append((await row_of(services, key))["last_used_at"])
+    assert [(one - NOON).total_seconds() for one in written] == [0, 0, 0, 60, 60, 120]
+
+
+async def test_requests_at_the_same_time_write_last_used_once(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, secret = await services.api_keys.create(new_id(), "k")
+    ticks = iter(range(1000))
+    monkeypatch.setattr(api_keys, "now", lambda: NOON + timedelta(milliseconds=next(ticks)))
+    database = services.database
+    await database.command("profile", 2, filter={"command.update": "api_keys"})
+    await asyncio.gather(*(services.api_keys.authenticate(secret) for _ in range(10)))
+    await database.command("profile", 0)
+    changed = await database["system.profile"].count_documents(
+        {"op": "update", "ns": f"{database.name}.api_keys", "nModified": 1}
+    )
+    assert changed == 1
+
+
+async def test_keys_are_listed_newest_first_and_only_the_accounts_own(services: Services) -> None:
+    account_id = new_id()
+    keys = [(await services.api_keys.create(account_id, name))[0] for name in "abc"]
+    await services.api_keys.create(new_id(), "foreign")
+    assert await services.api_keys.list(account_id) == keys[::-1]
+
+
+@pytest.mark.parametrize(
+    ("scopes", "scope", "allowed"),
+    [
+        (None, "links:write", True),
+        ([], "links:write", False),
+        (["links:write"], "links:write", True),
+        (["links:read"], "links:write", False),
+        (["links:*"], "links:write", True),
+        (["links:*"], "domains:write", False),
+        (["link:*", "links"], "links:write", False),
+    ],
+)
+def test_a_scope_is_had_by_name_or_by_its_resource(
+    scopes: list[str] | None, scope: str, allowed: bool
+) -> None:
+    key = ApiKey(
+        id=new_id(),
+        account_id=new_id(),
+        name="k",
+        prefix="trk_",
+        scopes=scopes,
+        created_at=now(),
+        expires_at=None,
+        last_used_at=None,
+        revoked_at=None,
+    )
+    if allowed:
+        key.require(scope)
+        return
+    with pytest.raises(Forbidden, match=f"lacks the scope {scope}"):
+        key.require(scope)

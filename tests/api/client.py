@@ -1,0 +1,77 @@
+"""A client that sends exactly the bytes it is given, and shows the answer as it came."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import orjson
+from tornado.httputil import HTTPHeaders
+
+HOST = "tracker.test"
+
+
+class Response(NamedTuple):
+    status: int
+    headers: HTTPHeaders
+    body: bytes
+
+    def json(self) -> Any:
+        return orjson.loads(self.body)
+
+    @property
+    def error(self) -> str:
+        """The message, after checking that the body has the one shape of errors."""
+        body = self.json()
+        assert list(body) == ["error"]
+        assert isinstance(body["error"], str)
+        assert self.headers["Content-Type"] == "application/json; charset=utf-8"
+        return str(body["error"])
+
+
+class Client:
+    """One connection a request. Header values and the target may be bytes."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+
+    async def get(self, target: str | bytes, **headers: str | bytes) -> Response:
+        return await self.request("GET", target, headers)
+
+    async def post(self, target: str, body: bytes, **headers: str | bytes) -> Response:
+        return await self.request("POST", target, headers, body)
+
+    async def request(
+        self,
+        method: str,
+        target: str | bytes,
+        headers: Mapping[str, str | bytes] | None = None,
+        body: bytes = b"",
+    ) -> Response:
+        """Names of headers are written with `_` for `-`."""
+        sent: dict[str, str | bytes] = {"Host": HOST, "Connection": "close", **(headers or {})}
+        if body:
+            sent["Content-Length"] = str(len(body))
+        lines = [b" ".join((method.encode(), _bytes(target), b"HTTP/1.1"))]
+        lines += [
+            name.replace("_", "-").encode() + b": " + _bytes(value) for name, value in sent.items()
+        ]
+        return _parsed(await self.raw(b"\r\n".join(lines) + b"\r\n\r\n" + body))
+
+    async def raw(self, request: bytes) -> bytes:
+        reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
+        try:
+            writer.write(request)
+            return await reader.read()
+        finally:
+            writer.close()
+            await writer.wait_closed()
+
+
+def _bytes(text: str | bytes) -> bytes:
+    return text if isinstance(text, bytes) else text.encode("latin-1")
+
+
+def _parsed(raw: bytes) -> Response:
+    head, _, body = raw.partition(b"\r\n\r\n")
+    status_line, _, fields = head.decode("latin-1").partition("\r\n")
+    return Response(int(status_line.split()[1]), HTTPHeaders.parse(fields), body)

@@ -1,0 +1,80 @@
+"""The application on a real server, a client for it, and an account with an API key."""
+
+import contextlib
+import io
+import logging
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+import orjson
+import pytest
+from tornado.httpserver import HTTPServer
+from tornado.netutil import bind_sockets
+from tornado.platform.asyncio import AsyncIOLoop
+
+from config import logging as config_logging
+from tests.api.client import Client
+from tracker.access.accounts import Account
+from tracker.access.api_keys import ApiKey
+from tracker.app import make_app
+from tracker.services import Services
+
+Logged = Callable[[], list[dict[str, Any]]]
+
+
+@pytest.fixture
+def client(services: Services, io_loop: AsyncIOLoop) -> Iterator[Client]:
+    sockets = bind_sockets(0, "127.0.0.1")
+
+    async def start() -> HTTPServer:
+        server = HTTPServer(make_app(services))
+        server.add_sockets(sockets)
+        return server
+
+    server = io_loop.run_sync(start)
+    yield Client(sockets[0].getsockname()[1])
+    server.stop()
+    io_loop.run_sync(server.close_all_connections)
+
+
+@pytest.fixture
+def account(services: Services, io_loop: AsyncIOLoop) -> Account:
+    made: Account = io_loop.run_sync(lambda: services.accounts.create("Acme"))
+    return made
+
+
+@pytest.fixture
+def other_account(services: Services, io_loop: AsyncIOLoop) -> Account:
+    made: Account = io_loop.run_sync(lambda: services.accounts.create("Another"))
+    return made
+
+
+@pytest.fixture
+def secret(services: Services, account: Account, io_loop: AsyncIOLoop) -> str:
+    """An API key of `account` with every scope."""
+    made: tuple[ApiKey, str] = io_loop.run_sync(
+        lambda: services.api_keys.create(account.id, "a key")
+    )
+    return made[1]
+
+
+@pytest.fixture
+def logged(services: Services) -> Iterator[Logged]:
+    """Answers the records that were logged since it was last asked."""
+    root, written = logging.getLogger(), io.StringIO()
+    before = root.handlers[:], root.level
+    with contextlib.redirect_stderr(written):
+        config_logging.configure(
+            msgspec.structs.replace(services.settings, log_level="info", log_format="json")
+        )
+
+    def records() -> list[dict[str, Any]]:
+        lines = written.getvalue().splitlines()
+        written.seek(0)
+        written.truncate()
+        return [orjson.loads(line) for line in lines]
+
+    yield records
+    root.handlers[:] = before[0]
+    root.setLevel(before[1])

@@ -1,0 +1,205 @@
+"""Every error has one shape, a request id, and says nothing of the inside."""
+
+import asyncio
+from typing import Any
+
+import orjson
+import pytest
+from pymongo.errors import OperationFailure, ServerSelectionTimeoutError
+
+from tests.api.client import Client
+from tests.api.conftest import Logged
+from tests.api.records import make_link
+from tracker.access.accounts import Account
+from tracker.api.handler import BODY_BYTES
+from tracker.clicks.redirect import Answer, Visit
+from tracker.services import Services
+
+
+@pytest.mark.parametrize("path", ["/", "/c", "/api/click/", "/API/event", "//", "*"])
+async def test_an_unknown_path_is_not_found_by_any_method(client: Client, path: str) -> None:
+    for method in ("GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "PROPFIND"):
+        response = await client.request(method, path)
+        assert (response.status, response.error) == (404, "no such path")
+    for method in ("HEAD", "OPTIONS"):
+        assert (await client.request(method, path)).status == 404
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("GET", "/api/short-links", "POST"),
+        ("TRACE", "/api/short-links", "POST"),
+        ("POST", "/healthz", "GET"),
+        ("POST", "/readyz", "GET"),
+        ("DELETE", "/api/event", "GET, POST, OPTIONS"),
+        ("POST", "/c/abc", "GET, HEAD, OPTIONS"),
+    ],
+)
+async def test_a_wrong_method_is_told_the_right_ones(
+    client: Client, method: str, path: str, allowed: str
+) -> None:
+    response = await client.request(method, path)
+    assert (response.status, response.error) == (405, f"method not allowed; allowed: {allowed}")
+    assert response.headers["Allow"] == allowed
+
+
+@pytest.mark.parametrize("path", ["/api/event", "/api/short-links"])
+async def test_a_body_over_the_limit_is_too_large(client: Client, secret: str, path: str) -> None:
+    key = f"Bearer {secret}"
+    response = await client.post(path, b" " * (BODY_BYTES + 1), Authorization=key)
+    assert (response.status, response.error) == (413, f"body: at most {BODY_BYTES} bytes")
+    assert (await client.post(path, b" " * BODY_BYTES, Authorization=key)).status == 400
+
+
+async def test_a_malformed_multipart_body_has_the_one_shape_too(client: Client) -> None:
+    response = await client.post("/api/event", b"x", Content_Type="multipart/form-data")
+    assert response.status == 400
+    assert response.error
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "message"),
+    [
+        (RuntimeError("the inside"), 500, "internal error"),
+        (OperationFailure("the inside"), 500, "internal error"),
+        (asyncio.CancelledError("the inside"), 500, "internal error"),
+        (ServerSelectionTimeoutError("the inside"), 503, "storage is away; try again"),
+    ],
+)
+@pytest.mark.parametrize("path", ["/c/abc", "/api/click?s=abc"])
+async def test_a_failure_says_nothing_of_the_inside_and_is_logged_under_the_request_id(
+    services: Services,
+    client: Client,
+    logged: Logged,
+    monkeypatch: pytest.MonkeyPatch,
+    path: str,
+    error: BaseException,
+    status: int,
+    message: str,
+) -> None:
+    async def fail(visit: Visit) -> Answer:
+        raise error
+
+    monkeypatch.setattr(services.redirect, "answer", fail)
+    response = await client.get(path, X_Request_Id="known-id")
+    assert (response.status, response.error) == (status, message)
+    assert response.headers["X-Request-Id"] == "known-id"
+    assert response.headers["Cache-Control"] == "no-store"
+    failed, request = logged()
+    assert failed["request_id"] == request["request_id"] == "known-id"
+    assert request["status"] == status
+    assert failed["level"] == ("error" if status == 500 else "warning")
+    assert ("the inside" in failed.get("exception", "")) == (status == 500)
+
+
+async def test_a_failing_protected_endpoint_is_no_different(
+    services: Services,
+    client: Client,
+    secret: str,
+    account: Account,
+    logged: Logged,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def fail(new: object) -> None:
+        raise KeyError(secret)
+
+    monkeypatch.setattr(services.links, "create", fail)
+    body = orjson.dumps({"accountId": str(account.id), "destination_url": "https://x.test"})
+    response = await client.post("/api/short-links", body, Authorization=f"Bearer {secret}")
+    assert (response.status, response.error) == (500, "internal error")
+    assert logged()[0]["level"] == "error"
+
+
+async def test_a_failing_event_is_still_a_pixel_for_an_image(
+    services: Services, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(conversion: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(services.recorder, "record", fail)
+    response = await client.get("/api/event?pbk=x", Accept="image/*")
+    assert (response.status, response.headers["Content-Type"]) == (500, "image/gif")
+    assert response.headers["Access-Control-Allow-Origin"] == "*"
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/none", "/c/none", "/api/event", "/api/short-links"])
+@pytest.mark.parametrize("method", ["GET", "POST", "TRACE"])
+async def test_a_sane_request_id_is_taken_over(client: Client, path: str, method: str) -> None:
+    sent = "0190b5a2-7c1e:A_b.c-9"
+    response = await client.request(method, path, {"X_Request_Id": sent})
+    assert response.headers.get_list("X-Request-Id") == [sent]
+
+
+@pytest.mark.parametrize(
+    "sent", [None, "", "a b", "a" * 129, "<script>", "caf\u00e9", "a,b", "{}", "a\tb"]
+)
+async def test_any_other_request_id_is_replaced(client: Client, sent: str | None) -> None:
+    headers: dict[str, Any] = {} if sent is None else {"X_Request_Id": sent}
+    ids = [
+        (await client.request("GET", path, headers)).headers["X-Request-Id"]
+        for path in ("/healthz", "/none", "/c/none")
+    ]
+    assert len(set(ids)) == 3
+    assert all(len(one) == 32 and one.isalnum() for one in ids)
+
+
+async def test_each_answer_is_logged_once_without_query_key_or_address(
+    services: Services, client: Client, account: Account, secret: str, logged: Logged
+) -> None:
+    await make_link(services, account.id)
+    logged()
+    responses = [
+        await client.get("/c/abc?email=visitor@x.test", X_Forwarded_For="203.0.113.77"),
+        await client.post("/api/short-links?k=1", b"{}", Authorization=f"Bearer {secret}"),
+        await client.get("/api/event?pbk=postback-key&sub=personal"),
+        await client.request("TRACE", "/none?q=personal"),
+    ]
+    records = logged()
+    assert [record["event"] for record in records] == ["request"] * 4
+    assert [record["request_id"] for record in records] == [
+        response.headers["X-Request-Id"] for response in responses
+    ]
+    assert [(record["path"], record["status"]) for record in records] == [
+        ("/c/abc", 302),
+        ("/api/short-links", 400),
+        ("/api/event", 404),
+        ("/none", 404),
+    ]
+    text = orjson.dumps(records).decode()
+    for private in ("visitor@", "personal", "postback-key", secret, "203.0.113.77", "127.0.0.1"):
+        assert private not in text
+
+
+async def test_a_malformed_request_does_not_put_an_address_into_the_log(
+    client: Client, logged: Logged
+) -> None:
+    assert (await client.raw(b"GET / HTTP/1.1\r\nHost: a\r\nno colon\r\n\r\n")).startswith(
+        b"HTTP/1.1 400"
+    )
+    assert "127.0.0.1" not in orjson.dumps(logged()).decode()
+
+
+async def test_requests_at_the_same_time_do_not_share_a_request_id(
+    services: Services, client: Client, logged: Logged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = asyncio.Semaphore(0)
+    both = asyncio.Event()
+
+    async def fail(visit: Visit) -> Answer:
+        started.release()
+        await both.wait()
+        raise RuntimeError(visit.slug)
+
+    monkeypatch.setattr(services.redirect, "answer", fail)
+    requests = [
+        asyncio.ensure_future(client.get(f"/c/{name}", X_Request_Id=name)) for name in ("a1", "b2")
+    ]
+    for _ in requests:
+        await started.acquire()
+    both.set()
+    await asyncio.gather(*requests)
+    failed = [record for record in logged() if record["event"] == "request failed"]
+    assert {record["request_id"] for record in failed} == {"a1", "b2"}
+    assert all(f"RuntimeError: {one['request_id']}" in one["exception"] for one in failed)
+    await asyncio.wait_for(services.requests.finished(), 5)

@@ -1,0 +1,149 @@
+"""Conversions that break a rule: it is named, and nothing is recorded."""
+
+from typing import Any
+
+import pytest
+
+from tests.api.client import Client
+from tests.api.records import journaled_events, make_config
+from tests.api.test_event import (
+    EVERY_WAY,
+    FORM,
+    JSON,
+    Send,
+    by_json,
+    by_query,
+    clicked,
+    drained,
+    nested,
+)
+from tracker.access.accounts import Account
+from tracker.conversions.event_config import PayoutType
+from tracker.services import Services
+
+
+@EVERY_WAY
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"value": 1}, "pbk or click_id: at least one is required"),
+        ({"click_id": "not-a-uuid"}, "click_id: must be a UUID such as"),
+        ({"pbk": "PBK", "value": "abc"}, "value: must be a finite number"),
+        ({"pbk": "PBK", "metadata": "[1]"}, "metadata: must be a JSON object"),
+        ({"pbk": "PBK", "metadata": nested(9)}, "metadata: at most 8 levels deep"),
+        ({"pbk": "PBK", "metadata": {"a": "x" * 16_384}}, "metadata: at most 16384 bytes"),
+        ({"pbk": "PBK", "transaction_id": "a", "txid": "b"}, "transaction_id: differs from txid"),
+    ],
+    ids=lambda value: value.partition(":")[0] if isinstance(value, str) else "",
+)
+async def test_a_broken_rule_is_named_and_nothing_is_recorded(
+    services: Services,
+    client: Client,
+    account: Account,
+    send: Send,
+    fields: dict[str, Any],
+    error: str,
+) -> None:
+    if "pbk" in fields:
+        fields = {**fields, "pbk": (await make_config(services, account.id)).pbk}
+    response = await send(client, fields)
+    assert response.status == 400
+    assert response.error.startswith(error)
+    assert await journaled_events(services) == []
+
+
+@pytest.mark.parametrize("value", ["NaN", "Infinity", "-inf", "1e999", "1_0", "0x10", "12,5"])
+async def test_a_value_is_a_finite_number(
+    services: Services, client: Client, account: Account, value: str
+) -> None:
+    config = await make_config(services, account.id)
+    bodies = [f'{{"pbk":"{config.pbk}","value":{text}}}' for text in (value, f'"{value}"')]
+    responses = [await client.post("/api/event", body.encode()) for body in bodies]
+    responses.append(await by_query(client, {"pbk": config.pbk, "value": value}))
+    assert [response.status for response in responses] == [400, 400, 400]
+    assert await journaled_events(services) == []
+
+
+async def test_an_unknown_or_inactive_postback_key_is_not_found(
+    services: Services, client: Client, account: Account
+) -> None:
+    config = await make_config(services, account.id)
+    await services.database["event_configs"].update_one(
+        {"_id": config.id}, {"$set": {"active": False}}
+    )
+    await services.redis.flushall()
+    for pbk in ("unknown", config.pbk, "caf\u00e9"):
+        response = await by_json(client, {"pbk": pbk})
+        assert response.status == 404
+        assert response.error.startswith("pbk: ")
+    assert await journaled_events(services) == []
+
+
+async def test_revshare_requires_a_value(
+    services: Services, client: Client, account: Account
+) -> None:
+    config = await make_config(services, account.id, PayoutType.REV_SHARE)
+    for fields in ({"pbk": config.pbk}, {"pbk": config.pbk, "value": ""}):
+        response = await by_query(client, fields)
+        assert response.status == 400
+        assert response.error == "value: required, because the payout type is RevShare"
+    assert await journaled_events(services) == []
+    assert (await by_json(client, {"pbk": config.pbk, "value": 0})).status == 200
+
+
+async def test_a_known_click_of_another_account_is_refused(
+    services: Services, client: Client, account: Account, other_account: Account
+) -> None:
+    config = await make_config(services, other_account.id)
+    click_id = await clicked(services, client, account)
+    await drained(services)
+    response = await by_json(client, {"pbk": config.pbk, "click_id": click_id})
+    assert response.status == 400
+    assert response.error == "click_id: belongs to another account than pbk"
+    assert await journaled_events(services) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("application/xml", b"<a/>"),
+        ("application/jsonp", b"{}"),
+        ("text/html", b"{}"),
+        (
+            "multipart/form-data; boundary=x",
+            b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--x--\r\n',
+        ),
+    ],
+)
+async def test_a_body_of_another_type_is_refused(client: Client, kind: str, body: bytes) -> None:
+    response = await client.post("/api/event?click_id=ignored", body, Content_Type=kind)
+    assert response.status == 400
+    assert response.error == f"Content-Type: must be {JSON}, text/plain or {FORM}"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"{", b"[]", b"null", b"pbk=1", b'{"pbk":"\xff"}', b"[" * 100_000, b'{"pbk":"\\ud800"}', b" "],
+    ids=lambda body: repr(body[:12]),
+)
+async def test_a_body_that_is_no_json_object_is_refused(client: Client, body: bytes) -> None:
+    response = await client.post("/api/event", body, Content_Type=JSON)
+    assert response.status == 400
+    assert response.error.startswith("body: must be ")
+
+
+@pytest.mark.parametrize(
+    "query", ["pbk=%FF", "metadata=%7B", "&".join(f"a{n}=1" for n in range(300)), "click_id=%00"]
+)
+async def test_a_malformed_query_is_refused(client: Client, query: str) -> None:
+    response = await client.get(f"/api/event?{query}&pbk=x")
+    assert response.status == 400
+    assert response.error
+
+
+@pytest.mark.parametrize("method", ["HEAD", "PUT", "PATCH", "DELETE", "TRACE"])
+async def test_other_methods_are_refused(client: Client, method: str) -> None:
+    response = await client.request(method, "/api/event")
+    assert response.status == 405
+    assert response.headers["Allow"] == "GET, POST, OPTIONS"
+    assert response.headers["Access-Control-Allow-Origin"] == "*"

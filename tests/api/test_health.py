@@ -1,0 +1,76 @@
+"""Whether the process is alive, and whether its stores answer."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from tests.api.client import Client
+from tracker.api import health
+from tracker.db import connect
+from tracker.services import Services
+
+DEAD = "127.0.0.1:1"
+
+
+@asynccontextmanager
+async def silence() -> AsyncIterator[str]:
+    """The address of a server that takes connections and never answers."""
+    stop = asyncio.Event()
+
+    async def wait(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await stop.wait()
+        writer.close()
+
+    server = await asyncio.start_server(wait, "127.0.0.1", 0)
+    try:
+        yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    finally:
+        stop.set()
+        server.close()
+        await server.wait_closed()
+
+
+async def test_a_process_that_answers_is_alive_and_ready(client: Client) -> None:
+    alive, ready = await client.get("/healthz"), await client.get("/readyz")
+    assert (alive.status, alive.json()) == (200, {"status": "ok"})
+    assert (ready.status, ready.json()) == (200, {"status": "ready"})
+
+
+async def test_a_dead_redis_is_named(services: Services, client: Client) -> None:
+    away, services.redis = services.redis, connect.redis_for_requests(f"redis://{DEAD}")
+    response = await client.get("/readyz")
+    await services.redis.aclose()
+    services.redis = away
+    assert (response.status, response.error) == (503, "no answer from redis")
+    assert response.headers["Retry-After"] == "1"
+
+
+async def test_a_dead_mongodb_is_named_and_the_process_is_still_alive(
+    services: Services, client: Client
+) -> None:
+    there = services.database
+    dead = connect.mongodb(f"mongodb://{DEAD}/?directConnection=true")
+    services.database = dead["tracker"]
+    response = await client.get("/readyz")
+    assert (await client.get("/healthz")).status == 200
+    services.database = there
+    dead.close()
+    assert (response.status, response.error) == (503, "no answer from mongodb")
+
+
+async def test_stores_that_take_connections_but_never_answer_are_named(
+    services: Services, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(health, "_PATIENCE", 0.2)
+    redis, database = services.redis, services.database
+    async with silence() as address:
+        services.redis = connect.redis_for_requests(f"redis://{address}")
+        silent = connect.mongodb(f"mongodb://{address}/?directConnection=true")
+        services.database = silent["tracker"]
+        response = await client.get("/readyz")
+        await services.redis.aclose()
+        silent.close()
+    services.redis, services.database = redis, database
+    assert (response.status, response.error) == (503, "no answer from redis and mongodb")

@@ -1,0 +1,89 @@
+"""The redirect without a web server: what only shows in other settings, or when stores are away."""
+
+from uuid import UUID
+
+import msgspec
+import pytest
+
+from tests.api.records import LANDING, journaled_clicks, make_link
+from tracker.clicks.redirect import Redirect, Visit
+from tracker.errors import MethodNotAllowed, NotFound, Unavailable
+from tracker.ids import new_id
+from tracker.services import Services
+
+VISIT = Visit(
+    method="GET",
+    slug="abc",
+    query="",
+    host="tracker.test",
+    address="8.8.8.8",
+    user_agent="curl/8.0",
+    referrer="",
+    purpose="",
+    edge_country="",
+)
+
+
+@pytest.mark.parametrize("own_host", ["127.0.0.1", "::1", "localhost", "tracker.test"])
+async def test_d_may_name_the_default_domain_also_where_that_is_an_address(
+    services: Services, own_host: str
+) -> None:
+    await make_link(services, new_id())
+    redirect = Redirect(
+        services.link_cache, services.domains, services.journal, services.enrichment, own_host
+    )
+    answer = await redirect.answer(VISIT._replace(query=f"d={own_host}"))
+    assert answer.status == 302
+    with pytest.raises(NotFound, match="no such domain"):
+        await redirect.answer(VISIT._replace(query="d=127.0.0.2"))
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "TRACE", "get", ""])
+async def test_it_refuses_other_methods_itself(services: Services, method: str) -> None:
+    with pytest.raises(MethodNotAllowed) as refused:
+        await services.redirect.answer(VISIT._replace(method=method))
+    assert refused.value.headers == {"Allow": "GET, HEAD, OPTIONS"}
+
+
+@pytest.mark.parametrize("slug", [":", "a:b", "*", "a\n", "\x00", "\u0661", "..", "a" * 65])
+async def test_what_is_no_slug_is_never_looked_up(services: Services, slug: str) -> None:
+    with pytest.raises(NotFound, match="short link: not found"):
+        await services.redirect.answer(VISIT._replace(slug=slug))
+    assert await services.redis.keys("link:*") == []
+
+
+async def test_a_visitor_leaves_only_after_the_click_is_in_the_journal(services: Services) -> None:
+    await make_link(services, new_id())
+    await services.redis.set("journal", "not a stream")
+    answer = await services.redirect.answer(VISIT)
+    assert answer.status == 302
+    assert list((services.settings.data_path / "spool").iterdir())
+    await services.redis.delete("journal")
+    await services.journal.replay_once()
+    (click,) = await journaled_clicks(services)
+    assert dict(answer.headers)["Location"].endswith(str(UUID(bytes=click.id)))
+
+
+async def test_with_redis_away_the_visitor_is_redirected_and_the_click_spooled(
+    services: Services,
+) -> None:
+    await make_link(services, new_id())
+    away = Services(msgspec.structs.replace(services.settings, redis_url="redis://127.0.0.1:1"))
+    answer = await away.redirect.answer(VISIT._replace(query="a=1"))
+    location = dict(answer.headers)["Location"]
+    assert location.startswith(f"{LANDING}?a=1&click_id=")
+    await away.stop()
+    await away.close()
+    await services.journal.replay_once()
+    (click,) = await journaled_clicks(services)
+    assert location.endswith(str(UUID(bytes=click.id)))
+
+
+async def test_a_click_that_can_be_kept_nowhere_is_not_redirected(services: Services) -> None:
+    await make_link(services, new_id())
+    (services.settings.data_path / "spool").write_text("in the way")
+    away = Services(msgspec.structs.replace(services.settings, redis_url="redis://127.0.0.1:1"))
+    with pytest.raises(Unavailable):
+        await away.redirect.answer(VISIT)
+    assert (await away.redirect.answer(VISIT._replace(method="HEAD"))).status == 302
+    await away.close()

@@ -1,0 +1,217 @@
+"""Every variable is checked by name, and a process with a wrong one says so in a line."""
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from config.settings import Settings, SettingsError, describe, read
+
+ROOT = Path(__file__).parent.parent.parent
+PRODUCTION = {
+    "ENV": "production",
+    "BASE_URL": "https://go.example",
+    "REDIS_URL": "redis://redis:6379/0",
+    "MONGODB_URI": "mongodb://a:27017,b:27017/?replicaSet=rs0",
+}
+VARIABLES = [field.encode_name for field in msgspec.structs.fields(Settings)]
+
+
+def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "run.py", *arguments],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"], **environment},
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+
+
+def test_an_empty_environment_is_the_trial() -> None:
+    settings = read({})
+    assert settings == Settings()
+    assert settings.builtin_redis
+    assert settings.builtin_mongodb
+    assert settings.listen_address == "127.0.0.1"
+
+
+def test_blank_values_count_as_not_set_and_spaces_around_do_not_matter() -> None:
+    assert read({"PORT": " ", "HOST": "", "LOG_LEVEL": "\t"}) == Settings()
+    assert read({"PORT": " 9000 "}).port == 9000
+
+
+def test_the_platforms_own_variables_do_not_matter() -> None:
+    assert read({"PATH": "/bin", "base_url": "nonsense", "PORT_": "x"}) == Settings()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("ENV", "staging"),
+        ("ENV", "Production"),
+        ("PORT", "abc"),
+        ("PORT", "-1"),
+        ("PORT", "65536"),
+        ("PORT", "80.5"),
+        ("BASE_URL", "go.example"),
+        ("BASE_URL", "ftp://go.example"),
+        ("BASE_URL", "https://"),
+        ("BASE_URL", "https://go.example/path"),
+        ("BASE_URL", "https://go.example?"),
+        ("BASE_URL", "https://go.example#"),
+        ("BASE_URL", "https://go.example?a=1"),
+        ("BASE_URL", "https://go.example:0"),
+        ("BASE_URL", "https://go.example:"),
+        ("BASE_URL", "https://go.example:99999"),
+        ("BASE_URL", "https://user:password@go.example"),
+        ("BASE_URL", "https://go example"),
+        ("BASE_URL", "https://b\u00fccher.example"),
+        ("BASE_URL", "https://[::1"),
+        ("REDIS_URL", "localhost:6379"),
+        ("REDIS_URL", "http://localhost:6379"),
+        ("REDIS_URL", "redis://localhost:port"),
+        ("REDIS_URL", "redis://[::1"),
+        ("MONGODB_URI", "localhost:27017"),
+        ("MONGODB_URI", "mongodb://"),
+        ("MONGODB_URI", "mongodb://localhost:99999"),
+        ("MONGODB_URI", "mongodb://u:p@ss@localhost"),
+        ("MONGODB_URI", "mongodb+srv://[x"),
+        ("MONGODB_DATABASE", "a.b"),
+        ("MONGODB_DATABASE", "a b"),
+        ("MONGODB_DATABASE", "a" * 39),
+        ("TRUSTED_PROXIES", "-1"),
+        ("TRUSTED_PROXIES", "100"),
+        ("TRUSTED_PROXIES", "9" * 5000),
+        ("TRUSTED_PROXIES", "all"),
+        ("TRUSTED_PROXIES", "10.0.0.1/8"),
+        ("TRUSTED_PROXIES", "10.0.0.0/8,"),
+        ("TRUSTED_PROXIES", "10.0.0.0/8 192.168.0.0/16"),
+        ("COUNTRY_HEADER", "CF IPCountry"),
+        ("COUNTRY_HEADER", "CF-IPCountry:"),
+        ("LINK_CACHE_ENTRIES", "0"),
+        ("LINK_CACHE_ENTRIES", "many"),
+        ("LOG_LEVEL", "verbose"),
+        ("LOG_FORMAT", "xml"),
+    ],
+    ids=lambda value: value[:40],
+)
+def test_a_bad_value_is_refused_by_name_in_one_line(name: str, value: str) -> None:
+    with pytest.raises(SettingsError) as refused:
+        read({name: value})
+    message = str(refused.value)
+    assert message.startswith((f"{name}=", f"{name}: "))
+    assert "must " in message or "is not " in message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize("name", ["REDIS_URL", "MONGODB_URI"])
+@pytest.mark.parametrize(
+    "value", ["ftp://u:password@x", "redis://u:password@x:y", "mongodb://u:password@x:y"]
+)
+def test_the_address_of_a_store_is_never_repeated(name: str, value: str) -> None:
+    with pytest.raises(SettingsError) as refused:
+        read({name: value})
+    assert "password" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("PORT", "0"),
+        ("BASE_URL", "https://go.example/"),
+        ("BASE_URL", "HTTP://localhost:8080"),
+        ("BASE_URL", "http://[::1]:8080"),
+        ("BASE_URL", "http://127.0.0.1"),
+        ("BASE_URL", "https://xn--bcher-kva.example"),
+        ("REDIS_URL", "rediss://:p%40ss@redis.example:6380/1?socket_keepalive=yes"),
+        ("REDIS_URL", "unix:///run/redis.sock"),
+        ("MONGODB_URI", "mongodb+srv://u:p@cluster.example/tracker"),
+        ("MONGODB_URI", "mongodb://u:p%40ss@a,b:27018/?replicaSet=rs0&tls=true"),
+        ("TRUSTED_PROXIES", "0"),
+        ("TRUSTED_PROXIES", "10.0.0.0/8, ::1, 192.0.2.7"),
+        ("COUNTRY_HEADER", "CF-IPCountry"),
+    ],
+)
+def test_a_good_value_is_taken_as_it_is(name: str, value: str) -> None:
+    settings = msgspec.structs.asdict(read({name: value}))
+    assert str(settings[name.lower()]) == value
+
+
+@pytest.mark.parametrize("name", ["REDIS_URL", "MONGODB_URI", "BASE_URL"])
+def test_production_needs_stores_and_an_address(name: str) -> None:
+    environment = {key: value for key, value in PRODUCTION.items() if key != name}
+    with pytest.raises(SettingsError, match=f"{name}: must be set when ENV=production"):
+        read(environment)
+
+
+def test_production_listens_on_every_address_unless_told_otherwise() -> None:
+    assert read(PRODUCTION).listen_address == "0.0.0.0"
+    assert read({**PRODUCTION, "HOST": "127.0.0.1"}).listen_address == "127.0.0.1"
+
+
+@pytest.mark.parametrize("env", ["", "development", "production"])
+def test_a_dyno_is_always_production(env: str) -> None:
+    with pytest.raises(SettingsError, match="REDIS_URL: must be set when ENV=production"):
+        read({"DYNO": "web.1", "ENV": env})
+    assert read({**PRODUCTION, "DYNO": "web.1", "ENV": env}).env == "production"
+
+
+def test_the_description_tells_of_every_variable_its_type_default_and_meaning() -> None:
+    lines = describe().splitlines()
+    assert [line.split()[0] for line in lines[::2]] == VARIABLES
+    assert all(line.startswith("      ") and len(line) > 20 for line in lines[1::2])
+    assert "  PORT (whole number) [8080]" in lines
+    assert "  LOG_LEVEL (debug or info or warning or error) [info]" in lines
+
+
+def test_help_lists_every_variable_with_an_example() -> None:
+    shown = run("--help")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert all(f"\n  {name} (" in shown.stdout for name in VARIABLES)
+    assert "example: PORT=9000 python run.py" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("environment", "line"),
+    [
+        ({"PORT": "abc"}, "run.py: PORT='abc': must be whole number from 0 to 65535"),
+        ({"ENV": "production"}, "run.py: REDIS_URL: must be set when ENV=production"),
+        ({"MONGODB_URI": "mongodb://u:p@x:y"}, "run.py: MONGODB_URI: is not a valid address"),
+    ],
+)
+def test_a_process_with_a_bad_setting_exits_2_with_one_line(
+    environment: dict[str, str], line: str
+) -> None:
+    ended = run(**environment)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (2, "", f"{line}\n")
+
+
+def test_a_process_that_is_called_wrongly_exits_2() -> None:
+    assert run("--port", "9000").returncode == 2
+
+
+def test_a_process_whose_port_is_taken_exits_1_with_one_line(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        ended = run(PORT=str(port), DATA_DIR=str(tmp_path / "data"))
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr == (
+        f"run.py: cannot listen on 127.0.0.1, port {port}: Address already in use. "
+        "Set HOST or PORT.\n"
+    )
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize("host", ["no such host", "192.0.2.1", "a" * 64, "a..b"])
+def test_a_process_with_an_impossible_host_exits_1_with_one_line(tmp_path: Path, host: str) -> None:
+    ended = run(HOST=host, PORT="0", DATA_DIR=str(tmp_path / "data"))
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr.startswith(f"run.py: cannot listen on {host}, port 0: ")
+    assert ended.stderr.endswith(" Set HOST or PORT.\n")
+    assert ended.stderr.count("\n") == 1

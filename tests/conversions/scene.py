@@ -1,0 +1,108 @@
+"""What the tests of conversions and of the ingest set up: accounts' clicks, events, processes."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from config.settings import Settings
+from tracker.clicks.click import Click
+from tracker.conversions.event import Event
+from tracker.conversions.event_config import EventConfig, PayoutType
+from tracker.conversions.parameters import Conversion
+from tracker.ids import new_click_id, new_id
+from tracker.ingest.consumer import Consumer
+from tracker.ingest.drain import Drain
+from tracker.services import Services
+
+AT = 1_767_000_000_123
+CHROME = (
+    "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) "
+    "Chrome/126.0.0.0 Safari/537.36"
+)
+
+
+def click(account_id: UUID | None = None, click_id: UUID | None = None) -> Click:
+    return Click(
+        id=(click_id or new_click_id()).bytes,
+        at=AT,
+        account_id=(account_id or new_id()).bytes,
+        link_id=new_id().bytes,
+        domain_name="go.example.com",
+        address="8.8.8.8",
+        user_agent=CHROME,
+        referrer="https://example.com/",
+        purpose="",
+        edge_country="",
+        query="a=1",
+    )
+
+
+def event(number: int, click_id: bytes | None = None, **fields: Any) -> Event:
+    """Event `number`, naming `click_id`, without an event config unless `fields` tell."""
+    known: dict[str, Any] = {
+        "account_id": None,
+        "event_config_id": None,
+        "value": None,
+        "payout": None,
+        "metadata": None,
+        "transaction_id": None,
+        "transaction_scope": None,
+    }
+    return Event(id=number, at=AT + number % 1000, click_id=click_id, **(known | fields))
+
+
+def conversion(**fields: Any) -> Conversion:
+    known: dict[str, Any] = dict.fromkeys(Conversion.__struct_fields__)
+    return Conversion(**(known | fields))
+
+
+async def config(
+    services: Services,
+    account_id: UUID | None = None,
+    payout_type: PayoutType = PayoutType.CPA,
+    payout: str = "2.50",
+) -> EventConfig:
+    account_id = account_id or new_id()
+    return await services.event_configs.create(account_id, "sale", payout_type, Decimal(payout))
+
+
+async def stored_click(services: Services, account_id: UUID) -> UUID:
+    """The id of a new click that is in MongoDB."""
+    one = click(account_id)
+    await services.clicks.insert([services.enrichment.document(one)])
+    return UUID(bytes=one.id)
+
+
+async def stored_events(services: Services) -> list[dict[str, Any]]:
+    return [row async for row in services.database["events"].find().sort("_id", 1)]
+
+
+def drain_of(services: Services) -> Drain:
+    return Drain(services.clicks, services.events, services.enrichment, services.redis)
+
+
+async def drained(services: Services) -> int:
+    """Everything that is in the journal now goes to MongoDB; the number of entries."""
+    return await Consumer(services.redis, services.redis_waiting, drain_of(services).apply).burst()
+
+
+async def dump(services: Services) -> dict[str, list[dict[str, Any]]]:
+    """Every document of the database."""
+    names = await services.database.list_collection_names()
+    return {
+        name: [row async for row in services.database[name].find().sort("_id", 1)]
+        for name in sorted(names)
+    }
+
+
+@asynccontextmanager
+async def process(settings: Settings) -> AsyncIterator[Services]:
+    """The objects of one more process."""
+    services = Services(settings)
+    try:
+        yield services
+    finally:
+        await services.stop()
+        await services.close()

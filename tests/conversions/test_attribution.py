@@ -1,0 +1,51 @@
+"""What an event takes over from its click, and when it does not."""
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from tracker.conversions.attribution import DIMENSIONS, Status, attribute
+from tracker.ids import new_id
+
+ACCOUNT, OTHER, CLICK, CONFIG = (new_id() for _ in range(4))
+STORED: dict[str, Any] = {
+    "_id": CLICK,
+    "account_id": ACCOUNT,
+    "at": "a moment",
+    **{name: f"the {name}" for name in DIMENSIONS},
+}
+
+
+def event(account_id: UUID | None, scope: UUID | None = None) -> dict[str, Any]:
+    return {"account_id": account_id, "click_id": CLICK, "transaction_scope": scope}
+
+
+@pytest.mark.parametrize("account_id", [None, ACCOUNT])
+def test_an_event_takes_over_account_moment_and_dimensions(account_id: UUID | None) -> None:
+    assert attribute(event(account_id), STORED) == {
+        "status": Status.ATTRIBUTED,
+        "account_id": ACCOUNT,
+        "click_at": "a moment",
+        **{name: f"the {name}" for name in DIMENSIONS},
+    }
+
+
+def test_a_click_of_another_account_gives_nothing_but_the_status() -> None:
+    assert attribute(event(OTHER, CONFIG), STORED) == {"status": Status.FOREIGN_CLICK}
+
+
+def test_a_transaction_that_the_click_stood_in_for_becomes_one_of_the_account() -> None:
+    assert attribute(event(None, CLICK), STORED)["transaction_scope"] == ACCOUNT
+
+
+@pytest.mark.parametrize("scope", [None, CONFIG, ACCOUNT])
+def test_a_transaction_of_another_scope_keeps_it(scope: UUID | None) -> None:
+    assert "transaction_scope" not in attribute(event(ACCOUNT, scope), STORED)
+
+
+@pytest.mark.parametrize("account_id", [None, ACCOUNT, OTHER])
+def test_neither_argument_is_changed(account_id: UUID | None) -> None:
+    before, click = event(account_id, CLICK), dict(STORED)
+    attribute(before, click)
+    assert (before, click) == (event(account_id, CLICK), STORED)

@@ -1,0 +1,159 @@
+"""Event ids are positive, and never given twice, whatever store is lost."""
+
+import asyncio
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+import pytest
+
+from config.settings import Settings
+from tests.conversions import scene
+from tracker.conversions.event_ids import EventIds
+from tracker.db import connect
+from tracker.db.child import free_port
+from tracker.errors import Unavailable
+from tracker.services import Services
+
+
+def without_mongodb(settings: Settings) -> Settings:
+    return msgspec.structs.replace(
+        settings, mongodb_uri=f"mongodb://127.0.0.1:{free_port()}/?directConnection=true"
+    )
+
+
+def without_redis(settings: Settings) -> Settings:
+    return msgspec.structs.replace(settings, redis_url=f"redis://127.0.0.1:{free_port()}/0")
+
+
+async def given(ids: EventIds, number: int) -> list[int]:
+    return list(await asyncio.gather(*(ids.next() for _ in range(number))))
+
+
+async def counter(services: Services) -> int:
+    row: Any = await services.database["counters"].find_one({"_id": "event_id"})
+    return int(row["last"])
+
+
+async def spares(services: Services) -> list[bytes]:
+    blocks: Any = await services.redis.lrange("event_ids:spare", 0, -1)
+    return list(blocks)
+
+
+async def test_ids_are_positive_and_unique_across_processes(services: Services) -> None:
+    async with scene.process(services.settings) as other:
+        parts = await asyncio.gather(
+            *(given(each.event_ids, 12_000) for each in (services, other, services))
+        )
+    ids = [number for part in parts for number in part]
+    assert len(set(ids)) == len(ids) == 36_000
+    assert min(ids) > 0
+    assert max(ids) < 2**53
+
+
+async def test_ids_of_one_process_grow(services: Services) -> None:
+    ids = await given(services.event_ids, 25_000)
+    assert ids == sorted(set(ids))
+
+
+async def test_a_first_crowd_larger_than_a_block_is_served(services: Services) -> None:
+    assert len(set(await given(services.event_ids, 35_000))) == 35_000
+
+
+async def test_the_next_block_is_fetched_before_the_last_is_used_up(services: Services) -> None:
+    await services.event_ids.start()
+    granted = await counter(services)
+    await given(services.event_ids, 5_000)
+    await services.event_ids.close()
+    assert await counter(services) == granted
+    await given(services.event_ids, 2)
+    await services.event_ids.close()
+    assert await counter(services) == granted + 10_000
+    waits = asyncio.get_running_loop().create_task(given(services.event_ids, 4_000))
+    await services.event_ids.close()
+    assert len(await waits) == 4_000
+    assert await counter(services) == granted + 10_000
+
+
+async def test_a_lost_counter_starts_above_the_highest_stored_event(services: Services) -> None:
+    await services.events.insert([scene.event(7_000_000_000), scene.event(5)])
+    await services.database["counters"].delete_many({})
+    assert await services.event_ids.next() > 7_000_000_000
+
+
+async def test_a_counter_deleted_while_in_use_is_made_again(services: Services) -> None:
+    used = await given(services.event_ids, 100)
+    await services.events.insert([scene.event(number) for number in used])
+    await services.database["counters"].delete_many({})
+    async with scene.process(services.settings) as other:
+        assert min(await given(other.event_ids, 100)) > max(used)
+
+
+async def test_ids_survive_the_loss_of_all_that_redis_holds(services: Services) -> None:
+    before = await given(services.event_ids, 100)
+    await services.redis.flushall()
+    async with scene.process(services.settings) as other:
+        after = await given(other.event_ids, 100)
+    again = await given(services.event_ids, 12_000)
+    assert len({*before, *after, *again}) == 12_200
+
+
+async def test_ten_spare_blocks_are_kept_and_no_two_overlap(services: Services) -> None:
+    await services.event_ids.start()
+    blocks = [tuple(map(int, spare.split(b":"))) for spare in await spares(services)]
+    assert len(blocks) == 10
+    assert all(stop - start == 100_000 for start, stop in blocks)
+    assert all(stop <= start for (_, stop), (start, _) in pairwise(blocks))
+    own = await given(services.event_ids, 20_000)
+    assert not any(start <= number < stop for number in own for start, stop in blocks)
+
+
+async def test_with_mongodb_away_ids_come_from_a_spare_block(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = await given(services.event_ids, 100)
+    await services.event_ids.close()
+    monkeypatch.setattr(connect, "MONGODB_TIMEOUT", 0.2)
+    async with scene.process(without_mongodb(services.settings)) as cut_off:
+        await cut_off.event_ids.start()
+        first = await given(cut_off.event_ids, 100)
+        assert len(await spares(services)) == 9
+    assert len({*own, *first}) == 200
+
+
+async def test_two_processes_take_different_spare_blocks(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await services.event_ids.start()
+    monkeypatch.setattr(connect, "MONGODB_TIMEOUT", 0.2)
+    settings = without_mongodb(services.settings)
+    async with scene.process(settings) as one, scene.process(settings) as other:
+        parts = await asyncio.gather(given(one.event_ids, 100), given(other.event_ids, 100))
+    assert len({*parts[0], *parts[1]}) == 200
+
+
+async def test_with_mongodb_away_and_no_spare_block_nobody_gets_an_id(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connect, "MONGODB_TIMEOUT", 0.2)
+    async with scene.process(without_mongodb(services.settings)) as cut_off:
+        await cut_off.event_ids.start()
+        refused = await asyncio.gather(
+            *(cut_off.event_ids.next() for _ in range(10)), return_exceptions=True
+        )
+        assert all(isinstance(error, Unavailable) for error in refused)
+
+
+async def test_with_both_stores_away_nobody_gets_an_id(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connect, "MONGODB_TIMEOUT", 0.2)
+    async with scene.process(without_redis(without_mongodb(services.settings))) as cut_off:
+        with pytest.raises(Unavailable):
+            await cut_off.event_ids.next()
+
+
+async def test_with_redis_away_ids_come_from_mongodb(services: Services) -> None:
+    async with scene.process(without_redis(services.settings)) as cut_off:
+        ids = await given(cut_off.event_ids, 100)
+    assert len({*ids, *await given(services.event_ids, 100)}) == 200

@@ -1,0 +1,393 @@
+"""Every rule for what a sender may say of a conversion, as JSON and as text."""
+
+import json
+import time
+from decimal import Decimal
+from typing import Any
+from urllib.parse import quote, urlencode
+from uuid import UUID
+
+import pytest
+from bson import Decimal128
+
+from tracker.conversions.parameters import Conversion, from_json, from_text
+from tracker.errors import BadRequest
+
+CLICK_ID = "0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"
+
+
+def said(**fields: Any) -> Conversion:
+    return from_json(json.dumps({"pbk": "k", **fields}).encode())
+
+
+def queried(**fields: str) -> Conversion:
+    return from_text(urlencode({"pbk": "k", **fields}).encode())
+
+
+def nested(levels: int, opening: str = '{"a":', closing: str = "}") -> str:
+    return opening * levels + "1" + closing * levels
+
+
+def test_every_field_is_read_from_json() -> None:
+    body = (
+        f'{{"pbk":"k","click_id":"{CLICK_ID}","value":12.50,'
+        '"metadata":{"a":[1,"x"]},"transaction_id":"t"}'
+    )
+    assert from_json(body.encode()) == Conversion(
+        pbk="k",
+        click_id=UUID(CLICK_ID),
+        value=Decimal("12.50"),
+        metadata='{"a":[1,"x"]}',
+        transaction_id="t",
+    )
+
+
+def test_every_field_is_read_from_text() -> None:
+    query = f"pbk=k&click_id={CLICK_ID}&value=12.50&metadata=%7B%22a%22:1%7D&transaction_id=t"
+    assert from_text(query.encode()) == Conversion(
+        pbk="k",
+        click_id=UUID(CLICK_ID),
+        value=Decimal("12.50"),
+        metadata='{"a":1}',
+        transaction_id="t",
+    )
+
+
+@pytest.mark.parametrize("name", ["click_id", "value", "metadata", "transaction_id", "txid"])
+def test_an_empty_parameter_counts_as_not_sent(name: str) -> None:
+    nothing = Conversion(pbk="k", click_id=None, value=None, metadata=None, transaction_id=None)
+    assert queried(**{name: ""}) == nothing
+    assert said(**{name: ""}) == nothing
+    assert said(**{name: None}) == nothing
+
+
+@pytest.mark.parametrize(
+    "fields", [{}, {"value": 1}, {"pbk": "", "click_id": ""}, {"pbk": None}, {"PBK": "k"}]
+)
+def test_neither_pbk_nor_click_id_is_refused(fields: dict[str, Any]) -> None:
+    with pytest.raises(BadRequest, match="pbk or click_id"):
+        from_json(json.dumps(fields).encode())
+    with pytest.raises(BadRequest, match="pbk or click_id"):
+        from_text(urlencode({name: value or "" for name, value in fields.items()}).encode())
+
+
+@pytest.mark.parametrize(
+    "value", ["x", CLICK_ID[:-1], CLICK_ID + "0", CLICK_ID.replace("-", ""), f"{{{CLICK_ID[2:]}}}"]
+)
+def test_a_malformed_click_id_is_refused(value: str) -> None:
+    with pytest.raises(BadRequest, match=r"^click_id: "):
+        queried(click_id=value)
+    with pytest.raises(BadRequest, match=r"^click_id: "):
+        said(click_id=value)
+
+
+def test_a_click_id_in_capitals_is_the_same_click() -> None:
+    assert queried(click_id=CLICK_ID.upper()).click_id == UUID(CLICK_ID)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("0", "0"),
+        ("12.50", "12.50"),
+        ("-3", "-3"),
+        ("1e3", "1E+3"),
+        ("1.5E-3", "0.0015"),
+        ("1000000000000000", "1000000000000000"),
+        ("-1000000000000000", "-1000000000000000"),
+        ("0.000000000000000000000000000001", "1E-30"),
+        ("1e-30", "1E-30"),
+        ("0.1", "0.1"),
+        ("123456789012345.123456789012345", "123456789012345.123456789012345"),
+    ],
+)
+def test_a_number_keeps_every_digit(text: str, value: str) -> None:
+    for read in (queried(value=text), from_json(b'{"pbk":"k","value":%s}' % text.encode())):
+        assert read.value == Decimal(value)
+        assert str(read.value) == value
+        assert Decimal128(Decimal(value)).to_decimal() == read.value
+
+
+@pytest.mark.parametrize("text", [".5", "5.", "+5"])
+def test_text_spells_numbers_as_people_do(text: str) -> None:
+    assert queried(value=text).value == Decimal(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1000000000000000.000000000000001",
+        "1000000000000000.00000000000001",
+        "1000000000000001",
+        "1e16",
+        "-1e16",
+        "1e400",
+        "1e-31",
+        "1e-999",
+        "0e999",
+        "0.1234567890123456789012345678901",
+    ],
+)
+def test_a_number_out_of_bounds_is_refused(text: str) -> None:
+    with pytest.raises(BadRequest, match=r"^value: "):
+        queried(value=text)
+    with pytest.raises(BadRequest, match=r"^value: "):
+        from_json(b'{"pbk":"k","value":%s}' % text.encode())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("1e9999", "1e-9999", "1e9999999", "1e-9999999", "0e9999999", "0e-9999999"),
+        *("1e99999999999999999999", "1e-99999999999999999999", "9" * 5000, "1" + "0" * 100),
+    ],
+)
+def test_a_number_that_no_decimal_can_hold_is_refused_in_json(text: str) -> None:
+    with pytest.raises(BadRequest):
+        from_json(b'{"pbk":"k","value":%s}' % text.encode())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "NaN",
+            "nan",
+            "sNaN",
+            "Infinity",
+            "-Infinity",
+            "inf",
+            "1_000",
+            "1,5",
+            "0x10",
+            "12 ",
+            " 1",
+        ),
+        *(
+            "1e",
+            "1e1000",
+            "e5",
+            ".",
+            "-",
+            "--1",
+            "1.2.3",
+            "true",
+            "{value}",
+            "\u0661",
+            "1\n",
+            "1\0",
+        ),
+    ],
+)
+def test_a_value_that_is_no_finite_number_is_refused(text: str) -> None:
+    with pytest.raises(BadRequest, match=r"^value: "):
+        queried(value=text)
+
+
+@pytest.mark.parametrize("value", [True, False, "12.50", "NaN", [], [1], {}, {"a": 1}])
+def test_a_json_value_of_another_type_is_refused(value: Any) -> None:
+    with pytest.raises(BadRequest, match=r"^value: "):
+        said(value=value)
+
+
+@pytest.mark.parametrize("text", [b"NaN", b"Infinity", b"-Infinity", b"+1", b".5", b"5.", b"01"])
+def test_what_json_does_not_call_a_number_is_refused(text: bytes) -> None:
+    with pytest.raises(BadRequest, match=r"^body: "):
+        from_json(b'{"pbk":"k","value":%s}' % text)
+
+
+@pytest.mark.parametrize("size", [200_000, 900_000])
+@pytest.mark.parametrize("pattern", ["1{}x", "1.{}x", "{}", "-.{}x", "1e{}"])
+def test_a_number_of_a_megabyte_is_refused_at_once(pattern: str, size: int) -> None:
+    text = pattern.format("1" * size)
+    started = time.perf_counter()
+    with pytest.raises(BadRequest, match=r"^value: "):
+        queried(value=text)
+    assert time.perf_counter() - started < 1
+
+
+@pytest.mark.parametrize("name", ["transaction_id", "txid"])
+@pytest.mark.parametrize("text", ["t", "A-1:2/3", "x" * 255, "größe 1", "订单", "$ne", "a.b"])
+def test_a_transaction_id_is_kept_as_it_is(name: str, text: str) -> None:
+    assert said(**{name: text}).transaction_id == text
+    assert queried(**{name: text}).transaction_id == text
+
+
+@pytest.mark.parametrize("value", [0, 12345, 2**63, 12345678901234567890123])
+def test_a_transaction_id_may_be_a_json_integer(value: int) -> None:
+    assert said(transaction_id=value).transaction_id == str(value)
+    assert said(transaction_id=value, txid=str(value)).transaction_id == str(value)
+
+
+@pytest.mark.parametrize("name", ["transaction_id", "txid", "pbk"])
+@pytest.mark.parametrize("value", ["x" * 256, "a\0b", "a\nb", "\u202e", "\u200b", "\x7f"])
+def test_a_name_of_unprintable_or_too_many_characters_is_refused(name: str, value: str) -> None:
+    with pytest.raises(BadRequest, match=rf"^{name}: "):
+        said(**{name: value})
+    with pytest.raises(BadRequest, match=rf"^{name}: "):
+        queried(**{name: value})
+
+
+@pytest.mark.parametrize("name", ["transaction_id", "txid", "pbk", "click_id"])
+@pytest.mark.parametrize("value", [True, 1.5, [], ["a"], {}, {"$ne": None}])
+def test_a_name_that_is_no_text_is_refused(name: str, value: Any) -> None:
+    with pytest.raises(BadRequest, match=rf"^{name}: "):
+        said(**{name: value})
+
+
+@pytest.mark.parametrize("name", ["pbk", "click_id"])
+def test_a_key_that_is_a_json_integer_is_refused(name: str) -> None:
+    with pytest.raises(BadRequest, match=rf"^{name}: "):
+        said(**{name: 5})
+
+
+def test_both_names_of_the_transaction_id_may_agree_but_not_differ() -> None:
+    assert queried(transaction_id="t", txid="t").transaction_id == "t"
+    assert queried(transaction_id="", txid="t").transaction_id == "t"
+    assert said(transaction_id="", txid="t").transaction_id == "t"
+    for read in (said, queried):
+        with pytest.raises(BadRequest, match=r"^transaction_id: differs from txid"):
+            read(transaction_id="t", txid="u")
+
+
+@pytest.mark.parametrize(
+    "rest", ["utm_source=x", "value2=NaN", "$where=1", "=1", "&&&", "x", "name=%E9", "%FF=1", "%zz"]
+)
+def test_unknown_text_parameters_are_ignored(rest: str) -> None:
+    assert from_text(f"pbk=k&{rest}".encode()) == queried()
+
+
+def test_unknown_json_fields_are_ignored() -> None:
+    assert said(utm_source="x", nested={"a": [1]}, **{"$where": "1", "": None}) == said()
+
+
+@pytest.mark.parametrize("query", [b"pbk=k&x=\xff", b"\xff\xfe=1&pbk=k"])
+def test_raw_bytes_of_an_unknown_parameter_are_ignored(query: bytes) -> None:
+    assert from_text(query) == queried()
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        *(("pbk", "%FF"), ("click_id", "%FF"), ("txid", "caf%E9"), ("transaction_id", "%ED%A0%80")),
+        *(("value", "1%FF"), ("metadata", "%7B%22a%22:%22%FF%22%7D"), ("metadata", "%ED%A0%80")),
+    ],
+)
+def test_a_known_parameter_that_is_not_utf8_is_refused(name: str, text: str) -> None:
+    with pytest.raises(BadRequest, match=rf"^{name}: "):
+        from_text(f"click_id={CLICK_ID if name != 'click_id' else ''}&{name}={text}".encode())
+
+
+def test_of_a_repeated_text_parameter_the_first_that_is_not_empty_counts() -> None:
+    read = from_text(b"pbk=k&value=&value=5&value=NaN&txid=a&txid=b&pbk=other")
+    assert (read.pbk, read.value, read.transaction_id) == ("k", Decimal(5), "a")
+
+
+def test_of_a_repeated_json_field_the_last_counts() -> None:
+    assert from_json(b'{"pbk":"a","pbk":"b"}').pbk == "b"
+
+
+def test_more_parameters_than_anyone_sends_are_refused() -> None:
+    assert from_text(b"pbk=k" + b"&a=1" * 199).pbk == "k"
+    with pytest.raises(BadRequest, match=r"^parameters: "):
+        from_text(b"pbk=k" + b"&a=1" * 200)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(b"", b"{", b"{}{}", b'{"pbk":}', b"{'pbk':'k'}", b'{"pbk":"k",}', b"\xef\xbb\xbf{}"),
+        *(b"pbk=k", b'{"pbk":"\xff"}', b'{"pbk":"k","x":"\xed\xa0\x80"}', b'{"pbk":"\x00"}'),
+        *(b'{"pbk":"\\ud800"}', b'{"pbk":"k","x":"\\udfff"}', b'{"pbk":"\\ud800\\u0041"}'),
+        *(b"[]", b'"k"', b"1", b"null", b"true"),
+    ],
+)
+def test_a_body_that_is_no_json_object_is_refused(body: bytes) -> None:
+    with pytest.raises(BadRequest, match=r"^body: "):
+        from_json(body)
+
+
+def test_a_surrogate_pair_is_one_character() -> None:
+    assert from_json(b'{"pbk":"\\ud83d\\ude00"}').pbk == "\U0001f600"
+
+
+@pytest.mark.parametrize(
+    ("metadata", "text"),
+    [
+        ("{}", "{}"),
+        (' { "a" : 1 } ', '{"a":1}'),
+        ('{"$where":"1","a.b":{"$gt":0},"":1}', '{"$where":"1","a.b":{"$gt":0},"":1}'),
+        ('{"a":1.10,"b":-0.0,"c":1e400}', '{"a":1.10,"b":-0.0,"c":1E+400}'),
+        (
+            '{"a":18446744073709551616,"b":-9223372036854775809}',
+            '{"a":18446744073709551616,"b":-9223372036854775809}',
+        ),
+        ('{"a":"\\u0000\\ud83d\\ude00ü"}', '{"a":"\\u0000\U0001f600ü"}'),
+        ('{"a":null,"b":[true,false]}', '{"a":null,"b":[true,false]}'),
+        ('{"a":1,"a":2}', '{"a":2}'),
+    ],
+)
+def test_metadata_is_kept_as_json_text(metadata: str, text: str) -> None:
+    assert queried(metadata=metadata).metadata == text
+    assert from_json(f'{{"pbk":"k","metadata":{metadata}}}'.encode()).metadata == text
+
+
+@pytest.mark.parametrize(
+    "metadata", ["[]", "1", '"{}"', "true", "x", "{", '{"a":NaN}', '{"a":1e99999999999999999999}']
+)
+def test_metadata_that_is_no_json_object_is_refused(metadata: str) -> None:
+    with pytest.raises(BadRequest, match=r"^metadata: "):
+        queried(metadata=metadata)
+    with pytest.raises(BadRequest, match=r"^(metadata|body): "):
+        from_json(f'{{"pbk":"k","metadata":{metadata}}}'.encode())
+
+
+def test_metadata_as_text_within_json_is_refused() -> None:
+    with pytest.raises(BadRequest, match=r"^metadata: "):
+        said(metadata='{"a":1}')
+
+
+@pytest.mark.parametrize(
+    ("opening", "closing"), [('{"a":', "}"), ('{"a":[', "]}"), ('{"a":[{"b":', "}]}")]
+)
+def test_metadata_is_at_most_eight_levels_deep(opening: str, closing: str) -> None:
+    each = opening.count("{") + opening.count("[")
+    most = nested(8 // each, opening, closing) if each != 3 else f'{{"a":{nested(7)}}}'
+    assert queried(metadata=most).metadata == most
+    with pytest.raises(BadRequest, match=r"^metadata: at most 8 levels"):
+        queried(metadata=nested(9, opening, closing))
+
+
+@pytest.mark.parametrize("levels", [9, 100, 400, 600, 800, 950, 1000, 5000, 100_000])
+def test_hostile_nesting_is_refused_at_every_depth(levels: int) -> None:
+    with pytest.raises(BadRequest):
+        queried(metadata=nested(levels))
+    for value in (nested(levels), '{"a":' + nested(levels, "[", "]") + "}"):
+        with pytest.raises(BadRequest):
+            from_json(f'{{"pbk":"k","metadata":{value}}}'.encode())
+
+
+@pytest.mark.parametrize("levels", [1, 900, 5000, 100_000])
+def test_a_body_nested_anywhere_else_is_read_or_refused(levels: int) -> None:
+    for body in (f'{{"pbk":"k","x":{nested(levels)}}}', nested(levels, "[", "]")):
+        try:
+            assert from_json(body.encode()).pbk == "k"
+        except BadRequest:
+            assert levels > 1 or body.startswith("[")
+
+
+def test_metadata_is_at_most_16_kilobytes() -> None:
+    frame = len('{"a":""}')
+    most = {"a": "x" * (16 * 1024 - frame)}
+    assert len(said(metadata=most).metadata or "") == 16 * 1024
+    assert queried(metadata=json.dumps(most, indent=4)).metadata == said(metadata=most).metadata
+    for over in ({"a": most["a"] + "x"}, {"a": "ü" * 8200}):
+        with pytest.raises(BadRequest, match=r"^metadata: at most 16384 bytes"):
+            said(metadata=over)
+        with pytest.raises(BadRequest, match=r"^metadata: at most 16384 bytes"):
+            queried(metadata=json.dumps(over))
+
+
+def test_a_plus_is_a_space_and_a_percent_sequence_its_character() -> None:
+    read = from_text(b"pbk=k&txid=a+b%2Bc%26" + quote("ü").encode() + "é".encode())
+    assert read.transaction_id == "a b+c&üé"

@@ -1,0 +1,166 @@
+"""How events lie in MongoDB, and that a second copy changes nothing."""
+
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import pytest
+from bson import Decimal128
+
+from tests.conversions import scene
+from tracker.conversions.attribution import Status
+from tracker.ids import new_id
+from tracker.services import Services
+
+SCOPE = new_id()
+
+
+async def test_every_field_has_its_type(services: Services) -> None:
+    account, config, click = new_id(), new_id(), new_id()
+    full = scene.event(
+        12,
+        click.bytes,
+        account_id=account.bytes,
+        event_config_id=config.bytes,
+        value="12.50",
+        payout="1.2500",
+        metadata='{"$a":{"b.c":1}}',
+        transaction_id="t",
+        transaction_scope=config.bytes,
+    )
+    await services.events.insert([full])
+    (row,) = await scene.stored_events(services)
+    assert row == {
+        "_id": 12,
+        "at": datetime.fromtimestamp((scene.AT + 12) / 1000, UTC),
+        "account_id": account,
+        "event_config_id": config,
+        "click_id": click,
+        "value": Decimal128("12.50"),
+        "payout": Decimal128("1.2500"),
+        "metadata": '{"$a":{"b.c":1}}',
+        "status": "pending",
+        "transaction_scope": config,
+        "transaction_id": "t",
+    }
+    assert isinstance(row["account_id"], UUID)
+    assert str(row["value"]) == "12.50"
+    assert row["at"].utcoffset().total_seconds() == 0
+
+
+async def test_what_is_not_known_is_null_and_a_missing_transaction_id_is_left_out(
+    services: Services,
+) -> None:
+    await services.events.insert([scene.event(1), scene.event(2)])
+    rows = await scene.stored_events(services)
+    assert [row["_id"] for row in rows] == [1, 2]
+    assert all(row["status"] == "no_click" for row in rows)
+    assert all("transaction_id" not in row for row in rows)
+    assert all(row[name] is None for row in rows for name in ("value", "payout", "metadata"))
+
+
+@pytest.mark.parametrize("text", ["1E-30", "0E-30", "123456789012345.123456789012345", "-0.10"])
+async def test_a_decimal_is_stored_exactly(services: Services, text: str) -> None:
+    await services.events.insert([scene.event(1, value=text)])
+    (row,) = await scene.stored_events(services)
+    assert row["value"] == Decimal128(text)
+
+
+async def test_an_id_up_to_two_to_the_53rd_is_stored(services: Services) -> None:
+    await services.events.insert([scene.event(2**53 - 1)])
+    assert [row["_id"] for row in await scene.stored_events(services)] == [2**53 - 1]
+
+
+async def test_inserting_again_changes_nothing(services: Services) -> None:
+    event = scene.event(1, new_id().bytes, transaction_id="t", transaction_scope=SCOPE.bytes)
+    await services.events.insert([event])
+    await services.events.settle(1, {"status": Status.ATTRIBUTED})
+    before = await scene.dump(services)
+    await services.events.insert([event, event])
+    assert await scene.dump(services) == before
+
+
+async def test_of_one_transaction_id_the_first_is_stored_and_the_rest_of_a_batch_too(
+    services: Services,
+) -> None:
+    one: dict[str, Any] = {"transaction_id": "t", "transaction_scope": SCOPE.bytes}
+    await services.events.insert([scene.event(1, **one)])
+    await services.events.insert([scene.event(2), scene.event(3, **one), scene.event(4)])
+    assert [row["_id"] for row in await scene.stored_events(services)] == [1, 2, 4]
+
+
+async def test_a_transaction_id_may_repeat_in_another_scope(services: Services) -> None:
+    scopes = [new_id(), new_id()]
+    await services.events.insert(
+        [
+            scene.event(number, transaction_id="t", transaction_scope=scope.bytes)
+            for number, scope in enumerate(scopes, 1)
+        ]
+    )
+    for number, scope in enumerate(scopes, 1):
+        row: Any = await services.events.find_transaction([scope], "t")
+        assert row["_id"] == number
+
+
+async def test_of_several_scopes_the_event_that_came_first_is_found(services: Services) -> None:
+    low, high = sorted([new_id(), new_id()])
+    for name, scopes in (("a", (low, high)), ("b", (high, low))):
+        await services.events.insert(
+            [
+                scene.event(ord(name) * 10 + number, transaction_id=name, transaction_scope=s.bytes)
+                for number, s in enumerate(scopes)
+            ]
+        )
+        row: Any = await services.events.find_transaction([low, high], name)
+        assert row["_id"] == ord(name) * 10
+
+
+@pytest.mark.parametrize(("scopes", "text"), [([], "t"), ([new_id()], "t"), ([SCOPE], "T")])
+async def test_a_transaction_that_never_was_is_not_found(
+    services: Services, scopes: list[UUID], text: str
+) -> None:
+    await services.events.insert(
+        [scene.event(1, transaction_id="t", transaction_scope=SCOPE.bytes)]
+    )
+    assert await services.events.find_transaction(scopes, text) is None
+
+
+async def test_only_events_that_wait_for_these_clicks_are_pending(services: Services) -> None:
+    mine, others = new_id(), new_id()
+    await services.events.insert(
+        [
+            scene.event(1, mine.bytes),
+            scene.event(2, others.bytes),
+            scene.event(3, mine.bytes),
+            scene.event(4),
+        ]
+    )
+    await services.events.settle(3, {"status": Status.ATTRIBUTED})
+    assert [row["_id"] for row in await services.events.pending([mine])] == [1]
+    assert await services.events.pending([]) == []
+
+
+async def test_settling_twice_changes_nothing(services: Services) -> None:
+    await services.events.insert([scene.event(1, new_id().bytes)])
+    await services.events.settle(1, {"status": Status.ATTRIBUTED, "country": "DE"})
+    await services.events.settle(1, {"status": Status.FOREIGN_CLICK, "country": "FR"})
+    (row,) = await scene.stored_events(services)
+    assert (row["status"], row["country"]) == ("attributed", "DE")
+
+
+async def test_settling_into_a_transaction_that_is_taken_makes_a_duplicate(
+    services: Services,
+) -> None:
+    account, click = new_id(), new_id()
+    await services.events.insert(
+        [
+            scene.event(1, transaction_id="t", transaction_scope=account.bytes),
+            scene.event(2, click.bytes, transaction_id="t", transaction_scope=click.bytes),
+        ]
+    )
+    taken = {"status": Status.ATTRIBUTED, "transaction_scope": account, "account_id": account}
+    for _ in range(2):
+        await services.events.settle(2, taken)
+    first, second = await scene.stored_events(services)
+    assert (first["status"], second["status"]) == ("no_click", "duplicate")
+    assert second["transaction_scope"] == click

@@ -1,0 +1,79 @@
+"""A Redis that a test may kill, stop and start again on the same port and data; and a dead one."""
+
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from tracker.db.child import free_port
+from tracker.db.servers import redis_program, redis_url
+
+
+class OwnRedis:
+    def __init__(self, folder: Path) -> None:
+        self._port = free_port()
+        self._command = redis_program(folder).command(self._port)
+        self._process: subprocess.Popen[bytes] | None = None
+        self.url = redis_url(self._port)
+
+    def start(self) -> None:
+        self._process = subprocess.Popen(self._command, stdout=subprocess.DEVNULL)
+        deadline = time.monotonic() + 20
+        with redis.Redis.from_url(self.url, retry=Retry(NoBackoff(), 0)) as client:
+            while not _answers(client):
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+
+    def kill(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def freeze(self) -> None:
+        """Its connections stay open, and it answers nobody until `thaw`."""
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        assert self._process is not None
+        os.kill(self._process.pid, number)
+
+
+def _answers(client: redis.Redis) -> bool:
+    try:
+        return bool(client.ping())
+    except redis.RedisError:
+        return False
+
+
+@contextmanager
+def own_redis(folder: Path) -> Iterator[OwnRedis]:
+    server = OwnRedis(folder)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.kill()
+
+
+@contextmanager
+def hanging_redis() -> Iterator[str]:
+    """The URL of a server that accepts connections and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield f"redis://127.0.0.1:{listener.getsockname()[1]}/0"
+
+
+def nobody() -> str:
+    """The URL of a Redis that is away: connections are refused at once."""
+    return redis_url(free_port())

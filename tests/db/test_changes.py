@@ -1,0 +1,169 @@
+"""What one process changes the others drop from memory, as long as they hear; and when not."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from config.settings import Settings
+from tests.db.own_redis import own_redis
+from tests.db.test_cache import NAME, NEW, OLD, Record, Thing
+from tracker.db import changes
+from tracker.db.breaker import Breaker
+from tracker.db.cache import Cache
+from tracker.db.changes import Changes
+from tracker.db.connect import redis_for_requests, redis_for_waiting
+from tracker.db.keys import CHANGES
+from tracker.services import Services
+
+
+class Process:
+    """A cache of links and what keeps it true, as in a process."""
+
+    def __init__(self, url: str, record: Record) -> None:
+        self.redis = redis_for_requests(url)
+        self.waiting = redis_for_waiting(url)
+        self.cache: Cache[Thing] = Cache(self.redis, Breaker(), Thing, record.load, 100)
+        self.changes = Changes(self.waiting, {"link": self.cache})
+
+
+@contextlib.asynccontextmanager
+async def process(url: str, record: Record) -> AsyncIterator[Process]:
+    """One that listens."""
+    built = Process(url, record)
+    listening = asyncio.ensure_future(built.changes.listen())
+    try:
+        await asyncio.wait_for(built.changes.heard.wait(), 5)
+        yield built
+    finally:
+        listening.cancel()
+        await asyncio.gather(listening, return_exceptions=True)
+        await built.redis.aclose()
+        await built.waiting.aclose()
+
+
+async def within(seconds: float, built: Process, thing: Thing | None) -> None:
+    async with asyncio.timeout(seconds):
+        while await built.cache.get(NAME) != thing:
+            await asyncio.sleep(0.005)
+
+
+async def lost(built: Process, seconds: float) -> None:
+    async with asyncio.timeout(seconds):
+        while built.cache.verified:
+            await asyncio.sleep(0.005)
+
+
+@pytest.mark.parametrize("thing", [NEW, None], ids=["changed", "removed"])
+async def test_a_change_is_seen_by_another_process_within_a_second(
+    settings: Settings, thing: Thing | None
+) -> None:
+    record = Record(OLD)
+    async with (
+        process(settings.redis_url, record) as one,
+        process(settings.redis_url, record) as other,
+    ):
+        assert [await built.cache.get(NAME) for built in (one, other)] == [OLD, OLD]
+        await one.cache.changed(NAME, thing, NEW.version)
+        await within(1, other, thing)
+        assert await one.cache.get(NAME) == thing
+
+
+async def test_a_new_name_that_was_missed_before_is_seen_within_a_second(
+    settings: Settings,
+) -> None:
+    record = Record(None)
+    async with (
+        process(settings.redis_url, record) as one,
+        process(settings.redis_url, record) as other,
+    ):
+        assert await other.cache.get(NAME) is None
+        await one.cache.changed(NAME, NEW, NEW.version)
+        await within(1, other, NEW)
+
+
+async def test_what_nobody_can_read_does_not_end_the_listening(settings: Settings) -> None:
+    record = Record(OLD)
+    async with (
+        process(settings.redis_url, record) as one,
+        process(settings.redis_url, record) as other,
+    ):
+        for garbage in (b"", b"\xff\xfe", b"nobody:x", b"link"):
+            await one.redis.publish(CHANGES, garbage)
+        await other.cache.get(NAME)
+        await one.cache.changed(NAME, NEW, NEW.version)
+        await within(1, other, NEW)
+
+
+async def test_a_closed_subscription_is_renewed_and_memory_emptied(services: Services) -> None:
+    record = Record(OLD)
+    async with process(services.settings.redis_url, record) as built:
+        await built.cache.get(NAME)
+        await services.redis.client_kill_filter(_type="pubsub")
+        await lost(built, 5)
+        assert not built.changes.heard.is_set()
+        assert await built.cache.get(NAME) == OLD, "trusted for a second"
+        await asyncio.wait_for(built.changes.heard.wait(), 5)
+        assert built.cache.verified
+        assert not built.cache._entries
+
+
+async def test_what_was_published_while_nobody_heard_is_seen(tmp_path: Path) -> None:
+    record = Record(OLD)
+    with own_redis(tmp_path) as server:
+        async with process(server.url, record) as built:
+            await built.cache.get(NAME)
+            server.kill()
+            await lost(built, 5)
+            record.thing = NEW
+            await within(2, built, NEW)
+            server.start()
+            async with redis_for_requests(server.url) as client:
+                await client.delete(NAME)
+            await asyncio.wait_for(built.changes.heard.wait(), 10)
+            assert await built.cache.get(NAME) == NEW
+
+
+async def test_a_redis_that_falls_silent_counts_as_lost(tmp_path: Path) -> None:
+    with own_redis(tmp_path) as server:
+        async with process(server.url, Record(OLD)) as built:
+            server.freeze()
+            await lost(built, changes.SILENCE + 2 * changes.PING_EVERY + 1)
+            server.thaw()
+            await asyncio.wait_for(built.changes.heard.wait(), 10)
+
+
+async def test_a_quiet_redis_does_not_count_as_lost(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changes, "SILENCE", 0.5)
+    monkeypatch.setattr(changes, "PING_EVERY", 0.05)
+    async with process(settings.redis_url, Record(OLD)) as built:
+        await built.cache.get(NAME)
+        await asyncio.sleep(1)
+        assert built.cache.verified
+        assert NAME in built.cache._entries
+
+
+async def test_every_cache_of_a_service_is_told(services: Services, settings: Settings) -> None:
+    writer = Services(settings)
+    listening = asyncio.ensure_future(services.changes.listen())
+    await asyncio.wait_for(services.changes.heard.wait(), 5)
+    names: dict[str, Cache[Any]] = {
+        "link:/a": services.link_cache,
+        "domain:a.example": services.domain_cache,
+        "event_config:p": services.pbk_cache,
+    }
+    for name, cache in names.items():
+        assert await cache.get(name) is None
+        await writer.redis.publish(CHANGES, name)
+    async with asyncio.timeout(1):
+        while any(cache._entries for cache in names.values()):
+            await asyncio.sleep(0.005)
+    listening.cancel()
+    await asyncio.gather(listening, return_exceptions=True)
+    await writer.stop()
+    await writer.close()

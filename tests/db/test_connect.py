@@ -1,0 +1,108 @@
+"""No call waits for long, whatever a store does; and a store that cannot serve us says so."""
+
+import asyncio
+import contextlib
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pymongo.errors import PyMongoError
+from redis.exceptions import RedisError
+
+from config.settings import Settings
+from tests.db.own_redis import hanging_redis, nobody, own_redis
+from tracker.db import binaries, connect
+from tracker.db.child import free_port
+from tracker.db.servers import mongod_program, mongodb_uri
+from tracker.services import Services
+
+
+async def test_a_redis_that_is_away_is_known_at_once() -> None:
+    async with connect.redis_for_requests(nobody()) as client:
+        begun = time.monotonic()
+        with pytest.raises(RedisError):
+            await client.ping()
+        assert time.monotonic() - begun < 0.5
+
+
+async def test_a_redis_that_hangs_costs_about_a_second() -> None:
+    with hanging_redis() as url:
+        async with connect.redis_for_requests(url) as client:
+            begun = time.monotonic()
+            with pytest.raises(RedisError):
+                await client.ping()
+            assert 0.8 < time.monotonic() - begun < 2.0
+
+
+async def test_more_calls_than_connections_wait_for_their_turn(settings: Settings) -> None:
+    async with connect.redis_for_requests(settings.redis_url) as client:
+        assert all(await asyncio.gather(*(client.ping() for _ in range(500))))
+
+
+async def test_a_blocking_read_outlasts_the_timeout_of_requests(settings: Settings) -> None:
+    async with connect.redis_for_waiting(settings.redis_url) as client:
+        begun = time.monotonic()
+        assert await client.blpop(["nothing"], timeout=connect.REQUEST_TIMEOUT + 0.5) is None
+        assert time.monotonic() - begun > connect.REQUEST_TIMEOUT
+
+
+async def test_a_mongodb_that_is_away_is_known_in_seconds() -> None:
+    with contextlib.closing(connect.mongodb(mongodb_uri(free_port()))) as client:
+        begun = time.monotonic()
+        with pytest.raises(PyMongoError):
+            await client.admin.command("ping")
+        assert time.monotonic() - begun < connect.MONGODB_TIMEOUT + 1
+
+
+async def test_writes_are_acknowledged_by_a_majority_on_disk(services: Services) -> None:
+    concern = services.database.write_concern
+    assert concern.document == {"w": "majority", "j": True}
+
+
+async def test_a_replica_set_is_accepted(services: Services) -> None:
+    await connect.check_mongodb(services.mongodb)
+
+
+@pytest.fixture
+def standalone(tmp_path: Path) -> Iterator[str]:
+    """The URI of a mongod that is no member of a replica set."""
+    port = free_port()
+    program = mongod_program(tmp_path)
+    command = program.command(port)
+    where = command.index("--replSet")
+    process = subprocess.Popen(
+        [*command[:where], *command[where + 2 :]],
+        env={**binaries.mongod_environment(binaries.mongod(), tmp_path / "libraries")},
+        stdout=subprocess.DEVNULL,
+    )
+    yield mongodb_uri(port)
+    process.kill()
+    process.wait()
+
+
+async def answering(client: connect.MongoClient) -> None:
+    while True:
+        with contextlib.suppress(PyMongoError):
+            await client.admin.command("ping")
+            return
+
+
+async def test_a_standalone_mongod_is_refused_with_the_remedy(standalone: str) -> None:
+    with contextlib.closing(connect.mongodb(standalone)) as client:
+        async with asyncio.timeout(20):
+            await answering(client)
+        with pytest.raises(connect.UnusableStore, match=r"--replSet .*rs\.initiate"):
+            await connect.check_mongodb(client)
+
+
+async def test_advice_names_what_could_lose_clicks(tmp_path: Path) -> None:
+    with own_redis(tmp_path) as server:
+        async with connect.redis_for_requests(server.url) as client:
+            assert await connect.redis_advice(client) == []
+            await client.config_set("appendonly", "no")
+            await client.config_set("maxmemory-policy", "allkeys-lru")
+            appendonly, policy = await connect.redis_advice(client)
+    assert appendonly.startswith("appendonly is off")
+    assert policy.startswith("maxmemory-policy is not noeviction")

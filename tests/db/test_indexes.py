@@ -1,0 +1,87 @@
+"""The unique indexes decide races, and making them can be repeated."""
+
+import asyncio
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from pymongo.errors import DuplicateKeyError
+
+from tracker.db import indexes
+from tracker.services import Services
+
+ONE, OTHER = uuid4(), uuid4()
+
+
+async def test_every_index_of_the_table_exists_and_making_them_again_changes_nothing(
+    services: Services,
+) -> None:
+    await asyncio.gather(indexes.ensure(services.database), indexes.ensure(services.database))
+    for collection, models in indexes.INDEXES.items():
+        made = await services.database[collection].index_information()
+        names = {model.document["name"] for model in models}
+        assert set(made) == names | {"_id_"}
+
+
+@pytest.mark.parametrize(
+    ("collection", "first", "second"),
+    [
+        ("api_keys", {"sha256": b"1"}, {"sha256": b"1"}),
+        ("links", {"domain_name": "", "slug": "a"}, {"domain_name": "", "slug": "a"}),
+        ("domains", {"domain_name": "a.example"}, {"domain_name": "a.example"}),
+        ("event_configs", {"pbk": "p"}, {"pbk": "p"}),
+        (
+            "events",
+            {"transaction_scope": ONE, "transaction_id": "t"},
+            {"transaction_scope": ONE, "transaction_id": "t"},
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+async def test_twins_are_refused(
+    services: Services, collection: str, first: dict[str, Any], second: dict[str, Any]
+) -> None:
+    rows = services.database[collection]
+    await rows.insert_one({"_id": 1, **first})
+    with pytest.raises(DuplicateKeyError):
+        await rows.insert_one({"_id": 2, **second})
+
+
+@pytest.mark.parametrize(
+    ("collection", "first", "second"),
+    [
+        ("links", {"domain_name": "", "slug": "a"}, {"domain_name": "", "slug": "A"}),
+        ("links", {"domain_name": "", "slug": "a"}, {"domain_name": "x.example", "slug": "a"}),
+        (
+            "events",
+            {"transaction_scope": ONE, "transaction_id": "t"},
+            {"transaction_scope": OTHER, "transaction_id": "t"},
+        ),
+        ("events", {"transaction_scope": None}, {"transaction_scope": None}),
+    ],
+    ids=["case of a slug", "domain", "scope of a transaction", "no transaction"],
+)
+async def test_what_differs_goes_in(
+    services: Services, collection: str, first: dict[str, Any], second: dict[str, Any]
+) -> None:
+    await services.database[collection].insert_many([{"_id": 1, **first}, {"_id": 2, **second}])
+
+
+@pytest.mark.parametrize(
+    ("collection", "query", "index"),
+    [
+        ("links", {"domain_name": "", "slug": "a"}, "by_slug"),
+        ("links", {"account_id": ONE}, "by_account"),
+        ("events", {"click_id": {"$in": [ONE]}, "status": "pending"}, "pending_by_click"),
+        (
+            "events",
+            {"transaction_scope": {"$in": [ONE, OTHER]}, "transaction_id": "t"},
+            "by_transaction",
+        ),
+    ],
+)
+async def test_hot_queries_use_their_index(
+    services: Services, collection: str, query: dict[str, Any], index: str
+) -> None:
+    plan = await services.database[collection].find(query).explain()
+    assert f"'indexName': '{index}'" in str(plan["queryPlanner"]["winningPlan"])

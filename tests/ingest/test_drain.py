@@ -1,0 +1,187 @@
+"""Clicks and events meet whichever comes first, and applying twice changes nothing."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from itertools import permutations
+from typing import Any
+from uuid import UUID
+
+import msgspec
+import pytest
+from pymongo.errors import AutoReconnect
+
+from tests.conversions import scene
+from tracker.clicks.store import Clicks
+from tracker.conversions.attribution import DIMENSIONS
+from tracker.db.keys import transaction
+from tracker.ids import new_id
+from tracker.ingest.drain import Drain, Record
+from tracker.services import Services
+
+ACCOUNT, OTHER = new_id(), new_id()
+CLICK = scene.click(ACCOUNT)
+EVENT = scene.event(1, CLICK.id, value="12.50", payout="1.25", metadata='{"a":1}')
+OF_CONFIG = msgspec.structs.replace(
+    EVENT, id=2, account_id=ACCOUNT.bytes, event_config_id=new_id().bytes
+)
+FOREIGN = msgspec.structs.replace(OF_CONFIG, id=3, account_id=OTHER.bytes)
+
+
+async def applied(services: Services, *batches: Sequence[Record]) -> list[dict[str, Any]]:
+    """The stored events after these batches."""
+    for batch in batches:
+        await scene.drain_of(services).apply(batch)
+    return await scene.stored_events(services)
+
+
+@pytest.mark.parametrize(
+    "batches",
+    [
+        [[CLICK], [EVENT]],
+        [[EVENT], [CLICK]],
+        [[CLICK, EVENT]],
+        [[EVENT, CLICK]],
+        [[EVENT], [], [CLICK], [EVENT, CLICK]],
+    ],
+)
+async def test_click_and_event_meet_in_any_order(
+    services: Services, batches: list[list[Record]]
+) -> None:
+    (row,) = await applied(services, *batches)
+    click: Any = await services.database["clicks"].find_one({})
+    assert (row["status"], row["account_id"]) == ("attributed", ACCOUNT)
+    assert row["click_at"] == datetime.fromtimestamp(scene.AT / 1000, UTC)
+    assert {name: row[name] for name in DIMENSIONS} == {name: click[name] for name in DIMENSIONS}
+    assert (row["country"], row["browser"], row["device"]) == ("US", "Chrome", "desktop")
+    assert row["link_id"] == UUID(bytes=CLICK.link_id)
+    assert row["domain_name"] == "go.example.com"
+
+
+async def test_an_event_waits_until_its_click_is_there(services: Services) -> None:
+    rows = await applied(services, [EVENT], [scene.click(ACCOUNT)])
+    assert rows[0]["status"] == "pending"
+    assert "click_at" not in rows[0]
+    rows = await applied(services, [CLICK])
+    assert rows[0]["status"] == "attributed"
+
+
+async def test_several_events_of_one_click_are_all_settled(services: Services) -> None:
+    events = [msgspec.structs.replace(EVENT, id=number) for number in range(1, 6)]
+    rows = await applied(services, events[:2], [CLICK, *events[2:4]], events[4:])
+    assert [row["status"] for row in rows] == ["attributed"] * 5
+
+
+@pytest.mark.parametrize("batches", list(permutations(([CLICK], [OF_CONFIG], [FOREIGN]))))
+async def test_a_click_of_another_account_tells_an_event_nothing(
+    services: Services, batches: Sequence[Sequence[Record]]
+) -> None:
+    own, foreign = await applied(services, *batches)
+    assert (own["status"], foreign["status"]) == ("attributed", "foreign_click")
+    assert foreign["account_id"] == OTHER
+    assert not {"click_at", *DIMENSIONS} & foreign.keys()
+
+
+async def test_an_event_that_names_no_click_is_left_alone(services: Services) -> None:
+    rows = await applied(services, [scene.event(1)], [CLICK])
+    assert rows[0]["status"] == "no_click"
+
+
+async def test_the_address_of_a_visitor_is_stored_nowhere(services: Services) -> None:
+    await applied(services, [CLICK, EVENT])
+    assert CLICK.address not in str(await scene.dump(services))
+
+
+def everything() -> list[Record]:
+    """One of each kind, with transaction ids of every scope."""
+    config = new_id().bytes
+    of_click = {"transaction_id": "t", "transaction_scope": CLICK.id}
+    waiting = new_id().bytes
+    return [
+        EVENT,
+        CLICK,
+        OF_CONFIG,
+        FOREIGN,
+        scene.event(4),
+        scene.event(5, waiting),
+        msgspec.structs.replace(EVENT, id=6, **of_click),
+        msgspec.structs.replace(EVENT, id=7, **of_click),
+        scene.event(8, waiting, transaction_id="t", transaction_scope=waiting),
+        scene.event(9, transaction_id="t", transaction_scope=config),
+        scene.event(10, transaction_id="t", transaction_scope=config),
+        scene.event(11, CLICK.id, transaction_id="t", transaction_scope=ACCOUNT.bytes),
+        scene.click(ACCOUNT),
+    ]
+
+
+async def test_redelivery_of_everything_changes_nothing(services: Services) -> None:
+    records = everything()
+    await applied(services, records)
+    before = await scene.dump(services)
+    assert {row["status"] for row in before["events"]} == {
+        *("attributed", "pending", "no_click", "foreign_click", "duplicate")
+    }
+    await applied(services, records, records[::-1], *([one] for one in records))
+    assert await scene.dump(services) == before
+
+
+async def test_the_same_records_one_by_one_store_the_same_clicks_and_count_the_same(
+    services: Services,
+) -> None:
+    for one in everything():
+        await applied(services, [one])
+    statuses = [row["status"] for row in await scene.stored_events(services)]
+    assert sorted(statuses) == sorted(
+        ["attributed"] * 3
+        + ["foreign_click", "pending", "pending", "no_click", "no_click"]
+        + ["duplicate"]
+    )
+
+
+class Dying(Clicks):
+    """The process dies when it looks for the clicks of events that wait."""
+
+    async def find(self, *arguments: Any) -> dict[UUID, Any]:
+        raise AutoReconnect("killed")
+
+
+@pytest.mark.parametrize("batch", [[CLICK, EVENT], [EVENT, CLICK]])
+async def test_a_death_between_storing_and_settling_heals(
+    services: Services, batch: list[Record]
+) -> None:
+    dying = Drain(Dying(services.database), services.events, services.enrichment, services.redis)
+    with pytest.raises(AutoReconnect):
+        await dying.apply(batch)
+    assert (await scene.stored_events(services))[0]["status"] == "pending"
+    (row,) = await applied(services, batch)
+    assert row["status"] == "attributed"
+
+
+async def test_processes_that_store_click_and_event_at_once_miss_nothing(
+    services: Services,
+) -> None:
+    clicks = [scene.click(ACCOUNT) for _ in range(100)]
+    events = [scene.event(number, click.id) for number, click in enumerate(clicks, 1)]
+    async with scene.process(services.settings) as other:
+        await asyncio.gather(
+            *(scene.drain_of(services).apply(clicks[at : at + 10]) for at in range(0, 100, 10)),
+            *(scene.drain_of(other).apply(events[at : at + 10]) for at in range(0, 100, 10)),
+        )
+    rows = await scene.stored_events(services)
+    assert [row["status"] for row in rows] == ["attributed"] * 100
+
+
+async def test_an_empty_batch_is_nothing(services: Services) -> None:
+    assert await applied(services, []) == []
+
+
+async def test_the_claim_of_a_stored_transaction_id_ends_an_hour_later(services: Services) -> None:
+    scope = new_id()
+    event = scene.event(1, CLICK.id, transaction_id="t", transaction_scope=scope.bytes)
+    for each in (scope, UUID(bytes=CLICK.id)):
+        await services.redis.set(transaction(each, "t"), 1)
+    await services.redis.set(transaction(scope, "u"), 1)
+    await applied(services, [event])
+    for each in (scope, UUID(bytes=CLICK.id)):
+        assert 3500 < await services.redis.ttl(transaction(each, "t")) <= 3600
+    assert await services.redis.ttl(transaction(scope, "u")) == -1

@@ -1,0 +1,353 @@
+"""Links, domains and tags on real stores: races, crashes between them, what visitors find."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+from uuid import UUID
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from config.settings import Settings
+from tests.db.own_redis import nobody
+from tracker.clock import now_ms
+from tracker.db import keys
+from tracker.db.cache import MISS_IN_REDIS, WHILE_CHANGING
+from tracker.db.documents import document
+from tracker.errors import BadRequest, NotFound, Unavailable
+from tracker.ids import SLUG_ALPHABET, new_id
+from tracker.links import store
+from tracker.links.domains import canonical_hostname
+from tracker.links.link import SLUG, Target, target
+from tracker.links.store import NewLink
+from tracker.services import Services
+
+ACCOUNT = new_id()
+
+
+def request(**fields: Any) -> NewLink:
+    given: dict[str, Any] = {
+        "account_id": ACCOUNT,
+        "destination_url": "https://shop.example/?a=1",
+        "internal_name": "a name",
+        "slug": "slug",
+        "domain_id": None,
+        "domain_name": "",
+        "tags": [],
+    }
+    return NewLink(**{**given, **fields})
+
+
+@contextlib.asynccontextmanager
+async def process(settings: Settings) -> AsyncIterator[Services]:
+    """Another process on the same stores, which hears of changes."""
+    built = Services(settings)
+    listening = asyncio.ensure_future(built.changes.listen())
+    try:
+        await asyncio.wait_for(built.changes.heard.wait(), 5)
+        yield built
+    finally:
+        listening.cancel()
+        await asyncio.gather(listening, return_exceptions=True)
+        await built.stop()
+        await built.close()
+
+
+async def visited(services: Services, slug: str = "slug", domain_name: str = "") -> Target | None:
+    return await services.link_cache.get(keys.link(domain_name, slug))
+
+
+async def outlived(services: Services, name: str, most: float) -> None:
+    """As if the copies of `name` had expired: in Redis, where that takes `most`, and in memory."""
+    left = await services.redis.pttl(name)
+    assert 0 < left <= most * 1000
+    await services.redis.delete(name)
+    services.link_cache.forget(name)
+
+
+async def test_a_created_link_is_found_by_id_and_by_visitors(services: Services) -> None:
+    made = await services.links.create(request(tags=[new_id()]))
+    assert await services.links.find(made.id) == made
+    assert await visited(services) == target(made)
+    assert made.active
+    assert not made.archived
+
+
+async def test_an_unknown_link_is_none(services: Services) -> None:
+    assert await services.links.find(new_id()) is None
+    assert await visited(services) is None
+
+
+async def test_a_slug_that_was_missed_a_moment_ago_is_found_once_it_is_made(
+    services: Services,
+) -> None:
+    async with process(services.settings) as other:
+        assert [await visited(each) for each in (services, other)] == [None, None]
+        made = await services.links.create(request())
+        assert await visited(services) == target(made)
+        async with asyncio.timeout(1):
+            while await visited(other) is None:
+                await asyncio.sleep(0.005)
+
+
+async def test_of_simultaneous_creators_of_a_slug_one_wins(services: Services) -> None:
+    async with process(services.settings) as other:
+        outcomes = await asyncio.gather(
+            *((services, other)[number % 2].links.create(request()) for number in range(20)),
+            return_exceptions=True,
+        )
+        won = [outcome for outcome in outcomes if not isinstance(outcome, BaseException)]
+        lost = [outcome for outcome in outcomes if isinstance(outcome, BadRequest)]
+        assert (len(won), len(lost)) == (1, 19)
+        assert all(refused.message.startswith("slug: ") for refused in lost)
+        assert await visited(other) == await visited(services) == target(won[0])
+    assert await services.database["links"].count_documents({}) == 1
+
+
+@pytest.mark.parametrize("other", [{"domain_name": "x.example"}, {"slug": "Slug"}])
+async def test_a_slug_is_taken_on_its_domain_only_and_in_its_case_only(
+    services: Services, other: dict[str, Any]
+) -> None:
+    first = await services.links.create(request())
+    second = await services.links.create(request(**other))
+    assert await visited(services) == target(first)
+    assert await visited(services, second.slug, second.domain_name) == target(second)
+
+
+async def test_an_archived_link_keeps_its_slug(services: Services) -> None:
+    made = await services.links.create(request())
+    await services.links.change(made.id, {"archived": True})
+    with pytest.raises(BadRequest, match=r"^slug: "):
+        await services.links.create(request())
+    assert await visited(services) is None
+
+
+async def test_links_without_a_slug_get_one(services: Services) -> None:
+    made = await asyncio.gather(*(services.links.create(request(slug=None)) for _ in range(20)))
+    assert len({link.slug for link in made}) == 20
+    assert all(set(link.slug) <= set(SLUG_ALPHABET) for link in made)
+    assert all(SLUG.fullmatch(link.slug) for link in made)
+
+
+@pytest.fixture
+def slugs(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """The slugs that chance will bring."""
+    coming: list[str] = []
+    monkeypatch.setattr(store, "new_slug", lambda: coming.pop(0))
+    yield coming
+
+
+async def test_a_random_slug_that_is_taken_is_tried_again(
+    services: Services, slugs: list[str]
+) -> None:
+    await services.links.create(request(slug="taken"))
+    slugs[:] = ["taken", "taken", "free", "later", "last"]
+    assert (await services.links.create(request(slug=None))).slug == "free"
+
+
+async def test_chance_that_fails_five_times_is_an_error(
+    services: Services, slugs: list[str]
+) -> None:
+    await services.links.create(request(slug="taken"))
+    slugs[:] = ["taken"] * 5
+    with pytest.raises(BadRequest, match=r"^slug: "):
+        await services.links.create(request(slug=None))
+
+
+@pytest.mark.parametrize("missed_before", [False, True])
+async def test_a_crash_between_mongodb_and_redis_heals_after_a_creation(
+    services: Services, missed_before: bool
+) -> None:
+    made = await services.links.create(request(slug="first"))
+    if missed_before:
+        assert await visited(services) is None
+    crashed = msgspec.structs.replace(made, id=new_id(), slug="slug")
+    await services.database["links"].insert_one(document(crashed))
+    if missed_before:
+        await outlived(services, keys.link("", "slug"), MISS_IN_REDIS)
+    assert await visited(services) == target(crashed)
+
+
+@pytest.mark.parametrize("read_meanwhile", [False, True])
+async def test_a_crash_between_mongodb_and_redis_heals_after_a_change(
+    services: Services, read_meanwhile: bool
+) -> None:
+    made = await services.links.create(request())
+    name = keys.link("", "slug")
+    await services.link_cache.changing(name)
+    if read_meanwhile:
+        assert await visited(services) == target(made)
+    crashed = {"$set": {"active": False}, "$inc": {"version": 1}}
+    await services.database["links"].update_one({"_id": made.id}, crashed)
+    await outlived(services, name, WHILE_CHANGING)
+    assert await visited(services) is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_found"),
+    [
+        ({"destination_url": "https://other.example/"}, True),
+        ({"active": False}, False),
+        ({"archived": True}, False),
+    ],
+)
+async def test_a_change_is_seen_by_visitors_of_every_process_within_a_second(
+    services: Services, fields: dict[str, Any], is_found: bool
+) -> None:
+    async with process(services.settings) as other:
+        made = await services.links.create(request())
+        assert await visited(other) == await visited(services) == target(made)
+        changed = await services.links.change(made.id, fields)
+        assert changed == msgspec.structs.replace(made, version=made.version + 1, **fields)
+        assert (target(changed) is not None) is is_found
+        assert await visited(services) == target(changed)
+        async with asyncio.timeout(1):
+            while await visited(other) != target(changed):
+                await asyncio.sleep(0.005)
+
+
+async def test_a_link_that_is_switched_off_and_on_is_found_again(services: Services) -> None:
+    made = await services.links.create(request())
+    for active in (False, True, False, True):
+        await services.links.change(made.id, {"active": active})
+        assert (await visited(services) is not None) is active
+
+
+async def test_after_simultaneous_changes_everyone_has_the_last_one(services: Services) -> None:
+    made = await services.links.create(request())
+    urls = [f"https://shop.example/{number}" for number in range(20)]
+    async with process(services.settings) as other:
+        await asyncio.gather(
+            *(
+                (services, other)[number % 2].links.change(made.id, {"destination_url": url})
+                for number, url in enumerate(urls)
+            )
+        )
+        last = await services.links.find(made.id)
+        assert last is not None
+        assert last.version == made.version + 20
+        services.link_cache.forget_all()
+        assert await visited(services) == target(last)
+
+
+async def test_changing_what_is_not_there_is_not_found(services: Services) -> None:
+    with pytest.raises(NotFound, match="short link"):
+        await services.links.change(new_id(), {"active": False})
+
+
+async def test_with_redis_away_links_are_made_and_found_but_not_changed(
+    services: Services,
+) -> None:
+    away = Services(msgspec.structs.replace(services.settings, redis_url=nobody()))
+    made = await away.links.create(request())
+    assert await visited(away) == target(made)
+    with pytest.raises(Unavailable):
+        await away.links.change(made.id, {"active": False})
+    assert await services.links.find(made.id) == made
+    await away.stop()
+    await away.close()
+
+
+async def test_the_version_grows_from_the_time_of_creation(services: Services) -> None:
+    before = now_ms()
+    made = await services.links.create(request())
+    assert before <= made.version <= now_ms()
+
+
+async def test_of_simultaneous_creators_of_a_domain_one_wins(services: Services) -> None:
+    async with process(services.settings) as other:
+        assert await other.domains.by_name("go.example") is None
+        outcomes = await asyncio.gather(
+            *(
+                (services, other)[number % 2].domains.create(new_id(), "go.example")
+                for number in range(20)
+            ),
+            return_exceptions=True,
+        )
+        won = [outcome for outcome in outcomes if not isinstance(outcome, BaseException)]
+        lost = [outcome for outcome in outcomes if isinstance(outcome, BadRequest)]
+        assert (len(won), len(lost)) == (1, 19)
+        assert all(refused.message.startswith("domain_name: ") for refused in lost)
+        assert await services.domains.find(won[0].id) == won[0]
+        async with asyncio.timeout(1):
+            while await other.domains.by_name("go.example") != won[0]:
+                await asyncio.sleep(0.005)
+
+
+async def test_an_unknown_domain_is_none(services: Services) -> None:
+    assert await services.domains.find(new_id()) is None
+    assert await services.domains.by_name("nobody.example") is None
+
+
+async def test_tags_are_found_by_id_and_unknown_ones_left_out(services: Services) -> None:
+    made = [await services.tags.create(ACCOUNT, name) for name in ("a", "ä ✓")]
+    ids: list[UUID] = [*(tag.id for tag in made), new_id()]
+    assert await services.tags.find(ids) == {tag.id: tag for tag in made}
+    assert await services.tags.find([]) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Go.Example", "go.example"),
+        ("go.example.", "go.example"),
+        ("bücher.example", "xn--bcher-kva.example"),
+        ("BÜCHER.example", "xn--bcher-kva.example"),
+        ("go。example", "go.example"),
+        ("_dmarc.example", "_dmarc.example"),
+        ("localhost", "localhost"),
+        ("xn--bcher-kva.example", "xn--bcher-kva.example"),
+        (f"{'a' * 63}.example", f"{'a' * 63}.example"),
+        (f"{'a.' * 123}example", f"{'a.' * 123}example"),
+    ],
+)
+def test_a_hostname_has_one_form(text: str, name: str) -> None:
+    assert canonical_hostname(text) == name
+    assert canonical_hostname(name) == name
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        ".",
+        "go..example",
+        ".example",
+        "go.example..",
+        "-go.example",
+        "go-.example",
+        "go.-example",
+        "go.example-",
+        f"{'a' * 64}.example",
+        f"go.{'a' * 64}",
+        f"{'a.' * 124}example",
+        "go example",
+        "go.example\n",
+        "go.example:80",
+        "https://go.example",
+        "go.example/path",
+        "user@go.example",
+        "127.0.0.1",
+        "[::1]",
+        "go.123",
+        "*.example",
+        "ü" * 300,
+        "a" * 70_000,
+        "。",
+        "xn--ü.example",
+        "\ud800.example",
+    ],
+)
+def test_what_is_no_hostname_has_none(text: str) -> None:
+    assert canonical_hostname(text) == ""
+
+
+@given(st.text(max_size=300))
+def test_whatever_a_visitor_sends_the_form_is_a_hostname_and_final(text: str) -> None:
+    name = canonical_hostname(text)
+    assert name.isascii()
+    assert len(name) <= 253
+    assert canonical_hostname(name) == name

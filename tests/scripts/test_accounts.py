@@ -1,0 +1,95 @@
+import pytest
+
+from scripts import accounts
+from tests.scripts.conftest import Refused, Run
+from tracker.ids import new_id
+
+
+def test_an_account_is_made_and_listed(run: Run) -> None:
+    assert run.rows("accounts", "list") == []
+    (first,) = run.rows("accounts", "create", "  Acme \U0001f600 ")
+    assert first["name"] == "Acme \U0001f600"
+    (second,) = run.rows("accounts", "create", "Acme \U0001f600")
+    assert run.rows("accounts", "list") == [first, second]
+
+
+def test_people_are_shown_lines_and_tables(run: Run) -> None:
+    assert run("accounts", "list").stdout == "none\n"
+    made = run("accounts", "create", "Acme").stdout.splitlines()
+    assert [line.split()[0] for line in made] == ["id", "name", "created_at"]
+    run("accounts", "create", "Another")
+    header, *rows = run("accounts", "list").stdout.splitlines()
+    assert header.split() == ["id", "name", "created_at"]
+    assert [row.split()[1] for row in rows] == ["Acme", "Another"]
+
+
+def test_json_may_be_asked_for_after_the_action_too(run: Run) -> None:
+    assert run("accounts", "list", "--json").stdout == run("accounts", "--json", "list").stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("create",),
+        ("create", ""),
+        ("create", " "),
+        ("create", "a\nb"),
+        ("create", "a" * 256),
+        ("create", "a\udcffb"),
+        ("create", "a", "b"),
+        ("delete",),
+        ("list", "x"),
+    ],
+)
+def test_wrong_usage_exits_2_and_says_how(refused: Refused, arguments: tuple[str, ...]) -> None:
+    assert "error: " in refused(accounts.main, *arguments)
+
+
+def test_wrong_usage_of_a_process_exits_2(run: Run) -> None:
+    ended = run("accounts", "create", "")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "argument name: 1 to 255 characters" in ended.stderr
+
+
+def test_a_bad_setting_exits_2_by_name(run: Run) -> None:
+    ended = run("accounts", "list", REDIS_URL="localhost")
+    assert ended.returncode == 2
+    assert "REDIS_URL: must start with" in ended.stderr
+
+
+def test_production_never_starts_stores_of_its_own(run: Run) -> None:
+    ended = run("accounts", "list", DYNO="run.1", MONGODB_URI="")
+    assert ended.returncode == 2
+    assert "MONGODB_URI: must be set" in ended.stderr
+
+
+def test_a_dead_mongodb_exits_1_with_the_reason(run: Run) -> None:
+    ended = run("accounts", "list", MONGODB_URI="mongodb://127.0.0.1:1/?directConnection=true")
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr.startswith("python -m scripts.accounts: ")
+    assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize("name", ["accounts", "api_keys", "event_configs"])
+def test_help_has_an_example_and_exits_0(run: Run, name: str) -> None:
+    shown = run(name, "--help")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert f"example:\n  python -m scripts.{name} create" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("api_keys", "create"),
+        ("api_keys", "list"),
+        ("event_configs", "create", "--name", "Purchase", "--payout-type", "CPA"),
+        ("event_configs", "list"),
+    ],
+)
+def test_an_unknown_account_exits_1(run: Run, arguments: tuple[str, ...]) -> None:
+    name, action, *rest = arguments
+    unknown = str(new_id())
+    ended = run(name, action, "--account", unknown, *rest)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr == f"python -m scripts.{name}: account {unknown}: not found\n"

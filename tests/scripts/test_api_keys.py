@@ -1,0 +1,77 @@
+import pytest
+from tornado.platform.asyncio import AsyncIOLoop
+
+from scripts import api_keys
+from tests.scripts.conftest import Refused, Run
+from tracker.errors import Unauthorized
+from tracker.ids import new_id
+from tracker.services import Services
+
+
+def test_a_key_opens_its_account_until_it_is_revoked(
+    run: Run, account_id: str, services: Services, io_loop: AsyncIOLoop
+) -> None:
+    (made,) = run.rows("api_keys", "create", "--account", account_id)
+    secret = made.pop("key")
+    assert made["prefix"] == secret[:12]
+    assert (made["account_id"], made["name"], made["scopes"]) == (account_id, "API key", "all")
+    assert (made["expires_at"], made["revoked_at"]) == (None, None)
+    found = io_loop.run_sync(lambda: services.api_keys.authenticate(secret))
+    assert (str(found.id), found.scopes) == (made["id"], None)
+    (revoked,) = run.rows("api_keys", "revoke", made["id"])
+    assert revoked["revoked_at"].endswith("Z")
+    assert run.rows("api_keys", "revoke", made["id"]) == [revoked]
+    with pytest.raises(Unauthorized):
+        io_loop.run_sync(lambda: services.api_keys.authenticate(secret))
+
+
+def test_a_key_may_be_narrow_and_end(run: Run, account_id: str) -> None:
+    (made,) = run.rows(
+        *("api_keys", "create", "--account", account_id, "--name", "reporting"),
+        *("--scope", "reports:read", "--scope", "links:*", "--expires-days", "30"),
+    )
+    assert (made["name"], made["scopes"]) == ("reporting", "reports:read links:*")
+    assert made["expires_at"] > made["created_at"]
+
+
+def test_the_list_has_the_newest_first_and_no_secret(run: Run, account_id: str) -> None:
+    made = [run.rows("api_keys", "create", "--account", account_id)[0] for _ in range(2)]
+    listed = run("api_keys", "list", "--account", account_id, "--json").stdout
+    assert all(key["key"] not in listed for key in made)
+    rows = run.rows("api_keys", "list", "--account", account_id)
+    assert [row["id"] for row in rows] == [key["id"] for key in reversed(made)]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--account", "acme"),
+        ("--name", ""),
+        ("--name", "a\tb"),
+        ("--scope", "links"),
+        ("--scope", "everything:*"),
+        ("--expires-days", "0"),
+        ("--expires-days", "-1"),
+        ("--expires-days", "1.5"),
+        ("--expires-days", "3651"),
+        ("--expires-days", "9" * 5000),
+    ],
+    ids=lambda options: " ".join(options)[:40],
+)
+def test_wrong_usage_exits_2_and_names_the_option(
+    refused: Refused, options: tuple[str, str]
+) -> None:
+    shown = refused(api_keys.main, "create", "--account", str(new_id()), *options)
+    assert f"argument {options[0]}: " in shown
+
+
+def test_an_unknown_key_exits_1(run: Run) -> None:
+    ended = run("api_keys", "revoke", str(new_id()))
+    assert (ended.returncode, ended.stderr) == (
+        1,
+        "python -m scripts.api_keys: API key: not found\n",
+    )
+
+
+def test_what_is_no_id_is_wrong_usage(refused: Refused) -> None:
+    assert "argument ID: id: must be a UUID" in refused(api_keys.main, "revoke", "trk_secret")

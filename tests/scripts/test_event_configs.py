@@ -1,0 +1,66 @@
+from decimal import Decimal
+
+import pytest
+from tornado.platform.asyncio import AsyncIOLoop
+
+from scripts import event_configs
+from tests.scripts.conftest import Refused, Run
+from tracker.ids import new_id
+from tracker.services import Services
+
+
+def arguments(account_id: str, *options: str) -> tuple[str, ...]:
+    required = ("--account", account_id, "--name", "Purchase", "--payout-type", "RevShare")
+    return ("create", *required, *options)
+
+
+def test_a_config_is_made_and_found_by_its_postback_key(
+    run: Run, account_id: str, services: Services, io_loop: AsyncIOLoop
+) -> None:
+    (made,) = run.rows("event_configs", *arguments(account_id, "--payout", "12.5"))
+    assert (made["payout_type"], made["payout"], made["active"]) == ("RevShare", 12.5, True)
+    assert len(made["pbk"]) == 22
+    found = io_loop.run_sync(lambda: services.event_configs.by_postback_key(made["pbk"]))
+    assert found is not None
+    assert (str(found.id), found.payout) == (made["id"], Decimal("12.5"))
+    assert run.rows("event_configs", "list", "--account", account_id) == [made]
+
+
+@pytest.mark.parametrize("payout", ["1000000000", "0.000001", "1e3"])
+def test_a_payout_is_kept_exactly(run: Run, account_id: str, payout: str) -> None:
+    ended = run("event_configs", *arguments(account_id, "--payout", payout))
+    assert (ended.returncode, ended.stderr) == (0, "")
+    line = next(one for one in ended.stdout.splitlines() if one.startswith("payout "))
+    assert Decimal(line.split()[1]) == Decimal(payout)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--payout", "ten"),
+        ("--payout", "-1"),
+        ("--payout", "nan"),
+        ("--payout", "sNaN"),
+        ("--payout", "inf"),
+        ("--payout", "1000000001"),
+        ("--payout", "0.0000001"),
+        ("--payout", f"0.{'1' * 40}"),
+        ("--payout", "1e-6200"),
+        ("--payout", "1e999999999"),
+        ("--payout-type", "revshare"),
+        ("--name", " "),
+        ("--account", "acme"),
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage_exits_2_and_names_the_option(
+    refused: Refused, options: tuple[str, str]
+) -> None:
+    shown = refused(event_configs.main, *arguments(str(new_id()), *options))
+    assert f"argument {options[0]}: " in shown
+
+
+def test_one_is_made_also_with_redis_away(run: Run, account_id: str) -> None:
+    ended = run("event_configs", *arguments(account_id), REDIS_URL="redis://127.0.0.1:1")
+    assert ended.returncode == 0
+    assert len(run.rows("event_configs", "list", "--account", account_id)) == 1

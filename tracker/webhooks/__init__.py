@@ -1,0 +1,1 @@
+"""Webhooks: who is told of conversions, and in which words."""

@@ -1,0 +1,85 @@
+"""Webhooks in MongoDB."""
+
+import base64
+import secrets
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+import orjson
+from pymongo import ReturnDocument
+
+from tracker.clock import now
+from tracker.db.connect import Database
+from tracker.db.documents import document, record
+from tracker.db.paging import page_of
+from tracker.ids import new_id
+
+METHODS = ("POST", "PUT", "PATCH", "GET")
+
+
+class Webhook(msgspec.Struct, frozen=True, kw_only=True):
+    """`secret` signs deliveries, so it has to be kept as it is. `payload_template` is JSON text:
+    its names never become fields of a document."""
+
+    id: UUID
+    account_id: UUID
+    name: str
+    target_url: str
+    method: str
+    payload_template: str
+    active: bool
+    secret: str
+    created_at: datetime
+
+
+class Webhooks:
+    def __init__(self, database: Database) -> None:
+        self._webhooks = database["webhooks"]
+
+    async def create(
+        self,
+        account_id: UUID,
+        name: str,
+        target_url: str,
+        method: str,
+        payload_template: Mapping[str, Any],
+    ) -> Webhook:
+        """From checked fields."""
+        webhook = Webhook(
+            id=new_id(),
+            account_id=account_id,
+            name=name,
+            target_url=target_url,
+            method=method,
+            payload_template=template_text(payload_template),
+            active=True,
+            secret="whsec_" + base64.b64encode(secrets.token_bytes(32)).decode(),
+            created_at=now(),
+        )
+        await self._webhooks.insert_one(document(webhook))
+        return webhook
+
+    async def find(self, webhook_id: UUID) -> Webhook | None:
+        row = await self._webhooks.find_one({"_id": webhook_id})
+        return None if row is None else record(Webhook, row)
+
+    async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[Webhook], int]:
+        rows, total = await page_of(self._webhooks, {"account_id": account_id}, page, page_size)
+        return [record(Webhook, row) for row in rows], total
+
+    async def change(self, webhook_id: UUID, fields: Mapping[str, Any]) -> Webhook | None:
+        """Set checked `fields`; None if it is gone."""
+        row = await self._webhooks.find_one_and_update(
+            {"_id": webhook_id}, {"$set": dict(fields)}, return_document=ReturnDocument.AFTER
+        )
+        return None if row is None else record(Webhook, row)
+
+    async def delete(self, webhook_id: UUID) -> None:
+        await self._webhooks.delete_one({"_id": webhook_id})
+
+
+def template_text(template: Mapping[str, Any]) -> str:
+    return orjson.dumps(template, default=float).decode()

@@ -1,0 +1,91 @@
+"""Payload templates: JSON whose texts may hold macros in braces. Pure.
+
+A template is checked when it is written, so that a typo is an error then and not a hole in every
+payload. Names of fields are never macros.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from tracker.errors import BadRequest
+
+MACROS: Final[Mapping[str, str]] = {
+    "event_id": "id of the conversion event",
+    "click_id": "id of the click",
+    "value": "value of the conversion",
+    "payout": "what the conversion pays",
+    "payout_type": "payout type of the event configuration",
+    "conversion_timestamp": "when the conversion was received, ISO 8601 UTC",
+    "click_timestamp": "when the click was recorded, ISO 8601 UTC",
+    "event_name": "name of the event configuration",
+    "pbk": "postback key",
+    "transaction_id": "transaction id that was sent with the conversion",
+    "account_id": "id of the account",
+    "link_id": "id of the short link",
+    "slug": "slug of the short link",
+    "internal_name": "internal name of the short link",
+    "domain_name": "domain of the short link",
+    "destination_url": "destination of the short link",
+    "tags": "names of the short link's tags",
+    "country": "country of the click",
+    "device": "device of the click",
+    "browser": "browser of the click",
+    "os": "operating system of the click",
+    "referrer": "referrer of the click",
+    "metadata": "metadata of the conversion",
+}
+"""Meaning by name."""
+
+NAMED_MACROS: Final[Mapping[str, str]] = {
+    "metadata.": "one field of the metadata",
+    "query.": "one parameter of the click's query",
+}
+"""Meaning by prefix; the rest of the name is the sender's."""
+
+DEFAULT: Final[Mapping[str, str]] = {name: f"{{{name}}}" for name in MACROS}
+
+MAX_BYTES: Final = 16 * 1024
+MAX_DEPTH: Final = 8
+FIELD: Final = "payload_template"
+
+_MACRO: Final = re.compile(r"\{([^{}\s]+)\}")
+
+
+def check_template(template: Mapping[str, Any]) -> None:
+    """Raises BadRequest naming the rule, or the macros that are not known and those that are."""
+    if len(msgspec.json.encode(template)) > MAX_BYTES:
+        raise BadRequest(f"{FIELD}: at most {MAX_BYTES} bytes")
+    unknown = {
+        name for text in _texts(template, 1) for name in _MACRO.findall(text) if not _is_known(name)
+    }
+    if unknown:
+        known = [*MACROS, "metadata.<key>", "query.<name>"]
+        raise BadRequest(
+            f"{FIELD}: unknown macro {_listed(sorted(unknown)[:10])}; known: {_listed(known)}"
+        )
+
+
+def _is_known(name: str) -> bool:
+    return name in MACROS or any(
+        name.startswith(prefix) and len(name) > len(prefix) for prefix in NAMED_MACROS
+    )
+
+
+def _texts(value: Any, depth: int) -> Iterator[str]:
+    if depth > MAX_DEPTH:
+        raise BadRequest(f"{FIELD}: at most {MAX_DEPTH} levels deep")
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _texts(item, depth + isinstance(item, Mapping | list))
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item, depth + isinstance(item, Mapping | list))
+
+
+def _listed(names: list[str]) -> str:
+    return " ".join(f"{{{name[:64]}}}" for name in names)
