@@ -134,9 +134,7 @@ class Services:
     async def stop(self) -> None:
         """Finish what was begun: every append is durable, every loop has ended."""
         await self.recorder.close()
-        for loop in self._loops:
-            loop.cancel()
-        await asyncio.gather(*self._loops, return_exceptions=True)
+        await asyncio.gather(*map(_ended, self._loops))
         await self.journal.close()
         await self.event_ids.close()
 
@@ -150,6 +148,13 @@ class Services:
         task = asyncio.get_running_loop().create_task(loop)
         task.add_done_callback(_report)
         return task
+
+
+async def _ended(task: asyncio.Task[None]) -> None:
+    """Cancelled until it ends: the Redis client swallows a cancellation while it connects."""
+    while not task.done():
+        task.cancel()
+        await asyncio.wait([task], timeout=0.1)
 
 
 def _report(task: asyncio.Task[None]) -> None:

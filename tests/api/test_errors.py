@@ -30,8 +30,8 @@ async def test_an_unknown_path_is_not_found_by_any_method(client: Client, path: 
     [
         ("GET", "/api/short-links", "POST"),
         ("TRACE", "/api/short-links", "POST"),
-        ("POST", "/healthz", "GET"),
-        ("POST", "/readyz", "GET"),
+        ("POST", "/healthz", "GET, HEAD"),
+        ("POST", "/readyz", "GET, HEAD"),
         ("DELETE", "/api/event", "GET, POST, OPTIONS"),
         ("POST", "/c/abc", "GET, HEAD, OPTIONS"),
     ],

@@ -74,7 +74,7 @@ async def test_a_document_refused_for_another_reason_is_raised_and_the_rest_is_s
     services: Services,
 ) -> None:
     things = await services.database.create_collection(
-        "things", validator={"name": {"$type": "string"}}
+        "validated_things", validator={"name": {"$type": "string"}}
     )
     rows: list[dict[str, Any]] = [{"_id": 1, "name": 1}, {"_id": 2, "name": "x"}]
     with pytest.raises((BulkWriteError, WriteError)):

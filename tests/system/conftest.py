@@ -14,12 +14,8 @@ Rows = Database[dict[str, Any]]
 
 
 @pytest.fixture
-def database(settings: Settings) -> Iterator[Rows]:
-    with MongoClient[dict[str, Any]](
-        settings.mongodb_uri, uuidRepresentation="standard", tz_aware=True
-    ) as client:
-        yield client[settings.mongodb_database]
-        client.drop_database(settings.mongodb_database)
+def database(settings: Settings, mongodb: MongoClient[dict[str, Any]]) -> Rows:
+    return mongodb[settings.mongodb_database]
 
 
 @pytest.fixture

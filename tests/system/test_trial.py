@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from config.settings import Settings
 from tests.system.owner import script
 from tests.system.service import environment, running
 from tests.test_import_order import ROOT
@@ -64,6 +65,12 @@ def test_it_stops_within_seconds_and_leaves_no_store_behind(tmp_path: Path) -> N
         assert again.get("/readyz").status == 200
 
 
+def test_a_signal_right_after_the_start_ends_it_too(settings: Settings) -> None:
+    for _ in range(5):
+        with running(environment(settings)) as service:
+            assert service.stop(signal.SIGTERM) == 0
+
+
 def start_and_fail(variables: dict[str, str]) -> tuple[int, list[str]]:
     done = subprocess.run(
         [sys.executable, "run.py"],
@@ -95,7 +102,8 @@ def test_a_taken_port_is_one_clear_line(tmp_path: Path) -> None:
         code, lines = start_and_fail(other)
     assert code == 1
     assert lines == [
-        f"run.py: cannot listen on port {service.port}: Address already in use. Set PORT."
+        f"run.py: cannot listen on 127.0.0.1, port {service.port}: Address already in use. "
+        "Set HOST or PORT."
     ]
 
 

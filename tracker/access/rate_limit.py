@@ -36,16 +36,16 @@ class Usage(NamedTuple):
     """One scope after this request. `reset` is in milliseconds since the epoch."""
 
     scope: Scope
-    count: int
+    requests: int
     reset: int
 
     @property
     def remaining(self) -> int:
-        return max(0, self.scope.limit - self.count)
+        return max(0, self.scope.limit - self.requests)
 
     @property
     def exceeded(self) -> bool:
-        return self.count > self.scope.limit
+        return self.requests > self.scope.limit
 
 
 class RateLimiter:

@@ -12,16 +12,18 @@ _PATIENCE = 2.0
 class Healthz(Handler):
     """The process answers: restart it if it does not."""
 
-    methods = ("GET",)
+    methods = ("GET", "HEAD")
 
     def get(self) -> None:
         self.answer({"status": "ok"})
+
+    head = get
 
 
 class Readyz(Handler):
     """Both stores answer; otherwise 503 names the one that does not."""
 
-    methods = ("GET",)
+    methods = ("GET", "HEAD")
 
     async def get(self) -> None:
         checks: dict[str, Awaitable[object]] = {
@@ -33,6 +35,8 @@ class Readyz(Handler):
         if away:
             raise Unavailable(f"no answer from {' and '.join(away)}")
         self.answer({"status": "ready"})
+
+    head = get
 
 
 async def _answers(check: Awaitable[object]) -> bool:

@@ -50,9 +50,11 @@ class Changes:
         alive = time.monotonic()
         while time.monotonic() - alive < SILENCE:
             # The client connects anew before it reports a loss, which may take much longer.
-            message = await asyncio.wait_for(subscription.get_message(timeout=PING_EVERY), SILENCE)
+            async with asyncio.timeout(SILENCE):
+                message = await subscription.get_message(timeout=PING_EVERY)
             if message is None:
-                await asyncio.wait_for(subscription.ping(), SILENCE)
+                async with asyncio.timeout(SILENCE):
+                    await subscription.ping()
                 continue
             alive = time.monotonic()
             if message["type"] == "subscribe":

@@ -22,7 +22,7 @@ MongoClient = AsyncIOMotorClient[dict[str, Any]]
 REQUEST_TIMEOUT = 1.0
 """Seconds that a request waits for Redis before it does without."""
 
-BLOCK_SECONDS = 2.0
+BLOCK_SECONDS = 1.0
 """How long a consumer's read waits for something to arrive; its socket timeout is longer."""
 
 MONGODB_TIMEOUT = 5.0
@@ -51,7 +51,8 @@ def _redis(url: str, connections: int, timeout: float) -> Redis:
         socket_timeout=timeout,
         socket_connect_timeout=REQUEST_TIMEOUT,
         retry=Retry(NoBackoff(), 0),
-        retry_on_timeout=False,
+        # RESP3 would have the client ask for what Redis 6.2 does not know.
+        protocol=2,
     )
     return Redis.from_pool(pool)
 

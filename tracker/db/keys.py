@@ -6,6 +6,7 @@ link:<domain>/<slug>           hash     version, value: what a redirect needs; 1
 domain:<name>                  hash     version, value: the custom domain; the same
 event_config:<pbk>             hash     version, value: the event configuration; the same
 transaction:<scope>:<digest>   string   the event id given to a transaction id, until it is drained
+rate_limit:<scope>:<owner>     string   requests in a window that began with the first; the window
 event_ids:spare                list     blocks of event ids for when MongoDB is away
 changes                        channel  the name of a hash that has changed
 
@@ -29,6 +30,11 @@ def link(domain_name: str, slug: str) -> str:
 
 def domain(name: str) -> str:
     return f"domain:{name}"
+
+
+def rate_limit(scope: str, owner: str) -> str:
+    """`scope` is `ip` or `account`, `owner` the address or the account's id."""
+    return f"rate_limit:{scope}:{owner}"
 
 
 def event_config(pbk: str) -> str:

@@ -131,8 +131,7 @@ class Consumer:
             count=_ENTRIES,
             block=None if block is None else int(block * 1000),
         )
-        streams = answer.items() if isinstance(answer, dict) else answer or ()
-        return [entry for _, entries in streams for entry in _flat(entries)]
+        return [entry for _, entries in answer or () for entry in entries]
 
     async def _stale_entries(self) -> list[Entry]:
         if time.monotonic() - self._reclaimed < self._stale / 2:
@@ -205,13 +204,6 @@ class Consumer:
         log.error("entry goes to the dead letters", entry=entry_id.decode(), reason=reason)
         letter: Any = {**fields, b"id": entry_id, b"reason": reason}
         await self._redis.xadd(DEAD_LETTERS, letter)
-
-
-def _flat(entries: list[Any]) -> list[Entry]:
-    """RESP3 answers wrap a stream's entries in one more list than RESP2."""
-    if entries and isinstance(entries[0], list):
-        return [entry for part in entries for entry in part]
-    return entries
 
 
 def _store_is_away(error: Exception) -> bool:

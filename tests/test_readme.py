@@ -1,0 +1,45 @@
+"""The README tells the truth: its commands and examples are run."""
+
+import re
+import subprocess
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+from tests.system.service import environment, running
+from tests.test_import_order import ROOT
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+
+
+def test_the_two_commands_of_the_first_screen_are_verbs_of_the_makefile() -> None:
+    shown = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True)
+    for verb in re.findall(r"^make (\w+)", blocks("sh")[0], re.MULTILINE):
+        assert f"make {verb} " in shown.stdout
+
+
+def test_the_three_lines_work_with_the_account_and_keys_of_the_banner(tmp_path: Path) -> None:
+    with running(environment(DATA_DIR=str(tmp_path))) as service:
+        values = {
+            "ACCOUNT_ID": re.search(r"account +(\S+)", service.banner),
+            "API_KEY": re.search(r"API key +(\S+)", service.banner),
+            "POSTBACK_KEY": re.search(r"pbk=([^&]+)", service.banner),
+        }
+        exports = "\n".join(f"{name}={match[1]}" for name, match in values.items() if match)
+        lines = blocks("sh")[1].replace("localhost:8080", f"localhost:{service.port}")
+        done = subprocess.run(
+            ["bash", "-ec", f"{exports}\n{lines}"],
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=True,
+        )
+    assert '"short_url"' in done.stdout
+    assert "HTTP/1.1 302" in done.stdout
+    location = re.search(r"Location: (\S+)", done.stdout)
+    assert location is not None
+    assert "click_id" in parse_qs(urlsplit(location[1]).query)
+    assert '"success":true' in done.stdout
