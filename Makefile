@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
-.PHONY: run test lint bench check help
+.PHONY: run test fuzz lint bench check help
 
 $(VENV)/ready: requirements.txt requirements-dev.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or later is needed; this is " + sys.version.split()[0] + ". Name another: make PYTHON=/path/to/python3.11 ...")'
@@ -17,6 +17,9 @@ run: $(VENV)/ready  ## start the service on its built-in stores and print how to
 
 test: $(VENV)/ready  ## run the whole suite against real stores that it starts itself
 	@$(BIN)/python -m pytest $(ARGS)
+
+fuzz: $(VENV)/ready  ## throw generated requests at the service for ten minutes
+	@$(BIN)/python -m tests.system.fuzz $(ARGS)
 
 lint: $(VENV)/ready  ## ruff (lint and format) and mypy strict
 	@$(BIN)/ruff check .

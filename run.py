@@ -28,6 +28,8 @@ def main(arguments: Sequence[str]) -> int:
     try:
         sockets = server.bind(settings)
     except (OSError, UnicodeError) as error:  # the latter for a name that cannot be one
+        if pid := embedded.service_on(settings):
+            return _fail(f"already running on {settings.data_path}, with pid {pid}", 1)
         where = f"{settings.listen_address}, port {settings.port}"
         reason = getattr(error, "strerror", None) or error
         return _fail(f"cannot listen on {where}: {reason}. Set HOST or PORT.", 1)

@@ -6,7 +6,7 @@ rule. Nothing else in the project reads the environment.
 
 import re
 from collections.abc import Callable, Mapping
-from ipaddress import ip_network
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 from urllib.parse import urlsplit
@@ -22,6 +22,7 @@ _BASE_URL = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 _HOPS = re.compile(r"[0-9]{1,2}")
+_ADDRESS_AND_PORT = re.compile(r"(?:\[([^\]]*)\]|([0-9.]+)):([0-9]{1,5})")
 
 
 class SettingsError(Exception):
@@ -73,10 +74,28 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
         str,
         Meta(
             pattern=r"\A[A-Za-z0-9-]*\Z",
-            description="header in which a trusted edge names the visitor's country, "
-            "such as CF-IPCountry; empty: look the address up",
+            description="header in which your edge names the visitor's country, such as "
+            "CF-IPCountry: believed from everyone, so the edge has to set it always; "
+            "empty: the address is looked up",
         ),
     ] = ""
+    rate_limit_ip_per_minute: Annotated[
+        int, Meta(ge=0, description="API requests a minute for each IP address; 0: no limit")
+    ] = 100
+    rate_limit_account_per_hour: Annotated[
+        int, Meta(ge=0, description="API requests an hour for each account; 0: no limit")
+    ] = 1000
+    dns_resolver: Annotated[
+        str,
+        Meta(
+            description="DNS server that is asked about custom domains: an IP address, or "
+            "address:port, an IPv6 address in brackets then; empty: the system's"
+        ),
+    ] = ""
+    webhook_allow_private: Annotated[
+        bool,
+        Meta(description="whether webhooks may point into private networks and at this machine"),
+    ] = False
     link_cache_entries: Annotated[
         int, Meta(ge=1, description="links that one process keeps in memory")
     ] = 100_000
@@ -99,6 +118,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
     @property
     def listen_address(self) -> str:
         return self.host or ("127.0.0.1" if self.env == "development" else "0.0.0.0")  # noqa: S104
+
+    @property
+    def dns_address(self) -> tuple[str, int] | None:
+        """(IP address, port) of `dns_resolver`; None: the system's."""
+        return _dns_address(self.dns_resolver)
 
     @property
     def data_path(self) -> Path:
@@ -140,6 +164,7 @@ def _check(settings: Settings) -> None:
         {"mongodb://": pymongo.uri_parser.parse_uri, "mongodb+srv://": urlsplit},
     )
     _check_trusted_proxies(settings.trusted_proxies)
+    _check_dns_resolver(settings.dns_resolver)
     if settings.env == "production":
         for name, missing in (
             ("REDIS_URL", settings.builtin_redis),
@@ -187,12 +212,38 @@ def _check_trusted_proxies(text: str) -> None:
             ) from None
 
 
+def _check_dns_resolver(text: str) -> None:
+    try:
+        _dns_address(text)
+    except ValueError:
+        raise SettingsError(
+            f"DNS_RESOLVER={text!r}: must be an IP address, or address:port such as 10.0.0.2:53 "
+            "or [fd00::2]:53"
+        ) from None
+
+
+def _dns_address(text: str) -> tuple[str, int] | None:
+    """Raises ValueError."""
+    if not text:
+        return None
+    match = _ADDRESS_AND_PORT.fullmatch(text)
+    if match is None:
+        return str(ip_address(text)), 53
+    port = int(match[3])
+    if not 1 <= port <= 65535:
+        raise ValueError("port out of range")
+    return str(IPv6Address(match[1]) if match[1] else IPv4Address(match[2])), port
+
+
 def describe() -> str:
     """The table that `python run.py --help` prints: name, type, default, meaning."""
     lines = []
     for field in msgspec.structs.fields(Settings):
-        default = "" if field.default == "" else f" [{field.default}]"
-        lines.append(f"  {field.encode_name} ({_type_name(field.type)}){default}")
+        default = str(field.default)
+        if isinstance(field.default, bool):
+            default = default.lower()
+        shown = f" [{default}]" if default else ""
+        lines.append(f"  {field.encode_name} ({_type_name(field.type)}){shown}")
         lines.append(f"      {_meaning(field.type)}")
     return "\n".join(lines)
 
@@ -201,7 +252,7 @@ def _type_name(annotated: Any) -> str:
     kind = annotated.__origin__
     if get_origin(kind) is Literal:
         return " or ".join(map(str, get_args(kind)))
-    return {str: "text", int: "whole number"}[kind]
+    return {str: "text", int: "whole number", bool: "true or false"}[kind]
 
 
 def _rule(annotated: Any) -> str:

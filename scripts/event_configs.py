@@ -5,10 +5,9 @@ from decimal import Decimal, InvalidOperation
 
 from scripts.command import Command, Row, add_account, label, require_account
 from tracker.clock import iso
-from tracker.conversions.event_config import EventConfig, PayoutType
+from tracker.conversions.event_config import EventConfig, PayoutType, checked_payout
+from tracker.errors import BadRequest
 from tracker.services import Services
-
-_DECIMALS = 6
 
 
 async def _create(services: Services, parsed: argparse.Namespace) -> list[Row]:
@@ -39,14 +38,11 @@ def _row(config: EventConfig) -> Row:
 
 def _payout(text: str) -> Decimal:
     try:
-        payout = Decimal(text)
+        return checked_payout(Decimal(text))
     except InvalidOperation:
-        payout = Decimal(-1)
-    if not (payout.is_finite() and 0 <= payout <= 10**9):
-        raise argparse.ArgumentTypeError("a number from 0 to 1000000000")
-    if payout != round(payout, _DECIMALS):
-        raise argparse.ArgumentTypeError(f"at most {_DECIMALS} decimals")
-    return payout
+        raise argparse.ArgumentTypeError("must be a number") from None
+    except BadRequest as error:
+        raise argparse.ArgumentTypeError(error.message.removeprefix("payout: ")) from None
 
 
 def main() -> None:

@@ -72,6 +72,7 @@ def services(settings: Settings, io_loop: AsyncIOLoop) -> Iterator[Services]:
     async def build() -> Services:
         built = Services(settings)
         await indexes.ensure(built.database)
+        built.prepared.set()
         return built
 
     built = io_loop.run_sync(build)

@@ -1,10 +1,13 @@
 """The banner of a starting service; on a first start of the trial, with a first account to try."""
 
+import contextlib
 from decimal import Decimal
 from uuid import UUID
 
 from tracker.access.accounts import Account
-from tracker.conversions.event_config import PayoutType
+from tracker.conversions.event_config import EventConfig, PayoutType
+from tracker.db.connect import PyMongoError
+from tracker.errors import BadRequest
 from tracker.links.store import NewLink
 from tracker.services import Services
 
@@ -24,19 +27,33 @@ class Banner:
         if not self._builtin_stores:
             _print(f"tracker answers at {url}")
             return
-        accounts = await services.accounts.list()
-        account, key = (accounts[0], None) if accounts else await _first_account(services)
-        configs = await services.event_configs.list(account.id)
-        pbk = configs[0].pbk if configs else "<POSTBACK_KEY>"
-        _print(_text(url, account, key, pbk))
+        try:
+            account, key, pbk = await _first_account(services)
+        except PyMongoError as error:
+            _print(f"tracker answers at {url}, but MongoDB does not: {type(error).__name__}")
+        else:
+            _print(_text(url, account, key, pbk))
 
 
-async def _first_account(services: Services) -> tuple[Account, str]:
-    account = await services.accounts.create("Demo")
-    _, key = await services.api_keys.create(account.id, "first key")
-    await services.event_configs.create(account.id, "Purchase", PayoutType.REV_SHARE, Decimal(10))
-    await services.links.create(_link(account.id))
-    return account, key
+async def _first_account(services: Services) -> tuple[Account, str | None, str]:
+    """The first account, its key if it had none, and a postback key. Makes what is missing, so
+    that a first start that was interrupted is completed by the next."""
+    accounts = await services.accounts.list()
+    account = accounts[0] if accounts else await services.accounts.create("Demo")
+    configs = await services.event_configs.list(account.id)
+    config = configs[0] if configs else await _config(services, account.id)
+    with contextlib.suppress(BadRequest):  # the slug is taken: it was made before
+        await services.links.create(_link(account.id))
+    key = None
+    if not await services.api_keys.list(account.id):
+        _, key = await services.api_keys.create(account.id, "first key")
+    return account, key, config.pbk
+
+
+async def _config(services: Services, account_id: UUID) -> EventConfig:
+    return await services.event_configs.create(
+        account_id, "Purchase", PayoutType.REV_SHARE, Decimal(10)
+    )
 
 
 def _link(account_id: UUID) -> NewLink:

@@ -7,6 +7,7 @@ TrackerError
 ├── NotFound              404
 ├── MethodNotAllowed      405  carries the methods that are allowed
 ├── PayloadTooLarge       413
+├── RateLimited           429  carries when to try again
 └── Unavailable           503  a store that this answer needs is away, or a queue is full
 
 A message is written for the client: it names the field and the rule, and says nothing of the
@@ -56,6 +57,13 @@ class MethodNotAllowed(TrackerError):
 
 class PayloadTooLarge(TrackerError):
     status = 413
+
+
+class RateLimited(TrackerError):
+    status = 429
+
+    def __init__(self, message: str, seconds: int) -> None:
+        super().__init__(message, {"Retry-After": str(seconds)})
 
 
 class Unavailable(TrackerError):

@@ -1,7 +1,20 @@
-"""Every metric of the service, as a table. Exposed at `/metrics` in the Prometheus text format."""
+"""Every metric of the service, as a table. Exposed at `/metrics` in the Prometheus text format.
 
-from prometheus_client import CollectorRegistry, Counter, Gauge
+Counted per process. Every label is of a closed set: a route is the path of the route table.
+"""
 
+from functools import cache
+
+from prometheus_client import (
+    CONTENT_TYPE_PLAIN_0_0_4,
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    disable_created_metrics,
+    generate_latest,
+)
+
+CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 REGISTRY = CollectorRegistry()
 
 REQUESTS = Counter(
@@ -12,15 +25,34 @@ SPOOLED = Counter(
 )
 DRAINED = Counter("tracker_drained", "Records applied to MongoDB.", ["kind"], registry=REGISTRY)
 DEAD_LETTERS = Counter(
-    "tracker_dead_letters", "Journal entries that could not be stored.", registry=REGISTRY
+    "tracker_dead_letters",
+    "Journal entries, or records of one, that could not be stored.",
+    registry=REGISTRY,
 )
 RATE_LIMITED = Counter("tracker_rate_limited", "Requests refused.", ["scope"], registry=REGISTRY)
 RATE_LIMIT_UNENFORCED = Counter(
     "tracker_rate_limit_unenforced", "Requests not counted: Redis was away.", registry=REGISTRY
 )
 JOURNAL_DEPTH = Gauge(
-    "tracker_journal_entries", "Journal entries not yet in MongoDB.", registry=REGISTRY
+    "tracker_journal_entries",
+    "Journal entries not yet in MongoDB; NaN while Redis is away.",
+    registry=REGISTRY,
 )
 JOURNAL_AGE = Gauge(
-    "tracker_journal_oldest_seconds", "Age of the oldest journal entry.", registry=REGISTRY
+    "tracker_journal_oldest_seconds",
+    "Age of the oldest journal entry, 0 if there is none; NaN while Redis is away.",
+    registry=REGISTRY,
 )
+
+
+@cache
+def requests(route: str, method: str, status: int) -> Counter:
+    """The counter of these labels, remembered: finding it costs more than counting."""
+    return REQUESTS.labels(route, method, str(status))
+
+
+def exposition() -> bytes:
+    """All metrics as `CONTENT_TYPE`."""
+    # The times at which counters began would be as many series again.
+    disable_created_metrics()  # type: ignore[no-untyped-call]
+    return generate_latest(REGISTRY)

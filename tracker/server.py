@@ -15,7 +15,7 @@ from tornado.netutil import bind_sockets
 from config.settings import Settings
 from tracker.app import make_app
 from tracker.db import indexes
-from tracker.db.connect import PyMongoError, check_mongodb, redis_advice
+from tracker.db.connect import PyMongoError, UnusableStore, check_mongodb, redis_advice
 from tracker.ingest.consumer import Consumer
 from tracker.ingest.drain import Drain
 from tracker.services import Services
@@ -24,6 +24,14 @@ log = structlog.get_logger(__name__)
 
 IN_FLIGHT_SECONDS = 8.0
 """How long a stop waits for requests that are being answered."""
+
+QUIET_SECONDS = 0.3
+"""How long no request may have come before a stop closes the connections that are kept open: what
+a client had sent by then is answered, and told that the connection ends."""
+
+BODY_SECONDS = 30.0
+IDLE_SECONDS = 75.0
+PREPARE_EVERY = 0.5
 
 MAX_BODY = 8 * 1024 * 1024
 """Larger bodies are refused while they arrive; the endpoints' own limit is stricter."""
@@ -69,9 +77,9 @@ def _stop_signal() -> asyncio.Event:
 
 
 async def _prepare(services: Services) -> None:
+    """Raises UnusableStore. A store that is away does not hinder the start."""
     try:
-        await check_mongodb(services.mongodb)
-        await indexes.ensure(services.database)
+        await _prepare_mongodb(services)
     except PyMongoError as error:
         log.warning("MongoDB is away; links known to Redis redirect", error=str(error)[:200])
     try:
@@ -81,18 +89,42 @@ async def _prepare(services: Services) -> None:
         log.warning("Redis is away; clicks go to the spool", error=str(error)[:200])
 
 
+async def _prepare_mongodb(services: Services) -> None:
+    """Until it is done nothing is written: the unique indexes are what decides races."""
+    await check_mongodb(services.mongodb)
+    await indexes.ensure(services.database)
+    services.prepared.set()
+
+
+async def _keep_preparing(services: Services) -> None:
+    """Returns once MongoDB, which was away at the start, can be written to."""
+    while not services.prepared.is_set():
+        await asyncio.sleep(PREPARE_EVERY)
+        try:
+            await _prepare_mongodb(services)
+        except (PyMongoError, UnusableStore) as error:
+            log.warning("MongoDB cannot be used yet", error=str(error)[:200])
+
+
 @contextlib.asynccontextmanager
 async def _draining(services: Services) -> AsyncIterator[None]:
     """Drain in this process; on leaving, the batch under way is finished."""
     drain = Drain(services.clicks, services.events, services.enrichment, services.redis)
     consumer = Consumer(services.redis, services.redis_waiting, drain.apply)
     stop = asyncio.Event()
-    running = asyncio.get_running_loop().create_task(consumer.run(stop))
+
+    async def run() -> None:
+        await _keep_preparing(services)
+        await consumer.run(stop)
+
+    running = asyncio.get_running_loop().create_task(run())
     try:
         yield
     finally:
         stop.set()
-        await running
+        if not services.prepared.is_set():
+            running.cancel()
+        await asyncio.wait([running])
         await consumer.leave()
 
 
@@ -100,13 +132,19 @@ async def _draining(services: Services) -> AsyncIterator[None]:
 async def _answering(services: Services, sockets: list[socket.socket]) -> AsyncIterator[None]:
     """Answer requests; on leaving, accept no more, finish what is in flight, flush the journal."""
     await services.start()
-    server = HTTPServer(make_app(services), max_body_size=MAX_BODY, idle_connection_timeout=75)
+    server = HTTPServer(
+        make_app(services),
+        max_body_size=MAX_BODY,
+        idle_connection_timeout=IDLE_SECONDS,
+        body_timeout=BODY_SECONDS,
+    )
     server.add_sockets(sockets)
     try:
         yield
     finally:
         server.stop()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(services.requests.finished(), IN_FLIGHT_SECONDS)
+            async with asyncio.timeout(IN_FLIGHT_SECONDS):
+                await services.requests.ended(QUIET_SECONDS)
         await server.close_all_connections()
         await services.stop()

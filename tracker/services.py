@@ -14,6 +14,7 @@ from config.settings import Settings
 from tracker.access.accounts import Accounts
 from tracker.access.api_keys import ApiKeys
 from tracker.access.client_address import ClientAddress
+from tracker.access.rate_limit import RateLimiter
 from tracker.clicks.country import Countries
 from tracker.clicks.enrich import Enrichment
 from tracker.clicks.journal import Journal
@@ -21,7 +22,7 @@ from tracker.clicks.redirect import Redirect
 from tracker.clicks.spool import Spool
 from tracker.clicks.store import Clicks
 from tracker.conversions.event_config import EventConfigs, event_config_cache
-from tracker.conversions.event_ids import EventIds
+from tracker.conversions.event_ids import EventIds, SpareBlock
 from tracker.conversions.record import Recorder
 from tracker.conversions.store import Events
 from tracker.db import connect
@@ -31,10 +32,12 @@ from tracker.links.cache import link_cache
 from tracker.links.domains import Domains, domain_cache
 from tracker.links.store import Links
 from tracker.links.tags import Tags
+from tracker.webhooks.store import Webhooks
 
 log = structlog.get_logger(__name__)
 
 _OTHER_CACHE_ENTRIES = 10_000
+_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
 class Base:
@@ -47,6 +50,11 @@ class Base:
         self.port = parts.port or (443 if parts.scheme == "https" else 80)
         self.url = url.rstrip("/")
 
+    def is_at(self, host: str, port: int) -> bool:
+        """Also on the scheme's other port: proxies send http to https, and that is a loop."""
+        same_host = host == self.host or {host, self.host} <= _LOOPBACK
+        return same_host and (port == self.port or {port, self.port} == {80, 443})
+
     def origin(self, domain_name: str) -> str:
         """Where links of a custom domain (empty: the default one) are opened."""
         return f"{self.scheme}://{domain_name}" if domain_name else self.url
@@ -57,11 +65,14 @@ class Requests:
 
     def __init__(self) -> None:
         self._open = 0
+        self._begun = 0
         self._none_open = asyncio.Event()
         self._none_open.set()
+        self.ending = False
 
     def begin(self) -> None:
         self._open += 1
+        self._begun += 1
         self._none_open.clear()
 
     def end(self) -> None:
@@ -69,8 +80,15 @@ class Requests:
         if not self._open:
             self._none_open.set()
 
-    async def finished(self) -> None:
-        await self._none_open.wait()
+    async def ended(self, quiet: float) -> None:
+        """Have every answer from now on end its connection; returns when none is open and none
+        has come for `quiet` seconds."""
+        self.ending = True
+        seen = -1
+        while seen != self._begun:
+            seen = self._begun
+            await self._none_open.wait()
+            await asyncio.sleep(quiet)
 
 
 class Services:
@@ -80,6 +98,8 @@ class Services:
         self.settings = settings
         self.base = Base(settings.base_url)
         self.requests = Requests()
+        # Set when MongoDB has every index: nothing is written to it before.
+        self.prepared = asyncio.Event()
         self.redis = connect.redis_for_requests(settings.redis_url)
         self.redis_waiting = connect.redis_for_waiting(settings.redis_url)
         self.mongodb = connect.mongodb(settings.mongodb_uri)
@@ -95,12 +115,14 @@ class Services:
         self._loops: list[asyncio.Task[None]] = []
 
     def _access(self) -> None:
+        self.breaker = Breaker()
+        limits = (self.settings.rate_limit_ip_per_minute, self.settings.rate_limit_account_per_hour)
+        self.rate_limiter = RateLimiter(self.redis, self.breaker, *limits)
         self.accounts = Accounts(self.database)
         self.api_keys = ApiKeys(self.database)
         self.client_address = ClientAddress(self.settings.trusted_proxies)
 
     def _links(self) -> None:
-        self.breaker = Breaker()
         stores = (self.redis, self.breaker, self.database)
         self.link_cache = link_cache(*stores, self.settings.link_cache_entries)
         self.domain_cache = domain_cache(*stores, _OTHER_CACHE_ENTRIES)
@@ -121,7 +143,9 @@ class Services:
     def _conversions(self) -> None:
         self.events = Events(self.database)
         self.event_configs = EventConfigs(self.database, self.pbk_cache)
-        self.event_ids = EventIds(self.database, self.redis)
+        self.webhooks = Webhooks(self.database)
+        spare = SpareBlock(self.settings.data_path)
+        self.event_ids = EventIds(self.database, spare)
         self.recorder = Recorder(
             self.event_configs, self.clicks, self.events, self.event_ids, self.journal
         )

@@ -28,8 +28,10 @@ async def test_an_unknown_path_is_not_found_by_any_method(client: Client, path: 
 @pytest.mark.parametrize(
     ("method", "path", "allowed"),
     [
-        ("GET", "/api/short-links", "POST"),
-        ("TRACE", "/api/short-links", "POST"),
+        ("PUT", "/api/short-links", "GET, POST"),
+        ("TRACE", "/api/short-links", "GET, POST"),
+        ("POST", "/api/short-links/x", "GET, PATCH, DELETE"),
+        ("PROPFIND", "/api/short-links/bulk", "POST"),
         ("POST", "/healthz", "GET, HEAD"),
         ("POST", "/readyz", "GET, HEAD"),
         ("DELETE", "/api/event", "GET, POST, OPTIONS"),
@@ -202,4 +204,4 @@ async def test_requests_at_the_same_time_do_not_share_a_request_id(
     failed = [record for record in logged() if record["event"] == "request failed"]
     assert {record["request_id"] for record in failed} == {"a1", "b2"}
     assert all(f"RuntimeError: {one['request_id']}" in one["exception"] for one in failed)
-    await asyncio.wait_for(services.requests.finished(), 5)
+    await asyncio.wait_for(services.requests.ended(0), 5)

@@ -129,7 +129,7 @@ async def test_a_body_of_another_type_is_refused(client: Client, kind: str, body
 async def test_a_body_that_is_no_json_object_is_refused(client: Client, body: bytes) -> None:
     response = await client.post("/api/event", body, Content_Type=JSON)
     assert response.status == 400
-    assert response.error.startswith("body: must be ")
+    assert response.error.startswith("body: ")
 
 
 @pytest.mark.parametrize(

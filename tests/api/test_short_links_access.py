@@ -124,7 +124,7 @@ async def test_what_does_not_exist_is_not_found(
 ) -> None:
     tag, missing = await services.tags.create(account.id, "own"), str(new_id())
     response = await create(client, secret, accountId=str(account.id), domain_id=missing)
-    assert (response.status, response.error) == (404, "domain_id: not found")
+    assert (response.status, response.error) == (404, f"domain_id: not found: {missing}")
     tags = [str(tag.id), missing]
     response = await create(client, secret, accountId=str(account.id), tags=tags)
     assert (response.status, response.error) == (404, f"tags: not found: {missing}")

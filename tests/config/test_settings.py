@@ -98,6 +98,8 @@ def test_the_platforms_own_variables_do_not_matter() -> None:
         ("LINK_CACHE_ENTRIES", "many"),
         ("LOG_LEVEL", "verbose"),
         ("LOG_FORMAT", "xml"),
+        ("WEBHOOK_ALLOW_PRIVATE", "yes"),
+        ("WEBHOOK_ALLOW_PRIVATE", "2"),
     ],
     ids=lambda value: value[:40],
 )
@@ -167,6 +169,7 @@ def test_the_description_tells_of_every_variable_its_type_default_and_meaning() 
     assert [line.split()[0] for line in lines[::2]] == VARIABLES
     assert all(line.startswith("      ") and len(line) > 20 for line in lines[1::2])
     assert "  PORT (whole number) [8080]" in lines
+    assert "  WEBHOOK_ALLOW_PRIVATE (true or false) [false]" in lines
     assert "  LOG_LEVEL (debug or info or warning or error) [info]" in lines
 
 
@@ -190,6 +193,14 @@ def test_a_process_with_a_bad_setting_exits_2_with_one_line(
 ) -> None:
     ended = run(**environment)
     assert (ended.returncode, ended.stdout, ended.stderr) == (2, "", f"{line}\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("true", True), ("True", True), ("1", True), ("false", False), ("FALSE", False), ("0", False)],
+)
+def test_true_and_false_may_be_numbers_and_in_any_case(text: str, value: bool) -> None:
+    assert read({"WEBHOOK_ALLOW_PRIVATE": text}).webhook_allow_private is value
 
 
 def test_a_process_that_is_called_wrongly_exits_2() -> None:

@@ -4,11 +4,23 @@ import re
 from decimal import Decimal
 from typing import Any
 
+import msgspec
 import pytest
 from bson import Decimal128
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.conversions import scene
-from tracker.conversions.event_config import PayoutType
+from tests.db.own_redis import nobody
+from tracker.conversions.event_config import (
+    MAX_PAYOUT,
+    PAYOUT_DECIMALS,
+    PayoutType,
+    checked_payout,
+)
+from tracker.db import keys
+from tracker.db.cache import WHILE_CHANGING
+from tracker.errors import BadRequest, NotFound, Unavailable
 from tracker.ids import new_id
 from tracker.services import Services
 
@@ -97,3 +109,134 @@ async def test_an_account_lists_its_own_configurations_newest_first(services: Se
     await scene.config(services)
     second = await scene.config(services, account_id, PayoutType.REV_SHARE, "7.5")
     assert await services.event_configs.list(account_id) == [second, first]
+
+
+async def test_pages_are_of_the_accounts_own_newest_first(services: Services) -> None:
+    account_id = new_id()
+    made = [await scene.config(services, account_id) for _ in range(3)]
+    await scene.config(services)
+    assert await services.event_configs.page(account_id, 1, 2) == ([made[2], made[1]], 3)
+    assert await services.event_configs.page(account_id, 2, 2) == ([made[0]], 3)
+    assert await services.event_configs.page(account_id, 3, 2) == ([], 3)
+
+
+async def test_an_archived_configuration_is_not_listed_but_kept_with_its_key(
+    services: Services,
+) -> None:
+    config = await scene.config(services)
+    archived = await services.event_configs.change(config.id, {"archived": True})
+    assert await services.event_configs.by_postback_key(config.pbk) is None
+    assert await services.event_configs.list(config.account_id) == []
+    assert await services.event_configs.page(config.account_id, 1, 25) == ([], 0)
+    assert await services.event_configs.find(config.id) == archived
+    assert archived.archived
+    assert (archived.pbk, archived.active) == (config.pbk, True)
+    await services.redis.flushall()
+    services.pbk_cache.forget_all()
+    assert await services.event_configs.by_postback_key(config.pbk) is None
+
+
+async def test_one_of_an_earlier_release_is_not_archived(services: Services) -> None:
+    config = await scene.config(services)
+    await services.database["event_configs"].update_one({}, {"$unset": {"archived": 1}})
+    assert await services.event_configs.list(config.account_id) == [config]
+    assert await services.event_configs.find(config.id) == config
+
+
+async def test_a_change_sets_what_is_given_and_counts_the_version_up(services: Services) -> None:
+    config = await scene.config(services)
+    fields = {"payout": Decimal("7.25"), "payout_type": PayoutType.REV_SHARE, "name": "lead"}
+    changed = await services.event_configs.change(config.id, fields)
+    assert changed == msgspec.structs.replace(config, version=config.version + 1, **fields)
+    assert await services.event_configs.by_postback_key(config.pbk) == changed
+    row: Any = await services.database["event_configs"].find_one({"_id": config.id})
+    assert row["payout"] == Decimal128("7.25")
+
+
+async def test_changing_what_is_not_there_is_not_found(services: Services) -> None:
+    with pytest.raises(NotFound, match="event config: not found"):
+        await services.event_configs.change(new_id(), {"active": False})
+    assert await services.event_configs.find(new_id()) is None
+
+
+async def test_with_redis_away_nothing_changes(services: Services) -> None:
+    config = await scene.config(services)
+    async with scene.process(
+        msgspec.structs.replace(services.settings, redis_url=nobody())
+    ) as away:
+        with pytest.raises(Unavailable):
+            await away.event_configs.change(config.id, {"archived": True})
+    assert await services.event_configs.find(config.id) == config
+
+
+async def test_a_crash_between_mongodb_and_redis_heals(services: Services) -> None:
+    config = await scene.config(services)
+    name = keys.event_config(config.pbk)
+    await services.pbk_cache.changing(name)
+    crashed = {"$set": {"archived": True}, "$inc": {"version": 1}}
+    await services.database["event_configs"].update_one({"_id": config.id}, crashed)
+    assert 0 < await services.redis.pttl(name) <= WHILE_CHANGING * 1000
+    await services.redis.delete(name)  # as if that time had passed
+    services.pbk_cache.forget(name)
+    assert await services.event_configs.by_postback_key(config.pbk) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "payout"),
+    [
+        (0, "0"),
+        (MAX_PAYOUT, "1000000000"),
+        (Decimal("1E+9"), "1000000000"),
+        (Decimal("0E+400"), "0"),
+        (Decimal("0E-400"), "0.000000"),
+        (Decimal("-0.00"), "0.00"),
+        (Decimal("2.50"), "2.50"),
+        (Decimal("0.000001"), "0.000001"),
+        (Decimal("1E-6"), "0.000001"),
+        (Decimal(f"1.{'0' * 50}"), "1.000000"),
+        (Decimal("999999999.999999"), "999999999.999999"),
+    ],
+)
+def test_a_payout_is_kept_digit_by_digit_without_an_exponent(value: object, payout: str) -> None:
+    assert str(checked_payout(value)) == payout
+
+
+@pytest.mark.parametrize(
+    ("value", "rule"),
+    [
+        ("1", "must be a number"),
+        (1.5, "must be a number"),
+        (True, "must be a number"),
+        (None, "must be a number"),
+        (-1, "must be from 0 to 1000000000"),
+        (Decimal("-1E-400"), "must be from 0 to 1000000000"),
+        (Decimal("1000000000.000001"), "must be from 0 to 1000000000"),
+        (Decimal("1E+999999"), "must be from 0 to 1000000000"),
+        (10**400, "must be from 0 to 1000000000"),
+        (Decimal("NaN"), "must be from 0 to 1000000000"),
+        (Decimal("sNaN"), "must be from 0 to 1000000000"),
+        (Decimal("Infinity"), "must be from 0 to 1000000000"),
+        (Decimal("0.0000001"), "at most 6 decimals"),
+        (Decimal("1E-999999"), "at most 6 decimals"),
+        (Decimal(f"0.{'1' * 40}"), "at most 6 decimals"),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_what_cannot_be_a_payout_is_refused(value: object, rule: str) -> None:
+    with pytest.raises(BadRequest) as refused:
+        checked_payout(value)
+    assert refused.value.message == f"payout: {rule}"
+
+
+@given(st.integers() | st.decimals())
+def test_any_number_is_a_payout_that_mongodb_holds_exactly_or_refused(
+    value: int | Decimal,
+) -> None:
+    try:
+        payout = checked_payout(value)
+    except BadRequest:
+        return
+    assert payout == value
+    assert 0 <= payout <= MAX_PAYOUT
+    assert -PAYOUT_DECIMALS <= int(payout.as_tuple().exponent) <= 0
+    assert Decimal128(payout).to_decimal() == payout

@@ -1,7 +1,8 @@
 """Event ids are positive, and never given twice, whatever store is lost."""
 
 import asyncio
-from itertools import pairwise
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -9,7 +10,8 @@ import pytest
 
 from config.settings import Settings
 from tests.conversions import scene
-from tracker.conversions.event_ids import EventIds
+from tracker.conversions import event_ids
+from tracker.conversions.event_ids import EventIds, SpareBlock
 from tracker.db import connect
 from tracker.db.child import free_port
 from tracker.errors import Unavailable
@@ -35,9 +37,9 @@ async def counter(services: Services) -> int:
     return int(row["last"])
 
 
-async def spares(services: Services) -> list[bytes]:
-    blocks: Any = await services.redis.lrange("event_ids:spare", 0, -1)
-    return list(blocks)
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_ids, "BLOCK", 10_000)
 
 
 async def test_ids_are_positive_and_unique_across_processes(services: Services) -> None:
@@ -98,17 +100,28 @@ async def test_ids_survive_the_loss_of_all_that_redis_holds(services: Services) 
     assert len({*before, *after, *again}) == 12_200
 
 
-async def test_ten_spare_blocks_are_kept_and_no_two_overlap(services: Services) -> None:
-    await services.event_ids.start()
-    blocks = [tuple(map(int, spare.split(b":"))) for spare in await spares(services)]
-    assert len(blocks) == 10
-    assert all(stop - start == 100_000 for start, stop in blocks)
-    assert all(stop <= start for (_, stop), (start, _) in pairwise(blocks))
-    own = await given(services.event_ids, 20_000)
-    assert not any(start <= number < stop for number in own for start, stop in blocks)
+async def test_a_database_from_the_past_never_gives_an_id_that_was_stored(
+    services: Services,
+) -> None:
+    used = await given(services.event_ids, 100)
+    await services.events.insert([scene.event(max(used))])
+    await services.database["counters"].update_one({"_id": "event_id"}, {"$set": {"last": 1}})
+    async with scene.process(services.settings) as other:
+        assert min(await given(other.event_ids, 100)) > max(used)
 
 
-async def test_with_mongodb_away_ids_come_from_a_spare_block(
+async def test_a_lost_counter_starts_beyond_all_that_was_granted(services: Services) -> None:
+    used = await given(services.event_ids, 100)
+    await services.event_ids.close()
+    await services.events.insert([scene.event(used[0])])
+    await services.database["counters"].delete_many({})
+    async with scene.process(services.settings) as other:
+        later = await given(other.event_ids, 15_000)
+    still = await given(services.event_ids, 9_000)
+    assert len({*used, *later, *still}) == 24_100
+
+
+async def test_with_mongodb_away_ids_come_from_the_spare_block_once(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = await given(services.event_ids, 100)
@@ -117,31 +130,32 @@ async def test_with_mongodb_away_ids_come_from_a_spare_block(
     async with scene.process(without_mongodb(services.settings)) as cut_off:
         await cut_off.event_ids.start()
         first = await given(cut_off.event_ids, 100)
-        assert len(await spares(services)) == 9
     assert len({*own, *first}) == 200
+    async with scene.process(without_mongodb(services.settings)) as next_one:
+        with pytest.raises(Unavailable):
+            await next_one.event_ids.next()
 
 
-async def test_two_processes_take_different_spare_blocks(
+def test_of_many_who_take_the_spare_block_one_gets_it(tmp_path: Path) -> None:
+    spare = SpareBlock(tmp_path / "data")
+    spare.keep(range(5, 15))
+    spare.keep(range(50, 60))
+    with ThreadPoolExecutor(8) as threads:
+        taken = [block for block in threads.map(lambda _: spare.take(), range(32)) if block]
+    assert taken == [range(5, 15)]
+    assert [path.name for path in (tmp_path / "data").iterdir()] == []
+
+
+async def test_a_spoiled_spare_block_is_nobodys(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await services.event_ids.start()
     monkeypatch.setattr(connect, "MONGODB_TIMEOUT", 0.2)
-    settings = without_mongodb(services.settings)
-    async with scene.process(settings) as one, scene.process(settings) as other:
-        parts = await asyncio.gather(given(one.event_ids, 100), given(other.event_ids, 100))
-    assert len({*parts[0], *parts[1]}) == 200
-
-
-async def test_with_mongodb_away_and_no_spare_block_nobody_gets_an_id(
-    services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(connect, "MONGODB_TIMEOUT", 0.2)
+    (services.settings.data_path / "event_ids.spare").write_text("12 x")
     async with scene.process(without_mongodb(services.settings)) as cut_off:
-        await cut_off.event_ids.start()
         refused = await asyncio.gather(
             *(cut_off.event_ids.next() for _ in range(10)), return_exceptions=True
         )
-        assert all(isinstance(error, Unavailable) for error in refused)
+    assert all(isinstance(error, Unavailable) for error in refused)
 
 
 async def test_with_both_stores_away_nobody_gets_an_id(

@@ -4,11 +4,13 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
+import msgspec
 import pytest
 from bson import Decimal128
 
 from tests.conversions import scene
 from tracker.conversions.attribution import Status
+from tracker.conversions.store import EventIdTaken
 from tracker.ids import new_id
 from tracker.services import Services
 
@@ -164,3 +166,13 @@ async def test_settling_into_a_transaction_that_is_taken_makes_a_duplicate(
     first, second = await scene.stored_events(services)
     assert (first["status"], second["status"]) == ("no_click", "duplicate")
     assert second["transaction_scope"] == click
+
+
+async def test_another_event_with_a_stored_id_is_never_taken_for_a_redelivery(
+    services: Services,
+) -> None:
+    first = scene.event(7)
+    await services.events.insert([first])
+    await services.events.insert([first])
+    with pytest.raises(EventIdTaken):
+        await services.events.insert([msgspec.structs.replace(first, value="2")])

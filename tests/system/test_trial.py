@@ -6,14 +6,17 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from pymongo import MongoClient
 
 from config.settings import Settings
 from tests.system.owner import script
-from tests.system.service import environment, running
+from tests.system.service import environment, running, until
 from tests.test_import_order import ROOT
+from tracker.db import embedded
 
 
 def curl_lines(banner: str) -> list[str]:
@@ -113,3 +116,36 @@ def test_production_refuses_built_in_stores(tmp_path: Path, name: str) -> None:
     code, lines = start_and_fail(environment(DATA_DIR=str(tmp_path)) | {name: value})
     assert code == 2
     assert lines == ["run.py: REDIS_URL: must be set when ENV=production"]
+
+
+def test_a_second_make_run_on_the_same_port_and_data_says_it_runs_already(tmp_path: Path) -> None:
+    variables = environment(DATA_DIR=str(tmp_path))
+    with running(variables) as service:
+        code, lines = start_and_fail(variables | {"PORT": str(service.port)})
+        pid = service.process.pid
+    assert (code, lines) == (1, [f"run.py: already running on {tmp_path}, with pid {pid}"])
+
+
+def test_a_first_start_after_an_account_was_made_by_hand_can_be_pasted_too(tmp_path: Path) -> None:
+    variables = environment(DATA_DIR=str(tmp_path))
+    script(variables, "accounts", "create", "Mine")
+    with running(variables) as service:
+        create, open_link, convert = curl_lines(service.banner)
+        assert '"short_url"' in paste(create)
+        assert paste(open_link).startswith("HTTP/1.1 302")
+        assert '"success":true' in paste(convert)
+
+
+def test_clicks_survive_kill_9_of_the_service_on_its_built_in_stores(tmp_path: Path) -> None:
+    variables = environment(DATA_DIR=str(tmp_path))
+    with running(variables) as first:
+        answered = [first.get("/c/demo").click_id for _ in range(50)]
+        first.kill()
+    with running(variables) as again, embedded.reached(Settings(data_dir=str(tmp_path))) as stores:
+        assert again.get("/readyz").status == 200
+        with MongoClient[dict[str, Any]](
+            stores.mongodb_uri, uuidRepresentation="standard"
+        ) as client:
+            clicks = client["tracker"]["clicks"]
+            until(lambda: clicks.count_documents({}) == len(answered))
+            assert {str(row["_id"]) for row in clicks.find({}, ["_id"])} == set(answered)

@@ -4,6 +4,7 @@ Looked up in MongoDB for every request, so that a revocation holds at once and e
 """
 
 import hashlib
+from collections import OrderedDict
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -12,6 +13,7 @@ import msgspec
 from tracker.clock import now
 from tracker.db.connect import Database
 from tracker.db.documents import document, record
+from tracker.db.paging import page_of
 from tracker.errors import Forbidden, NotFound, Unauthorized
 from tracker.ids import new_id, new_secret
 
@@ -19,6 +21,7 @@ SCOPES = ("links", "domains", "tags", "event_configs", "webhooks", "reports", "k
 """Resources a scope can name: `links:read`, `links:write` or `links:*`."""
 
 _VISIBLE = 12
+_REMEMBERED = 10_000
 _LAST_USED_EVERY = timedelta(minutes=1)
 
 
@@ -46,6 +49,7 @@ class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
 class ApiKeys:
     def __init__(self, database: Database) -> None:
         self._keys = database["api_keys"]
+        self._accounts: OrderedDict[bytes, UUID] = OrderedDict()
 
     async def create(
         self,
@@ -70,9 +74,18 @@ class ApiKeys:
         await self._keys.insert_one({**document(key), "sha256": _digest(secret)})
         return key, secret
 
+    def known_account(self, secret: str) -> UUID | None:
+        """The account that `secret` opened last time, without asking anybody.
+
+        Says nothing of whether it still does: it only lets both rate limits be counted at once.
+        """
+        return self._accounts.get(_digest(secret))
+
     async def authenticate(self, secret: str) -> ApiKey:
         """The key of `secret`. Raises Unauthorized if unknown, revoked or expired."""
-        row = await self._keys.find_one({"sha256": _digest(secret)})
+        digest = _digest(secret)
+        self._accounts.pop(digest, None)
+        row = await self._keys.find_one({"sha256": digest})
         if row is None:
             raise Unauthorized("API key: unknown")
         key = record(ApiKey, row)
@@ -80,23 +93,38 @@ class ApiKeys:
             raise Unauthorized("API key: revoked")
         if key.expires_at is not None and key.expires_at <= now():
             raise Unauthorized("API key: expired")
+        self._remember(digest, key.account_id)
         await self._touch(key)
         return key
+
+    async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[ApiKey], int]:
+        """One page of the account's keys, newest first, and how many there are."""
+        rows, total = await page_of(self._keys, {"account_id": account_id}, page, page_size)
+        return [record(ApiKey, row) for row in rows], total
 
     async def list(self, account_id: UUID) -> list[ApiKey]:
         """The account's keys, newest first."""
         rows = self._keys.find({"account_id": account_id}).sort("_id", -1)
         return [record(ApiKey, row) async for row in rows]
 
+    async def find(self, key_id: UUID) -> ApiKey | None:
+        row = await self._keys.find_one({"_id": key_id})
+        return None if row is None else record(ApiKey, row)
+
     async def revoke(self, key_id: UUID) -> ApiKey:
         """Raises NotFound. Revoking twice keeps the first time."""
         await self._keys.update_one(
             {"_id": key_id, "revoked_at": None}, {"$set": {"revoked_at": now()}}
         )
-        row = await self._keys.find_one({"_id": key_id})
-        if row is None:
+        key = await self.find(key_id)
+        if key is None:
             raise NotFound("API key: not found")
-        return record(ApiKey, row)
+        return key
+
+    def _remember(self, digest: bytes, account_id: UUID) -> None:
+        self._accounts[digest] = account_id
+        if len(self._accounts) > _REMEMBERED:
+            self._accounts.popitem(last=False)
 
     async def _touch(self, key: ApiKey) -> None:
         at = now()

@@ -5,6 +5,7 @@ simultaneous requests, on any number of processes, exactly the allowed number pa
 nothing is enforced (being available comes first), and the metric says so.
 """
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -21,7 +22,10 @@ from tracker.metrics import RATE_LIMIT_UNENFORCED
 
 log = structlog.get_logger(__name__)
 
-_SCRIPT = (Path(__file__).parent / "rate_limit.lua").read_text(encoding="utf-8")
+_COUNT = (Path(__file__).parent / "rate_limit.lua").read_text(encoding="utf-8")
+
+# Not of a window that has ended meanwhile. KEYS: counter.
+_UNCOUNT = "if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('DECR', KEYS[1]) end"
 
 
 class Scope(NamedTuple):
@@ -53,17 +57,13 @@ class RateLimiter:
         self._breaker = breaker
         self._ip = Scope("ip", per_minute, 60)
         self._account = Scope("account", per_hour, 3600)
-        self._script = redis.register_script(_SCRIPT)
-
-    @property
-    def scopes(self) -> Sequence[Scope]:
-        """Those that are enforced."""
-        return [scope for scope in (self._ip, self._account) if scope.limit]
+        self._count = redis.register_script(_COUNT)
+        self._uncount = redis.register_script(_UNCOUNT)
 
     async def count(self, address: str | None, account_id: UUID | None) -> list[Usage]:
         """Count one request of an address, an account or both, in one round trip.
 
-        The answer ends with the first scope that is exceeded; empty if nothing is enforced.
+        The answer ends with the first scope that is exceeded; with Redis away nothing is used up.
         """
         wanted = [
             (keys.rate_limit(scope.name, str(owner)), scope)
@@ -72,22 +72,35 @@ class RateLimiter:
         ]
         if not wanted:
             return []
-        if self._breaker.is_open:
-            RATE_LIMIT_UNENFORCED.inc()
-            return []
-        try:
-            answer = await self._script(
-                keys=[name for name, _ in wanted],
-                args=[number for _, s in wanted for number in (s.limit, s.window * 1000)],
-            )
-        except RedisError as error:
-            self._breaker.failed()
-            RATE_LIMIT_UNENFORCED.inc()
-            log.warning("rate limits are not enforced", error=type(error).__name__)
-            return []
+        answer = await self._counted(wanted)
         now = now_ms()
+        if answer is None:
+            RATE_LIMIT_UNENFORCED.inc()
+            return [Usage(scope, 0, now + scope.window * 1000) for _, scope in wanted]
         pairs = zip(answer[::2], answer[1::2], strict=True)
         return [
             Usage(scope, int(count), now + int(left))
             for (_, scope), (count, left) in zip(wanted, pairs, strict=False)
         ]
+
+    async def take_back(self, account_id: UUID) -> None:
+        """Uncount one request of an account that turned out not to be its own."""
+        if self._breaker.is_open:
+            return
+        with contextlib.suppress(RedisError):
+            await self._uncount(keys=[keys.rate_limit(self._account.name, str(account_id))])
+
+    async def _counted(self, wanted: Sequence[tuple[str, Scope]]) -> Sequence[int] | None:
+        """What the script answers; None if Redis is away."""
+        if self._breaker.is_open:
+            return None
+        limits = [number for _, scope in wanted for number in (scope.limit, scope.window * 1000)]
+        try:
+            answer: Sequence[int] = await self._count(
+                keys=[name for name, _ in wanted], args=limits
+            )
+        except RedisError as error:
+            self._breaker.failed()
+            log.warning("rate limits are not enforced", error=type(error).__name__)
+            return None
+        return answer

@@ -51,17 +51,25 @@ class Call(msgspec.Struct, Generic[Query, Body], frozen=True):
 
 
 class Endpoint(NamedTuple):
-    """`path` has the names of ids in braces. `example` is a body that works as it stands."""
+    """`path` has the names of ids in braces. `check` refuses a body (400) by what only the services
+    know. `example` is a body that works as it stands, but for the account. Where the body decides
+    what is done, `scope` is a function of it, whose docstring names the scopes, and `answer` is a
+    tuple of the types it may be."""
 
     method: str
     path: str
-    scope: str
+    scope: str | Callable[[Any], str]
     run: Callable[[Any], Awaitable[Any]]
     summary: str
     answer: Any
     query: type[msgspec.Struct] = Nothing
     body: type[msgspec.Struct] = Nothing
+    check: Callable[[Services, Any], Awaitable[None]] | None = None
     example: dict[str, Any] | None = None
+
+    def scope_of(self, body: Any) -> str:
+        """The scope that a request with this parsed body needs."""
+        return self.scope if isinstance(self.scope, str) else self.scope(body)
 
     @property
     def pattern(self) -> str:

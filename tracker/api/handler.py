@@ -1,7 +1,7 @@
 """What every answer has in common: JSON, one shape of errors, the request id, the log record."""
 
 import re
-from typing import Any, ClassVar
+from typing import Any
 from uuid import uuid4
 
 import orjson
@@ -10,6 +10,7 @@ from pymongo.errors import ConnectionFailure, PyMongoError
 from tornado.web import HTTPError, RequestHandler
 
 from tracker.errors import MethodNotAllowed, NotFound, PayloadTooLarge, TrackerError, Unavailable
+from tracker.metrics import requests
 from tracker.services import Services
 
 log = structlog.get_logger(__name__)
@@ -21,20 +22,35 @@ _SANE_REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 class Handler(RequestHandler):
     """Raise a TrackerError to answer with it; anything else that is raised is a 500."""
 
-    methods: ClassVar[tuple[str, ...]] = ()
+    methods: tuple[str, ...] = ()
     """What a subclass answers: named here, so that 405 can tell."""
 
-    def initialize(self, services: Services) -> None:
+    def initialize(self, services: Services, route: str = "unknown") -> None:
+        """`route` is the path in the route table, by which requests are counted."""
         self.services = services
+        self.route = route
         # Here, for Tornado may refuse a request before it is prepared.
         sent = self.header("X-Request-Id")
         self.request_id = sent if _SANE_REQUEST_ID.fullmatch(sent) else uuid4().hex
         self.set_header("X-Request-Id", self.request_id)
 
     def prepare(self) -> None:
+        self.begin()
+        self.check_method()
+
+    def begin(self) -> None:
+        self.announce_end()
         structlog.contextvars.bind_contextvars(request_id=self.request_id)
         self.services.requests.begin()
         self.begun = True
+
+    def announce_end(self) -> None:
+        """Have the client open its next connection elsewhere while this process stops."""
+        if self.services.requests.ending:
+            self.set_header("Connection", "close")
+
+    def check_method(self) -> None:
+        """Raises MethodNotAllowed."""
         if self.request.method not in self.methods:
             raise self.method_refused()
 
@@ -81,6 +97,7 @@ class Handler(RequestHandler):
         self.set_header("X-Content-Type-Options", "nosniff")
         if hasattr(self, "request_id"):
             self.set_header("X-Request-Id", self.request_id)
+            self.announce_end()
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
         """Tornado calls this for whatever was raised."""
@@ -107,10 +124,13 @@ class UnknownPath(Handler):
 
 
 def log_request(handler: RequestHandler) -> None:
-    """One record for each answer. The query stays out of it: it may hold personal data."""
+    """Count each answer and log it. The query stays out of it: it may hold personal data."""
+    method = handler.request.method or ""
+    known = method if method in handler.SUPPORTED_METHODS else "other"
+    requests(getattr(handler, "route", "unknown"), known, handler.get_status()).inc()
     log.info(
         "request",
-        method=handler.request.method,
+        method=method,
         path=handler.request.path,
         status=handler.get_status(),
         milliseconds=round(handler.request.request_time() * 1000, 1),

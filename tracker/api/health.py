@@ -31,6 +31,8 @@ class Readyz(Handler):
             "mongodb": self.services.database.command("ping"),
         }
         results = await asyncio.gather(*map(_answers, checks.values()))
+        if not self.services.prepared.is_set():
+            raise Unavailable("MongoDB has no indexes yet")
         away = [name for name, answers in zip(checks, results, strict=True) if not answers]
         if away:
             raise Unavailable(f"no answer from {' and '.join(away)}")

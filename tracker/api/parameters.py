@@ -1,93 +1,199 @@
 """Bodies and queries into structs, with errors that name the field and the rule."""
 
 import re
-from collections.abc import Mapping
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 from urllib.parse import parse_qsl
+from uuid import UUID
 
 import msgspec
+from msgspec.inspect import (
+    BoolType,
+    DictType,
+    EnumType,
+    IntType,
+    ListType,
+    LiteralType,
+    StructType,
+    UnionType,
+    type_info,
+)
 
 from tracker.errors import BadRequest
 from tracker.http.strict_json import parse_json
+from tracker.ids import parse_id
 
 Kind = TypeVar("Kind", bound=msgspec.Struct)
 
 _MOST_PARAMETERS = 200
-_SPELLINGS = {"account_id": "accountId", "accountId": "account_id"}
+_ACCOUNT = ("accountId", "account_id")
+_INTEGER = re.compile(r"-?[0-9]{1,20}", re.ASCII)
+_TRUTH = {"true": True, "1": True, "false": False, "0": False}
 
-_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`(?: - at `\$\.?(.*)`)?\Z", re.DOTALL)
-_MISSING = re.compile(r"Object missing required field `(.*)`(?: - at `\$\.?(.*)`)?\Z")
-_WRONG = re.compile(r"(.*) - at `\$\.?(.*)`\Z", re.DOTALL)
-_WORDS = (("`", ""), ("Expected", "must be"), ("str", "text"), (" | ", " or "))
+_AT = re.compile(r"(.*) - at `\$\.?(.*)`\Z", re.DOTALL)
+_NAMED = re.compile(r"Object (contains unknown|missing required) field `(.*)`\Z", re.DOTALL)
+_NAMED_RULES = {"contains unknown": "unknown field", "missing required": "required"}
+_STEPS = re.compile(r"\[[^\]]*\]|[^.\[]+")
+_TYPES = re.compile(r"`([^`]*)`")
+_WORDS = {
+    "uuid": "text",
+    "str": "text",
+    "int": "a whole number",
+    "float": "a number",
+    "decimal": "a number",
+    "bool": "true or false",
+}
+_UUID = "must be a UUID such as 0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"
 
 
-def parse_body(kind: type[Kind], body: bytes) -> Kind:
+class Parsed(NamedTuple, Generic[Kind]):
+    """What a request says, and the account that it names, if any: every request may name one."""
+
+    value: Kind
+    account_id: UUID | None
+
+
+def parse_body(kind: type[Kind], body: bytes) -> Parsed[Kind]:
     """Raises BadRequest. `accountId` and `account_id` are two names of one field."""
     fields = parse_json("body", body)
     if not isinstance(fields, dict):
         raise BadRequest("body: must be a JSON object")
-    return _converted(kind, _spelled(kind, fields), strict=True)
+    return _parsed(kind, fields)
 
 
-def parse_query(kind: type[Kind], raw: str) -> Kind:
-    """`raw` holds one byte a character. A repeated name is a list to a field that is a list
-    (`name[]` too); else the first counts. Unknown names are ignored."""
+def parse_query(kind: type[Kind], raw: str) -> Parsed[Kind]:
+    """`raw` holds one byte a character. Unknown names are ignored. Raises BadRequest.
+
+    A field that is a list takes its name repeated, and `name[]` too; any other is given once.
+    """
+    types = _field_types(kind)
+    fields: dict[str, Any] = {}
+    for name, text in _pairs(raw):
+        listed = name.removesuffix("[]")
+        if ListType in types.get(listed, ()):
+            fields.setdefault(listed, []).append(text)
+        elif name in types or name in _ACCOUNT:
+            value = _typed(types.get(name, set()), text)
+            if fields.setdefault(name, value) != value:
+                raise BadRequest(f"{name}: given more than once")
+    return _parsed(kind, fields)
+
+
+def _pairs(raw: str) -> list[tuple[str, str]]:
     try:
         text = raw.encode("latin-1").decode()
-        pairs = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=200)
-    except ValueError as error:
-        raise BadRequest(f"parameters: {error}") from None
-    lists = {field.encode_name for field in msgspec.structs.fields(kind) if _is_list(field.type)}
-    fields: dict[str, Any] = {}
-    for name, value in pairs:
-        name = name.removesuffix("[]")
-        if name in lists:
-            fields.setdefault(name, []).append(value)
-        elif value:
-            fields.setdefault(name, value)
-    known = {field.encode_name for field in msgspec.structs.fields(kind)} | set(_SPELLINGS)
-    spelled = _spelled(kind, {name: fields[name] for name in fields if name in known})
-    return _converted(kind, spelled, strict=False)
+        pairs = parse_qsl(text, keep_blank_values=True, errors="strict")
+    except UnicodeError:
+        raise BadRequest("parameters: must be UTF-8") from None
+    if len(pairs) > _MOST_PARAMETERS:
+        raise BadRequest(f"parameters: at most {_MOST_PARAMETERS}")
+    if "\0" in text or any("\0" in value for _, value in pairs):
+        raise BadRequest("parameters: no null characters")
+    return pairs
 
 
-def _is_list(annotation: Any) -> bool:
-    return "list" in str(annotation)
+@cache
+def _field_types(kind: type[msgspec.Struct]) -> dict[str, set[type]]:
+    """Of each field by its name in requests the types it may have."""
+    fields = cast("StructType", type_info(kind)).fields
+    return {field.encode_name: set(map(type, _either(field.type))) for field in fields}
 
 
-def _converted(kind: type[Kind], fields: Mapping[str, Any], strict: bool) -> Kind:
+def _either(kind: Any) -> list[Any]:
+    """The types of a union, without what describes them."""
+    kind = getattr(kind, "type", kind)
+    if isinstance(kind, UnionType):
+        return [one for each in kind.types for one in _either(each)]
+    return [kind]
+
+
+def _typed(types: set[type], text: str) -> str | int:
+    """What `text` says, where the field is no text; as it is if it says nothing of the kind."""
+    if IntType in types and _INTEGER.fullmatch(text):
+        return int(text)
+    if BoolType in types:
+        return _TRUTH.get(text.lower(), text)
+    return text
+
+
+def _parsed(kind: type[Kind], fields: dict[str, Any]) -> Parsed[Kind]:
+    account_id = _account(fields)
+    own = next((name for name in _ACCOUNT if name in _field_types(kind)), None)
+    if own is not None and account_id is not None:
+        fields[own] = account_id
+    return Parsed(_converted(kind, fields), account_id)
+
+
+def _account(fields: dict[str, Any]) -> UUID | None:
+    """Takes the account out of `fields`, whichever way it is spelled."""
+    named = {name: parse_id(name, fields.pop(name)) for name in _ACCOUNT if name in fields}
+    if len(set(named.values())) > 1:
+        raise BadRequest("account_id: differs from accountId, which is another name for it")
+    return next(iter(named.values()), None)
+
+
+def _converted(kind: type[Kind], fields: Mapping[str, Any]) -> Kind:
     try:
-        return msgspec.convert(fields, kind, strict=strict)
+        return msgspec.convert(fields, kind)
     except msgspec.ValidationError as error:
-        raise BadRequest(_message(str(error))) from None
+        if error.__cause__ is not None:  # raised by a struct's own check
+            raise BadRequest(_within(str(error))) from None
+        raise BadRequest(_message(kind, str(error))) from None
 
 
-def _spelled(kind: type[msgspec.Struct], fields: dict[str, Any]) -> dict[str, Any]:
-    """The account under the name that `kind` has for it."""
-    own = next((f.encode_name for f in msgspec.structs.fields(kind) if f.name == "account_id"), "")
-    other = _SPELLINGS.get(own, "")
-    if other in fields:
-        spelled = fields.pop(other)
-        if fields.setdefault(own, spelled) != spelled:
-            raise BadRequest(f"{other}: differs from {own}, which is another name for it")
-    return fields
+def _message(kind: type[msgspec.Struct], text: str) -> str:
+    text, path = _place(text)
+    if match := _NAMED.match(text):
+        return f"{_joined(path, match[2])}: {_NAMED_RULES[match[1]]}"
+    rule = _rule(text)
+    if text.startswith("Invalid enum value"):
+        rule = f"must be {' or '.join(_choices(kind, path))}"
+    return f"{path.replace('[...]', '') or 'body'}: {rule}"
 
 
-def _message(text: str) -> str:
-    if match := _UNKNOWN.match(text):
-        return f"{_path(match)}: unknown field"
-    if match := _MISSING.match(text):
-        return f"{_path(match)}: required"
-    if match := _WRONG.match(text):
-        return f"{match[2] or 'body'}: {_rule(match[1])}"
-    return f"body: {_rule(text)}"
+def _within(text: str) -> str:
+    """A message that names a field, below the struct that has it."""
+    text, path = _place(text)
+    return _joined(path, text)
 
 
-def _path(match: re.Match[str]) -> str:
-    return f"{match[2]}.{match[1]}" if match[2] else match[1]
+def _place(text: str) -> tuple[str, str]:
+    """What msgspec says, and where; empty: in the struct itself."""
+    match = _AT.match(text)
+    return (match[1], match[2]) if match else (text, "")
+
+
+def _joined(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
 
 
 def _rule(text: str) -> str:
     """In words of JSON, not of a type system."""
-    for word, spoken in _WORDS:
-        text = text.replace(word, spoken)
-    return text
+    if text.startswith("Invalid UUID"):
+        return _UUID
+    text = _TYPES.sub(lambda match: _spoken(match[1]), text)
+    return text.replace("Expected", "must be", 1)
+
+
+def _spoken(types: str) -> str:
+    """Each word once: a UUID and a time are both text."""
+    return " or ".join(dict.fromkeys(_WORDS.get(one, one) for one in types.split(" | ")))
+
+
+def _choices(kind: type[msgspec.Struct], path: str) -> Sequence[str]:
+    """What the field at `path` may be."""
+    kinds: Sequence[Any] = [type_info(kind)]
+    for step in _STEPS.findall(path):
+        kinds = [one for found in kinds for inner in _inside(found, step) for one in _either(inner)]
+    found = next(one for one in kinds if isinstance(one, LiteralType | EnumType))
+    choices = found.values if isinstance(found, LiteralType) else [one.value for one in found.cls]
+    return sorted(map(str, choices))
+
+
+def _inside(kind: Any, step: str) -> Sequence[Any]:
+    if isinstance(kind, StructType):
+        return [field.type for field in kind.fields if field.encode_name == step]
+    if isinstance(kind, DictType):
+        return [kind.value_type]
+    return [kind.item_type] if hasattr(kind, "item_type") else []

@@ -1,27 +1,154 @@
-"""Endpoints that need an API key: `Authorization: Bearer <key>`."""
+"""Answers endpoints that need an API key: `Authorization: Bearer <key>`.
+
+The checks, in order: the limit of the address, the key, the limit of the account, parameters and
+body (400), access (403), existence (404, in the endpoint). Every answer carries the limits.
+"""
 
 import re
+from asyncio import Future
+from collections.abc import Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
+import msgspec
+from tornado.web import RequestHandler
+
 from tracker.access.api_keys import ApiKey
+from tracker.access.rate_limit import Usage
+from tracker.api.endpoint import Call, Endpoint, Nothing
 from tracker.api.handler import Handler
-from tracker.errors import Forbidden, Unauthorized
+from tracker.api.parameters import Parsed, parse_body, parse_query
+from tracker.clock import now_ms
+from tracker.errors import Forbidden, RateLimited, Unauthorized
+from tracker.ids import parse_id
+from tracker.metrics import RATE_LIMITED
+from tracker.services import Services
 
 _BEARER = re.compile(r"(?i:bearer) +([\x21-\x7e]{1,200})")
+_ENCODER = msgspec.json.Encoder(decimal_format="number")
 
 
 class ProtectedHandler(Handler):
-    key: ApiKey
+    """`endpoints` of one path, by method."""
+
+    def initialize(  # type: ignore[override]
+        self, services: Services, endpoints: Mapping[str, Endpoint]
+    ) -> None:
+        super().initialize(services, next(iter(endpoints.values())).path)
+        self.endpoints = endpoints
+        self.methods = tuple(endpoints)
+        self.usages: list[Usage] = []
+        # Whatever is wrong with a request, it is counted: Tornado must not refuse it before that
+        # for its method, or for a body that is not the form its type promises.
+        self.SUPPORTED_METHODS = (*RequestHandler.SUPPORTED_METHODS, self.request.method or "")
+        self.request.headers.pop("Content-Type", None)
+
+    def decode_argument(self, value: bytes, name: str | None = None) -> str:
+        """An id that is not UTF-8 is refused as any other that is no id."""
+        return value.decode(errors="replace")
 
     async def prepare(self) -> None:  # type: ignore[override]
-        super().prepare()
-        match = _BEARER.fullmatch(self.header("Authorization"))
-        if not match:
+        del self.SUPPORTED_METHODS
+        self.begin()
+        secret = _bearer(self.header("Authorization"))
+        known = self.services.api_keys.known_account(secret) if secret else None
+        await self._count(self.client_address(), known)
+        self._refuse_over("ip")
+        self.check_method()
+        if not secret:
             raise Unauthorized("API key: send it as Authorization: Bearer <API_KEY>")
-        self.key = await self.services.api_keys.authenticate(match[1])
+        self.key = await self._authenticated(secret, known)
+        if known is None:
+            await self._count(None, self.key.account_id)
+        self._refuse_over("account")
 
-    def require_access(self, account_id: UUID, scope: str) -> None:
-        """Raises Forbidden unless the key belongs to the account and has the scope."""
-        if account_id != self.key.account_id:
+    async def _authenticated(self, secret: str, known: UUID | None) -> ApiKey:
+        try:
+            return await self.services.api_keys.authenticate(secret)
+        except Unauthorized:
+            if known is not None:  # until now, and its account was counted with the address
+                await self._forget_account(known)
+            raise
+
+    async def _forget_account(self, account_id: UUID) -> None:
+        of_account = [usage for usage in self.usages if usage.scope.name == "account"]
+        if any(usage.requests for usage in of_account):  # none if Redis was away
+            await self.services.rate_limiter.take_back(account_id)
+        self.usages = [usage for usage in self.usages if usage not in of_account]
+
+    async def get(self, *path: str) -> None:
+        await self._run(path)
+
+    async def post(self, *path: str) -> None:
+        await self._run(path)
+
+    async def patch(self, *path: str) -> None:
+        await self._run(path)
+
+    async def delete(self, *path: str) -> None:
+        await self._run(path)
+
+    async def _run(self, path: Sequence[str]) -> None:
+        endpoint = self.endpoints[self.request.method or ""]
+        names = zip(endpoint.id_names, path, strict=True)
+        ids = tuple(parse_id(name, text) for name, text in names)
+        query, named_in_query = parse_query(endpoint.query, self.request.query)
+        body, named_in_body = self._parsed_body(endpoint.body)
+        if endpoint.check is not None:
+            await endpoint.check(self.services, body)
+        self._check_account(named_in_query, named_in_body)
+        self.key.require(endpoint.scope_of(body))
+        result = await endpoint.run(Call(self.services, self.key, ids, query, body))
+        self.set_header("Content-Type", "application/json; charset=utf-8")
+        self.finish(_ENCODER.encode(result))
+
+    def _parsed_body(self, kind: type[msgspec.Struct]) -> Parsed[msgspec.Struct]:
+        return Parsed(Nothing(), None) if kind is Nothing else parse_body(kind, self.body())
+
+    def _check_account(self, *named: UUID | None) -> None:
+        if any(account_id not in (None, self.key.account_id) for account_id in named):
             raise Forbidden("accountId: this API key has no access to the account")
-        self.key.require(scope)
+
+    async def _count(self, address: str | None, account_id: UUID | None) -> None:
+        self.usages += await self.services.rate_limiter.count(address, account_id)
+
+    def _refuse_over(self, scope: str) -> None:
+        """Raises RateLimited if this request is one too many."""
+        for usage in self.usages:
+            if usage.exceeded and usage.scope.name == scope:
+                RATE_LIMITED.labels(scope).inc()
+                raise RateLimited(_sentence(usage), _seconds_left(usage))
+
+    def finish(self, chunk: str | bytes | dict[str, Any] | None = None) -> Future[None]:
+        """Here, for Tornado clears the headers of an answer that turns into an error."""
+        if self.usages:
+            self._show_limits(self.usages)
+        return super().finish(chunk)
+
+    def _show_limits(self, usages: Sequence[Usage]) -> None:
+        """Those of the scope that has fewer requests left, and each as the IETF draft has it."""
+        tighter = min(usages, key=lambda usage: (usage.remaining, -usage.reset))
+        policies = [f'"{scope.name}";q={scope.limit};w={scope.window}' for scope, *_ in usages]
+        left = [f'"{u.scope.name}";r={u.remaining};t={_seconds_left(u)}' for u in usages]
+        self.set_header("X-RateLimit-Limit", str(tighter.scope.limit))
+        self.set_header("X-RateLimit-Remaining", str(tighter.remaining))
+        self.set_header("X-RateLimit-Reset", str(-(-tighter.reset // 1000)))
+        self.set_header("RateLimit-Policy", ", ".join(policies))
+        self.set_header("RateLimit", ", ".join(left))
+
+
+def _bearer(authorization: str) -> str | None:
+    match = _BEARER.fullmatch(authorization)
+    return match[1] if match else None
+
+
+def _seconds_left(usage: Usage) -> int:
+    """Rounded up: at least 1, for one that retries sooner is refused again."""
+    return max(1, -(-(usage.reset - now_ms()) // 1000))
+
+
+def _sentence(usage: Usage) -> str:
+    scope = usage.scope
+    who = {"ip": "IP address", "account": "account"}[scope.name]
+    period = {60: "minute", 3600: "hour"}[scope.window]
+    return f"rate limit: {scope.limit} requests per {period} for each {who}"

@@ -1,5 +1,6 @@
 """Types that bodies, queries and answers share; the description of each is in `/openapi.json`."""
 
+import re
 from typing import Annotated, Any, Generic, TypeVar
 from uuid import UUID
 
@@ -8,7 +9,15 @@ from msgspec import Meta, field
 
 from tracker.errors import BadRequest
 
-AccountId = Annotated[UUID, Meta(description="account; also spelled account_id / accountId")]
+EXAMPLE_ACCOUNT = "0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"
+
+AccountId = Annotated[
+    UUID,
+    Meta(
+        description="the account of the key; accountId and account_id are both accepted",
+        examples=[EXAMPLE_ACCOUNT],
+    ),
+]
 Timestamp = Annotated[
     str,
     Meta(
@@ -64,9 +73,13 @@ class Done(msgspec.Struct, kw_only=True):
     success: bool = True
 
 
+# Not str.isprintable: it refuses the joiners of Persian and of emoji.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+
 def trimmed(name: str, text: str, most: int = 255) -> str:
     """`text` without outer white space. Raises BadRequest naming the field and the rule."""
     text = text.strip()
-    if not 1 <= len(text) <= most or not text.isprintable():
-        raise BadRequest(f"{name}: 1 to {most} printable characters")
+    if not 1 <= len(text) <= most or _CONTROL.search(text):
+        raise BadRequest(f"{name}: 1 to {most} characters, no control characters")
     return text

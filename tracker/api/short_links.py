@@ -1,138 +1,246 @@
-"""`/api/short-links`."""
+"""`/api/short-links`: make, list, show, change and archive them."""
 
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
 
-import msgspec
+from msgspec import UNSET
 
-from tracker.api.body import account_id, parse_body
-from tracker.api.protected import ProtectedHandler
+from tracker.api.endpoint import Call, Endpoint, Nothing, Owned
+from tracker.api.schema import Done, Page
+from tracker.api.short_link_schema import (
+    BULK,
+    ChangeShortLink,
+    CreatedShortLinks,
+    CreateShortLink,
+    CreateShortLinks,
+    ListShortLinks,
+    NewShortLink,
+    ShortLink,
+    TagReference,
+)
 from tracker.clock import iso
-from tracker.errors import BadRequest, Forbidden, NotFound
-from tracker.ids import parse_id
+from tracker.errors import BadRequest, NotFound
 from tracker.links import destination
 from tracker.links.domains import Domain
-from tracker.links.link import SLUG, Link
-from tracker.links.store import NewLink
+from tracker.links.link import Link
+from tracker.links.store import LinkFilter, NewLink
 from tracker.links.tags import Tag
-
-_NAME_LENGTH = 255
-_TAGS = 100
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_DEFAULT_PORTS = {80, 443}
+from tracker.services import Services
 
 
-class CreateShortLink(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    account_id: str
-    destination_url: str
-    internal_name: str | None = None
-    slug: str | None = None
-    domain_id: str | None = None
-    tags: list[str] = []
+async def _check_new(services: Services, body: CreateShortLink) -> None:
+    await _check_destination(services, body.destination_url)
 
 
-class ShortLinks(ProtectedHandler):
-    methods = ("POST",)
+async def _check_all_new(services: Services, body: CreateShortLinks) -> None:
+    seen = set()
+    for at, one in _numbered(body.links).items():
+        try:
+            await _check_destination(services, one.destination_url)
+        except BadRequest as error:
+            raise BadRequest(f"{at}{error.message}") from None
+        if one.slug is None:
+            continue
+        if (one.domain_id, one.slug) in seen:
+            raise BadRequest(f"{at}slug: repeated in this request")
+        seen.add((one.domain_id, one.slug))
 
-    async def post(self) -> None:
-        sent = parse_body(CreateShortLink, self.body())
-        account = account_id(sent.account_id)
-        name, slug = _checked_name(sent.internal_name), _checked_slug(sent.slug)
-        domain_id = None if sent.domain_id is None else parse_id("domain_id", sent.domain_id)
-        tag_ids = _checked_tags(sent.tags)
-        await self._check_destination(sent.destination_url)
-        self.require_access(account, "links:write")
-        domain, tags = await self._found(domain_id, tag_ids)
-        link = await self.services.links.create(
-            NewLink(
-                account_id=account,
-                destination_url=sent.destination_url,
-                internal_name=name or _default_name(sent.destination_url),
-                slug=slug,
-                domain_id=domain_id,
-                domain_name="" if domain is None else domain.domain_name,
-                tags=tag_ids,
-            )
+
+def _numbered(links: Sequence[NewShortLink]) -> dict[str, NewShortLink]:
+    """By what comes before the names of their fields in messages."""
+    return {f"links[{number}].": one for number, one in enumerate(links)}
+
+
+async def _check_change(services: Services, body: ChangeShortLink) -> None:
+    if body.destination_url is not UNSET:
+        await _check_destination(services, body.destination_url)
+
+
+async def _check_destination(services: Services, url: str) -> None:
+    """Raises BadRequest; a redirect on anybody's custom domain would be a loop too."""
+    address = destination.redirect_address(url)
+    if address is None:
+        return
+    host, port = address
+    if services.base.is_at(host, port) or await services.domains.by_name(host) is not None:
+        raise BadRequest(destination.OWN_REDIRECT)
+
+
+async def create(call: Call[Nothing, CreateShortLink]) -> ShortLink:
+    [new] = await _new_links(call, {"": call.body})
+    link = await call.services.links.create(new)
+    return (await _shown(call.services, [link]))[0]
+
+
+async def create_many(call: Call[Nothing, CreateShortLinks]) -> CreatedShortLinks:
+    new = await _new_links(call, _numbered(call.body.links))
+    links = await call.services.links.create_all(new)
+    return CreatedShortLinks(rows=await _shown(call.services, links))
+
+
+async def list_links(call: Call[ListShortLinks, Nothing]) -> Page[ShortLink]:
+    query = call.query
+    wanted = LinkFilter(
+        tags=query.tag_ids(),
+        all_tags=query.tag_operator == "AND",
+        search=query.search,
+        active=None if query.active is UNSET else query.active,
+    )
+    links, total = await call.services.links.page(
+        call.account_id, wanted, query.page, query.page_size
+    )
+    return query.page_of(await _shown(call.services, links), total)
+
+
+async def show(call: Call[Nothing, Nothing]) -> ShortLink:
+    return (await _shown(call.services, [await _own_link(call)]))[0]
+
+
+async def change(call: Call[Nothing, ChangeShortLink]) -> ShortLink:
+    link = await _own_link(call)
+    fields = {
+        name: value
+        for name in call.body.__struct_fields__
+        if (value := getattr(call.body, name)) is not UNSET
+    }
+    tag_ids = fields.get("tags", [])
+    tags = await call.services.tags.find(tag_ids)
+    _check_own(call, [("tags", tag_id, tags.get(tag_id)) for tag_id in tag_ids])
+    if fields:
+        link = await call.services.links.change(link.id, fields)
+    return (await _shown(call.services, [link]))[0]
+
+
+async def archive(call: Call[Nothing, Nothing]) -> Done:
+    """The redirect stops, reports keep the history, the slug is not used again."""
+    link = await _own_link(call)
+    await call.services.links.change(link.id, {"archived": True})
+    return Done()
+
+
+async def _own_link(call: Call[Any, Any]) -> Link:
+    link = await call.services.links.find(call.ids[0])
+    own = call.own("short link", link)
+    if own.archived:
+        raise NotFound("short link: not found")
+    return own
+
+
+async def _new_links(call: Call[Any, Any], sent: Mapping[str, NewShortLink]) -> list[NewLink]:
+    """Raises Forbidden if anything named is another account's; only then NotFound."""
+    domain_ids = {one.domain_id for one in sent.values() if one.domain_id}
+    domains: dict[UUID | None, Domain | None] = {
+        domain_id: await call.services.domains.find(domain_id) for domain_id in domain_ids
+    }
+    tags = await call.services.tags.find({tag_id for one in sent.values() for tag_id in one.tags})
+    named: list[tuple[str, UUID, Domain | Tag | None]] = []
+    for at, one in sent.items():
+        if one.domain_id:
+            named.append((f"{at}domain_id", one.domain_id, domains[one.domain_id]))
+        named += [(f"{at}tags", tag_id, tags.get(tag_id)) for tag_id in one.tags]
+    _check_own(call, named)
+    return [_new_link(call, one, domains.get(one.domain_id)) for one in sent.values()]
+
+
+def _new_link(call: Call[Any, Any], sent: NewShortLink, domain: Domain | None) -> NewLink:
+    return NewLink(
+        account_id=call.account_id,
+        destination_url=sent.destination_url,
+        internal_name=sent.internal_name or _default_name(sent.destination_url),
+        slug=sent.slug,
+        domain_id=sent.domain_id,
+        domain_name=domain.domain_name if domain else "",
+        active=sent.active,
+        tags=sent.tags,
+    )
+
+
+def _check_own(call: Call[Any, Any], named: Sequence[tuple[str, UUID, Owned | None]]) -> None:
+    """Of each the field that names it, its id and what was found."""
+    for name, _, found in named:
+        if found is not None:
+            call.own(name, found)
+    for name, wanted, found in named:
+        if found is None:
+            raise NotFound(f"{name}: not found: {wanted}")
+
+
+async def _shown(services: Services, links: Sequence[Link]) -> list[ShortLink]:
+    tags = await services.tags.find({tag_id for link in links for tag_id in link.tags})
+    return [
+        ShortLink(
+            id=link.id,
+            internal_name=link.internal_name,
+            slug=link.slug,
+            destination_url=link.destination_url,
+            domain_name=link.domain_name or services.base.host,
+            active=link.active,
+            tags=[TagReference(id=t, name=tags[t].name) for t in link.tags if t in tags],
+            created_at=iso(link.created_at),
+            short_url=f"{services.base.origin(link.domain_name)}/c/{link.slug}",
         )
-        self.answer(self._shown(link, tags))
-
-    async def _check_destination(self, url: str) -> None:
-        """Raises BadRequest; a redirect on anybody's custom domain would be a loop too."""
-        destination.check(url, self._is_own)
-        address = destination.redirect_address(url)
-        if address and await self.services.domains.by_name(address[0]) is not None:
-            raise BadRequest(destination.OWN_REDIRECT)
-
-    def _is_own(self, host: str, port: int) -> bool:
-        """Also on the scheme's other port: proxies send http to https, and that is a loop."""
-        own = self.services.base
-        return host == own.host and (port == own.port or {port, own.port} == _DEFAULT_PORTS)
-
-    async def _found(
-        self, domain_id: UUID | None, tag_ids: list[UUID]
-    ) -> tuple[Domain | None, list[Tag]]:
-        """Raises Forbidden if any is another account's; only then NotFound if any is missing."""
-        domain = None if domain_id is None else await self.services.domains.find(domain_id)
-        tags = await self.services.tags.find(tag_ids)
-        if domain is not None:
-            self._require_own("domain_id", domain.account_id)
-        for tag in tags.values():
-            self._require_own("tags", tag.account_id)
-        if domain is None and domain_id is not None:
-            raise NotFound("domain_id: not found")
-        return domain, _in_order(tag_ids, tags)
-
-    def _require_own(self, field: str, owner: UUID) -> None:
-        if owner != self.key.account_id:
-            raise Forbidden(f"{field}: belongs to another account")
-
-    def _shown(self, link: Link, tags: list[Tag]) -> dict[str, Any]:
-        base = self.services.base
-        return {
-            "id": link.id,
-            "internal_name": link.internal_name,
-            "slug": link.slug,
-            "destination_url": link.destination_url,
-            "domain_name": link.domain_name or base.host,
-            "active": link.active,
-            "tags": [{"id": tag.id, "name": tag.name} for tag in tags],
-            "created_at": iso(link.created_at),
-            "short_url": f"{base.origin(link.domain_name)}/c/{link.slug}",
-        }
-
-
-def _checked_slug(slug: str | None) -> str | None:
-    if slug is not None and not SLUG.fullmatch(slug):
-        raise BadRequest("slug: 1 to 64 of A-Z a-z 0-9 _ -")
-    return slug
-
-
-def _checked_name(name: str | None) -> str | None:
-    if name is None:
-        return None
-    name = name.strip()
-    if not 1 <= len(name) <= _NAME_LENGTH or _CONTROL.search(name):
-        raise BadRequest(f"internal_name: 1 to {_NAME_LENGTH} characters, no control characters")
-    return name
+        for link in links
+    ]
 
 
 def _default_name(url: str) -> str:
     """Host and path of a checked destination."""
     parts = urlsplit(url)
-    return f"{parts.netloc}{parts.path}".rstrip("/")[:_NAME_LENGTH]
+    return f"{parts.netloc}{parts.path}".rstrip("/")[:255]
 
 
-def _checked_tags(texts: list[str]) -> list[UUID]:
-    """Without repetitions, in order."""
-    if len(texts) > _TAGS:
-        raise BadRequest(f"tags: at most {_TAGS}")
-    return list(dict.fromkeys(parse_id("tags", text) for text in texts))
-
-
-def _in_order(ids: list[UUID], tags: Mapping[UUID, Tag]) -> list[Tag]:
-    if missing := [str(tag_id) for tag_id in ids if tag_id not in tags]:
-        raise NotFound(f"tags: not found: {', '.join(missing)}")
-    return [tags[tag_id] for tag_id in ids]
+ENDPOINTS = (
+    Endpoint(
+        "GET",
+        "/api/short-links",
+        "links:read",
+        list_links,
+        "List short links, newest first",
+        Page[ShortLink],
+        query=ListShortLinks,
+    ),
+    Endpoint(
+        "POST",
+        "/api/short-links",
+        "links:write",
+        create,
+        "Create a short link",
+        ShortLink,
+        body=CreateShortLink,
+        check=_check_new,
+        example={"destination_url": "https://example.com/offer", "internal_name": "Spring offer"},
+    ),
+    Endpoint(
+        "POST",
+        "/api/short-links/bulk",
+        "links:write",
+        create_many,
+        f"Create up to {BULK} short links, all or none",
+        CreatedShortLinks,
+        body=CreateShortLinks,
+        check=_check_all_new,
+        example={"links": [{"destination_url": "https://example.com/offer"}]},
+    ),
+    Endpoint("GET", "/api/short-links/{id}", "links:read", show, "Show a short link", ShortLink),
+    Endpoint(
+        "PATCH",
+        "/api/short-links/{id}",
+        "links:write",
+        change,
+        "Change a short link",
+        ShortLink,
+        body=ChangeShortLink,
+        check=_check_change,
+        example={"active": False},
+    ),
+    Endpoint(
+        "DELETE",
+        "/api/short-links/{id}",
+        "links:write",
+        archive,
+        "Archive a short link: its redirect stops, its reports stay",
+        Done,
+    ),
+)

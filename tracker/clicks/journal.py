@@ -20,6 +20,7 @@ from tracker.db.batch import Batch
 from tracker.db.breaker import Breaker
 from tracker.db.keys import JOURNAL
 from tracker.errors import Unavailable
+from tracker.metrics import SPOOLED
 
 log = structlog.get_logger(__name__)
 
@@ -108,6 +109,7 @@ class Journal:
                 log.warning("journal goes to the spool", error=type(error).__name__)
         try:
             await self._spool.append(self._encode(group))
+            SPOOLED.inc(len(group))
         except OSError as error:
             log.error("spool refused", error=str(error))
             raise Unavailable("storage is away; try again") from error

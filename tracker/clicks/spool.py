@@ -69,16 +69,25 @@ class Spool:
     def _append(self, payload: bytes) -> None:
         if self._file is None:
             self._file = self._open_own()
+        file, start = self._file, 0
         entry = memoryview(_HEADER.pack(_MAGIC, len(payload), zlib.crc32(payload)) + payload)
         try:
+            start = file.tell()
             while entry:
-                entry = entry[self._file.write(entry) :]
-            os.fdatasync(self._file.fileno())
+                entry = entry[file.write(entry) :]
+            os.fdatasync(file.fileno())
         except OSError:
-            # What was written of it is a torn tail now: the next append goes to a new file.
+            self._take_back(file, start)
+            raise
+
+    def _take_back(self, file: FileIO, start: int) -> None:
+        """What was refused must not be replayed: its sender may send it again."""
+        try:
+            file.truncate(start)
+            file.seek(start)
+        except OSError:
             with contextlib.suppress(OSError):
                 self._close_own()
-            raise
 
     def _open_own(self) -> FileIO:
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -1,12 +1,14 @@
 """Event configurations: what a postback key stands for, and what a conversion pays."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from bson import Decimal128
+from pymongo import ReturnDocument
 from redis.asyncio import Redis
 
 from tracker.clock import now, now_ms
@@ -15,7 +17,13 @@ from tracker.db.breaker import Breaker
 from tracker.db.cache import Cache, Versioned
 from tracker.db.connect import Database
 from tracker.db.documents import document, record
+from tracker.db.paging import page_of
+from tracker.errors import BadRequest, NotFound
 from tracker.ids import new_id, new_secret
+
+MAX_PAYOUT: Final = 10**9
+PAYOUT_DECIMALS: Final = 6
+_NOT_ARCHIVED: Final = {"archived": {"$ne": True}}
 
 
 class PayoutType(StrEnum):
@@ -29,6 +37,8 @@ class PayoutType(StrEnum):
 
 
 class EventConfig(Versioned, frozen=True, kw_only=True):
+    """`archived`: deleted by its owner, and kept for the history of its conversions."""
+
     id: UUID
     account_id: UUID
     name: str
@@ -36,6 +46,7 @@ class EventConfig(Versioned, frozen=True, kw_only=True):
     payout_type: PayoutType
     payout: Decimal
     active: bool
+    archived: bool = False
     created_at: datetime
 
     def payout_of(self, value: Decimal | None) -> Decimal:
@@ -45,18 +56,30 @@ class EventConfig(Versioned, frozen=True, kw_only=True):
         return self.payout
 
 
+def checked_payout(value: object) -> Decimal:
+    """An int or a Decimal as a payout, without exponent. Raises BadRequest naming the rule."""
+    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+        raise BadRequest("payout: must be a number")
+    payout = Decimal(value)
+    if not (payout.is_finite() and 0 <= payout <= MAX_PAYOUT):
+        raise BadRequest(f"payout: must be from 0 to {MAX_PAYOUT}")
+    if payout != round(payout, PAYOUT_DECIMALS):
+        raise BadRequest(f"payout: at most {PAYOUT_DECIMALS} decimals")
+    decimals = min(max(0, -int(payout.as_tuple().exponent)), PAYOUT_DECIMALS)
+    return abs(round(payout, decimals))
+
+
 EventConfigCache = Cache[EventConfig]
 
 
 def event_config_cache(
     redis: Redis, breaker: Breaker, database: Database, entries: int
 ) -> EventConfigCache:
-    """Active configurations; names are those of `keys.event_config`."""
+    """Configurations that answer to their postback key; names are those of `keys.event_config`."""
 
     async def load(name: str) -> EventConfig | None:
         row = await database["event_configs"].find_one({"pbk": name.removeprefix("event_config:")})
-        config = None if row is None else _config(row)
-        return config if config is not None and config.active else None
+        return None if row is None else _served(_config(row))
 
     return Cache(redis, breaker, EventConfig, load, entries)
 
@@ -80,18 +103,64 @@ class EventConfigs:
             active=True,
             created_at=now(),
         )
-        await self._configs.insert_one({**document(config), "payout": Decimal128(payout)})
-        await self._cache.changed(keys.event_config(config.pbk), config, config.version)
+        await self._configs.insert_one(_stored(document(config)))
+        await self._tell(config)
         return config
 
+    async def page(
+        self, account_id: UUID, page: int, page_size: int
+    ) -> tuple[list[EventConfig], int]:
+        """One page of those that are not archived, newest first, and how many there are."""
+        matching = {"account_id": account_id, **_NOT_ARCHIVED}
+        rows, total = await page_of(self._configs, matching, page, page_size)
+        return [_config(row) for row in rows], total
+
     async def list(self, account_id: UUID) -> list[EventConfig]:
-        """The account's configurations, newest first."""
-        rows = self._configs.find({"account_id": account_id}).sort("_id", -1)
+        """The account's configurations that are not archived, newest first."""
+        rows = self._configs.find({"account_id": account_id, **_NOT_ARCHIVED}).sort("_id", -1)
         return [_config(row) async for row in rows]
+
+    async def find(self, config_id: UUID) -> EventConfig | None:
+        """Also one that is archived."""
+        row = await self._configs.find_one({"_id": config_id})
+        return None if row is None else _config(row)
+
+    async def change(self, config_id: UUID, fields: Mapping[str, Any]) -> EventConfig:
+        """Set checked `fields`, of those that conversions do not find it by.
+
+        Raises NotFound, and Unavailable if Redis is away: its copy would outlive the change.
+        """
+        config = await self.find(config_id)
+        if config is None:
+            raise NotFound("event config: not found")
+        await self._cache.changing(keys.event_config(config.pbk))
+        row = await self._configs.find_one_and_update(
+            {"_id": config_id},
+            {"$set": _stored(fields), "$inc": {"version": 1}},
+            return_document=ReturnDocument.AFTER,
+        )
+        changed = _config(row)
+        await self._tell(changed)
+        return changed
 
     async def by_postback_key(self, pbk: str) -> EventConfig | None:
         """None if it is unknown or inactive."""
         return await self._cache.get(keys.event_config(pbk))
+
+    async def _tell(self, config: EventConfig) -> None:
+        name = keys.event_config(config.pbk)
+        await self._cache.changed(name, _served(config), config.version)
+
+
+def _served(config: EventConfig) -> EventConfig | None:
+    """None if its postback key is not to be found."""
+    return config if config.active and not config.archived else None
+
+
+def _stored(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Money as MongoDB keeps it exactly."""
+    money = {"payout": Decimal128(fields["payout"])} if "payout" in fields else {}
+    return {**fields, **money}
 
 
 def _config(row: dict[str, Any]) -> EventConfig:

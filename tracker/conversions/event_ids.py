@@ -1,44 +1,90 @@
 """Event ids: positive integers below 2^53, never given twice.
 
 MongoDB grants blocks of ids from a counter that only grows, by majority writes, so a lost Redis
-takes nothing with it; a lost counter starts again above the highest stored event. Each process
-gives ids from a block in memory and fetches the next before the last is used up. Blocks granted
-earlier wait in a Redis list for when MongoDB is away.
+takes nothing with it. Each process gives ids from a block in memory and fetches the next before
+half of it is used. A spare block lies in a file, for a process that starts while MongoDB is away:
+a file and not Redis, whose past may come back (a replica, a backup) and with it a block that was
+taken. A lost counter starts a GAP above the highest stored event, beyond all that was granted.
 """
 
 import asyncio
+import os
+import uuid
+from contextvars import Context
+from pathlib import Path
 
 import structlog
 from pymongo import ReturnDocument
-from redis.asyncio import Redis
-from redis.exceptions import RedisError
 
 from tracker.db.connect import Database, PyMongoError
-from tracker.db.keys import SPARE_EVENT_IDS
 from tracker.errors import Unavailable
 
 log = structlog.get_logger(__name__)
 
-_BLOCK = 10_000
-_SPARE_BLOCK = 100_000
-_SPARE_BLOCKS = 10
+BLOCK = 100_000
+GAP = 1_000_000_000
 _COUNTER = "event_id"
 
 
+class SpareBlock:
+    """One block in a file of `folder`; whoever renames the file away has it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._path = folder / "event_ids.spare"
+
+    def is_kept(self) -> bool:
+        return self._path.exists()
+
+    def keep(self, block: range) -> None:
+        """Unless one is kept already: then `block` is never used. Raises OSError."""
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        draft = self._draft()
+        with draft.open("x", encoding="ascii") as file:
+            file.write(f"{block.start} {block.stop}\n")
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            os.link(draft, self._path)
+        except FileExistsError:
+            return
+        finally:
+            draft.unlink()
+
+    def take(self) -> range | None:
+        """The block, which is gone from the disk before anybody uses it. Raises OSError."""
+        taken = self._draft()
+        try:
+            self._path.rename(taken)
+        except FileNotFoundError:
+            return None
+        start, stop = taken.read_text("ascii").split()
+        taken.unlink()
+        folder = os.open(self._folder, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+        return range(int(start), int(stop))
+
+    def _draft(self) -> Path:
+        return self._path.with_suffix(f".{uuid.uuid4().hex}")
+
+
 class EventIds:
-    def __init__(self, database: Database, redis: Redis) -> None:
+    def __init__(self, database: Database, spare: SpareBlock) -> None:
         self._counters = database["counters"]
         self._events = database["events"]
-        self._redis = redis
+        self._spare = spare
         self._blocks: list[range] = []
         self._fetching: asyncio.Task[bool] | None = None
 
     async def start(self) -> None:
-        """Fetch the first block. With both stores away there is none yet: `next` will say so."""
+        """Fetch the first block. If there is none to be had, `next` will say so."""
         await self._fetched()
 
     async def next(self) -> int:
-        """A new id. Raises Unavailable if none is in hand and no store can give one."""
+        """A new id. Raises Unavailable if there is none in memory, in MongoDB or in the file."""
         while not self._blocks:  # again: a crowd may use up a block as soon as it is there
             if not await asyncio.shield(self._fetched()):
                 raise Unavailable("storage is away; try again")
@@ -46,7 +92,7 @@ class EventIds:
         self._blocks[0] = first[1:]
         if not self._blocks[0]:
             del self._blocks[0]
-        if sum(map(len, self._blocks)) < _BLOCK // 2:
+        if sum(map(len, self._blocks)) < BLOCK // 2:
             self._fetched()
         return first[0]
 
@@ -56,48 +102,52 @@ class EventIds:
 
     def _fetched(self) -> asyncio.Task[bool]:
         if self._fetching is None:
-            self._fetching = asyncio.get_running_loop().create_task(self._fetch())
+            # Whoever came first lends it no request id: it serves everybody.
+            self._fetching = asyncio.get_running_loop().create_task(
+                self._fetch(), context=Context()
+            )
         return self._fetching
 
     async def _fetch(self) -> bool:
         """Whether there was a block to fetch."""
         try:
-            self._blocks.append(await self._granted(_BLOCK))
-            await self._keep_spares()
+            self._blocks.append(await self._granted())
+            await self._keep_spare()
             return True
         except PyMongoError as error:
-            log.warning("event ids come from the spare blocks", error=type(error).__name__)
+            log.warning("event ids come from the spare block", error=type(error).__name__)
             return await self._take_spare()
         finally:
             self._fetching = None
 
-    async def _granted(self, size: int) -> range:
+    async def _granted(self) -> range:
         highest = await self._events.find_one({}, ["_id"], sort=[("_id", -1)])
-        floor = 0 if highest is None else highest["_id"]
+        stored = 0 if highest is None else int(highest["_id"])
+        start = stored + GAP if stored else 0
+        last = {"$max": [{"$ifNull": ["$last", start]}, stored]}
         counter = await self._counters.find_one_and_update(
             {"_id": _COUNTER},
-            [{"$set": {"last": {"$add": [{"$max": ["$last", floor]}, size]}}}],
+            [{"$set": {"last": {"$add": [last, BLOCK]}}}],
             upsert=True,
             return_document=ReturnDocument.AFTER,
         )
-        last = int(counter["last"])
-        return range(last - size + 1, last + 1)
+        end = int(counter["last"])
+        return range(end - BLOCK + 1, end + 1)
 
-    async def _keep_spares(self) -> None:
+    async def _keep_spare(self) -> None:
         try:
-            for _ in range(_SPARE_BLOCKS - await self._redis.llen(SPARE_EVENT_IDS)):
-                block = await self._granted(_SPARE_BLOCK)
-                await self._redis.rpush(SPARE_EVENT_IDS, f"{block.start}:{block.stop}")
-        except (RedisError, PyMongoError) as error:
+            if not self._spare.is_kept():
+                block = await self._granted()
+                await asyncio.to_thread(self._spare.keep, block)
+        except (OSError, PyMongoError) as error:
             log.warning("spare event ids not kept", error=type(error).__name__)
 
     async def _take_spare(self) -> bool:
         try:
-            spare = await self._redis.lpop(SPARE_EVENT_IDS)
-        except RedisError:
+            spare = await asyncio.to_thread(self._spare.take)
+        except (OSError, ValueError) as error:
+            log.warning("spare event ids not usable", error=type(error).__name__)
             return False
-        if not isinstance(spare, bytes):
-            return False
-        start, stop = spare.split(b":")
-        self._blocks.append(range(int(start), int(stop)))
-        return True
+        if spare:
+            self._blocks.append(spare)
+        return bool(spare)

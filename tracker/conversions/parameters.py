@@ -7,7 +7,7 @@ the field.
 
 import re
 from collections.abc import Mapping
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 from urllib.parse import parse_qsl
 from uuid import UUID
@@ -15,6 +15,7 @@ from uuid import UUID
 import msgspec
 
 from tracker.errors import BadRequest
+from tracker.http.strict_json import parse_json
 from tracker.ids import parse_id
 
 METADATA_BYTES = 16 * 1024
@@ -27,7 +28,6 @@ _FIELDS = 200
 
 # One way only to match any text, so that a long one is refused in linear time.
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
-_JSON = msgspec.json.Decoder(float_hook=Decimal)
 _TO_JSON = msgspec.json.Encoder(decimal_format="number")
 
 
@@ -59,12 +59,12 @@ def from_text(raw: bytes) -> Conversion:
         fields["value"] = _number(fields["value"])
     if "metadata" in fields:
         metadata = fields["metadata"].encode(errors="surrogateescape")
-        fields["metadata"] = _json("metadata", metadata)
+        fields["metadata"] = parse_json("metadata", metadata)
     return _conversion(fields)
 
 
 def from_json(body: bytes) -> Conversion:
-    fields = _json("body", body)
+    fields = parse_json("body", body)
     if not isinstance(fields, dict):
         raise BadRequest("body: must be a JSON object")
     return _conversion(fields)
@@ -145,12 +145,3 @@ def _is_deeper(value: Any, levels: int) -> bool:
         return False
     inner = value.values() if isinstance(value, dict) else value
     return levels == 0 or any(_is_deeper(one, levels - 1) for one in inner)
-
-
-def _json(name: str, text: bytes) -> Any:
-    try:
-        return _JSON.decode(text)
-    except InvalidOperation:
-        raise BadRequest(f"{name}: holds a number out of all bounds") from None
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-        raise BadRequest(f"{name}: must be valid JSON ({error})") from None

@@ -18,15 +18,36 @@ from tracker.db.documents import insert_new
 log = structlog.get_logger(__name__)
 
 
+_NEVER_CHANGE = ("at", "event_config_id", "click_id", "value", "metadata")
+
+
+class EventIdTaken(Exception):
+    """Two events have one id, which a database restored from the past can lead to."""
+
+
 class Events:
     def __init__(self, database: Database) -> None:
         self._events = database["events"]
 
     async def insert(self, events: Sequence[Event]) -> None:
         """Those that are stored already, or whose transaction id is, are left out."""
-        for refused in await insert_new(self._events, [_document(event) for event in events]):
-            if "transaction_id" in refused.get("keyPattern", {}):
-                log.info("transaction id seen before", event_id=refused["op"]["_id"])
+        documents = {event.id: _document(event) for event in events}
+        refused = await insert_new(self._events, list(documents.values()))
+        for one in refused:
+            if "transaction_id" in one.get("keyPattern", {}):
+                log.info("transaction id seen before", event_id=one["op"]["_id"])
+        await self._check_redelivered([one["op"] for one in refused])
+
+    async def _check_redelivered(self, refused: Sequence[Mapping[str, Any]]) -> None:
+        """Raises EventIdTaken if one was refused for another event's sake that has its id."""
+        if not refused:
+            return
+        rows = self._events.find({"_id": {"$in": [one["_id"] for one in refused]}})
+        stored = {row["_id"]: row async for row in rows}
+        for one in refused:
+            other = stored.get(one["_id"])
+            if other is not None and any(other[name] != one[name] for name in _NEVER_CHANGE):
+                raise EventIdTaken(f"event id {one['_id']} belongs to another event")
 
     async def find_transaction(
         self, scopes: Collection[UUID], transaction_id: str

@@ -6,6 +6,7 @@ the journal (appends) and by conversions (click look-ups).
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextvars import Context
 from typing import Generic, TypeVar
 
 from tracker.errors import Unavailable
@@ -41,7 +42,8 @@ class Batch(Generic[Item, Result]):
         future: asyncio.Future[Result] = loop.create_future()
         self._waiting.append((item, future))
         if self._worker is None:
-            self._worker = loop.create_task(self._work())
+            # Its work is everybody's: it carries nobody's request id.
+            self._worker = loop.create_task(self._work(), context=Context())
         return future
 
     async def flushed(self) -> None:

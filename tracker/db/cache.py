@@ -10,7 +10,8 @@ Used for links, custom domains and event configurations. What it guarantees:
 - A crash between the write to MongoDB and the one to Redis heals: every copy expires, and soon
   where a change was announced with `changing`.
 - Misses are remembered too, for a shorter time; simultaneous look-ups of one name are one look-up.
-- With Redis away MongoDB answers; with both away a value in memory is served however old it is.
+- With Redis away MongoDB answers. With MongoDB away what Redis knew in the last week is served;
+  with both away a value in memory, however old it is.
 - Nobody waits longer than LOAD_SECONDS for MongoDB, and for a moment after it failed not at all.
 """
 
@@ -18,12 +19,14 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Awaitable, Callable
+from contextvars import Context
 from typing import Generic, NamedTuple, TypeVar, cast
 
 import msgspec
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
+from tracker.db import keys
 from tracker.db.breaker import Breaker
 from tracker.db.connect import MONGODB_TIMEOUT, PyMongoError
 from tracker.db.keys import CHANGES
@@ -31,17 +34,21 @@ from tracker.errors import Unavailable
 
 IN_MEMORY, MISS_IN_MEMORY, UNVERIFIED = 10.0, 5.0, 1.0
 IN_REDIS, MISS_IN_REDIS = 600.0, 30.0
+IN_RESERVE = 7 * 86400.0
 LOAD_SECONDS = 2.0
 WHILE_CHANGING = MONGODB_TIMEOUT + 5
 
 # Stores a value unless Redis holds a newer one. The time to live is that of the name: a newer value
 # never extends it, so what `changing` shortened stays short, whoever stores meanwhile.
-# KEYS: name. ARGV: version, value, milliseconds to live.
+# The reserve, which lives longer, is for when MongoDB is away.
+# KEYS: name, its reserve. ARGV: version, value, milliseconds to live, those of the reserve.
 _STORE_NEWER = """
 local held = redis.call('HGET', KEYS[1], 'version')
 if held and tonumber(held) >= tonumber(ARGV[1]) then return 0 end
 redis.call('HSET', KEYS[1], 'version', ARGV[1], 'value', ARGV[2])
 if redis.call('PTTL', KEYS[1]) < 0 then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
+if ARGV[2] == '' then redis.call('DEL', KEYS[2])
+else redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[4]) end
 return 1
 """
 
@@ -102,7 +109,8 @@ class Cache(Generic[Value]):
             return entry.value
         task = self._loading.get(name)
         if task is None:
-            task = asyncio.get_running_loop().create_task(self._read(name))
+            # Others will wait for it too: it carries nobody's request id.
+            task = asyncio.get_running_loop().create_task(self._read(name), context=Context())
             self._loading[name] = task
             task.add_done_callback(lambda done: self._loaded(name, done))
         try:
@@ -172,7 +180,10 @@ class Cache(Generic[Value]):
         if held is not None:
             with contextlib.suppress(msgspec.DecodeError):  # another release wrote it
                 return self._decoder.decode(held) if held else None
-        value = await self._from_mongodb(name)
+        try:
+            value = await self._from_mongodb(name)
+        except Unavailable:
+            return await self._from_reserve(name)
         try:
             await self._put(name, value, 0 if value is None else value.version)
         except RedisError:
@@ -189,7 +200,18 @@ class Cache(Generic[Value]):
             self._mongodb.failed()
             raise Unavailable("storage is away; try again") from error
 
+    async def _from_reserve(self, name: str) -> Value:
+        """The last value that Redis was given. Raises Unavailable if it has none."""
+        with contextlib.suppress(RedisError, msgspec.DecodeError):
+            reserve = cast("bytes | None", await self._redis.get(keys.reserve(name)))
+            if reserve is not None:
+                return self._decoder.decode(reserve)
+        raise Unavailable("storage is away; try again")
+
     async def _put(self, name: str, value: Value | None, version: int) -> None:
         lives = MISS_IN_REDIS if value is None else IN_REDIS
         encoded = b"" if value is None else self._encoder.encode(value)
-        await self._store_newer(keys=[name], args=[version, encoded, int(lives * 1000)])
+        await self._store_newer(
+            keys=[name, keys.reserve(name)],
+            args=[version, encoded, int(lives * 1000), int(IN_RESERVE * 1000)],
+        )

@@ -23,7 +23,7 @@ from tracker.db.binaries import StoresError
 START_SECONDS = 60.0
 """A mongod that recovers from a crash on a slow disk may need most of it."""
 
-STOP_SECONDS = 10.0
+STOP_SECONDS = 5.0
 LAUNCHES = 5
 PR_SET_PDEATHSIG = 1
 REASON_LENGTH = 300

@@ -63,6 +63,11 @@ def reached(settings: Settings) -> Iterator[Settings]:
         yield complete
 
 
+def service_on(settings: Settings) -> int | None:
+    """The pid of the service that runs on the data folder, with stores of its own."""
+    return DataFolder(settings.data_path).service() if _needs_stores(settings) else None
+
+
 def _needs_stores(settings: Settings) -> bool:
     return settings.builtin_redis or settings.builtin_mongodb
 
@@ -154,4 +159,4 @@ def _start(settings: Settings, folder: DataFolder, stack: ExitStack) -> Addresse
     )
 
 
-__all__ = ["DataInUse", "StoresError", "reached", "started"]
+__all__ = ["DataInUse", "StoresError", "reached", "service_on", "started"]

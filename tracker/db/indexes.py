@@ -15,13 +15,27 @@ INDEXES: dict[str, list[IndexModel]] = {
     ],
     "links": [
         IndexModel([("domain_name", ASCENDING), ("slug", ASCENDING)], name="by_slug", unique=True),
-        IndexModel([("account_id", ASCENDING), ("_id", DESCENDING)], name="by_account"),
+        IndexModel(
+            [("account_id", ASCENDING), ("archived", ASCENDING), ("_id", DESCENDING)],
+            name="by_account",
+        ),
+        IndexModel(
+            [("account_id", ASCENDING), ("tags", ASCENDING), ("_id", DESCENDING)], name="by_tag"
+        ),
     ],
     "domains": [
         IndexModel([("domain_name", ASCENDING)], name="by_name", unique=True),
+        IndexModel([("account_id", ASCENDING), ("_id", DESCENDING)], name="by_account"),
+    ],
+    "tags": [
+        IndexModel([("account_id", ASCENDING), ("key", ASCENDING)], name="by_name", unique=True),
+        IndexModel([("account_id", ASCENDING), ("_id", DESCENDING)], name="by_account"),
     ],
     "event_configs": [
         IndexModel([("pbk", ASCENDING)], name="by_pbk", unique=True),
+        IndexModel([("account_id", ASCENDING), ("_id", DESCENDING)], name="by_account"),
+    ],
+    "webhooks": [
         IndexModel([("account_id", ASCENDING), ("_id", DESCENDING)], name="by_account"),
     ],
     "clicks": [

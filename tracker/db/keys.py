@@ -6,8 +6,8 @@ link:<domain>/<slug>           hash     version, value: what a redirect needs; 1
 domain:<name>                  hash     version, value: the custom domain; the same
 event_config:<pbk>             hash     version, value: the event configuration; the same
 transaction:<scope>:<digest>   string   the event id given to a transaction id, until it is drained
+reserve:<name of those>        string   the last value, for a week: for when MongoDB is away
 rate_limit:<scope>:<owner>     string   requests in a window that began with the first; the window
-event_ids:spare                list     blocks of event ids for when MongoDB is away
 changes                        channel  the name of a hash that has changed
 
 The keys are not of one hash slot: the service uses one Redis, not Redis Cluster.
@@ -20,7 +20,6 @@ JOURNAL = "journal"
 DRAIN_GROUP = "drain"
 DEAD_LETTERS = "journal:dead"
 CHANGES = "changes"
-SPARE_EVENT_IDS = "event_ids:spare"
 
 
 def link(domain_name: str, slug: str) -> str:
@@ -30,6 +29,11 @@ def link(domain_name: str, slug: str) -> str:
 
 def domain(name: str) -> str:
     return f"domain:{name}"
+
+
+def reserve(name: str) -> str:
+    """Of a cached value, for when MongoDB is away."""
+    return f"reserve:{name}"
 
 
 def rate_limit(scope: str, owner: str) -> str:

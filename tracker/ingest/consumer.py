@@ -17,12 +17,16 @@ from uuid import uuid4
 
 import msgspec
 import structlog
+from bson.errors import BSONError
 from pymongo.errors import BulkWriteError, OperationFailure, WriteError
 from redis.asyncio import Redis
 from redis.exceptions import RedisError, ResponseError
 
+from tracker import metrics
 from tracker.clicks.journal import FORMAT
+from tracker.conversions.store import EventIdTaken
 from tracker.db.connect import BLOCK_SECONDS, PyMongoError
+from tracker.db.documents import DUPLICATE_KEY
 from tracker.db.keys import DEAD_LETTERS, DRAIN_GROUP, JOURNAL
 from tracker.ingest.drain import Record
 
@@ -31,9 +35,13 @@ log = structlog.get_logger(__name__)
 STALE = 10.0
 """Seconds without acknowledgement after which an entry counts as left by a dead consumer."""
 
+TRIES = 5
+"""How often an entry may fail, for a reason not known to be its fault, before it is given up."""
+
+_DEAD = 3600.0
 _ENTRIES = 10
-_DUPLICATE_KEY = 11000
-_TOO_LARGE = 10334
+# Of MongoDB: BadValue, DocumentValidationFailure, BSONObjectTooLarge.
+_FAULTS = {2, 121, 10334}
 _BACKOFF = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 
 Entry = tuple[bytes, dict[bytes, bytes] | None]
@@ -59,15 +67,23 @@ class Consumer:
         self._encoder = msgspec.msgpack.Encoder()
         self._reclaimed = 0.0
         self._unfinished = False
+        self._failing: bytes = b""
+        self._failures = 0
+        self._count = _ENTRIES
 
     async def run(self, stop: asyncio.Event) -> None:
         """Until `stop` is set; the batch under way is finished."""
         failures = 0
+        with contextlib.suppress(RedisError):  # no group yet, or Redis is away
+            await self.forget_dead()
         while not stop.is_set():
             try:
                 await self._step(block=BLOCK_SECONDS)
                 failures = 0
+                self._count = _ENTRIES
             except Exception as error:
+                # Perhaps it was too much for the time it had.
+                self._count = max(1, self._count // 2)
                 if not _store_is_away(error):
                     log.error("drain failed", exc_info=error)
                 pause = _BACKOFF[min(failures, len(_BACKOFF) - 1)]
@@ -81,6 +97,13 @@ class Consumer:
         while applied := await self._step(block=None):
             total += applied
         return total
+
+    async def forget_dead(self) -> None:
+        """Take the names of long dead consumers, with nothing pending, off the group."""
+        consumers: Any = await self._redis.xinfo_consumers(JOURNAL, DRAIN_GROUP)
+        for one in consumers:
+            if not one["pending"] and one["idle"] > _DEAD * 1000:
+                await self._redis.xgroup_delconsumer(JOURNAL, DRAIN_GROUP, one["name"])
 
     async def leave(self) -> None:
         """Give up the name, unless entries are still pending under it: they need it."""
@@ -128,7 +151,7 @@ class Consumer:
             DRAIN_GROUP,
             self._name,
             {JOURNAL: after},
-            count=_ENTRIES,
+            count=self._count,
             block=None if block is None else int(block * 1000),
         )
         return [entry for _, entries in answer or () for entry in entries]
@@ -156,10 +179,21 @@ class Consumer:
             if _store_is_away(error):
                 raise
             if len(entries) == 1:
+                if not _is_fault_of_record(error):
+                    self._count_failure(entries[0], error)
                 await self._part(entries[0], error)
                 return
             for entry in entries:
                 await self._process([entry])
+
+    def _count_failure(self, entry: Entry, error: Exception) -> None:
+        """Raises `error`, to try again, until the entry has failed TRIES times: what is not known
+        to be the fault of a record may be ours, or pass."""
+        if entry[0] != self._failing:
+            self._failing, self._failures = entry[0], 0
+        self._failures += 1
+        if self._failures < TRIES:
+            raise error
 
     async def _part(self, entry: Entry, error: Exception) -> None:
         """Store what can be stored of an entry that failed as a whole, and bury the rest."""
@@ -200,18 +234,39 @@ class Consumer:
         await pipeline.execute()
 
     async def _bury(self, entry_id: bytes, fields: Mapping[bytes, bytes], error: Exception) -> None:
-        reason = f"{type(error).__name__}: {error}"[:500]
+        reason = _reason(error)
         log.error("entry goes to the dead letters", entry=entry_id.decode(), reason=reason)
         letter: Any = {**fields, b"id": entry_id, b"reason": reason}
         await self._redis.xadd(DEAD_LETTERS, letter)
+        metrics.DEAD_LETTERS.inc()
+
+
+def _reason(error: Exception) -> str:
+    """Without the document, which the driver's own message quotes."""
+    if isinstance(error, BulkWriteError):
+        first = (error.details or {}).get("writeErrors", [{}])[0]
+        return f"BulkWriteError: code {first.get('code')}"
+    if isinstance(error, OperationFailure):
+        return f"{type(error).__name__}: code {error.code}"
+    return f"{type(error).__name__}: {error}"[:500]
+
+
+def _is_fault_of_record(error: Exception) -> bool:
+    """Whether it cannot be stored however often it is tried."""
+    if isinstance(error, BulkWriteError):
+        refused = (error.details or {}).get("writeErrors", [])
+        return any(one["code"] in _FAULTS for one in refused)
+    if isinstance(error, OperationFailure):
+        return error.code in _FAULTS
+    return isinstance(error, ValueError | BSONError | EventIdTaken)
 
 
 def _store_is_away(error: Exception) -> bool:
     """Whether trying again later can help; otherwise the entry itself is at fault."""
     if isinstance(error, BulkWriteError):
         refused = (error.details or {}).get("writeErrors", [])
-        return all(one["code"] == _DUPLICATE_KEY for one in refused)
-    if isinstance(error, OperationFailure) and error.code == _TOO_LARGE:
+        return all(one["code"] == DUPLICATE_KEY for one in refused)
+    if isinstance(error, OperationFailure) and error.code in _FAULTS:
         return False
     return isinstance(error, RedisError | PyMongoError) and not isinstance(error, WriteError)
 

@@ -18,6 +18,7 @@ from tracker.conversions.attribution import DIMENSIONS, attribute
 from tracker.conversions.event import Event
 from tracker.conversions.store import Events
 from tracker.db import keys
+from tracker.metrics import DRAINED
 
 Record = Click | Event
 
@@ -46,6 +47,8 @@ class Drain:
         await self._events.insert(events)
         await self._settle(clicks, events)
         await self._release_claims(events)
+        DRAINED.labels("click").inc(len(clicks))
+        DRAINED.labels("event").inc(len(events))
 
     async def _store_clicks(self, clicks: Sequence[Click]) -> None:
         documents = []

@@ -5,11 +5,14 @@ A crash after the write to MongoDB heals by itself: Redis remembers a miss for s
 forgets the copy of a link that is being changed (see `db/cache`).
 """
 
+import asyncio
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
 import msgspec
+from motor.motor_asyncio import AsyncIOMotorClientSession
 from pymongo import ReturnDocument
 from pymongo.errors import BulkWriteError, DuplicateKeyError
 
@@ -36,6 +39,7 @@ class NewLink(msgspec.Struct, frozen=True, kw_only=True):
     domain_id: UUID | None
     domain_name: str
     tags: list[UUID]
+    active: bool = True
 
 
 class LinkFilter(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,7 +47,7 @@ class LinkFilter(msgspec.Struct, frozen=True, kw_only=True):
 
     tags: list[UUID] = []
     all_tags: bool = False
-    search: str | None = None
+    search: str = ""
     active: bool | None = None
 
 
@@ -71,8 +75,7 @@ class Links:
             links = [_new(one, one.slug or new_slug()) for one in new]
             refused = await self._insert_all(links)
             if refused is None:
-                for link in links:
-                    await self._tell(link)
+                await asyncio.gather(*map(self._tell, links))
                 return links
             if new[refused].slug:
                 break
@@ -80,12 +83,15 @@ class Links:
 
     async def _insert_all(self, links: Sequence[Link]) -> int | None:
         """The index of the first whose slug is taken; None if all are stored."""
-        client = self._links.database.client
-        async with await client.start_session() as session:
+        rows = [document(link) for link in links]
+
+        async def insert(session: AsyncIOMotorClientSession) -> None:
+            await self._links.insert_many(rows, session=session)
+
+        async with await self._links.database.client.start_session() as session:
             try:
-                async with session.start_transaction():
-                    rows = [document(link) for link in links]
-                    await self._links.insert_many(rows, session=session)
+                # Which tries again where a transaction under way holds one of the slugs.
+                await session.with_transaction(insert)
             except BulkWriteError as error:
                 refused = (error.details or {}).get("writeErrors", [{}])[0]
                 if refused.get("code") != DUPLICATE_KEY:
@@ -146,14 +152,9 @@ def _matching(wanted: LinkFilter) -> dict[str, Any]:
     if wanted.active is not None:
         matching["active"] = wanted.active
     if wanted.search:
-        # $literal: what a user typed is never read as an expression.
-        needle = {"$literal": wanted.search.lower()}
-        matching["$expr"] = {
-            "$or": [
-                {"$gte": [{"$indexOfCP": [{"$toLower": field}, needle]}, 0]}
-                for field in ("$internal_name", "$slug", "$destination_url")
-            ]
-        }
+        # A pattern, for $toLower knows ASCII alone.
+        text = {"$regex": re.escape(wanted.search), "$options": "i"}
+        matching["$or"] = [{name: text} for name in ("internal_name", "slug", "destination_url")]
     return matching
 
 
@@ -166,7 +167,7 @@ def _new(new: NewLink, slug: str) -> Link:
         destination_url=new.destination_url,
         domain_id=new.domain_id,
         domain_name=new.domain_name,
-        active=True,
+        active=new.active,
         archived=False,
         tags=new.tags,
         created_at=now(),

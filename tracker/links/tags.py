@@ -1,15 +1,25 @@
-"""Tags: names that group an account's links."""
+"""Tags: names that group an account's links.
+
+A name is unique in its account without regard to case; an index on the folded name decides races.
+"""
 
 from collections.abc import Collection
 from datetime import datetime
+from unicodedata import normalize
 from uuid import UUID
 
 import msgspec
+from pymongo import ReturnDocument
+from pymongo.errors import DuplicateKeyError
 
 from tracker.clock import now
 from tracker.db.connect import Database
 from tracker.db.documents import document, record
+from tracker.db.paging import page_of
+from tracker.errors import BadRequest, NotFound
 from tracker.ids import new_id
+
+_TAKEN = "name: another tag of the account has it; upper and lower case do not differ"
 
 
 class Tag(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,9 +34,31 @@ class Tags:
         self._tags = database["tags"]
 
     async def create(self, account_id: UUID, name: str) -> Tag:
+        """Raises BadRequest if the account has a tag of that name."""
         tag = Tag(id=new_id(), account_id=account_id, name=name, created_at=now())
-        await self._tags.insert_one(document(tag))
+        try:
+            await self._tags.insert_one({**document(tag), "key": _key(name)})
+        except DuplicateKeyError:
+            raise BadRequest(_TAKEN) from None
         return tag
+
+    async def rename(self, tag_id: UUID, name: str) -> Tag:
+        """Raises NotFound, and BadRequest if another tag of the account has the name."""
+        try:
+            row = await self._tags.find_one_and_update(
+                {"_id": tag_id},
+                {"$set": {"name": name, "key": _key(name)}},
+                return_document=ReturnDocument.AFTER,
+            )
+        except DuplicateKeyError:
+            raise BadRequest(_TAKEN) from None
+        if row is None:
+            raise NotFound("tag: not found")
+        return record(Tag, row)
+
+    async def delete(self, tag_id: UUID) -> None:
+        """Take it off the links first (`Links.untag`). Deleting what is gone does nothing."""
+        await self._tags.delete_one({"_id": tag_id})
 
     async def find(self, ids: Collection[UUID]) -> dict[UUID, Tag]:
         """Those of `ids` that exist, whoever owns them."""
@@ -34,3 +66,13 @@ class Tags:
             return {}
         rows = self._tags.find({"_id": {"$in": list(ids)}})
         return {row["_id"]: record(Tag, row) async for row in rows}
+
+    async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[Tag], int]:
+        """One page of the account's tags, newest first, and how many there are."""
+        rows, total = await page_of(self._tags, {"account_id": account_id}, page, page_size)
+        return [record(Tag, row) for row in rows], total
+
+
+def _key(name: str) -> str:
+    """What two names share that differ in case, or in how an accent is encoded."""
+    return normalize("NFD", normalize("NFD", name).casefold())

@@ -1,4 +1,4 @@
-"""Webhooks in MongoDB."""
+"""Webhooks in MongoDB. Their fields come checked: by `target` and `template`."""
 
 import base64
 import secrets
@@ -8,7 +8,6 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
-import orjson
 from pymongo import ReturnDocument
 
 from tracker.clock import now
@@ -16,13 +15,11 @@ from tracker.db.connect import Database
 from tracker.db.documents import document, record
 from tracker.db.paging import page_of
 from tracker.ids import new_id
-
-METHODS = ("POST", "PUT", "PATCH", "GET")
+from tracker.webhooks.template import template_text
 
 
 class Webhook(msgspec.Struct, frozen=True, kw_only=True):
-    """`secret` signs deliveries, so it has to be kept as it is. `payload_template` is JSON text:
-    its names never become fields of a document."""
+    """`secret` signs deliveries, so it has to be kept as it is. `payload_template` is JSON text."""
 
     id: UUID
     account_id: UUID
@@ -47,7 +44,7 @@ class Webhooks:
         method: str,
         payload_template: Mapping[str, Any],
     ) -> Webhook:
-        """From checked fields."""
+        """A new webhook, with the secret that signs its deliveries."""
         webhook = Webhook(
             id=new_id(),
             account_id=account_id,
@@ -71,9 +68,9 @@ class Webhooks:
         return [record(Webhook, row) for row in rows], total
 
     async def change(self, webhook_id: UUID, fields: Mapping[str, Any]) -> Webhook | None:
-        """Set checked `fields`; None if it is gone."""
+        """Set checked `fields`, a template as it was sent; None if the webhook is gone."""
         row = await self._webhooks.find_one_and_update(
-            {"_id": webhook_id}, {"$set": dict(fields)}, return_document=ReturnDocument.AFTER
+            {"_id": webhook_id}, {"$set": _stored(fields)}, return_document=ReturnDocument.AFTER
         )
         return None if row is None else record(Webhook, row)
 
@@ -81,5 +78,7 @@ class Webhooks:
         await self._webhooks.delete_one({"_id": webhook_id})
 
 
-def template_text(template: Mapping[str, Any]) -> str:
-    return orjson.dumps(template, default=float).decode()
+def _stored(fields: Mapping[str, Any]) -> dict[str, Any]:
+    template = fields.get("payload_template")
+    text = {} if template is None else {"payload_template": template_text(template)}
+    return {**fields, **text}

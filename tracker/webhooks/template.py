@@ -1,7 +1,9 @@
 """Payload templates: JSON whose texts may hold macros in braces. Pure.
 
 A template is checked when it is written, so that a typo is an error then and not a hole in every
-payload. Names of fields are never macros.
+payload. Names of fields are never macros. Neither are braces around white space or quotes, for
+texts may be GraphQL or JSON themselves; the names of `metadata.` and `query.` may have spaces.
+It is kept as JSON text: its names never become fields of a document, its numbers stay exact.
 """
 
 import re
@@ -40,10 +42,10 @@ MACROS: Final[Mapping[str, str]] = {
 """Meaning by name."""
 
 NAMED_MACROS: Final[Mapping[str, str]] = {
-    "metadata.": "one field of the metadata",
-    "query.": "one parameter of the click's query",
+    "metadata.": "key",
+    "query.": "name",
 }
-"""Meaning by prefix; the rest of the name is the sender's."""
+"""What follows the prefix: a field of the metadata, a parameter of the click's query."""
 
 DEFAULT: Final[Mapping[str, str]] = {name: f"{{{name}}}" for name in MACROS}
 
@@ -51,21 +53,24 @@ MAX_BYTES: Final = 16 * 1024
 MAX_DEPTH: Final = 8
 FIELD: Final = "payload_template"
 
-_MACRO: Final = re.compile(r"\{([^{}\s]+)\}")
+_MACRO: Final = re.compile(r"\{((?:metadata|query)\.[^{}]*|[^\W\d][^{}\s\"]*)\}")
+_ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
 
 
 def check_template(template: Mapping[str, Any]) -> None:
     """Raises BadRequest naming the rule, or the macros that are not known and those that are."""
-    if len(msgspec.json.encode(template)) > MAX_BYTES:
+    texts = list(_texts(template, 1))
+    if len(_ENCODER.encode(template)) > MAX_BYTES:
         raise BadRequest(f"{FIELD}: at most {MAX_BYTES} bytes")
-    unknown = {
-        name for text in _texts(template, 1) for name in _MACRO.findall(text) if not _is_known(name)
-    }
-    if unknown:
-        known = [*MACROS, "metadata.<key>", "query.<name>"]
-        raise BadRequest(
-            f"{FIELD}: unknown macro {_listed(sorted(unknown)[:10])}; known: {_listed(known)}"
-        )
+    used = {name for text in texts for name in _MACRO.findall(text)}
+    if unknown := sorted(name for name in used if not _is_known(name))[:10]:
+        known = [*MACROS, *(f"{prefix}<{name}>" for prefix, name in NAMED_MACROS.items())]
+        raise BadRequest(f"{FIELD}: unknown macro {_listed(unknown)}; known: {_listed(known)}")
+
+
+def template_text(template: Mapping[str, Any]) -> str:
+    """As JSON."""
+    return _ENCODER.encode(template).decode()
 
 
 def _is_known(name: str) -> bool:
@@ -74,17 +79,15 @@ def _is_known(name: str) -> bool:
     )
 
 
-def _texts(value: Any, depth: int) -> Iterator[str]:
-    if depth > MAX_DEPTH:
-        raise BadRequest(f"{FIELD}: at most {MAX_DEPTH} levels deep")
+def _texts(value: Any, level: int) -> Iterator[str]:
+    """Every text that may hold macros. Raises BadRequest if there are too many levels."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _texts(item, depth + isinstance(item, Mapping | list))
-    elif isinstance(value, list):
-        for item in value:
-            yield from _texts(item, depth + isinstance(item, Mapping | list))
+    elif isinstance(value, Mapping | list):
+        if level > MAX_DEPTH:
+            raise BadRequest(f"{FIELD}: at most {MAX_DEPTH} levels deep")
+        for item in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(item, level + 1)
 
 
 def _listed(names: list[str]) -> str:

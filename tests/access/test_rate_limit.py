@@ -1,0 +1,210 @@
+"""Counting requests: windows, two scopes in one call, exactness, and Redis that is away."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from redis.asyncio import Redis
+
+from tests.db.own_redis import hanging_redis, nobody, own_redis
+from tracker.access.rate_limit import RateLimiter, Scope, Usage
+from tracker.clock import now_ms
+from tracker.db import keys
+from tracker.db.breaker import Breaker
+from tracker.db.connect import redis_for_requests
+from tracker.ids import new_id
+from tracker.metrics import RATE_LIMIT_UNENFORCED
+from tracker.services import Services
+
+ADDRESS = "203.0.113.7"
+ACCOUNT = new_id()
+IP, OWNER = keys.rate_limit("ip", ADDRESS), keys.rate_limit("account", str(ACCOUNT))
+
+
+def limiter(services: Services, per_minute: int = 3, per_hour: int = 5) -> RateLimiter:
+    return RateLimiter(services.redis, Breaker(), per_minute, per_hour)
+
+
+@asynccontextmanager
+async def limiter_at(url: str, breaker: Breaker) -> AsyncIterator[RateLimiter]:
+    redis: Redis = redis_for_requests(url)
+    yield RateLimiter(redis, breaker, 3, 5)
+    await redis.aclose()
+
+
+def unenforced() -> float:
+    value: float = RATE_LIMIT_UNENFORCED._value.get()
+    return value
+
+
+async def numbers(limits: RateLimiter, address: str | None, account: UUID | None) -> list[int]:
+    return [usage.requests for usage in await limits.count(address, account)]
+
+
+async def test_each_request_is_counted_in_both_scopes(services: Services) -> None:
+    limits = limiter(services)
+    before = now_ms()
+    for number in (1, 2, 3):
+        ip, account = await limits.count(ADDRESS, ACCOUNT)
+        assert ip[:2] == (Scope("ip", 3, 60), number)
+        assert account[:2] == (Scope("account", 5, 3600), number)
+        assert before + 59_000 < ip.reset <= now_ms() + 60_000
+        assert before + 3_599_000 < account.reset <= now_ms() + 3_600_000
+
+
+def test_what_remains_is_never_below_zero() -> None:
+    scope = Scope("ip", 3, 60)
+    usages = [Usage(scope, number, 0) for number in range(6)]
+    assert [usage.remaining for usage in usages] == [3, 2, 1, 0, 0, 0]
+    assert [usage.exceeded for usage in usages] == [False] * 4 + [True] * 2
+
+
+async def test_a_request_that_its_address_may_not_make_does_not_use_up_the_account(
+    services: Services,
+) -> None:
+    limits = limiter(services)
+    for _ in range(3):
+        await limits.count(ADDRESS, ACCOUNT)
+    assert await numbers(limits, ADDRESS, ACCOUNT) == [4]
+    assert await numbers(limits, "203.0.113.8", ACCOUNT) == [1, 4]
+
+
+async def test_addresses_and_accounts_have_counters_of_their_own(services: Services) -> None:
+    limits = limiter(services)
+    assert await numbers(limits, ADDRESS, None) == [1]
+    assert await numbers(limits, "2001:db8::7", None) == [1]
+    assert await numbers(limits, None, ACCOUNT) == [1]
+    assert await numbers(limits, None, new_id()) == [1]
+    assert await numbers(limits, ADDRESS, ACCOUNT) == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("per_minute", "per_hour", "scopes"),
+    [(0, 5, ["account"]), (3, 0, ["ip"]), (0, 0, [])],
+)
+async def test_a_limit_of_zero_is_none(
+    services: Services, per_minute: int, per_hour: int, scopes: list[str]
+) -> None:
+    limits = limiter(services, per_minute, per_hour)
+    for _ in range(8):
+        usages = await limits.count(ADDRESS, ACCOUNT)
+    assert [usage.scope.name for usage in usages] == scopes
+    assert await services.redis.exists(IP, OWNER) == len(scopes)
+
+
+async def test_a_window_begins_with_its_first_request_and_anew_after_its_end(
+    services: Services,
+) -> None:
+    limits = limiter(services)
+    for _ in range(4):
+        [first] = await limits.count(ADDRESS, None)
+    assert first.exceeded
+    await services.redis.pexpire(IP, 20)
+    [shortened] = await limits.count(ADDRESS, None)
+    assert shortened.reset <= now_ms() + 20
+    async with asyncio.timeout(2):
+        while await services.redis.exists(IP):
+            await asyncio.sleep(0.005)
+    [anew] = await limits.count(ADDRESS, None)
+    assert anew.requests == 1
+    assert 59_000 < anew.reset - now_ms() <= 60_000
+
+
+async def test_a_later_request_does_not_extend_a_window(services: Services) -> None:
+    limits = limiter(services)
+    await limits.count(ADDRESS, None)
+    await services.redis.pexpire(IP, 30_000)
+    await limits.count(ADDRESS, None)
+    assert 29_000 < await services.redis.pttl(IP) <= 30_000
+
+
+async def test_a_counter_that_lost_its_end_gets_one_again(services: Services) -> None:
+    await services.redis.set(IP, 2)
+    assert await numbers(limiter(services), ADDRESS, None) == [3]
+    assert 59_000 < await services.redis.pttl(IP) <= 60_000
+
+
+async def test_of_simultaneous_requests_exactly_the_allowed_number_pass(
+    services: Services,
+) -> None:
+    async with limiter_at(services.settings.redis_url, Breaker()) as other:
+        both = RateLimiter(services.redis, Breaker(), 3, 5), other
+        outcomes = await asyncio.gather(
+            *(both[number % 2].count(ADDRESS, None) for number in range(60)),
+        )
+    assert sum(not usage.exceeded for [usage] in outcomes) == 3
+    assert sorted(usage.requests for [usage] in outcomes) == list(range(1, 61))
+
+
+async def test_what_is_taken_back_may_be_used_again(services: Services) -> None:
+    limits = limiter(services)
+    for _ in range(10):
+        assert await numbers(limits, None, ACCOUNT) == [1]
+        await limits.take_back(ACCOUNT)
+    assert 3_599_000 < await services.redis.pttl(OWNER) <= 3_600_000
+
+
+async def test_nothing_is_taken_back_from_a_window_that_has_ended(services: Services) -> None:
+    limits = limiter(services)
+    await limits.take_back(ACCOUNT)
+    assert not await services.redis.exists(OWNER)
+    assert await numbers(limits, None, ACCOUNT) == [1]
+
+
+async def test_both_scopes_are_counted_in_one_call(services: Services) -> None:
+    limits = limiter(services)
+    await limits.count(ADDRESS, ACCOUNT)
+    await services.redis.config_resetstat()
+    await limits.count(ADDRESS, ACCOUNT)
+    stats = await services.redis.info("commandstats")
+    assert stats["cmdstat_evalsha"]["calls"] == 1
+    assert set(stats) <= {
+        *("cmdstat_evalsha", "cmdstat_incr", "cmdstat_pttl"),
+        *("cmdstat_info", "cmdstat_config|resetstat"),
+    }
+
+
+@pytest.mark.parametrize("kind", ["dead", "hanging"])
+async def test_with_redis_away_nothing_is_enforced_and_the_metric_says_so(kind: str) -> None:
+    with hanging_redis() as hanging:
+        breaker = Breaker()
+        async with limiter_at(hanging if kind == "hanging" else nobody(), breaker) as limits:
+            before, began = unenforced(), time.monotonic()
+            for _ in range(10):
+                usages = await limits.count(ADDRESS, ACCOUNT)
+                assert [usage.remaining for usage in usages] == [3, 5]
+                assert not any(usage.exceeded for usage in usages)
+                assert 59_000 < usages[0].reset - now_ms() <= 60_000
+            await limits.take_back(ACCOUNT)
+            assert unenforced() == before + 10
+            assert breaker.is_open
+            assert time.monotonic() - began < 4
+
+
+async def test_while_the_breaker_is_open_redis_is_not_asked(services: Services) -> None:
+    breaker = Breaker()
+    limits = RateLimiter(services.redis, breaker, 3, 5)
+    breaker.failed()
+    before = unenforced()
+    assert await numbers(limits, ADDRESS, ACCOUNT) == [0, 0]
+    assert unenforced() == before + 1
+    assert not await services.redis.exists(IP)
+    breaker.worked()
+    assert await numbers(limits, ADDRESS, ACCOUNT) == [1, 1]
+
+
+async def test_limits_are_enforced_again_when_redis_is_back(tmp_path: Path) -> None:
+    with own_redis(tmp_path) as server:
+        breaker = Breaker()
+        async with limiter_at(server.url, breaker) as limits:
+            assert await numbers(limits, ADDRESS, None) == [1]
+            server.kill()
+            assert await numbers(limits, ADDRESS, None) == [0]
+            server.start()  # without the script
+            breaker.worked()
+            await limits.count(ADDRESS, None)
+            assert (await numbers(limits, ADDRESS, None))[0] >= 2

@@ -1,0 +1,171 @@
+"""API keys over HTTP: an account sees its own and ends them."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.api.client import Client
+from tests.api.keyed_client import KeyedClient
+from tracker.access.accounts import Account
+from tracker.clock import iso, now
+from tracker.ids import new_id
+from tracker.services import Services
+
+PATH = "/api/keys"
+UNKNOWN = {"last_used_at": None, "expires_at": None, "revoked_at": None}
+
+
+@pytest.fixture
+def api(client: Client, secret: str) -> KeyedClient:
+    return KeyedClient(client, secret)
+
+
+async def test_a_listed_key_shows_everything_but_its_secret(
+    services: Services, api: KeyedClient, account: Account, secret: str
+) -> None:
+    expiry = now() + timedelta(days=1)
+    key, other_secret = await services.api_keys.create(
+        account.id, "reporting", ["reports:read", "links:*"], expiry
+    )
+    before = now()
+    response = await api.get(f"{PATH}?accountId={account.id}")
+    assert response.status == 200
+    listed, own = response.json()["rows"]
+    assert listed == {
+        **UNKNOWN,
+        "id": str(key.id),
+        "account_id": str(account.id),
+        "name": "reporting",
+        "prefix": other_secret[:12],
+        "scopes": ["reports:read", "links:*"],
+        "created_at": iso(key.created_at),
+        "expires_at": iso(expiry),
+    }
+    assert list(own) == [
+        *("id", "account_id", "name", "prefix", "scopes"),
+        *("created_at", "last_used_at", "expires_at", "revoked_at"),
+    ]
+    assert (own["scopes"], own["prefix"]) == (None, secret[:12])
+    assert iso(before) <= own["last_used_at"] <= iso(now())
+    for one in (secret, other_secret):
+        assert one[12:].encode() not in response.body
+
+
+async def test_keys_are_listed_newest_first_by_page(
+    services: Services, api: KeyedClient, account: Account, other_account: Account
+) -> None:
+    for name in "abc":
+        await services.api_keys.create(account.id, name)
+    await services.api_keys.create(other_account.id, "foreign")
+    query = f"{PATH}?account_id={account.id}&pageSize=3"
+    first, second, third = [(await api.get(f"{query}&page={n}")).json() for n in (1, 2, 3)]
+    assert [row["name"] for row in first["rows"]] == ["c", "b", "a"]
+    assert [row["name"] for row in second["rows"]] == ["a key"]
+    assert third["rows"] == []
+    assert first["pagination"] == {"page": 1, "pageSize": 3, "totalRows": 4, "totalPages": 2}
+
+
+async def test_a_revoked_key_opens_nothing_at_once_and_stays_listed(
+    services: Services, api: KeyedClient, client: Client, account: Account
+) -> None:
+    key, secret = await services.api_keys.create(account.id, "leaked")
+    leaked = KeyedClient(client, secret)
+    query = f"{PATH}?accountId={account.id}"
+    assert (await leaked.get(query)).status == 200
+    before = now()
+    response = await api.delete(f"{PATH}/{key.id}")
+    assert response.status == 200
+    revoked = response.json()
+    assert (revoked["id"], revoked["name"]) == (str(key.id), "leaked")
+    assert iso(before) <= revoked["revoked_at"] <= iso(now())
+    refused = await leaked.get(query)
+    assert (refused.status, refused.error) == (401, "API key: revoked")
+    assert (await api.get(query)).json()["rows"][0] == revoked
+
+
+async def test_revoking_twice_keeps_the_first_time(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    key, _ = await services.api_keys.create(account.id, "k")
+    first = await api.delete(f"{PATH}/{key.id}")
+    second = await api.delete(f"{PATH}/{key.id}")
+    assert (first.status, second.status) == (200, 200)
+    assert first.json() == second.json()
+
+
+async def test_a_key_may_revoke_itself(
+    services: Services, client: Client, account: Account
+) -> None:
+    key, secret = await services.api_keys.create(account.id, "k", ["keys:write"])
+    api = KeyedClient(client, secret)
+    response = await api.delete(f"{PATH}/{key.id}")
+    assert (response.status, response.json()["id"]) == (200, str(key.id))
+    assert (await api.delete(f"{PATH}/{key.id}")).status == 401
+
+
+async def test_an_expired_key_can_still_be_revoked(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    key, _ = await services.api_keys.create(account.id, "old", expires_at=now())
+    assert (await api.delete(f"{PATH}/{key.id}")).json()["revoked_at"] is not None
+
+
+async def test_another_accounts_keys_are_forbidden_and_live_on(
+    services: Services, api: KeyedClient, client: Client, other_account: Account
+) -> None:
+    key, secret = await services.api_keys.create(other_account.id, "foreign")
+    assert (await api.get(f"{PATH}?accountId={other_account.id}")).status == 403
+    response = await api.delete(f"{PATH}/{key.id}")
+    assert (response.status, response.error) == (403, "API key: belongs to another account")
+    theirs = KeyedClient(client, secret)
+    assert (await theirs.get(f"{PATH}?accountId={other_account.id}")).status == 200
+
+
+@pytest.mark.parametrize(
+    ("key_id", "status", "error"),
+    [(str(new_id()), 404, "API key: not found"), ("x", 400, "id: must be a UUID")],
+)
+async def test_a_key_that_does_not_exist_cannot_be_revoked(
+    api: KeyedClient, key_id: str, status: int, error: str
+) -> None:
+    response = await api.delete(f"{PATH}/{key_id}")
+    assert response.status == status
+    assert response.error.startswith(error)
+
+
+@pytest.mark.parametrize(
+    ("query", "error"),
+    [("", "accountId: required"), ("accountId=ID&page=0", "page: "), ("accountId=1", "accountId")],
+)
+async def test_a_bad_query_is_named(
+    api: KeyedClient, account: Account, query: str, error: str
+) -> None:
+    response = await api.get(f"{PATH}?{query.replace('ID', str(account.id))}")
+    assert response.status == 400
+    assert response.error.startswith(error)
+
+
+@pytest.mark.parametrize(
+    ("scopes", "reads", "revokes"),
+    [
+        (["keys:read"], 200, 403),
+        (["keys:write"], 403, 200),
+        (["keys:*"], 200, 200),
+        (["links:*", "webhooks:*"], 403, 403),
+    ],
+)
+async def test_a_key_needs_the_scope(
+    services: Services,
+    client: Client,
+    account: Account,
+    scopes: list[str],
+    reads: int,
+    revokes: int,
+) -> None:
+    api = KeyedClient(client, (await services.api_keys.create(account.id, "k", scopes))[1])
+    key, _ = await services.api_keys.create(account.id, "another")
+    assert (await api.get(f"{PATH}?accountId={account.id}")).status == reads
+    assert (await api.delete(f"{PATH}/{key.id}")).status == revokes
+    row: Any = await services.database["api_keys"].find_one({"_id": key.id})
+    assert (row["revoked_at"] is not None) == (revokes == 200)

@@ -1,0 +1,185 @@
+"""`/metrics`: what is counted, under which labels, and with stores away."""
+
+import math
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.api.client import Client
+from tests.api.records import make_config, make_link
+from tests.api.test_health import DEAD, silence
+from tracker.access.accounts import Account
+from tracker.access.rate_limit import RateLimiter
+from tracker.api import metrics
+from tracker.db import connect
+from tracker.db.keys import JOURNAL
+from tracker.ingest.consumer import Consumer
+from tracker.ingest.drain import Drain
+from tracker.services import Services
+
+Values = dict[tuple[str, frozenset[tuple[str, str]]], float]
+
+
+async def scraped(client: Client) -> Values:
+    response = await client.get("/metrics")
+    assert response.status == 200
+    assert response.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
+    return {
+        (sample.name, frozenset(sample.labels.items())): sample.value
+        for family in text_string_to_metric_families(response.body.decode())
+        for sample in family.samples
+    }
+
+
+def value(values: Values, name: str, **labels: str) -> float:
+    return values.get((f"tracker_{name}", frozenset(labels.items())), 0.0)
+
+
+async def requests(client: Client, **labels: str) -> float:
+    return value(await scraped(client), "requests_total", **labels)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "route", "status"),
+    [
+        ("GET", "/healthz", "/healthz", "200"),
+        ("HEAD", "/healthz", "/healthz", "200"),
+        ("GET", "/c/never-there", "/c/{slug}", "404"),
+        ("GET", "/c/a/b?d=x", "/c/{slug}", "404"),
+        ("GET", "/api/click", "/api/click", "400"),
+        ("GET", "/api/short-links", "/api/short-links", "401"),
+        ("PATCH", "/api/short-links/1", "/api/short-links/{id}", "401"),
+        ("PUT", "/api/event", "/api/event", "405"),
+        ("GET", "/docs/docs.js", "/docs/{file}", "200"),
+        ("GET", "/wp-login.php", "unknown", "404"),
+    ],
+)
+async def test_a_request_counts_once_under_the_path_of_the_route_table(
+    client: Client, method: str, path: str, route: str, status: str
+) -> None:
+    labels = {"route": route, "method": method, "status": status}
+    before = await requests(client, **labels)
+    await client.request(method, path)
+    assert await requests(client, **labels) == before + 1
+
+
+async def test_a_method_that_nobody_knows_is_counted_as_other(client: Client) -> None:
+    labels = {"route": "/healthz", "method": "other", "status": "405"}
+    before = await requests(client, **labels)
+    for method in ("BREW", "WHEN"):
+        await client.request(method, "/healthz")
+    assert await requests(client, **labels) == before + 2
+
+
+async def test_no_label_holds_what_a_client_sent(client: Client) -> None:
+    for path in ("/c/secret-slug", "/secret-path", "/api/short-links/secret-id"):
+        await client.get(path)
+    body = (await client.get("/metrics")).body
+    assert b"secret" not in body
+
+
+async def test_a_redirect_is_counted(services: Services, client: Client, account: Account) -> None:
+    await make_link(services, account.id, "abc")
+    labels = {"route": "/c/{slug}", "method": "GET", "status": "302"}
+    before = await requests(client, **labels)
+    assert (await client.get("/c/abc")).status == 302
+    assert await requests(client, **labels) == before + 1
+
+
+async def test_what_waits_and_what_is_drained_is_told(
+    services: Services, client: Client, account: Account
+) -> None:
+    await make_link(services, account.id, "abc")
+    config = await make_config(services, account.id)
+    empty = await scraped(client)
+    assert value(empty, "journal_entries") == value(empty, "journal_oldest_seconds") == 0
+    await client.get("/c/abc")
+    await client.get("/c/abc")
+    await client.get(f"/api/event?pbk={config.pbk}")
+    waiting = await scraped(client)
+    assert value(waiting, "journal_entries") == 3
+    assert 0 <= value(waiting, "journal_oldest_seconds") < 10
+    drain = Drain(services.clicks, services.events, services.enrichment, services.redis)
+    await Consumer(services.redis, services.redis_waiting, drain.apply).burst()
+    drained = await scraped(client)
+    assert value(drained, "journal_entries") == 0
+    for kind, number in (("click", 2), ("event", 1)):
+        done = value(drained, "drained_total", kind=kind)
+        assert done == value(empty, "drained_total", kind=kind) + number
+
+
+async def test_the_age_is_that_of_the_oldest_entry(services: Services, client: Client) -> None:
+    await services.redis.xadd(JOURNAL, {b"1": b"\x90"}, id="1000-0")
+    await services.redis.xadd(JOURNAL, {b"1": b"\x90"})
+    values = await scraped(client)
+    assert value(values, "journal_entries") == 2
+    assert value(values, "journal_oldest_seconds") > 365 * 24 * 3600
+
+
+async def test_a_dead_letter_is_counted(services: Services, client: Client) -> None:
+    before = value(await scraped(client), "dead_letters_total")
+    await services.redis.xadd(JOURNAL, {b"1": b"not MessagePack"})
+    drain = Drain(services.clicks, services.events, services.enrichment, services.redis)
+    await Consumer(services.redis, services.redis_waiting, drain.apply).burst()
+    assert value(await scraped(client), "dead_letters_total") == before + 1
+
+
+async def test_a_refusal_by_a_limit_is_counted_under_its_scope(
+    services: Services, client: Client
+) -> None:
+    services.rate_limiter = RateLimiter(services.redis, services.breaker, 1, 0)
+    before = value(await scraped(client), "rate_limited_total", scope="ip")
+    statuses = [(await client.get("/api/short-links")).status for _ in range(3)]
+    assert statuses == [401, 429, 429]
+    assert value(await scraped(client), "rate_limited_total", scope="ip") == before + 2
+
+
+def away(services: Services, monkeypatch: pytest.MonkeyPatch, address: str) -> Any:
+    """`services` without Redis: its client asks `address`."""
+    redis = connect.redis_for_requests(f"redis://{address}")
+    monkeypatch.setattr(services, "redis", redis)
+    return redis
+
+
+async def test_a_click_that_is_spooled_is_counted_and_a_scrape_still_answers(
+    services: Services, client: Client, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await make_link(services, account.id, "abc")
+    before = value(await scraped(client), "journal_spooled_total")
+    redis = away(services, monkeypatch, DEAD)
+    monkeypatch.setattr(services.journal, "_redis", redis)
+    assert (await client.get("/c/abc")).status == 302
+    values = await scraped(client)
+    await redis.aclose()
+    assert value(values, "journal_spooled_total") == before + 1
+    assert math.isnan(value(values, "journal_entries"))
+    assert math.isnan(value(values, "journal_oldest_seconds"))
+
+
+async def test_a_redis_that_never_answers_does_not_hold_a_scrape_up(
+    services: Services, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(metrics, "_PATIENCE", 0.1)
+    async with silence() as address:
+        redis = away(services, monkeypatch, address)
+        values = await scraped(client)
+        await redis.aclose()
+    assert math.isnan(value(values, "journal_entries"))
+
+
+async def test_after_redis_is_back_the_gauges_are_numbers_again(
+    services: Services, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        redis = away(services, patched, DEAD)
+        assert math.isnan(value(await scraped(client), "journal_entries"))
+        await redis.aclose()
+    assert value(await scraped(client), "journal_entries") == 0
+
+
+async def test_requests_that_no_limit_counted_are_told(services: Services, client: Client) -> None:
+    before = value(await scraped(client), "rate_limit_unenforced_total")
+    services.breaker.failed()
+    assert (await client.get("/api/short-links")).status == 401
+    assert value(await scraped(client), "rate_limit_unenforced_total") == before + 1

@@ -1,0 +1,238 @@
+"""Making many short links in one request: all of them or none, also in a race."""
+
+import asyncio
+from typing import Any
+
+import msgspec
+import orjson
+import pytest
+
+from tests.api.client import Client, Response
+from tests.api.records import LANDING, make_link
+from tests.api.test_short_links import PATH
+from tests.db.own_redis import nobody
+from tests.links.test_store import ACCOUNT, process, request, visited
+from tracker.access.accounts import Account
+from tracker.errors import BadRequest
+from tracker.ids import new_id
+from tracker.links import store
+from tracker.links.link import Link, target
+from tracker.services import Services
+
+BULK = f"{PATH}/bulk"
+GOOD = {"destination_url": LANDING}
+
+
+async def bulk(client: Client, secret: str, links: Any, **fields: Any) -> Response:
+    body = orjson.dumps({"links": links, **fields})
+    return await client.post(BULK, body, Authorization=f"Bearer {secret}")
+
+
+async def count(services: Services) -> int:
+    return await services.database["links"].count_documents({})
+
+
+async def test_up_to_a_hundred_links_are_made_in_the_order_sent(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    domain = await services.domains.create(account.id, "go.example")
+    tag = await services.tags.create(account.id, "tag")
+    links: list[dict[str, Any]] = [{"destination_url": f"{LANDING}/{n}"} for n in range(98)]
+    links.append({**GOOD, "slug": "own", "internal_name": "n", "active": False})
+    links.append({**GOOD, "slug": "own", "domain_id": str(domain.id), "tags": [str(tag.id)]})
+    response = await bulk(client, secret, links, accountId=str(account.id))
+    assert response.status == 200
+    assert list(response.json()) == ["rows"]
+    rows = response.json()["rows"]
+    assert [row["destination_url"] for row in rows] == [one["destination_url"] for one in links]
+    assert len({row["slug"] for row in rows[:98]}) == 98
+    assert all(len(row["slug"]) == 7 for row in rows[:98])
+    assert (rows[98]["slug"], rows[98]["active"], rows[98]["internal_name"]) == ("own", False, "n")
+    assert rows[99]["short_url"] == "http://go.example/c/own"
+    assert rows[99]["tags"] == [{"id": str(tag.id), "name": "tag"}]
+    assert await count(services) == 100
+    assert (await client.get(f"/c/{rows[0]['slug']}")).status == 302
+    assert (await client.get("/c/own")).status == 404
+    shown = await client.get(f"{PATH}/{rows[99]['id']}", Authorization=f"Bearer {secret}")
+    assert shown.json() == rows[99]
+
+
+async def test_a_slug_that_was_just_not_found_works_once_it_is_made(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    async with process(services.settings) as other:
+        assert (await client.get("/c/fresh")).status == 404
+        assert await visited(other, "fresh") is None
+        links = [{**GOOD, "slug": "fresh"}]
+        assert (await bulk(client, secret, links, account_id=str(account.id))).status == 200
+        assert (await client.get("/c/fresh")).status == 302
+        async with asyncio.timeout(1):
+            while await visited(other, "fresh") is None:
+                await asyncio.sleep(0.005)
+
+
+FOREIGN, OWN, MISSING = "FOREIGN", "OWN", str(new_id())
+
+
+@pytest.mark.parametrize(
+    ("last", "status", "error"),
+    [
+        ({}, 400, "links[2].destination_url: required"),
+        ({"destination_url": "x"}, 400, "links[2].destination_url: must be an absolute"),
+        ({"destination_url": "http://tracker.test/c/x"}, 400, "links[2].destination_url: must not"),
+        ({**GOOD, "slug": "?"}, 400, "links[2].slug: 1 to 64 of A-Z a-z 0-9 _ -"),
+        ({**GOOD, "slug": 1}, 400, "links[2].slug: must be text or null"),
+        ({**GOOD, "slug": "taken"}, 400, "links[2].slug: already taken on this domain"),
+        ({**GOOD, "slug": "first"}, 400, "links[2].slug: repeated in this request"),
+        ({**GOOD, "internal_name": ""}, 400, "links[2].internal_name: 1 to 255 characters"),
+        ({**GOOD, "tags": ["x"]}, 400, "links[2].tags[0]: must be a UUID such as"),
+        ({**GOOD, "slgu": "x"}, 400, "links[2].slgu: unknown field"),
+        ({**GOOD, "accountId": MISSING}, 400, "links[2].accountId: unknown field"),
+        (None, 400, "links[2]: must be object, got null"),
+        ({**GOOD, "tags": [OWN, MISSING]}, 404, f"links[2].tags: not found: {MISSING}"),
+        ({**GOOD, "tags": [MISSING, FOREIGN]}, 403, "links[2].tags: belongs to another account"),
+        ({**GOOD, "domain_id": MISSING}, 404, f"links[2].domain_id: not found: {MISSING}"),
+        ({**GOOD, "domain_id": FOREIGN}, 403, "links[2].domain_id: belongs to another account"),
+    ],
+    ids=lambda value: str(value)[:60],
+)
+async def test_if_one_is_refused_none_is_stored_and_the_message_names_it(
+    services: Services,
+    client: Client,
+    account: Account,
+    other_account: Account,
+    secret: str,
+    last: Any,
+    status: int,
+    error: str,
+) -> None:
+    own = await services.tags.create(account.id, "own")
+    tag = await services.tags.create(other_account.id, "foreign")
+    domain = await services.domains.create(other_account.id, "go.example")
+    await make_link(services, other_account.id, "taken")
+    sent = orjson.dumps([GOOD, {**GOOD, "slug": "first"}, last]).decode()
+    sent = sent.replace(f'"domain_id":"{FOREIGN}"', f'"domain_id":"{domain.id}"')
+    links = orjson.loads(sent.replace(FOREIGN, str(tag.id)).replace(OWN, str(own.id)))
+    response = await bulk(client, secret, links, accountId=str(account.id))
+    assert response.status == status
+    assert response.error.startswith(error)
+    assert await count(services) == 1
+    assert (await client.get("/c/first")).status == 404
+
+
+async def test_what_is_foreign_comes_before_what_is_missing(
+    services: Services, client: Client, account: Account, other_account: Account, secret: str
+) -> None:
+    domain = await services.domains.create(other_account.id, "go.example")
+    links = [{**GOOD, "tags": [MISSING]}, {**GOOD, "domain_id": str(domain.id)}]
+    response = await bulk(client, secret, links, accountId=str(account.id))
+    assert (response.status, response.error) == (
+        403,
+        "links[1].domain_id: belongs to another account",
+    )
+
+
+@pytest.mark.parametrize(
+    ("links", "error"),
+    [
+        ([], "links: must be array of length >= 1"),
+        ([GOOD] * 101, "links: must be array of length <= 100"),
+        (GOOD, "links: must be array, got object"),
+        (None, "links: must be array, got null"),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+async def test_one_to_a_hundred_links_have_to_be_sent(
+    services: Services, client: Client, account: Account, secret: str, links: Any, error: str
+) -> None:
+    response = await bulk(client, secret, links, accountId=str(account.id))
+    assert (response.status, response.error) == (400, error)
+    assert await count(services) == 0
+
+
+async def test_a_slug_may_be_repeated_on_another_domain_and_in_another_case(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    domain = await services.domains.create(account.id, "go.example")
+    links = [{**GOOD, "slug": "a"}, {**GOOD, "slug": "A"}]
+    links.append({**GOOD, "slug": "a", "domain_id": str(domain.id)})
+    assert (await bulk(client, secret, links, accountId=str(account.id))).status == 200
+
+
+async def test_a_random_slug_that_is_taken_is_tried_again(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await services.links.create(request(slug="taken"))
+    coming = iter(["free", "taken", "other", "last"])
+    monkeypatch.setattr(store, "new_slug", lambda: next(coming))
+    made = await services.links.create_all([request(slug=None), request(slug=None)])
+    assert [link.slug for link in made] == ["other", "last"]
+    assert await count(services) == 3
+    monkeypatch.setattr(store, "new_slug", lambda: "taken")
+    with pytest.raises(BadRequest, match=r"^links\[1\]\.slug: "):
+        await services.links.create_all([request(slug="own"), request(slug=None)])
+    assert await count(services) == 3
+
+
+async def test_of_requests_that_race_for_a_slug_one_is_stored_whole_and_the_others_not_at_all(
+    services: Services,
+) -> None:
+    async def race(process: Services, name: str) -> list[Link]:
+        slugs = [f"{name}-1", "wanted", f"{name}-2"]
+        return await process.links.create_all([request(slug=slug) for slug in slugs])
+
+    async with process(services.settings) as other:
+        outcomes = await asyncio.gather(
+            *(race((services, other)[number % 2], f"r{number}") for number in range(8)),
+            return_exceptions=True,
+        )
+        [won] = [outcome for outcome in outcomes if isinstance(outcome, list)]
+        lost = [outcome for outcome in outcomes if isinstance(outcome, BadRequest)]
+        assert len(lost) == 7
+        assert {refused.message for refused in lost} == {
+            "links[1].slug: already taken on this domain"
+        }
+        assert await count(services) == 3
+        async with asyncio.timeout(1):
+            while await visited(other, "wanted") != target(won[1]):
+                await asyncio.sleep(0.005)
+
+
+async def test_a_bulk_request_and_a_single_one_that_race_for_a_slug_do_not_both_get_it(
+    services: Services,
+) -> None:
+    async with process(services.settings) as other:
+        for number in range(5):
+            slug = f"wanted-{number}"
+            outcomes = await asyncio.gather(
+                services.links.create_all([request(slug=f"x{number}"), request(slug=slug)]),
+                other.links.create(request(slug=slug)),
+                return_exceptions=True,
+            )
+            assert sum(isinstance(outcome, BadRequest) for outcome in outcomes) == 1, outcomes
+    stored = await services.database["links"].distinct("slug", {"account_id": ACCOUNT})
+    assert {f"wanted-{number}" for number in range(5)} <= set(stored)
+
+
+async def test_with_redis_away_all_are_made_without_waiting_for_each(services: Services) -> None:
+    away = Services(msgspec.structs.replace(services.settings, redis_url=nobody()))
+    async with asyncio.timeout(5):
+        made = await away.links.create_all([request(slug=f"s{number}") for number in range(100)])
+    assert await visited(away, "s99") == target(made[99])
+    await away.stop()
+    await away.close()
+
+
+async def test_a_key_for_reading_makes_none(
+    services: Services, client: Client, account: Account
+) -> None:
+    _, secret = await services.api_keys.create(account.id, "reading", ["links:read"])
+    response = await bulk(client, secret, [GOOD], accountId=str(account.id))
+    assert (response.status, response.error) == (403, "this API key lacks the scope links:write")
+
+
+@pytest.mark.parametrize("method", ["GET", "PATCH", "DELETE"])
+async def test_bulk_is_not_the_id_of_a_link(client: Client, secret: str, method: str) -> None:
+    response = await client.request(method, BULK, {"Authorization": f"Bearer {secret}"})
+    assert response.status == 405
+    assert response.headers["Allow"] == "POST"

@@ -1,0 +1,261 @@
+"""Tags over HTTP: the POST that lists or creates, renaming, deleting; who may do what."""
+
+from typing import Any
+
+import orjson
+import pytest
+
+from tests.api.client import Client, Response
+from tests.api.records import LANDING
+from tracker.access.accounts import Account
+from tracker.clock import iso, now
+from tracker.errors import Unavailable
+from tracker.ids import new_id
+from tracker.links.store import LinkFilter, Links, NewLink
+from tracker.links.tags import Tag, Tags
+from tracker.services import Services
+
+PATH = "/api/tags"
+
+
+async def send(
+    client: Client, secret: str, method: str, path: str = PATH, **fields: Any
+) -> Response:
+    body = orjson.dumps(fields) if method != "DELETE" else b""
+    return await client.request(method, path, {"Authorization": f"Bearer {secret}"}, body)
+
+
+def shown(tag: Tag) -> dict[str, str]:
+    return {
+        "id": str(tag.id),
+        "account_id": str(tag.account_id),
+        "name": tag.name,
+        "created_at": iso(tag.created_at),
+    }
+
+
+async def make_link(services: Services, account: Account, slug: str, *tags: Tag) -> None:
+    await services.links.create(
+        NewLink(
+            account_id=account.id,
+            destination_url=LANDING,
+            internal_name="A link",
+            slug=slug,
+            domain_id=None,
+            domain_name="",
+            tags=[tag.id for tag in tags],
+        )
+    )
+
+
+async def test_with_a_name_a_tag_is_created_and_without_one_it_is_listed(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    before = now()
+    response = await send(
+        client, secret, "POST", accountId=str(account.id), name="  Spring \u2713 "
+    )
+    assert response.status == 200
+    tag = response.json()
+    assert list(tag) == ["id", "account_id", "name", "created_at"]
+    assert (tag["account_id"], tag["name"]) == (str(account.id), "Spring \u2713")
+    assert iso(before) <= tag["created_at"] <= iso(now())
+    listed = await send(client, secret, "POST", account_id=str(account.id))
+    assert listed.status == 200
+    assert listed.json() == {
+        "rows": [tag],
+        "pagination": {"page": 1, "pageSize": 25, "totalRows": 1, "totalPages": 1},
+    }
+
+
+async def test_tags_are_listed_newest_first_in_pages(
+    services: Services, client: Client, account: Account, other_account: Account, secret: str
+) -> None:
+    made = [await services.tags.create(account.id, str(number)) for number in range(27)]
+    await services.tags.create(other_account.id, "foreign")
+    newest = [shown(tag) for tag in reversed(made)]
+    pages: list[tuple[dict[str, Any], list[dict[str, str]], int]] = [
+        ({}, newest[:25], 2),
+        ({"page": 2}, newest[25:], 2),
+        ({"page": 3}, [], 2),
+        ({"page": 2, "pageSize": 10}, newest[10:20], 3),
+    ]
+    for fields, rows, total_pages in pages:
+        answer = (await send(client, secret, "POST", accountId=str(account.id), **fields)).json()
+        assert answer["rows"] == rows
+        assert (answer["pagination"]["totalRows"], answer["pagination"]["totalPages"]) == (
+            27,
+            total_pages,
+        )
+
+
+BROKEN: list[tuple[dict[str, Any], str]] = [
+    ({"name": ""}, "name: 1 to 190 characters"),
+    ({"name": " \t "}, "name: 1 to 190 characters"),
+    ({"name": "a" * 191}, "name: 1 to 190 characters"),
+    ({"name": "a\x01b"}, "name: 1 to 190 characters"),
+    ({"name": None}, "name: must be text"),
+    ({"name": 7}, "name: must be text"),
+    ({"nmae": "a"}, "nmae: unknown field"),
+    ({"name": "a", "accountId": "x"}, "accountId: must be a UUID"),
+    ({"page": 0}, "page: "),
+    ({"page": "1"}, "page: "),
+    ({"pageSize": 101}, "pageSize: "),
+    ({"name": "spring"}, "name: another tag of the account has it"),
+]
+
+
+@pytest.mark.parametrize(("fields", "error"), BROKEN, ids=lambda value: str(value)[:30])
+async def test_a_broken_rule_is_named_with_its_field(
+    services: Services,
+    client: Client,
+    account: Account,
+    secret: str,
+    fields: dict[str, Any],
+    error: str,
+) -> None:
+    await services.tags.create(account.id, "Spring")
+    response = await send(client, secret, "POST", **{"accountId": str(account.id), **fields})
+    assert response.status == 400
+    assert response.error.startswith(error)
+    assert await services.database["tags"].count_documents({}) == 1
+
+
+async def test_a_name_of_190_characters_is_taken(
+    client: Client, account: Account, secret: str
+) -> None:
+    name = "\u00df\U0001f469" * 95
+    response = await send(client, secret, "POST", accountId=str(account.id), name=f" {name} ")
+    assert response.json()["name"] == name
+
+
+async def test_the_account_is_required(client: Client, secret: str) -> None:
+    response = await send(client, secret, "POST", name="a")
+    assert (response.status, response.error) == (400, "accountId: required")
+
+
+@pytest.mark.parametrize(
+    ("scopes", "listing", "creating"),
+    [
+        (None, 200, 200),
+        (["tags:*"], 200, 200),
+        (["tags:read"], 200, 403),
+        (["tags:write"], 403, 200),
+        (["links:*"], 403, 403),
+    ],
+)
+async def test_each_use_of_the_post_needs_its_own_scope(
+    services: Services,
+    client: Client,
+    account: Account,
+    scopes: list[str] | None,
+    listing: int,
+    creating: int,
+) -> None:
+    _, secret = await services.api_keys.create(account.id, "scoped", scopes)
+    tag = await services.tags.create(account.id, "a tag")
+    listed = await send(client, secret, "POST", accountId=str(account.id))
+    created = await send(client, secret, "POST", accountId=str(account.id), name="a")
+    assert (listed.status, created.status) == (listing, creating)
+    if listing == 403:
+        assert listed.error == "this API key lacks the scope tags:read"
+    if creating == 403:
+        assert created.error == "this API key lacks the scope tags:write"
+    renamed = await send(client, secret, "PATCH", f"{PATH}/{tag.id}", name="b")
+    deleted = await send(client, secret, "DELETE", f"{PATH}/{tag.id}")
+    assert (renamed.status, deleted.status) == (creating, creating)
+
+
+async def test_a_tag_is_renamed(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    tag = await services.tags.create(account.id, "Spring")
+    await services.tags.create(account.id, "Taken")
+    response = await send(client, secret, "PATCH", f"{PATH}/{tag.id}", name=" SPRING ")
+    assert response.json() == {**shown(tag), "name": "SPRING"}
+    for name, error in (("taken", "name: another tag"), (" ", "name: 1 to 190 characters")):
+        response = await send(client, secret, "PATCH", f"{PATH}/{tag.id}", name=name)
+        assert response.status == 400
+        assert response.error.startswith(error)
+    response = await send(client, secret, "PATCH", f"{PATH}/{tag.id}")
+    assert (response.status, response.error) == (400, "name: required")
+
+
+async def test_a_deleted_tag_is_off_all_links(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    gone, kept = [await services.tags.create(account.id, name) for name in ("gone", "kept")]
+    await make_link(services, account, "both", gone, kept)
+    await make_link(services, account, "one", gone)
+    response = await send(client, secret, "DELETE", f"{PATH}/{gone.id}")
+    assert (response.status, response.json()) == (200, {"success": True})
+    links, _ = await services.links.page(account.id, LinkFilter(), 1, 25)
+    assert {link.slug: link.tags for link in links} == {"both": [kept.id], "one": []}
+    assert await services.tags.find([gone.id, kept.id]) == {kept.id: kept}
+    assert (await send(client, secret, "DELETE", f"{PATH}/{gone.id}")).status == 404
+
+
+async def test_a_tag_is_still_there_to_be_deleted_after_a_crash(
+    services: Services,
+    client: Client,
+    account: Account,
+    secret: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def away(*_: object) -> None:
+        raise Unavailable("storage is away; try again")
+
+    tag = await services.tags.create(account.id, "Spring")
+    await make_link(services, account, "one", tag)
+    for store, method in ((Links, "untag"), (Tags, "delete")):
+        with monkeypatch.context() as patched:
+            patched.setattr(store, method, away)
+            assert (await send(client, secret, "DELETE", f"{PATH}/{tag.id}")).status == 503
+        assert await services.tags.find([tag.id]) == {tag.id: tag}
+    assert (await send(client, secret, "DELETE", f"{PATH}/{tag.id}")).status == 200
+    links, _ = await services.links.page(account.id, LinkFilter(), 1, 25)
+    assert links[0].tags == []
+
+
+async def test_what_is_tagged_while_its_tag_is_deleted_loses_it_too(
+    services: Services,
+    client: Client,
+    account: Account,
+    secret: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tag = await services.tags.create(account.id, "Spring")
+    delete = Tags.delete
+
+    async def after_another(tags: Tags, tag_id: Any) -> None:
+        await make_link(services, account, "late", tag)
+        await delete(tags, tag_id)
+
+    monkeypatch.setattr(Tags, "delete", after_another)
+    assert (await send(client, secret, "DELETE", f"{PATH}/{tag.id}")).status == 200
+    links, _ = await services.links.page(account.id, LinkFilter(), 1, 25)
+    assert [(link.slug, link.tags) for link in links] == [("late", [])]
+
+
+@pytest.mark.parametrize("method", ["PATCH", "DELETE"])
+async def test_only_the_accounts_own_tags_can_be_changed(
+    services: Services,
+    client: Client,
+    account: Account,
+    other_account: Account,
+    secret: str,
+    method: str,
+) -> None:
+    foreign = await services.tags.create(other_account.id, "foreign")
+    cases = [(str(foreign.id), 403), (str(new_id()), 404), ("x", 400)]
+    for tag_id, status in cases:
+        assert (await send(client, secret, method, f"{PATH}/{tag_id}", name="a")).status == status
+    assert await services.tags.find([foreign.id]) == {foreign.id: foreign}
+
+
+async def test_another_account_is_forbidden(
+    client: Client, other_account: Account, secret: str
+) -> None:
+    for fields in ({}, {"name": "a"}):
+        response = await send(client, secret, "POST", accountId=str(other_account.id), **fields)
+        assert response.status == 403

@@ -1,0 +1,80 @@
+"""What a proxy with on-demand certificates is told."""
+
+import pytest
+
+from tests.api.client import Client
+from tests.links.test_store import process
+from tracker.access.accounts import Account
+from tracker.services import Services
+
+PATH = "/internal/tls-ask"
+
+
+@pytest.mark.parametrize(
+    "asked", ["go.example", "GO.Example", "go.example.", "%67o.example", "go.example&domain=x"]
+)
+async def test_a_verified_domain_may_have_a_certificate(
+    services: Services, client: Client, account: Account, asked: str
+) -> None:
+    domain = await services.domains.create(account.id, "go.example")
+    assert (await client.get(f"{PATH}?domain={asked}")).status == 404
+    await services.domains.verify(domain.id)
+    response = await client.get(f"{PATH}?domain={asked}")
+    assert (response.status, response.json()) == (200, {"ok": True})
+    assert (await client.request("HEAD", f"{PATH}?domain={asked}")).status == 200
+    await services.domains.delete(domain.id)
+    assert (await client.get(f"{PATH}?domain={asked}")).status == 404
+
+
+async def test_an_international_name_is_asked_for_in_either_form(
+    services: Services, client: Client, account: Account
+) -> None:
+    domain = await services.domains.create(account.id, "xn--bcher-kva.example")
+    await services.domains.verify(domain.id)
+    for asked in ("xn--bcher-kva.example", "b%C3%BCcher.example"):
+        assert (await client.get(f"{PATH}?domain={asked}")).status == 200
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "nobody.example",
+        "x.go.example",
+        "tracker.test",
+        "127.0.0.1",
+        "go.example:443",
+        "go.example/",
+        "*.example",
+        "%00",
+        "%20",
+        "%FF",
+        "a" * 5000,
+    ],
+)
+async def test_any_other_host_may_not(
+    services: Services, client: Client, account: Account, asked: str
+) -> None:
+    await services.domains.verify((await services.domains.create(account.id, "go.example")).id)
+    response = await client.get(f"{PATH}?domain={asked}")
+    assert (response.status, response.error) == (404, "domain: not a verified custom domain")
+
+
+@pytest.mark.parametrize("query", ["", "?", "?domain", "?domain=", "?host=go.example"])
+async def test_the_host_is_required(client: Client, query: str) -> None:
+    response = await client.get(f"{PATH}{query}")
+    assert response.status == 400
+    assert response.error.startswith("domain: required")
+
+
+async def test_what_another_process_verified_holds_here(
+    services: Services, client: Client, account: Account
+) -> None:
+    async with process(services.settings) as other:
+        domain = await other.domains.create(account.id, "go.example")
+        await other.domains.verify(domain.id)
+        assert (await client.get(f"{PATH}?domain=go.example")).status == 200
+
+
+async def test_nothing_else_can_be_done_there(client: Client) -> None:
+    response = await client.post(f"{PATH}?domain=go.example", b"{}")
+    assert (response.status, response.headers["Allow"]) == (405, "GET, HEAD")

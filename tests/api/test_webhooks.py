@@ -1,0 +1,291 @@
+"""Webhooks over HTTP: every rule, what is answered, and the secret that is shown once."""
+
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+import msgspec
+import pytest
+
+from tests.api.client import Client, Response
+from tests.api.keyed_client import KeyedClient
+from tracker.access.accounts import Account
+from tracker.clock import iso, now
+from tracker.ids import new_id
+from tracker.services import Services
+from tracker.webhooks.template import DEFAULT
+
+PATH = "/api/webhooks"
+TARGET = "https://8.8.8.8/hook?key=1"
+FIELDS = [
+    *("id", "account_id", "name", "target_url", "method", "payload_template"),
+    *("active", "created_at"),
+]
+PRIVATE = "target_url: must not be in a private network"
+
+
+@pytest.fixture
+def api(client: Client, secret: str) -> KeyedClient:
+    return KeyedClient(client, secret)
+
+
+@pytest.fixture
+def private_allowed(services: Services) -> Iterator[None]:
+    before = services.settings
+    services.settings = msgspec.structs.replace(before, webhook_allow_private=True)
+    yield
+    services.settings = before
+
+
+async def create(api: KeyedClient, account_id: UUID, **fields: Any) -> Response:
+    return await api.post(PATH, **{"account_id": str(account_id), "target_url": TARGET, **fields})
+
+
+async def test_the_least_that_is_needed_makes_a_webhook(api: KeyedClient, account: Account) -> None:
+    before = now()
+    response = await create(api, account.id)
+    assert response.status == 200
+    webhook = response.json()
+    assert list(webhook) == [*FIELDS, "secret"]
+    assert webhook["id"] == str(UUID(webhook["id"]))
+    assert (webhook["account_id"], webhook["name"]) == (str(account.id), "8.8.8.8")
+    assert (webhook["target_url"], webhook["method"]) == (TARGET, "POST")
+    assert webhook["payload_template"] == DEFAULT
+    assert webhook["active"] is True
+    assert iso(before) <= webhook["created_at"] <= iso(now())
+    assert webhook["secret"].startswith("whsec_")
+
+
+async def test_the_request_of_the_specification_is_kept(api: KeyedClient, account: Account) -> None:
+    template = {
+        "click": "{click_id}",
+        "nested": {"list": ["{value}", 1, None, "at {conversion_timestamp}"]},
+        "$set": "{metadata.order id}",
+        "a.b": "{query.utm_source}",
+        "": {},
+    }
+    webhook = (
+        await create(api, account.id, name=" Sales ", method="POST", payload_template=template)
+    ).json()
+    assert (webhook["name"], webhook["payload_template"]) == ("Sales", template)
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("https://8.8.8.8:8443/a?b=c", "8.8.8.8"),
+        ("https://[2606:4700:4700::1111]/", "2606:4700:4700::1111"),
+        ("http://Hooks.Invalid./x", "hooks.invalid"),
+        ("https://b\u00fccher.invalid", "xn--bcher-kva.invalid"),
+    ],
+)
+async def test_a_webhook_is_named_after_the_host_of_its_target(
+    api: KeyedClient, account: Account, url: str, name: str
+) -> None:
+    webhook = (await create(api, account.id, target_url=url, name=None)).json()
+    assert (webhook["name"], webhook["target_url"]) == (name, url)
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "GET"])
+async def test_every_method_is_taken(api: KeyedClient, account: Account, method: str) -> None:
+    assert (await create(api, account.id, method=method)).json()["method"] == method
+
+
+async def test_numbers_of_a_template_are_answered_digit_by_digit(
+    api: KeyedClient, account: Account
+) -> None:
+    template = '{"a":1.10,"b":18446744073709551616,"c":-0.0}'
+    body = f'{{"accountId":"{account.id}","target_url":"{TARGET}","payload_template":{template}}}'
+    created = await api.send("POST", PATH, body.encode())
+    shown = await api.get(f"{PATH}/{created.json()['id']}")
+    for response in (created, shown):
+        assert f'"payload_template":{template}'.encode() in response.body
+
+
+async def test_the_secret_is_shown_only_when_the_webhook_is_made(
+    api: KeyedClient, account: Account
+) -> None:
+    created = (await create(api, account.id)).json()
+    secret, shown = created.pop("secret"), f"{PATH}/{created['id']}"
+    for response in (
+        await api.get(shown),
+        await api.get(f"{PATH}?accountId={account.id}"),
+        await api.patch(shown, name="8.8.8.8"),
+        await api.delete(shown),
+    ):
+        assert response.status == 200
+        assert secret.encode() not in response.body
+        assert b"secret" not in response.body
+
+
+BROKEN: list[tuple[dict[str, Any], str]] = [
+    ({"target_url": None}, "target_url: must be text"),
+    ({"target_url": ""}, "target_url: must be an absolute http or https URL"),
+    ({"target_url": "8.8.8.8"}, "target_url: must be an absolute http or https URL"),
+    ({"target_url": "ftp://8.8.8.8"}, "target_url: must be an absolute http or https URL"),
+    ({"target_url": "https://u:p@8.8.8.8"}, "target_url: no user info"),
+    ({"target_url": f"https://8.8.8.8/{'a' * 2048}"}, "target_url: at most 2048"),
+    ({"target_url": "https://{slug}.example/"}, "target_url: the host must be"),
+    ({"target_url": "http://127.0.0.1:6379/"}, PRIVATE),
+    ({"target_url": "http://[::ffff:a00:1]/"}, PRIVATE),
+    ({"target_url": "http://169.254.169.254/latest/meta-data/"}, PRIVATE),
+    ({"target_url": "http://localhost/"}, PRIVATE),
+    ({"target_url": "http://2130706433/"}, "target_url: the host must be"),
+    ({"name": ""}, "name: 1 to 255 characters"),
+    ({"name": "a\nb"}, "name: 1 to 255 characters"),
+    ({"name": 7}, "name: must be text"),
+    ({"method": "DELETE"}, "method: "),
+    ({"method": "post"}, "method: "),
+    ({"method": None}, "method: "),
+    ({"payload_template": []}, "payload_template: must be object"),
+    ({"payload_template": "{click_id}"}, "payload_template: must be object"),
+    ({"payload_template": {"a": "{clickid}"}}, "payload_template: unknown macro {clickid}; known"),
+    ({"payload_template": {"a": [{"b": "x{y}"}]}}, "payload_template: unknown macro {y}; known"),
+    ({"payload_template": {"a": "x" * 16_384}}, "payload_template: at most 16384 bytes"),
+    ({"payload_template": {"a": [[[[[[[[1]]]]]]]]}}, "payload_template: at most 8 levels deep"),
+    ({"payload_template": {"a": "\0"}}, "body: no null characters"),
+    ({"secret": "whsec_mine"}, "secret: unknown field"),
+    ({"url": "x"}, "url: unknown field"),
+]
+
+
+@pytest.mark.parametrize(("fields", "error"), BROKEN, ids=lambda value: str(value)[:50])
+async def test_a_broken_rule_is_named_with_its_field(
+    services: Services, api: KeyedClient, account: Account, fields: dict[str, Any], error: str
+) -> None:
+    made = (await create(api, account.id)).json()
+    for response in (
+        await create(api, account.id, **fields),
+        await api.patch(f"{PATH}/{made['id']}", **fields),
+    ):
+        assert response.status == 400
+        assert response.error.startswith(error)
+    [webhook], total = await services.webhooks.page(account.id, 1, 25)
+    assert (total, webhook.target_url, webhook.name) == (1, TARGET, "8.8.8.8")
+
+
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        (b'{"target_url":"https://8.8.8.8"}', "account_id: required"),
+        (b'{"account_id":"ID"}', "target_url: required"),
+        (b'{"account_id":"x","target_url":"https://8.8.8.8"}', "account_id: must be a UUID"),
+        (
+            b'{"account_id":"ID","accountId":"0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"}',
+            "accountId: differs from account_id",
+        ),
+        (b'{"account_id":"ID","account_id":"ID"}', "body: the name 'account_id' is repeated"),
+        (b'{"payload_template":{"a":1,"a":2}}', "body: the name 'a' is repeated"),
+    ],
+)
+async def test_a_body_that_lacks_or_repeats_a_field_is_refused(
+    api: KeyedClient, account: Account, body: bytes, error: str
+) -> None:
+    response = await api.send("POST", PATH, body.replace(b"ID", str(account.id).encode()))
+    assert response.status == 400
+    assert response.error.startswith(error)
+
+
+async def test_null_is_not_a_value_of_a_change(api: KeyedClient, account: Account) -> None:
+    made = (await create(api, account.id)).json()
+    for name in ("name", "target_url", "method", "payload_template", "active"):
+        response = await api.patch(f"{PATH}/{made['id']}", **{name: None})
+        assert response.status == 400
+        assert response.error.startswith(f"{name}: ")
+
+
+@pytest.mark.usefixtures("private_allowed")
+async def test_the_operator_may_allow_private_networks(api: KeyedClient, account: Account) -> None:
+    made = await create(api, account.id, target_url="http://127.0.0.1:9000/")
+    assert made.status == 200
+    changed = await api.patch(f"{PATH}/{made.json()['id']}", target_url="http://localhost/")
+    assert changed.status == 200
+
+
+async def test_each_field_changes_alone(api: KeyedClient, account: Account) -> None:
+    shown = (await create(api, account.id)).json()
+    del shown["secret"]
+    target = f"{PATH}/{shown['id']}"
+    for name, value in (
+        ("name", "Leads"),
+        ("target_url", "https://1.1.1.1/"),
+        ("method", "GET"),
+        ("payload_template", {"v": "{value}"}),
+        ("active", False),
+    ):
+        response = await api.patch(target, **{name: value})
+        shown[name] = value
+        assert (response.status, response.json()) == (200, shown)
+        assert (await api.get(target)).json() == shown
+    assert (await api.patch(target)).json() == shown
+
+
+async def test_webhooks_are_listed_newest_first_by_page(
+    api: KeyedClient, account: Account, services: Services, other_account: Account
+) -> None:
+    made = [(await create(api, account.id)).json()["id"] for _ in range(3)]
+    await services.webhooks.create(other_account.id, "foreign", TARGET, "POST", {})
+    query = f"{PATH}?accountId={account.id}&pageSize=2"
+    first, second, third = [(await api.get(f"{query}&page={n}")).json() for n in (1, 2, 3)]
+    assert [row["id"] for row in first["rows"] + second["rows"]] == made[::-1]
+    assert list(first["rows"][0]) == FIELDS
+    assert third["rows"] == []
+    assert second["pagination"] == {"page": 2, "pageSize": 2, "totalRows": 3, "totalPages": 2}
+
+
+async def test_a_deleted_webhook_is_gone(api: KeyedClient, account: Account) -> None:
+    target = f"{PATH}/{(await create(api, account.id)).json()['id']}"
+    response = await api.delete(target)
+    assert (response.status, response.json()) == (200, {"success": True})
+    for gone in (await api.delete(target), await api.get(target), await api.patch(target)):
+        assert (gone.status, gone.error) == (404, "webhook: not found")
+    assert (await api.get(f"{PATH}?accountId={account.id}")).json()["rows"] == []
+
+
+async def test_what_belongs_to_another_account_is_forbidden_and_stays(
+    services: Services, api: KeyedClient, other_account: Account
+) -> None:
+    theirs = await services.webhooks.create(other_account.id, "foreign", TARGET, "POST", {})
+    for response in (
+        await create(api, other_account.id),
+        await api.get(f"{PATH}?accountId={other_account.id}"),
+        await api.get(f"{PATH}/{theirs.id}"),
+        await api.patch(f"{PATH}/{theirs.id}", active=False),
+        await api.delete(f"{PATH}/{theirs.id}"),
+    ):
+        assert response.status == 403
+    assert await services.webhooks.page(other_account.id, 1, 25) == ([theirs], 1)
+
+
+async def test_a_target_is_checked_before_access(api: KeyedClient, other_account: Account) -> None:
+    response = await create(api, other_account.id, target_url="http://10.0.0.1/")
+    assert (response.status, response.error) == (400, PRIVATE)
+    response = await api.patch(f"{PATH}/{new_id()}", target_url="http://10.0.0.1/")
+    assert (response.status, response.error) == (400, PRIVATE)
+    assert (await api.patch(f"{PATH}/{new_id()}", target_url=TARGET)).status == 404
+
+
+@pytest.mark.parametrize(
+    ("scopes", "reads", "writes"),
+    [
+        (["webhooks:read"], 200, 403),
+        (["webhooks:write"], 403, 200),
+        (["webhooks:*"], 200, 200),
+        (["links:*"], 403, 403),
+    ],
+)
+async def test_a_key_needs_the_scope(
+    services: Services,
+    client: Client,
+    account: Account,
+    scopes: list[str],
+    reads: int,
+    writes: int,
+) -> None:
+    api = KeyedClient(client, (await services.api_keys.create(account.id, "k", scopes))[1])
+    webhook = await services.webhooks.create(account.id, "w", TARGET, "POST", {})
+    assert (await api.get(f"{PATH}?accountId={account.id}")).status == reads
+    assert (await api.get(f"{PATH}/{webhook.id}")).status == reads
+    assert (await create(api, account.id)).status == writes
+    assert (await api.patch(f"{PATH}/{webhook.id}", active=False)).status == writes
+    assert (await api.delete(f"{PATH}/{webhook.id}")).status == writes

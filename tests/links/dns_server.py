@@ -1,0 +1,84 @@
+"""A small DNS server on loopback, over UDP: what it is told to know, and how it may fail."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+import dns.message
+import dns.name
+import dns.rcode
+import dns.rdataclass
+import dns.rdatatype
+import dns.rrset
+
+_TTL = 60
+
+
+class DnsServer(asyncio.DatagramProtocol):
+    """Names are written without the final dot. A name without records does not exist."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str]] = []
+        self.silent: set[str] = set()
+        self.lost = 0
+        """How many questions are still to be lost on the way."""
+        self._failing: dict[str, dns.rcode.Rcode] = {}
+        self._records: dict[tuple[str, str], list[str]] = {}
+
+    def has(self, name: str, kind: str, *values: str) -> None:
+        """`values` as a zone file has them."""
+        self._records[name, kind] = list(values)
+
+    def fails(self, name: str, code: str) -> None:
+        """It answers with `code`, such as SERVFAIL."""
+        self._failing[name] = dns.rcode.from_text(code)
+
+    def connection_made(self, transport: Any) -> None:
+        self._transport = transport
+
+    @property
+    def address(self) -> str:
+        host, port = self._transport.get_extra_info("sockname")
+        return f"{host}:{port}"
+
+    def datagram_received(self, data: bytes, address: tuple[str | Any, int]) -> None:
+        query = dns.message.from_wire(data)
+        [question] = query.question
+        name = question.name.to_text(omit_final_dot=True).lower()
+        self.asked.append((name, dns.rdatatype.to_text(question.rdtype)))
+        if self.lost:
+            self.lost -= 1
+        elif name not in self.silent:
+            self._transport.sendto(self._response(query, name).to_wire(), address)
+
+    def _response(self, query: dns.message.Message, name: str) -> dns.message.Message:
+        response = dns.message.make_response(query)
+        kind = dns.rdatatype.to_text(query.question[0].rdtype)
+        known = {known for known, _ in self._records}
+        response.set_rcode(
+            self._failing.get(name, dns.rcode.NOERROR if name in known else dns.rcode.NXDOMAIN)
+        )
+        while kind != "CNAME" and (name, "CNAME") in self._records:
+            [target] = self._add(response, name, "CNAME")
+            name = target.removesuffix(".")
+        self._add(response, name, kind)
+        return response
+
+    def _add(self, response: dns.message.Message, name: str, kind: str) -> list[str]:
+        values = self._records.get((name, kind), [])
+        if values:
+            owner = dns.name.from_text(name)
+            response.answer.append(dns.rrset.from_text(owner, _TTL, "IN", kind, *values))
+        return values
+
+
+@contextlib.asynccontextmanager
+async def running() -> AsyncIterator[DnsServer]:
+    transport, server = await asyncio.get_running_loop().create_datagram_endpoint(
+        DnsServer, ("127.0.0.1", 0)
+    )
+    try:
+        yield server
+    finally:
+        transport.close()

@@ -1,0 +1,226 @@
+"""What DNS has to show for a domain, asked of a real server on loopback."""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+from tornado.platform.asyncio import AsyncIOLoop
+
+from config.settings import Settings, SettingsError, read
+from tests.links.dns_server import DnsServer, running
+from tracker.clock import now
+from tracker.db.child import free_port
+from tracker.errors import Unavailable
+from tracker.ids import new_id
+from tracker.links import verification as module
+from tracker.links.domains import Domain
+from tracker.links.verification import DnsRecord, is_proven, verification
+
+NAME, TXT, HOST, TOKEN = "go.example", "_tracker.go.example", "tracker.test", "To-ken_1"
+VALUE = f"tracker-verification={TOKEN}"
+WANTED = verification(
+    Domain(
+        version=1,
+        id=new_id(),
+        account_id=new_id(),
+        domain_name=NAME,
+        verified=False,
+        token=TOKEN,
+        created_at=now(),
+    ),
+    HOST,
+)
+
+
+@pytest.fixture
+def server(io_loop: AsyncIOLoop) -> Iterator[DnsServer]:
+    context = running()
+    yield io_loop.run_sync(context.__aenter__)
+    io_loop.run_sync(lambda: context.__aexit__(None, None, None))
+
+
+def asking(server: DnsServer) -> tuple[str, int] | None:
+    return Settings(dns_resolver=server.address).dns_address
+
+
+def test_either_of_two_records_is_wanted() -> None:
+    assert WANTED.txt == DnsRecord(name=TXT, value=VALUE)
+    assert WANTED.cname == DnsRecord(name=NAME, value=HOST)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+def test_a_service_without_a_hostname_wants_no_cname(host: str) -> None:
+    domain = Domain(
+        version=1,
+        id=new_id(),
+        account_id=new_id(),
+        domain_name=NAME,
+        verified=False,
+        token=TOKEN,
+        created_at=now(),
+    )
+    assert verification(domain, host).cname is None
+
+
+ZONES: list[tuple[str, dict[tuple[str, str], list[str]], bool]] = [
+    ("nothing", {}, False),
+    ("TXT", {(TXT, "TXT"): [f'"{VALUE}"']}, True),
+    ("TXT in pieces", {(TXT, "TXT"): [f'"{VALUE[:9]}" "{VALUE[9:]}"']}, True),
+    ("TXT among others", {(TXT, "TXT"): ['"v=spf1 -all"', f'"{VALUE}"']}, True),
+    ("TXT of another case", {(TXT, "TXT"): [f'"{VALUE.lower()}"']}, False),
+    ("TXT with more", {(TXT, "TXT"): [f'"{VALUE}x"']}, False),
+    ("TXT of the token alone", {(TXT, "TXT"): [f'"{TOKEN}"']}, False),
+    ("TXT that is no text", {(TXT, "TXT"): ['"\\255\\000"']}, False),
+    ("TXT elsewhere", {(NAME, "TXT"): [f'"{VALUE}"']}, False),
+    ("TXT behind a CNAME", {(TXT, "CNAME"): ["p.x."], ("p.x", "TXT"): [f'"{VALUE}"']}, True),
+    ("another type", {(TXT, "A"): ["192.0.2.1"], (NAME, "A"): ["192.0.2.1"]}, False),
+    ("CNAME", {(NAME, "CNAME"): [f"{HOST}."]}, True),
+    ("CNAME of another case", {(NAME, "CNAME"): ["Tracker.TEST."]}, True),
+    ("CNAME elsewhere", {(NAME, "CNAME"): ["other.test."]}, False),
+    ("CNAME below", {(NAME, "CNAME"): [f"x.{HOST}."]}, False),
+    ("CNAME of the label", {(TXT, "CNAME"): [f"{HOST}."]}, False),
+    ("CNAME in a chain", {(NAME, "CNAME"): ["a.x."], ("a.x", "CNAME"): [f"{HOST}."]}, False),
+    ("both", {(TXT, "TXT"): [f'"{VALUE}"'], (NAME, "CNAME"): [f"{HOST}."]}, True),
+]
+
+
+@pytest.mark.parametrize(("zone", "proven"), [row[1:] for row in ZONES], ids=[r[0] for r in ZONES])
+async def test_one_of_the_records_has_to_be_there_exactly(
+    server: DnsServer, zone: dict[tuple[str, str], list[str]], proven: bool
+) -> None:
+    for (name, kind), values in zone.items():
+        server.has(name, kind, *values)
+    assert await is_proven(WANTED, asking(server)) is proven
+    assert sorted(server.asked) == [(TXT, "TXT"), (NAME, "CNAME")]
+
+
+FAILURES = ["SERVFAIL", "REFUSED", "NOTIMP", "FORMERR", "YXDOMAIN"]
+
+
+@pytest.mark.parametrize("failing", [[TXT, NAME], [TXT], [NAME]], ids=["both", "TXT", "CNAME"])
+@pytest.mark.parametrize("code", FAILURES)
+async def test_a_server_that_fails_is_no_answer(
+    server: DnsServer, code: str, failing: list[str]
+) -> None:
+    for name in failing:
+        server.fails(name, code)
+    with pytest.raises(Unavailable, match=r"DNS: no answer for _tracker\.go\.example"):
+        await is_proven(WANTED, asking(server))
+
+
+async def test_a_server_that_fails_for_one_record_may_prove_by_the_other(
+    server: DnsServer,
+) -> None:
+    server.fails(NAME, "SERVFAIL")
+    server.has(TXT, "TXT", f'"{VALUE}"')
+    assert await is_proven(WANTED, asking(server))
+
+
+@pytest.mark.parametrize("silent", [{TXT, NAME}, {TXT}, {NAME}], ids=["both", "TXT", "CNAME"])
+async def test_a_silent_server_is_not_waited_for_longer_than_the_limit(
+    server: DnsServer, silent: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert module.SECONDS < 5
+    monkeypatch.setattr(module, "SECONDS", 0.3)
+    server.silent = silent
+    began = time.monotonic()
+    with pytest.raises(Unavailable):
+        await is_proven(WANTED, asking(server))
+    assert 0.25 < time.monotonic() - began < 0.6
+
+
+async def test_the_limit_holds_in_a_pause_between_tries(
+    server: DnsServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "SECONDS", 0.5)
+    monkeypatch.setattr(module, "_EACH_TRY", 0.05)
+    server.silent = {TXT, NAME}
+    began = time.monotonic()
+    with pytest.raises(Unavailable):
+        await is_proven(WANTED, asking(server))
+    assert time.monotonic() - began < 0.7
+
+
+async def test_a_lost_question_is_asked_again(
+    server: DnsServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_EACH_TRY", 0.1)
+    server.has(TXT, "TXT", f'"{VALUE}"')
+    server.lost = 2
+    assert await is_proven(WANTED, asking(server))
+    assert len(server.asked) == 4
+
+
+async def test_where_no_server_listens_there_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SECONDS", 0.5)
+    with pytest.raises(Unavailable):
+        await is_proven(WANTED, ("127.0.0.1", free_port()))
+
+
+class Nonsense(asyncio.DatagramProtocol):
+    """Answers, but not in DNS."""
+
+    def connection_made(self, transport: Any) -> None:
+        self.transport = transport
+
+    def datagram_received(self, data: bytes, address: Any) -> None:
+        self.transport.sendto(data[:2] + b"\xff" * 40, address)
+
+
+async def test_nonsense_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SECONDS", 0.3)
+    loop = asyncio.get_running_loop()
+    transport, _ = await loop.create_datagram_endpoint(Nonsense, ("127.0.0.1", 0))
+    try:
+        with pytest.raises(Unavailable):
+            await is_proven(WANTED, transport.get_extra_info("sockname"))
+    finally:
+        transport.close()
+
+
+async def test_many_are_asked_about_at_once(server: DnsServer) -> None:
+    server.has(TXT, "TXT", f'"{VALUE}"')
+    other = msgspec.structs.replace(WANTED, txt=DnsRecord(name="_tracker.b.example", value=VALUE))
+    wanted = [WANTED if number % 2 else other for number in range(40)]
+    answers = await asyncio.gather(*(is_proven(one, asking(server)) for one in wanted))
+    assert answers == [one is WANTED for one in wanted]
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("", None),
+        ("127.0.0.1", ("127.0.0.1", 53)),
+        ("127.0.0.1:5353", ("127.0.0.1", 5353)),
+        ("::1", ("::1", 53)),
+        ("[::1]:5353", ("::1", 5353)),
+    ],
+)
+def test_the_resolver_is_set_by_address_and_port(
+    text: str, address: tuple[str, int] | None
+) -> None:
+    assert read({"DNS_RESOLVER": text}).dns_address == address
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "dns.example",
+        "https://dns.example/",
+        "127.0.0.1:",
+        "127.0.0.1:0",
+        "127.0.0.1:65536",
+        "127.0.0.1:53:53",
+        "127.0.0.1 127.0.0.2",
+        "127.1",
+        "[127.0.0.1]:53",
+        "[::1]",
+        "::1:x",
+    ],
+)
+def test_another_resolver_is_refused_by_name(text: str) -> None:
+    with pytest.raises(SettingsError, match="DNS_RESOLVER="):
+        read({"DNS_RESOLVER": text})

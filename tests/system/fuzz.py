@@ -1,0 +1,69 @@
+"""Throws generated requests at the running service: schemathesis, by the service's own document.
+
+`make fuzz` runs it for ten minutes, or as long as its arguments, which are those of schemathesis,
+say. Fails on a 5xx, and on an answer that the document does not have.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tests.system.fuzz_hooks import REAL
+from tests.system.owner import new_event_config, new_owner
+from tests.system.service import Service, environment, running
+from tests.test_import_order import ROOT
+from tracker.api.openapi_event import EXAMPLE_PBK
+from tracker.api.openapi_public import EXAMPLE_SLUG
+from tracker.api.schema import EXAMPLE_ACCOUNT
+
+UNLIMITED = {"RATE_LIMIT_IP_PER_MINUTE": "0", "RATE_LIMIT_ACCOUNT_PER_HOUR": "0"}
+CHECKS = (
+    "not_a_server_error",
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_schema_conformance",
+)
+
+
+def fuzz(
+    service: Service, variables: Mapping[str, str], folder: Path, arguments: Sequence[str]
+) -> int:
+    """The exit code of schemathesis, which prints what it finds. It writes to `folder`."""
+    owner = new_owner(variables)
+    assert owner.create_link(service, slug=EXAMPLE_SLUG).status == 200
+    real = {
+        EXAMPLE_ACCOUNT: owner.account_id,
+        EXAMPLE_PBK: new_event_config(variables, owner),
+        EXAMPLE_SLUG: EXAMPLE_SLUG,
+    }
+    known = {
+        REAL: json.dumps(real),
+        "SCHEMATHESIS_HOOKS": "tests.system.fuzz_hooks",
+        "PYTHONPATH": str(ROOT),
+    }
+    command = [
+        *(sys.executable, "-m", "schemathesis.cli", "run"),
+        f"http://127.0.0.1:{service.port}/openapi.json",
+        *("--header", f"Authorization: Bearer {owner.key}"),
+        *("--checks", ",".join(CHECKS)),
+        # It would revoke the key that it uses.
+        *("--exclude-operation-id", "deleteKey"),
+        *("--max-redirects", "0", "--warnings", "off", "--no-color", "--continue-on-failure"),
+        *arguments,
+    ]
+    return subprocess.run(command, cwd=folder, env=os.environ | known, check=False).returncode
+
+
+def main(arguments: Sequence[str]) -> int:
+    with TemporaryDirectory() as folder:
+        variables = environment(None, DATA_DIR=folder, **UNLIMITED)
+        with running(variables) as service:
+            return fuzz(service, variables, Path(folder), arguments or ["--max-time", "600"])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,90 @@
+"""A store that is away, at the start and later."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+import redis
+from pymongo import MongoClient
+
+from config.settings import Settings
+from tests.system.owner import new_owner
+from tests.system.service import Service, environment, running, until
+from tracker.db import keys
+
+
+@contextmanager
+def frozen(client: MongoClient[dict[str, Any]]) -> Iterator[None]:
+    pid = client.admin.command("serverStatus")["pid"]
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+def test_with_mongodb_away_at_the_start_nothing_is_written_before_the_indexes_are_there(
+    settings: Settings, mongodb: MongoClient[dict[str, Any]]
+) -> None:
+    settings = msgspec.structs.replace(settings, mongodb_database="started_without")
+    mongodb.drop_database(settings.mongodb_database)
+    variables = environment(settings)
+    owner = new_owner(variables)
+    with frozen(mongodb):
+        process = running(variables)
+        service = process.__enter__()
+        assert service.get("/readyz").status == 503
+        assert owner.create_link(service, slug="same").status == 503
+    try:
+        until(lambda: service.get("/readyz").status == 200)
+        assert [owner.create_link(service, slug="same").status for _ in range(2)] == [200, 400]
+    finally:
+        process.__exit__(None, None, None)
+
+
+def test_with_mongodb_away_a_link_whose_copy_has_expired_redirects(
+    settings: Settings, mongodb: MongoClient[dict[str, Any]]
+) -> None:
+    variables = environment(settings)
+    with running(variables) as service:
+        new_owner(variables).create_link(service, slug="known")
+        assert service.get("/c/known").status == 302
+    with running(variables) as fresh, redis.Redis.from_url(settings.redis_url) as client:
+        client.delete(keys.link("", "known"))
+        with frozen(mongodb):
+            assert fresh.get("/c/known").status == 302
+
+
+def test_a_stop_answers_what_was_sent_on_connections_that_are_kept_open(
+    settings: Settings,
+) -> None:
+    variables = environment(settings)
+    cut: list[Exception] = []
+
+    def visit(service: Service) -> None:
+        with service.client() as client:
+            while True:
+                answer = client("GET", "/healthz")
+                if answer.headers.get("connection") == "close":
+                    return
+
+    def guarded(service: Service) -> None:
+        try:
+            visit(service)
+        except Exception as error:
+            cut.append(error)
+
+    with running(variables) as service:
+        clients = [threading.Thread(target=guarded, args=(service,)) for _ in range(8)]
+        for client in clients:
+            client.start()
+        time.sleep(0.3)
+        assert service.stop() == 0
+        for client in clients:
+            client.join()
+    assert cut == []

@@ -1,0 +1,34 @@
+"""Generated requests never get a 5xx, nor an answer that `/openapi.json` does not describe."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from config.settings import Settings
+from tests.system.fuzz import UNLIMITED, fuzz
+from tests.system.service import Service, environment, running
+from tracker.api.routes import ENDPOINTS
+
+EXAMPLES = ("--max-examples", "5", "--generation-deterministic")
+
+
+def test_generated_requests_are_answered_as_described(
+    settings: Settings, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    variables = environment(settings, **UNLIMITED)
+    with running(variables) as service:
+        code = fuzz(service, variables, tmp_path, EXAMPLES)
+        found = capfd.readouterr().out
+        assert code == 0, found
+        accepted = successes(service)
+    collections = {(one.path, one.method) for one in ENDPOINTS if not one.id_names}
+    public = {("/c/{slug}", "GET"), ("/api/click", "HEAD"), ("/api/event", "POST")}
+    assert accepted >= collections | public
+
+
+def successes(service: Service) -> set[tuple[str, str]]:
+    """Route and method of what was accepted: else the requests would not have come far."""
+    pattern = r'tracker_requests_total\{method="(\w+)",route="([^"]+)",status="[23]\d\d"\}'
+    text = service.get("/metrics").body.decode()
+    return {(route, method) for method, route in re.findall(pattern, text)}

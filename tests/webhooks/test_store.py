@@ -1,0 +1,88 @@
+"""Webhooks on a real MongoDB: what is kept, in which order, and for whom."""
+
+import base64
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from tracker.ids import new_id
+from tracker.services import Services
+from tracker.webhooks.store import Webhook
+
+TARGET = "https://hooks.example/conversions"
+
+
+async def make(services: Services, account_id: UUID | None = None, **fields: Any) -> Webhook:
+    given: dict[str, Any] = {
+        "name": "Sales",
+        "target_url": TARGET,
+        "method": "POST",
+        "payload_template": {"id": "{click_id}"},
+    }
+    return await services.webhooks.create(account_id or new_id(), **(given | fields))
+
+
+async def test_a_webhook_comes_back_as_it_was_made(services: Services) -> None:
+    webhook = await make(services)
+    assert await services.webhooks.find(webhook.id) == webhook
+    assert (webhook.active, webhook.payload_template) == (True, '{"id":"{click_id}"}')
+    assert await services.webhooks.find(new_id()) is None
+
+
+async def test_each_has_a_secret_of_its_own_for_standard_webhooks(services: Services) -> None:
+    secrets = {(await make(services)).secret for _ in range(5)}
+    assert len(secrets) == 5
+    for secret in secrets:
+        assert secret.startswith("whsec_")
+        assert len(base64.b64decode(secret.removeprefix("whsec_"), validate=True)) == 32
+
+
+async def test_no_name_of_a_template_becomes_a_field_and_its_numbers_stay_exact(
+    services: Services,
+) -> None:
+    template = {"$where": {"a.b": Decimal("1.10"), "": 2**64}, "_id": None}
+    webhook = await make(services, payload_template=template)
+    row: Any = await services.database["webhooks"].find_one({"_id": webhook.id})
+    text = '{"$where":{"a.b":1.10,"":18446744073709551616},"_id":null}'
+    assert row["payload_template"] == webhook.payload_template == text
+    assert set(row) == {"_id", *Webhook.__struct_fields__} - {"id"}
+
+
+async def test_a_change_sets_what_is_given_and_nothing_else(services: Services) -> None:
+    webhook, other = await make(services), await make(services)
+    fields: dict[str, Any] = {"name": "n", "method": "PUT", "active": False}
+    changed = await services.webhooks.change(
+        webhook.id, {**fields, "payload_template": {"v": Decimal("1.0")}}
+    )
+    expected = msgspec.structs.replace(webhook, **fields, payload_template='{"v":1.0}')
+    assert changed == await services.webhooks.find(webhook.id) == expected
+    assert await services.webhooks.find(other.id) == other
+
+
+async def test_what_is_deleted_is_gone_and_cannot_be_changed(services: Services) -> None:
+    webhook, other = await make(services), await make(services)
+    for _ in range(2):
+        await services.webhooks.delete(webhook.id)
+    assert await services.webhooks.find(webhook.id) is None
+    assert await services.webhooks.change(webhook.id, {"active": False}) is None
+    assert await services.webhooks.find(other.id) == other
+
+
+async def test_pages_are_of_the_accounts_own_newest_first(services: Services) -> None:
+    account_id = new_id()
+    made = [await make(services, account_id) for _ in range(3)]
+    await make(services)
+    assert await services.webhooks.page(account_id, 1, 2) == ([made[2], made[1]], 3)
+    assert await services.webhooks.page(account_id, 2, 2) == ([made[0]], 3)
+    assert await services.webhooks.page(account_id, 3, 2) == ([], 3)
+
+
+async def test_a_page_is_read_by_its_index(services: Services) -> None:
+    for collection in ("webhooks", "event_configs", "api_keys"):
+        rows = services.database[collection]
+        plan = await rows.find({"account_id": new_id()}).sort("_id", -1).explain()
+        winner = str(plan["queryPlanner"]["winningPlan"])
+        assert "'indexName': 'by_account'" in winner
+        assert "SORT" not in winner

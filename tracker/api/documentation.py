@@ -1,0 +1,82 @@
+"""`/openapi.json`, and `/docs`, which shows it: Swagger UI, served from here alone.
+
+Both are made when they are first asked for, and kept.
+"""
+
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+
+from tracker.api.handler import Handler
+from tracker.errors import NotFound
+
+_STATIC = Path(__file__).parent / "static"
+ASSETS = {
+    "swagger-ui.css": (_STATIC / "swagger-ui/swagger-ui.css", "text/css; charset=utf-8"),
+    "swagger-ui-bundle.js": (
+        _STATIC / "swagger-ui/swagger-ui-bundle.js",
+        "text/javascript; charset=utf-8",
+    ),
+    "docs.js": (_STATIC / "docs.js", "text/javascript; charset=utf-8"),
+}
+"""By name: file and media type."""
+
+# Swagger UI writes style elements; its pictures are data in its style sheet.
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
+)
+
+
+class OpenApi(Handler):
+    """The application's setting `description` gives the document."""
+
+    methods = ("GET", "HEAD")
+
+    def get(self) -> None:
+        self.set_header("Content-Type", "application/json; charset=utf-8")
+        self.finish(self.settings["description"]())
+
+    head = get
+
+
+class Docs(Handler):
+    methods = ("GET", "HEAD")
+
+    def get(self) -> None:
+        self.set_header("Content-Type", "text/html; charset=utf-8")
+        self.set_header("Content-Security-Policy", _POLICY)
+        self.set_header("Referrer-Policy", "no-referrer")
+        self.set_header("Cache-Control", "no-cache")
+        self.finish(_page())
+
+    head = get
+
+
+class DocsAsset(Handler):
+    """What the page loads, under an address that changes when the content does."""
+
+    methods = ("GET", "HEAD")
+
+    def get(self) -> None:
+        name = self.request.path.removeprefix("/docs/")
+        if name not in ASSETS:
+            raise NotFound("no such file")
+        self.set_header("Content-Type", ASSETS[name][1])
+        self.set_header("Content-Security-Policy", "default-src 'none'")
+        self.set_header("Cache-Control", "public, max-age=31536000, immutable")
+        self.finish(_content(name))
+
+    head = get
+
+
+@cache
+def _content(name: str) -> bytes:
+    return ASSETS[name][0].read_bytes()
+
+
+@cache
+def _page() -> str:
+    version = sha256(b"".join(map(_content, ASSETS))).hexdigest()[:12]
+    return (_STATIC / "docs.html").read_text(encoding="utf-8").replace("{version}", version)

@@ -1,0 +1,141 @@
+"""`/api/domains`: add, list, verify and delete custom domains."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+import msgspec
+from msgspec import Meta, field
+
+from tracker.api.endpoint import Call, Endpoint, Nothing
+from tracker.api.schema import AccountId, AccountPage, Done, Page, Timestamp
+from tracker.clock import iso
+from tracker.errors import BadRequest
+from tracker.links.domains import Domain, checked_name
+from tracker.links.verification import Verification, is_proven, verification
+from tracker.services import Services
+
+DomainName = Annotated[
+    str,
+    Meta(
+        description="hostname of at least two labels; international names become punycode",
+        extra_json_schema={"minLength": 1, "format": "idn-hostname"},
+        examples=["go.example.com"],
+    ),
+]
+
+
+class DomainRecord(msgspec.Struct, kw_only=True):
+    id: UUID
+    account_id: UUID
+    domain_name: str
+    verified: bool
+    created_at: Timestamp
+    verification: Annotated[
+        Verification, Meta(description="DNS records: either proves that the domain is yours")
+    ]
+
+
+class AddDomain(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    account_id: AccountId = field(name="accountId")
+    domain_name: DomainName
+
+    def __post_init__(self) -> None:
+        self.domain_name = checked_name(self.domain_name)
+
+
+async def _check_new(services: Services, body: AddDomain) -> None:
+    if body.domain_name == services.base.host:
+        raise BadRequest("domain_name: must not be the host of this service")
+
+
+async def add(call: Call[Nothing, AddDomain]) -> DomainRecord:
+    domain = await call.services.domains.create(call.account_id, call.body.domain_name)
+    return _shown(call.services, domain)
+
+
+async def list_domains(call: Call[AccountPage, Nothing]) -> Page[DomainRecord]:
+    query = call.query
+    rows, total = await call.services.domains.page(call.account_id, query.page, query.page_size)
+    return query.page_of([_shown(call.services, domain) for domain in rows], total)
+
+
+async def verify(call: Call[Nothing, Nothing]) -> DomainRecord:
+    """What was verified once stays so until it is deleted, and DNS is not asked again."""
+    services, domain = call.services, await _own_domain(call)
+    if not domain.verified:
+        wanted = verification(domain, services.base.host)
+        if not await is_proven(wanted, services.settings.dns_address):
+            raise BadRequest(_not_proven(wanted))
+        domain = await services.domains.verify(domain.id)
+    return _shown(services, domain)
+
+
+async def delete(call: Call[Nothing, Nothing]) -> Done:
+    domain = await _own_domain(call)
+    if await call.services.links.any_on(domain.domain_name):
+        raise BadRequest("domain_name: short links use it; archive them first")
+    await call.services.domains.delete(domain.id)
+    return Done()
+
+
+async def _own_domain(call: Call[Any, Any]) -> Domain:
+    return call.own("domain", await call.services.domains.find(call.ids[0]))
+
+
+def _not_proven(wanted: Verification) -> str:
+    txt = f"a TXT record {wanted.txt.name} with the value {wanted.txt.value}"
+    if wanted.cname is None:
+        return f"domain_name: DNS does not have {txt}"
+    cname = f"a CNAME record {wanted.cname.name} with the value {wanted.cname.value}"
+    return f"domain_name: DNS has neither {txt} nor {cname}"
+
+
+def _shown(services: Services, domain: Domain) -> DomainRecord:
+    return DomainRecord(
+        id=domain.id,
+        account_id=domain.account_id,
+        domain_name=domain.domain_name,
+        verified=domain.verified,
+        created_at=iso(domain.created_at),
+        verification=verification(domain, services.base.host),
+    )
+
+
+ENDPOINTS = (
+    Endpoint(
+        "GET",
+        "/api/domains",
+        "domains:read",
+        list_domains,
+        "List custom domains, newest first",
+        Page[DomainRecord],
+        query=AccountPage,
+    ),
+    Endpoint(
+        "POST",
+        "/api/domains",
+        "domains:write",
+        add,
+        "Add a custom domain",
+        DomainRecord,
+        body=AddDomain,
+        check=_check_new,
+        example={"domain_name": "go.example.com"},
+    ),
+    Endpoint(
+        "POST",
+        "/api/domains/{id}/verify",
+        "domains:write",
+        verify,
+        "Look in DNS for one of the records that prove a domain",
+        DomainRecord,
+    ),
+    Endpoint(
+        "DELETE",
+        "/api/domains/{id}",
+        "domains:write",
+        delete,
+        "Delete a custom domain that no short link uses; archived ones do not count",
+        Done,
+    ),
+)

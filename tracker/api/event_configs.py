@@ -1,0 +1,160 @@
+"""`/api/event-configs`: make, list, change and archive what postback keys stand for."""
+
+from decimal import Decimal
+from typing import Annotated, Any
+from uuid import UUID
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType, field
+
+from tracker.api.endpoint import Call, Endpoint, Nothing
+from tracker.api.schema import AccountId, AccountPage, Done, Page, Text, Timestamp, trimmed
+from tracker.clock import iso
+from tracker.conversions.event_config import (
+    MAX_PAYOUT,
+    PAYOUT_DECIMALS,
+    EventConfig,
+    PayoutType,
+    checked_payout,
+)
+from tracker.errors import NotFound
+
+# Any, for msgspec would take a number in a text as well.
+SentPayout = Annotated[
+    Any,
+    Meta(
+        description="what a conversion pays: of its value the percentage if the payout type is "
+        f"RevShare, else an amount; at most {PAYOUT_DECIMALS} decimals",
+        extra_json_schema={"type": "number", "minimum": 0, "maximum": MAX_PAYOUT},
+    ),
+]
+
+
+class EventConfigRecord(msgspec.Struct, kw_only=True):
+    id: UUID
+    account_id: UUID
+    name: str
+    pbk: Annotated[str, Meta(description="postback key: names the configuration at /api/event")]
+    payout_type: PayoutType
+    payout: Decimal
+    active: bool
+    created_at: Timestamp
+
+
+class CreateEventConfig(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    account_id: AccountId = field(name="accountId")
+    name: Text
+    payout_type: PayoutType
+    payout: SentPayout = 0
+
+    def __post_init__(self) -> None:
+        self.name = trimmed("name", self.name)
+        self.payout = checked_payout(self.payout)
+
+
+class ChangeEventConfig(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    name: Text | UnsetType = UNSET
+    payout_type: PayoutType | UnsetType = UNSET
+    payout: SentPayout = UNSET
+    active: bool | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        if self.name is not UNSET:
+            self.name = trimmed("name", self.name)
+        if self.payout is not UNSET:
+            self.payout = checked_payout(self.payout)
+
+
+async def create(call: Call[Nothing, CreateEventConfig]) -> EventConfigRecord:
+    body = call.body
+    return _shown(
+        await call.services.event_configs.create(
+            call.account_id, body.name, body.payout_type, body.payout
+        )
+    )
+
+
+async def list_configs(call: Call[AccountPage, Nothing]) -> Page[EventConfigRecord]:
+    query = call.query
+    configs, total = await call.services.event_configs.page(
+        call.account_id, query.page, query.page_size
+    )
+    return query.page_of([_shown(config) for config in configs], total)
+
+
+async def change(call: Call[Nothing, ChangeEventConfig]) -> EventConfigRecord:
+    config = await _own_config(call)
+    fields = msgspec.structs.asdict(call.body)
+    changed = {name: value for name, value in fields.items() if value is not UNSET}
+    if changed:
+        config = await call.services.event_configs.change(config.id, changed)
+    return _shown(config)
+
+
+async def archive(call: Call[Nothing, Nothing]) -> Done:
+    """The postback key stops working; conversions keep what it stood for."""
+    config = await _own_config(call)
+    await call.services.event_configs.change(config.id, {"archived": True})
+    return Done()
+
+
+async def _own_config(call: Call[Any, Any]) -> EventConfig:
+    config = await call.services.event_configs.find(call.ids[0])
+    own = call.own("event config", config)
+    if own.archived:
+        raise NotFound("event config: not found")
+    return own
+
+
+def _shown(config: EventConfig) -> EventConfigRecord:
+    return EventConfigRecord(
+        id=config.id,
+        account_id=config.account_id,
+        name=config.name,
+        pbk=config.pbk,
+        payout_type=config.payout_type,
+        payout=config.payout,
+        active=config.active,
+        created_at=iso(config.created_at),
+    )
+
+
+ENDPOINTS = (
+    Endpoint(
+        "GET",
+        "/api/event-configs",
+        "event_configs:read",
+        list_configs,
+        "List event configurations, newest first",
+        Page[EventConfigRecord],
+        query=AccountPage,
+    ),
+    Endpoint(
+        "POST",
+        "/api/event-configs",
+        "event_configs:write",
+        create,
+        "Create an event configuration and its postback key",
+        EventConfigRecord,
+        body=CreateEventConfig,
+        example={"name": "Purchase", "payout_type": "RevShare", "payout": 12.5},
+    ),
+    Endpoint(
+        "PATCH",
+        "/api/event-configs/{id}",
+        "event_configs:write",
+        change,
+        "Change an event configuration; conversions recorded before keep what they paid",
+        EventConfigRecord,
+        body=ChangeEventConfig,
+        example={"payout": 15},
+    ),
+    Endpoint(
+        "DELETE",
+        "/api/event-configs/{id}",
+        "event_configs:write",
+        archive,
+        "Archive an event configuration: its postback key stops working, its conversions stay",
+        Done,
+    ),
+)

@@ -1,0 +1,145 @@
+"""The OpenAPI 3.1 document: from the route table, and the types that check and make the bodies.
+
+Pure. `routes.description` calls it once; the operations without a key come from `openapi_public`,
+the names and shapes of the others from their own types (`openapi_schemas`).
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from tracker.api.endpoint import Endpoint, Nothing
+from tracker.api.openapi_parts import (
+    API_KEY,
+    ERRORS,
+    RATE_LIMIT,
+    Described,
+    components,
+    error,
+    json_content,
+)
+from tracker.api.openapi_public import PUBLIC_OPERATIONS
+from tracker.api.openapi_schemas import Schemas
+from tracker.api.schema import EXAMPLE_ACCOUNT
+
+VERSION = "0.1.0"
+
+_DESCRIPTION = """\
+Short tracking links, clicks and conversions, and what belongs to them.
+
+Operations that need an API key take it as `Authorization: Bearer <API_KEY>`. A key belongs to one
+account, and its scopes may be fewer than all. These operations are limited for each IP address and
+for each account; the `X-RateLimit-*` headers tell of the limit that is nearer.
+
+`accountId` and `account_id` are two spellings of one field: both are accepted everywhere, in bodies
+and in queries. Every error has the body `{"error": "<message>"}`; it names the field and the rule.
+"""
+
+
+def document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
+    """The whole description, as values of JSON."""
+    schemas = Schemas(endpoints)
+    operations = [
+        *((one.path, one.method, _operation(one, schemas, endpoints)) for one in endpoints),
+        *((one.path, one.method, one.described()) for one in PUBLIC_OPERATIONS),
+    ]
+    paths: dict[str, Described] = {}
+    for path, method, operation in operations:
+        paths.setdefault(path, {})[method.lower()] = operation
+    tags = dict.fromkeys(tag for _, _, operation in operations for tag in operation["tags"])
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Tracker", "version": VERSION, "description": _DESCRIPTION},
+        "servers": [{"url": "/"}],
+        "tags": [{"name": tag} for tag in tags],
+        "paths": paths,
+        "components": components(schemas.shared),
+    }
+
+
+def _operation(endpoint: Endpoint, schemas: Schemas, endpoints: Sequence[Endpoint]) -> Described:
+    operation: Described = {
+        "operationId": operation_id(endpoint.method, endpoint.path),
+        "summary": endpoint.summary,
+        "description": f"Needs the scope {_scope(endpoint)}.",
+        "tags": [_tag(endpoint.path)],
+        "security": [{API_KEY: []}],
+        "parameters": [*map(_id, endpoint.id_names), *schemas.query(endpoint.query)],
+    }
+    if endpoint.body is not Nothing:
+        content = json_content(schemas.of(endpoint.body), _example(endpoint, schemas))
+        operation["requestBody"] = {"required": True, "content": content}
+    done: Described = {
+        "description": "Done.",
+        "headers": RATE_LIMIT,
+        "content": json_content(schemas.answer(endpoint)),
+    }
+    if links := _links(endpoint, endpoints):
+        done["links"] = links
+    refused = {str(status): error(status) for status in _errors(endpoint)}
+    return operation | {"responses": {"200": done} | refused}
+
+
+def operation_id(method: str, path: str) -> str:
+    """Such as `listShortLinks`, `createShortLink`, `changeShortLink`, `verifyDomain`."""
+    nouns: list[str] = []
+    for part in path.split("/")[2:]:
+        if part.startswith("{"):
+            nouns[-1] = _singular(nouns[-1])
+        else:
+            nouns.append(part)
+    if method == "POST" and len(nouns) > 1:  # the path names the action
+        verb = nouns.pop()
+    elif method == "POST":
+        verb, nouns = "create", [_singular(nouns[0])]
+    else:
+        get = "get" if path.endswith("}") else "list"
+        verb = {"GET": get, "PATCH": "change", "DELETE": "delete"}[method]
+    first, *words = "-".join([verb, *nouns]).split("-")
+    return first + "".join(map(str.capitalize, words))
+
+
+def _singular(noun: str) -> str:
+    return re.sub(r"ie$", "y", noun.removesuffix("s"))
+
+
+def _tag(path: str) -> str:
+    return path.split("/")[2].replace("-", " ").capitalize()
+
+
+def _scope(endpoint: Endpoint) -> str:
+    """If the body decides, the function that knows says it in its docstring."""
+    scope = endpoint.scope
+    return f"`{scope}`" if isinstance(scope, str) else str(scope.__doc__).rstrip(".")
+
+
+def _errors(endpoint: Endpoint) -> list[int]:
+    """The statuses that it can answer with."""
+    never = set()
+    if endpoint.body is Nothing:
+        never.add(413)
+        if not endpoint.id_names:
+            never.add(404)
+    return [status for status in ERRORS if status not in never]
+
+
+def _links(endpoint: Endpoint, endpoints: Sequence[Endpoint]) -> Described:
+    """What can be done with that which was made: the operations on its id."""
+    if endpoint.method != "POST" or endpoint.id_names:
+        return {}
+    on_one = (one for one in endpoints if one.path.startswith(endpoint.path + "/{id}"))
+    names = [operation_id(one.method, one.path) for one in on_one if one.id_names == ["id"]]
+    parameters = {"id": "$response.body#/id"}
+    return {name: {"operationId": name, "parameters": parameters} for name in names}
+
+
+def _id(name: str) -> Described:
+    schema = {"type": "string", "format": "uuid"}
+    return {"name": name, "in": "path", "required": True, "schema": schema}
+
+
+def _example(endpoint: Endpoint, schemas: Schemas) -> Described:
+    """That of the endpoint, with the account under the name that the body has for it."""
+    names = schemas.properties(endpoint.body)
+    account = {name: EXAMPLE_ACCOUNT for name in ("accountId", "account_id") if name in names}
+    return account | (endpoint.example or {})

@@ -1,0 +1,165 @@
+"""`/api/event` as OpenAPI describes it.
+
+What it takes is read by hand (`conversions/parameters`), so it is told by hand too; lengths come
+from where they are enforced.
+"""
+
+from tracker.api.openapi_parts import (
+    TEXT,
+    Described,
+    PublicOperation,
+    constants,
+    header,
+    json_content,
+    public_answer,
+    public_error,
+    query,
+)
+from tracker.conversions.parameters import (
+    METADATA_BYTES,
+    METADATA_DEPTH,
+    PBK_LENGTH,
+    TRANSACTION_ID_LENGTH,
+)
+
+EXAMPLE_PBK = "mB2eZc0vQ8yT5sWkXn1uHg"
+FORM = "application/x-www-form-urlencoded"
+
+_PATH = "/api/event"
+_TAG = "Conversions"
+_TRANSACTION_ID: Described = {"type": "string", "minLength": 1, "maxLength": TRANSACTION_ID_LENGTH}
+
+_FIELDS: dict[str, Described] = {
+    "pbk": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": PBK_LENGTH,
+        "description": "postback key of an active event configuration; this or click_id is "
+        "required",
+        "examples": [EXAMPLE_PBK],
+    },
+    "click_id": {
+        "type": "string",
+        "format": "uuid",
+        "description": "from the redirect; of the same account as pbk",
+    },
+    "value": {
+        "type": "number",
+        "minimum": -(10**15),
+        "maximum": 10**15,
+        "description": "required if the payout type is RevShare; at most 30 digits",
+        "examples": [12.5],
+    },
+    "metadata": {
+        "type": "object",
+        "description": f"at most {METADATA_BYTES} bytes of JSON and {METADATA_DEPTH} levels deep",
+    },
+    "transaction_id": _TRANSACTION_ID
+    | {
+        "description": "the same one again, of the same event configuration (or account), answers "
+        "with the first eventId and records nothing",
+        "examples": ["order-1001"],
+    },
+    "txid": _TRANSACTION_ID | {"description": "another name for transaction_id"},
+}
+_CONVERSION: Described = {
+    "title": "Conversion",
+    "type": "object",
+    "description": "Unknown fields are ignored, an empty one counts as not sent.",
+    "properties": _FIELDS,
+    "anyOf": [{"required": ["pbk"]}, {"required": ["click_id"]}],
+}
+_RECORDED: Described = {
+    "title": "Recorded",
+    "type": "object",
+    "properties": {
+        "success": {"type": "boolean", "const": True},
+        "eventId": {"type": "integer", "minimum": 1, "maximum": 2**53 - 1},
+        "clickStatus": {
+            "type": "string",
+            "enum": ["found", "pending"],
+            "description": "found: the click is stored; else the event is joined to it when it is",
+        },
+    },
+    "required": ["success", "eventId", "clickStatus"],
+}
+_HEADERS = constants(
+    Access_Control_Allow_Origin="*",
+    Cross_Origin_Resource_Policy="cross-origin",
+    Cache_Control="no-store",
+)
+
+
+def _parameter(name: str) -> Described:
+    schema = dict(_FIELDS[name])
+    parameter = query(name, schema, schema.pop("description"))
+    if name == "metadata":
+        del parameter["schema"]
+        parameter["content"] = json_content(schema)
+    return parameter
+
+
+def _answers(*forms: str) -> dict[int, Described]:
+    """`forms` are media types besides JSON."""
+
+    def refused(status: int, meaning: str = "", example: str = "") -> Described:
+        return public_error(status, meaning, example, forms, _HEADERS)
+
+    content = json_content(_RECORDED) | {form: {"schema": TEXT} for form in forms}
+    event_id = {"X-Event-Id": header("eventId", {"type": "integer", "minimum": 1})}
+    return {
+        200: public_answer("The event is durable.", content, _HEADERS | event_id),
+        400: refused(400, example="pbk or click_id: at least one is required"),
+        404: refused(
+            404,
+            "The postback key is unknown or not active.",
+            "pbk: no active event configuration has this postback key",
+        ),
+        413: refused(413),
+        500: refused(500),
+        503: refused(503),
+    }
+
+
+_BODY: Described = {
+    "description": "Without a body the parameters are taken from the query.",
+    "content": {
+        **json_content(
+            _CONVERSION, {"pbk": EXAMPLE_PBK, "value": 12.5, "metadata": {"plan": "pro"}}
+        ),
+        "text/plain": {
+            "schema": TEXT | {"description": "the same JSON, as navigator.sendBeacon sends it"},
+            "example": f'{{"pbk": "{EXAMPLE_PBK}", "value": 12.5}}',
+        },
+        FORM: {"schema": _CONVERSION, "example": {"pbk": EXAMPLE_PBK, "value": 12.5}},
+    },
+}
+_PREFLIGHT = _HEADERS | constants(
+    Access_Control_Allow_Methods="GET, POST, OPTIONS",
+    Access_Control_Allow_Headers="Content-Type",
+    Access_Control_Max_Age="86400",
+    Allow="GET, POST, OPTIONS",
+)
+
+EVENT: tuple[PublicOperation, ...] = (
+    PublicOperation(
+        "GET",
+        _PATH,
+        "recordEventByPixel",
+        _TAG,
+        "Record a conversion; the answer is a 1x1 GIF where `Accept` prefers an image",
+        {status: one for status, one in _answers("image/gif").items() if status != 413},
+        tuple(map(_parameter, _FIELDS)),
+    ),
+    PublicOperation(
+        "POST", _PATH, "recordEvent", _TAG, "Record a conversion", _answers(), body=_BODY
+    ),
+    PublicOperation(
+        "OPTIONS",
+        _PATH,
+        "recordEventOptions",
+        _TAG,
+        "What a page of any origin may send",
+        {204: public_answer("As the headers say.", headers=_PREFLIGHT)},
+    ),
+)

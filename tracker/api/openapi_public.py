@@ -1,0 +1,177 @@
+"""The operations that need no API key, as OpenAPI describes them.
+
+What opens a short link is read by hand, byte for byte (`clicks/redirect`), so it is told here by
+hand too.
+"""
+
+from collections.abc import Mapping
+
+from tracker.api.documentation import ASSETS
+from tracker.api.openapi_event import EVENT
+from tracker.api.openapi_parts import (
+    TEXT,
+    Described,
+    PublicOperation,
+    constants,
+    header,
+    json_content,
+    public_answer,
+    public_error,
+    query,
+    without_content,
+)
+from tracker.links.link import SLUG
+
+EXAMPLE_SLUG = "spring"
+HTML = "text/html"
+
+_CLICKS = "Clicks"
+_OPERATIONS = "Operations"
+
+_NO_STORE = constants(Cache_Control="no-store", X_Robots_Tag="noindex")
+_LOCATION = header(
+    "the destination with its own query, then the parameters that are passed on, then click_id, "
+    "a new UUID (not with HEAD)",
+    TEXT | {"format": "uri-reference"},
+)
+
+
+def _refused(status: int, meaning: str = "", example: str = "") -> Described:
+    """Of a short link: a page where `Accept` prefers one."""
+    return public_error(status, meaning, example, (HTML,), _NO_STORE)
+
+
+_OPENED = {
+    302: public_answer(
+        "To the destination. The click is durable.", headers={"Location": _LOCATION} | _NO_STORE
+    ),
+    400: _refused(400, "The slug is missing.", "s: required: the slug of a short link"),
+    404: _refused(404, "No such link, or it is not active."),
+    500: _refused(500),
+    503: _refused(503),
+}
+_METHODS = {
+    204: public_answer(
+        "As `Allow` says.",
+        headers=constants(Allow="GET, HEAD, OPTIONS", Cache_Control="no-store"),
+    )
+}
+_SLUG = TEXT | {"pattern": f"^{SLUG.pattern}$", "examples": [EXAMPLE_SLUG]}
+_DOMAIN = query(
+    "d", TEXT | {"maxLength": 253}, "custom domain of the link; default: the host, if it is one"
+)
+_PASSED_ON: Described = {
+    **query(
+        "parameters",
+        {"type": "object", "additionalProperties": TEXT},
+        "any others: passed on to the destination, byte for byte",
+    ),
+    "style": "form",
+    "explode": True,
+    "example": {"utm_source": "newsletter"},
+}
+
+
+def _opening(
+    path: str, name: str, slug: Described, answers: Mapping[int, Described]
+) -> tuple[PublicOperation, ...]:
+    parameters = (slug, _DOMAIN, _PASSED_ON)
+    rows = (
+        ("GET", "open", "Record a click and redirect to the destination", answers),
+        ("HEAD", "peekAt", "The same redirect; nothing is recorded", without_content(answers)),
+        ("OPTIONS", "optionsOf", "The methods of a short link", _METHODS),
+    )
+    return tuple(
+        PublicOperation(method, path, verb + name, _CLICKS, summary, responses, parameters)
+        for method, verb, summary, responses in rows
+    )
+
+
+def _asking(
+    path: str,
+    name: str,
+    summary: str,
+    answers: Mapping[int, Described],
+    *parameters: Described,
+) -> tuple[PublicOperation, ...]:
+    """GET and HEAD of what machines and operators ask."""
+    get = PublicOperation("GET", path, name, _OPERATIONS, summary, answers, parameters)
+    head = get._replace(
+        method="HEAD",
+        id=f"{name}Head",
+        summary=f"{summary}; headers only",
+        answers=without_content(answers),
+    )
+    return get, head
+
+
+def _said(name: str, value: Described) -> Described:
+    """An answer of one field."""
+    schema = {"type": "object", "properties": {name: value}, "required": [name]}
+    return public_answer("Yes.", json_content(schema))
+
+
+def _text(meaning: str, *media_types: str) -> Described:
+    return public_answer(meaning, {one: {"schema": TEXT} for one in media_types})
+
+
+PUBLIC_OPERATIONS: tuple[PublicOperation, ...] = (
+    *_opening(
+        "/c/{slug}",
+        "ShortLink",
+        {"name": "slug", "in": "path", "required": True, "schema": _SLUG},
+        {status: answer for status, answer in _OPENED.items() if status != 400},
+    ),
+    *_opening("/api/click", "Click", query("s", _SLUG, "slug of the link", True), _OPENED),
+    *EVENT,
+    *_asking(
+        "/healthz", "isAlive", "Is the process alive", {200: _said("status", {"const": "ok"})}
+    ),
+    *_asking(
+        "/readyz",
+        "isReady",
+        "Do Redis and MongoDB answer",
+        {
+            200: _said("status", {"const": "ready"}),
+            503: public_error(503, "The message names who does not.", "no answer from redis"),
+        },
+    ),
+    *_asking(
+        "/metrics",
+        "getMetrics",
+        "Counters and gauges for Prometheus",
+        {200: _text("Text format 0.0.4.", "text/plain")},
+    ),
+    *_asking(
+        "/internal/tls-ask",
+        "askForCertificate",
+        "May a proxy fetch a certificate for a host (on-demand TLS)",
+        {
+            200: _said("ok", {"const": True}),
+            400: public_error(
+                400, example="domain: required: the host a certificate is wanted for"
+            ),
+            404: public_error(404, "No.", "domain: not a verified custom domain"),
+            500: public_error(500),
+            503: public_error(503),
+        },
+        query("domain", TEXT | {"examples": ["go.example.com"]}, "the host", required=True),
+    ),
+    *_asking(
+        "/openapi.json",
+        "getDescription",
+        "This document",
+        {200: public_answer("OpenAPI 3.1.", json_content({"type": "object"}))},
+    ),
+    *_asking("/docs", "getDocs", "This document, for reading", {200: _text("A page.", HTML)}),
+    *_asking(
+        "/docs/{file}",
+        "getDocsFile",
+        "What the page consists of",
+        {
+            200: _text("The file.", "text/javascript", "text/css"),
+            404: public_error(404, "No such file.", "no such file"),
+        },
+        {"name": "file", "in": "path", "required": True, "schema": TEXT | {"enum": list(ASSETS)}},
+    ),
+)

@@ -1,0 +1,125 @@
+"""JSON Schemas of the types in the route table, as the wire has them. Pure."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from tracker.api.endpoint import Endpoint
+from tracker.api.openapi_parts import Described
+
+_REF = "#/components/schemas/"
+
+
+class Schemas:
+    """`shared` are those of the bodies and answers, by name; each is referred to by it."""
+
+    def __init__(self, endpoints: Sequence[Endpoint]) -> None:
+        queries = {endpoint.query for endpoint in endpoints}
+        answers = {kind for endpoint in endpoints for kind in _kinds(endpoint.answer)}
+        kinds = list(dict.fromkeys(k for one in endpoints for k in _types(one)))
+        found, components = msgspec.json.schema_components(kinds, ref_template=_REF + "{name}")
+        names = {name: _readable(schema.get("title", name)) for name, schema in components.items()}
+        tidy = [_tidy(schema, names) for schema in found]
+        self._of: dict[Any, Described] = dict(zip(kinds, tidy, strict=True))
+        self._components = {names[n]: _tidy(schema, names) for n, schema in components.items()}
+        for name in {name for kind in answers for name in self._names(self._of[kind])}:
+            _say_all_is_there(self._components[name])
+        asked = {_name(self._of[kind]) for kind in queries}
+        self.shared = {n: schema for n, schema in self._components.items() if n not in asked}
+
+    def of(self, kind: Any) -> Described:
+        return self._of[kind]
+
+    def answer(self, endpoint: Endpoint) -> Described:
+        schemas = [self._of[kind] for kind in _kinds(endpoint.answer)]
+        return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
+
+    def properties(self, kind: Any) -> dict[str, Described]:
+        """Of a struct, by their names on the wire."""
+        properties: dict[str, Described] = self._components[_name(self._of[kind])]["properties"]
+        return properties
+
+    def query(self, kind: Any) -> list[Described]:
+        """The parameters of a query; in one, nothing can be null."""
+        required = self._components[_name(self._of[kind])]["required"]
+        parameters: list[Described] = []
+        for name, schema in self.properties(kind).items():
+            schema = dict(schema)
+            if isinstance(schema.get("type"), list):
+                schema["type"] = schema["type"][0]
+            description = schema.pop("description", "")
+            parameter = {"name": name, "in": "query", "required": name in required}
+            about = {"description": description} if description else {}
+            parameters.append(parameter | about | {"schema": schema})
+        return parameters
+
+    def _names(self, schema: Any) -> Iterator[str]:
+        """Of the shared schemas that `schema` refers to, directly or not."""
+        if isinstance(schema, list):
+            for one in schema:
+                yield from self._names(one)
+        elif isinstance(schema, dict):
+            if "$ref" in schema:
+                yield _name(schema)
+                yield from self._names(self._components[_name(schema)])
+            yield from self._names(list(schema.values()))
+
+
+def _types(endpoint: Endpoint) -> tuple[Any, ...]:
+    return endpoint.query, endpoint.body, *_kinds(endpoint.answer)
+
+
+def _kinds(answer: Any) -> tuple[Any, ...]:
+    return answer if isinstance(answer, tuple) else (answer,)
+
+
+def _name(schema: Described) -> str:
+    return str(schema["$ref"]).removeprefix(_REF)
+
+
+def _readable(title: str) -> str:
+    """`Page[ShortLink]` is `ShortLinkPage`."""
+    return re.sub(r"(\w+)\[(\w+)\]", r"\2\1", title)
+
+
+def _tidy(schema: Any, names: Mapping[str, str]) -> Any:
+    """As the wire has it, and as short as it can be said."""
+    if isinstance(schema, list):
+        return [_tidy(one, names) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    tidy = {name: _tidy(one, names) for name, one in schema.items()}
+    if "$ref" in tidy:
+        tidy["$ref"] = _REF + names[_name(schema)]
+    if isinstance(tidy.get("title"), str):
+        tidy["title"] = _readable(tidy["title"])
+    if tidy.get("format") == "decimal":
+        del tidy["format"]
+        tidy["type"] = "number"
+    if tidy.get("default", ...) is None:
+        del tidy["default"]
+    return _nullable(tidy)
+
+
+def _nullable(schema: Described) -> Described:
+    """`anyOf` of one type and null, said as one type."""
+    kinds = schema.get("anyOf", [])
+    inner = [one for one in kinds if one != {"type": "null"}]
+    if len(inner) != 1 or len(kinds) != 2 or not isinstance(inner[0].get("type"), str):
+        return schema
+    about = {name: value for name, value in schema.items() if name != "anyOf"}
+    return {**inner[0], **about, "type": [inner[0]["type"], "null"]}
+
+
+def _say_all_is_there(schema: Described) -> None:
+    """In an answer, what has a default is there too."""
+    if "properties" not in schema:
+        return
+    required = set(schema["required"])
+    for name, one in schema["properties"].items():
+        if "default" in one:
+            del one["default"]
+            required.add(name)
+    schema["required"] = [name for name in schema["properties"] if name in required]

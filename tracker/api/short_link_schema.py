@@ -1,0 +1,142 @@
+"""What requests and answers of `/api/short-links` look like, and the rules of their fields."""
+
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType, field
+
+from tracker.api.schema import AccountId, AccountPage, Timestamp, trimmed
+from tracker.errors import BadRequest
+from tracker.http.strict_json import parse_json
+from tracker.http.url import check_url
+from tracker.ids import parse_id
+from tracker.links import destination
+from tracker.links.link import SLUG
+
+BULK = 100
+TAGS = 100
+
+DestinationUrl = Annotated[
+    str,
+    Meta(
+        description="redirect target: absolute http or https URL; may hold macros such as {slug}",
+        extra_json_schema={"format": "uri", "maxLength": 2048},
+        examples=["https://example.com/offer?ref={slug}"],
+    ),
+]
+InternalName = Annotated[
+    str,
+    Meta(
+        description="label for the owner; default: host and path of the destination",
+        extra_json_schema={"minLength": 1, "maxLength": 255},
+    ),
+]
+Slug = Annotated[
+    str,
+    Meta(
+        description="path token of the public link, unique on its domain; default: random",
+        extra_json_schema={"pattern": "^[A-Za-z0-9_-]{1,64}$"},
+    ),
+]
+TagIds = Annotated[list[UUID], Meta(max_length=TAGS, description="ids of tags")]
+
+
+class TagReference(msgspec.Struct, kw_only=True):
+    id: UUID
+    name: str
+
+
+class ShortLink(msgspec.Struct, kw_only=True):
+    id: UUID
+    internal_name: str
+    slug: str
+    destination_url: str
+    domain_name: str
+    active: bool
+    tags: list[TagReference]
+    created_at: Timestamp
+    short_url: str
+
+
+class NewShortLink(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    destination_url: DestinationUrl
+    internal_name: InternalName | None = None
+    slug: Slug | None = None
+    domain_id: Annotated[UUID, Meta(description="custom domain; default: the service's")] | None = (
+        None
+    )
+    active: bool = True
+    tags: TagIds = []
+
+    def __post_init__(self) -> None:
+        try:
+            self._check()
+        except BadRequest as error:
+            raise ValueError(error.message) from error  # to which msgspec adds where in the body
+
+    def _check(self) -> None:
+        check_url(destination.FIELD, self.destination_url)
+        if self.internal_name is not None:
+            self.internal_name = trimmed("internal_name", self.internal_name)
+        if self.slug is not None and not SLUG.fullmatch(self.slug):
+            raise BadRequest("slug: 1 to 64 of A-Z a-z 0-9 _ -")
+        self.tags = list(dict.fromkeys(self.tags))
+
+
+class CreateShortLink(NewShortLink, forbid_unknown_fields=True, kw_only=True):
+    account_id: AccountId = field(name="accountId")
+
+
+class CreateShortLinks(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    account_id: AccountId = field(name="accountId")
+    links: Annotated[list[NewShortLink], Meta(min_length=1, max_length=BULK)]
+
+
+class CreatedShortLinks(msgspec.Struct, kw_only=True):
+    rows: list[ShortLink]
+
+
+class ChangeShortLink(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    destination_url: DestinationUrl | UnsetType = UNSET
+    internal_name: InternalName | UnsetType = UNSET
+    active: bool | UnsetType = UNSET
+    tags: TagIds | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        if self.destination_url is not UNSET:
+            check_url(destination.FIELD, self.destination_url)
+        if self.internal_name is not UNSET:
+            self.internal_name = trimmed("internal_name", self.internal_name)
+        if self.tags is not UNSET:
+            self.tags = list(dict.fromkeys(self.tags))
+
+
+class ListShortLinks(AccountPage, kw_only=True):
+    selected_tags: Annotated[
+        list[str], Meta(description="tag ids: repeated, with [], comma-separated or a JSON array")
+    ] = field(default_factory=list, name="selectedTags")
+    tag_operator: Annotated[
+        Literal["OR", "AND"], Meta(description="any or all of the selected tags")
+    ] = field(default="OR", name="tagOperator")
+    search: Annotated[
+        str, Meta(max_length=2048, description="text in name, slug or destination, any case")
+    ] = ""
+    active: Annotated[bool, Meta(description="default: both")] | UnsetType = UNSET
+
+    def tag_ids(self) -> list[UUID]:
+        """Raises BadRequest."""
+        texts = [text for value in self.selected_tags for text in _tag_texts(value)]
+        if len(texts) > TAGS:
+            raise BadRequest(f"selectedTags: at most {TAGS}")
+        return [parse_id("selectedTags", text) for text in texts]
+
+    def __post_init__(self) -> None:
+        self.tag_ids()
+
+
+def _tag_texts(value: str) -> list[Any]:
+    if not value.startswith("["):
+        return [text.strip() for text in value.split(",") if text.strip()]
+    texts = parse_json("selectedTags", value.encode())
+    return texts if isinstance(texts, list) else [texts]

@@ -1,0 +1,101 @@
+"""Whether DNS proves that a domain is its account's.
+
+Either of two records does: a TXT record with a value that only this addition of the domain has, or
+a CNAME record that sends the domain here. Called when an account asks for its domain to be
+verified. Guarantees an answer, or Unavailable, within SECONDS.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+from dns.asyncresolver import Resolver
+from dns.exception import DNSException
+from dns.rdata import Rdata
+from dns.resolver import NXDOMAIN, NoAnswer
+
+from tracker.errors import Unavailable
+from tracker.links.domains import Domain, canonical_hostname
+
+SECONDS: Final = 4.5
+"""How long DNS is asked, all in all."""
+_EACH_TRY: Final = 1.0
+"""After this long without an answer the question is sent again: a datagram may be lost."""
+
+
+class DnsRecord(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    value: str
+
+
+class Verification(msgspec.Struct, frozen=True, kw_only=True):
+    """The records either of which proves a domain. No `cname` if the service has no hostname."""
+
+    txt: DnsRecord
+    cname: DnsRecord | None
+
+
+def verification(domain: Domain, base_host: str) -> Verification:
+    """`base_host` is the host of the service: a hostname or an IP address."""
+    name, host = domain.domain_name, canonical_hostname(base_host)
+    return Verification(
+        txt=DnsRecord(name=f"_tracker.{name}", value=f"tracker-verification={domain.token}"),
+        cname=DnsRecord(name=name, value=host) if host else None,
+    )
+
+
+async def is_proven(wanted: Verification, dns_address: tuple[str, int] | None) -> bool:
+    """Whether DNS has one of the records. `dns_address` None: the system's resolver.
+
+    Raises Unavailable if none was seen and DNS did not answer all that was asked.
+    """
+    try:
+        resolver = _resolver(dns_address)
+    except DNSException:
+        raise _no_answer(wanted) from None
+    questions = [_has(resolver, "TXT", wanted.txt, _text)]
+    if wanted.cname is not None:
+        questions.append(_has(resolver, "CNAME", wanted.cname, _target))
+    answers = await asyncio.gather(*questions)
+    if True not in answers and None in answers:
+        raise _no_answer(wanted)
+    return True in answers
+
+
+def _resolver(dns_address: tuple[str, int] | None) -> Resolver:
+    """Made anew each time, for the system's settings may change. Raises DNSException."""
+    resolver = Resolver(configure=dns_address is None)
+    if dns_address is not None:
+        address, resolver.port = dns_address
+        resolver.nameservers = [address]
+    resolver.timeout = _EACH_TRY
+    return resolver
+
+
+async def _has(
+    resolver: Resolver, kind: str, wanted: DnsRecord, value: Callable[[Rdata], str]
+) -> bool | None:
+    """None if DNS does not say."""
+    try:
+        # The resolver's own limit leaves out its pauses between tries.
+        async with asyncio.timeout(SECONDS):
+            answer = await resolver.resolve(f"{wanted.name}.", kind, lifetime=SECONDS)
+    except (NXDOMAIN, NoAnswer):
+        return False
+    except (DNSException, TimeoutError, OSError):
+        return None
+    return any(value(record) == wanted.value for record in answer)
+
+
+def _text(record: Rdata) -> str:
+    """A TXT record holds one text in pieces."""
+    return b"".join(record.strings).decode(errors="replace")  # type: ignore[attr-defined]
+
+
+def _target(record: Rdata) -> str:
+    return str(record.target.to_text(omit_final_dot=True)).lower()  # type: ignore[attr-defined]
+
+
+def _no_answer(wanted: Verification) -> Unavailable:
+    return Unavailable(f"DNS: no answer for {wanted.txt.name}; try again")
