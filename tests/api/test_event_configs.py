@@ -64,15 +64,12 @@ async def test_every_payout_type_is_taken_and_only_revshare_needs_a_value(
     [
         ("0", "0"),
         ("-0.0", "0.0"),
-        ("12", "12"),
         ("0.1", "0.1"),
         ("12.50", "12.50"),
         ("0.000001", "0.000001"),
         ("1e-6", "0.000001"),
-        ("1E3", "1000"),
         ("999999999.999999", "999999999.999999"),
         ("1000000000", "1000000000"),
-        ("1000000000.000000", "1000000000.000000"),
         ("0.1000000000000000000000000000000000", "0.100000"),
     ],
 )
@@ -101,7 +98,6 @@ BROKEN: list[tuple[dict[str, Any], str]] = [
     ({"payout": "1"}, "payout: must be a number"),
     ({"payout": True}, "payout: must be a number"),
     ({"payout": None}, "payout: must be a number"),
-    ({"payout": [1]}, "payout: must be a number"),
     ({"payout": -0.01}, "payout: must be from 0 to 1000000000"),
     ({"payout": 1000000000.000001}, "payout: must be from 0 to 1000000000"),
     ({"payout": 10**18}, "payout: must be from 0 to 1000000000"),
@@ -166,7 +162,6 @@ async def test_configs_are_listed_newest_first_by_page_and_without_the_archived(
         ("", "accountId: required"),
         ("accountId=x", "accountId: must be a UUID"),
         ("accountId=ID&page=0", "page: "),
-        ("accountId=ID&page=x", "page: "),
         ("accountId=ID&pageSize=101", "pageSize: "),
     ],
 )

@@ -40,7 +40,7 @@ def document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     """The whole description, as values of JSON."""
     schemas = Schemas(endpoints)
     operations = [
-        *((one.path, one.method, _operation(one, schemas, endpoints)) for one in endpoints),
+        *((one.path, one.method, _operation(one, schemas)) for one in endpoints),
         *((one.path, one.method, one.described()) for one in PUBLIC_OPERATIONS),
     ]
     paths: dict[str, Described] = {}
@@ -57,7 +57,7 @@ def document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     }
 
 
-def _operation(endpoint: Endpoint, schemas: Schemas, endpoints: Sequence[Endpoint]) -> Described:
+def _operation(endpoint: Endpoint, schemas: Schemas) -> Described:
     operation: Described = {
         "operationId": operation_id(endpoint.method, endpoint.path),
         "summary": endpoint.summary,
@@ -69,13 +69,11 @@ def _operation(endpoint: Endpoint, schemas: Schemas, endpoints: Sequence[Endpoin
     if endpoint.body is not Nothing:
         content = json_content(schemas.of(endpoint.body), _example(endpoint, schemas))
         operation["requestBody"] = {"required": True, "content": content}
-    done: Described = {
+    done = {
         "description": "Done.",
         "headers": RATE_LIMIT,
         "content": json_content(schemas.answer(endpoint)),
     }
-    if links := _links(endpoint, endpoints):
-        done["links"] = links
     refused = {str(status): error(status) for status in _errors(endpoint)}
     return operation | {"responses": {"200": done} | refused}
 
@@ -121,16 +119,6 @@ def _errors(endpoint: Endpoint) -> list[int]:
         if not endpoint.id_names:
             never.add(404)
     return [status for status in ERRORS if status not in never]
-
-
-def _links(endpoint: Endpoint, endpoints: Sequence[Endpoint]) -> Described:
-    """What can be done with that which was made: the operations on its id."""
-    if endpoint.method != "POST" or endpoint.id_names:
-        return {}
-    on_one = (one for one in endpoints if one.path.startswith(endpoint.path + "/{id}"))
-    names = [operation_id(one.method, one.path) for one in on_one if one.id_names == ["id"]]
-    parameters = {"id": "$response.body#/id"}
-    return {name: {"operationId": name, "parameters": parameters} for name in names}
 
 
 def _id(name: str) -> Described:

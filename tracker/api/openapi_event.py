@@ -27,12 +27,11 @@ FORM = "application/x-www-form-urlencoded"
 
 _PATH = "/api/event"
 _TAG = "Conversions"
-_TRANSACTION_ID: Described = {"type": "string", "minLength": 1, "maxLength": TRANSACTION_ID_LENGTH}
+_TRANSACTION_ID: Described = {"type": "string", "maxLength": TRANSACTION_ID_LENGTH}
 
 _FIELDS: dict[str, Described] = {
     "pbk": {
         "type": "string",
-        "minLength": 1,
         "maxLength": PBK_LENGTH,
         "description": "postback key of an active event configuration; this or click_id is "
         "required",

@@ -75,16 +75,29 @@ _PASSED_ON: Described = {
 def _opening(
     path: str, name: str, slug: Described, answers: Mapping[int, Described]
 ) -> tuple[PublicOperation, ...]:
-    parameters = (slug, _DOMAIN, _PASSED_ON)
-    rows = (
-        ("GET", "open", "Record a click and redirect to the destination", answers),
-        ("HEAD", "peekAt", "The same redirect; nothing is recorded", without_content(answers)),
-        ("OPTIONS", "optionsOf", "The methods of a short link", _METHODS),
+    get = PublicOperation(
+        "GET",
+        path,
+        f"open{name}",
+        _CLICKS,
+        "Record a click and redirect to the destination",
+        answers,
+        (slug, _DOMAIN, _PASSED_ON),
     )
-    return tuple(
-        PublicOperation(method, path, verb + name, _CLICKS, summary, responses, parameters)
-        for method, verb, summary, responses in rows
+    head = get._replace(
+        method="HEAD",
+        id=f"peekAt{name}",
+        summary="The same redirect; nothing is recorded",
+        answers=without_content(answers),
     )
+    options = get._replace(
+        method="OPTIONS",
+        id=f"optionsOf{name}",
+        summary="The methods of a short link",
+        answers=_METHODS,
+        parameters=(slug | {"schema": TEXT},) if slug["in"] == "path" else (),
+    )
+    return get, head, options
 
 
 def _asking(
@@ -155,7 +168,12 @@ PUBLIC_OPERATIONS: tuple[PublicOperation, ...] = (
             500: public_error(500),
             503: public_error(503),
         },
-        query("domain", TEXT | {"examples": ["go.example.com"]}, "the host", required=True),
+        query(
+            "domain",
+            TEXT | {"minLength": 1, "examples": ["go.example.com"]},
+            "the host",
+            required=True,
+        ),
     ),
     *_asking(
         "/openapi.json",

@@ -50,7 +50,9 @@ class ProtectedHandler(Handler):
     async def prepare(self) -> None:  # type: ignore[override]
         del self.SUPPORTED_METHODS
         self.begin()
-        secret = _bearer(self.header("Authorization"))
+        # With a wrong method no key is looked at.
+        is_method = self.request.method in self.methods
+        secret = _bearer(self.header("Authorization")) if is_method else None
         known = self.services.api_keys.known_account(secret) if secret else None
         await self._count(self.client_address(), known)
         self._refuse_over("ip")

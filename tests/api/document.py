@@ -1,0 +1,40 @@
+"""The OpenAPI document, taken apart for the tests that hold the service against it."""
+
+from typing import Any
+
+import jsonschema_rs
+import orjson
+
+from tracker.api.routes import description
+
+DOCUMENT: dict[str, Any] = orjson.loads(description())
+OPERATIONS = [
+    (method.upper(), path, operation)
+    for path, item in DOCUMENT["paths"].items()
+    for method, operation in item.items()
+]
+PROTECTED = [one for one in OPERATIONS if one[2]["security"]]
+REQUESTS = [
+    (method, path, media_type, content["example"])
+    for method, path, operation in OPERATIONS
+    for media_type, content in operation.get("requestBody", {}).get("content", {}).items()
+]
+"""Method, path, media type and example of every body."""
+
+
+def resolved(node: Any) -> Any:
+    """What a reference refers to."""
+    while isinstance(node, dict) and "$ref" in node:
+        target: Any = DOCUMENT
+        for part in node["$ref"].removeprefix("#/").split("/"):
+            target = target[part]
+        node = target
+    return node
+
+
+def refusals(schema: dict[str, Any], value: Any) -> list[str]:
+    """Why `schema` refuses `value`."""
+    validator = jsonschema_rs.Draft202012Validator(
+        {**schema, "components": DOCUMENT["components"]}, validate_formats=True
+    )
+    return [str(error) for error in validator.iter_errors(value)]

@@ -1,0 +1,116 @@
+"""Every example in `/openapi.json` is accepted by the service, and answered as described."""
+
+from typing import Any
+
+import orjson
+import pytest
+
+from tests.api.client import Client, Response
+from tests.api.document import DOCUMENT, PROTECTED, REQUESTS, refusals, resolved
+from tests.api.records import make_config, make_link
+from tracker.access.accounts import Account
+from tracker.api.openapi_event import EXAMPLE_PBK
+from tracker.api.openapi_public import EXAMPLE_SLUG
+from tracker.api.schema import EXAMPLE_ACCOUNT
+from tracker.services import Services
+
+READS = [one[:2] for one in PROTECTED if one[0] == "GET"]
+
+
+class Caller:
+    """Sends what the document shows, in the name of an account of its own."""
+
+    def __init__(self, client: Client, services: Services, account: Account, secret: str) -> None:
+        self.client = client
+        self.services = services
+        self.account = account
+        self.key: dict[str, str | bytes] = {"Authorization": f"Bearer {secret}"}
+        self.values = {EXAMPLE_ACCOUNT: str(account.id)}
+
+    async def send(self, method: str, path: str, media_type: str, example: Any) -> Response:
+        text = example if isinstance(example, str) else orjson.dumps(example).decode()
+        if media_type.endswith("urlencoded"):
+            text = "&".join(f"{name}={value}" for name, value in example.items())
+        for shown, real in self.values.items():
+            text = text.replace(shown, real)
+        target = await self._target(path)
+        headers = {**self.key, "Content_Type": media_type}
+        return await self.client.request(method, target, headers, text.encode())
+
+    async def read(self, path: str) -> Response:
+        required = f"?accountId={self.account.id}" if not path.endswith("}") else ""
+        return await self.client.request("GET", await self._target(path) + required, self.key)
+
+    async def _target(self, path: str) -> str:
+        """`path` with the id of something that exists: what the collection's example makes."""
+        collection, _, rest = path.partition("/{id}")
+        if collection == path:
+            return path
+        [example] = [one for one in REQUESTS if one[:2] == ("POST", collection)]
+        made = await self.send(*example)
+        assert made.status == 200, made.body
+        return f"{collection}/{made.json()['id']}{rest}"
+
+
+@pytest.fixture
+def caller(client: Client, services: Services, account: Account, secret: str) -> Caller:
+    return Caller(client, services, account, secret)
+
+
+def assert_described(method: str, path: str, response: Response) -> None:
+    """The answer has a body as the document has it."""
+    answer = resolved(DOCUMENT["paths"][path][method.lower()]["responses"][str(response.status)])
+    assert refusals(answer["content"]["application/json"]["schema"], response.json()) == []
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "media_type", "example"), REQUESTS, ids=lambda one: str(one)[:40]
+)
+async def test_an_example_of_a_body_is_accepted_as_it_stands(
+    caller: Caller, method: str, path: str, media_type: str, example: Any
+) -> None:
+    if EXAMPLE_PBK in str(example):
+        config = await make_config(caller.services, caller.account.id)
+        caller.values[EXAMPLE_PBK] = config.pbk
+    response = await caller.send(method, path, media_type, example)
+    assert response.status == 200, response.body
+    assert_described(method, path, response)
+
+
+@pytest.mark.parametrize(("method", "path"), READS)
+async def test_a_read_is_answered_as_described(caller: Caller, method: str, path: str) -> None:
+    response = await caller.read(path)
+    assert response.status == 200, response.body
+    assert_described(method, path, response)
+
+
+async def test_the_example_of_a_short_link_opens(
+    services: Services, client: Client, account: Account
+) -> None:
+    await make_link(services, account.id, EXAMPLE_SLUG)
+    for target in (f"/c/{EXAMPLE_SLUG}?", f"/api/click?s={EXAMPLE_SLUG}&"):
+        for method in ("GET", "HEAD"):
+            response = await client.request(method, f"{target}utm_source=newsletter")
+            assert response.status == 302
+            headers = DOCUMENT["paths"]["/api/click"]["get"]["responses"]["302"]["headers"]
+            assert set(headers) <= set(response.headers)
+
+
+async def test_the_example_of_a_pixel_is_recorded(
+    services: Services, client: Client, account: Account
+) -> None:
+    config = await make_config(services, account.id)
+    parameters = DOCUMENT["paths"]["/api/event"]["get"]["parameters"]
+    examples = {
+        one["name"]: one["schema"]["examples"][0]
+        for one in parameters
+        if one.get("schema", {}).get("examples")
+    } | {"pbk": config.pbk}
+    query = "&".join(f"{name}={value}" for name, value in examples.items())
+    response = await client.get(f"/api/event?{query}")
+    assert response.status == 200
+    assert_described("GET", "/api/event", response)
+    answer = DOCUMENT["paths"]["/api/event"]["get"]["responses"]["200"]
+    assert set(answer["headers"]) <= set(response.headers)
+    picture = await client.get(f"/api/event?{query}", Accept="image/*")
+    assert picture.headers["Content-Type"] in answer["content"]

@@ -1,0 +1,269 @@
+"""Every query that a request or the drain makes is answered from an index, lists in their order.
+
+The queries are those that the code really sends: MongoDB's profiler notes them while the code
+runs, and each is then explained.
+"""
+
+from collections.abc import Awaitable, Callable, Iterator
+from decimal import Decimal
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from tracker.clock import now
+from tracker.conversions.event_config import EventConfig, PayoutType
+from tracker.db import keys
+from tracker.ids import new_id
+from tracker.links.domains import Domain
+from tracker.links.link import Link
+from tracker.links.store import LinkFilter, NewLink
+from tracker.links.tags import Tag
+from tracker.services import Services
+from tracker.webhooks.template import DEFAULT
+
+MANY = 1000
+ACCOUNTS = [new_id() for _ in range(5)]
+ACCOUNT = ACCOUNTS[0]
+
+
+class Scene(NamedTuple):
+    """Services with `MANY` of everything, a fifth of it `ACCOUNT`'s."""
+
+    services: Services
+    link: Link
+    rare: Tag
+    common: Tag
+    domain: Domain
+    config: EventConfig
+    secret: str
+    click_ids: list[UUID]
+
+
+Query = Callable[[Scene], Awaitable[Any]]
+
+
+async def multiplied(services: Services, collection: str, **changed: Callable[[int], Any]) -> None:
+    """Make `MANY` of the one document that `collection` has."""
+    first = await services.database[collection].find_one({})
+    assert first is not None
+    rows = [
+        {
+            **first,
+            "_id": new_id(),
+            "account_id": ACCOUNTS[number % len(ACCOUNTS)],
+            **{name: change(number) for name, change in changed.items()},
+        }
+        for number in range(MANY)
+    ]
+    await services.database[collection].insert_many(rows)
+
+
+async def set_the_scene(services: Services) -> Scene:
+    await services.accounts.create("Acme")
+    rare, common = [await services.tags.create(ACCOUNT, name) for name in ("rare", "common")]
+    domain = await services.domains.create(ACCOUNT, "go.example")
+    config = await services.event_configs.create(ACCOUNT, "A", PayoutType.CPA, Decimal(1))
+    await services.webhooks.create(ACCOUNT, "A", "https://example.com/", "POST", DEFAULT)
+    _, secret = await services.api_keys.create(ACCOUNT, "A")
+    link = await services.links.create(
+        NewLink(
+            account_id=ACCOUNT,
+            destination_url="https://example.com/",
+            internal_name="A link",
+            slug="abc",
+            domain_id=None,
+            domain_name="",
+            tags=[rare.id, common.id],
+        )
+    )
+
+    def tags(number: int) -> list[UUID]:
+        if number % 50 == 0:
+            return [rare.id, common.id]
+        return [common.id] if number % 2 == 0 else []
+
+    await multiplied(
+        services,
+        "links",
+        slug=lambda number: f"s{number}",
+        tags=tags,
+        archived=lambda number: number % 7 == 0,
+        active=lambda number: number % 2 == 0,
+    )
+    await multiplied(services, "tags", key=lambda number: f"k{number}")
+    await multiplied(services, "domains", domain_name=lambda number: f"d{number}.example")
+    await multiplied(services, "event_configs", pbk=lambda number: f"p{number}")
+    await multiplied(services, "webhooks")
+    await multiplied(services, "api_keys", sha256=lambda number: number.to_bytes(32, "big"))
+    click_ids = [new_id() for _ in range(MANY)]
+    await services.database["clicks"].insert_many(
+        [{"_id": one, "account_id": ACCOUNT, "link_id": link.id, "at": now()} for one in click_ids]
+    )
+    await services.database["events"].insert_many(
+        [
+            {
+                "_id": number,
+                "click_id": click_id,
+                "status": "pending" if number % 3 else "attributed",
+                "transaction_scope": config.id,
+                **({"transaction_id": f"t{number}"} if number % 2 else {}),
+                "at": now(),
+            }
+            for number, click_id in enumerate(click_ids, 1)
+        ]
+    )
+    return Scene(services, link, rare, common, domain, config, secret, click_ids)
+
+
+def links_page(page: int = 1, **wanted: Any) -> Query:
+    return lambda scene: scene.services.links.page(
+        ACCOUNT,
+        LinkFilter(**{name: one(scene) if callable(one) else one for name, one in wanted.items()}),
+        page,
+        25,
+    )
+
+
+async def cached(scene: Scene, cache: Any, name: str) -> None:
+    cache.forget(name)
+    await scene.services.redis.delete(name)
+    assert await cache.get(name) is not None
+
+
+LISTS: dict[str, Query] = {
+    "links": links_page(),
+    "a later page of links": links_page(page=5),
+    "a page of links past the end": links_page(page=10**6),
+    "links of a rare tag": links_page(tags=lambda scene: [scene.rare.id]),
+    "links of a common tag": links_page(tags=lambda scene: [scene.common.id]),
+    "links of a tag that none has": links_page(tags=lambda scene: [new_id()]),
+    "links of any of two tags": links_page(tags=lambda scene: [scene.rare.id, scene.common.id]),
+    "links of any of a hundred tags": links_page(tags=lambda scene: [new_id() for _ in range(100)]),
+    "links of all of two tags": links_page(
+        tags=lambda scene: [scene.rare.id, scene.common.id], all_tags=True
+    ),
+    "links that are active": links_page(active=True),
+    "links that are found by text": links_page(search="s99"),
+    "links filtered by everything": links_page(
+        tags=lambda scene: [scene.rare.id, scene.common.id], active=False, search="a"
+    ),
+    "tags": lambda scene: scene.services.tags.page(ACCOUNT, 2, 25),
+    "domains": lambda scene: scene.services.domains.page(ACCOUNT, 2, 25),
+    "event configs": lambda scene: scene.services.event_configs.page(ACCOUNT, 2, 25),
+    "webhooks": lambda scene: scene.services.webhooks.page(ACCOUNT, 2, 25),
+    "keys": lambda scene: scene.services.api_keys.page(ACCOUNT, 2, 25),
+    "keys for the operator": lambda scene: scene.services.api_keys.list(ACCOUNT),
+    "event configs for the operator": lambda scene: scene.services.event_configs.list(ACCOUNT),
+}
+OTHERS: dict[str, Query] = {
+    "a link by id": lambda scene: scene.services.links.find(scene.link.id),
+    "a link by slug": lambda scene: cached(
+        scene, scene.services.link_cache, keys.link("", scene.link.slug)
+    ),
+    "a changed link": lambda scene: scene.services.links.change(scene.link.id, {"active": False}),
+    "any link on a domain": lambda scene: scene.services.links.any_on("d1.example"),
+    "a tag off its links": lambda scene: scene.services.links.untag(ACCOUNT, scene.rare.id),
+    "tags by id": lambda scene: scene.services.tags.find([scene.rare.id, new_id()]),
+    "a renamed tag": lambda scene: scene.services.tags.rename(scene.rare.id, "new"),
+    "a deleted tag": lambda scene: scene.services.tags.delete(scene.rare.id),
+    "a domain by id": lambda scene: scene.services.domains.find(scene.domain.id),
+    "a domain by name": lambda scene: cached(
+        scene, scene.services.domain_cache, keys.domain(scene.domain.domain_name)
+    ),
+    "a new domain": lambda scene: scene.services.domains.create(ACCOUNT, "new.example"),
+    "a deleted domain": lambda scene: scene.services.domains.delete(scene.domain.id),
+    "an event config by id": lambda scene: scene.services.event_configs.find(scene.config.id),
+    "an event config by its key": lambda scene: cached(
+        scene, scene.services.pbk_cache, keys.event_config(scene.config.pbk)
+    ),
+    "a key by its secret": lambda scene: scene.services.api_keys.authenticate(scene.secret),
+    "a webhook by id": lambda scene: scene.services.webhooks.find(new_id()),
+    "an account by id": lambda scene: scene.services.accounts.find(new_id()),
+    "clicks by id": lambda scene: scene.services.clicks.find(scene.click_ids[:500]),
+    "events that wait for clicks": lambda scene: scene.services.events.pending(
+        scene.click_ids[:500]
+    ),
+    "an event by its transaction": lambda scene: scene.services.events.find_transaction(
+        [scene.config.id, ACCOUNT], "t7"
+    ),
+    "a settled event": lambda scene: scene.services.events.settle(1, {"status": "attributed"}),
+    "an event id": lambda scene: scene.services.event_ids.next(),
+}
+
+
+async def sent(scene: Scene, query: Query) -> list[dict[str, Any]]:
+    """The commands that `query` has MongoDB carry out by a plan."""
+    database = scene.services.database
+    await database.command("profile", 2)
+    try:
+        await query(scene)
+    finally:
+        await database.command("profile", 0)
+    rows = [row async for row in database["system.profile"].find()]
+    await database["system.profile"].drop()
+    return [command(row) for row in rows if row["op"] in ("query", "command", "update", "remove")]
+
+
+def command(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of the profiler as the command that it tells of."""
+    collection = row["ns"].partition(".")[2]
+    if row["op"] == "update":
+        return {"update": collection, "updates": [row["command"]]}
+    if row["op"] == "remove":
+        return {"delete": collection, "deletes": [row["command"]]}
+    of_the_session = ("lsid", "txnNumber", "writeConcern", "readConcern", "maxTimeMS")
+    return {
+        name: value
+        for name, value in row["command"].items()
+        if name not in of_the_session and not name.startswith("$")
+    }
+
+
+def stages(plan: Any) -> Iterator[str]:
+    """Of all winning plans in what `explain` answers; and the names of their indexes."""
+    if isinstance(plan, list):
+        for one in plan:
+            yield from stages(one)
+    elif isinstance(plan, dict):
+        for name, value in plan.items():
+            if name in ("stage", "indexName"):
+                yield value
+            elif name not in ("rejectedPlans", "serverInfo", "command"):
+                yield from stages(value)
+
+
+async def explained(scene: Scene, query: Query) -> list[set[str]]:
+    """The stages and indexes of each command of `query`."""
+    plans = []
+    for one in await sent(scene, query):
+        if next(iter(one)) in ("find", "aggregate", "update", "delete", "findAndModify"):
+            options = scene.services.database.codec_options
+            plan = await scene.services.database.command(
+                "explain", one, verbosity="queryPlanner", codec_options=options
+            )
+            plans.append(set(stages(plan)))
+    return plans
+
+
+async def test_lists_are_read_in_their_order_from_an_index_and_counted_from_one(
+    services: Services,
+) -> None:
+    scene = await set_the_scene(services)
+    for name, query in LISTS.items():
+        plans = await explained(scene, query)
+        assert len(plans) == 2 - ("operator" in name), name
+        for plan in plans:
+            assert "IXSCAN" in plan or "COUNT_SCAN" in plan, (name, plan)
+            # Through "_id_" the newest come first too, but those of every account.
+            assert not plan & {"COLLSCAN", "SORT", "_id_"}, (name, plan)
+
+
+async def test_nothing_is_looked_up_or_changed_by_reading_a_whole_collection(
+    services: Services,
+) -> None:
+    scene = await set_the_scene(services)
+    for name, query in OTHERS.items():
+        plans = await explained(scene, query)
+        assert plans, name
+        for plan in plans:
+            assert plan & {"IXSCAN", "IDHACK", "COUNT_SCAN"}, (name, plan)
+            assert "COLLSCAN" not in plan, (name, plan)
