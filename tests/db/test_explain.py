@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from tests.db.profiler import profiled
 from tracker.clock import now
 from tracker.conversions.event_config import EventConfig, PayoutType
 from tracker.db import keys
@@ -192,14 +193,8 @@ OTHERS: dict[str, Query] = {
 
 async def sent(scene: Scene, query: Query) -> list[dict[str, Any]]:
     """The commands that `query` has MongoDB carry out by a plan."""
-    database = scene.services.database
-    await database.command("profile", 2)
-    try:
+    async with profiled(scene.services.database) as rows:
         await query(scene)
-    finally:
-        await database.command("profile", 0)
-    rows = [row async for row in database["system.profile"].find()]
-    await database["system.profile"].drop()
     return [command(row) for row in rows if row["op"] in ("query", "command", "update", "remove")]
 
 

@@ -84,7 +84,16 @@ class ApiKeys:
     async def authenticate(self, secret: str) -> ApiKey:
         """The key of `secret`. Raises Unauthorized if unknown, revoked or expired."""
         digest = _digest(secret)
-        self._accounts.pop(digest, None)
+        try:
+            key = await self._valid(digest)
+        except Unauthorized:
+            self._accounts.pop(digest, None)
+            raise
+        self._remember(digest, key.account_id)
+        await self._touch(key)
+        return key
+
+    async def _valid(self, digest: bytes) -> ApiKey:
         row = await self._keys.find_one({"sha256": digest})
         if row is None:
             raise Unauthorized("API key: unknown")
@@ -93,8 +102,6 @@ class ApiKeys:
             raise Unauthorized("API key: revoked")
         if key.expires_at is not None and key.expires_at <= now():
             raise Unauthorized("API key: expired")
-        self._remember(digest, key.account_id)
-        await self._touch(key)
         return key
 
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[ApiKey], int]:
@@ -123,6 +130,7 @@ class ApiKeys:
 
     def _remember(self, digest: bytes, account_id: UUID) -> None:
         self._accounts[digest] = account_id
+        self._accounts.move_to_end(digest)
         if len(self._accounts) > _REMEMBERED:
             self._accounts.popitem(last=False)
 

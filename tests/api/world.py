@@ -1,0 +1,151 @@
+"""Two accounts with everything, and a request that works for every endpoint of the route table."""
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from decimal import Decimal
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+from uuid import UUID
+
+import msgspec
+import orjson
+
+from tests.api.client import Client, Response
+from tests.api.records import make_link
+from tracker.access.accounts import Account
+from tracker.api.endpoint import Endpoint, Nothing
+from tracker.api.parameters import parse_body
+from tracker.conversions.event_config import PayoutType
+from tracker.services import Services
+from tracker.webhooks import template
+
+SPELLINGS = ("accountId", "account_id")
+
+Maker = Callable[[Services, UUID], Awaitable[UUID]]
+
+
+async def a_short_link(services: Services, account_id: UUID) -> UUID:
+    return (await make_link(services, account_id, f"s-{account_id}")).id
+
+
+async def a_tag(services: Services, account_id: UUID) -> UUID:
+    return (await services.tags.create(account_id, "A tag")).id
+
+
+async def a_domain(services: Services, account_id: UUID) -> UUID:
+    """Verified, so that DNS is not asked."""
+    domain = await services.domains.create(account_id, f"a{account_id.hex[-8:]}.example")
+    return (await services.domains.verify(domain.id)).id
+
+
+async def an_event_config(services: Services, account_id: UUID) -> UUID:
+    config = await services.event_configs.create(account_id, "A", PayoutType.CPA, Decimal(1))
+    return config.id
+
+
+async def a_webhook(services: Services, account_id: UUID) -> UUID:
+    webhook = await services.webhooks.create(
+        account_id, "A webhook", "https://example.com/", "POST", template.DEFAULT
+    )
+    return webhook.id
+
+
+async def a_key(services: Services, account_id: UUID) -> UUID:
+    return (await services.api_keys.create(account_id, "A key"))[0].id
+
+
+MAKERS: dict[str, Maker] = {
+    "/api/short-links/": a_short_link,
+    "/api/tags/": a_tag,
+    "/api/domains/": a_domain,
+    "/api/event-configs/": an_event_config,
+    "/api/webhooks/": a_webhook,
+    "/api/keys/": a_key,
+}
+"""What makes an object, by the path before its id."""
+
+
+def maker(prefix: str) -> Maker:
+    assert prefix in MAKERS, f"add to MAKERS what makes an object that is found at {prefix}<id>"
+    return MAKERS[prefix]
+
+
+class Request(NamedTuple):
+    """A request for an endpoint that the owner of everything in it may make."""
+
+    endpoint: Endpoint
+    ids: list[UUID]
+    account_id: UUID
+
+    @property
+    def path(self) -> str:
+        ids = iter(self.ids)
+        path = re.sub(r"\{\w+\}", lambda _: str(next(ids)), self.endpoint.path)
+        return f"{path}{self._query}"
+
+    @property
+    def body(self) -> bytes:
+        if self.endpoint.body is Nothing:
+            return b""
+        assert self.endpoint.example is not None, "an endpoint with a body needs an example"
+        return orjson.dumps(self.endpoint.example | self._account_in(self.endpoint.body))
+
+    @property
+    def scope(self) -> str:
+        kind = self.endpoint.body
+        body = None if kind is Nothing else parse_body(kind, self.body).value
+        return self.endpoint.scope_of(body)
+
+    @property
+    def _query(self) -> str:
+        named = self._account_in(self.endpoint.query)
+        return "".join(f"?{name}={value}" for name, value in named.items())
+
+    def _account_in(self, kind: type[msgspec.Struct]) -> dict[str, str]:
+        """The account by the name that `kind` has for it; empty if it has none."""
+        fields = msgspec.structs.fields(kind)
+        names = [field.encode_name for field in fields if field.name == "account_id"]
+        return {name: str(self.account_id) for name in names}
+
+
+class World(NamedTuple):
+    """Two accounts with everything."""
+
+    services: Services
+    client: Client
+    account: Account
+    other_account: Account
+
+    async def request(self, endpoint: Endpoint, account: Account) -> Request:
+        """For objects of `account`, which are made."""
+        prefixes = [endpoint.path[: one.start()] for one in re.finditer(r"\{", endpoint.path)]
+        ids = [await maker(prefix)(self.services, account.id) for prefix in prefixes]
+        return Request(endpoint, ids, account.id)
+
+    async def key(self, account: Account, **fields: Any) -> str:
+        return (await self.services.api_keys.create(account.id, "a key", **fields))[1]
+
+    async def send(self, request: Request, key: str | None) -> Response:
+        sent: dict[str, str | bytes] = {} if key is None else {"Authorization": f"Bearer {key}"}
+        return await self.client.request(request.endpoint.method, request.path, sent, request.body)
+
+    async def send_named(self, request: Request, key: str, named: Mapping[str, object]) -> Response:
+        """With `named` for the account: in the body if there is one, else in the query."""
+        names = {name: str(value) for name, value in named.items()}
+        path, body = request.path.partition("?")[0], request.body
+        if body:
+            fields = {k: v for k, v in orjson.loads(body).items() if k not in SPELLINGS}
+            body = orjson.dumps(fields | names)
+        else:
+            path += f"?{urlencode(names)}"
+        sent: dict[str, str | bytes] = {"Authorization": f"Bearer {key}"}
+        return await self.client.request(request.endpoint.method, path, sent, body)
+
+    async def stored(self) -> dict[str, list[Any]]:
+        """Everything in MongoDB but the keys, of which the last use is noted."""
+        names = await self.services.database.list_collection_names()
+        return {
+            name: await self.services.database[name].find().sort("_id", 1).to_list(None)
+            for name in sorted(names)
+            if name != "api_keys" and not name.startswith("system.")
+        }

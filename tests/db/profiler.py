@@ -1,0 +1,23 @@
+"""What MongoDB was asked for, as its profiler notes it."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from tracker.db.connect import Database
+
+
+@asynccontextmanager
+async def profiled(database: Database) -> AsyncIterator[list[dict[str, Any]]]:
+    """Collects the profiler's rows, which are there after the block."""
+    rows: list[dict[str, Any]] = []
+    await database.command("profile", 0)
+    await database.drop_collection("system.profile")
+    await database.command("profile", 2, filter="unset")
+    try:
+        yield rows
+    finally:
+        await database.command("profile", 0)
+        notes = await database["system.profile"].find().to_list(None)
+        await database.drop_collection("system.profile")
+        rows += [row for row in notes if not row["ns"].endswith(".system.profile")]
