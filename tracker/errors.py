@@ -68,6 +68,3 @@ class RateLimited(TrackerError):
 
 class Unavailable(TrackerError):
     status = 503
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message, {"Retry-After": "1"})

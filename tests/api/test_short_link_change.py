@@ -286,7 +286,7 @@ async def test_with_redis_away_links_are_shown_but_not_changed(
     for method, body in METHODS[1:]:
         response = await send(client, secret, method, link.id, body)
         assert (response.status, response.error) == (503, "storage is away; try again")
-        assert response.headers["Retry-After"] == "1"
+        assert "Retry-After" not in response.headers
     assert await stored(services, link.id) == before
     await away.stop()
     await away.close()

@@ -1,1 +1,1 @@
-"""Who may do what: accounts, API keys, and where a request comes from."""
+"""Who may do what: accounts, API keys, rate limits, and where a request comes from."""

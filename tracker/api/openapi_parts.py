@@ -81,7 +81,6 @@ RATE_LIMIT = REQUEST_ID | _refs(*(name for name in _HEADERS if "RateLimit" in na
 _OF_STATUS = {
     401: _refs("WWW-Authenticate"),
     429: _refs("Retry-After"),
-    503: _refs("Retry-After"),
 }
 
 ERRORS: dict[int, tuple[str, str, str]] = {

@@ -135,10 +135,12 @@ class EventConfigs:
             raise NotFound("event config: not found")
         await self._cache.changing(keys.event_config(config.pbk))
         row = await self._configs.find_one_and_update(
-            {"_id": config_id},
+            {"_id": config_id, "archived": {"$ne": True}},
             {"$set": _stored(fields), "$inc": {"version": 1}},
             return_document=ReturnDocument.AFTER,
         )
+        if row is None:  # archived meanwhile
+            raise NotFound("event config: not found")
         changed = _config(row)
         await self._tell(changed)
         return changed

@@ -128,10 +128,12 @@ class Links:
             raise NotFound("short link: not found")
         await self._cache.changing(keys.link(link.domain_name, link.slug))
         row = await self._links.find_one_and_update(
-            {"_id": link_id},
+            {"_id": link_id, "archived": False},
             {"$set": dict(fields), "$inc": {"version": 1}},
             return_document=ReturnDocument.AFTER,
         )
+        if row is None:  # archived meanwhile
+            raise NotFound("short link: not found")
         changed = record(Link, row)
         await self._tell(changed)
         return changed
