@@ -1,14 +1,27 @@
 """The README tells the truth: its commands and examples are run."""
 
+import json
 import re
 import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-from tests.system.service import environment, running
+import pytest
+
+from config.settings import Settings
+from tests.system.owner import new_event_config, new_owner
+from tests.system.service import Service, environment, running
 from tests.test_import_order import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def service(settings: Settings) -> Iterator[Service]:
+    with running(environment(settings)) as process:
+        yield process
 
 
 def blocks(language: str) -> list[str]:
@@ -43,3 +56,29 @@ def test_the_three_lines_work_with_the_account_and_keys_of_the_banner(tmp_path: 
     assert location is not None
     assert "click_id" in parse_qs(urlsplit(location[1]).query)
     assert '"success":true' in done.stdout
+
+
+def test_the_operators_lines_run_as_they_stand(settings: Settings) -> None:
+    block = next(text for text in blocks("sh") if "scripts.accounts" in text)
+    account_id = ""
+    for line in block.splitlines():
+        command = line.partition("#")[0].strip().replace("<ID>", account_id)
+        done = subprocess.run(
+            ["bash", "-c", f"{command} --json".replace("python ", f"{sys.executable} ", 1)],
+            cwd=ROOT,
+            env=environment(settings),
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=True,
+        )
+        account_id = account_id or json.loads(done.stdout)[0]["id"]
+    assert json.loads(done.stdout)[0]["payout"] == 5
+
+
+def test_the_answer_to_a_conversion_has_the_fields_that_are_shown(
+    settings: Settings, service: Service
+) -> None:
+    pbk = new_event_config(environment(settings), new_owner(environment(settings)))
+    shown = json.loads(blocks("json")[0])
+    assert set(service.get(f"/api/event?pbk={pbk}").json) == set(shown)
