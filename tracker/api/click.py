@@ -17,11 +17,14 @@ _PAGE = """<!doctype html>
 """
 
 
-class ClickHandler(Handler):
+class ClickQuery(Handler):
+    """`/api/click`."""
+
     methods = ("GET", "HEAD", "OPTIONS")
 
     def slug(self) -> str | None:
-        raise NotImplementedError
+        """None: it is in the query."""
+        return None
 
     async def get(self) -> None:
         answer = await self.services.redirect.answer(self._visit())
@@ -57,14 +60,11 @@ class ClickHandler(Handler):
         )
 
 
-class ClickSlug(ClickHandler):
+class ClickSlug(ClickQuery):
+    """`/c/<slug>`."""
+
     def slug(self) -> str | None:
         return unquote(self.request.path.removeprefix("/c/"))
-
-
-class ClickQuery(ClickHandler):
-    def slug(self) -> str | None:
-        return None
 
 
 def _page(status: int) -> str:
