@@ -44,6 +44,7 @@ async def test_a_dead_redis_is_named(services: Services, client: Client) -> None
     await services.redis.aclose()
     services.redis = away
     assert (response.status, response.error) == (503, "no answer from redis")
+    assert "Retry-After" not in response.headers
 
 
 async def test_a_dead_mongodb_is_named_and_the_process_is_still_alive(

@@ -11,6 +11,7 @@ from tests.api.client import Client, Response
 from tests.api.records import LANDING, make_link
 from tracker.access.accounts import Account
 from tracker.clock import iso, now
+from tracker.errors import NotFound
 from tracker.ids import SLUG_ALPHABET, new_id
 from tracker.services import Services
 
@@ -198,10 +199,13 @@ async def test_a_taken_slug_is_refused_on_its_domain_only(
     domain = await services.domains.create(account.id, "go.example")
     taken = await make_link(services, other_account.id, "abc")
     fields = {"accountId": str(account.id), "slug": "abc"}
-    for _ in range(2):
+    for archived in (False, True):
+        if archived:
+            await services.links.change(taken.id, {"archived": True})
         response = await create(client, secret, **fields)
         assert response.status == 400
         assert response.error == "slug: already taken on this domain"
+    with pytest.raises(NotFound):  # once archived, it is gone for changes too
         await services.links.change(taken.id, {"archived": True})
     assert (await create(client, secret, **fields, domain_id=str(domain.id))).status == 200
     assert (await create(client, secret, accountId=str(account.id), slug="ABC")).status == 200

@@ -1,16 +1,26 @@
 import re
+from collections.abc import Callable
 
 import pytest
 
 from tracker.errors import BadRequest
-from tracker.http.url import MAX_LENGTH
+from tracker.http.url import MAX_LENGTH, check_url
 from tracker.links.destination import (
+    FIELD,
     MACROS,
     OWN_REDIRECT,
     Destination,
-    check,
     redirect_address,
 )
+
+
+def check(url: str, is_own: Callable[[str, int], bool]) -> None:
+    """What a new link's destination goes through; who else is asked is the endpoint's business."""
+    check_url(FIELD, url)
+    address = redirect_address(url)
+    if address and is_own(*address):
+        raise BadRequest(OWN_REDIRECT)
+
 
 CLICK = "0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"
 OWN = {

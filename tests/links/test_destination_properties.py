@@ -3,7 +3,8 @@ from urllib.parse import unquote_to_bytes, urlsplit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracker.links.destination import MACROS, Destination, check
+from tracker.http.url import check_url
+from tracker.links.destination import FIELD, MACROS, Destination
 
 CLICK = "0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"
 RESERVED = {b"s", b"d", b"click_id"}
@@ -117,4 +118,4 @@ def test_a_destination_without_macros_is_kept_byte_for_byte(url: str) -> None:
 @settings(deadline=None)
 @given(destinations)
 def test_what_is_generated_here_are_good_destinations(url: str) -> None:
-    check(url, lambda host, port: False)
+    check_url(FIELD, url)

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
 from tracker.api.endpoint import Call, Endpoint, Nothing
-from tracker.api.schema import AccountId, AccountPage, Done, Page, Text, Timestamp, trimmed
+from tracker.api.schema import AccountId, AccountPage, Done, Page, Text, Timestamp, sent, trimmed
 from tracker.clock import iso
 from tracker.conversions.event_config import (
     MAX_PAYOUT,
@@ -84,8 +84,7 @@ async def list_configs(call: Call[AccountPage, Nothing]) -> Page[EventConfigReco
 
 async def change(call: Call[Nothing, ChangeEventConfig]) -> EventConfigRecord:
     config = await _own_config(call)
-    fields = msgspec.structs.asdict(call.body)
-    changed = {name: value for name, value in fields.items() if value is not UNSET}
+    changed = sent(call.body)
     if changed:
         config = await call.services.event_configs.change(config.id, changed)
     return _shown(config)

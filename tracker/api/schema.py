@@ -5,7 +5,7 @@ from typing import Annotated, Any, Generic, TypeVar
 from uuid import UUID
 
 import msgspec
-from msgspec import Meta, field
+from msgspec import UNSET, Meta, field
 
 from tracker.errors import BadRequest
 
@@ -65,6 +65,12 @@ class AccountPage(Paged, kw_only=True):
     """The query of a list."""
 
     account_id: AccountId = field(name="accountId")
+
+
+def sent(body: msgspec.Struct) -> dict[str, Any]:
+    """The fields of a change that were sent, by name."""
+    fields = msgspec.structs.asdict(body)
+    return {name: value for name, value in fields.items() if value is not UNSET}
 
 
 class Done(msgspec.Struct, kw_only=True):

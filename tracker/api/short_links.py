@@ -8,7 +8,7 @@ from uuid import UUID
 from msgspec import UNSET
 
 from tracker.api.endpoint import Call, Endpoint, Nothing, Owned
-from tracker.api.schema import Done, Page
+from tracker.api.schema import Done, Page, sent
 from tracker.api.short_link_schema import (
     BULK,
     ChangeShortLink,
@@ -100,11 +100,7 @@ async def show(call: Call[Nothing, Nothing]) -> ShortLink:
 
 async def change(call: Call[Nothing, ChangeShortLink]) -> ShortLink:
     link = await _own_link(call)
-    fields = {
-        name: value
-        for name in call.body.__struct_fields__
-        if (value := getattr(call.body, name)) is not UNSET
-    }
+    fields = sent(call.body)
     tag_ids = fields.get("tags", [])
     tags = await call.services.tags.find(tag_ids)
     _check_own(call, [("tags", tag_id, tags.get(tag_id)) for tag_id in tag_ids])

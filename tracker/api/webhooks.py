@@ -7,7 +7,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from tracker.api.endpoint import Call, Endpoint, Nothing
-from tracker.api.schema import AccountId, AccountPage, Done, Page, Text, Timestamp, trimmed
+from tracker.api.schema import AccountId, AccountPage, Done, Page, Text, Timestamp, sent, trimmed
 from tracker.clock import iso
 from tracker.http.url import check_url
 from tracker.services import Services
@@ -116,8 +116,7 @@ async def show(call: Call[Nothing, Nothing]) -> WebhookRecord:
 
 async def change(call: Call[Nothing, ChangeWebhook]) -> WebhookRecord:
     webhook = await _own_webhook(call)
-    fields = msgspec.structs.asdict(call.body)
-    changed = {name: value for name, value in fields.items() if value is not UNSET}
+    changed = sent(call.body)
     if changed:
         webhook = call.own("webhook", await call.services.webhooks.change(webhook.id, changed))
     return _shown(webhook)

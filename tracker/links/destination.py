@@ -1,7 +1,8 @@
 """A link's destination: checked when the link is written, made into a Location on every click.
 
-Called by the short-link endpoints (`check`, `redirect_address`) and the redirect (`Destination`).
-Pure. Guarantees of `Destination.location`, for a destination that passed `check` and any query:
+Called by the short-link endpoints (`redirect_address`, for a URL that passed `http.url.check_url`)
+and the redirect (`Destination`). Pure. Guarantees of `Destination.location`, for such a URL and any
+query:
 
 - It is ASCII without spaces or control characters, so nothing can break out of the header.
 - The destination and the visitor's parameters are kept byte for byte, in order; what a URL cannot
@@ -14,8 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 from urllib.parse import quote, unquote
 
-from tracker.errors import BadRequest
-from tracker.http.url import check_url, split_url
+from tracker.http.url import split_url
 
 FIELD: Final = "destination_url"
 
@@ -54,18 +54,6 @@ _is_click_id: Final = _pair_named("click_id")
 _is_reserved: Final = _pair_named("s", "d", "click_id")
 
 
-def check(url: str, own_host: Callable[[str, int], bool]) -> None:
-    """Raise BadRequest naming the rule unless `url` can be the destination of a link.
-
-    `own_host(host, port)` tells whether this service answers there; it is asked only about a URL
-    whose path is that of a redirect. For what `host` looks like see `redirect_address`.
-    """
-    check_url(FIELD, url)
-    address = redirect_address(url)
-    if address and own_host(*address):
-        raise BadRequest(OWN_REDIRECT)
-
-
 def redirect_address(url: str) -> tuple[str, int] | None:
     """(host, port) of `url` if its path would be a redirect on a host of this service, else None.
 
@@ -82,7 +70,7 @@ def redirect_address(url: str) -> tuple[str, int] | None:
 class Destination:
     """A link's destination, taken apart once. Cached with the link, immutable.
 
-    `url` has passed `check`. `needs` has the names of the macros in it: the only ones whose
+    `url` has passed `check_url`. `needs` has the names of the macros in it: the only ones whose
     values `location` looks at.
     """
 
