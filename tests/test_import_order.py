@@ -17,6 +17,7 @@ ORDER = (
     ("tracker.clicks",),
     ("tracker.webhooks",),
     ("tracker.conversions",),
+    ("tracker.reports",),
     ("tracker.services",),
     ("tracker.ingest",),
     ("tracker.api",),

@@ -22,3 +22,8 @@ def now() -> datetime:
 def iso(at: datetime) -> str:
     """`2026-01-31T09:30:00.000Z`"""
     return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def day_of(at: datetime) -> str:
+    """`2026-01-31`, of an aware UTC datetime."""
+    return at.date().isoformat()
