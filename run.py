@@ -4,13 +4,15 @@ import argparse
 import asyncio
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
 
 import structlog
 import uvloop
 
 from config import logging
-from config.settings import SettingsError, describe, read
+from config.settings import Settings, SettingsError, describe, read
 from tracker import server
 from tracker.db import embedded
 from tracker.db.connect import UnusableStore
@@ -19,12 +21,14 @@ from tracker.demo import Banner
 
 def main(arguments: Sequence[str]) -> int:
     """The exit code: 0 after a clean stop, 1 if it could not start, 2 for a wrong setting."""
-    _parse(arguments)
+    role = _parse(arguments).role
     try:
         settings = read(os.environ)
     except SettingsError as error:
         return _fail(str(error), 2)
     logging.configure(settings)
+    if role == "drain":
+        return _drain(settings)
     try:
         sockets = server.bind(settings)
     except (OSError, UnicodeError) as error:  # the latter for a name that cannot be one
@@ -33,12 +37,26 @@ def main(arguments: Sequence[str]) -> int:
         where = f"{settings.listen_address}, port {settings.port}"
         reason = getattr(error, "strerror", None) or error
         return _fail(f"cannot listen on {where}: {reason}. Set HOST or PORT.", 1)
+    banner = Banner(builtin_stores=settings.builtin_mongodb)
+
+    def serve(stores: Settings) -> Coroutine[Any, Any, None]:
+        complete = server.with_base_url(stores, sockets)
+        return server.serve(complete, sockets, banner.show, draining=role == "all")
+
+    return _run(embedded.started(settings), serve)
+
+
+def _drain(settings: Settings) -> int:
+    """With the stores of the service that runs on the data folder, if they are the built-in."""
+    return _run(embedded.reached(settings), server.drain)
+
+
+def _run(
+    stores: AbstractContextManager[Settings], work: Callable[[Settings], Coroutine[Any, Any, None]]
+) -> int:
     try:
-        with embedded.started(settings) as stores:
-            complete = server.with_base_url(stores, sockets)
-            banner = Banner(builtin_stores=settings.builtin_mongodb)
-            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-                runner.run(server.serve(complete, sockets, banner.show))
+        with stores as complete, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(work(complete))
     except (embedded.StoresError, UnusableStore) as error:
         return _fail(str(error), 1)
     except KeyboardInterrupt:
@@ -47,14 +65,21 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _parse(arguments: Sequence[str]) -> None:
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="run.py",
         description="Short tracking links, clicks and conversions, over HTTP.",
         epilog=f"environment variables:\n{describe()}\n\nexample: PORT=9000 python run.py",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.parse_args(arguments)
+    parser.add_argument(
+        "--role",
+        choices=("all", "web", "drain"),
+        default="all",
+        help="web answers requests, drain moves what was recorded from Redis into MongoDB; "
+        "run as many of each as you like; all does both [all]",
+    )
+    return parser.parse_args(arguments)
 
 
 def _fail(message: str, code: int) -> int:

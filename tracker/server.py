@@ -18,6 +18,7 @@ from tracker.db import indexes
 from tracker.db.connect import PyMongoError, UnusableStore, check_mongodb, redis_advice
 from tracker.ingest.consumer import Consumer
 from tracker.ingest.drain import Drain
+from tracker.ingest.slot import Slot
 from tracker.services import Services
 
 log = structlog.get_logger(__name__)
@@ -51,19 +52,36 @@ def with_base_url(settings: Settings, sockets: list[socket.socket]) -> Settings:
     return msgspec.structs.replace(settings, port=port, base_url=base_url.rstrip("/"))
 
 
-async def serve(settings: Settings, sockets: list[socket.socket], announce: Announce) -> None:
-    """Serve until SIGTERM or SIGINT. `announce` is called when requests are answered.
-
-    Raises UnusableStore if MongoDB is not a replica set.
+async def serve(
+    settings: Settings, sockets: list[socket.socket], announce: Announce, draining: bool
+) -> None:
+    """Serve until SIGTERM or SIGINT, draining as well or not. `announce` is called when requests
+    are answered. Raises UnusableStore if MongoDB is not a replica set.
     """
+    async with _services(settings) as (services, stop):
+        ingest = _draining(services) if draining else _preparing(services)
+        async with ingest, _answering(services, sockets):
+            await announce(services)
+            await stop.wait()
+            log.info("stopping")
+
+
+async def drain(settings: Settings) -> None:
+    """Only drain, until SIGTERM or SIGINT. Raises UnusableStore as `serve` does."""
+    async with _services(settings) as (services, stop), _draining(services):
+        print("tracker drains the journal into MongoDB   (Ctrl-C stops it)", flush=True)
+        await stop.wait()
+        log.info("stopping")
+
+
+@contextlib.asynccontextmanager
+async def _services(settings: Settings) -> AsyncIterator[tuple[Services, asyncio.Event]]:
+    """The services, and what is set by a signal to stop."""
     stop = _stop_signal()
     services = Services(settings)
     try:
         await _prepare(services)
-        async with _draining(services), _answering(services, sockets):
-            await announce(services)
-            await stop.wait()
-            log.info("stopping")
+        yield services, stop
     finally:
         await services.close()
     log.info("stopped")
@@ -107,10 +125,21 @@ async def _keep_preparing(services: Services) -> None:
 
 
 @contextlib.asynccontextmanager
+async def _preparing(services: Services) -> AsyncIterator[None]:
+    """Prepare MongoDB as soon as it can be, if it was away."""
+    preparing = asyncio.get_running_loop().create_task(_keep_preparing(services))
+    try:
+        yield
+    finally:
+        preparing.cancel()
+        await asyncio.wait([preparing])
+
+
+@contextlib.asynccontextmanager
 async def _draining(services: Services) -> AsyncIterator[None]:
     """Drain in this process; on leaving, the batch under way is finished."""
-    drain = Drain(services.clicks, services.events, services.enrichment, services.redis)
-    consumer = Consumer(services.redis, services.redis_waiting, drain.apply)
+    slot = Slot(services.redis, services.mongodb)
+    consumer = Consumer(services.redis, services.redis_waiting, Drain(services, slot).apply)
     stop = asyncio.Event()
 
     async def run() -> None:
@@ -126,6 +155,7 @@ async def _draining(services: Services) -> AsyncIterator[None]:
             running.cancel()
         await asyncio.wait([running])
         await consumer.leave()
+        await slot.leave()
 
 
 @contextlib.asynccontextmanager

@@ -9,10 +9,9 @@ import pytest
 
 from tests.api.client import Client, Response
 from tests.api.records import LANDING, journaled_clicks, make_link
+from tests.conversions import scene
 from tracker.access.accounts import Account
 from tracker.access.client_address import ClientAddress
-from tracker.ingest.consumer import Consumer
-from tracker.ingest.drain import Drain
 from tracker.services import Services
 
 BOTH_PATHS = pytest.mark.parametrize("target", ["/c/abc", "/api/click?s=abc"])
@@ -27,9 +26,7 @@ def click_id(response: Response) -> UUID:
 
 async def stored_clicks(services: Services) -> list[dict[str, Any]]:
     """What MongoDB has after the journal was drained."""
-    drain = Drain(services.clicks, services.events, services.enrichment, services.redis)
-    consumer = Consumer(services.redis, services.redis_waiting, drain.apply)
-    await consumer.burst()
+    await scene.drained(services)
     return [row async for row in services.database["clicks"].find().sort("_id", 1)]
 
 

@@ -10,11 +10,10 @@ import pytest
 
 from tests.api.client import Client, Response
 from tests.api.records import journaled_events, make_config, make_link
+from tests.conversions import scene
 from tests.http.test_accept import IMAGES, NAVIGATIONS
 from tracker.access.accounts import Account
 from tracker.ids import new_id
-from tracker.ingest.consumer import Consumer
-from tracker.ingest.drain import Drain
 from tracker.services import Services
 
 JSON = "application/json"
@@ -65,8 +64,7 @@ EVERY_WAY = pytest.mark.parametrize(
 
 
 async def drained(services: Services) -> None:
-    drain = Drain(services.clicks, services.events, services.enrichment, services.redis)
-    await Consumer(services.redis, services.redis_waiting, drain.apply).burst()
+    await scene.drained(services)
 
 
 async def clicked(services: Services, client: Client, account: Account) -> str:

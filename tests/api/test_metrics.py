@@ -9,13 +9,12 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.api.client import Client
 from tests.api.records import make_config, make_link
 from tests.api.test_health import DEAD, silence
+from tests.conversions import scene
 from tracker.access.accounts import Account
 from tracker.access.rate_limit import RateLimiter
 from tracker.api import metrics
 from tracker.db import connect
 from tracker.db.keys import JOURNAL
-from tracker.ingest.consumer import Consumer
-from tracker.ingest.drain import Drain
 from tracker.services import Services
 
 Values = dict[tuple[str, frozenset[tuple[str, str]]], float]
@@ -100,8 +99,7 @@ async def test_what_waits_and_what_is_drained_is_told(
     waiting = await scraped(client)
     assert value(waiting, "journal_entries") == 3
     assert 0 <= value(waiting, "journal_oldest_seconds") < 10
-    drain = Drain(services.clicks, services.events, services.enrichment, services.redis)
-    await Consumer(services.redis, services.redis_waiting, drain.apply).burst()
+    await scene.drained(services)
     drained = await scraped(client)
     assert value(drained, "journal_entries") == 0
     for kind, number in (("click", 2), ("event", 1)):
@@ -120,8 +118,7 @@ async def test_the_age_is_that_of_the_oldest_entry(services: Services, client: C
 async def test_a_dead_letter_is_counted(services: Services, client: Client) -> None:
     before = value(await scraped(client), "dead_letters_total")
     await services.redis.xadd(JOURNAL, {b"1": b"not MessagePack"})
-    drain = Drain(services.clicks, services.events, services.enrichment, services.redis)
-    await Consumer(services.redis, services.redis_waiting, drain.apply).burst()
+    await scene.drained(services)
     assert value(await scraped(client), "dead_letters_total") == before + 1
 
 

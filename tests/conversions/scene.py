@@ -1,6 +1,6 @@
 """What the tests of conversions and of the ingest set up: accounts' clicks, events, processes."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from decimal import Decimal
 from typing import Any
@@ -13,7 +13,8 @@ from tracker.conversions.event_config import EventConfig, PayoutType
 from tracker.conversions.parameters import Conversion
 from tracker.ids import new_click_id, new_id
 from tracker.ingest.consumer import Consumer
-from tracker.ingest.drain import Drain
+from tracker.ingest.drain import Drain, Record
+from tracker.ingest.slot import Slot
 from tracker.services import Services
 
 AT = 1_767_000_000_123
@@ -71,7 +72,7 @@ async def config(
 async def stored_click(services: Services, account_id: UUID) -> UUID:
     """The id of a new click that is in MongoDB."""
     one = click(account_id)
-    await services.clicks.insert([services.enrichment.document(one)])
+    await services.database["clicks"].insert_one(services.enrichment.document(one))
     return UUID(bytes=one.id)
 
 
@@ -80,7 +81,12 @@ async def stored_events(services: Services) -> list[dict[str, Any]]:
 
 
 def drain_of(services: Services) -> Drain:
-    return Drain(services.clicks, services.events, services.enrichment, services.redis)
+    return Drain(services, Slot(services.redis, services.mongodb))
+
+
+async def applied(services: Services, records: Sequence[Record]) -> None:
+    """What the drain does with one batch."""
+    await drain_of(services).apply(records)
 
 
 async def drained(services: Services) -> int:

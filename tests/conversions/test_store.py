@@ -9,7 +9,6 @@ import pytest
 from bson import Decimal128
 
 from tests.conversions import scene
-from tracker.conversions.attribution import Status
 from tracker.conversions.store import EventIdTaken
 from tracker.ids import new_id
 from tracker.services import Services
@@ -30,7 +29,7 @@ async def test_every_field_has_its_type(services: Services) -> None:
         transaction_id="t",
         transaction_scope=config.bytes,
     )
-    await services.events.insert([full])
+    await scene.applied(services, [full])
     (row,) = await scene.stored_events(services)
     assert row == {
         "_id": 12,
@@ -53,7 +52,7 @@ async def test_every_field_has_its_type(services: Services) -> None:
 async def test_what_is_not_known_is_null_and_a_missing_transaction_id_is_left_out(
     services: Services,
 ) -> None:
-    await services.events.insert([scene.event(1), scene.event(2)])
+    await scene.applied(services, [scene.event(1), scene.event(2)])
     rows = await scene.stored_events(services)
     assert [row["_id"] for row in rows] == [1, 2]
     assert all(row["status"] == "no_click" for row in rows)
@@ -63,22 +62,21 @@ async def test_what_is_not_known_is_null_and_a_missing_transaction_id_is_left_ou
 
 @pytest.mark.parametrize("text", ["1E-30", "0E-30", "123456789012345.123456789012345", "-0.10"])
 async def test_a_decimal_is_stored_exactly(services: Services, text: str) -> None:
-    await services.events.insert([scene.event(1, value=text)])
+    await scene.applied(services, [scene.event(1, value=text)])
     (row,) = await scene.stored_events(services)
     assert row["value"] == Decimal128(text)
 
 
 async def test_an_id_up_to_two_to_the_53rd_is_stored(services: Services) -> None:
-    await services.events.insert([scene.event(2**53 - 1)])
+    await scene.applied(services, [scene.event(2**53 - 1)])
     assert [row["_id"] for row in await scene.stored_events(services)] == [2**53 - 1]
 
 
 async def test_inserting_again_changes_nothing(services: Services) -> None:
     event = scene.event(1, new_id().bytes, transaction_id="t", transaction_scope=SCOPE.bytes)
-    await services.events.insert([event])
-    await services.events.settle(1, {"status": Status.ATTRIBUTED})
+    await scene.applied(services, [event])
     before = await scene.dump(services)
-    await services.events.insert([event, event])
+    await scene.applied(services, [event, event])
     assert await scene.dump(services) == before
 
 
@@ -86,18 +84,19 @@ async def test_of_one_transaction_id_the_first_is_stored_and_the_rest_of_a_batch
     services: Services,
 ) -> None:
     one: dict[str, Any] = {"transaction_id": "t", "transaction_scope": SCOPE.bytes}
-    await services.events.insert([scene.event(1, **one)])
-    await services.events.insert([scene.event(2), scene.event(3, **one), scene.event(4)])
+    await scene.applied(services, [scene.event(1, **one)])
+    await scene.applied(services, [scene.event(2), scene.event(3, **one), scene.event(4)])
     assert [row["_id"] for row in await scene.stored_events(services)] == [1, 2, 4]
 
 
 async def test_a_transaction_id_may_repeat_in_another_scope(services: Services) -> None:
     scopes = [new_id(), new_id()]
-    await services.events.insert(
+    await scene.applied(
+        services,
         [
             scene.event(number, transaction_id="t", transaction_scope=scope.bytes)
             for number, scope in enumerate(scopes, 1)
-        ]
+        ],
     )
     for number, scope in enumerate(scopes, 1):
         row: Any = await services.events.find_transaction([scope], "t")
@@ -107,11 +106,12 @@ async def test_a_transaction_id_may_repeat_in_another_scope(services: Services) 
 async def test_of_several_scopes_the_event_that_came_first_is_found(services: Services) -> None:
     low, high = sorted([new_id(), new_id()])
     for name, scopes in (("a", (low, high)), ("b", (high, low))):
-        await services.events.insert(
+        await scene.applied(
+            services,
             [
                 scene.event(ord(name) * 10 + number, transaction_id=name, transaction_scope=s.bytes)
                 for number, s in enumerate(scopes)
-            ]
+            ],
         )
         row: Any = await services.events.find_transaction([low, high], name)
         assert row["_id"] == ord(name) * 10
@@ -121,58 +121,34 @@ async def test_of_several_scopes_the_event_that_came_first_is_found(services: Se
 async def test_a_transaction_that_never_was_is_not_found(
     services: Services, scopes: list[UUID], text: str
 ) -> None:
-    await services.events.insert(
-        [scene.event(1, transaction_id="t", transaction_scope=SCOPE.bytes)]
+    await scene.applied(
+        services, [scene.event(1, transaction_id="t", transaction_scope=SCOPE.bytes)]
     )
     assert await services.events.find_transaction(scopes, text) is None
 
 
 async def test_only_events_that_wait_for_these_clicks_are_pending(services: Services) -> None:
-    mine, others = new_id(), new_id()
-    await services.events.insert(
+    mine, others, seen = new_id(), new_id(), new_id()
+    foreign = {"account_id": new_id().bytes}
+    await scene.applied(
+        services,
         [
             scene.event(1, mine.bytes),
             scene.event(2, others.bytes),
-            scene.event(3, mine.bytes),
             scene.event(4),
-        ]
+            scene.click(click_id=seen),
+            scene.event(3, seen.bytes, **foreign),
+        ],
     )
-    await services.events.settle(3, {"status": Status.ATTRIBUTED})
-    assert [row["_id"] for row in await services.events.pending([mine])] == [1]
+    assert [row["_id"] for row in await services.events.pending([mine, seen])] == [1]
     assert await services.events.pending([]) == []
-
-
-async def test_settling_twice_changes_nothing(services: Services) -> None:
-    await services.events.insert([scene.event(1, new_id().bytes)])
-    await services.events.settle(1, {"status": Status.ATTRIBUTED, "country": "DE"})
-    await services.events.settle(1, {"status": Status.FOREIGN_CLICK, "country": "FR"})
-    (row,) = await scene.stored_events(services)
-    assert (row["status"], row["country"]) == ("attributed", "DE")
-
-
-async def test_settling_into_a_transaction_that_is_taken_makes_a_duplicate(
-    services: Services,
-) -> None:
-    account, click = new_id(), new_id()
-    await services.events.insert(
-        [
-            scene.event(1, transaction_id="t", transaction_scope=account.bytes),
-            scene.event(2, click.bytes, transaction_id="t", transaction_scope=click.bytes),
-        ]
-    )
-    taken = {"status": Status.ATTRIBUTED, "transaction_scope": account, "account_id": account}
-    for _ in range(2):
-        await services.events.settle(2, taken)
-    first, second = await scene.stored_events(services)
-    assert (first["status"], second["status"]) == ("no_click", "duplicate")
-    assert second["transaction_scope"] == click
 
 
 async def test_another_event_with_a_stored_id_is_never_taken_for_a_redelivery(
     services: Services,
 ) -> None:
     first = scene.event(7)
-    await services.events.insert([first])
-    await services.events.insert([first])
+    await scene.applied(services, [first])
+    await scene.applied(services, [first])
     with pytest.raises(EventIdTaken):
-        await services.events.insert([msgspec.structs.replace(first, value="2")])
+        await scene.applied(services, [msgspec.structs.replace(first, value="2")])

@@ -128,12 +128,12 @@ async def test_two_consumers_share_the_journal_and_nothing_is_applied_twice(
 async def test_entries_of_a_dead_consumer_are_taken_over(services: Services) -> None:
     for _ in range(25):
         await services.journal.append(scene.click())
-    dead = consumer_of(services, Applied(services, Away(AutoReconnect("killed"), 3)))
-    for _ in range(3):
+    dead = consumer_of(services, Applied(services, Away(AutoReconnect("killed"), 25)))
+    await dead.prepare()
+    while await pending_in(services) < 25:
         with pytest.raises(AutoReconnect):
             await dead._step(block=None)
         dead._unfinished = False
-    assert await pending_in(services) == 25
     applied = Applied(services)
     async with running(consumer_of(services, applied, STALE)):
         await applied.until(lambda: applied.records == 25)
@@ -271,7 +271,7 @@ async def test_a_lost_answer_to_an_acknowledgement_neither_repeats_nor_blocks(
         if lost:
             raise lost.pop()
 
-    consumer._acknowledge = acknowledge_without_answer  # type: ignore[method-assign]
+    consumer._acknowledge = acknowledge_without_answer  # type: ignore[method-assign, assignment]
     async with running(consumer):
         await services.journal.append(scene.click())
         await applied.until(lambda: applied.records == 1)

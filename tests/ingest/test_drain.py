@@ -12,11 +12,11 @@ import pytest
 from pymongo.errors import AutoReconnect
 
 from tests.conversions import scene
-from tracker.clicks.store import Clicks
 from tracker.conversions.attribution import DIMENSIONS
 from tracker.db.keys import transaction
 from tracker.ids import new_id
 from tracker.ingest.drain import Drain, Record
+from tracker.ingest.slot import Slot
 from tracker.services import Services
 
 ACCOUNT, OTHER = new_id(), new_id()
@@ -138,22 +138,19 @@ async def test_the_same_records_one_by_one_store_the_same_clicks_and_count_the_s
     )
 
 
-class Dying(Clicks):
-    """The process dies when it looks for the clicks of events that wait."""
+class Dying(Drain):
+    """The process dies when it looks for the events that wait."""
 
-    async def find(self, *arguments: Any) -> dict[UUID, Any]:
+    async def _settle(self, click_ids: set[UUID]) -> None:
         raise AutoReconnect("killed")
 
 
-@pytest.mark.parametrize("batch", [[CLICK, EVENT], [EVENT, CLICK]])
-async def test_a_death_between_storing_and_settling_heals(
-    services: Services, batch: list[Record]
-) -> None:
-    dying = Drain(Dying(services.database), services.events, services.enrichment, services.redis)
+async def test_a_death_between_storing_and_settling_heals(services: Services) -> None:
+    await applied(services, [EVENT])
     with pytest.raises(AutoReconnect):
-        await dying.apply(batch)
+        await Dying(services, Slot(services.redis, services.mongodb)).apply([CLICK])
     assert (await scene.stored_events(services))[0]["status"] == "pending"
-    (row,) = await applied(services, batch)
+    (row,) = await applied(services, [CLICK])
     assert row["status"] == "attributed"
 
 

@@ -23,7 +23,10 @@ class Enrichment:
         return self._countries.of(click.address, click.edge_country)
 
     def document(self, click: Click) -> dict[str, Any]:
-        """The click as MongoDB keeps it: without the visitor's address."""
+        """The click as MongoDB keeps it: without the visitor's address.
+
+        Whether it is the visitor's first is not told by the click alone: `unique` is False.
+        """
         agent = self.agent(click)
         return {
             "_id": UUID(bytes=click.id),
@@ -36,6 +39,7 @@ class Enrichment:
             "browser": agent.browser,
             "os": agent.os,
             "bot": bot_reason(click.user_agent, click.purpose),
+            "unique": False,
             "referrer": click.referrer,
             "user_agent": click.user_agent,
             "query": click.query,

@@ -5,16 +5,11 @@ from typing import Any
 from uuid import UUID
 
 from tracker.db.connect import Database
-from tracker.db.documents import insert_new
 
 
 class Clicks:
     def __init__(self, database: Database) -> None:
         self._clicks = database["clicks"]
-
-    async def insert(self, documents: Sequence[dict[str, Any]]) -> None:
-        """Those that are stored already (a redelivery) stay as they are."""
-        await insert_new(self._clicks, documents)
 
     async def find(self, ids: Collection[UUID], fields: Sequence[str] = ()) -> dict[UUID, Any]:
         """The documents of those that are stored, by id; all fields unless some are named."""

@@ -8,6 +8,9 @@ from typing import Any
 class Status(StrEnum):
     """What is known of the click of a stored event."""
 
+    CLAIMED = "claimed"
+    """Stored early, with Redis away, so that its transaction id is taken; it counts when its
+    journal entry arrives."""
     PENDING = "pending"
     """It names a click that has not arrived."""
     ATTRIBUTED = "attributed"

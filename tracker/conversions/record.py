@@ -120,7 +120,7 @@ class Recorder:
     async def _claim_in_mongodb(self, event: Event, scopes: Sequence[UUID]) -> int:
         """With Redis away the unique index decides who was first; the spool has the event."""
         try:
-            await self._events.insert([event])
+            await self._events.claim(event)
             first = await self._events.find_transaction(scopes, event.transaction_id or "")
         except PyMongoError as error:
             raise Unavailable("storage is away; try again") from error

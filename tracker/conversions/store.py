@@ -1,13 +1,11 @@
 """Conversion events in MongoDB, by event id."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-import structlog
 from bson import Decimal128
-from pymongo.errors import DuplicateKeyError
 
 from tracker.clock import moment
 from tracker.conversions.attribution import Status
@@ -15,10 +13,10 @@ from tracker.conversions.event import Event
 from tracker.db.connect import Database
 from tracker.db.documents import insert_new
 
-log = structlog.get_logger(__name__)
-
-
 _NEVER_CHANGE = ("at", "event_config_id", "click_id", "value", "metadata")
+
+Transaction = tuple[UUID, str]
+"""A transaction id in its scope; unique."""
 
 
 class EventIdTaken(Exception):
@@ -29,25 +27,25 @@ class Events:
     def __init__(self, database: Database) -> None:
         self._events = database["events"]
 
-    async def insert(self, events: Sequence[Event]) -> None:
-        """Those that are stored already, or whose transaction id is, are left out."""
-        documents = {event.id: _document(event) for event in events}
-        refused = await insert_new(self._events, list(documents.values()))
-        for one in refused:
-            if "transaction_id" in one.get("keyPattern", {}):
-                log.info("transaction id seen before", event_id=one["op"]["_id"])
-        await self._check_redelivered([one["op"] for one in refused])
+    async def claim(self, event: Event) -> None:
+        """Store it ahead of its journal entry, unless its transaction id is taken already."""
+        await insert_new(self._events, [{**document(event), "status": Status.CLAIMED}])
 
-    async def _check_redelivered(self, refused: Sequence[Mapping[str, Any]]) -> None:
-        """Raises EventIdTaken if one was refused for another event's sake that has its id."""
-        if not refused:
-            return
-        rows = self._events.find({"_id": {"$in": [one["_id"] for one in refused]}})
-        stored = {row["_id"]: row async for row in rows}
-        for one in refused:
-            other = stored.get(one["_id"])
-            if other is not None and any(other[name] != one[name] for name in _NEVER_CHANGE):
-                raise EventIdTaken(f"event id {one['_id']} belongs to another event")
+    async def stored(self, ids: Collection[int]) -> dict[int, dict[str, Any]]:
+        """The documents of those of `ids` that are stored."""
+        if not ids:
+            return {}
+        return {row["_id"]: row async for row in self._events.find({"_id": {"$in": list(ids)}})}
+
+    async def holders(self, transactions: Collection[Transaction]) -> dict[Transaction, int]:
+        """The ids of the events that have these transaction ids."""
+        if not transactions:
+            return {}
+        wanted = [
+            {"transaction_scope": scope, "transaction_id": one} for scope, one in transactions
+        ]
+        rows = self._events.find({"$or": wanted}, ["transaction_scope", "transaction_id"])
+        return {(row["transaction_scope"], row["transaction_id"]): row["_id"] async for row in rows}
 
     async def find_transaction(
         self, scopes: Collection[UUID], transaction_id: str
@@ -58,23 +56,34 @@ class Events:
             sort=[("at", 1), ("_id", 1)],
         )
 
-    async def pending(self, click_ids: Collection[UUID]) -> list[dict[str, Any]]:
-        """The events that wait for one of these clicks."""
+    async def pending(
+        self, click_ids: Collection[UUID], after: int = 0, most: int = 500
+    ) -> list[dict[str, Any]]:
+        """The next events after that id which wait for one of these clicks, by id."""
         if not click_ids:
             return []
-        rows = self._events.find({"click_id": {"$in": list(click_ids)}, "status": Status.PENDING})
-        return [row async for row in rows]
-
-    async def settle(self, event_id: int, fields: Mapping[str, Any]) -> None:
-        """Set `fields` on a pending event. Settling twice changes nothing."""
-        pending = {"_id": event_id, "status": Status.PENDING}
-        try:
-            await self._events.update_one(pending, {"$set": dict(fields)})
-        except DuplicateKeyError:
-            await self._events.update_one(pending, {"$set": {"status": Status.DUPLICATE}})
+        waiting = {
+            "click_id": {"$in": list(click_ids)},
+            "status": Status.PENDING,
+            "_id": {"$gt": after},
+        }
+        return [row async for row in self._events.find(waiting).sort("_id", 1).limit(most)]
 
 
-def _document(event: Event) -> dict[str, Any]:
+def check_same(stored: Mapping[str, Any], arrived: Mapping[str, Any]) -> None:
+    """Raises EventIdTaken unless the stored event is the one that arrived (again)."""
+    if any(stored[name] != arrived[name] for name in _NEVER_CHANGE):
+        raise EventIdTaken(f"event id {arrived['_id']} belongs to another event")
+
+
+def transaction_of(event: Mapping[str, Any]) -> Transaction | None:
+    if "transaction_id" not in event:
+        return None
+    return event["transaction_scope"], event["transaction_id"]
+
+
+def document(event: Event) -> dict[str, Any]:
+    """The event as it is stored when its click is not known."""
     row: dict[str, Any] = {
         "_id": event.id,
         "at": moment(event.at),

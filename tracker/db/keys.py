@@ -8,6 +8,10 @@ event_config:<pbk>             hash     version, value: the event configuration;
 transaction:<scope>:<digest>   string   the event id given to a transaction id, until it is drained
 reserve:<name of those>        string   the last value, for a week: for when MongoDB is away
 rate_limit:<scope>:<owner>     string   requests in a window that began with the first; the window
+visitors:salt:<day>            string   the salt of the day's visitors; 48 h
+visitors:<day>:<bucket>        hash     visitor (salted hash): the id of the first click; 48 h
+slot:<number>                  string   the drain that counts into this slot of the rollups; 10 s
+slot_sessions                  hash     slot: the MongoDB session of the drain that has or had it
 changes                        channel  the name of a hash that has changed
 
 The keys are not of one hash slot: the service uses one Redis, not Redis Cluster.
@@ -20,6 +24,7 @@ JOURNAL = "journal"
 DRAIN_GROUP = "drain"
 DEAD_LETTERS = "journal:dead"
 CHANGES = "changes"
+SLOT_SESSIONS = "slot_sessions"
 
 
 def link(domain_name: str, slug: str) -> str:
@@ -48,3 +53,15 @@ def event_config(pbk: str) -> str:
 def transaction(scope: UUID, transaction_id: str) -> str:
     """`scope` is an event config, an account or a click."""
     return f"transaction:{scope}:{sha256(transaction_id.encode()).hexdigest()}"
+
+
+def salt(day: str) -> str:
+    return f"visitors:salt:{day}"
+
+
+def visitors(day: str, bucket: str) -> str:
+    return f"visitors:{day}:{bucket}"
+
+
+def slot(number: int) -> str:
+    return f"slot:{number}"

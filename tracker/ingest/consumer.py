@@ -11,24 +11,21 @@ import contextlib
 import os
 import socket
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 import msgspec
 import structlog
-from bson.errors import BSONError
-from pymongo.errors import BulkWriteError, OperationFailure, WriteError
 from redis.asyncio import Redis
 from redis.exceptions import RedisError, ResponseError
 
 from tracker import metrics
 from tracker.clicks.journal import FORMAT
-from tracker.conversions.store import EventIdTaken
-from tracker.db.connect import BLOCK_SECONDS, PyMongoError
-from tracker.db.documents import DUPLICATE_KEY
+from tracker.db.connect import BLOCK_SECONDS
 from tracker.db.keys import DEAD_LETTERS, DRAIN_GROUP, JOURNAL
 from tracker.ingest.drain import Record
+from tracker.ingest.faults import is_fault_of_record, is_to_wait, reason_of
 
 log = structlog.get_logger(__name__)
 
@@ -38,14 +35,27 @@ STALE = 10.0
 TRIES = 5
 """How often an entry may fail, for a reason not known to be its fault, before it is given up."""
 
+BATCH = 1000
+"""Records of one batch, if a single entry has not more (an entry has up to 500)."""
+
 _DEAD = 3600.0
-_ENTRIES = 10
-# Of MongoDB: BadValue, DocumentValidationFailure, BSONObjectTooLarge.
-_FAULTS = {2, 121, 10334}
+_STALE_ENTRIES = 10
+_MOST_ENTRIES = 100
+"""Read at once: each may turn out to be full."""
+
 _BACKOFF = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 
 Entry = tuple[bytes, dict[bytes, bytes] | None]
 """Id and fields, as Redis gives them."""
+
+
+class Read(NamedTuple):
+    """An entry and its records, or why it has none."""
+
+    id: bytes
+    fields: Mapping[bytes, bytes]
+    records: Sequence[Record]
+    error: ValueError | None
 
 
 class Consumer:
@@ -69,7 +79,8 @@ class Consumer:
         self._unfinished = False
         self._failing: bytes = b""
         self._failures = 0
-        self._count = _ENTRIES
+        self._most = BATCH
+        self._records_an_entry = 100.0
 
     async def run(self, stop: asyncio.Event) -> None:
         """Until `stop` is set; the batch under way is finished."""
@@ -80,11 +91,11 @@ class Consumer:
             try:
                 await self._step(block=BLOCK_SECONDS)
                 failures = 0
-                self._count = _ENTRIES
+                self._most = BATCH
             except Exception as error:
                 # Perhaps it was too much for the time it had.
-                self._count = max(1, self._count // 2)
-                if not _store_is_away(error):
+                self._most = max(1, self._most // 2)
+                if not is_to_wait(error):
                     log.error("drain failed", exc_info=error)
                 pause = _BACKOFF[min(failures, len(_BACKOFF) - 1)]
                 failures += 1
@@ -128,9 +139,33 @@ class Consumer:
         entries = await self._next_entries(block)
         if entries:
             self._unfinished = True
-            await self._process(entries)
+            for batch in self._batches(entries):
+                await self._process(batch)
             self._unfinished = False
         return len(entries)
+
+    def _batches(self, entries: Sequence[Entry]) -> Iterator[list[Read]]:
+        """The entries in order, so many together as hold no more records than a batch may."""
+        batch: list[Read] = []
+        records = 0
+        for entry in map(self._decoded, entries):
+            if batch and records + len(entry.records) > self._most:
+                yield batch
+                batch, records = [], 0
+            batch.append(entry)
+            records += len(entry.records)
+        # Of the last batch, for the next read: it is the backlog or the traffic of now.
+        self._records_an_entry = max(1.0, records / len(batch))
+        yield batch
+
+    def _decoded(self, entry: Entry) -> Read:
+        entry_id, fields = entry
+        if not fields:  # deleted although it was never acknowledged
+            return Read(entry_id, {}, [], None)
+        try:
+            return Read(entry_id, fields, self._records(fields), None)
+        except ValueError as error:
+            return Read(entry_id, fields, [], error)
 
     async def _next_entries(self, block: float | None) -> list[Entry]:
         try:
@@ -151,7 +186,7 @@ class Consumer:
             DRAIN_GROUP,
             self._name,
             {JOURNAL: after},
-            count=self._count,
+            count=int(min(_MOST_ENTRIES, max(1, self._most // self._records_an_entry))),
             block=None if block is None else int(block * 1000),
         )
         return [entry for _, entries in answer or () for entry in entries]
@@ -160,10 +195,10 @@ class Consumer:
         if time.monotonic() - self._reclaimed < self._stale / 2:
             return []
         answer: Any = await self._redis.xautoclaim(
-            JOURNAL, DRAIN_GROUP, self._name, int(self._stale * 1000), "0-0", count=_ENTRIES
+            JOURNAL, DRAIN_GROUP, self._name, int(self._stale * 1000), "0-0", count=_STALE_ENTRIES
         )
         entries: list[Entry] = [entry for entry in answer[1] if entry and entry[0] is not None]
-        if len(answer[1]) < _ENTRIES:
+        if len(answer[1]) < _STALE_ENTRIES:
             self._reclaimed = time.monotonic()
         # Redis 6.2 has nil for an entry that was deleted: ours now, the next read tells its id.
         self._unfinished = len(entries) < len(answer[1])
@@ -171,41 +206,40 @@ class Consumer:
             log.info("took over entries of another consumer", entries=len(entries))
         return entries
 
-    async def _process(self, entries: Sequence[Entry]) -> None:
+    async def _process(self, batch: Sequence[Read]) -> None:
         try:
-            await self._apply([one for _, fields in entries for one in self._records(fields)])
-            await self._acknowledge(entries)
+            for entry in batch:
+                if entry.error is not None:
+                    raise entry.error
+            await self._apply([record for entry in batch for record in entry.records])
+            await self._acknowledge(batch)
         except Exception as error:
-            if _store_is_away(error):
+            if is_to_wait(error):
                 raise
-            if len(entries) == 1:
-                if not _is_fault_of_record(error):
-                    self._count_failure(entries[0], error)
-                await self._part(entries[0], error)
+            if len(batch) == 1:
+                if not is_fault_of_record(error):
+                    self._count_failure(batch[0], error)
+                await self._part(batch[0], error)
                 return
-            for entry in entries:
+            for entry in batch:
                 await self._process([entry])
 
-    def _count_failure(self, entry: Entry, error: Exception) -> None:
+    def _count_failure(self, entry: Read, error: Exception) -> None:
         """Raises `error`, to try again, until the entry has failed TRIES times: what is not known
         to be the fault of a record may be ours, or pass."""
-        if entry[0] != self._failing:
-            self._failing, self._failures = entry[0], 0
+        if entry.id != self._failing:
+            self._failing, self._failures = entry.id, 0
         self._failures += 1
         if self._failures < TRIES:
             raise error
 
-    async def _part(self, entry: Entry, error: Exception) -> None:
+    async def _part(self, entry: Read, error: Exception) -> None:
         """Store what can be stored of an entry that failed as a whole, and bury the rest."""
-        entry_id, fields = entry
-        try:
-            records = self._records(fields)
-        except ValueError:
-            await self._bury(entry_id, fields or {}, error)
-        else:
-            for record in records:
-                if reason := await self._refusal(record):
-                    await self._bury(entry_id, {FORMAT: self._encoder.encode([record])}, reason)
+        if entry.error is not None:
+            await self._bury(entry.id, entry.fields, error)
+        for record in entry.records:
+            if reason := await self._refusal(record):
+                await self._bury(entry.id, {FORMAT: self._encoder.encode([record])}, reason)
         await self._acknowledge([entry])
 
     async def _refusal(self, record: Record) -> Exception | None:
@@ -213,62 +247,30 @@ class Consumer:
         try:
             await self._apply([record])
         except Exception as error:
-            if _store_is_away(error):
+            if is_to_wait(error):
                 raise
             return error
         return None
 
-    def _records(self, fields: dict[bytes, bytes] | None) -> list[Record]:
-        """Raises ValueError. None: the entry was deleted although it was never acknowledged."""
-        if not fields:
-            return []
+    def _records(self, fields: Mapping[bytes, bytes]) -> list[Record]:
+        """Raises ValueError."""
         if FORMAT not in fields:
             raise ValueError(f"unknown format {b', '.join(fields).decode(errors='replace')}")
         return self._decoder.decode(fields[FORMAT])
 
-    async def _acknowledge(self, entries: Sequence[Entry]) -> None:
-        ids = [entry_id for entry_id, _ in entries]
+    async def _acknowledge(self, batch: Sequence[Read]) -> None:
+        ids = [entry.id for entry in batch]
         pipeline = self._redis.pipeline(transaction=True)
         pipeline.xack(JOURNAL, DRAIN_GROUP, *ids)
         pipeline.xdel(JOURNAL, *ids)
         await pipeline.execute()
 
     async def _bury(self, entry_id: bytes, fields: Mapping[bytes, bytes], error: Exception) -> None:
-        reason = _reason(error)
+        reason = reason_of(error)
         log.error("entry goes to the dead letters", entry=entry_id.decode(), reason=reason)
         letter: Any = {**fields, b"id": entry_id, b"reason": reason}
         await self._redis.xadd(DEAD_LETTERS, letter)
         metrics.DEAD_LETTERS.inc()
-
-
-def _reason(error: Exception) -> str:
-    """Without the document, which the driver's own message quotes."""
-    if isinstance(error, BulkWriteError):
-        first = (error.details or {}).get("writeErrors", [{}])[0]
-        return f"BulkWriteError: code {first.get('code')}"
-    if isinstance(error, OperationFailure):
-        return f"{type(error).__name__}: code {error.code}"
-    return f"{type(error).__name__}: {error}"[:500]
-
-
-def _is_fault_of_record(error: Exception) -> bool:
-    """Whether it cannot be stored however often it is tried."""
-    if isinstance(error, BulkWriteError):
-        refused = (error.details or {}).get("writeErrors", [])
-        return any(one["code"] in _FAULTS for one in refused)
-    if isinstance(error, OperationFailure):
-        return error.code in _FAULTS
-    return isinstance(error, ValueError | BSONError | EventIdTaken)
-
-
-def _store_is_away(error: Exception) -> bool:
-    """Whether trying again later can help; otherwise the entry itself is at fault."""
-    if isinstance(error, BulkWriteError):
-        refused = (error.details or {}).get("writeErrors", [])
-        return all(one["code"] == DUPLICATE_KEY for one in refused)
-    if isinstance(error, OperationFailure) and error.code in _FAULTS:
-        return False
-    return isinstance(error, RedisError | PyMongoError) and not isinstance(error, WriteError)
 
 
 async def _wait(stop: asyncio.Event, seconds: float) -> None:

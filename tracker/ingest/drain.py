@@ -1,72 +1,123 @@
-"""Applies journal records to MongoDB: clicks, events, and the joining of both. Idempotent.
+"""Applies journal records to MongoDB: clicks, events, what they count, and the joining of both.
 
-Every step may run again after a crash anywhere: documents go in by id, and settling looks for
-whatever is still pending. Clicks and events are stored before either looks for the other, so
-whoever comes second meets the other, whichever process stored the first.
+Every step may run again after a death anywhere (`ingest/posting` says why nothing counts twice).
+Clicks and events are stored before either looks for the other, so whoever comes second meets the
+other, whichever process stored the first.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
-from redis.asyncio import Redis
-
 from tracker.clicks.click import Click
-from tracker.clicks.enrich import Enrichment
-from tracker.clicks.store import Clicks
-from tracker.conversions.attribution import DIMENSIONS, attribute
+from tracker.conversions.attribution import DIMENSIONS, Status
 from tracker.conversions.event import Event
-from tracker.conversions.store import Events
+from tracker.conversions.store import check_same, document
 from tracker.db import keys
+from tracker.ingest import plan
+from tracker.ingest.plan import Known
+from tracker.ingest.posting import Books, Outdated
+from tracker.ingest.slot import Slot
 from tracker.metrics import DRAINED
+from tracker.services import Services
 
 Record = Click | Event
 
 _PIECE = 100
 """Clicks enriched (about 10 µs each) before requests that wait get their turn."""
 
+_TRIES = 5
+"""How often a batch is planned anew because somebody else stored a part of it meanwhile."""
+
 _CLAIM_LIVES = 3600
 """Seconds that Redis still knows a transaction id after MongoDB has it: longer than any look-up
 in MongoDB that began before it was there, and than a short absence of MongoDB."""
 
+_CLICK_FIELDS = ["account_id", "at", *DIMENSIONS]
+
+Documents = Mapping[UUID, dict[str, Any]]
+
 
 class Drain:
-    def __init__(
-        self, clicks: Clicks, events: Events, enrichment: Enrichment, redis: Redis
-    ) -> None:
-        self._clicks = clicks
-        self._events = events
-        self._enrichment = enrichment
-        self._redis = redis
+    def __init__(self, services: Services, slot: Slot) -> None:
+        self._clicks = services.clicks
+        self._events = services.events
+        self._enrichment = services.enrichment
+        self._visitors = services.visitors
+        self._redis = services.redis
+        self._books = Books(services.database, slot)
 
     async def apply(self, records: Sequence[Record]) -> None:
-        """Raises PyMongoError or RedisError; what was applied by then may be applied again."""
-        clicks = [record for record in records if isinstance(record, Click)]
-        events = [record for record in records if isinstance(record, Event)]
-        await self._store_clicks(clicks)
-        await self._events.insert(events)
-        await self._settle(clicks, events)
+        """Raises PyMongoError, RedisError or Outdated, after which it is to be tried again, and
+        EventIdTaken; what was stored by then may be applied again."""
+        clicks = {one.id: one for one in records if isinstance(one, Click)}
+        events = [one for one in records if isinstance(one, Event)]
+        documents = await self._documents(list(clicks.values()))
+        await self._store(documents, _by_id(events))
+        waited_for = {UUID(bytes=one.click_id) for one in events if one.click_id is not None}
+        await self._settle(waited_for | documents.keys())
         await self._release_claims(events)
-        DRAINED.labels("click").inc(len(clicks))
-        DRAINED.labels("event").inc(len(events))
 
-    async def _store_clicks(self, clicks: Sequence[Click]) -> None:
-        documents = []
+    async def _documents(self, clicks: Sequence[Click]) -> Documents:
+        documents: dict[UUID, dict[str, Any]] = {}
         for start in range(0, len(clicks), _PIECE):
-            documents += [self._enrichment.document(one) for one in clicks[start : start + _PIECE]]
+            for click in clicks[start : start + _PIECE]:
+                made = self._enrichment.document(click)
+                documents[made["_id"]] = made
             await asyncio.sleep(0)
-        await self._clicks.insert(documents)
+        people = [one for one in clicks if documents[UUID(bytes=one.id)]["bot"] is None]
+        for first in await self._visitors.first(people):
+            documents[UUID(bytes=first)]["unique"] = True
+        return documents
 
-    async def _settle(self, clicks: Sequence[Click], events: Sequence[Event]) -> None:
-        ids = {click.id for click in clicks}
-        ids |= {event.click_id for event in events if event.click_id is not None}
-        pending = await self._events.pending([UUID(bytes=click_id) for click_id in ids])
-        fields = ["account_id", "at", *DIMENSIONS]
-        stored = await self._clicks.find({event["click_id"] for event in pending}, fields)
-        for event in pending:
-            click = stored.get(event["click_id"])
-            if click is not None:
-                await self._events.settle(event["_id"], attribute(event, click))
+    async def _store(self, clicks: Documents, events: Mapping[int, dict[str, Any]]) -> None:
+        named = {event["click_id"] for event in events.values()} - {None}
+        stored = await self._clicks.find(named, _CLICK_FIELDS)
+        posting = plan.arrival(clicks, events, stored, Known())
+        for _ in range(_TRIES):
+            try:
+                await self._books.post(posting)
+            except Outdated:
+                known = await self._known(clicks, events, stored)
+                posting = plan.arrival(clicks, events, stored, known)
+            else:
+                DRAINED.labels("click").inc(len(posting.clicks))
+                DRAINED.labels("event").inc(len(posting.events))
+                return
+        raise Outdated
+
+    async def _known(
+        self, clicks: Documents, events: Mapping[int, dict[str, Any]], stored: Documents
+    ) -> Known:
+        wanted = plan.transactions_of(events.values(), {**clicks, **stored})
+        return Known(
+            frozenset(await self._clicks.find(clicks.keys(), ["_id"])),
+            await self._events.stored(events.keys()),
+            await self._events.holders(wanted),
+        )
+
+    async def _settle(self, click_ids: set[UUID]) -> None:
+        """Join the events that wait for one of these clicks, if it is stored."""
+        last = 0
+        while pending := await self._events.pending(click_ids, after=last):
+            clicks = await self._clicks.find({one["click_id"] for one in pending}, _CLICK_FIELDS)
+            await self._move(pending, clicks)
+            last = pending[-1]["_id"]
+
+    async def _move(self, pending: Sequence[dict[str, Any]], clicks: Documents) -> None:
+        posting = plan.settlement(pending, clicks, {})
+        for _ in range(_TRIES):
+            try:
+                await self._books.post(posting)
+            except Outdated:
+                still = await self._events.stored([one["_id"] for one in pending])
+                pending = [one for one in still.values() if one["status"] == Status.PENDING]
+                holders = await self._events.holders(plan.transactions_of(pending, clicks))
+                posting = plan.settlement(pending, clicks, holders)
+            else:
+                return
+        raise Outdated
 
     async def _release_claims(self, events: Sequence[Event]) -> None:
         claims = {
@@ -82,3 +133,12 @@ class Drain:
         for name in claims:
             pipeline.expire(name, _CLAIM_LIVES)
         await pipeline.execute()
+
+
+def _by_id(events: Sequence[Event]) -> dict[int, dict[str, Any]]:
+    """The documents to store; of one that is there twice, the first. Raises EventIdTaken."""
+    documents: dict[int, dict[str, Any]] = {}
+    for event in events:
+        arrived = document(event)
+        check_same(documents.setdefault(event.id, arrived), arrived)
+    return documents

@@ -1,0 +1,96 @@
+"""Which clicks are the first of a visitor on the link and UTC day, without keeping who that was.
+
+A visitor is a keyed hash of address and user agent; the key is a random salt of the day that lives
+48 hours in Redis, shared by all processes, and cannot be had again afterwards. For each visitor
+Redis keeps the click that was first, so that a replay of it is first again. Called by the drain,
+once a batch.
+"""
+
+import secrets
+import time
+from collections.abc import Iterable, Sequence
+from hashlib import blake2b
+from typing import Any, Final
+
+from redis.asyncio import Redis
+
+from tracker.clicks.click import Click
+from tracker.clock import day_of, moment
+from tracker.db import keys
+
+LIVES: Final = 48 * 3600
+"""Seconds that a salt and the visitors of its day are kept."""
+
+_SALT_BYTES: Final = 32
+_REMEMBERED: Final = 3600.0
+"""Seconds that a process keeps a salt before it asks Redis again: not longer than Redis does."""
+
+_DIGEST_BYTES: Final = 10
+_ID_BYTES: Final = 8
+
+# A bucket of up to 128 visitors is kept as a list, about 25 bytes each; larger ones cost four times
+# that. So 65,536 buckets, the first two bytes of a hash, are cheap up to 8 million visitors a day.
+_BUCKET_BYTES: Final = 2
+
+# KEYS: the bucket of each click. ARGV: seconds that buckets live, then for each click its visitor
+# and its id. Answers 1 for those that were first.
+_REMEMBER: Final = """
+local answer = {}
+for i, bucket in ipairs(KEYS) do
+  local visitor, click = ARGV[2 * i], ARGV[2 * i + 1]
+  if redis.call('HSETNX', bucket, visitor, click) == 1 then
+    answer[i] = 1
+    if redis.call('TTL', bucket) < 0 then redis.call('EXPIRE', bucket, ARGV[1]) end
+  else
+    answer[i] = redis.call('HGET', bucket, visitor) == click and 1 or 0
+  end
+end
+return answer
+"""
+
+
+class Visitors:
+    def __init__(self, redis: Redis) -> None:
+        self._redis = redis
+        self._remember = redis.register_script(_REMEMBER)
+        self._salts: dict[str, bytes] = {}
+        self._forget_at = 0.0
+
+    async def first(self, clicks: Sequence[Click]) -> set[bytes]:
+        """The ids of those that are the first of their visitor. Raises RedisError."""
+        if not clicks:
+            return set()
+        days = [day_of(moment(click.at)) for click in clicks]
+        await self._know_salts(set(days))
+        buckets: list[str] = []
+        arguments: list[bytes | int] = [LIVES]
+        for day, click in zip(days, clicks, strict=True):
+            digest = _digest(self._salts[day], click)
+            buckets.append(keys.visitors(day, digest[:_BUCKET_BYTES].hex()))
+            # The end of a UUID of version 7 is its random part.
+            arguments += digest[_BUCKET_BYTES:], click.id[-_ID_BYTES:]
+        answer: Any = await self._remember(keys=buckets, args=arguments)
+        return {click.id for click, first in zip(clicks, answer, strict=True) if first}
+
+    async def _know_salts(self, days: Iterable[str]) -> None:
+        now = time.monotonic()
+        if now > self._forget_at:
+            self._salts.clear()
+            self._forget_at = now + _REMEMBERED
+        for day in days:
+            if day not in self._salts:
+                self._salts[day] = await self._salt(day)
+
+    async def _salt(self, day: str) -> bytes:
+        """That of whichever process came first."""
+        name = keys.salt(day)
+        pipeline = self._redis.pipeline(transaction=True)
+        pipeline.set(name, secrets.token_bytes(_SALT_BYTES), nx=True, ex=LIVES)
+        pipeline.get(name)
+        _, salt = await pipeline.execute()
+        return bytes(salt)
+
+
+def _digest(salt: bytes, click: Click) -> bytes:
+    who = click.address.encode() + b"\0" + click.user_agent.encode("utf-8", "surrogatepass")
+    return blake2b(click.link_id + who, key=salt, digest_size=_DIGEST_BYTES).digest()

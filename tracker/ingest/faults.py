@@ -1,0 +1,47 @@
+"""Whose fault an error of the drain is: a store's, that may pass, or a record's, that will not."""
+
+from typing import Final
+
+from bson.errors import BSONError
+from pymongo.errors import BulkWriteError, OperationFailure, PyMongoError
+from redis.exceptions import RedisError
+
+from tracker.conversions.store import EventIdTaken
+from tracker.ingest.posting import Outdated
+
+# Codes of MongoDB: BadValue, DollarPrefixedFieldName, EmptyFieldName, DottedFieldName,
+# DocumentValidationFailure, and BSONObjectTooLarge under its three numbers.
+_OF_RECORD: Final = {2, 52, 56, 57, 121, 10334, 17280, 17419}
+
+# FailedToParse, TypeMismatch, PathNotViable, ConflictingUpdateOperators: of the record, or of a
+# document that somebody has changed by hand.
+_LASTING: Final = {9, 14, 28, 40}
+
+
+def is_fault_of_record(error: Exception) -> bool:
+    """Whether it cannot be stored however often it is tried."""
+    if isinstance(error, OperationFailure):
+        return bool(_codes(error) & _OF_RECORD)
+    return isinstance(error, ValueError | BSONError | EventIdTaken)
+
+
+def is_to_wait(error: Exception) -> bool:
+    """Whether trying again later can help, as when a store is away. If not, and it is not known to
+    be the fault of the record, it may be ours."""
+    if isinstance(error, OperationFailure):
+        return not _codes(error) & (_OF_RECORD | _LASTING)
+    return isinstance(error, Outdated | RedisError | PyMongoError)
+
+
+def reason_of(error: Exception) -> str:
+    """Without the document, which the driver's own message quotes."""
+    if isinstance(error, OperationFailure):
+        codes = ", ".join(map(str, sorted(_codes(error))))
+        return f"{type(error).__name__}: code {codes}"
+    return f"{type(error).__name__}: {error}"[:500]
+
+
+def _codes(error: OperationFailure) -> set[int]:
+    if isinstance(error, BulkWriteError):
+        return {one["code"] for one in (error.details or {}).get("writeErrors", [])}
+    return set() if error.code is None else {error.code}

@@ -1,0 +1,106 @@
+"""What is to be posted, given what is stored already. Pure.
+
+Clicks and events arrive in any order and any number of times; an event takes what its click tells
+when both are there. The first attempt at a batch knows of nothing stored, which is nearly always
+right; if the books say otherwise, the next knows.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import structlog
+
+from tracker.conversions.attribution import Status, attribute
+from tracker.conversions.store import Transaction, check_same, transaction_of
+from tracker.ingest.posting import Move, Posting
+
+log = structlog.get_logger(__name__)
+
+Document = dict[str, Any]
+
+
+class Known(NamedTuple):
+    """What is stored of a batch: ids of clicks, events by id, who holds a transaction id."""
+
+    clicks: frozenset[UUID] = frozenset()
+    events: Mapping[int, Document] = {}
+    transactions: Mapping[Transaction, int] = {}
+
+
+def arrival(
+    clicks: Mapping[UUID, Document],
+    events: Mapping[int, Document],
+    stored_clicks: Mapping[UUID, Document],
+    known: Known,
+) -> Posting:
+    """What a batch adds. `stored_clicks` are those of its events that are stored.
+
+    Raises EventIdTaken if the id of an event is another's.
+    """
+    taken = dict(known.transactions)
+    posting = Posting([one for one in clicks.values() if one["_id"] not in known.clicks], [], [])
+    for event in events.values():
+        stored = known.events.get(event["_id"])
+        if stored is not None:
+            check_same(stored, event)
+            if stored["status"] != Status.CLAIMED:
+                continue
+        click = stored_clicks.get(event["click_id"]) or clicks.get(event["click_id"])
+        arrived = _arrived(event, click, taken)
+        if arrived is None:
+            log.info("transaction id seen before", event_id=event["_id"])
+        elif stored is None:
+            posting.events.append(arrived)
+        else:
+            fields = {name: arrived[name] for name in arrived if name != "_id"}
+            posting.moves.append(Move(stored, fields))
+    return posting
+
+
+def settlement(
+    pending: Iterable[Document],
+    stored_clicks: Mapping[UUID, Document],
+    transactions: Mapping[Transaction, int],
+) -> Posting:
+    """The moves of those pending events whose click is stored."""
+    taken = dict(transactions)
+    moves = []
+    for event in pending:
+        if click := stored_clicks.get(event["click_id"]):
+            fields = attribute(event, click)
+            if not _take({**event, **fields}, taken):
+                fields = {"status": Status.DUPLICATE}
+            moves.append(Move(event, fields))
+    return Posting([], [], moves)
+
+
+def transactions_of(
+    events: Iterable[Document], clicks: Mapping[UUID, Document]
+) -> set[Transaction]:
+    """All transaction ids that these events may come to hold."""
+    found = set()
+    for event in events:
+        click = clicks.get(event["click_id"])
+        fields = attribute(event, click) if click else {}
+        found |= {transaction_of(event), transaction_of({**event, **fields})}
+    return found - {None}  # type: ignore[return-value]
+
+
+def _arrived(
+    event: Document, click: Document | None, taken: dict[Transaction, int]
+) -> Document | None:
+    """The event as it is stored; None if another holds its transaction id."""
+    final = event if click is None else {**event, **attribute(event, click)}
+    if _take(final, taken):
+        return final
+    duplicate = {**event, "status": Status.DUPLICATE}
+    if transaction_of(final) != transaction_of(event) and _take(duplicate, taken):
+        return duplicate
+    return None
+
+
+def _take(event: Document, taken: dict[Transaction, int]) -> bool:
+    """Whether the event's transaction id, if it has one, is now its own."""
+    transaction = transaction_of(event)
+    return transaction is None or taken.setdefault(transaction, event["_id"]) == event["_id"]
