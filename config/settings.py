@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 from urllib.parse import urlsplit
 
+import maxminddb
 import msgspec
 import pymongo.uri_parser
 import redis.connection
@@ -63,6 +64,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
     data_dir: Annotated[
         str, Meta(min_length=1, description="folder of the built-in stores and of the click spool")
     ] = ".data"
+    spool_max_bytes: Annotated[
+        int,
+        Meta(
+            ge=1,
+            description="most that DATA_DIR's spool may hold of what waits for Redis, damaged "
+            "files included; beyond it clicks and conversions are answered with 503",
+        ),
+    ] = 1024**3
     trusted_proxies: Annotated[
         str,
         Meta(
@@ -77,6 +86,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
             description="header in which your edge names the visitor's country, such as "
             "CF-IPCountry: believed from everyone, so the edge has to set it always; "
             "empty: the address is looked up",
+        ),
+    ] = ""
+    geoip_database: Annotated[
+        str,
+        Meta(
+            description="file of countries by address in the MaxMind layout, such as "
+            "GeoLite2-Country.mmdb, read again when another is renamed to its name; "
+            "empty: countries are those that addresses are registered in"
         ),
     ] = ""
     rate_limit_ip_per_minute: Annotated[
@@ -95,6 +112,18 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
     webhook_allow_private: Annotated[
         bool,
         Meta(description="whether webhooks may point into private networks and at this machine"),
+    ] = False
+    click_retention_days: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=24_000,
+            description="days after which a stored click is deleted; reports keep what it counted, "
+            "but for those that filter one of country, device, browser, os by another; 0: never",
+        ),
+    ] = 0
+    store_ip: Annotated[
+        bool, Meta(description="whether stored clicks keep the visitor's IP address")
     ] = False
     link_cache_entries: Annotated[
         int, Meta(ge=1, description="links that one process keeps in memory")
@@ -165,6 +194,7 @@ def _check(settings: Settings) -> None:
     )
     _check_trusted_proxies(settings.trusted_proxies)
     _check_dns_resolver(settings.dns_resolver)
+    _check_geoip_database(settings.geoip_database)
     if settings.env == "production":
         for name, missing in (
             ("REDIS_URL", settings.builtin_redis),
@@ -219,6 +249,18 @@ def _check_dns_resolver(text: str) -> None:
         raise SettingsError(
             f"DNS_RESOLVER={text!r}: must be an IP address, or address:port such as 10.0.0.2:53 "
             "or [fd00::2]:53"
+        ) from None
+
+
+def _check_geoip_database(path: str) -> None:
+    """Opened once to be sure; whoever looks up countries opens it again."""
+    try:
+        if path:
+            maxminddb.open_database(path).close()
+    except (OSError, ValueError, maxminddb.InvalidDatabaseError) as error:
+        reason = getattr(error, "strerror", None) or "not in the MaxMind layout"
+        raise SettingsError(
+            f"GEOIP_DATABASE={path!r}: must be a file that can be opened: {reason}"
         ) from None
 
 

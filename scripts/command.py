@@ -16,6 +16,7 @@ import orjson
 
 from config import logging
 from config.settings import Settings, SettingsError, read
+from tracker.clock import day_of, start_of
 from tracker.db import embedded
 from tracker.db.connect import PyMongoError
 from tracker.errors import TrackerError
@@ -31,7 +32,8 @@ Action = Callable[[Services, argparse.Namespace], Awaitable[Sequence[Row]]]
 
 
 class Command:
-    """A command with actions such as `create` and `list`, each answering rows."""
+    """A command with actions such as `create` and `list`, or with one thing that it always does;
+    either answers rows."""
 
     def __init__(self, name: str, description: str, example: str) -> None:
         self._parser = argparse.ArgumentParser(
@@ -41,12 +43,20 @@ class Command:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         self._parser.add_argument("--json", action="store_true", help="print a JSON array")
-        self._actions = self._parser.add_subparsers(
-            title="actions", metavar="ACTION", required=True
-        )
+        self._actions: Any = None
+
+    def always(self, run: Action) -> argparse.ArgumentParser:
+        self._parser.set_defaults(run=run)
+        return self._parser
 
     def action(self, name: str, about: str, run: Action) -> argparse.ArgumentParser:
-        parser = self._actions.add_parser(name, help=about, description=about)
+        if self._actions is None:
+            self._actions = self._parser.add_subparsers(
+                title="actions", metavar="ACTION", required=True
+            )
+        parser: argparse.ArgumentParser = self._actions.add_parser(
+            name, help=about, description=about
+        )
         # Also after the action; without a default, or it would undo one before it.
         parser.add_argument(
             "--json", action="store_true", default=argparse.SUPPRESS, help="print a JSON array"
@@ -54,8 +64,12 @@ class Command:
         parser.set_defaults(run=run)
         return parser
 
-    def main(self, arguments: Sequence[str] | None = None) -> None:
-        """Run and exit."""
+    def main(
+        self,
+        arguments: Sequence[str] | None = None,
+        is_wrong: Callable[[Row], bool] = lambda row: False,
+    ) -> None:
+        """Run and exit; with 1 if a row of the answer is wrong."""
         parsed = self._parser.parse_args(arguments)
         try:
             rows = _run(parsed)
@@ -65,6 +79,8 @@ class Command:
             print(f"{self._parser.prog}: {error}", file=sys.stderr)
             sys.exit(1)
         print(_as_json(rows) if parsed.json else _as_text(rows))
+        if any(map(is_wrong, rows)):
+            sys.exit(1)
 
 
 def uuid(text: str) -> UUID:
@@ -73,6 +89,14 @@ def uuid(text: str) -> UUID:
         return parse_id("id", text)
     except TrackerError as error:
         raise argparse.ArgumentTypeError(error.message) from None
+
+
+def day(text: str) -> str:
+    """The type of arguments that are days."""
+    try:
+        return day_of(start_of(text))
+    except ValueError:
+        raise argparse.ArgumentTypeError("must be a day such as 2026-01-31") from None
 
 
 def label(text: str) -> str:

@@ -27,3 +27,8 @@ def iso(at: datetime) -> str:
 def day_of(at: datetime) -> str:
     """`2026-01-31`, of an aware UTC datetime."""
     return at.date().isoformat()
+
+
+def start_of(day: str) -> datetime:
+    """The first moment of `2026-01-31`, UTC. Raises ValueError."""
+    return datetime.strptime(day, "%Y-%m-%d").replace(tzinfo=UTC)

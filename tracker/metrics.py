@@ -23,6 +23,16 @@ REQUESTS = Counter(
 SPOOLED = Counter(
     "tracker_journal_spooled", "Records that went to the spool: Redis was away.", registry=REGISTRY
 )
+SPOOL_REFUSED = Counter(
+    "tracker_spool_refused",
+    "Records answered with 503: Redis was away, and the spool full or its disk failing.",
+    registry=REGISTRY,
+)
+SPOOL_BYTES = Gauge(
+    "tracker_spool_bytes",
+    "Size of the spool, which the processes of a DATA_DIR share, damaged files included.",
+    registry=REGISTRY,
+)
 DRAINED = Counter("tracker_drained", "Records applied to MongoDB.", ["kind"], registry=REGISTRY)
 DEAD_LETTERS = Counter(
     "tracker_dead_letters",

@@ -16,7 +16,7 @@ from config.settings import Settings
 from tracker.app import make_app
 from tracker.db import indexes
 from tracker.db.connect import PyMongoError, UnusableStore, check_mongodb, redis_advice
-from tracker.ingest.consumer import Consumer
+from tracker.ingest.consumer import BATCH, LARGE_BATCH, Consumer
 from tracker.ingest.drain import Drain
 from tracker.ingest.slot import Slot
 from tracker.services import Services
@@ -59,7 +59,7 @@ async def serve(
     are answered. Raises UnusableStore if MongoDB is not a replica set.
     """
     async with _services(settings) as (services, stop):
-        ingest = _draining(services) if draining else _preparing(services)
+        ingest = _draining(services, BATCH) if draining else _preparing(services)
         async with ingest, _answering(services, sockets):
             await announce(services)
             await stop.wait()
@@ -68,7 +68,7 @@ async def serve(
 
 async def drain(settings: Settings) -> None:
     """Only drain, until SIGTERM or SIGINT. Raises UnusableStore as `serve` does."""
-    async with _services(settings) as (services, stop), _draining(services):
+    async with _services(settings) as (services, stop), _draining(services, LARGE_BATCH):
         print("tracker drains the journal into MongoDB   (Ctrl-C stops it)", flush=True)
         await stop.wait()
         log.info("stopping")
@@ -111,6 +111,7 @@ async def _prepare_mongodb(services: Services) -> None:
     """Until it is done nothing is written: the unique indexes are what decides races."""
     await check_mongodb(services.mongodb)
     await indexes.ensure(services.database)
+    await indexes.keep_clicks(services.database, services.settings.click_retention_days)
     services.prepared.set()
 
 
@@ -136,10 +137,11 @@ async def _preparing(services: Services) -> AsyncIterator[None]:
 
 
 @contextlib.asynccontextmanager
-async def _draining(services: Services) -> AsyncIterator[None]:
+async def _draining(services: Services, batch: int) -> AsyncIterator[None]:
     """Drain in this process; on leaving, the batch under way is finished."""
     slot = Slot(services.redis, services.mongodb)
-    consumer = Consumer(services.redis, services.redis_waiting, Drain(services, slot).apply)
+    apply = Drain(services, slot).apply
+    consumer = Consumer(services.redis, services.redis_waiting, apply, batch=batch)
     stop = asyncio.Event()
 
     async def run() -> None:

@@ -21,6 +21,7 @@ from tracker.clicks.journal import Journal
 from tracker.clicks.redirect import Redirect
 from tracker.clicks.spool import Spool
 from tracker.clicks.store import Clicks
+from tracker.clicks.visitors import Visitors
 from tracker.conversions.event_config import EventConfigs, event_config_cache
 from tracker.conversions.event_ids import EventIds, SpareBlock
 from tracker.conversions.record import Recorder
@@ -32,6 +33,7 @@ from tracker.links.cache import link_cache
 from tracker.links.domains import Domains, domain_cache
 from tracker.links.store import Links
 from tracker.links.tags import Tags
+from tracker.reports.run import Reports
 from tracker.webhooks.store import Webhooks
 
 log = structlog.get_logger(__name__)
@@ -133,8 +135,11 @@ class Services:
 
     def _clicks(self) -> None:
         self.clicks = Clicks(self.database)
-        self.enrichment = Enrichment(Countries())
-        spool = Spool(self.settings.data_path / "spool")
+        self.visitors = Visitors(self.redis)
+        self.enrichment = Enrichment(
+            Countries(self.settings.geoip_database), self.settings.store_ip
+        )
+        spool = Spool(self.settings.data_path / "spool", self.settings.spool_max_bytes)
         self.journal = Journal(self.redis, self.breaker, spool)
         self.redirect = Redirect(
             self.link_cache, self.domains, self.journal, self.enrichment, self.base.host
@@ -144,6 +149,7 @@ class Services:
         self.events = Events(self.database)
         self.event_configs = EventConfigs(self.database, self.pbk_cache)
         self.webhooks = Webhooks(self.database)
+        self.reports = Reports(self.database, self.base.host)
         spare = SpareBlock(self.settings.data_path)
         self.event_ids = EventIds(self.database, spare)
         self.recorder = Recorder(

@@ -361,4 +361,5 @@ def test_every_list_is_in_the_table() -> None:
         for one in ENDPOINTS
         if any(issubclass(kind, Paged) for kind in (one.query, one.body))
     }
-    assert paged - lists == set(), "add these to LISTS"
+    # The pages of a report have sums, not objects: `test_reports` shows them.
+    assert paged - lists == {("POST", "/api/reports")}, "add these to LISTS"

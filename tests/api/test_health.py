@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from tests.api.client import Client
+from tests.conversions import scene
 from tracker.api import health
 from tracker.db import connect
 from tracker.services import Services
@@ -45,6 +46,28 @@ async def test_a_dead_redis_is_named(services: Services, client: Client) -> None
     services.redis = away
     assert (response.status, response.error) == (503, "no answer from redis")
     assert "Retry-After" not in response.headers
+
+
+async def test_what_waits_in_the_spool_is_told_until_it_is_in_redis(
+    services: Services, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there, away = services.redis, connect.redis_for_requests(f"redis://{DEAD}")
+    monkeypatch.setattr(services.journal, "_redis", away)
+    await services.journal.append(scene.click())
+    waiting = services.journal.bytes_waiting
+    monkeypatch.setattr(services, "redis", away)
+    response = await client.get("/readyz")
+    assert (response.status, waiting > 0) == (503, True)
+    message = f"no answer from redis; {waiting} bytes wait in the spool"
+    assert response.json() == {"error": message}
+    monkeypatch.setattr(services, "redis", there)
+    monkeypatch.setattr(services.journal, "_redis", there)
+    await away.aclose()
+    response = await client.get("/readyz")
+    assert (response.status, response.json()) == (200, {"status": "ready", "spool_bytes": waiting})
+    assert await services.journal.replay_once() == 1
+    response = await client.get("/readyz")
+    assert (response.status, response.json()) == (200, {"status": "ready"})
 
 
 async def test_a_dead_mongodb_is_named_and_the_process_is_still_alive(

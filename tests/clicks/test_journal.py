@@ -23,6 +23,7 @@ from tracker.db.connect import redis_for_requests
 from tracker.db.keys import JOURNAL, transaction
 from tracker.errors import Unavailable
 from tracker.ids import new_id
+from tracker.metrics import REGISTRY
 
 
 def click(number: int) -> Click:
@@ -51,9 +52,11 @@ def claim(holder: int, *names: str) -> Claim:
 
 
 @contextlib.asynccontextmanager
-async def journal(url: str, folder: Path) -> AsyncIterator[tuple[Journal, Redis]]:
+async def journal(
+    url: str, folder: Path, max_bytes: int = 1024**3
+) -> AsyncIterator[tuple[Journal, Redis]]:
     async with redis_for_requests(url) as redis:
-        built = Journal(redis, Breaker(), Spool(folder / "spool"))
+        built = Journal(redis, Breaker(), Spool(folder / "spool", max_bytes))
         yield built, redis
         await built.close()
 
@@ -285,6 +288,37 @@ async def test_a_spool_that_cannot_be_looked_at_is_told_and_does_not_end_the_loo
         assert [entry["log_level"] for entry in logs] == ["error"]
         await built.append(click(1))
         assert await streamed(redis) == clicks(1)
+
+
+def refused_records() -> float:
+    return REGISTRY.get_sample_value("tracker_spool_refused_total") or 0.0
+
+
+async def test_a_full_spool_refuses_counts_and_is_not_logged_for_every_record(
+    server: OwnRedis,
+    tmp_path: Path,
+    logs: Sequence[MutableMapping[str, Any]],
+) -> None:
+    before = refused_records()
+    async with journal(server.url, tmp_path, max_bytes=200) as (built, redis):
+        server.kill()
+        await built.append(click(0))
+        waiting = built.bytes_waiting
+        assert 0 < waiting < 200
+        for number in range(1, 31):
+            with pytest.raises(Unavailable, match="storage is away; try again"):
+                await built.append(click(number))
+        assert refused_records() == before + 30
+        assert [entry["records"] for entry in logs if entry["log_level"] == "error"] == [1]
+        built._tell_at = 0.0
+        with pytest.raises(Unavailable):
+            await asyncio.gather(*(built.append(click(number)) for number in range(31, 41)))
+        assert [entry["records"] for entry in logs if entry["log_level"] == "error"] == [1, 39]
+        assert built.bytes_waiting == waiting
+        server.start()
+        assert await built.replay_once() == 1
+        assert built.bytes_waiting == 0
+        assert await streamed(redis) == clicks(0)
 
 
 async def test_of_simultaneous_claims_one_wins_and_is_appended(

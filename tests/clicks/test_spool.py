@@ -31,7 +31,7 @@ from pathlib import Path
 from tracker.clicks.spool import Spool
 
 async def main():
-    spool = Spool(Path(sys.argv[1]))
+    spool = Spool(Path(sys.argv[1]), 10_000)
     await spool.append(b"from a child")
     print("ready", flush=True)
     sys.stdin.read()
@@ -45,7 +45,7 @@ from pathlib import Path
 from tracker.clicks.spool import Spool
 
 async def main():
-    spool = Spool(Path(sys.argv[1]))
+    spool = Spool(Path(sys.argv[1]), 10_000)
     await spool.append(b"first")
     limit = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, limit[1]))
@@ -96,8 +96,8 @@ class Sink:
 
 
 @asynccontextmanager
-async def opened(folder: Path) -> AsyncIterator[Spool]:
-    spool = Spool(folder)
+async def opened(folder: Path, max_bytes: int = 1024**3) -> AsyncIterator[Spool]:
+    spool = Spool(folder, max_bytes)
     yield spool
     await spool.close()
 
@@ -122,13 +122,13 @@ async def replayed(folder: Path) -> list[bytes]:
 async def test_what_was_appended_is_replayed_once_in_order(folder: Path) -> None:
     sink, payloads = Sink(), [b"a", b"", b"c" * 1_000_000]
     async with opened(folder) as spool:
-        assert spool.is_empty()
+        assert await spool.is_empty()
         for payload in payloads:
             await spool.append(payload)
-        assert not spool.is_empty()
+        assert not await spool.is_empty()
         assert await spool.replay(sink.send) == 3
         assert sink.taken == payloads
-        assert spool.is_empty()
+        assert await spool.is_empty()
         assert await spool.replay(sink.send) == 0
     assert list(folder.iterdir()) == []
 
@@ -259,18 +259,33 @@ ENTRY = HEADER + len(b"entry 0")
 
 @pytest.mark.parametrize("number", [0, 1, 2], ids=["first", "middle", "last"])
 @pytest.mark.parametrize("byte", range(ENTRY))
-async def test_damage_at_any_byte_sets_the_file_aside_and_what_stands_before_it_is_replayed(
+async def test_damage_at_any_byte_sets_the_file_aside_and_the_other_entries_are_replayed(
     folder: Path, logs: Logs, number: int, byte: int
 ) -> None:
     path = await spooled(folder, [b"entry %d" % each for each in range(3)])
     damaged = bytearray(path.read_bytes())
     damaged[number * ENTRY + byte] ^= 0xFF
     path.write_bytes(damaged)
-    assert await replayed(folder) == [b"entry %d" % each for each in range(number)]
-    assert told(logs, "error") == ["spool file damaged"]
+    assert await replayed(folder) == [b"entry %d" % each for each in range(3) if each != number]
+    (report,) = [entry for entry in logs if entry["log_level"] == "error"]
+    assert report["event"] == "spool file damaged"
+    assert (report["entries_replayed"], report["bytes_unread"]) == (2, ENTRY)
     assert path.with_suffix(".damaged").read_bytes() == damaged
     assert not path.exists()
     assert await replayed(folder) == []
+
+
+async def test_a_damaged_file_with_a_torn_tail_is_reported_as_both(
+    folder: Path, logs: Logs
+) -> None:
+    path = await spooled(folder, [b"entry %d" % each for each in range(4)])
+    damaged = bytearray(path.read_bytes())[:-1]
+    damaged[ENTRY] ^= 0xFF
+    path.write_bytes(damaged)
+    assert await replayed(folder) == [b"entry 0", b"entry 2"]
+    assert told(logs, "warning") == ["spool file had a torn tail"]
+    assert told(logs, "error") == ["spool file damaged"]
+    assert path.with_suffix(".damaged").exists()
 
 
 async def test_zeros_at_the_end_are_set_aside(folder: Path, logs: Logs) -> None:
@@ -360,7 +375,7 @@ async def test_a_folder_that_cannot_be_made_is_an_error_until_it_can(tmp_path: P
         for _ in range(2):
             with pytest.raises(OSError, match="Not a directory"):
                 await spool.append(b"refused")
-        assert spool.is_empty()
+        assert await spool.is_empty()
         blocker.unlink()
         await spool.append(b"taken")
     assert await replayed(blocker / "spool") == [b"taken"]
@@ -395,9 +410,3 @@ async def test_a_descriptor_that_broke_is_an_error_once(folder: Path) -> None:
             await spool.append(b"refused")
         await spool.append(b"2")
     assert await replayed(folder) == [b"1", b"2"]
-
-
-async def test_a_leftover_of_an_unfinished_opening_is_not_replayed(folder: Path) -> None:
-    folder.mkdir(parents=True)
-    (folder / "1.new").touch()
-    assert await replayed(folder) == []

@@ -94,6 +94,12 @@ def test_the_platforms_own_variables_do_not_matter() -> None:
         ("TRUSTED_PROXIES", "10.0.0.0/8 192.168.0.0/16"),
         ("COUNTRY_HEADER", "CF IPCountry"),
         ("COUNTRY_HEADER", "CF-IPCountry:"),
+        ("GEOIP_DATABASE", "/nowhere/countries.mmdb"),
+        ("GEOIP_DATABASE", __file__),
+        ("GEOIP_DATABASE", "/"),
+        ("GEOIP_DATABASE", "a\0b"),
+        ("SPOOL_MAX_BYTES", "0"),
+        ("SPOOL_MAX_BYTES", "1G"),
         ("LINK_CACHE_ENTRIES", "0"),
         ("LINK_CACHE_ENTRIES", "many"),
         ("LOG_LEVEL", "verbose"),
@@ -186,6 +192,16 @@ def test_help_lists_every_variable_with_an_example() -> None:
         ({"PORT": "abc"}, "run.py: PORT='abc': must be whole number from 0 to 65535"),
         ({"ENV": "production"}, "run.py: REDIS_URL: must be set when ENV=production"),
         ({"MONGODB_URI": "mongodb://u:p@x:y"}, "run.py: MONGODB_URI: is not a valid address"),
+        (
+            {"GEOIP_DATABASE": "nowhere.mmdb"},
+            "run.py: GEOIP_DATABASE='nowhere.mmdb': must be a file that can be opened: "
+            "No such file or directory",
+        ),
+        (
+            {"GEOIP_DATABASE": "run.py"},
+            "run.py: GEOIP_DATABASE='run.py': must be a file that can be opened: "
+            "not in the MaxMind layout",
+        ),
     ],
 )
 def test_a_process_with_a_bad_setting_exits_2_with_one_line(

@@ -186,7 +186,10 @@ OTHERS: dict[str, Query] = {
     "an event by its transaction": lambda scene: scene.services.events.find_transaction(
         [scene.config.id, ACCOUNT], "t7"
     ),
-    "a settled event": lambda scene: scene.services.events.settle(1, {"status": "attributed"}),
+    "stored events": lambda scene: scene.services.events.stored(range(1, 500)),
+    "holders of transaction ids": lambda scene: scene.services.events.holders(
+        {(scene.config.id, "t7"), (scene.config.id, "t8"), (ACCOUNT, "t7")}
+    ),
     "an event id": lambda scene: scene.services.event_ids.next(),
 }
 

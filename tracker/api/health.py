@@ -21,7 +21,8 @@ class Healthz(Handler):
 
 
 class Readyz(Handler):
-    """Both stores answer; otherwise 503 names the one that does not."""
+    """Both stores answer; otherwise 503 names the one that does not. Either tells what waits in the
+    spool: journal records that were taken while Redis was away, or full."""
 
     methods = ("GET", "HEAD")
 
@@ -34,11 +35,16 @@ class Readyz(Handler):
         if not self.services.prepared.is_set():
             raise Unavailable("MongoDB has no indexes yet")
         away = [name for name, answers in zip(checks, results, strict=True) if not answers]
+        waiting = self.services.journal.bytes_waiting
         if away:
-            raise Unavailable(f"no answer from {' and '.join(away)}")
-        self.answer({"status": "ready"})
+            raise Unavailable(f"no answer from {' and '.join(away)}{_spooled(waiting)}")
+        self.answer({"status": "ready"} | ({"spool_bytes": waiting} if waiting else {}))
 
     head = get
+
+
+def _spooled(waiting: int) -> str:
+    return f"; {waiting} bytes wait in the spool" if waiting else ""
 
 
 async def _answers(check: Awaitable[object]) -> bool:

@@ -118,9 +118,9 @@ def _asking(
     return get, head
 
 
-def _said(name: str, value: Described) -> Described:
-    """An answer of one field."""
-    schema = {"type": "object", "properties": {name: value}, "required": [name]}
+def _said(name: str, value: Described, **others: Described) -> Described:
+    """An answer of one field, and of `others` that may be left out."""
+    schema = {"type": "object", "properties": {name: value, **others}, "required": [name]}
     return public_answer("Yes.", json_content(schema))
 
 
@@ -145,8 +145,19 @@ PUBLIC_OPERATIONS: tuple[PublicOperation, ...] = (
         "isReady",
         "Do Redis and MongoDB answer",
         {
-            200: _said("status", {"const": "ready"}),
-            503: public_error(503, "The message names who does not.", "no answer from redis"),
+            200: _said(
+                "status",
+                {"const": "ready"},
+                spool_bytes={
+                    "type": "integer",
+                    "description": "what waits on disk for Redis, if anything does",
+                },
+            ),
+            503: public_error(
+                503,
+                "The message names who does not, and what waits on disk for Redis.",
+                "no answer from redis; 1024 bytes wait in the spool",
+            ),
         },
     ),
     *_asking(

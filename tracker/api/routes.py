@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from tornado.web import RequestHandler
 
-from tracker.api import domains, event_configs, keys, openapi, short_links, tags, webhooks
+from tracker.api import domains, event_configs, keys, openapi, reports, short_links, tags, webhooks
 from tracker.api.click import ClickQuery, ClickSlug
 from tracker.api.documentation import Docs, DocsAsset, OpenApi
 from tracker.api.endpoint import Endpoint
@@ -26,6 +26,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *event_configs.ENDPOINTS,
     *webhooks.ENDPOINTS,
     *keys.ENDPOINTS,
+    *reports.ENDPOINTS,
 )
 """Those that need a key. Of paths that match alike the first answers."""
 

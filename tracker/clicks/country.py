@@ -1,14 +1,17 @@
-"""The country a click came from: what a trusted edge says, else where the address is registered.
+"""The country a click came from: what a trusted edge says, else what the operator's file says,
+else where the address is registered.
 
 Called for every click when its document is made, and for a redirect whose destination asks for it.
-Every value is an upper-case ISO 3166-1 alpha-2 code or `unknown`. The address data is inside
-package iptocc: nothing is read from disk or asked of the network.
+Every value is an upper-case ISO 3166-1 alpha-2 code or `unknown`. The registries' data is inside
+package iptocc. Nothing is asked of the network.
 """
 
 from ipaddress import IPv6Address
 from typing import Final
 
 from iptocc import country_code
+
+from tracker.clicks.country_file import CountryFile
 
 UNKNOWN: Final = "unknown"
 
@@ -28,7 +31,10 @@ COUNTRIES: Final = frozenset(_CODES.split())
 
 
 class Countries:
-    """Finds the country of a click."""
+    """Finds the country of a click. `geoip_database` is the variable; empty: there is no file."""
+
+    def __init__(self, geoip_database: str = "") -> None:
+        self._file = CountryFile(geoip_database) if geoip_database else None
 
     def of(self, address: str, edge: str) -> str:
         """The country of a visitor at IP address `address`; never raises.
@@ -39,15 +45,16 @@ class Countries:
         said = edge.strip().upper()
         if said in COUNTRIES and edge.isascii():
             return said
-        registered = _registered(address)
+        try:
+            return self._of_address(_unmapped(address))
+        except ValueError:  # not an IPv6 address, or not even text that can be encoded
+            return UNKNOWN
+
+    def _of_address(self, address: str) -> str:
+        if self._file is not None and (code := self._file.code(address)) in COUNTRIES:
+            return code
+        registered = country_code(address)
         return registered if registered in COUNTRIES else UNKNOWN
-
-
-def _registered(address: str) -> str | None:
-    try:
-        return country_code(_unmapped(address))
-    except ValueError:  # not an IPv6 address, or not even text that can be encoded
-        return None
 
 
 def _unmapped(address: str) -> str:

@@ -1,5 +1,6 @@
 """What is derived from a click: device, browser, system, country, bot reason; then its document."""
 
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -13,8 +14,9 @@ from tracker.clock import moment
 class Enrichment:
     """Used by the drain for every click, and by a redirect whose destination asks for a value."""
 
-    def __init__(self, countries: Countries) -> None:
+    def __init__(self, countries: Countries, store_ip: bool) -> None:
         self._countries = countries
+        self._store_ip = store_ip
 
     def agent(self, click: Click) -> Agent:
         return describe(click.user_agent)
@@ -23,15 +25,15 @@ class Enrichment:
         return self._countries.of(click.address, click.edge_country)
 
     def document(self, click: Click) -> dict[str, Any]:
-        """The click as MongoDB keeps it: without the visitor's address.
+        """The click as MongoDB keeps it: without the visitor's address, unless the operator asks.
 
         Whether it is the visitor's first is not told by the click alone: `unique` is False.
         """
         agent = self.agent(click)
-        return {
+        document = {
             "_id": UUID(bytes=click.id),
-            "account_id": UUID(bytes=click.account_id),
-            "link_id": UUID(bytes=click.link_id),
+            "account_id": _uuid(click.account_id),
+            "link_id": _uuid(click.link_id),
             "at": moment(click.at),
             "domain_name": click.domain_name,
             "country": self.country(click),
@@ -44,3 +46,12 @@ class Enrichment:
             "user_agent": click.user_agent,
             "query": click.query,
         }
+        if self._store_ip:
+            document["address"] = click.address
+        return document
+
+
+@lru_cache(maxsize=10_000)
+def _uuid(value: bytes) -> UUID:
+    """Of an account or a link, of which many clicks are; making one takes 2 µs."""
+    return UUID(bytes=value)

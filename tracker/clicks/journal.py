@@ -3,10 +3,12 @@
 Appends are group commits (`db/batch`) to one Redis stream: one XADD carries all that arrived during
 the last. An entry has one field: its name is the format's version, its value the records in
 MessagePack. With Redis away the group goes to the spool, and from there to the stream when Redis is
-back. An append whose answer was lost may be repeated: records carry ids, and storing is idempotent.
+back; what the spool refuses too is an error of its sender. An append whose answer was lost may be
+repeated: records carry ids, and storing is idempotent.
 """
 
 import asyncio
+import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -20,12 +22,13 @@ from tracker.db.batch import Batch
 from tracker.db.breaker import Breaker
 from tracker.db.keys import JOURNAL
 from tracker.errors import Unavailable
-from tracker.metrics import SPOOLED
+from tracker.metrics import SPOOL_REFUSED, SPOOLED
 
 log = structlog.get_logger(__name__)
 
 FORMAT = b"1"
 _REPLAY_EVERY = 0.5
+_TELL_EVERY = 5.0
 
 # Appends unless one of the claims is held; answers who holds them then.
 # KEYS: stream, claims. ARGV: holder, format, payload.
@@ -58,6 +61,8 @@ class Journal:
         self._breaker = breaker
         self._spool = spool
         self._encoder = msgspec.msgpack.Encoder()
+        self._untold = 0
+        self._tell_at = 0.0
         self._batch = Batch[_Append, int | None](self._commit)
 
     def append(self, record: msgspec.Struct) -> asyncio.Future[int | None]:
@@ -80,7 +85,7 @@ class Journal:
     async def replay_once(self) -> int:
         """Entries moved. With Redis away: none, and they stay."""
         try:
-            if self._spool.is_empty():
+            if await self._spool.is_empty():
                 return 0
             await self._redis.ping()
             return await self._spool.replay(self._send)
@@ -89,6 +94,11 @@ class Journal:
         except OSError as error:
             log.error("spool cannot be replayed", error=str(error))
         return 0
+
+    @property
+    def bytes_waiting(self) -> int:
+        """In the spool, of every process of this DATA_DIR; as of the last append or replay."""
+        return self._spool.bytes_waiting
 
     async def close(self) -> None:
         """Waits for what was appended, and moves what is spooled if Redis lets it."""
@@ -111,9 +121,16 @@ class Journal:
             await self._spool.append(self._encode(group))
             SPOOLED.inc(len(group))
         except OSError as error:
-            log.error("spool refused", error=str(error))
+            self._refused(len(group), error)
             raise Unavailable("storage is away; try again") from error
         return [None] * len(group)
+
+    def _refused(self, records: int, error: OSError) -> None:
+        SPOOL_REFUSED.inc(records)
+        self._untold += records
+        if time.monotonic() >= self._tell_at:
+            log.error("spool refused; visitors get 503", error=str(error), records=self._untold)
+            self._untold, self._tell_at = 0, time.monotonic() + _TELL_EVERY
 
     async def _append_to_stream(self, group: list[_Append]) -> Sequence[int | None]:
         plain = [item for item in group if item.claim is None]

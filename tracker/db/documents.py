@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
-from pymongo.errors import BulkWriteError
+from pymongo.errors import BulkWriteError, OperationFailure
 
-from tracker.db.connect import Collection
+from tracker.db.connect import Collection, Database
+from tracker.db.transaction import Session
 
 DUPLICATE_KEY = 11000
 
@@ -43,3 +44,22 @@ async def insert_new(
             raise
         return refused
     return []
+
+
+async def run_updates(
+    database: Database, collection: str, updates: Sequence[Mapping[str, Any]], session: Session
+) -> int:
+    """Carry out statements of the `update` command; how many documents matched.
+
+    One command: the driver's own bulk write costs far more a statement. Raises OperationFailure.
+    """
+    if not updates:
+        return 0
+    answer = await database.command(
+        {"update": collection, "updates": updates},
+        session=session,
+        codec_options=database.codec_options,
+    )
+    if errors := answer.get("writeErrors"):
+        raise OperationFailure(errors[0]["errmsg"], errors[0]["code"], errors[0])
+    return int(answer["n"])

@@ -36,7 +36,11 @@ TRIES = 5
 """How often an entry may fail, for a reason not known to be its fault, before it is given up."""
 
 BATCH = 1000
-"""Records of one batch, if a single entry has not more (an entry has up to 500)."""
+"""Records of one batch, if a single entry has not more (an entry has up to 500), in a process that
+answers requests too: larger ones cost less each, for they share more rollups, but hold them up."""
+
+LARGE_BATCH = 4000
+"""In a process that only drains: 1.6 times as fast, with traffic of a thousand links."""
 
 _DEAD = 3600.0
 _STALE_ENTRIES = 10
@@ -67,6 +71,7 @@ class Consumer:
         waiting: Redis,
         apply: Callable[[Sequence[Record]], Awaitable[None]],
         stale: float = STALE,
+        batch: int = BATCH,
     ) -> None:
         self._redis = redis
         self._waiting = waiting
@@ -79,7 +84,7 @@ class Consumer:
         self._unfinished = False
         self._failing: bytes = b""
         self._failures = 0
-        self._most = BATCH
+        self._batch = self._most = batch
         self._records_an_entry = 100.0
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -91,7 +96,7 @@ class Consumer:
             try:
                 await self._step(block=BLOCK_SECONDS)
                 failures = 0
-                self._most = BATCH
+                self._most = self._batch
             except Exception as error:
                 # Perhaps it was too much for the time it had.
                 self._most = max(1, self._most // 2)
@@ -138,10 +143,11 @@ class Consumer:
     async def _step(self, block: float | None) -> int:
         entries = await self._next_entries(block)
         if entries:
-            self._unfinished = True
+            # Of those we had already, there may be more than were read now.
+            more, self._unfinished = self._unfinished, True
             for batch in self._batches(entries):
                 await self._process(batch)
-            self._unfinished = False
+            self._unfinished = more
         return len(entries)
 
     def _batches(self, entries: Sequence[Entry]) -> Iterator[list[Read]]:

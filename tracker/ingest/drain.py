@@ -11,6 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from tracker.clicks.click import Click
+from tracker.clock import now
 from tracker.conversions.attribution import DIMENSIONS, Status
 from tracker.conversions.event import Event
 from tracker.conversions.store import check_same, document
@@ -60,16 +61,17 @@ class Drain:
         await self._release_claims(events)
 
     async def _documents(self, clicks: Sequence[Click]) -> Documents:
-        documents: dict[UUID, dict[str, Any]] = {}
+        documents: dict[bytes, dict[str, Any]] = {}
+        stored_at = now()
         for start in range(0, len(clicks), _PIECE):
             for click in clicks[start : start + _PIECE]:
-                made = self._enrichment.document(click)
-                documents[made["_id"]] = made
+                made = documents[click.id] = self._enrichment.document(click)
+                made["stored_at"] = stored_at
             await asyncio.sleep(0)
-        people = [one for one in clicks if documents[UUID(bytes=one.id)]["bot"] is None]
+        people = [click for click in clicks if documents[click.id]["bot"] is None]
         for first in await self._visitors.first(people):
-            documents[UUID(bytes=first)]["unique"] = True
-        return documents
+            documents[first]["unique"] = True
+        return {document["_id"]: document for document in documents.values()}
 
     async def _store(self, clicks: Documents, events: Mapping[int, dict[str, Any]]) -> None:
         named = {event["click_id"] for event in events.values()} - {None}

@@ -48,11 +48,12 @@ class Slot:
         if it must. Ask before each transaction: this is what renews the lease."""
         if self._number is None or time.monotonic() > self._renew_at:
             try:
-                self._number = await self._leased()
+                await self._lease()
                 await self._end_dead()
             except (RedisError, PyMongoError) as error:
                 log.warning("slot not renewed", error=type(error).__name__)
-                self._number = self._any() if self._number is None else self._number
+            if self._number is None:
+                self._number = self._any()
             self._renew_at = time.monotonic() + _RENEW_EVERY
         return self._number
 
@@ -60,25 +61,32 @@ class Slot:
         """Free the slot for the next, and end the session."""
         with contextlib.suppress(RedisError):
             if self._number is not None and await self._holds(self._number):
-                await self._redis.delete(keys.slot(self._number))
+                # In this order: once the slot is free, the record is that of the next.
                 await self._redis.hdel(keys.SLOT_SESSIONS, str(self._number))
+                await self._redis.delete(keys.slot(self._number))
         self._number = None
         if self._session is not None:
             with contextlib.suppress(PyMongoError):
                 await self._session.end_session()
             self._session = None
 
-    async def _leased(self) -> int:
+    async def _lease(self) -> None:
+        """Keep the slot, or take another; if all are taken, share one."""
         if self._number is not None and await self._holds(self._number):
             await self._redis.expire(keys.slot(self._number), LEASE)
-            return self._number
+            await self._record(self._number)
+            return
+        self._number = None
         for number in range(SLOTS):
             if await self._redis.set(keys.slot(number), self._holder, nx=True, ex=LEASE):
-                await self._end_session_of(number)
-                own = await self._session_id()
-                await self._redis.hset(keys.SLOT_SESSIONS, str(number), own)
-                return number
-        return self._any()
+                self._number = number
+                await self._record(number)
+                return
+
+    async def _record(self, number: int) -> None:
+        """Put our session on record; that of a drain which had the slot before is ended."""
+        await self._end_session_of(number)
+        await self._redis.hset(keys.SLOT_SESSIONS, str(number), await self._session_id())
 
     async def _end_dead(self) -> None:
         """End the sessions on record with slots that nobody holds any more."""

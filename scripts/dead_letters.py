@@ -1,0 +1,133 @@
+"""List, replay and drop what the drain could not store."""
+
+import argparse
+import re
+import sys
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from redis.exceptions import RedisError
+
+from scripts.command import Command, Row
+from scripts.progress import Progress
+from tracker.clock import iso
+from tracker.errors import TrackerError
+from tracker.ingest.dead_letters import DeadLetters, Letter
+from tracker.services import Services
+
+_ID = re.compile(r"[0-9]{1,20}-[0-9]{1,20}")
+_EXAMPLES = (
+    "python -m scripts.dead_letters list",
+    "python -m scripts.dead_letters list --limit 100 --after 1767000000000-0 --json",
+    "python -m scripts.dead_letters replay",
+    "python -m scripts.dead_letters replay 1767000000000-0 1767000000123-0",
+    "python -m scripts.dead_letters drop --all",
+)
+
+
+async def _list(services: Services, parsed: argparse.Namespace) -> list[Row]:
+    letters = DeadLetters(services.redis_waiting)
+    with _redis_asked():
+        shown = await letters.after(parsed.after, parsed.limit)
+        if shown and await letters.after(shown[-1].id, 1):
+            print(
+                f"{await letters.count():,} in all; the next: --after {shown[-1].id}",
+                file=sys.stderr,
+            )
+    return [_row(letter) for letter in shown]
+
+
+async def _replay(services: Services, parsed: argparse.Namespace) -> list[Row]:
+    letters = DeadLetters(services.redis_waiting)
+    with _redis_asked():
+        replayed = (
+            await _each(parsed.ids, letters.replay, "replayed")
+            if parsed.ids
+            else await _replay_all(letters)
+        )
+    return [{"replayed": replayed}]
+
+
+async def _replay_all(letters: DeadLetters) -> int:
+    replayed = 0
+    with Progress("letters replayed", await letters.count()) as progress:
+        async for moved in letters.replay_all():
+            replayed += moved
+            progress.advance(moved)
+    return replayed
+
+
+async def _drop(services: Services, parsed: argparse.Namespace) -> list[Row]:
+    letters = DeadLetters(services.redis_waiting)
+    with _redis_asked():
+        dropped = (
+            await letters.drop_all()
+            if parsed.all
+            else await _each(parsed.ids, letters.drop, "dropped")
+        )
+    return [{"dropped": dropped}]
+
+
+async def _each(ids: Sequence[str], act: Callable[[str], Awaitable[bool]], done: str) -> int:
+    """How many. Raises TrackerError, when the others are done, for those that there are not."""
+    missing = [one for one in ids if not await act(one)]
+    if missing:
+        raise TrackerError(f"{len(ids) - len(missing)} {done}; not found: {', '.join(missing)}")
+    return len(ids)
+
+
+@contextmanager
+def _redis_asked() -> Iterator[None]:
+    try:
+        yield
+    except RedisError as error:
+        raise TrackerError(f"Redis: {error}") from None
+
+
+def _row(letter: Letter) -> Row:
+    """Nothing of what the visitors sent."""
+    return {
+        "id": letter.id,
+        "buried_at": iso(letter.buried_at),
+        "clicks": letter.clicks,
+        "events": letter.events,
+        "journal_id": letter.entry_id,
+        "reason": letter.reason,
+    }
+
+
+def _letter_id(text: str) -> str:
+    if not _ID.fullmatch(text):
+        raise argparse.ArgumentTypeError("must be the id of a letter, such as 1767000000000-0")
+    return text
+
+
+def _limit(text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,6}", text) or not int(text):
+        raise argparse.ArgumentTypeError("must be a number from 1 to 999999")
+    return int(text)
+
+
+def main() -> None:
+    command = Command(
+        "dead_letters",
+        "List, replay and drop what could not be stored: entries of the journal, or single clicks "
+        "and events of one. Each is kept with the reason until it is replayed or dropped.",
+        "\n  ".join(_EXAMPLES),
+    )
+    show = command.action("list", "list letters, oldest first", _list)
+    show.add_argument("--limit", type=_limit, default=1000, metavar="N", help="at most [1000]")
+    show.add_argument("--after", type=_letter_id, metavar="ID", help="only those after this one")
+    replay = command.action(
+        "replay", "move letters back to the journal, when the cause is mended", _replay
+    )
+    replay.add_argument("ids", type=_letter_id, nargs="*", metavar="ID", help="which [all]")
+    drop = command.action("drop", "delete letters for good: what they hold is lost", _drop)
+    which = drop.add_mutually_exclusive_group(required=True)
+    which.add_argument("ids", type=_letter_id, nargs="*", default=[], metavar="ID", help="which")
+    which.add_argument("--all", action="store_true", help="all there are")
+    command.main()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,284 @@
+"""`POST /api/reports`: the answer, its fields and pages, and which requests are refused."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from random import Random
+from typing import Any, get_args
+from uuid import UUID, uuid4
+
+import pytest
+from bson import Decimal128
+
+from tests.api.client import Client, Response
+from tests.api.keyed_client import KeyedClient
+from tests.api.records import make_config, make_link
+from tests.reports.history import store
+from tracker.access.accounts import Account
+from tracker.api.report_schema import Device
+from tracker.clicks.user_agent import DEVICES
+from tracker.ids import new_id
+from tracker.services import Services
+
+DAYS = {"from": "2026-01-30", "to": "2026-01-31"}
+MEASURES = (
+    "clicks",
+    "uniqueClicks",
+    "botClicks",
+    "conversions",
+    "conversionRate",
+    "value",
+    "payout",
+)
+
+
+@pytest.fixture
+def keyed(client: Client, secret: str) -> KeyedClient:
+    return KeyedClient(client, secret)
+
+
+async def asked(keyed: KeyedClient, account: Account, **fields: Any) -> Response:
+    body = {"accountId": str(account.id), "dateRange": DAYS, "groupBy": "link", **fields}
+    return await keyed.post("/api/reports", **body)
+
+
+def click(account_id: UUID, link_id: UUID, **fields: Any) -> dict[str, Any]:
+    return {
+        "_id": new_id(),
+        "account_id": account_id,
+        "link_id": link_id,
+        "at": datetime(2026, 1, 31, 9, 30, tzinfo=UTC),
+        "domain_name": "",
+        "country": "DE",
+        "device": "mobile",
+        "browser": "Chrome",
+        "os": "Android",
+        "bot": None,
+        "unique": False,
+        **fields,
+    }
+
+
+def event(number: int, of: Mapping[str, Any], **fields: Any) -> dict[str, Any]:
+    """A conversion whose click is `of`; without one if that has the account alone."""
+    return {
+        "_id": number,
+        "at": datetime(2026, 1, 31, 10, tzinfo=UTC),
+        "event_config_id": None,
+        "click_id": of.get("_id"),
+        "value": None,
+        "payout": None,
+        "status": "attributed" if "_id" in of else "no_click",
+        **{name: value for name, value in of.items() if name not in ("_id", "at", "unique")},
+        **fields,
+    }
+
+
+async def test_a_report_tells_rows_totals_what_was_asked_and_the_page(
+    services: Services, keyed: KeyedClient, account: Account
+) -> None:
+    link, other = [await make_link(services, account.id, slug) for slug in ("a", "b")]
+    await services.links.change(other.id, {"internal_name": "The other", "archived": True})
+    clicks = [
+        click(account.id, link.id, unique=True),
+        click(account.id, link.id),
+        click(account.id, link.id),
+        click(account.id, other.id, bot="crawler"),
+    ]
+    events = [
+        event(1, clicks[0], value=Decimal128("19.990"), payout=Decimal128("1E+1")),
+        event(2, {"account_id": account.id}, value=Decimal128("0.01")),
+    ]
+    await store(services, Random(0), clicks, events)
+    response = await asked(keyed, account)
+    assert response.status == 200
+    assert b'"value":19.99,"payout":10}' in response.body
+    rows = [
+        (str(link.id), "A link", 3, 1, 0, 1, 0.333333, 19.99, 10),
+        (str(other.id), "The other", 0, 0, 1, 0, 0.0, 0, 0),
+        ("unknown", "No click", 0, 0, 0, 1, 0.0, 0.01, 0),
+    ]
+    assert response.json() == {
+        "rows": [dict(zip(("key", "name", *MEASURES), row, strict=True)) for row in rows],
+        "totals": dict(zip(MEASURES, (3, 1, 1, 2, 0.666667, 20, 10), strict=True)),
+        "groupBy": "link",
+        "dateRange": DAYS,
+        "pagination": {"page": 1, "pageSize": 25, "totalRows": 3, "totalPages": 1},
+    }
+
+
+async def test_each_dimension_has_its_keys_and_its_names(
+    services: Services, keyed: KeyedClient, account: Account
+) -> None:
+    link = await make_link(services, account.id)
+    tag = await services.tags.create(account.id, "Spring")
+    await services.links.change(link.id, {"tags": [tag.id]})
+    config = await make_config(services, account.id)
+    one = click(account.id, link.id, device="tv", country="CI", os="iOS")
+    unknown = dict.fromkeys(("device", "country", "browser", "os"), "unknown")
+    clicks = [one, click(account.id, link.id, domain_name="go.example.com", **unknown)]
+    events = [event(1, one, event_config_id=config.id), event(2, clicks[1])]
+    await store(services, Random(0), clicks, events)
+    shown = {
+        "link": [(str(link.id), "A link")],
+        "tag": [(str(tag.id), "Spring")],
+        "device": [("tv", "TV"), ("unknown", "Unknown")],
+        "country": [("CI", "Côte d’Ivoire"), ("unknown", "Unknown")],  # noqa: RUF001
+        "browser": [("Chrome", "Chrome"), ("unknown", "Unknown")],
+        "os": [("iOS", "iOS"), ("unknown", "Unknown")],
+        "day": [("2026-01-31", "2026-01-31")],
+        "hour": [(f"2026-01-31T{hour}:00Z", f"2026-01-31T{hour}:00Z") for hour in ("09", "10")],
+        "domain": [("go.example.com", "go.example.com"), ("tracker.test", "tracker.test")],
+        "event": [(str(config.id), "Purchase"), ("none", "No event configuration")],
+    }
+    for group_by, rows in shown.items():
+        # The second reads clicks, if anything does.
+        for filters in ({}, {"browser": ["Chrome", "unknown"], "os": ["iOS", "unknown"]}):
+            answer = (await asked(keyed, account, groupBy=group_by, filters=filters)).json()
+            assert [(row["key"], row["name"]) for row in answer["rows"]] == rows
+            assert answer["totals"]["clicks"] == answer["totals"]["conversions"] == 2
+            assert answer["groupBy"] == group_by
+
+
+async def test_a_filter_is_one_value_or_a_list_in_any_of_its_spellings(
+    services: Services, keyed: KeyedClient, account: Account
+) -> None:
+    link = await make_link(services, account.id)
+    tags = [await services.tags.create(account.id, name) for name in "ab"]
+    tag, other = [str(tag.id) for tag in tags]
+    await services.links.change(link.id, {"tags": [tags[0].id]})
+    bot = click(account.id, link.id, bot="crawler", country="unknown")
+    await store(services, Random(0), [click(account.id, link.id), bot], [event(1, bot)])
+    foreign = str((await make_link(services, uuid4(), "f")).id)
+    for fields, clicks in (
+        ({}, 1),
+        ({"filters": {}}, 1),
+        ({"filters": {"link": []}}, 1),
+        ({"filters": {"link": str(link.id)}}, 1),
+        ({"filters": {"link": [foreign, str(link.id)]}}, 1),
+        ({"filters": {"link": foreign}}, 0),
+        ({"filters": {"tag": [tag, other]}}, 1),
+        ({"filters": {"tag": [tag, other], "tagOperator": "AND"}}, 0),
+        ({"filters": {"tag": [tag, other]}, "tagOperator": "AND"}, 0),
+        ({"filters": {"tag": [tag, other], "tagOperator": "OR"}, "tagOperator": "OR"}, 1),
+        ({"filters": {"country": "de"}}, 1),
+        ({"filters": {"country": ["FR", "UNKNOWN"], "bots": "include"}}, 1),
+        ({"filters": {"country": "de", "device": ["mobile", "tv"], "os": "Android"}}, 1),
+        ({"filters": {"domain": "Tracker.TEST."}}, 1),
+        ({"filters": {"domain": ["bücher.example", "unknown"]}}, 0),
+        ({"bots": "include"}, 2),
+        ({"filters": {"bots": "only"}}, 1),
+        ({"filters": {"bots": "only"}, "bots": "only"}, 1),
+        ({"filters": {"browser": ["$where", "a.b", "Chrome"]}}, 1),
+    ):
+        response = await asked(keyed, account, **fields)
+        assert response.status == 200, response.body
+        assert response.json()["totals"]["clicks"] == clicks, fields
+
+
+async def test_rows_come_in_pages(services: Services, keyed: KeyedClient, account: Account) -> None:
+    link = await make_link(services, account.id)
+    countries = ["AT", "BE", "CH", "CH"]
+    await store(services, Random(0), [click(account.id, link.id, country=c) for c in countries], [])
+    for page, keys in ((1, ["CH", "AT"]), (2, ["BE"]), (3, []), (10**9, [])):
+        answer = (await asked(keyed, account, groupBy="country", page=page, pageSize=2)).json()
+        assert [row["key"] for row in answer["rows"]] == keys
+        assert answer["totals"]["clicks"] == 4
+        assert answer["pagination"] == {
+            "page": page,
+            "pageSize": 2,
+            "totalRows": 3,
+            "totalPages": 2,
+        }
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"dateRange": {"from": "2026-02-01", "to": "2026-01-31"}}, "dateRange.from: must not be"),
+        ({"dateRange": {"from": "2024-01-01", "to": "2026-01-01"}}, "dateRange.to: at most 731"),
+        ({"dateRange": {"from": "2026-02-30", "to": "2026-03-01"}}, "dateRange.from: must be a"),
+        ({"dateRange": {"from": "2026-01-01", "to": "2026-1-31"}}, "dateRange.to: must be a date"),
+        ({"dateRange": {"from": "20260101", "to": "2026-01-31"}}, "dateRange.from: must be a date"),
+        ({"dateRange": {"from": "2026-W01", "to": "2026-01-31"}}, "dateRange.from: must be a date"),
+        ({"dateRange": {"from": "\u0662026-01-01", "to": "2026-01-31"}}, "dateRange.from: must be"),
+        ({"dateRange": {"from": "2026-01-01\n", "to": "2026-01-31"}}, "dateRange.from: must be a"),
+        ({"dateRange": {"from": 20260101, "to": "2026-01-31"}}, "dateRange.from: must be text"),
+        ({"dateRange": {"from": "2026-01-01"}}, "dateRange.to: required"),
+        ({"dateRange": {**DAYS, "till": "x"}}, "dateRange.till: unknown field"),
+        ({"dateRange": None}, "dateRange: must be"),
+        ({"groupBy": "city"}, "groupBy: must be browser or country or day"),
+        ({"groupBy": "$device"}, "groupBy: must be"),
+        ({"groupBy": ["link"]}, "groupBy: must be"),
+        ({"filters": {"city": "x"}}, "filters.city: unknown field"),
+        ({"filters": {"$where": "x"}}, "filters.$where: unknown field"),
+        ({"filters": {"link": "x"}}, "filters.link: must be a UUID"),
+        ({"filters": {"tag": ["x"]}}, "filters.tag[0]: must be a UUID"),
+        ({"filters": {"tag": {"$ne": None}}}, "filters.tag: must be"),
+        ({"filters": {"link": [str(uuid4())] * 101}}, "filters.link: must be"),
+        ({"filters": {"browser": ["x"] * 101}}, "filters.browser: must be"),
+        ({"filters": {"browser": {"$gt": ""}}}, "filters.browser: must be"),
+        ({"filters": {"os": "x" * 256}}, "filters.os: must be"),
+        ({"filters": {"os": None}}, "filters.os: must be"),
+        ({"filters": {"device": "phone"}}, "filters.device: must be bot or desktop or mobile"),
+        ({"filters": {"device": ["tv", "phone"]}}, "filters.device[1]: must be bot or"),
+        ({"filters": {"country": "Germany"}}, "filters.country: must be two letters"),
+        ({"filters": {"country": ["DE", "D1"]}}, "filters.country: must be two letters"),
+        ({"filters": {"country": "ß"}}, "filters.country: must be two letters"),
+        ({"filters": {"domain": "https://a.example"}}, "filters.domain: must be a hostname"),
+        ({"filters": {"domain": ["a.example", ""]}}, "filters.domain: must be a hostname"),
+        ({"filters": {"tagOperator": "XOR"}}, "filters.tagOperator: must be AND or OR"),
+        ({"filters": {"bots": "none"}}, "filters.bots: must be exclude or include or only"),
+        ({"filters": {"bots": "only"}, "bots": "include"}, "bots: differs from filters.bots"),
+        (
+            {"filters": {"tagOperator": "OR"}, "tagOperator": "AND"},
+            "tagOperator: differs from filters.tagOperator",
+        ),
+        ({"page": 0}, "page: must be a whole number"),
+        ({"pageSize": 101}, "pageSize: must be a whole number"),
+        ({"group": "link"}, "group: unknown field"),
+    ],
+    ids=lambda one: str(one)[:60],
+)
+async def test_what_breaks_a_rule_is_refused_by_its_name(
+    keyed: KeyedClient, account: Account, fields: dict[str, Any], error: str
+) -> None:
+    response = await asked(keyed, account, **fields)
+    assert (response.status, response.error[: len(error)]) == (400, error)
+
+
+@pytest.mark.parametrize(
+    "days",
+    [
+        {"from": "2024-01-01", "to": "2025-12-31"},
+        {"from": "0001-01-01", "to": "0001-01-02"},
+        {"from": "9999-12-31", "to": "9999-12-31"},
+    ],
+    ids=str,
+)
+async def test_731_days_anywhere_in_the_calendar_are_accepted(
+    keyed: KeyedClient, account: Account, days: dict[str, str]
+) -> None:
+    for filters in ({}, {"os": "iOS", "device": "tv"}):
+        response = await asked(keyed, account, dateRange=days, filters=filters)
+        assert (response.status, response.json()["rows"]) == (200, [])
+
+
+async def test_a_report_that_takes_too_long_is_503_and_says_what_helps(
+    keyed: KeyedClient, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tracker.reports.run.SECONDS", 1e-9)
+    response = await asked(keyed, account)
+    assert response.status == 503
+    assert response.error == "report: not done after 30 seconds; ask for fewer days"
+
+
+async def test_the_scope_is_reports_read(
+    services: Services, client: Client, account: Account
+) -> None:
+    for scopes, status in ((["links:*"], 403), (["reports:read"], 200)):
+        _, secret = await services.api_keys.create(account.id, "A", scopes=scopes)
+        assert (await asked(KeyedClient(client, secret), account)).status == status
+
+
+def test_devices_are_those_that_clicks_have() -> None:
+    assert set(get_args(Device)) == set(DEVICES)

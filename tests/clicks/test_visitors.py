@@ -1,0 +1,248 @@
+"""The first click of a visitor on a link and day is found, by a replay too, and nobody is known."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from itertools import permutations
+from random import Random
+from typing import Any
+from uuid import UUID
+
+import msgspec
+import pytest
+from redis.exceptions import RedisError
+
+from tests.conversions import scene
+from tests.db.own_redis import nobody
+from tracker.clicks import visitors
+from tracker.clicks.click import Click
+from tracker.clicks.visitors import LIVES, Visitors
+from tracker.db import connect
+from tracker.ids import new_id
+from tracker.services import Services
+
+DAY = 24 * 3600 * 1000
+LINK = new_id().bytes
+ADDRESS = "203.0.113.77"
+FIRST = msgspec.structs.replace(scene.click(), link_id=LINK, address=ADDRESS)
+
+
+def again(**changed: Any) -> Click:
+    """Another click of the visitor, unless `changed` makes it another visitor's."""
+    return msgspec.structs.replace(FIRST, id=scene.click().id, **changed)
+
+
+async def first(services: Services, *clicks: Click) -> list[bool]:
+    found = await services.visitors.first(clicks)
+    return [one.id in found for one in clicks]
+
+
+async def test_the_first_click_of_a_visitor_is_unique_and_the_next_are_not(
+    services: Services,
+) -> None:
+    assert await first(services, FIRST) == [True]
+    assert await first(services, again(), again(at=FIRST.at + 3_600_000)) == [False, False]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"link_id": new_id().bytes},
+        {"at": FIRST.at + DAY},
+        {"at": FIRST.at - 90 * DAY},
+        {"address": "203.0.113.78"},
+        {"address": ""},
+        {"user_agent": scene.CHROME + " "},
+        {"user_agent": ""},
+        {"user_agent": "\ud800"},
+    ],
+)
+async def test_another_link_day_address_or_agent_is_another_visitor(
+    services: Services, changed: dict[str, Any]
+) -> None:
+    other = again(**changed)
+    assert await first(services, FIRST, other) == [True, True]
+    assert await first(services, again(**changed), again()) == [False, False]
+
+
+@pytest.mark.parametrize(
+    "changed", [{"referrer": "x"}, {"query": "x=1"}, {"domain_name": "x.example"}]
+)
+async def test_nothing_else_makes_another_visitor(
+    services: Services, changed: dict[str, Any]
+) -> None:
+    assert await first(services, FIRST, again(**changed)) == [True, False]
+
+
+async def test_where_address_ends_and_agent_begins_is_told(services: Services) -> None:
+    assert await first(
+        services,
+        again(address="1.2.3.4", user_agent="5"),
+        again(address="1.2.3.45", user_agent=""),
+    ) == [True, True]
+
+
+async def test_the_day_ends_at_midnight_utc(services: Services) -> None:
+    midnight = FIRST.at - FIRST.at % DAY + DAY
+    assert await first(services, again(at=midnight - 1), again(at=midnight)) == [True, True]
+    assert await first(services, again(at=midnight - DAY), again(at=midnight + DAY - 1)) == [
+        False,
+        False,
+    ]
+
+
+async def test_a_replayed_first_click_is_first_again_and_the_others_are_not(
+    services: Services,
+) -> None:
+    clicks = [FIRST, again(), again()]
+    assert await first(services, *clicks) == [True, False, False]
+    for order in permutations(range(3)):
+        replayed = [clicks[number] for number in order]
+        assert await first(services, *replayed) == [one is FIRST for one in replayed]
+    for one in reversed(clicks):
+        assert await first(services, one) == [one is FIRST]
+
+
+async def test_of_two_processes_at_once_one_has_the_first_and_they_share_the_salt(
+    services: Services,
+) -> None:
+    many = [again(address=f"198.51.100.{number}") for number in range(100)]
+    same = [msgspec.structs.replace(one, id=scene.click().id) for one in many]
+    async with scene.process(services.settings) as other:
+        mine, others = await asyncio.gather(
+            services.visitors.first(many), other.visitors.first(same)
+        )
+    assert len(mine) + len(others) == 100
+    for one, copy in zip(many, same, strict=True):
+        assert (one.id in mine) != (copy.id in others)
+
+
+async def test_whatever_the_batches_a_visitor_is_unique_once(services: Services) -> None:
+    random = Random(7)
+    clicks = [
+        again(address=f"198.51.100.{random.randrange(20)}", at=FIRST.at + random.randrange(2) * DAY)
+        for _ in range(200)
+    ]
+    found: set[bytes] = set()
+    replayed: list[bytes] = []
+    for start in range(0, 200, 17):
+        found |= await services.visitors.first(clicks[start : start + 17])
+    random.shuffle(clicks)
+    for start in range(0, 200, 23):
+        replayed += await services.visitors.first(clicks[start : start + 23])
+    assert sorted(replayed) == sorted(found)
+    people = {(one.address, one.at) for one in clicks}
+    assert len(found) == len(people)
+    assert {(one.address, one.at) for one in clicks if one.id in found} == people
+
+
+async def test_salts_and_buckets_end_within_two_days(services: Services) -> None:
+    await first(services, FIRST, again(at=FIRST.at + DAY), again(at=FIRST.at - 30 * DAY))
+    names: Any = await services.redis.keys("visitors:*")
+    assert len(names) == 6
+    for name in names:
+        assert LIVES - 60 < await services.redis.ttl(name) <= LIVES == 48 * 3600
+
+
+async def test_later_clicks_do_not_lengthen_the_life_of_a_bucket(services: Services) -> None:
+    await first(services, FIRST)
+    [bucket] = await services.redis.keys("visitors:2*")
+    await services.redis.expire(bucket, 100)
+    await first(services, again(), again())
+    assert await services.redis.ttl(bucket) <= 100
+
+
+async def test_redis_holds_neither_address_nor_agent_nor_link(services: Services) -> None:
+    await first(services, FIRST, again(address="2001:db8::77"))
+    held = b"".join([one async for one in everything(services)])
+    link = UUID(bytes=LINK)
+    for known in (ADDRESS, "2001:db8::77", scene.CHROME, link.hex, str(link)):
+        assert known.encode() not in held
+    assert LINK not in held
+
+
+async def everything(services: Services) -> AsyncIterator[bytes]:
+    """All names and values that Redis has."""
+    redis: Any = services.redis
+    for name in await redis.keys("*"):
+        yield name
+        if await redis.type(name) == b"string":
+            yield await redis.get(name)
+        else:
+            for field in (await redis.hgetall(name)).items():
+                yield b"".join(field)
+
+
+async def names(services: Services) -> set[bytes]:
+    """Of the visitors that Redis has."""
+    redis: Any = services.redis
+    found = set()
+    for bucket in await redis.keys("visitors:2*"):
+        found |= {bucket[-4:] + one for one in await redis.hkeys(bucket)}
+    return found
+
+
+async def test_a_visitor_has_another_name_every_day_and_with_another_salt(
+    services: Services,
+) -> None:
+    await first(services, again(), again(at=FIRST.at + DAY))
+    before = await names(services)
+    await services.redis.flushall()
+    await Visitors(services.redis).first([again()])
+    assert len(before | await names(services)) == 3
+
+
+async def commands(services: Services) -> dict[str, int]:
+    known: Any = await services.redis.info("commandstats")
+    return {name.removeprefix("cmdstat_"): int(one["calls"]) for name, one in known.items()}
+
+
+async def test_a_batch_is_one_call(services: Services) -> None:
+    await first(services, FIRST)
+    await services.redis.config_resetstat()
+    await services.visitors.first([again(address=f"2001:db8::{number}") for number in range(1000)])
+    called = await commands(services)
+    assert called.pop("evalsha") == 1
+    assert called.pop("hsetnx") == 1000
+    assert set(called) <= {"ttl", "expire", "config", "config|resetstat", "info"}
+
+
+async def test_only_people_are_asked_about(services: Services) -> None:
+    bots = [
+        again(user_agent="Googlebot/2.1 (+http://www.google.com/bot.html)"),
+        again(user_agent="curl/8.0"),
+        again(purpose="prefetch"),
+    ]
+    await scene.applied(services, bots)
+    rows = [row async for row in services.database["clicks"].find()]
+    assert len(rows) == 3
+    assert all(row["bot"] and row["unique"] is False for row in rows)
+    assert await services.redis.keys("visitors:*") == []
+    await scene.applied(services, [*bots, FIRST])
+    found = [row["unique"] async for row in services.database["clicks"].find({"bot": None})]
+    assert found == [True]
+
+
+async def test_no_clicks_are_no_question(services: Services) -> None:
+    redis = connect.redis_for_requests(nobody())
+    assert await Visitors(redis).first([]) == set()
+    with pytest.raises(RedisError):
+        await Visitors(redis).first([FIRST])
+    await redis.aclose()
+
+
+async def test_a_redis_that_was_restarted_is_told_the_script_again(services: Services) -> None:
+    await first(services, FIRST)
+    await services.redis.script_flush()
+    assert await first(services, FIRST, again()) == [True, False]
+
+
+async def test_a_salt_is_asked_for_again_after_an_hour(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that all processes have the same again after Redis has lost it."""
+    monkeypatch.setattr(visitors, "_REMEMBERED", -1.0)
+    async with scene.process(services.settings) as other:
+        await services.visitors.first([FIRST])
+        await services.redis.flushall()
+        assert await other.visitors.first([again()])
+        assert await services.visitors.first([again()]) == set()

@@ -1,0 +1,92 @@
+"""Reports counted one by one in Python: what every pipeline has to agree with."""
+
+from collections.abc import Sequence
+from decimal import Context, Decimal, localcontext
+from typing import Any, get_args
+
+from tests.reports.history import History
+from tracker.reports.query import GroupBy, Measures, Query
+
+Document = dict[str, Any]
+Keys = dict[str, list[str]]
+
+WIDE = Context(prec=80)
+NOT_COUNTED = {"claimed", "duplicate"}
+NO_KEYS = ("unknown", "none")
+
+
+class Counted:
+    """`host` names the default domain."""
+
+    def __init__(self, history: History, host: str) -> None:
+        events = [one for one in history.events if one["status"] not in NOT_COUNTED]
+        self._clicks = [(one, keys_of(history, host, one)) for one in history.clicks]
+        self._events = [(one, keys_of(history, host, one)) for one in events]
+
+    def totals(self, query: Query) -> Measures:
+        clicks = [one for one, keys in self._clicks if passes(query, one, keys)]
+        return measures(query, clicks, [e for e, keys in self._events if passes(query, e, keys)])
+
+    def rows(self, query: Query) -> list[tuple[str, Measures]]:
+        """On all pages, in their order."""
+        by_key: dict[str, tuple[list[Document], list[Document]]] = {}
+        for kind, ones in enumerate((self._clicks, self._events)):
+            for one, keys in ones:
+                for key in keys[query.group_by] if passes(query, one, keys) else ():
+                    by_key.setdefault(key, ([], []))[kind].append(one)
+        found = [(key, measures(query, *ones)) for key, ones in by_key.items()]
+        shown = [(key, of) for key, of in found if of.clicks or of.bot_clicks or of.conversions]
+        # Last comes what has no link or configuration.
+        return sorted(shown, key=lambda row: (-row[1].clicks, row[0] in NO_KEYS, row[0]))
+
+
+def passes(query: Query, one: Document, keys: Keys) -> bool:
+    return (
+        one["account_id"] == query.account_id
+        and query.first <= one["at"].date() <= query.last
+        and all(
+            matches(set(keys[name]), set(map(str, values)), name == "tag" and query.all_tags)
+            for name, values in query.filters.items()
+        )
+    )
+
+
+def matches(found: set[str], wanted: set[str], every: bool) -> bool:
+    return wanted <= found if every else bool(wanted & found)
+
+
+def keys_of(history: History, host: str, one: Document) -> Keys:
+    """The rows that a click or an event belongs to, by dimension."""
+    link_id = one.get("link_id")
+    keys = {name: [one.get(name, "unknown")] for name in get_args(GroupBy)}
+    keys |= {
+        "link": [link_id or "unknown"],
+        "tag": [] if link_id is None else history.tags[link_id],
+        "day": [f"{one['at']:%Y-%m-%d}"],
+        "hour": [f"{one['at']:%Y-%m-%dT%H:00Z}"],
+        "domain": [one.get("domain_name", "unknown") or host],
+        "event": [one["event_config_id"] or "none"] if "status" in one else [],
+    }
+    return {name: list(map(str, values)) for name, values in keys.items()}
+
+
+def measures(query: Query, clicks: Sequence[Document], events: Sequence[Document]) -> Measures:
+    bots = [one for one in clicks if one["bot"]]
+    people = [one for one in clicks if not one["bot"]]
+    if query.bots == "only":
+        events = [one for one in events if one.get("bot")]
+    return Measures(
+        clicks=len({"exclude": people, "include": clicks, "only": bots}[query.bots]),
+        unique_clicks=0 if query.bots == "only" else sum(one["unique"] for one in people),
+        bot_clicks=len(bots),
+        conversions=len(events),
+        value=total(events, "value"),
+        payout=total(events, "payout"),
+    )
+
+
+def total(events: Sequence[Document], name: str) -> Decimal:
+    """Of what each is rounded to."""
+    with localcontext(WIDE):
+        amounts = [one[name].to_decimal() for one in events if one[name] is not None]
+        return sum((one.quantize(Decimal("1e-9")) for one in amounts), Decimal(0))

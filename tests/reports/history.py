@@ -1,0 +1,154 @@
+"""A made-up history of an account, stored both ways: its clicks and events, and their rollups."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from random import Random
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from bson import Decimal128
+
+from tracker.conversions.attribution import DIMENSIONS, Status
+from tracker.conversions.event_config import PayoutType
+from tracker.ids import new_id
+from tracker.links.store import NewLink
+from tracker.reports.rollup import Rollup
+from tracker.services import Services
+
+FIRST = date(2026, 1, 30)
+DAYS = 4
+SLOTS = 3
+DOMAINS = ("", "a.example", "a-b.example", "tracker.test")
+VALUES = {
+    "country": ("DE", "FR", "TR", "unknown"),
+    "device": ("desktop", "mobile", "tv", "unknown"),
+    "browser": ("Chrome", "Google app", "Other", "unknown"),
+    "os": ("iOS", "Windows", "unknown"),
+}
+MONEY = ("0.000000001", "0.0000000005", "19.99", "-3", "1E+15", "12345678901234.123456789", "0")
+
+
+class History(NamedTuple):
+    """What is stored of two accounts, of which `account_id` asks; `tags` are those of each link."""
+
+    account_id: UUID
+    clicks: list[dict[str, Any]]
+    events: list[dict[str, Any]]
+    tags: dict[UUID, list[UUID]]
+    foreign_link: UUID
+
+
+async def made(services: Services, random: Random, clicks: int = 300, events: int = 120) -> History:
+    account_id, other_id = new_id(), new_id()
+    tag_ids = [(await services.tags.create(account_id, name)).id for name in "abc"]
+    links = [
+        await services.links.create(
+            NewLink(
+                account_id=account_id if number else other_id,
+                destination_url="https://example.com/",
+                internal_name=f"Link {number}",
+                slug=f"s{number}",
+                domain_id=None,
+                domain_name=random.choice(DOMAINS),
+                tags=random.sample(tag_ids, random.randrange(4)) if number else [],
+            )
+        )
+        for number in range(9)
+    ]
+    configs = [
+        (await services.event_configs.create(account_id, name, PayoutType.CPA, Decimal(1))).id
+        for name in ("Purchase", "Lead")
+    ]
+    some = [_click(random, random.choice(links)) for _ in range(clicks)]
+    history = History(
+        account_id,
+        some,
+        [_event(random, number, account_id, some, configs) for number in range(1, events + 1)],
+        {link.id: link.tags for link in links},
+        links[0].id,
+    )
+    await store(services, random, history.clicks, history.events)
+    return history
+
+
+async def store(
+    services: Services,
+    random: Random,
+    clicks: Sequence[dict[str, Any]],
+    events: Sequence[dict[str, Any]],
+) -> None:
+    """The documents, and their rollups in batches of several slots."""
+    for collection, documents in (("clicks", clicks), ("events", events)):
+        if documents:
+            await services.database[collection].insert_many(documents)
+    rollups = [Rollup() for _ in range(2 * SLOTS)]
+    for click in clicks:
+        random.choice(rollups).add_click(click)
+    for event in events:
+        random.choice(rollups).add_event(event)
+    for number, rollup in enumerate(rollups):
+        if updates := rollup.updates(number % SLOTS):
+            await services.database.command(
+                "update",
+                "rollups",
+                updates=updates,
+                codec_options=services.database.codec_options,
+            )
+
+
+def _moment(random: Random) -> datetime:
+    """Often the first or last of a day."""
+    day = datetime.combine(FIRST, datetime.min.time(), UTC) + timedelta(random.randrange(DAYS))
+    return day + random.choice(
+        [
+            timedelta(0),
+            timedelta(days=1, milliseconds=-1),
+            timedelta(hours=random.choice((0, 9, 10)), minutes=random.randrange(60)),
+        ]
+    )
+
+
+def _click(random: Random, link: Any) -> dict[str, Any]:
+    bot = random.choice([None, None, None, "crawler", "prefetch"])
+    return {
+        "_id": new_id(),
+        "account_id": link.account_id,
+        "link_id": link.id,
+        "at": _moment(random),
+        "domain_name": link.domain_name,
+        **{name: random.choice(values) for name, values in VALUES.items()},
+        "bot": bot,
+        "unique": bot is None and random.random() < 0.6,
+    }
+
+
+def _event(
+    random: Random, number: int, account_id: UUID, clicks: Sequence[Any], configs: Sequence[UUID]
+) -> dict[str, Any]:
+    status = random.choice([*Status, Status.ATTRIBUTED, Status.ATTRIBUTED])
+    click = random.choice(clicks)
+    owner = click["account_id"] if status == Status.ATTRIBUTED else account_id
+    of_nobody = status == Status.PENDING and random.random() < 0.3
+    return {
+        "_id": number,
+        "at": _moment(random),
+        "account_id": None if of_nobody else owner,
+        "event_config_id": random.choice([*configs, None]) if owner == account_id else None,
+        "click_id": None if status == Status.NO_CLICK else click["_id"],
+        "value": _money(random),
+        "payout": _money(random),
+        "status": status,
+        "transaction_scope": None,
+        **({name: click[name] for name in DIMENSIONS} if status == Status.ATTRIBUTED else {}),
+    }
+
+
+def _money(random: Random) -> Decimal128 | None:
+    return Decimal128(random.choice(MONEY)) if random.random() < 0.8 else None
+
+
+def days() -> Iterator[date]:
+    """Of the history, and one before and after it."""
+    for number in range(-1, DAYS + 1):
+        yield FIRST + timedelta(number)

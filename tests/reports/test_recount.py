@@ -1,0 +1,158 @@
+"""The rollups are what is stored adds up to; what is not, is found and made right, in one step."""
+
+import asyncio
+from typing import Any
+from uuid import UUID
+
+import msgspec
+import pytest
+from bson import Decimal128
+
+from tests.conversions import scene
+from tracker.clock import day_of, moment
+from tracker.ids import new_id
+from tracker.reports.recount import DayCount, Recount
+from tracker.services import Services
+
+ACCOUNT = new_id()
+DAY = day_of(moment(scene.AT))
+OF_ACCOUNT = {"_id.of": "account"}
+
+
+async def counted(services: Services, day: str = DAY) -> DayCount:
+    recount = Recount(services.mongodb, services.database)
+    async with await services.mongodb.start_session(snapshot=True) as session:
+        return await recount.at(ACCOUNT, day, session)
+
+
+async def traffic(services: Services, clicks: int = 30) -> None:
+    """Clicks of several links, and conversions with and without one."""
+    made = [scene.click(ACCOUNT) for _ in range(clicks)]
+    bots = [msgspec.structs.replace(one, user_agent="curl/8") for one in made[:5]]
+    events = [
+        scene.event(number, one.id, value="12.50", payout="1.25")
+        for number, one in enumerate(made, 1)
+    ]
+    pbk: dict[str, Any] = {"account_id": ACCOUNT.bytes, "event_config_id": new_id().bytes}
+    events += [scene.event(clicks + number, value="0.1", **pbk) for number in range(1, 4)]
+    events.append(scene.event(clicks + 9, new_id().bytes, value="7", **pbk))
+    await scene.applied(services, [*bots, *made[5:], *events])
+
+
+async def test_what_the_drain_counted_is_what_is_stored(services: Services) -> None:
+    await traffic(services)
+    found = await counted(services)
+    assert (found.clicks, found.events) == (30, 34)
+    assert found.recounted == found.stored
+    assert found.differences() == {}
+
+
+async def test_a_day_or_an_account_without_anything_has_no_differences(services: Services) -> None:
+    found = await counted(services, "2020-01-01")
+    assert (found.clicks, found.events, found.differences()) == (0, 0, {})
+
+
+@pytest.mark.parametrize(
+    ("change", "path", "missing"),
+    [
+        ({"$inc": {"total.clicks": 3}}, "total.clicks", -3),
+        ({"$inc": {"total.value": Decimal128("-0.5")}}, "total.value", 500_000_000),
+        ({"$unset": {"device": ""}}, "device.desktop.clicks", 25),
+        ({"$set": {"country.ZW": {"clicks": 2}}}, "country.ZW.clicks", -2),
+    ],
+)
+async def test_what_is_wrong_is_found_by_path_and_made_right(
+    services: Services, change: dict[str, Any], path: str, missing: int
+) -> None:
+    await traffic(services)
+    await services.database["rollups"].update_one(OF_ACCOUNT, change)
+    [sums] = (await counted(services)).differences().values()
+    assert sums[path] == missing
+    recount = Recount(services.mongodb, services.database)
+    assert await recount.correct(ACCOUNT, DAY) == len(sums)
+    assert (await counted(services)).differences() == {}
+    assert await recount.correct(ACCOUNT, DAY) == 0
+
+
+async def test_rollups_that_are_gone_are_made_again_with_their_domains(services: Services) -> None:
+    await traffic(services)
+    before = await counted(services)
+    await services.database["rollups"].delete_many({})
+    recount = Recount(services.mongodb, services.database)
+    assert await recount.days(ACCOUNT, "", "9999") == [DAY]
+    await recount.correct(ACCOUNT, DAY)
+    after = await counted(services)
+    assert after.stored == before.stored
+    rows = services.database["rollups"].find({"_id.of": "link", "_id.link_id": {"$ne": None}})
+    assert {row["domain_name"] async for row in rows} == {"go.example.com"}
+
+
+async def test_rollups_without_clicks_are_emptied(services: Services) -> None:
+    await traffic(services)
+    await services.database["clicks"].delete_many({})
+    await services.database["events"].delete_many({})
+    recount = Recount(services.mongodb, services.database)
+    assert await recount.days(ACCOUNT, "", "9999") == [DAY]
+    await recount.correct(ACCOUNT, DAY)
+    stored = (await counted(services)).stored.values()
+    assert not any(number for sums in stored for number in sums.values())
+
+
+async def test_corrections_at_once_add_a_difference_once(services: Services) -> None:
+    await traffic(services)
+    await services.database["rollups"].delete_many({})
+    recount = Recount(services.mongodb, services.database)
+    await asyncio.gather(*(recount.correct(ACCOUNT, DAY) for _ in range(4)))
+    assert (await counted(services)).differences() == {}
+
+
+async def test_while_drains_go_on_corrections_neither_lose_nor_double(services: Services) -> None:
+    await traffic(services)
+    await services.database["rollups"].delete_many({})
+    recount = Recount(services.mongodb, services.database)
+    link = new_id()
+
+    async def drain(processes: Services) -> None:
+        for _ in range(15):
+            clicks = [
+                msgspec.structs.replace(scene.click(ACCOUNT), link_id=link.bytes) for _ in range(5)
+            ]
+            await scene.applied(processes, clicks)
+
+    async def correct() -> None:
+        for _ in range(8):
+            await recount.correct(ACCOUNT, DAY)
+
+    async with scene.process(services.settings) as other:
+        await asyncio.gather(drain(services), drain(other), correct())
+    found = await counted(services)
+    assert found.clicks == 30 + 2 * 15 * 5
+    assert found.differences() == {}
+
+
+async def test_a_reader_never_sees_a_figure_between_the_wrong_and_the_right(
+    services: Services,
+) -> None:
+    await traffic(services)
+    await services.database["rollups"].update_one(OF_ACCOUNT, {"$inc": {"total.clicks": 100}})
+    seen: set[int] = set()
+    done = asyncio.Event()
+
+    async def read() -> None:
+        while not done.is_set():
+            rows = services.database["rollups"].find(OF_ACCOUNT)
+            seen.add(sum([row.get("total", {}).get("clicks", 0) async for row in rows]))
+
+    reading = asyncio.create_task(read())
+    await Recount(services.mongodb, services.database).correct(ACCOUNT, DAY)
+    done.set()
+    await reading
+    assert seen <= {125, 25}
+
+
+async def test_accounts_are_those_with_records_and_those_with_figures(services: Services) -> None:
+    empty = await services.accounts.create("Acme")
+    await traffic(services)
+    found = await Recount(services.mongodb, services.database).accounts()
+    assert set(found) == {empty.id, ACCOUNT}
+    assert found == sorted(found, key=UUID.__str__)

@@ -1,0 +1,344 @@
+"""What each click and event adds to the rollups, path by path, and that nothing is ever rounded."""
+
+from datetime import UTC, datetime
+from decimal import Context, Decimal
+from typing import Any
+
+import pytest
+from bson import Decimal128
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.ingest.ledger import counted
+from tracker.conversions.attribution import Status
+from tracker.ids import new_id
+from tracker.reports.rollup import (
+    COUNTED,
+    UNKNOWN,
+    Rollup,
+    RollupId,
+    Sums,
+    decoded,
+    encoded,
+    stored_sums,
+)
+from tracker.services import Services
+
+ACCOUNT, LINK, CONFIG = new_id(), new_id(), new_id()
+DAY = "2026-01-31"
+AT = datetime(2026, 1, 31, 9, 59, 59, 999_000, UTC)
+OF_ACCOUNT = RollupId(ACCOUNT, "account", DAY, None)
+OF_LINK = RollupId(ACCOUNT, "link", DAY, LINK)
+OF_NO_LINK = RollupId(ACCOUNT, "link", DAY, None)
+VALUES = {"country": "DE", "device": "mobile", "browser": "Mobile Safari", "os": "iOS"}
+CELLS = ("total", "hour.09", "country.DE", "device.mobile", "browser.Mobile Safari", "os.iOS")
+UNKNOWN_CELLS = (
+    "total",
+    "hour.09",
+    *(f"{name}.unknown" for name in ("country", "device", "browser", "os")),
+)
+DOMAIN = "domain.go%2Eexample%2Ecom"
+
+CLICK: dict[str, Any] = {
+    "_id": new_id(),
+    "account_id": ACCOUNT,
+    "link_id": LINK,
+    "at": AT,
+    "domain_name": "go.example.com",
+    **VALUES,
+    "bot": None,
+    "unique": False,
+}
+EVENT: dict[str, Any] = {
+    "_id": 1,
+    "at": AT,
+    "account_id": ACCOUNT,
+    "event_config_id": CONFIG,
+    "click_id": None,
+    "value": Decimal128("12.50"),
+    "payout": Decimal128("1.25"),
+    "status": "no_click",
+}
+JOINED = EVENT | {
+    "status": "attributed",
+    "link_id": LINK,
+    "domain_name": "go.example.com",
+    **VALUES,
+    "bot": None,
+}
+
+
+def each(cells: tuple[str, ...], **measures: int) -> Sums:
+    return {f"{cell}.{name}": number for cell in cells for name, number in measures.items()}
+
+
+def of_click(click: dict[str, Any]) -> dict[RollupId, Sums]:
+    rollup = Rollup()
+    rollup.add_click(click)
+    return rollup.sums()
+
+
+def of_event(event: dict[str, Any]) -> dict[RollupId, Sums]:
+    rollup = Rollup()
+    rollup.add_event(event)
+    return rollup.sums()
+
+
+@pytest.mark.parametrize(
+    ("changed", "measures"),
+    [
+        ({}, {"clicks": 1}),
+        ({"unique": True}, {"clicks": 1, "unique": 1}),
+        ({"bot": "crawler"}, {"bots": 1}),
+        ({"bot": "prefetch", "unique": True}, {"bots": 1}),
+    ],
+)
+def test_a_click_counts_once_in_each_dimension_of_its_link_and_its_account(
+    changed: dict[str, Any], measures: dict[str, int]
+) -> None:
+    assert of_click(CLICK | changed) == {
+        OF_LINK: each(CELLS, **measures),
+        OF_ACCOUNT: each((*CELLS, DOMAIN), **measures),
+    }
+
+
+def test_a_click_on_the_default_domain_counts_under_an_empty_name() -> None:
+    assert of_click(CLICK | {"domain_name": ""})[OF_ACCOUNT]["domain.%.clicks"] == 1
+
+
+MONEY = {"value": 12_500_000_000, "payout": 1_250_000_000}
+
+
+@pytest.mark.parametrize("status", ["pending", "no_click", "foreign_click"])
+def test_an_event_without_a_click_counts_as_unknown(status: str) -> None:
+    cells = (*UNKNOWN_CELLS, f"event.{CONFIG}")
+    assert of_event(EVENT | {"status": status}) == {
+        OF_NO_LINK: each(cells, conversions=1, **MONEY),
+        OF_ACCOUNT: each((*cells, "domain.unknown"), conversions=1, **MONEY),
+    }
+
+
+def test_an_event_with_a_click_counts_where_the_click_does() -> None:
+    cells = (*CELLS, f"event.{CONFIG}")
+    assert of_event(JOINED) == {
+        OF_LINK: each(cells, conversions=1, **MONEY),
+        OF_ACCOUNT: each((*cells, DOMAIN), conversions=1, **MONEY),
+    }
+
+
+def test_an_event_of_a_bots_click_counts_and_is_told_apart() -> None:
+    found = of_event(JOINED | {"bot": "crawler"})
+    of_bots = {f"bot_{name}": number for name, number in MONEY.items()}
+    cells = (*CELLS, f"event.{CONFIG}")
+    assert found[OF_LINK] == each(cells, conversions=1, bot_conversions=1, **MONEY, **of_bots)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"status": "claimed"},
+        {"status": "duplicate"},
+        {"status": "duplicate", "link_id": LINK, **VALUES},
+        {"account_id": None},
+        {"account_id": None, "status": "pending"},
+    ],
+)
+def test_an_event_that_does_not_count_adds_nothing(changed: dict[str, Any]) -> None:
+    assert of_event(EVENT | changed) == {}
+
+
+def test_every_status_is_decided() -> None:
+    assert set(Status) - set(COUNTED) == {Status.CLAIMED, Status.DUPLICATE}
+
+
+@pytest.mark.parametrize(
+    ("changed", "paths"),
+    [
+        ({"event_config_id": None}, {"event.none.conversions": 1}),
+        ({"value": None}, {"total.conversions": 1, "total.payout": 1_250_000_000}),
+        ({"value": Decimal128("0.00"), "payout": None}, {"total.conversions": 1}),
+        ({"value": Decimal128("-3"), "payout": None}, {"total.value": -3_000_000_000}),
+        ({"value": Decimal128("0.0000000005"), "payout": None}, {"total.conversions": 1}),
+        ({"value": Decimal128("0.0000000015"), "payout": None}, {"total.value": 2}),
+        ({"value": Decimal128("1E+15"), "payout": None}, {"total.value": 10**24}),
+    ],
+)
+def test_what_an_event_does_not_have_is_not_counted(
+    changed: dict[str, Any], paths: dict[str, int]
+) -> None:
+    sums = of_event(EVENT | changed)[OF_ACCOUNT]
+    assert paths.items() <= sums.items()
+    for name in ("value", "payout"):
+        if f"total.{name}" not in paths and name in changed:
+            assert f"total.{name}" not in sums
+
+
+def test_days_and_hours_are_those_of_utc() -> None:
+    late = CLICK | {"at": datetime(2026, 2, 1, 0, 0, tzinfo=UTC)}
+    found = of_click(late)
+    assert {key.day for key in found} == {"2026-02-01"}
+    assert "hour.00.clicks" in found[OF_LINK._replace(day="2026-02-01")]
+
+
+EVENTS = st.fixed_dictionaries(
+    {
+        "status": st.sampled_from(list(Status)),
+        "account_id": st.sampled_from([None, ACCOUNT]),
+        "event_config_id": st.sampled_from([None, CONFIG]),
+        "value": st.none() | st.decimals(-(10**15), 10**15, places=14).map(Decimal128),
+        "bot": st.sampled_from([None, "crawler"]),
+        "country": st.sampled_from(["DE", UNKNOWN, "$a.b", ""]),
+    }
+)
+
+
+@given(st.lists(EVENTS, max_size=5), st.lists(EVENTS, max_size=5))
+def test_what_is_added_and_taken_back_leaves_nothing(
+    kept: list[dict[str, Any]], taken_back: list[dict[str, Any]]
+) -> None:
+    one, other = Rollup(), Rollup()
+    for event in taken_back:
+        one.add_event(JOINED | event)
+    for event in kept:
+        one.add_event(JOINED | event)
+        other.add_event(JOINED | event)
+    for event in reversed(taken_back):
+        one.add_event(JOINED | event, sign=-1)
+    assert one.sums() == other.sums()
+
+
+def test_what_cancels_out_needs_no_update() -> None:
+    rollup = Rollup()
+    rollup.add_event(EVENT | {"status": "pending"}, sign=-1)
+    rollup.add_event(EVENT | {"status": "foreign_click"})
+    assert (rollup.sums(), rollup.updates(0)) == ({}, [])
+    assert Rollup().updates(0) == []
+
+
+def test_the_arrival_of_its_click_moves_an_event_from_unknown_to_its_values() -> None:
+    rollup = Rollup()
+    rollup.add_event(EVENT | {"status": "pending"}, sign=-1)
+    rollup.add_event(JOINED)
+    sums = rollup.sums()[OF_ACCOUNT]
+    assert {path for path in sums if path.startswith(("total", "hour", "event"))} == set()
+    assert (sums["country.unknown.value"], sums["country.DE.value"]) == (
+        -12_500_000_000,
+        12_500_000_000,
+    )
+
+
+def test_a_click_stands_for_as_many_as_told() -> None:
+    together, one_by_one = Rollup(), Rollup()
+    for click in (CLICK, CLICK | {"unique": True}, CLICK | {"bot": "crawler"}):
+        together.add_click(click, 3)
+        for _ in range(3):
+            one_by_one.add_click(click)
+    assert together.sums() == one_by_one.sums()
+
+
+DIGITS = st.decimals(-(10**15), 10**15, places=14) | st.decimals(-1, 1, places=29)
+
+
+@given(st.lists(DIGITS, min_size=1, max_size=30))
+def test_sums_of_money_are_exact_to_a_billionth(amounts: list[Decimal]) -> None:
+    rollup = Rollup()
+    for amount in amounts:
+        rollup.add_event(EVENT | {"value": Decimal128(amount), "payout": None})
+    wide = Context(prec=100)
+    exact = sum(
+        int(wide.scaleb(amount.quantize(Decimal("1e-9"), context=wide), 9)) for amount in amounts
+    )
+    assert rollup.sums()[OF_ACCOUNT].get("total.value", 0) == exact
+    (increased,) = (
+        one["u"]["$inc"] for one in rollup.updates(0) if one["q"]["_id"]["of"] == "account"
+    )
+    stored = increased.get("total.value", Decimal128("0")).to_decimal()
+    assert wide.scaleb(stored, 9) == exact
+
+
+@given(st.text())
+def test_a_field_name_is_safe_and_tells_its_value(value: str) -> None:
+    name = encoded(value)
+    assert decoded(name) == value
+    assert name
+    assert not set(name) & {".", "$", "\0"}
+
+
+@given(st.text(), st.text())
+def test_two_values_never_share_a_field(one: str, other: str) -> None:
+    assert (encoded(one) == encoded(other)) == (one == other)
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        ("", "%"),
+        ("%", "%25"),
+        ("Mobile Safari", "Mobile Safari"),
+        ("a.b", "a%2Eb"),
+        ("$a", "%24a"),
+        ("münchen.example", "m%C3%BCnchen%2Eexample"),
+        ("0", "0"),
+    ],
+)
+def test_a_field_name_is_readable_where_it_can_be(value: str, name: str) -> None:
+    assert (encoded(value), decoded(name)) == (name, value)
+
+
+HOSTILE = ("", ".", "$inc", "a..b", "$", "0", "__proto__", "\u202e", "%", "_id", "a" * 300)
+
+
+def mixed(batches: int) -> list[Rollup]:
+    """The same each time, with values that would break a path that is not encoded."""
+    rollups = [Rollup() for _ in range(batches)]
+    for number in range(60):
+        rollup = rollups[number % batches]
+        values = {name: HOSTILE[(number + at) % len(HOSTILE)] for at, name in enumerate(VALUES)}
+        bot = "crawler" if number % 5 == 0 else None
+        where = {"bot": bot, "domain_name": HOSTILE[number % 3], **values}
+        rollup.add_click(CLICK | where | {"unique": number % 2 == 0})
+        money = {"value": Decimal128(f"1E-{number % 12}"), "payout": Decimal128("-999999999999999")}
+        rollup.add_event(JOINED | where | money)
+        rollup.add_event(EVENT | {"status": "pending"} | money, sign=1 if number % 3 else -1)
+    return rollups
+
+
+async def test_mongodb_stores_and_adds_up_exactly_the_sums(services: Services) -> None:
+    """Whatever the slot, and however often a document is added to."""
+    for number, rollup in enumerate(mixed(batches=4)):
+        answer = await services.database.command(
+            {"update": "rollups", "updates": rollup.updates(slot=number % 2)},
+            codec_options=services.database.codec_options,
+        )
+        assert "writeErrors" not in answer
+    rows = [row async for row in services.database["rollups"].find()]
+    assert {tuple(row["_id"]) for row in rows} == {
+        ("account_id", "of", "day", "link_id", "slot"),
+    }
+    assert {row["_id"]["slot"] for row in rows} == {0, 1}
+    [together] = mixed(batches=1)
+    assert await counted(services) == together.sums()
+
+
+async def test_a_links_document_knows_its_domain_and_an_accounts_does_not(
+    services: Services,
+) -> None:
+    rollup = Rollup()
+    rollup.add_click(CLICK)
+    rollup.add_event(JOINED)
+    for _ in range(2):
+        await services.database.command(
+            {"update": "rollups", "updates": rollup.updates(3)},
+            codec_options=services.database.codec_options,
+        )
+    rows = {row["_id"]["of"]: row async for row in services.database["rollups"].find()}
+    assert rows["link"]["domain_name"] == "go.example.com"
+    assert "domain_name" not in rows["account"]
+    assert stored_sums(rows["link"])["total.clicks"] == 2
+
+
+def test_zeros_that_are_stored_are_not_told() -> None:
+    cell = {"conversions": 0, "value": Decimal128("0E-9"), "clicks": 1}
+    assert stored_sums({"_id": {}, "total": cell, "country": {"DE": {"bots": 0}}}) == {
+        "total.clicks": 1
+    }

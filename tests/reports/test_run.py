@@ -1,0 +1,121 @@
+"""Every report agrees with a count of the clicks and events one by one, from rollups or from them.
+
+The queries are drawn at random from all that can be asked; the seeds make them repeatable.
+"""
+
+import asyncio
+from random import Random
+from typing import Any, get_args
+
+import pytest
+
+from tests.reports.counted import Counted
+from tests.reports.history import DOMAINS, FIRST, VALUES, History, days, made
+from tracker.ids import new_id
+from tracker.reports.dimensions import source_of
+from tracker.reports.query import Bots, GroupBy, Query
+from tracker.services import Services
+
+GROUPS = get_args(GroupBy)
+FILTERS = ("link", "tag", "device", "country", "browser", "os", "domain")
+HOST = "tracker.test"
+
+
+def drawn(random: Random, history: History, group_by: GroupBy) -> Query:
+    first, last = sorted(random.choices(list(days()), k=2))
+    names = random.sample(FILTERS, random.choice([0, 0, 1, 1, 2, 3]))
+    return Query(
+        account_id=history.account_id,
+        first=first,
+        last=last,
+        group_by=group_by,
+        filters={name: values(random, history, name) for name in names},
+        all_tags=random.random() < 0.3,
+        bots=random.choice(get_args(Bots)),
+        page=random.choice([1, 1, 2, 10**9]),
+        page_size=random.choice([1, 2, 25, 100]),
+    )
+
+
+def values(random: Random, history: History, name: str) -> list[Any]:
+    tags = sorted({tag for tags in history.tags.values() for tag in tags})
+    known: dict[str, list[Any]] = {
+        "link": [*history.tags, history.foreign_link, new_id()],
+        "tag": [*tags, new_id()],
+        "domain": [*(name for name in DOMAINS if name), "unknown", "other.example"],
+        **{name: [*values, "$device", "a.b", ""] for name, values in VALUES.items()},
+    }
+    return random.sample(known[name], random.choice([1, 1, 2, 4]))
+
+
+async def check(services: Services, counted: Counted, query: Query) -> None:
+    report = await services.reports.run(query)
+    rows = counted.rows(query)
+    start = (query.page - 1) * query.page_size
+    found = [(row.key, row.measures) for row in report.rows]
+    assert found == rows[start : start + query.page_size], query
+    assert report.total_rows == len(rows), query
+    assert report.totals == counted.totals(query), query
+
+
+@pytest.mark.parametrize("group_by", GROUPS)
+async def test_a_report_is_what_counting_one_by_one_gives(
+    services: Services, group_by: GroupBy
+) -> None:
+    random = Random(group_by)
+    history = await made(services, random)
+    counted, sources = Counted(history, HOST), set()
+    for _ in range(60):
+        query = drawn(random, history, group_by)
+        await check(services, counted, query)
+        sources.add(source_of(query.group_by, query.filters).of)
+    assert {"link", "clicks"} <= sources
+    assert ("account" in sources) == (group_by not in ("link", "tag"))
+
+
+async def test_an_account_without_clicks_has_an_empty_report(services: Services) -> None:
+    for group_by in GROUPS:
+        query = Query(account_id=new_id(), first=FIRST, last=FIRST, group_by=group_by)
+        report = await services.reports.run(query)
+        assert (list(report.rows), report.total_rows) == ([], 0)
+        assert report.totals.conversion_rate == 0
+
+
+async def test_tags_are_those_that_links_have_now(services: Services) -> None:
+    random = Random(1)
+    history = await made(services, random)
+    link_id = next(one for one, tags in history.tags.items() if tags)
+    await services.links.change(link_id, {"tags": []})
+    changed = history._replace(tags={**history.tags, link_id: []})
+    counted = Counted(changed, HOST)
+    for _ in range(20):
+        await check(services, counted, drawn(random, changed, "tag"))
+
+
+async def test_a_report_within_a_session_tells_of_its_moment(services: Services) -> None:
+    random = Random(2)
+    history = await made(services, random)
+    query = drawn(random, history, "day")
+    async with await services.mongodb.start_session(snapshot=True) as session:
+        before = await services.reports.run(query, session)
+        await services.database["rollups"].delete_many({})
+        assert await services.reports.run(query, session) == before
+    assert (await services.reports.run(query)).total_rows == 0
+
+
+async def test_reports_that_read_clicks_take_turns_and_no_other_waits_for_them(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # MongoDB takes as long as it likes, and nobody waits for a turn.
+    monkeypatch.setattr("tracker.reports.run.SECONDS", 0)
+    crossed = {"device": ["tv"], "os": ["iOS"]}
+    queries = [
+        Query(account_id=new_id(), first=FIRST, last=FIRST, group_by="link", filters=filters)
+        for filters in (crossed, crossed, crossed, {}, {})
+    ]
+    answers = await asyncio.gather(*map(services.reports.run, queries), return_exceptions=True)
+    refused = [one for one in answers if isinstance(one, BaseException)]
+    assert [str(one) for one in refused] == [
+        "report: too many that read every click are under way; try again"
+    ]
+    assert (await services.reports.run(queries[0])).total_rows == 0

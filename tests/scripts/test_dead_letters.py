@@ -1,0 +1,186 @@
+"""What the drain buried, as an operator lists, replays and drops it."""
+
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+import pytest
+from pymongo import MongoClient
+from tornado.platform.asyncio import AsyncIOLoop
+
+from scripts import dead_letters
+from tests.conversions import scene
+from tests.scripts.conftest import Refused, Run
+from tracker.ids import new_id
+from tracker.ingest.dead_letters import DeadLetters
+from tracker.services import Services
+
+Doing = Callable[[Awaitable[Any]], Any]
+Database = MongoClient[dict[str, Any]]
+
+
+@pytest.fixture
+def do(io_loop: AsyncIOLoop) -> Doing:
+    """Awaits something on the loop of the services."""
+
+    def run(awaitable: Awaitable[Any]) -> Any:
+        async def wait() -> Any:
+            return await awaitable
+
+        return io_loop.run_sync(wait)
+
+    return run
+
+
+@contextmanager
+def refusing(services: Services, mongodb: Database) -> Iterator[None]:
+    """MongoDB refuses every click and event."""
+    database = mongodb[services.settings.mongodb_database]
+    for name in ("clicks", "events"):
+        database.command("collMod", name, validator={"never": "there"})
+    try:
+        yield
+    finally:
+        for name in ("clicks", "events"):
+            database.command("collMod", name, validator={})
+
+
+async def bury(services: Services, *payloads: bytes) -> None:
+    """By a real consumer."""
+    for payload in payloads:
+        await services.redis.xadd("journal", {b"1": payload})
+    await scene.drained(services)
+    assert await services.redis.xlen("journal") == 0
+
+
+async def bury_many(services: Services, number: int) -> list[str]:
+    """Letters that cannot be decoded; their ids."""
+    await bury(services, *(b"not MessagePack" for _ in range(number)))
+    return [one.id for one in await DeadLetters(services.redis).after(None, number)]
+
+
+def count(services: Services, mongodb: Database, name: str) -> int:
+    return mongodb[services.settings.mongodb_database][name].count_documents({})
+
+
+def test_what_was_buried_is_listed_and_replayed_when_the_cause_is_mended_and_counts_once(
+    run: Run, do: Doing, services: Services, mongodb: Database
+) -> None:
+    account_id = new_id()
+    clicks = [scene.click(account_id) for _ in range(3)]
+    payload = msgspec.msgpack.encode([*clicks, scene.event(7, clicks[0].id)])
+    with refusing(services, mongodb):
+        do(bury(services, payload))
+    assert count(services, mongodb, "clicks") == 0
+    letters = run.rows("dead_letters", "list")
+    assert [(one["clicks"], one["events"]) for one in letters] == [(1, 0)] * 3 + [(0, 1)]
+    assert all("121" in one["reason"] for one in letters)
+    assert len({one["journal_id"] for one in letters}) == 1
+    assert run.rows("dead_letters", "replay") == [{"replayed": 4}]
+    do(bury(services, payload))
+    assert count(services, mongodb, "clicks") == 3
+    assert count(services, mongodb, "events") == 1
+    assert run.rows("dead_letters", "list") == []
+    (row,) = run.rows("verify")
+    assert (row["clicks"], row["conversions"], row["differences"]) == (3, 1, 0)
+
+
+def test_a_letter_that_cannot_be_decoded_is_listed_and_goes_back_as_it_was(
+    run: Run, do: Doing, services: Services
+) -> None:
+    fields: Any = {b"2": b"of a later release \xff", b"more": b""}
+    do(services.redis.xadd("journal", fields))
+    do(scene.drained(services))
+    (letter,) = run.rows("dead_letters", "list")
+    assert (letter["clicks"], letter["events"]) == (None, None)
+    assert letter["reason"] == "ValueError: unknown format 2, more"
+    assert letter["buried_at"].endswith("Z")
+    assert run.rows("dead_letters", "replay", letter["id"]) == [{"replayed": 1}]
+    assert [one for _, one in do(services.redis.xrange("journal"))] == [fields]
+    assert do(services.redis.xlen("journal:dead")) == 0
+
+
+def test_no_address_of_a_visitor_is_shown(run: Run, do: Doing, services: Services) -> None:
+    one = msgspec.structs.replace(scene.click(), id=b"no UUID", address="203.0.113.77")
+    do(bury(services, msgspec.msgpack.encode([one])))
+    for arguments in (["list"], ["list", "--json"]):
+        shown = run("dead_letters", *arguments)
+        assert (shown.returncode, shown.stderr) == (0, "")
+        assert "203.0.113.77" not in shown.stdout
+        assert "ValueError" in shown.stdout
+
+
+def test_letters_are_replayed_and_dropped_by_id_and_those_that_are_not_there_named(
+    run: Run, do: Doing, services: Services
+) -> None:
+    ids = do(bury_many(services, 5))
+    assert run.rows("dead_letters", "drop", ids[1], ids[3]) == [{"dropped": 2}]
+    assert run.rows("dead_letters", "replay", ids[0]) == [{"replayed": 1}]
+    for action, done in (("drop", "dropped"), ("replay", "replayed")):
+        ended = run("dead_letters", action, ids[0], ids[2 if action == "drop" else 4], "1-1")
+        assert (ended.returncode, ended.stdout) == (1, "")
+        assert ended.stderr.endswith(f": 1 {done}; not found: {ids[0]}, 1-1\n")
+    assert do(services.redis.xlen("journal:dead")) == 0
+    assert do(services.redis.xlen("journal")) == 2
+
+
+def test_a_list_may_be_read_in_parts(run: Run, do: Doing, services: Services) -> None:
+    ids = do(bury_many(services, 5))
+    first = run("dead_letters", "list", "--limit", "2")
+    assert first.stderr == f"5 in all; the next: --after {ids[1]}\n"
+    assert first.stdout.count("\n") == 3
+    rest = run.rows("dead_letters", "list", "--after", ids[1], "--limit", "3")
+    assert [one["id"] for one in rest] == ids[2:]
+    assert run.rows("dead_letters", "list", "--after", ids[-1]) == []
+
+
+def test_everything_is_dropped_only_if_asked_for(run: Run, do: Doing, services: Services) -> None:
+    do(bury_many(services, 3))
+    assert run("dead_letters", "drop").returncode == 2
+    assert do(services.redis.xlen("journal:dead")) == 3
+    assert run.rows("dead_letters", "drop", "--all") == [{"dropped": 3}]
+    assert run.rows("dead_letters", "drop", "--all") == [{"dropped": 0}]
+    assert run.rows("dead_letters", "replay") == [{"replayed": 0}]
+    assert do(services.redis.xlen("journal")) == 0
+
+
+def test_a_redis_that_is_away_is_told_in_one_line(run: Run) -> None:
+    ended = run("dead_letters", "list", REDIS_URL="redis://127.0.0.1:1")
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr.startswith("python -m scripts.dead_letters: Redis: ")
+    assert ended.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("bury",),
+        ("list", "--limit", "0"),
+        ("list", "--limit", "many"),
+        ("list", "--after", "first"),
+        ("replay", "--all"),
+        ("replay", "1-"),
+        ("replay", "1-1\n"),
+        ("drop",),
+        ("drop", "--json"),
+        ("drop", "--all", "1-1"),
+        ("drop", "1-1", "--all"),
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage_exits_2(refused: Refused, arguments: tuple[str, ...]) -> None:
+    refused(dead_letters.main, *arguments)
+
+
+def test_help_shows_how_to_use_every_action(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["command", "--help"])
+    with pytest.raises(SystemExit) as ended:
+        dead_letters.main()
+    shown = capsys.readouterr().out
+    assert ended.value.code == 0
+    for action in ("list", "replay", "drop"):
+        assert f"\n  python -m scripts.dead_letters {action}" in shown

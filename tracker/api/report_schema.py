@@ -1,0 +1,174 @@
+"""What requests and answers of `/api/reports` look like, and the rules of their fields."""
+
+import re
+from datetime import date
+from decimal import Decimal
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType, field
+
+from tracker.api.schema import AccountId, Paged, Pagination
+from tracker.clicks.country import UNKNOWN
+from tracker.errors import BadRequest
+from tracker.links.domains import canonical_hostname
+from tracker.reports.query import Bots, GroupBy, Value
+
+DAYS = 731
+VALUES = 100
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_COUNTRY = re.compile(r"[A-Za-z]{2}")
+_CROSSED = (
+    "Two different ones of country, device, browser and os among filters and groupBy, or one of "
+    "them in filters and groupBy hour or event: such a report reads every click of its range, and "
+    "takes longer the more there are"
+)
+
+Day = Annotated[str, Meta(extra_json_schema={"format": "date", "pattern": r"^\d{4}-\d{2}-\d{2}$"})]
+TagOperator = Annotated[
+    Literal["OR", "AND"], Meta(description="links have any or all of the tags; default: OR")
+]
+BotsIn = Annotated[
+    Bots,
+    Meta(
+        description="clicks of bots and prefetches: not among clicks (default), among them, or "
+        "nothing but them"
+    ),
+]
+Device = Literal["desktop", "mobile", "tablet", "tv", "bot", "unknown"]
+Text = Annotated[str, Meta(max_length=255)]
+Ids = UUID | Annotated[list[UUID], Meta(max_length=VALUES)]
+Texts = Text | Annotated[list[Text], Meta(max_length=VALUES)]
+Devices = Device | Annotated[list[Device], Meta(max_length=VALUES)]
+
+
+class DateRange(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """Days in UTC, both included."""
+
+    first: Annotated[Day, Meta(examples=["2026-01-01"])] = field(name="from")
+    last: Annotated[Day, Meta(examples=["2026-01-31"])] = field(name="to")
+
+    def __post_init__(self) -> None:
+        first, last = _day("from", self.first), _day("to", self.last)
+        if first > last:
+            raise ValueError("from: must not be after to")
+        if (last - first).days >= DAYS:
+            raise ValueError(f"to: at most {DAYS} days, from and to included")
+
+
+def _day(name: str, text: str) -> date:
+    try:
+        if _DATE.fullmatch(text):
+            return date.fromisoformat(text)
+    except ValueError:  # such as 2026-02-30
+        pass
+    raise ValueError(f"{name}: must be a date such as 2026-01-31")
+
+
+class ReportFilters(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """One value or a list, of which any will do. All filters have to be met; an empty one is."""
+
+    link: Annotated[Ids, Meta(description="ids of short links")] = []
+    tag: Annotated[Ids, Meta(description="ids of tags that links have now")] = []
+    device: Devices = []
+    country: Annotated[Texts, Meta(description="ISO 3166-1 alpha-2 or unknown, in any case")] = []
+    browser: Annotated[Texts, Meta(description="families as reports name them")] = []
+    os: Annotated[Texts, Meta(description="families as reports name them")] = []
+    domain: Annotated[
+        Texts, Meta(description="hostnames, also that of the service, or unknown")
+    ] = []
+    tag_operator: TagOperator | UnsetType = field(default=UNSET, name="tagOperator")
+    bots: BotsIn | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        self.country = [_country(text) for text in _listed(self.country)]
+        # The service's own name may be an address: `reports` refuses what is no name at all.
+        self.domain = [canonical_hostname(one) or one.lower() for one in _listed(self.domain)]
+
+    def values(self) -> dict[str, list[Value]]:
+        """By dimension; without those that do not filter."""
+        given = {
+            "link": self.link,
+            "tag": self.tag,
+            "device": self.device,
+            "country": self.country,
+            "browser": self.browser,
+            "os": self.os,
+            "domain": self.domain,
+        }
+        return {name: _listed(value) for name, value in given.items() if value != []}
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(dict.fromkeys(value)) if isinstance(value, list) else [value]
+
+
+def _country(text: str) -> str:
+    if text.lower() == UNKNOWN:
+        return UNKNOWN
+    if not _COUNTRY.fullmatch(text):
+        raise ValueError("country: must be two letters such as DE, or unknown")
+    return text.upper()
+
+
+class CreateReport(Paged, forbid_unknown_fields=True, kw_only=True):
+    account_id: AccountId = field(name="accountId")
+    date_range: DateRange = field(name="dateRange")
+    group_by: Annotated[GroupBy, Meta(description=f"one row for each. {_CROSSED}")] = field(
+        name="groupBy"
+    )
+    filters: ReportFilters = field(default_factory=ReportFilters)
+    tag_operator: TagOperator | UnsetType = field(default=UNSET, name="tagOperator")
+    bots: BotsIn | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        within = self.filters
+        self.tag_operator = _same("tagOperator", self.tag_operator, within.tag_operator)
+        self.bots = _same("bots", self.bots, within.bots)
+
+
+def _same(name: str, value: Any, within: Any) -> Any:
+    """Of what may be given beside the filters or among them. Raises BadRequest."""
+    if UNSET not in (value, within) and value != within:
+        raise BadRequest(f"{name}: differs from filters.{name}, which is another place for it")
+    return within if value is UNSET else value
+
+
+Unique = Annotated[int, Meta(description="the first of a visitor on a link and day; never a bot's")]
+Rate = Annotated[float, Meta(description="conversions / clicks, to six decimals; 0 without clicks")]
+
+
+class ReportMeasures(msgspec.Struct, kw_only=True):
+    clicks: int
+    unique_clicks: Unique = field(name="uniqueClicks")
+    bot_clicks: int = field(name="botClicks")
+    conversions: int
+    conversion_rate: Rate = field(name="conversionRate")
+    value: Decimal
+    payout: Decimal
+
+
+class ReportRow(msgspec.Struct, kw_only=True):
+    """Its key, then the fields of ReportMeasures."""
+
+    key: Annotated[str, Meta(description="the id or the value")]
+    name: Annotated[str, Meta(description="what a person reads")]
+    clicks: int
+    unique_clicks: Unique = field(name="uniqueClicks")
+    bot_clicks: int = field(name="botClicks")
+    conversions: int
+    conversion_rate: Rate = field(name="conversionRate")
+    value: Decimal
+    payout: Decimal
+
+
+class ReportAnswer(msgspec.Struct, kw_only=True):
+    rows: Annotated[list[ReportRow], Meta(description="by clicks, most first, then by key")]
+    totals: Annotated[
+        ReportMeasures,
+        Meta(description="of all that the filters let through, each click counted once"),
+    ]
+    group_by: GroupBy = field(name="groupBy")
+    date_range: DateRange = field(name="dateRange")
+    pagination: Pagination

@@ -1,0 +1,84 @@
+"""What reports group and filter by: where each dimension is to be read, as tables. Pure.
+
+Rollups of the account know the day by themselves, those of links also link, tags and domain. Either
+has maps by one dimension more, and nothing of two at once: a report that crosses two such
+dimensions reads the clicks and events themselves.
+"""
+
+from collections.abc import Collection
+from typing import Any, Final, Literal, NamedTuple
+
+from tracker.reports.rollup import UNKNOWN, VISITOR_DIMENSIONS, encoded
+
+_OWN: Final = {"account": {"day"}, "link": {"day", "link", "tag", "domain"}}
+_MAPS: Final = {
+    "account": {*VISITOR_DIMENSIONS, "hour", "event", "domain"},
+    "link": {*VISITOR_DIMENSIONS, "hour", "event"},
+}
+
+
+class Source(NamedTuple):
+    """`of`: rollups of the `account` or of each `link`, or `clicks` (and events) one by one.
+    `map`: the map of rollups that has the cells to be added up; None: their totals."""
+
+    of: Literal["account", "link", "clicks"]
+    map: str | None = None
+
+
+def source_of(group_by: str, filters: Collection[str]) -> Source:
+    """The smallest that knows all these dimensions."""
+    asked = {group_by, *filters}
+    for of in ("account", "link"):
+        crossed = asked - _OWN[of]
+        if len(crossed) <= 1 and crossed <= _MAPS[of]:
+            return Source(of, next(iter(crossed), None))
+    return Source("clicks")
+
+
+LAST: Final = True
+"""The key of what has no link or event configuration: in MongoDB's order it comes after all ids.
+(MaxKey does too, but MongoDB 6.0 may answer another value for it.)"""
+
+NO_KEY: Final = {"link": UNKNOWN, "event": "none"}
+"""What `LAST` is called in a report."""
+
+_LINK_KEYS: Final[dict[str, Any]] = {
+    "link": {"$ifNull": ["$_id.link_id", LAST]},
+    "day": "$_id.day",
+    "domain": "$domain_name",
+    "hour": {"$concat": ["$_id.day", "T", "$cell.k", ":00Z"]},
+}
+# Of the values in maps only names of domains hold what is encoded there: dots.
+_ACCOUNT_KEYS: Final = _LINK_KEYS | {
+    "domain": {"$replaceAll": {"input": "$cell.k", "find": encoded("."), "replacement": "."}}
+}
+_CLICK_KEYS: Final[dict[str, Any]] = {
+    "link": {"$ifNull": ["$link_id", LAST]},
+    "day": {"$dateToString": {"date": "$at", "format": "%Y-%m-%d"}},
+    "domain": {"$ifNull": ["$domain_name", UNKNOWN]},
+    "hour": {"$dateToString": {"date": "$at", "format": "%Y-%m-%dT%H:00Z"}},
+    "event": {"$literal": None},  # clicks belong to no event configuration
+    **{name: {"$ifNull": [f"${name}", UNKNOWN]} for name in VISITOR_DIMENSIONS},
+}
+_EVENT_KEYS: Final = _CLICK_KEYS | {"event": {"$ifNull": ["$event_config_id", LAST]}}
+_KEYS: Final = {
+    "account": _ACCOUNT_KEYS,
+    "link": _LINK_KEYS,
+    "clicks": _CLICK_KEYS,
+    "events": _EVENT_KEYS,
+}
+
+
+def key(group_by: str, of: str, host: str) -> Any:
+    """The expression for the key of a row, in a document of rollups (`account`, `link`) with one
+    `cell` of the map, or in `clicks` or `events`. Grouped by tag, the link's: tags come later.
+
+    `host` names the default domain.
+    """
+    if group_by == "tag":
+        return _KEYS[of]["link"]
+    found = _KEYS[of].get(group_by, "$cell.k")
+    if group_by != "domain":
+        return found
+    default = encoded("") if of == "account" else ""
+    return {"$cond": [{"$eq": [found, default]}, {"$literal": host}, found]}

@@ -1,0 +1,50 @@
+"""What a person reads for the key of a row.
+
+Links, tags and event configurations by their names as they are now, countries in English.
+"""
+
+from collections.abc import Collection
+from typing import Final
+from uuid import UUID
+
+from babel import Locale
+from motor.motor_asyncio import AsyncIOMotorClientSession
+
+from tracker.db.connect import Database
+from tracker.reports.dimensions import NO_KEY
+from tracker.reports.rollup import UNKNOWN
+
+_KEPT: Final = {
+    "link": ("links", "internal_name"),
+    "tag": ("tags", "name"),
+    "event": ("event_configs", "name"),
+}
+_WITHOUT: Final = {"link": "No click", "event": "No event configuration"}
+
+
+async def names_of(
+    database: Database,
+    group_by: str,
+    keys: Collection[str],
+    session: AsyncIOMotorClientSession,
+) -> dict[str, str]:
+    """The name of each of `keys`."""
+    if group_by not in _KEPT:
+        return {key: _name(group_by, key) for key in keys}
+    collection, field = _KEPT[group_by]
+    without = NO_KEY.get(group_by)
+    ids = [UUID(key) for key in keys if key != without]
+    found = database[collection].find({"_id": {"$in": ids}}, [field], session=session)
+    named = {str(row["_id"]): row[field] async for row in found}
+    # A key without a name names itself: its record is gone.
+    return {key: _WITHOUT[group_by] if key == without else named.get(key, key) for key in keys}
+
+
+def _name(group_by: str, key: str) -> str:
+    if key == UNKNOWN:
+        return "Unknown"
+    if group_by == "country":
+        return str(Locale("en").territories.get(key, key))
+    if group_by == "device":
+        return "TV" if key == "tv" else key.capitalize()
+    return key

@@ -1,0 +1,219 @@
+"""The rollups of a day, recounted from the clicks and events that are stored, and made right.
+
+For the operator's `verify` and `rebuild_rollups`; runs beside drains that go on counting. All that
+is compared is read at one moment (a snapshot), and what is wrong is made right by adding the
+difference, in one transaction: additions do not mind what is added in between, so no report ever
+sees a figure that is neither the old one nor the right one.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+import pymongo
+from pymongo.errors import DuplicateKeyError
+
+from tracker.clock import day_of, now, start_of
+from tracker.conversions.attribution import Status
+from tracker.db.connect import Database, MongoClient
+from tracker.db.documents import run_updates
+from tracker.db.transaction import Session, in_transaction
+from tracker.reports.rollup import Rollup, RollupId, Sums, statement, stored_sums
+
+SLOT: Final = 1000
+"""Of the differences; above those of drains, so that a correction never waits for one."""
+
+SECONDS: Final = 240
+"""For one day of one account. MongoDB keeps a snapshot for five minutes."""
+
+_CLICK_VALUES: Final = ("link_id", "domain_name", "country", "device", "browser", "os", "unique")
+_PIECE: Final = 1000
+
+
+class DayCount(NamedTuple):
+    """One day of one account. `clicks` and `events` are the documents that count."""
+
+    account_id: UUID
+    day: str
+    clicks: int
+    events: int
+    recounted: dict[RollupId, Sums]
+    stored: dict[RollupId, Sums]
+    domain_names: dict[RollupId, str]
+    version: int
+
+    def differences(self) -> dict[RollupId, Sums]:
+        """What is missing in each rollup, by path; negative where it has too much."""
+        found = {}
+        for rollup_id in self.recounted.keys() | self.stored.keys():
+            missing = Counter(self.recounted.get(rollup_id, {}))
+            missing.subtract(self.stored.get(rollup_id, {}))
+            if sums := {path: number for path, number in missing.items() if number}:
+                found[rollup_id] = sums
+        return found
+
+
+class Recount:
+    def __init__(self, client: MongoClient, database: Database) -> None:
+        self._client = client
+        self._database = database
+
+    async def accounts(self) -> list[UUID]:
+        """All that have anything to count, and all that have anything counted."""
+        known = {row["_id"] async for row in self._database["accounts"].find({}, ["_id"])}
+        with pymongo.timeout(SECONDS):
+            counted = await self._database["rollups"].distinct("_id.account_id")
+        return sorted(known | set(counted))
+
+    async def days(self, account_id: UUID, first: str, last: str) -> list[str]:
+        """The days from `first` to `last` that have clicks, events or rollups of the account."""
+        with pymongo.timeout(SECONDS):
+            counted = {"_id.account_id": account_id, "_id.of": {"$in": ["account", "link"]}}
+            found = set(await self._database["rollups"].distinct("_id.day", counted))
+            for collection in ("clicks", "events"):
+                found |= await self._days_with(collection, account_id)
+        return sorted(day for day in found if first <= day <= last)
+
+    async def at(self, account_id: UUID, day: str, session: Session) -> DayCount:
+        """As of the snapshot of `session`. Raises PyMongoError."""
+        rollup = Rollup()
+        with pymongo.timeout(SECONDS):
+            clicks = await self._count_clicks(rollup, account_id, day, session)
+            events = await self._count_events(rollup, account_id, day, session)
+            stored, domain_names = await self._stored(account_id, day, session)
+            mark = await self._database["rebuilds"].find_one(
+                {"_id": _mark(account_id, day)}, session=session
+            )
+        return DayCount(
+            account_id,
+            day,
+            clicks,
+            events,
+            rollup.sums(),
+            stored,
+            domain_names | rollup.domain_names(),
+            mark["version"] if mark else 0,
+        )
+
+    async def correct(self, account_id: UUID, day: str) -> int:
+        """Make the rollups of a day right; the number of sums that were not. Raises PyMongoError.
+
+        Several at once do not add a difference twice: each takes the version of the day with it.
+        """
+        while True:
+            async with await self._client.start_session(snapshot=True) as snapshot:
+                counted = await self.at(account_id, day, snapshot)
+            if not counted.differences():
+                return 0
+            if await self._added(counted):
+                return sum(map(len, counted.differences().values()))
+
+    async def _added(self, counted: DayCount) -> bool:
+        """Add the differences; False if somebody else has done so since they were counted."""
+        updates = [
+            statement(rollup_id, SLOT, sums, counted.domain_names.get(rollup_id))
+            for rollup_id, sums in counted.differences().items()
+        ]
+
+        async def work(session: Session) -> bool:
+            if not await self._take_version(counted, session):
+                return False
+            for start in range(0, len(updates), _PIECE):
+                piece = updates[start : start + _PIECE]
+                await run_updates(self._database, "rollups", piece, session)
+            return True
+
+        async with await self._client.start_session() as session:
+            try:
+                return await in_transaction(session, work)
+            except DuplicateKeyError:  # of the version: the other came first
+                return False
+
+    async def _take_version(self, counted: DayCount, session: Session) -> bool:
+        mark = {"_id": _mark(counted.account_id, counted.day), "version": counted.version}
+        following = {"$set": {"version": counted.version + 1}}
+        updated = await self._database["rebuilds"].update_one(
+            mark, following, upsert=not counted.version, session=session
+        )
+        return bool(updated.matched_count or updated.upserted_id)
+
+    async def _count_clicks(
+        self, rollup: Rollup, account_id: UUID, day: str, session: Session
+    ) -> int:
+        """MongoDB counts those that are alike; what they count as is for the rollup to say."""
+        values = {name: f"${name}" for name in _CLICK_VALUES}
+        alike = {**values, "hour": {"$hour": "$at"}, "bot": {"$ne": ["$bot", None]}}
+        stages: list[Mapping[str, Any]] = [
+            {"$match": _on(account_id, day)},
+            {"$group": {"_id": alike, "count": {"$sum": 1}}},
+        ]
+        total = 0
+        rows = self._database["clicks"].aggregate(stages, session=session, allowDiskUse=True)
+        async for row in rows:
+            group, total = row["_id"], total + row["count"]
+            at = start_of(day) + timedelta(hours=group.pop("hour"))
+            bot = "bot" if group["bot"] else None
+            rollup.add_click(
+                {**group, "account_id": account_id, "at": at, "bot": bot}, row["count"]
+            )
+        return total
+
+    async def _count_events(
+        self, rollup: Rollup, account_id: UUID, day: str, session: Session
+    ) -> int:
+        total = 0
+        counting = {"$nin": [Status.CLAIMED, Status.DUPLICATE]}
+        rows = self._database["events"].find(
+            {**_on(account_id, day), "status": counting}, {"metadata": 0}, session=session
+        )
+        async for event in rows:
+            rollup.add_event(event)
+            total += 1
+        return total
+
+    async def _stored(
+        self, account_id: UUID, day: str, session: Session
+    ) -> tuple[dict[RollupId, Sums], dict[RollupId, str]]:
+        found: defaultdict[RollupId, Counter[str]] = defaultdict(Counter)
+        domain_names = {}
+        of_day = {
+            "_id.account_id": account_id,
+            "_id.of": {"$in": ["account", "link"]},
+            "_id.day": day,
+        }
+        async for row in self._database["rollups"].find(of_day, session=session):
+            rollup_id = RollupId(account_id, row["_id"]["of"], day, row["_id"]["link_id"])
+            for path, number in stored_sums(row).items():
+                found[rollup_id][path] += number
+            if "domain_name" in row:
+                domain_names[rollup_id] = row["domain_name"]
+        return {one: dict(sums) for one, sums in found.items()}, domain_names
+
+    async def _days_with(self, collection: str, account_id: UUID) -> set[str]:
+        """Found by jumping from each day's first document to the next day's: a look-up a day."""
+        days: set[str] = set()
+        after: dict[str, Any] = {}
+        while True:
+            row = await self._database[collection].find_one(
+                {"account_id": account_id, **after}, ["at"], sort=[("account_id", 1), ("at", 1)]
+            )
+            if row is None:
+                return days
+            days.add(day_of(row["at"]))
+            after = {"at": {"$gte": start_of(day_of(row["at"])) + timedelta(days=1)}}
+
+
+def first_kept(retention_days: int) -> str:
+    """The first day of which no click has been deleted yet; empty if none ever is (0)."""
+    return day_of(now() - timedelta(days=retention_days - 1)) if retention_days else ""
+
+
+def _on(account_id: UUID, day: str) -> dict[str, Any]:
+    start: datetime = start_of(day)
+    return {"account_id": account_id, "at": {"$gte": start, "$lt": start + timedelta(days=1)}}
+
+
+def _mark(account_id: UUID, day: str) -> dict[str, Any]:
+    return {"account_id": account_id, "day": day}

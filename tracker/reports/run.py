@@ -1,0 +1,136 @@
+"""Answers queries. All that one report reads is of one moment, so that its figures agree."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from decimal import Context, Decimal
+from typing import Any, Final
+from uuid import UUID
+
+import pymongo
+from bson import Decimal128
+from motor.motor_asyncio import AsyncIOMotorClientSession
+from pymongo.errors import ExecutionTimeout
+
+from tracker.db.connect import Database
+from tracker.errors import Unavailable
+from tracker.reports.dimensions import LAST, NO_KEY
+from tracker.reports.names import names_of
+from tracker.reports.pipelines import Aggregation, aggregation
+from tracker.reports.query import Measures, Query, Report, Row
+
+SECONDS: Final = 30.0
+"""How long a report may take, and how long one that reads clicks waits for its turn."""
+
+_READING_CLICKS: Final = 2
+"""Reports of a process that read clicks at once: each keeps a thread and a core of MongoDB busy."""
+
+_TOO_LONG: Final = f"report: not done after {SECONDS:.0f} seconds; ask for fewer days"
+_TOO_MANY: Final = "report: too many that read every click are under way; try again"
+
+_NONE: Final = Measures(
+    clicks=0,
+    unique_clicks=0,
+    bot_clicks=0,
+    conversions=0,
+    value=Decimal(0),
+    payout=Decimal(0),
+)
+_EXACT: Final = Context(prec=50)
+
+
+class Reports:
+    """`host` is the name that the default domain has in reports."""
+
+    def __init__(self, database: Database, host: str) -> None:
+        self._database = database
+        self._host = host
+        self._turns = asyncio.Semaphore(_READING_CLICKS)
+
+    async def run(self, query: Query, session: AsyncIOMotorClientSession | None = None) -> Report:
+        """Reads within `session` if there is one: its moment is the report's.
+
+        Raises Unavailable if it takes too long, and PyMongoError.
+        """
+        if session is not None:
+            return await self._run(query, session)
+        async with await self._database.client.start_session(snapshot=True) as own:
+            return await self._run(query, own)
+
+    async def _run(self, query: Query, session: AsyncIOMotorClientSession) -> Report:
+        links = await self._links(query, session)
+        found = await self._aggregated(aggregation(query, links, self._host), session)
+        without = NO_KEY.get(query.group_by, "")
+        keys = [without if row["_id"] == LAST else str(row["_id"]) for row in found["rows"]]
+        names = await names_of(self._database, query.group_by, keys, session)
+        return Report(
+            rows=[
+                Row(key=key, name=names[key], measures=_measures(row))
+                for key, row in zip(keys, found["rows"], strict=True)
+            ],
+            total_rows=found["count"][0]["rows"] if found["count"] else 0,
+            totals=_measures(found["totals"][0]) if found["totals"] else _NONE,
+        )
+
+    async def _links(
+        self, query: Query, session: AsyncIOMotorClientSession
+    ) -> Sequence[UUID] | None:
+        """Those that the filters by link and tag let through, of which rollups take the account's
+        own; None if nothing filters by them."""
+        ids, tags = query.filters.get("link"), query.filters.get("tag")
+        if tags is None:
+            return None if ids is None else [UUID(str(one)) for one in ids]
+        matching: dict[str, Any] = {
+            "account_id": query.account_id,
+            "tags": {"$all" if query.all_tags else "$in": list(tags)},
+        }
+        if ids is not None:
+            matching["_id"] = {"$in": list(ids)}
+        rows = self._database["links"].find(matching, ["_id"], session=session)
+        return [row["_id"] async for row in rows]
+
+    async def _aggregated(
+        self, wanted: Aggregation, session: AsyncIOMotorClientSession
+    ) -> Mapping[str, Any]:
+        collection = self._database[wanted.collection]
+        async with self._turn(wanted.reads_clicks):
+            try:
+                with pymongo.timeout(SECONDS):
+                    answer = collection.aggregate(wanted.stages, session=session, allowDiskUse=True)
+                    [found] = await answer.to_list(None)
+            except ExecutionTimeout:
+                raise Unavailable(_TOO_LONG) from None
+        return found
+
+    @asynccontextmanager
+    async def _turn(self, reads_clicks: bool) -> AsyncIterator[None]:
+        """Waits for others that read clicks too. Raises Unavailable if that takes too long."""
+        if not reads_clicks:
+            yield
+            return
+        try:
+            async with asyncio.timeout(SECONDS):
+                await self._turns.acquire()
+        except TimeoutError:
+            raise Unavailable(_TOO_MANY) from None
+        try:
+            yield
+        finally:
+            self._turns.release()
+
+
+def _measures(sums: Mapping[str, Any]) -> Measures:
+    return Measures(
+        clicks=sums["clicks"],
+        unique_clicks=sums["unique_clicks"],
+        bot_clicks=sums["bot_clicks"],
+        conversions=sums["conversions"],
+        value=_money(sums["value"]),
+        payout=_money(sums["payout"]),
+    )
+
+
+def _money(total: int | Decimal128) -> Decimal:
+    """Without exponent, nor zeros at its end."""
+    exact = total.to_decimal() if isinstance(total, Decimal128) else Decimal(total)
+    return Decimal(f"{exact.normalize(_EXACT):f}")
