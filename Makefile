@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
-.PHONY: run test fuzz lint bench check help
+.PHONY: run test fuzz lint bench bench-reports check help
 
 $(VENV)/ready: requirements.txt requirements-dev.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or later is needed; this is " + sys.version.split()[0] + ". Name another: make PYTHON=/path/to/python3.11 ...")'
@@ -29,7 +29,10 @@ lint: $(VENV)/ready  ## ruff (lint and format) and mypy strict
 bench: $(VENV)/ready  ## compare a recorded click with a bare Tornado redirect, side by side
 	@$(BIN)/python -m scripts.bench $(ARGS)
 
+bench-reports: $(VENV)/ready  ## what a report costs as clicks grow, up to a million (some minutes)
+	@$(BIN)/python -m scripts.bench_reports $(ARGS)
+
 check: lint test  ## what has to be green before a commit
 
 help:  ## list the verbs
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

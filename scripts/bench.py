@@ -25,6 +25,7 @@ from config.settings import Settings
 from tracker.clock import now_ms
 from tracker.conversions.event_config import PayoutType
 from tracker.db import embedded
+from tracker.db.connect import redis_for_requests
 from tracker.links.store import NewLink
 from tracker.services import Services
 
@@ -47,11 +48,14 @@ uvloop.run(main())
 
 
 class Row(msgspec.Struct):
-    """One thing that is measured: requests a second of each round, and latencies in seconds."""
+    """One thing that is measured: requests a second of each round, and latencies in seconds.
+
+    `appendfsync` is how Redis flushes its journal to the disk meanwhile."""
 
     name: str
     port: int
     path: str
+    appendfsync: str = "everysec"
     rates: list[float] = []
     latencies: list[float] = []
 
@@ -147,19 +151,24 @@ async def _compare(settings: Settings, parsed: argparse.Namespace) -> None:
         "DATA_DIR": settings.data_dir,
         "LOG_LEVEL": "warning",
     }
+    redis = redis_for_requests(settings.redis_url)
     async with _process("-c", _BARE) as bare, _process("run.py", **variables) as port:
         rows = [
             Row("bare Tornado redirect, nothing recorded", bare, "/c/bench"),
             Row("click, durable before the redirect", port, "/c/bench?utm_source=mail"),
+            Row("the same, Redis flushing each append", port, "/c/bench?utm_source=x", "always"),
             Row("conversion by postback key", port, f"/api/event?pbk={pbk}&value=1"),
         ]
         for number in range(1, parsed.rounds + 1):
             for row in rows:
                 print(f"\rround {number} of {parsed.rounds}: {row.name:45}", end="", flush=True)
+                await redis.config_set("appendfsync", row.appendfsync)
                 await _round(row, parsed.requests, parsed.connections)
-        seconds = await _landed(settings, len(rows[1].latencies))
+        clicks = len(rows[1].latencies) + len(rows[2].latencies)
+        seconds = await _landed(settings, clicks)
+        await redis.aclose()
     _print(rows)
-    print(f"\nall {len(rows[1].latencies)} clicks in MongoDB {seconds:.1f} s after the last answer")
+    print(f"\nall {clicks} clicks in MongoDB {seconds:.1f} s after the last answer")
 
 
 def _print(rows: Sequence[Row]) -> None:

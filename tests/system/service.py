@@ -105,10 +105,10 @@ def environment(settings: Settings | None = None, **variables: str) -> dict[str,
 
 
 @contextmanager
-def running(variables: Mapping[str, str]) -> Iterator[Service]:
+def running(variables: Mapping[str, str], *arguments: str) -> Iterator[Service]:
     """Start `run.py`, wait until it answers, and see that it ends."""
     process = subprocess.Popen(
-        [sys.executable, "run.py"],
+        [sys.executable, "run.py", *arguments],
         cwd=ROOT,
         env=dict(variables),
         stdout=subprocess.PIPE,

@@ -1,0 +1,64 @@
+"""Recount rollups from stored clicks and events, and make them right."""
+
+import argparse
+
+from scripts.command import Command, Row, day, require_account, uuid
+from scripts.progress import Progress
+from tracker.errors import TrackerError
+from tracker.reports.recount import Recount, first_kept
+from tracker.services import Services
+
+
+async def _rebuild(services: Services, parsed: argparse.Namespace) -> list[Row]:
+    _check(services, parsed)
+    if parsed.account is not None:
+        await require_account(services, parsed.account)
+    recount = Recount(services.mongodb, services.database)
+    accounts = [parsed.account] if parsed.account else await recount.accounts()
+    work = [
+        (account, one)
+        for account in accounts
+        for one in await recount.days(account, parsed.first, parsed.last)
+    ]
+    corrected: dict[str, int] = {}
+    with Progress("days of accounts", len(work)) as progress:
+        for account, one in work:
+            corrected[str(account)] = corrected.get(str(account), 0) + await recount.correct(
+                account, one
+            )
+            progress.advance()
+    days = [str(account) for account, _ in work]
+    return [
+        {"account_id": account, "days": days.count(account), "figures_corrected": number}
+        for account, number in corrected.items()
+    ]
+
+
+def _check(services: Services, parsed: argparse.Namespace) -> None:
+    """Raises TrackerError."""
+    if parsed.first > parsed.last:
+        raise TrackerError("--from: must not be after --to")
+    retention = services.settings.click_retention_days
+    if parsed.first < first_kept(retention):
+        raise TrackerError(
+            f"--from: clicks before {first_kept(retention)} may be deleted already "
+            f"(CLICK_RETENTION_DAYS={retention}) and cannot be counted again"
+        )
+
+
+def main() -> None:
+    command = Command(
+        "rebuild_rollups",
+        "Recount the rollups of these days from the stored clicks and events, while the service "
+        "runs. What is wrong becomes right at once, day by day; what is right stays.",
+        "python -m scripts.rebuild_rollups --from 2026-01-01 --to 2026-01-31",
+    )
+    parser = command.always(_rebuild)
+    parser.add_argument("--account", type=uuid, metavar="ID", help="only this one")
+    for name, dest, about in (("--from", "first", "first day, UTC"), ("--to", "last", "last day")):
+        parser.add_argument(name, dest=dest, type=day, required=True, metavar="DAY", help=about)
+    command.main()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,138 @@
+"""Compare what is stored with what reports say, day by day, at one moment each."""
+
+import argparse
+import sys
+from collections import Counter
+from datetime import date
+from typing import Any
+from uuid import UUID
+
+from scripts.command import Command, Row, day, require_account, uuid
+from scripts.progress import Progress
+from tracker.reports.query import Measures, Query
+from tracker.reports.recount import DayCount, Recount, first_kept
+from tracker.reports.rollup import RollupId, Sums
+from tracker.services import Services
+
+_SHOWN = 20
+_BILLION = 10**9
+
+
+async def _verify(services: Services, parsed: argparse.Namespace) -> list[Row]:
+    recount = Recount(services.mongodb, services.database)
+    if parsed.account is not None:
+        await require_account(services, parsed.account)
+    accounts = [parsed.account] if parsed.account else await recount.accounts()
+    return [await _verify_account(services, recount, one, parsed) for one in accounts]
+
+
+async def _verify_account(
+    services: Services, recount: Recount, account: UUID, parsed: argparse.Namespace
+) -> Row:
+    days = await recount.days(account, max(parsed.first, _first_kept(services)), parsed.last)
+    sums: Counter[str] = Counter()
+    with Progress(f"account {account}, days", len(days)) as progress:
+        for one in days:
+            async with await services.mongodb.start_session(snapshot=True) as session:
+                counted = await recount.at(account, one, session)
+                told = await services.reports.run(_query(account, one), session)
+            sums.update(_figures(counted, told.totals))
+            _explain(counted)
+            progress.advance()
+    return {"account_id": account, "days": len(days), **_columns(sums)}
+
+
+def _first_kept(services: Services) -> str:
+    return first_kept(services.settings.click_retention_days)
+
+
+def _query(account: UUID, one: str) -> Query:
+    of_day = date.fromisoformat(one)
+    return Query(account_id=account, first=of_day, last=of_day, group_by="day", bots="exclude")
+
+
+def _figures(counted: DayCount, told: Measures) -> Counter[str]:
+    recounted = _of_account(counted, counted.recounted)
+    reported = {
+        "clicks": told.clicks,
+        "unique": told.unique_clicks,
+        "bots": told.bot_clicks,
+        "conversions": told.conversions,
+        "value": int(told.value * _BILLION),
+        "payout": int(told.payout * _BILLION),
+    }
+    return Counter(
+        {
+            "clicks": counted.clicks,
+            "in rollups": _clicks(_of_account(counted, counted.stored)),
+            "in reports": told.clicks + told.bot_clicks,
+            "conversions": recounted.get("total.conversions", 0),
+            "reported": told.conversions,
+            "differences": sum(map(len, counted.differences().values()))
+            + sum(recounted.get(f"total.{name}", 0) != reported[name] for name in reported),
+        }
+    )
+
+
+def _columns(sums: Counter[str]) -> dict[str, int]:
+    names = ("clicks", "in rollups", "in reports", "conversions", "reported", "differences")
+    return {name: sums[name] for name in names}
+
+
+def _of_account(counted: DayCount, sums: dict[RollupId, Sums]) -> Sums:
+    return sums.get(RollupId(counted.account_id, "account", counted.day, None), {})
+
+
+def _clicks(sums: Sums) -> int:
+    return sums.get("total.clicks", 0) + sums.get("total.bots", 0)
+
+
+def _explain(counted: DayCount) -> None:
+    differences: list[tuple[Any, str, int]] = [
+        (rollup_id, path, number)
+        for rollup_id, sums in counted.differences().items()
+        for path, number in sorted(sums.items())
+    ]
+    for rollup_id, path, number in differences[:_SHOWN]:
+        where = f"link {rollup_id.link_id}" if rollup_id.of == "link" else "account"
+        stored = counted.stored.get(rollup_id, {}).get(path, 0)
+        print(
+            f"{counted.day} {where}: {path} is {stored:,} in the rollups, "
+            f"{stored + number:,} in what is stored",
+            file=sys.stderr,
+        )
+    if len(differences) > _SHOWN:
+        print(f"{counted.day}: and {len(differences) - _SHOWN:,} more", file=sys.stderr)
+
+
+def main() -> None:
+    command = Command(
+        "verify",
+        "Compare stored clicks and events with the rollups, and with what reports say. Runs while "
+        "the service does. Exit code 1, and the differences, if there are any: "
+        "scripts.rebuild_rollups mends them.",
+        "python -m scripts.verify --from 2026-01-01",
+    )
+    parser = command.always(_verify)
+    parser.add_argument("--account", type=uuid, metavar="ID", help="only this one")
+    parser.add_argument(
+        "--from",
+        dest="first",
+        type=day,
+        default="0001-01-01",
+        metavar="DAY",
+        help="first day, UTC [all]",
+    )
+    parser.add_argument(
+        "--to",
+        dest="last",
+        type=day,
+        default="9999-12-31",
+        metavar="DAY",
+        help="last day, UTC [all]",
+    )
+    command.main(is_wrong=lambda row: bool(row["differences"]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+"""`verify` finds what is wrong and `rebuild_rollups` mends it, as an operator runs them."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+from tornado.platform.asyncio import AsyncIOLoop
+
+from tests.conversions import scene
+from tests.scripts.conftest import Run
+from tracker.access.accounts import Account
+from tracker.clock import day_of, moment, now
+from tracker.services import Services
+
+DAY = day_of(moment(scene.AT))
+RANGE = ("--from", DAY, "--to", DAY)
+
+
+@pytest.fixture
+def account(services: Services, io_loop: AsyncIOLoop) -> Account:
+    """With ten clicks and as many conversions."""
+
+    async def make() -> Account:
+        made = await services.accounts.create("Acme")
+        clicks = [scene.click(made.id) for _ in range(10)]
+        events = [scene.event(number, one.id, value="1") for number, one in enumerate(clicks, 1)]
+        await scene.applied(services, [*clicks, *events])
+        return made
+
+    account: Account = io_loop.run_sync(make)
+    return account
+
+
+def spoil(mongodb: MongoClient[dict[str, Any]], services: Services) -> None:
+    rollups = mongodb[services.settings.mongodb_database]["rollups"]
+    rollups.update_one({"_id.of": "account"}, {"$inc": {"total.clicks": 5}})
+
+
+def test_without_differences_verify_says_so_and_exits_0(run: Run, account: Account) -> None:
+    [row] = run.rows("verify")
+    assert row == {
+        "account_id": str(account.id),
+        "days": 1,
+        "clicks": 10,
+        "in rollups": 10,
+        "in reports": 10,
+        "conversions": 10,
+        "reported": 10,
+        "differences": 0,
+    }
+
+
+def test_a_difference_is_explained_and_exits_1_until_it_is_rebuilt(
+    run: Run, account: Account, services: Services, mongodb: MongoClient[dict[str, Any]]
+) -> None:
+    spoil(mongodb, services)
+    ended = run("verify", "--json")
+    assert ended.returncode == 1
+    assert f"{DAY} account: total.clicks is 15 in the rollups, 10 in what is stored" in ended.stderr
+    assert '"in reports": 15' in ended.stdout
+    [row] = run.rows("rebuild_rollups", *RANGE)
+    assert row == {"account_id": str(account.id), "days": 1, "figures_corrected": 1}
+    assert run("verify").returncode == 0
+    assert run.rows("rebuild_rollups", *RANGE)[0]["figures_corrected"] == 0
+
+
+def test_days_and_accounts_that_are_not_asked_for_are_left_alone(
+    run: Run, account: Account, services: Services, mongodb: MongoClient[dict[str, Any]]
+) -> None:
+    spoil(mongodb, services)
+    assert run("verify", "--to", "2020-01-01").returncode == 0
+    assert run.rows("rebuild_rollups", "--from", "2020-01-01", "--to", "2020-12-31") == []
+    assert run("verify", "--account", str(account.id)).returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "code", "error"),
+    [
+        ("verify", ["--from", "2026-02-30"], 2, "must be a day such as 2026-01-31"),
+        ("verify", ["--account", "x"], 2, "must be a UUID"),
+        (
+            "verify",
+            ["--account", "0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"],
+            1,
+            "account 0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b: not found",
+        ),
+        ("rebuild_rollups", ["--from", "2026-01-01"], 2, "required: --to"),
+        ("rebuild_rollups", ["--from", "2026-01-02", "--to", "2026-01-01"], 1, "not be after"),
+    ],
+)
+def test_wrong_arguments_are_named(
+    run: Run, name: str, arguments: list[str], code: int, error: str
+) -> None:
+    ended = run(name, *arguments)
+    assert ended.returncode == code
+    assert error in ended.stderr
+
+
+def test_days_whose_clicks_may_be_deleted_are_neither_compared_nor_rebuilt(
+    run: Run, account: Account, services: Services, mongodb: MongoClient[dict[str, Any]]
+) -> None:
+    spoil(mongodb, services)
+    assert run("verify", CLICK_RETENTION_DAYS="2").returncode == 0
+    ended = run("rebuild_rollups", *RANGE, CLICK_RETENTION_DAYS="2")
+    assert ended.returncode == 1
+    kept = day_of(now() - timedelta(days=1))
+    assert f"clicks before {kept} may be deleted already" in ended.stderr
