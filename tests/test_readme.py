@@ -42,7 +42,8 @@ def test_the_three_lines_work_with_the_account_and_keys_of_the_banner(tmp_path: 
             "POSTBACK_KEY": re.search(r"pbk=([^&]+)", service.banner),
         }
         exports = "\n".join(f"{name}={match[1]}" for name, match in values.items() if match)
-        lines = blocks("sh")[1].replace("localhost:8080", f"localhost:{service.port}")
+        report = next(text for text in blocks("sh") if "/api/reports" in text)
+        lines = (blocks("sh")[1] + report).replace("localhost:8080", f"localhost:{service.port}")
         done = subprocess.run(
             ["bash", "-ec", f"{exports}\n{lines}"],
             capture_output=True,
@@ -56,11 +57,13 @@ def test_the_three_lines_work_with_the_account_and_keys_of_the_banner(tmp_path: 
     assert location is not None
     assert "click_id" in parse_qs(urlsplit(location[1]).query)
     assert '"success":true' in done.stdout
+    assert '"groupBy":"country"' in done.stdout
 
 
 def test_the_operators_lines_run_as_they_stand(settings: Settings) -> None:
     block = next(text for text in blocks("sh") if "scripts.accounts" in text)
     account_id = ""
+    printed = {}
     for line in block.splitlines():
         command = line.partition("#")[0].strip().replace("<ID>", account_id)
         done = subprocess.run(
@@ -72,8 +75,11 @@ def test_the_operators_lines_run_as_they_stand(settings: Settings) -> None:
             timeout=30,
             check=True,
         )
-        account_id = account_id or json.loads(done.stdout)[0]["id"]
-    assert json.loads(done.stdout)[0]["payout"] == 5
+        printed[line.split()[2]] = json.loads(done.stdout)
+        account_id = printed["scripts.accounts"][0]["id"]
+    assert printed["scripts.event_configs"][0]["payout"] == 5
+    assert printed["scripts.verify"][0]["differences"] == 0
+    assert len(printed) == 6
 
 
 def test_the_answer_to_a_conversion_has_the_fields_that_are_shown(
