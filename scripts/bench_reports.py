@@ -30,6 +30,7 @@ from tracker.conversions.event import Event
 from tracker.conversions.event_config import EventConfig, PayoutType
 from tracker.db import embedded, indexes
 from tracker.ids import new_click_id
+from tracker.ingest.consumer import LARGE_BATCH
 from tracker.ingest.drain import Drain, Record
 from tracker.ingest.slot import Slot
 from tracker.links.store import NewLink
@@ -37,7 +38,6 @@ from tracker.reports.query import GroupBy, Query
 from tracker.services import Services
 
 FIRST, DAYS = date(2026, 1, 1), 30
-BATCH = 1000
 CONVERTED = 0.02
 VISITORS = 200_000
 RAW_SECONDS = 600
@@ -83,17 +83,22 @@ async def _scene(services: Services, links: int) -> Scene:
     return Scene(account.id, [link.id for link in made], config)
 
 
-def _traffic(scene: Scene, first: int, count: int) -> Iterator[Record]:
-    """The clicks number `first` and on, and the conversions of some of them."""
-    chance = random.Random(first)  # noqa: S311  the same for the same step
+def _traffic(scene: Scene, first: int, count: int, step: range) -> Iterator[Record]:
+    """The clicks number `first` and on, and the conversions of some of them.
+
+    Those of a `step` are spread over all days, in the order in which they were made.
+    """
+    chance = random.Random(first)  # noqa: S311  the same for the same clicks
     start = int(start_of(FIRST.isoformat()).timestamp() * 1000)
+    apart = DAYS * 86_400_000 / len(step)
     for number in range(first, first + count):
         visitor = chance.randrange(VISITORS)
         click = Click(
             id=new_click_id().bytes,
-            at=start + chance.randrange(DAYS * 86_400_000),
+            at=start + int((number - step.start) * apart),
             account_id=scene.account_id.bytes,
-            link_id=chance.choice(scene.links).bytes,
+            # A few links have most of the clicks, as it is; the first has a sixth of 200 links'.
+            link_id=scene.links[int(len(scene.links) * chance.random() ** 3)].bytes,
             domain_name="",
             address=str(IPv4Address(0x08000000 + visitor * 7919)),
             user_agent=AGENTS[visitor % len(AGENTS)],
@@ -126,9 +131,9 @@ async def _fill(drain: Drain, scene: Scene, done: int, size: int) -> float:
     """Clicks a second."""
     began = time.perf_counter()
     with Progress(f"filling to {size:,} clicks", size - done) as progress:
-        for first in range(done, size, BATCH):
-            count = min(BATCH, size - first)
-            await drain.apply(list(_traffic(scene, first, count)))
+        for first in range(done, size, LARGE_BATCH):
+            count = min(LARGE_BATCH, size - first)
+            await drain.apply(list(_traffic(scene, first, count, range(done, size))))
             progress.advance(count)
     return (size - done) / (time.perf_counter() - began)
 
