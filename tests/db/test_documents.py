@@ -1,4 +1,4 @@
-"""Structs become documents and come back the same; what is there already is told, not an error."""
+"""Structs become documents and come back the same; updates in one command."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -6,9 +6,9 @@ from uuid import UUID
 
 import msgspec
 import pytest
-from pymongo.errors import BulkWriteError, WriteError
+from pymongo.errors import OperationFailure
 
-from tracker.db.documents import document, insert_new, record
+from tracker.db.documents import document, record, run_updates
 from tracker.ids import new_id
 from tracker.services import Services
 
@@ -54,29 +54,18 @@ def test_a_document_that_lacks_a_field_is_refused() -> None:
         record(Thing, row)
 
 
-async def test_inserting_nothing_asks_nobody(services: Services) -> None:
-    assert await insert_new(services.database["things"], []) == []
-
-
-async def test_those_that_are_there_are_told_and_the_others_stored(services: Services) -> None:
-    things = services.database["things"]
-    await things.create_index("name", unique=True)
-    rows: list[dict[str, Any]] = [{"_id": number, "name": str(number)} for number in range(5)]
-    assert await insert_new(things, rows[:2]) == []
-    twin = {"_id": 9, "name": "3"}
-    refused = await insert_new(things, [*rows, twin])
-    assert [one["op"]["_id"] for one in refused] == [0, 1, 9]
-    assert [list(one["keyPattern"]) for one in refused] == [["_id"], ["_id"], ["name"]]
-    assert await things.count_documents({}) == 5
-
-
-async def test_a_document_refused_for_another_reason_is_raised_and_the_rest_is_stored(
+async def test_updates_count_what_they_matched_and_tell_what_was_refused(
     services: Services,
 ) -> None:
-    things = await services.database.create_collection(
-        "validated_things", validator={"name": {"$type": "string"}}
-    )
-    rows: list[dict[str, Any]] = [{"_id": 1, "name": 1}, {"_id": 2, "name": "x"}]
-    with pytest.raises((BulkWriteError, WriteError)):
-        await insert_new(things, rows)
-    assert await things.distinct("_id") == [2]
+    async with await services.mongodb.start_session() as session:
+        updates: list[dict[str, Any]] = [
+            {"q": {"_id": number}, "u": {"$inc": {"n": 1}}, "upsert": number == 1}
+            for number in (1, 1, 2)
+        ]
+        assert await run_updates(services.database, "things", updates, session) == 2
+        assert await run_updates(services.database, "things", [], session) == 0
+        wrong = [{"q": {"_id": 1}, "u": {"$inc": {"n.under": 1}}}]
+        with pytest.raises(OperationFailure) as raised:
+            await run_updates(services.database, "things", wrong, session)
+    assert raised.value.code == 28
+    assert (await services.database["things"].find_one({}) or {})["n"] == 2

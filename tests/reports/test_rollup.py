@@ -9,7 +9,6 @@ from bson import Decimal128
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.ingest.ledger import counted
 from tracker.conversions.attribution import Status
 from tracker.ids import new_id
 from tracker.reports.rollup import (
@@ -18,11 +17,7 @@ from tracker.reports.rollup import (
     Rollup,
     RollupId,
     Sums,
-    decoded,
-    encoded,
-    stored_sums,
 )
-from tracker.services import Services
 
 ACCOUNT, LINK, CONFIG = new_id(), new_id(), new_id()
 DAY = "2026-01-31"
@@ -254,91 +249,3 @@ def test_sums_of_money_are_exact_to_a_billionth(amounts: list[Decimal]) -> None:
     )
     stored = increased.get("total.value", Decimal128("0")).to_decimal()
     assert wide.scaleb(stored, 9) == exact
-
-
-@given(st.text())
-def test_a_field_name_is_safe_and_tells_its_value(value: str) -> None:
-    name = encoded(value)
-    assert decoded(name) == value
-    assert name
-    assert not set(name) & {".", "$", "\0"}
-
-
-@given(st.text(), st.text())
-def test_two_values_never_share_a_field(one: str, other: str) -> None:
-    assert (encoded(one) == encoded(other)) == (one == other)
-
-
-@pytest.mark.parametrize(
-    ("value", "name"),
-    [
-        ("", "%"),
-        ("%", "%25"),
-        ("Mobile Safari", "Mobile Safari"),
-        ("a.b", "a%2Eb"),
-        ("$a", "%24a"),
-        ("münchen.example", "m%C3%BCnchen%2Eexample"),
-        ("0", "0"),
-    ],
-)
-def test_a_field_name_is_readable_where_it_can_be(value: str, name: str) -> None:
-    assert (encoded(value), decoded(name)) == (name, value)
-
-
-HOSTILE = ("", ".", "$inc", "a..b", "$", "0", "__proto__", "\u202e", "%", "_id", "a" * 300)
-
-
-def mixed(batches: int) -> list[Rollup]:
-    """The same each time, with values that would break a path that is not encoded."""
-    rollups = [Rollup() for _ in range(batches)]
-    for number in range(60):
-        rollup = rollups[number % batches]
-        values = {name: HOSTILE[(number + at) % len(HOSTILE)] for at, name in enumerate(VALUES)}
-        bot = "crawler" if number % 5 == 0 else None
-        where = {"bot": bot, "domain_name": HOSTILE[number % 3], **values}
-        rollup.add_click(CLICK | where | {"unique": number % 2 == 0})
-        money = {"value": Decimal128(f"1E-{number % 12}"), "payout": Decimal128("-999999999999999")}
-        rollup.add_event(JOINED | where | money)
-        rollup.add_event(EVENT | {"status": "pending"} | money, sign=1 if number % 3 else -1)
-    return rollups
-
-
-async def test_mongodb_stores_and_adds_up_exactly_the_sums(services: Services) -> None:
-    """Whatever the slot, and however often a document is added to."""
-    for number, rollup in enumerate(mixed(batches=4)):
-        answer = await services.database.command(
-            {"update": "rollups", "updates": rollup.updates(slot=number % 2)},
-            codec_options=services.database.codec_options,
-        )
-        assert "writeErrors" not in answer
-    rows = [row async for row in services.database["rollups"].find()]
-    assert {tuple(row["_id"]) for row in rows} == {
-        ("account_id", "of", "day", "link_id", "slot"),
-    }
-    assert {row["_id"]["slot"] for row in rows} == {0, 1}
-    [together] = mixed(batches=1)
-    assert await counted(services) == together.sums()
-
-
-async def test_a_links_document_knows_its_domain_and_an_accounts_does_not(
-    services: Services,
-) -> None:
-    rollup = Rollup()
-    rollup.add_click(CLICK)
-    rollup.add_event(JOINED)
-    for _ in range(2):
-        await services.database.command(
-            {"update": "rollups", "updates": rollup.updates(3)},
-            codec_options=services.database.codec_options,
-        )
-    rows = {row["_id"]["of"]: row async for row in services.database["rollups"].find()}
-    assert rows["link"]["domain_name"] == "go.example.com"
-    assert "domain_name" not in rows["account"]
-    assert stored_sums(rows["link"])["total.clicks"] == 2
-
-
-def test_zeros_that_are_stored_are_not_told() -> None:
-    cell = {"conversions": 0, "value": Decimal128("0E-9"), "clicks": 1}
-    assert stored_sums({"_id": {}, "total": cell, "country": {"DE": {"bots": 0}}}) == {
-        "total.clicks": 1
-    }

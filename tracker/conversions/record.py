@@ -120,11 +120,9 @@ class Recorder:
     async def _claim_in_mongodb(self, event: Event, scopes: Sequence[UUID]) -> int:
         """With Redis away the unique index decides who was first; the spool has the event."""
         try:
-            await self._events.claim(event)
-            first = await self._events.find_transaction(scopes, event.transaction_id or "")
+            return await self._events.claim(event, scopes)
         except PyMongoError as error:
             raise Unavailable("storage is away; try again") from error
-        return event.id if first is None else int(first["_id"])
 
 
 def _account(config: EventConfig | None, click: dict[str, Any] | None) -> UUID | None:

@@ -1,17 +1,19 @@
 """Conversion events in MongoDB, by event id."""
 
+import contextlib
 from collections.abc import Collection, Mapping
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
 from bson import Decimal128
+from pymongo.errors import DuplicateKeyError
 
 from tracker.clock import moment
 from tracker.conversions.attribution import Status
 from tracker.conversions.event import Event
 from tracker.db.connect import Database
-from tracker.db.documents import insert_new
+from tracker.db.transaction import Session
 
 _NEVER_CHANGE = ("at", "event_config_id", "click_id", "value", "metadata")
 
@@ -27,9 +29,18 @@ class Events:
     def __init__(self, database: Database) -> None:
         self._events = database["events"]
 
-    async def claim(self, event: Event) -> None:
-        """Store it ahead of its journal entry, unless its transaction id is taken already."""
-        await insert_new(self._events, [{**document(event), "status": Status.CLAIMED}])
+    async def claim(self, event: Event, scopes: Collection[UUID]) -> int:
+        """Store it ahead of its journal entry, unless its transaction id is taken in one of
+        `scopes`; the id of the event that has it.
+
+        In one session, or a majority might not have yet what the insert has met.
+        """
+        async with await self._events.database.client.start_session() as session:
+            with contextlib.suppress(DuplicateKeyError):
+                claimed = {**document(event), "status": Status.CLAIMED}
+                await self._events.insert_one(claimed, session=session)
+            first = await self._first(scopes, event.transaction_id or "", session)
+        return event.id if first is None else int(first["_id"])
 
     async def stored(self, ids: Collection[int]) -> dict[int, dict[str, Any]]:
         """The documents of those of `ids` that are stored."""
@@ -51,9 +62,15 @@ class Events:
         self, scopes: Collection[UUID], transaction_id: str
     ) -> dict[str, Any] | None:
         """The first event with this transaction id in one of `scopes`."""
+        return await self._first(scopes, transaction_id, None)
+
+    async def _first(
+        self, scopes: Collection[UUID], transaction_id: str, session: Session | None
+    ) -> dict[str, Any] | None:
         return await self._events.find_one(
             {"transaction_scope": {"$in": list(scopes)}, "transaction_id": transaction_id},
             sort=[("at", 1), ("_id", 1)],
+            session=session,
         )
 
     async def pending(

@@ -22,7 +22,7 @@ def is_fault_of_record(error: Exception) -> bool:
     """Whether it cannot be stored however often it is tried."""
     if isinstance(error, OperationFailure):
         return bool(_codes(error) & _OF_RECORD)
-    return isinstance(error, ValueError | BSONError | EventIdTaken)
+    return isinstance(error, ValueError | ArithmeticError | BSONError | EventIdTaken)
 
 
 def is_to_wait(error: Exception) -> bool:

@@ -66,20 +66,28 @@ class Books:
         self._slot = slot
 
     async def post(self, posting: Posting) -> None:
-        """Store all of it, or nothing. Raises Outdated or PyMongoError."""
+        """Store all of it, or nothing. Raises PyMongoError; Outdated when what made it so can be
+        read."""
         if posting.is_empty():
             return
         rollup = await posting.rollup()
         updates = rollup.updates(await self._slot.number())
+        session = await self._slot.session()
         try:
-            await in_transaction(
-                await self._slot.session(),
-                lambda session: self._write(posting, updates, session),
-            )
-        except (BulkWriteError, OperationFailure) as error:
-            if _is_duplicate(error):
-                raise Outdated from None
+            await in_transaction(session, lambda _: self._write(posting, updates, session))
+        except Outdated:
+            await self._catch_up(session)
             raise
+        except OperationFailure as error:
+            if not _is_duplicate(error):
+                raise
+            await self._catch_up(session)
+            raise Outdated from None
+
+    async def _catch_up(self, session: Session) -> None:
+        """Wait until a majority has what the session met: it may have been stored that moment,
+        and reads would not tell of it yet."""
+        await self._database["rollups"].find_one({"_id": None}, session=session)
 
     async def _write(
         self, posting: Posting, updates: Sequence[Mapping[str, Any]], session: Session

@@ -1,0 +1,92 @@
+"""A way to a real server that a test may cut at a message, before or after that arrives."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+
+class Relay:
+    """Passes on what it is sent, in pieces of at most a message, until it is cut."""
+
+    def __init__(self, target: int) -> None:
+        self._target = target
+        self._mark: bytes | None = None
+        self._arrives = False
+        self._times: int | None = None
+        self._writers: set[asyncio.StreamWriter] = set()
+        self._is_cut = False
+        self.was_cut = asyncio.Event()
+        self.port = 0
+
+    def cut_at(self, mark: bytes, arrives: bool, times: int | None = None) -> None:
+        """At the first message with `mark` in it, which the server gets or does not; its answer is
+        lost either way. Connections are refused afterwards, unless it happens that many `times`."""
+        self._mark, self._arrives, self._times = mark, arrives, times
+
+    def mend(self) -> None:
+        self._mark, self._is_cut = None, False
+
+    async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._is_cut:
+            writer.close()
+            return
+        server, to_server = await asyncio.open_connection("127.0.0.1", self._target)
+        self._writers |= {writer, to_server}
+        answers = asyncio.create_task(self._answers(server, writer))
+        try:
+            while message := await reader.read(1 << 20):
+                if self._mark is not None and self._mark in message:
+                    await self._cut(message, to_server, answers)
+                    return
+                to_server.write(message)
+        except OSError:
+            pass
+        finally:
+            answers.cancel()
+            self._close({writer, to_server})
+
+    def close(self) -> None:
+        self._close(set(self._writers))
+
+    async def _answers(self, server: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while answer := await server.read(1 << 20):
+                writer.write(answer)
+        except OSError:
+            pass
+        finally:
+            writer.close()
+
+    async def _cut(
+        self, message: bytes, to_server: asyncio.StreamWriter, answers: asyncio.Task[None]
+    ) -> None:
+        answers.cancel()
+        if self._times is None:
+            self._is_cut = True
+        else:
+            self._times -= 1
+            self._mark = self._mark if self._times else None
+        if self._arrives:
+            to_server.write(message)
+            await to_server.drain()
+        if self._is_cut:
+            self.close()
+        self.was_cut.set()
+
+    def _close(self, writers: set[asyncio.StreamWriter]) -> None:
+        for writer in writers:
+            writer.close()
+        self._writers -= writers
+
+
+@asynccontextmanager
+async def relay(target: int) -> AsyncIterator[Relay]:
+    """To the port `target` of this machine."""
+    way = Relay(target)
+    server = await asyncio.start_server(way.accept, "127.0.0.1", 0)
+    way.port = server.sockets[0].getsockname()[1]
+    try:
+        yield way
+    finally:
+        server.close()
+        way.close()

@@ -1,0 +1,73 @@
+"""Drains that die, by an exception, at the step that a test names.
+
+A step is before and after each write of a transaction, and before and after each part of what a
+drain does with a batch; after a part that posts is after a commit.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from tracker.db.connect import Database
+from tracker.ingest.drain import Drain
+from tracker.ingest.slot import Slot
+from tracker.services import Services
+
+PARTS = ("_documents", "_store", "_settle", "_move", "_release_claims")
+
+
+class Died(Exception):
+    pass
+
+
+class Steps:
+    """Lets so many pass, then raises Died."""
+
+    def __init__(self, left: int) -> None:
+        self._left = left
+
+    def around(self, call: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+        async def passing(*arguments: Any, **options: Any) -> Any:
+            self._pass()
+            answer = await call(*arguments, **options)
+            self._pass()
+            return answer
+
+        return passing
+
+    def _pass(self) -> None:
+        if self._left == 0:
+            raise Died
+        self._left -= 1
+
+
+class _Collection:
+    def __init__(self, collection: Any, steps: Steps) -> None:
+        self.insert_many = steps.around(collection.insert_many)
+        self.find_one = collection.find_one
+
+
+class _Database:
+    """What a posting is written to."""
+
+    def __init__(self, database: Database, steps: Steps) -> None:
+        self._database = database
+        self._steps = steps
+        self.codec_options = database.codec_options
+        self.command = steps.around(database.command)
+
+    def __getitem__(self, name: str) -> Any:
+        return _Collection(self._database[name], self._steps)
+
+
+def dying_database(database: Database, steps: Steps) -> Any:
+    return _Database(database, steps)
+
+
+def dying_drain(services: Services, slot: Slot, at: int) -> Drain:
+    """Dies at the step of that number; lives if it never comes to it."""
+    steps = Steps(at)
+    drain = Drain(services, slot)
+    drain._books._database = dying_database(services.database, steps)
+    for name in PARTS:
+        setattr(drain, name, steps.around(getattr(drain, name)))
+    return drain

@@ -1,0 +1,44 @@
+"""What the rollups should add up to, counted anew from what is stored; and what they do."""
+
+from collections import Counter, defaultdict
+
+from tracker.reports.rollup import Rollup, RollupId, Sums, stored_sums
+from tracker.services import Services
+
+
+async def recounted(services: Services) -> dict[RollupId, Sums]:
+    rollup = Rollup()
+    async for click in services.database["clicks"].find():
+        rollup.add_click(click)
+    async for event in services.database["events"].find():
+        rollup.add_event(event)
+    return rollup.sums()
+
+
+async def counted(services: Services) -> dict[RollupId, Sums]:
+    """The slots of each rollup together; no zeros."""
+    found: defaultdict[RollupId, Counter[str]] = defaultdict(Counter)
+    async for row in services.database["rollups"].find():
+        key = {name: value for name, value in row["_id"].items() if name != "slot"}
+        found[RollupId(**key)].update(stored_sums(row))
+    kept = {
+        key: {path: number for path, number in sums.items() if number}
+        for key, sums in found.items()
+    }
+    return {key: sums for key, sums in kept.items() if sums}
+
+
+async def totals(services: Services) -> Counter[str]:
+    """Of all accounts and days: `clicks`, `conversions` and the like; money in billionths."""
+    together: Counter[str] = Counter()
+    for key, sums in (await counted(services)).items():
+        if key.of == "account":
+            together.update(
+                {path[6:]: number for path, number in sums.items() if path.startswith("total.")}
+            )
+    return together
+
+
+async def check(services: Services) -> None:
+    """Every sum is that of what is stored."""
+    assert await counted(services) == await recounted(services)

@@ -1,0 +1,129 @@
+"""What the consumer makes of the entries: batches of a bounded size, in order, none left behind."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from random import Random
+
+import msgspec
+import pytest
+from pymongo.errors import AutoReconnect
+
+from tests.conversions import scene
+from tests.ingest.test_consumer import running
+from tracker.ingest.consumer import Consumer
+from tracker.ingest.drain import Record
+from tracker.services import Services
+
+
+class Batches:
+    """Notes what it is given, by event id, and fails as told."""
+
+    def __init__(self, fails: Callable[[int], bool] = lambda _: False) -> None:
+        self._fails = fails
+        self.attempts: list[list[int]] = []
+        self.applied: list[list[int]] = []
+        self.changed = asyncio.Condition()
+
+    async def apply(self, records: Sequence[Record]) -> None:
+        numbers = [one.id for one in records if isinstance(one.id, int)]
+        self.attempts.append(numbers)
+        if self._fails(len(self.attempts)):
+            raise AutoReconnect("away")
+        self.applied.append(numbers)
+        async with self.changed:
+            self.changed.notify_all()
+
+    async def until(self, records: int) -> None:
+        async with self.changed:
+            await asyncio.wait_for(
+                self.changed.wait_for(lambda: sum(map(len, self.applied)) >= records), 5
+            )
+
+    def in_order(self) -> list[int]:
+        return [number for batch in self.applied for number in batch]
+
+
+def consumer_of(services: Services, batches: Batches, batch: int) -> Consumer:
+    """Entries never become stale while a test runs."""
+    return Consumer(services.redis, services.redis_waiting, batches.apply, 60.0, batch)
+
+
+async def appended(services: Services, sizes: Sequence[int]) -> int:
+    """Entries of so many events each, numbered from 1; how many events."""
+    number = 0
+    pipeline = services.redis.pipeline(transaction=False)
+    for size in sizes:
+        events = [scene.event(number + more) for more in range(1, size + 1)]
+        number += size
+        pipeline.xadd("journal", {b"1": msgspec.msgpack.encode(events)})
+    await pipeline.execute()
+    return number
+
+
+RANDOM = Random(1)
+SIZES = {
+    "one each": [1] * 150,
+    "full": [500] * 8,
+    "mixed": [RANDOM.choice((1, 2, 20, 499, 500)) for _ in range(40)],
+    "small, then full": [1] * 120 + [500] * 6,
+    "full, then small": [500] * 6 + [1] * 120,
+    "empty ones": [0, 3, 0, 0, 4, 0],
+}
+
+
+@pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
+@pytest.mark.parametrize("batch", [1, 50, 1000])
+async def test_a_batch_holds_no_more_than_the_bound_unless_one_entry_does(
+    services: Services, sizes: list[int], batch: int
+) -> None:
+    events = await appended(services, sizes)
+    batches = Batches()
+    assert await consumer_of(services, batches, batch).burst() == len(sizes)
+    assert batches.in_order() == list(range(1, events + 1))
+    starts = {1 + sum(sizes[:at]) for at in range(len(sizes))}
+    for numbers in batches.applied:
+        entries = sum(start in numbers for start in starts)
+        assert len(numbers) <= batch or entries == 1
+
+
+async def test_small_entries_are_put_together(services: Services) -> None:
+    await appended(services, [1] * 301)
+    batches = Batches()
+    await consumer_of(services, batches, 100).burst()
+    assert len(batches.applied) < 10
+
+
+async def test_a_backlog_of_full_entries_is_not_read_at_once(services: Services) -> None:
+    """An entry read is in memory, and nobody else's until it is stale."""
+    await appended(services, [500] * 40)
+    consumer = consumer_of(services, Batches(), 1000)
+    await consumer.prepare()
+    for _ in range(3):
+        entries = await consumer._step(block=None)
+    assert entries == 2
+
+
+async def test_after_a_failure_entries_are_applied_in_order_and_none_is_left_behind(
+    services: Services,
+) -> None:
+    """Smaller batches are read then, but not only as many as the first of them holds."""
+    events = await appended(services, [1] * 100)
+    batches = Batches(lambda attempt: attempt in (2, 3))
+    async with running(consumer_of(services, batches, 20)):
+        await batches.until(events)
+    assert [len(one) for one in batches.attempts[:4]] == [1, 20, 10, 5]
+    assert batches.in_order() == list(range(1, events + 1))
+    assert await services.redis.xlen("journal") == 0
+
+
+async def test_after_failures_batches_become_small_and_then_large_again(
+    services: Services,
+) -> None:
+    events = await appended(services, [1] * 90)
+    batches = Batches(lambda attempt: 2 <= attempt <= 4)
+    async with running(consumer_of(services, batches, 8)):
+        await batches.until(events)
+    sizes = [len(one) for one in batches.attempts]
+    assert sizes[:5] == [1, 8, 4, 2, 1]
+    assert max(sizes[5:]) == 8
+    assert batches.in_order() == list(range(1, events + 1))

@@ -1,0 +1,161 @@
+"""Which errors of the drain pass and which are a record's own; a reason quotes no document."""
+
+from typing import Any
+from uuid import UUID
+
+import msgspec
+import pytest
+from bson.errors import InvalidDocument
+from pymongo.errors import (
+    AutoReconnect,
+    BulkWriteError,
+    DocumentTooLarge,
+    DuplicateKeyError,
+    ExecutionTimeout,
+    NetworkTimeout,
+    NotPrimaryError,
+    OperationFailure,
+    PyMongoError,
+    ServerSelectionTimeoutError,
+    WTimeoutError,
+)
+from redis.exceptions import BusyLoadingError, ResponseError
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+
+from tracker.clicks.click import Click
+from tracker.conversions.store import EventIdTaken
+from tracker.ingest.faults import is_fault_of_record, is_to_wait, reason_of
+from tracker.ingest.posting import Outdated
+from tracker.services import Services
+
+
+def bulk(*codes: int, **details: Any) -> BulkWriteError:
+    refused = [{"index": 0, "code": code, "errmsg": "x", "op": {"query": "s"}} for code in codes]
+    return BulkWriteError({"writeErrors": refused, "writeConcernErrors": [], **details})
+
+
+AWAY = [
+    AutoReconnect("gone"),
+    NotPrimaryError("not primary"),
+    NetworkTimeout("timed out"),
+    ServerSelectionTimeoutError("none"),
+    ExecutionTimeout("operation exceeded time limit", 50),
+    WTimeoutError("waiting for replication timed out", 64),
+    PyMongoError("any"),
+    OperationFailure("no code"),
+    OperationFailure("write conflict", 112),
+    OperationFailure("no such transaction", 251),
+    OperationFailure("interrupted", 11601),
+    OperationFailure("not authorized", 13),
+    OperationFailure("out of disk space", 14031),
+    DuplicateKeyError("duplicate", 11000),
+    bulk(),
+    bulk(112),
+    bulk(writeConcernErrors=[{"code": 64}]),
+    RedisConnectionError("gone"),
+    RedisTimeoutError("timed out"),
+    BusyLoadingError("loading"),
+    ResponseError("OOM command not allowed"),
+    Outdated(),
+]
+OF_RECORD = [
+    OperationFailure("bad value", 2),
+    OperationFailure("dollar", 52),
+    OperationFailure("empty", 56),
+    OperationFailure("dotted", 57),
+    OperationFailure("validation", 121),
+    OperationFailure("too large", 10334),
+    OperationFailure("too large", 17280),
+    OperationFailure("too large", 17419),
+    bulk(121),
+    bulk(11000, 121),
+    ValueError("bytes is not a 16-char string"),
+    OverflowError("date value out of range"),
+    UnicodeEncodeError("utf-8", "\ud800", 0, 1, "surrogates not allowed"),
+    msgspec.ValidationError("Expected `int`"),
+    InvalidDocument("cannot encode"),
+    DocumentTooLarge("too large"),
+    EventIdTaken("event id 7 belongs to another event"),
+]
+UNKNOWN = [
+    TypeError("ours"),
+    KeyError("ours"),
+    OperationFailure("failed to parse", 9),
+    OperationFailure("type mismatch", 14),
+    OperationFailure("cannot create field", 28),
+    OperationFailure("conflict", 40),
+    bulk(28),
+]
+
+
+@pytest.mark.parametrize(
+    ("error", "waits", "of_record"),
+    [
+        *((error, True, False) for error in AWAY),
+        *((error, False, True) for error in OF_RECORD),
+        *((error, False, False) for error in UNKNOWN),
+    ],
+    ids=repr,
+)
+def test_an_error_is_waited_out_or_a_records_fault_or_not_known(
+    error: Exception, waits: bool, of_record: bool
+) -> None:
+    assert (is_to_wait(error), is_fault_of_record(error)) == (waits, of_record)
+
+
+SECRET = "what the visitor typed"
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (OperationFailure(f"E11000 dup key: {SECRET}", 11000), "OperationFailure: code 11000"),
+        (DuplicateKeyError(SECRET, 11000, {"keyValue": SECRET}), "DuplicateKeyError: code 11000"),
+        (bulk(121, 2, 121, secret=SECRET), "BulkWriteError: code 2, 121"),
+        (ValueError("badly formed"), "ValueError: badly formed"),
+        (ValueError("x" * 9999), "ValueError: " + "x" * 488),
+    ],
+    ids=["failure", "duplicate", "bulk", "value", "long"],
+)
+def test_a_reason_names_kind_and_code(error: Exception, reason: str) -> None:
+    assert reason_of(error) == reason
+
+
+async def error_of(services: Services, document: dict[str, Any]) -> Exception:
+    """What storing `document` really raises."""
+    with pytest.raises(Exception) as caught:
+        await services.database["clicks"].insert_many([document])
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"x": object()},
+        {"x": 2**80},
+        {"x": "\ud800"},
+        {"a\0b": 1},
+        {"_id": ["an array"]},
+        {"_id": 1, "x": "x" * (17 * 1024 * 1024)},
+    ],
+    ids=["object", "integer", "surrogate", "null", "array", "size"],
+)
+async def test_a_reason_of_a_real_refusal_quotes_nothing_of_the_document(
+    services: Services, broken: dict[str, Any]
+) -> None:
+    await services.database["clicks"].insert_one({"_id": 1})
+    error = await error_of(services, {"_id": 2, "query": SECRET, **broken})
+    reason = reason_of(error)
+    assert SECRET not in reason
+    assert len(reason) <= 500
+
+
+def test_a_reason_for_what_cannot_be_decoded_quotes_nothing_of_it() -> None:
+    payload = msgspec.msgpack.encode([["c", b"short", SECRET, *[SECRET] * 9]])
+    with pytest.raises(msgspec.ValidationError) as caught:
+        msgspec.msgpack.decode(payload, type=list[Click])
+    assert SECRET not in reason_of(caught.value)
+    with pytest.raises(ValueError, match="16") as malformed:
+        UUID(bytes=SECRET.encode())
+    assert SECRET not in reason_of(malformed.value)

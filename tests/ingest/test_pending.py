@@ -1,0 +1,173 @@
+"""Click and event meet, whoever comes second and however close, and no reader sees them between."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.conversions import scene
+from tests.ingest import ledger
+from tracker.clicks.click import Click
+from tracker.conversions.event import Event
+from tracker.ids import new_id
+from tracker.ingest.drain import Drain, Record
+from tracker.services import Services
+
+ACCOUNT = new_id()
+CONFIG = {"account_id": ACCOUNT.bytes, "event_config_id": new_id().bytes, "value": "5"}
+
+
+def pair(number: int = 1) -> tuple[Click, Event]:
+    """Of a German visitor."""
+    click = msgspec.structs.replace(scene.click(ACCOUNT), address="193.99.144.80")
+    return click, scene.event(number, click.id, **CONFIG)
+
+
+async def statuses(services: Services) -> list[str]:
+    return [row["status"] for row in await scene.stored_events(services)]
+
+
+async def interposed(services: Services, own: Sequence[Record], others: Sequence[Record]) -> None:
+    """One drain has planned its batch, when another applies all of its own."""
+    drain: Any = scene.drain_of(services)
+    post = drain._books.post
+    left = [others]
+
+    async def post_after_the_other(posting: Any) -> None:
+        if left:
+            await scene.applied(services, left.pop())
+        await post(posting)
+
+    drain._books.post = post_after_the_other
+    await drain.apply(own)
+
+
+async def within(services: Services, own: Sequence[Record], others: Sequence[Record]) -> None:
+    """One drain has written its batch and not yet committed, when another applies its own."""
+    drain: Any = scene.drain_of(services)
+    write = drain._books._write
+    left = [others]
+
+    async def write_before_the_other(*arguments: Any) -> None:
+        await write(*arguments)
+        if left:
+            await scene.applied(services, left.pop())
+
+    drain._books._write = write_before_the_other
+    await drain.apply(own)
+
+
+@pytest.mark.parametrize("overlap", [interposed, within])
+@pytest.mark.parametrize("first", ["click", "event"])
+async def test_two_drains_that_overlap_miss_nothing(
+    services: Services, overlap: Any, first: str
+) -> None:
+    click, event = pair()
+    own, others = ([click], [event]) if first == "click" else ([event], [click])
+    await overlap(services, own, others)
+    assert await statuses(services) == ["attributed"]
+    await ledger.check(services)
+
+
+async def test_two_drains_at_once_miss_nothing_many_times_over(services: Services) -> None:
+    async with scene.process(services.settings) as other:
+        one, two = scene.drain_of(services), scene.drain_of(other)
+        for number in range(1, 31):
+            click, event = pair(number)
+            await asyncio.gather(one.apply([click]), two.apply([event]))
+    assert await statuses(services) == ["attributed"] * 30
+    totals = await ledger.totals(services)
+    assert (totals["clicks"], totals["conversions"], totals["value"]) == (30, 30, 150 * 10**9)
+    await ledger.check(services)
+
+
+async def seen_while(services: Services, work: Any) -> set[tuple[int, int, int]]:
+    """Conversions of the account in total, without a country and in Germany, at every moment."""
+    seen = set()
+    while not work.done():
+        async with await services.mongodb.start_session(snapshot=True) as session:
+            rows = services.database["rollups"].find({"_id.of": "account"}, session=session)
+            cells = [row async for row in rows]
+        seen.add(
+            (
+                sum(row["total"].get("conversions", 0) for row in cells),
+                _conversions(cells, "unknown"),
+                _conversions(cells, "DE"),
+            )
+        )
+    await work
+    return seen
+
+
+def _conversions(rows: Sequence[dict[str, Any]], country: str) -> int:
+    return sum(row["country"].get(country, {}).get("conversions", 0) for row in rows)
+
+
+async def test_a_reader_sees_an_event_once_before_while_and_after_its_click_arrives(
+    services: Services,
+) -> None:
+    """It moves from what is unknown to what its click tells in one step, in whichever slots."""
+    async with scene.process(services.settings) as other:
+        one, two = scene.drain_of(services), scene.drain_of(other)
+        before, seen = 0, set()
+        for number in range(1, 16):
+            click, event = pair(number)
+            await one.apply([event])
+            settling = asyncio.create_task(two.apply([click]))
+            seen = await seen_while(services, settling)
+            allowed = {(number, 1, before), (number, 0, number)}
+            assert seen <= allowed
+            before = number
+    assert await statuses(services) == ["attributed"] * 15
+
+
+async def test_drains_that_settle_the_same_event_at_once_count_it_once(
+    services: Services,
+) -> None:
+    async with scene.process(services.settings) as other:
+        drains = [scene.drain_of(one) for one in (services, services, other, other)]
+        clicks, events = zip(*(pair(number) for number in range(1, 11)), strict=True)
+        for click, event in zip(clicks, events, strict=True):
+            await drains[0].apply([event])
+            await services.database["clicks"].insert_one(services.enrichment.document(click))
+            await asyncio.gather(*(one.apply([event]) for one in drains))
+    assert await statuses(services) == ["attributed"] * 10
+    found = (await ledger.totals(services))["conversions"]
+    assert found == 10
+
+
+async def test_more_events_wait_for_a_click_than_are_settled_at_once(services: Services) -> None:
+    click, _ = pair()
+    events = [scene.event(number, click.id, **CONFIG) for number in range(1, 1202)]
+    await scene.applied(services, events)
+    await scene.applied(services, [click])
+    assert set(await statuses(services)) == {"attributed"}
+    await ledger.check(services)
+
+
+async def test_an_event_waits_however_long_and_redelivery_in_between_changes_nothing(
+    services: Services,
+) -> None:
+    click, event = pair()
+    drain: Drain = scene.drain_of(services)
+    for _ in range(3):
+        await drain.apply([event])
+        assert await statuses(services) == ["pending"]
+        assert (await ledger.totals(services))["conversions"] == 1
+    await drain.apply([click, event])
+    assert await statuses(services) == ["attributed"]
+    await ledger.check(services)
+
+
+async def test_conversions_of_a_bots_click_are_told_apart_when_it_arrives(
+    services: Services,
+) -> None:
+    click, event = pair()
+    await scene.applied(services, [event])
+    assert (await ledger.totals(services))["bot_conversions"] == 0
+    await scene.applied(services, [msgspec.structs.replace(click, user_agent="curl/8.0")])
+    totals = await ledger.totals(services)
+    assert (totals["conversions"], totals["bot_conversions"], totals["bots"]) == (1, 1, 1)
+    await ledger.check(services)

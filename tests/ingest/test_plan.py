@@ -1,0 +1,229 @@
+"""What is posted for a batch, whatever is stored of it already: a table of who holds what."""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from tests.conversions import scene
+from tracker.clicks.country import Countries
+from tracker.clicks.enrich import Enrichment
+from tracker.conversions.event import Event
+from tracker.conversions.store import EventIdTaken, document
+from tracker.ids import new_id
+from tracker.ingest import plan
+from tracker.ingest.plan import Known
+from tracker.ingest.posting import Posting
+
+ACCOUNT, OTHER, SCOPE = new_id(), new_id(), new_id()
+ENRICHMENT = Enrichment(Countries(""), store_ip=False)
+ONE, TWO = (ENRICHMENT.document(scene.click(ACCOUNT)) for _ in range(2))
+CLICK_ID: UUID = ONE["_id"]
+OTHER_CLICK: UUID = TWO["_id"]
+
+Document = dict[str, Any]
+
+
+def by_id(*documents: Document) -> dict[Any, Document]:
+    return {one["_id"]: one for one in documents}
+
+
+def event(number: int, click_id: UUID | None = CLICK_ID, **fields: Any) -> Document:
+    return document(scene.event(number, click_id.bytes if click_id else None, **fields))
+
+
+def of(number: int, scope: UUID, click_id: UUID | None = CLICK_ID, **fields: Any) -> Document:
+    """Event `number` with the transaction id `t`."""
+    return event(number, click_id, transaction_id="t", transaction_scope=scope.bytes, **fields)
+
+
+def stored(arrived: Document, **fields: Any) -> Document:
+    return {**arrived, **fields}
+
+
+def arrival(
+    clicks: Sequence[Document] = (),
+    events: Sequence[Document] = (),
+    stored_clicks: Sequence[Document] = (),
+    known: Known = Known(),  # noqa: B008
+) -> Posting:
+    return plan.arrival(by_id(*clicks), by_id(*events), by_id(*stored_clicks), known)
+
+
+def statuses(posting: Posting) -> dict[int, str]:
+    return {one["_id"]: str(one["status"]) for one in posting.events}
+
+
+def test_nothing_is_nothing() -> None:
+    assert arrival().is_empty()
+    assert plan.settlement([], {}, {}).is_empty()
+
+
+def test_clicks_that_are_stored_are_left_out() -> None:
+    posting = arrival([ONE, TWO], known=Known(clicks=frozenset([CLICK_ID])))
+    assert posting == Posting([TWO], [], [])
+
+
+@pytest.mark.parametrize(
+    ("batch", "before", "status"),
+    [
+        ([], [], "pending"),
+        ([ONE], [], "attributed"),
+        ([], [ONE], "attributed"),
+        ([ONE], [ONE], "attributed"),
+        ([TWO], [TWO], "pending"),
+    ],
+)
+def test_an_event_takes_what_its_click_tells_wherever_that_is(
+    batch: list[Document], before: list[Document], status: str
+) -> None:
+    posting = arrival(batch, [event(1)], before)
+    assert statuses(posting) == {1: status}
+    assert posting.events[0].get("country") == (ONE["country"] if status == "attributed" else None)
+
+
+def test_the_click_that_is_stored_is_believed_before_the_one_that_arrived() -> None:
+    posting = arrival([ONE], [event(1)], [{**ONE, "country": "FR"}])
+    assert posting.events[0]["country"] == "FR"
+
+
+@pytest.mark.parametrize(
+    "status", ["pending", "attributed", "no_click", "foreign_click", "duplicate"]
+)
+def test_an_event_that_is_stored_is_left_out_unless_it_was_claimed(status: str) -> None:
+    known = Known(events=by_id(stored(event(1), status=status)))
+    assert arrival([ONE], [event(1)], known=known) == Posting([ONE], [], [])
+
+
+@pytest.mark.parametrize(
+    ("clicks", "fields"),
+    [
+        ([], {"status": "pending"}),
+        ([ONE], {"status": "attributed", "account_id": ACCOUNT, "transaction_scope": ACCOUNT}),
+    ],
+)
+def test_a_claimed_event_moves_on_when_its_entry_arrives(
+    clicks: list[Document], fields: Document
+) -> None:
+    arrived = of(1, CLICK_ID)
+    claimed = stored(arrived, status="claimed")
+    known = Known(events=by_id(claimed), transactions={(CLICK_ID, "t"): 1})
+    posting = arrival([], [arrived], clicks, known)
+    assert (posting.clicks, posting.events) == ([], [])
+    [(moved, changed)] = posting.moves
+    assert moved == claimed
+    assert "_id" not in changed
+    assert fields.items() <= changed.items()
+
+
+@pytest.mark.parametrize("status", ["claimed", "attributed", "pending"])
+@pytest.mark.parametrize(
+    "changed",
+    [{"value": "2"}, {"metadata": "{}"}, {"click_id": None}, {"event_config_id": OTHER.bytes}],
+)
+def test_another_event_of_a_stored_id_is_refused(status: str, changed: dict[str, Any]) -> None:
+    known = Known(events=by_id(stored(event(1), status=status)))
+    other = document(Event(**{**_fields(scene.event(1, CLICK_ID.bytes)), **changed}))
+    with pytest.raises(EventIdTaken):
+        arrival([], [other], known=known)
+
+
+def _fields(event: Event) -> dict[str, Any]:
+    return {name: getattr(event, name) for name in event.__struct_fields__}
+
+
+PENDING, ATTRIBUTED, NO_CLICK, DUPLICATE = "pending", "attributed", "no_click", "duplicate"
+HELD_BY_ACCOUNT, HELD_BY_CLICK = {(ACCOUNT, "t"): 9}, {(CLICK_ID, "t"): 9}
+
+
+@pytest.mark.parametrize(
+    ("events", "clicks", "transactions", "expected"),
+    [
+        # One scope: the first has it, whoever that is.
+        ([of(1, SCOPE, None), of(2, SCOPE, None)], [], {}, {1: NO_CLICK}),
+        ([of(2, SCOPE, None), of(1, SCOPE, None)], [], {}, {2: NO_CLICK}),
+        ([of(1, SCOPE, None), of(2, SCOPE, None)], [], {(SCOPE, "t"): 9}, {}),
+        ([of(1, SCOPE, None)], [], {(SCOPE, "t"): 1}, {1: NO_CLICK}),
+        ([of(1, SCOPE, None), of(2, OTHER, None)], [], {}, {1: NO_CLICK, 2: NO_CLICK}),
+        ([of(1, SCOPE, None)], [], {(SCOPE, "T"): 9, (OTHER, "t"): 9}, {1: NO_CLICK}),
+        # The click stands in for the account until it is known.
+        ([of(1, CLICK_ID), of(2, CLICK_ID)], [], {}, {1: PENDING}),
+        ([of(1, CLICK_ID)], [ONE], {}, {1: ATTRIBUTED}),
+        ([of(1, CLICK_ID), of(2, ACCOUNT)], [ONE], {}, {1: ATTRIBUTED}),
+        ([of(1, ACCOUNT), of(2, CLICK_ID)], [ONE], {}, {1: ATTRIBUTED, 2: DUPLICATE}),
+        ([of(1, CLICK_ID)], [ONE], HELD_BY_ACCOUNT, {1: DUPLICATE}),
+        ([of(1, CLICK_ID), of(2, CLICK_ID)], [ONE], HELD_BY_ACCOUNT, {1: DUPLICATE}),
+        ([of(1, CLICK_ID)], [ONE], HELD_BY_ACCOUNT | HELD_BY_CLICK, {}),
+        ([of(1, CLICK_ID)], [ONE], HELD_BY_CLICK, {1: ATTRIBUTED}),
+        ([of(1, CLICK_ID)], [], HELD_BY_CLICK, {}),
+        # Two clicks of one account that share it.
+        (
+            [of(1, CLICK_ID), of(2, OTHER_CLICK, OTHER_CLICK)],
+            [ONE, TWO],
+            {},
+            {1: ATTRIBUTED, 2: DUPLICATE},
+        ),
+        (
+            [of(1, CLICK_ID), of(2, OTHER_CLICK, OTHER_CLICK)],
+            [TWO],
+            {},
+            {1: PENDING, 2: ATTRIBUTED},
+        ),
+    ],
+)
+def test_a_transaction_id_has_one_holder_in_its_scope(
+    events: list[Document],
+    clicks: list[Document],
+    transactions: dict[tuple[UUID, str], int],
+    expected: dict[int, str],
+) -> None:
+    for stored_before in (True, False):
+        where = {"stored_clicks" if stored_before else "clicks": clicks}
+        posting = arrival(events=events, known=Known(transactions=transactions), **where)
+        assert statuses(posting) == expected
+
+
+def test_a_duplicate_keeps_its_scope_and_takes_nothing_from_its_click() -> None:
+    posting = arrival([], [of(1, CLICK_ID)], [ONE], Known(transactions=HELD_BY_ACCOUNT))
+    assert posting.events == [{**of(1, CLICK_ID), "status": DUPLICATE}]
+
+
+def test_settling_moves_those_whose_click_is_there() -> None:
+    posting = plan.settlement([event(1), event(2, OTHER_CLICK)], by_id(ONE), {})
+    [(moved, fields)] = posting.moves
+    assert (moved["_id"], fields["status"], fields["link_id"]) == (1, ATTRIBUTED, ONE["link_id"])
+
+
+@pytest.mark.parametrize(
+    ("events", "transactions", "expected"),
+    [
+        ([of(1, CLICK_ID), of(2, OTHER_CLICK, OTHER_CLICK)], {}, [ATTRIBUTED, DUPLICATE]),
+        ([of(1, CLICK_ID)], HELD_BY_ACCOUNT, [DUPLICATE]),
+        ([of(1, CLICK_ID)], {(CLICK_ID, "t"): 1}, [ATTRIBUTED]),
+        ([of(1, SCOPE, account_id=ACCOUNT.bytes)], {(SCOPE, "t"): 1}, [ATTRIBUTED]),
+        ([of(1, SCOPE, account_id=OTHER.bytes)], {(SCOPE, "t"): 1}, ["foreign_click"]),
+        ([event(1), event(2)], HELD_BY_ACCOUNT, [ATTRIBUTED, ATTRIBUTED]),
+    ],
+)
+def test_settling_honours_transaction_ids_too(
+    events: list[Document], transactions: dict[tuple[UUID, str], int], expected: list[str]
+) -> None:
+    posting = plan.settlement(events, by_id(ONE, TWO), transactions)
+    assert [move.fields["status"] for move in posting.moves] == expected
+
+
+def test_all_transactions_that_an_event_may_come_to_hold_are_asked_for() -> None:
+    events = [of(1, CLICK_ID), of(2, SCOPE, None), event(3), of(4, OTHER_CLICK, OTHER_CLICK)]
+    assert plan.transactions_of(events, by_id(ONE)) == {
+        *((scope, "t") for scope in (CLICK_ID, ACCOUNT, SCOPE, OTHER_CLICK))
+    }
+
+
+def test_what_is_given_is_not_changed() -> None:
+    events, known = [of(1, CLICK_ID), of(2, CLICK_ID)], Known(transactions=dict(HELD_BY_ACCOUNT))
+    before = [dict(one) for one in events]
+    arrival([ONE], events, known=known)
+    plan.settlement(events, by_id(ONE), known.transactions)
+    assert events == before
+    assert known.transactions == HELD_BY_ACCOUNT
