@@ -119,9 +119,13 @@ class Recorder:
 
     async def _claim_in_mongodb(self, event: Event, scopes: Sequence[UUID]) -> int:
         """With Redis away the unique index decides who was first; the spool has the event."""
+        if self._mongodb.is_open:
+            raise Unavailable("storage is away; try again")
         try:
-            return await self._events.claim(event, scopes)
-        except PyMongoError as error:
+            async with asyncio.timeout(LOOK_UP_SECONDS):
+                return await self._events.claim(event, scopes)
+        except (PyMongoError, TimeoutError) as error:
+            self._mongodb.failed()
             raise Unavailable("storage is away; try again") from error
 
 
