@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
-.PHONY: run test fuzz lint bench bench-reports check help
+.PHONY: run test fuzz lint bench bench-reports chaos check help
 
 $(VENV)/ready: requirements.txt requirements-dev.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or later is needed; this is " + sys.version.split()[0] + ". Name another: make PYTHON=/path/to/python3.11 ...")'
@@ -31,6 +31,9 @@ bench: $(VENV)/ready  ## compare a recorded click with a bare Tornado redirect, 
 
 bench-reports: $(VENV)/ready  ## what a report costs as clicks grow, up to a million (some minutes)
 	@$(BIN)/python -m scripts.bench_reports $(ARGS)
+
+chaos: $(VENV)/ready  ## kill and stop the service and its stores under load; is anything lost?
+	@$(BIN)/python -m scripts.chaos $(ARGS)
 
 check: lint test  ## what has to be green before a commit
 

@@ -4,13 +4,14 @@ import argparse
 
 from scripts.command import Command, Row, day, require_account, uuid
 from scripts.progress import Progress
+from tracker.db.retention import first_kept
 from tracker.errors import TrackerError
-from tracker.reports.recount import Recount, first_kept
+from tracker.reports.recount import Recount
 from tracker.services import Services
 
 
 async def _rebuild(services: Services, parsed: argparse.Namespace) -> list[Row]:
-    _check(services, parsed)
+    await _check(services, parsed)
     if parsed.account is not None:
         await require_account(services, parsed.account)
     recount = Recount(services.mongodb, services.database)
@@ -34,15 +35,15 @@ async def _rebuild(services: Services, parsed: argparse.Namespace) -> list[Row]:
     ]
 
 
-def _check(services: Services, parsed: argparse.Namespace) -> None:
+async def _check(services: Services, parsed: argparse.Namespace) -> None:
     """Raises TrackerError."""
     if parsed.first > parsed.last:
         raise TrackerError("--from: must not be after --to")
-    retention = services.settings.click_retention_days
-    if parsed.first < first_kept(retention):
+    kept = await first_kept(services.database)
+    if parsed.first < kept:
         raise TrackerError(
-            f"--from: clicks before {first_kept(retention)} may be deleted already "
-            f"(CLICK_RETENTION_DAYS={retention}) and cannot be counted again"
+            f"--from: clicks before {kept} may be deleted already (CLICK_RETENTION_DAYS) and "
+            "cannot be counted again"
         )
 
 

@@ -9,8 +9,9 @@ from uuid import UUID
 
 from scripts.command import Command, Row, day, require_account, uuid
 from scripts.progress import Progress
+from tracker.db.retention import first_kept
 from tracker.reports.query import Measures, Query
-from tracker.reports.recount import DayCount, Recount, first_kept
+from tracker.reports.recount import DayCount, Recount
 from tracker.reports.rollup import RollupId, Sums
 from tracker.services import Services
 
@@ -29,7 +30,9 @@ async def _verify(services: Services, parsed: argparse.Namespace) -> list[Row]:
 async def _verify_account(
     services: Services, recount: Recount, account: UUID, parsed: argparse.Namespace
 ) -> Row:
-    days = await recount.days(account, max(parsed.first, _first_kept(services)), parsed.last)
+    days = await recount.days(
+        account, max(parsed.first, await first_kept(services.database)), parsed.last
+    )
     sums: Counter[str] = Counter()
     with Progress(f"account {account}, days", len(days)) as progress:
         for one in days:
@@ -40,10 +43,6 @@ async def _verify_account(
             _explain(counted)
             progress.advance()
     return {"account_id": account, "days": len(days), **_columns(sums)}
-
-
-def _first_kept(services: Services) -> str:
-    return first_kept(services.settings.click_retention_days)
 
 
 def _query(account: UUID, one: str) -> Query:

@@ -14,7 +14,7 @@ from tornado.netutil import bind_sockets
 
 from config.settings import Settings
 from tracker.app import make_app
-from tracker.db import indexes
+from tracker.db import indexes, retention
 from tracker.db.connect import PyMongoError, UnusableStore, check_mongodb, redis_advice
 from tracker.ingest.consumer import BATCH, LARGE_BATCH, Consumer
 from tracker.ingest.drain import Drain
@@ -111,7 +111,7 @@ async def _prepare_mongodb(services: Services) -> None:
     """Until it is done nothing is written: the unique indexes are what decides races."""
     await check_mongodb(services.mongodb)
     await indexes.ensure(services.database)
-    await indexes.keep_clicks(services.database, services.settings.click_retention_days)
+    await retention.keep_clicks(services.database, services.settings.click_retention_days)
     services.prepared.set()
 
 

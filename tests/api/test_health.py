@@ -97,3 +97,38 @@ async def test_stores_that_take_connections_but_never_answer_are_named(
         silent.close()
     services.redis, services.database = redis, database
     assert (response.status, response.error) == (503, "no answer from redis and mongodb")
+
+
+@pytest.mark.parametrize(
+    ("away", "expected"),
+    [
+        ([], "MongoDB has no indexes yet"),
+        (["mongodb"], "no answer from mongodb; MongoDB has no indexes yet"),
+        (["redis", "mongodb"], "no answer from redis and mongodb; MongoDB has no indexes yet"),
+    ],
+)
+@pytest.mark.parametrize("spooled", [False, True])
+async def test_before_mongodb_has_its_indexes_all_that_is_away_and_spooled_is_told(
+    services: Services,
+    client: Client,
+    monkeypatch: pytest.MonkeyPatch,
+    away: list[str],
+    expected: str,
+    spooled: bool,
+) -> None:
+    redis = connect.redis_for_requests(f"redis://{DEAD}")
+    mongodb = connect.mongodb(f"mongodb://{DEAD}/?directConnection=true&serverSelectionTimeoutMS=1")
+    services.prepared.clear()
+    with monkeypatch.context() as patched:
+        if spooled:
+            patched.setattr(services.journal, "_redis", redis)
+            await services.journal.append(scene.click())
+            expected += f"; {services.journal.bytes_waiting} bytes wait in the spool"
+        if "redis" in away:
+            patched.setattr(services, "redis", redis)
+        if "mongodb" in away:
+            patched.setattr(services, "database", mongodb["tracker"])
+        response = await client.get("/readyz")
+    await redis.aclose()
+    mongodb.close()
+    assert (response.status, response.error) == (503, expected)

@@ -14,7 +14,7 @@ from tracker.access.accounts import Account
 from tracker.access.rate_limit import RateLimiter
 from tracker.api import metrics
 from tracker.db import connect
-from tracker.db.keys import JOURNAL
+from tracker.db.keys import DEAD_LETTERS, JOURNAL
 from tracker.services import Services
 
 Values = dict[tuple[str, frozenset[tuple[str, str]]], float]
@@ -122,6 +122,15 @@ async def test_a_dead_letter_is_counted(services: Services, client: Client) -> N
     assert value(await scraped(client), "dead_letters_total") == before + 1
 
 
+async def test_the_dead_letters_that_wait_are_told_whoever_buried_them(
+    services: Services, client: Client
+) -> None:
+    assert value(await scraped(client), "dead_letter_entries") == 0
+    for _ in range(2):
+        await services.redis.xadd(DEAD_LETTERS, {b"1": b"\x90", b"reason": b"unknown"})
+    assert value(await scraped(client), "dead_letter_entries") == 2
+
+
 async def test_a_refusal_by_a_limit_is_counted_under_its_scope(
     services: Services, client: Client
 ) -> None:
@@ -152,6 +161,7 @@ async def test_a_click_that_is_spooled_is_counted_and_a_scrape_still_answers(
     assert value(values, "journal_spooled_total") == before + 1
     assert math.isnan(value(values, "journal_entries"))
     assert math.isnan(value(values, "journal_oldest_seconds"))
+    assert math.isnan(value(values, "dead_letter_entries"))
 
 
 async def test_a_redis_that_never_answers_does_not_hold_a_scrape_up(

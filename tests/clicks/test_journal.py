@@ -240,7 +240,54 @@ async def test_a_full_redis_is_answered_from_the_disk_until_it_has_room(
         assert await streamed(redis) == clicks(1, 2)
 
 
-async def test_a_replay_that_redis_refuses_in_the_middle_begins_anew(
+async def test_a_redis_with_less_room_than_the_spool_gets_every_click_once_in_order(
+    server: OwnRedis, tmp_path: Path
+) -> None:
+    large = [msgspec.structs.replace(one, query="x" * 20_000) for one in clicks(*range(300))]
+    async with journal(server.url, tmp_path) as (built, redis):
+        await redis.config_set("maxmemory", 1)
+        for one in large:
+            await built.append(one)
+        used: Any = (await redis.info("memory"))["used_memory"]
+        for megabytes in range(1, 4):
+            await redis.config_set("maxmemory", used + megabytes * 2**20)
+            before = await redis.xlen(JOURNAL)
+            await built.replay_once()
+            assert before < await redis.xlen(JOURNAL) < 300
+        for _ in range(5):
+            assert await built.replay_once() == 0
+        await redis.config_set("maxmemory", 0)
+        await built.replay_once()
+        assert await streamed(redis) == large
+        assert spool_files(tmp_path) == []
+
+
+async def test_a_stop_leaves_to_the_next_start_what_it_has_no_time_to_move(
+    server: OwnRedis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_CLOSE_SECONDS", 0.0)
+    async with journal(server.url, tmp_path) as (built, _):
+        server.kill()
+        for number in range(3):
+            await built.append(click(number))
+        server.start()
+    assert len(spool_files(tmp_path)) == 1
+    async with journal(server.url, tmp_path) as (built, redis):
+        assert await redis.xlen(JOURNAL) == 0
+        assert await built.replay_once() == 3
+        assert await streamed(redis) == clicks(0, 1, 2)
+
+
+async def test_a_stop_with_a_redis_that_hangs_ends_within_seconds(tmp_path: Path) -> None:
+    with hanging_redis() as url:
+        async with journal(url, tmp_path) as (built, _):
+            await built.append(click(1))
+            begun = time.monotonic()
+        assert time.monotonic() - begun < 4
+    assert len(spool_files(tmp_path)) == 1
+
+
+async def test_what_redis_refuses_to_take_stays_until_it_does(
     server: OwnRedis, tmp_path: Path
 ) -> None:
     async with journal(server.url, tmp_path) as (built, redis):

@@ -1,5 +1,6 @@
 """Every whole entry of a file is found, whatever else is in it."""
 
+import io
 import time
 import zlib
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tracker.clicks.spool_file import SpoolReader, entry
+from tracker.clicks.spool_file import BATCH_BYTES, BATCH_ENTRIES, SpoolReader, entry
 
 payloads = st.lists(
     st.binary(max_size=60) | st.just(b"TRK1") | st.just(b"TRK1\0\0\0\0"), max_size=8
@@ -103,3 +104,65 @@ def test_a_payload_that_is_whole_though_its_length_is_not_is_damage_and_no_torn_
     header = b"TRK1" + (len(payload) + 1).to_bytes(4) + zlib.crc32(payload).to_bytes(4)
     _, reader = read(path, header + payload)
     assert (reader.damaged_bytes, reader.torn_bytes) == (len(header + payload), 0)
+
+
+def batches(path: Path, payloads: list[bytes]) -> list[list[bytes]]:
+    path.write_bytes(b"".join(map(entry, payloads)))
+    found = []
+    with path.open("rb") as file:
+        reader = SpoolReader(file)
+        while batch := reader.batch():
+            assert reader.batch() == batch
+            found.append([*batch])
+            reader.sent()
+    return found
+
+
+LARGE = BATCH_BYTES // 2
+
+
+@pytest.mark.parametrize(
+    ("lengths", "expected"),
+    [
+        ([], []),
+        ([1] * 3, [3]),
+        ([1] * (2 * BATCH_ENTRIES + 1), [BATCH_ENTRIES, BATCH_ENTRIES, 1]),
+        ([LARGE - 1, 1, 1, LARGE], [4]),
+        ([LARGE] * 5, [2, 2, 1]),
+        ([3 * LARGE, 3 * LARGE], [1, 1]),
+    ],
+)
+def test_a_batch_ends_at_a_number_of_entries_or_bytes_and_stays_until_it_is_sent(
+    path: Path, lengths: list[int], expected: list[int]
+) -> None:
+    payloads = [bytes([number % 256]) * length for number, length in enumerate(lengths)]
+    found = batches(path, payloads)
+    assert [len(batch) for batch in found] == expected
+    assert [payload for batch in found for payload in batch] == payloads
+
+
+class BadSector(io.FileIO):
+    """Cannot be read from byte `bad` on."""
+
+    bad = 0
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if self.tell() >= self.bad:
+            raise OSError("bad sector")
+        return super().read(size)
+
+
+def test_what_stands_before_a_bad_sector_is_a_batch_once(path: Path) -> None:
+    path.write_bytes(b"".join(map(entry, (b"1", b"2", b"3"))))
+    with BadSector(path) as file:
+        file.bad = 2 * len(entry(b"1"))
+        reader = SpoolReader(file)
+        with pytest.raises(OSError, match="bad sector"):
+            reader.batch()
+        assert reader.batch() == [b"1", b"2"]
+        reader.sent()
+        for _ in range(2):
+            with pytest.raises(OSError, match="bad sector"):
+                reader.batch()
+        file.bad *= 2
+        assert reader.batch() == [b"3"]

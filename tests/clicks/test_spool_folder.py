@@ -4,7 +4,7 @@ import fcntl
 import os
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -68,8 +68,8 @@ async def test_the_first_append_of_a_spool_that_is_too_small_makes_no_file(folde
 
 
 async def test_a_replay_makes_room(folder: Path) -> None:
-    async def send(payload: bytes) -> None:
-        assert payload == EIGHT
+    async def send(payloads: Sequence[bytes]) -> None:
+        assert payloads == [EIGHT]
 
     async with opened(folder, ENTRY) as spool:
         for _ in range(3):

@@ -100,9 +100,13 @@ async def test_a_standalone_mongod_is_refused_with_the_remedy(standalone: str) -
 async def test_advice_names_what_could_lose_clicks(tmp_path: Path) -> None:
     with own_redis(tmp_path) as server:
         async with connect.redis_for_requests(server.url) as client:
+            await client.config_set("appendfsync", "everysec")
+            [appendfsync] = await connect.redis_advice(client)
+            await client.config_set("appendfsync", "always")
             assert await connect.redis_advice(client) == []
             await client.config_set("appendonly", "no")
             await client.config_set("maxmemory-policy", "allkeys-lru")
             appendonly, policy = await connect.redis_advice(client)
+    assert appendfsync.startswith("appendfsync is not always")
     assert appendonly.startswith("appendonly is off")
     assert policy.startswith("maxmemory-policy is not noeviction")

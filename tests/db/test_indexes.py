@@ -72,7 +72,7 @@ async def test_what_differs_goes_in(
     [
         ("links", {"domain_name": "", "slug": "a"}, "by_slug"),
         ("links", {"account_id": ONE}, "by_account"),
-        ("events", {"click_id": {"$in": [ONE]}, "status": "pending"}, "pending_by_click"),
+        ("events", {"click_id": {"$in": [ONE]}, "status": "pending"}, "pending_of_click"),
         (
             "events",
             {"transaction_scope": {"$in": [ONE, OTHER]}, "transaction_id": "t"},
@@ -85,17 +85,3 @@ async def test_hot_queries_use_their_index(
 ) -> None:
     plan = await services.database[collection].find(query).explain()
     assert f"'indexName': '{index}'" in str(plan["queryPlanner"]["winningPlan"])
-
-
-async def expiry(services: Services) -> int | None:
-    """Seconds after which clicks are deleted, as the index has it."""
-    made = await services.database["clicks"].index_information()
-    return made["expiry"]["expireAfterSeconds"] if "expiry" in made else None
-
-
-async def test_clicks_are_kept_as_long_as_the_operator_says_at_each_start(
-    services: Services,
-) -> None:
-    for days, seconds in ((0, None), (30, 2_592_000), (30, 2_592_000), (90, 7_776_000), (0, None)):
-        await indexes.keep_clicks(services.database, days)
-        assert await expiry(services) == seconds

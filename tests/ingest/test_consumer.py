@@ -13,6 +13,7 @@ import msgspec
 import pytest
 from pymongo.errors import AutoReconnect, BulkWriteError
 from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import OutOfMemoryError
 
 from config.settings import Settings
 from tests.conversions import scene
@@ -421,3 +422,40 @@ def test_what_arrives_while_mongodb_is_killed_lands_after_its_restart(
     for part in (until_killed, after):
         with embedded.started(own) as complete:
             io_loop.run_sync(lambda part=part, complete=complete: part(complete))
+
+
+async def test_a_batch_that_takes_long_is_not_taken_over_by_another(services: Services) -> None:
+    await services.journal.append(scene.click())
+    applied, done = Applied(services), asyncio.Event()
+
+    async def slowly(records: Sequence[Record]) -> None:
+        await done.wait()
+        await applied.apply(records)
+
+    slow = Consumer(services.redis, services.redis_waiting, slowly, STALE)
+    other = Applied(services)
+    await slow.prepare()
+    async with running(slow):
+        while not await pending_in(services):
+            await asyncio.sleep(0.01)
+        for _ in range(5):
+            await asyncio.sleep(STALE / 2)
+            assert await consumer_of(services, other, STALE).burst() == 0
+        done.set()
+        await applied.until(lambda: applied.records == 1)
+    assert other.records == 0
+
+
+async def test_a_full_redis_is_drained_and_has_room_again(services: Services) -> None:
+    await scene.drained(services)
+    for _ in range(50):
+        await services.journal.append(scene.click())
+    used = int((await services.redis.info("memory"))["used_memory"])
+    await services.redis.config_set("maxmemory", used // 2)
+    try:
+        with pytest.raises(OutOfMemoryError):
+            await services.redis.set("x", "y")
+        assert await scene.drained(services) == 50
+    finally:
+        await services.redis.config_set("maxmemory", 0)
+    assert await clicks_in(services) == 50

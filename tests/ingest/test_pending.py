@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from tests.conversions import scene
+from tests.db.profiler import profiled
 from tests.ingest import ledger
 from tracker.clicks.click import Click
 from tracker.conversions.event import Event
@@ -171,3 +172,13 @@ async def test_conversions_of_a_bots_click_are_told_apart_when_it_arrives(
     totals = await ledger.totals(services)
     assert (totals["conversions"], totals["bot_conversions"], totals["bots"]) == (1, 1, 1)
     await ledger.check(services)
+
+
+async def test_a_wrong_click_id_with_many_events_is_not_read_again_with_each_of_them(
+    services: Services,
+) -> None:
+    wrong = new_id().bytes
+    await scene.applied(services, [scene.event(number, wrong) for number in range(1, 700)])
+    async with profiled(services.database) as commands:
+        await scene.applied(services, [scene.event(700, wrong)])
+    assert max(one.get("docsExamined", 0) for one in commands) <= 1

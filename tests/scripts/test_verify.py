@@ -101,8 +101,10 @@ def test_days_whose_clicks_may_be_deleted_are_neither_compared_nor_rebuilt(
     run: Run, account: Account, services: Services, mongodb: MongoClient[dict[str, Any]]
 ) -> None:
     spoil(mongodb, services)
-    assert run("verify", CLICK_RETENTION_DAYS="2").returncode == 0
-    ended = run("rebuild_rollups", *RANGE, CLICK_RETENTION_DAYS="2")
+    record = {"_id": "click_retention", "days": 2}
+    mongodb[services.settings.mongodb_database]["counters"].insert_one(record)
+    assert run("verify").returncode == 0
+    ended = run("rebuild_rollups", *RANGE)
     assert ended.returncode == 1
     kept = day_of(now() - timedelta(days=1))
     assert f"clicks before {kept} may be deleted already" in ended.stderr

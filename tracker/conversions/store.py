@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Collection, Mapping
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -123,5 +124,6 @@ def _uuid(value: bytes | None) -> UUID | None:
     return None if value is None else UUID(bytes=value)
 
 
+@lru_cache(maxsize=10_000)
 def _money(text: str | None) -> Decimal128 | None:
     return None if text is None else Decimal128(Decimal(text))

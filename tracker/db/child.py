@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import msgspec
 
@@ -53,15 +53,11 @@ class Child:
         self.port = free_port()
         try:
             with self._program.log.open("wb") as log, _interrupt_held_back():
-                self._process = subprocess.Popen(
+                self._process = spawn(
                     self._program.command(self.port),
-                    env={**os.environ, "LC_ALL": "C", **self._program.environment},
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=subprocess.STDOUT,
-                    start_new_session=True,
-                    pass_fds=(self._lock,),
-                    preexec_fn=_end_with_parent(),  # noqa: PLW1509  only makes two system calls
+                    self._program.environment,
+                    log,
+                    keep_open=(self._lock,),
                 )
         except OSError as error:
             raise StoresError(f"{self._program.name} cannot be run: {error}") from None
@@ -131,6 +127,29 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
+def spawn(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    log: BinaryIO,
+    keep_open: Sequence[int] = (),
+    end_by: signal.Signals = signal.SIGTERM,
+) -> subprocess.Popen[bytes]:
+    """Start a program. On Linux it gets `end_by` when the thread that calls this ends.
+
+    `environment` is added to ours. Raises OSError if it cannot be run.
+    """
+    return subprocess.Popen(
+        command,
+        env={**os.environ, "LC_ALL": "C", **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        pass_fds=keep_open,
+        preexec_fn=_end_with_parent(end_by),  # noqa: PLW1509  only makes two system calls
+    )
+
+
 @contextmanager
 def _interrupt_held_back() -> Iterator[None]:
     """An interrupt between the fork and the assignment would lose the child.
@@ -144,7 +163,7 @@ def _interrupt_held_back() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _end_with_parent() -> Callable[[], None] | None:
+def _end_with_parent(end_by: signal.Signals) -> Callable[[], None] | None:
     """What a child does before it becomes the program; loaded before the fork. Linux only."""
     if sys.platform != "linux":
         return None
@@ -152,7 +171,7 @@ def _end_with_parent() -> Callable[[], None] | None:
     parent = os.getpid()
 
     def ask_for_signal() -> None:
-        prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+        prctl(PR_SET_PDEATHSIG, end_by)
         if os.getppid() != parent:  # it ended before the call, so no signal will come
             os._exit(1)
 

@@ -14,6 +14,7 @@ from pymongo.errors import PyMongoError
 from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
+from redis.exceptions import ResponseError
 
 Database = AsyncIOMotorDatabase[dict[str, Any]]
 Collection = AsyncIOMotorCollection[dict[str, Any]]
@@ -66,6 +67,8 @@ def mongodb(uri: str) -> MongoClient:
         w="majority",
         journal=True,
         readConcernLevel="majority",
+        # Whatever the address says: the drain has to see what it has just stored.
+        readPreference="primary",
         timeoutMS=int(MONGODB_TIMEOUT * 1000),
         serverSelectionTimeoutMS=2000,
         connectTimeoutMS=2000,
@@ -90,9 +93,23 @@ async def redis_advice(client: Redis) -> list[str]:
     advice = []
     if not persistence.get("aof_enabled"):
         advice.append("appendonly is off: a restart of Redis loses what is not yet drained")
+    elif await _flushes_later(client):
+        advice.append(
+            "appendfsync is not always: Redis killed while the disk is slow, or a loss of power, "
+            "can lose clicks of the last seconds"
+        )
     if memory.get("maxmemory_policy", "noeviction") != "noeviction":
         advice.append("maxmemory-policy is not noeviction: Redis may drop what is not yet drained")
     return advice
+
+
+async def _flushes_later(client: Redis) -> bool:
+    """False also where Redis does not tell, as managed ones may not."""
+    try:
+        configured: Any = await client.config_get("appendfsync")
+    except ResponseError:
+        return False
+    return bool(configured.get("appendfsync", "always") != "always")
 
 
 __all__ = [

@@ -2,9 +2,8 @@
 
 import pymongo
 from pymongo import ASCENDING, DESCENDING, IndexModel
-from pymongo.errors import OperationFailure
 
-from tracker.db.connect import Collection, Database
+from tracker.db.connect import Database
 
 # Not {"$type": "string"}: a look-up of one transaction id would not use the index then.
 _EXISTING = {"$exists": True}
@@ -46,8 +45,8 @@ INDEXES: dict[str, list[IndexModel]] = {
     "events": [
         IndexModel([("account_id", ASCENDING), ("at", ASCENDING)], name="by_account"),
         IndexModel(
-            [("click_id", ASCENDING)],
-            name="pending_by_click",
+            [("click_id", ASCENDING), ("_id", ASCENDING)],
+            name="pending_of_click",
             partialFilterExpression={"status": "pending"},
         ),
         IndexModel(
@@ -76,36 +75,3 @@ async def ensure(database: Database) -> None:
     with pymongo.timeout(None):
         for collection, indexes in INDEXES.items():
             await database[collection].create_indexes(indexes)
-
-
-_EXPIRY = "expiry"
-_DAY_SECONDS = 86_400
-_NO_SUCH_INDEX = 27
-
-
-async def keep_clicks(database: Database, days: int) -> None:
-    """Have MongoDB delete clicks that many days after they were stored; 0: never.
-
-    By when they were stored, not made: a late click must not be gone before its journal entry is
-    acknowledged, or the entry would count it again. Raises PyMongoError.
-    """
-    clicks = database["clicks"]
-    with pymongo.timeout(None):
-        if not days:
-            await _drop_expiry(clicks)
-            return
-        seconds = days * _DAY_SECONDS
-        stored = (await clicks.index_information()).get(_EXPIRY)
-        if stored is None:
-            await clicks.create_index("stored_at", name=_EXPIRY, expireAfterSeconds=seconds)
-        elif stored["expireAfterSeconds"] != seconds:
-            index = {"name": _EXPIRY, "expireAfterSeconds": seconds}
-            await database.command("collMod", "clicks", index=index)
-
-
-async def _drop_expiry(clicks: Collection) -> None:
-    try:
-        await clicks.drop_index(_EXPIRY)
-    except OperationFailure as error:
-        if error.code != _NO_SUCH_INDEX:
-            raise

@@ -31,7 +31,7 @@ def redis_program(data: Path) -> Program:
     def command(port: int) -> list[str]:
         options = (
             f"--bind 127.0.0.1 --port {port} --protected-mode yes --appendonly yes "
-            "--appendfsync everysec --maxmemory-policy noeviction"
+            "--appendfsync always --maxmemory-policy noeviction"
         )
         return [str(server), *options.split(), "--dir", str(folder), "--save", ""]
 

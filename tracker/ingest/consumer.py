@@ -11,7 +11,7 @@ import contextlib
 import os
 import socket
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -145,10 +145,30 @@ class Consumer:
         if entries:
             # Of those we had already, there may be more than were read now.
             more, self._unfinished = self._unfinished, True
-            for batch in self._batches(entries):
-                await self._process(batch)
+            async with self._kept(entries):
+                for batch in self._batches(entries):
+                    await self._process(batch)
             self._unfinished = more
         return len(entries)
+
+    @contextlib.asynccontextmanager
+    async def _kept(self, entries: Sequence[Entry]) -> AsyncIterator[None]:
+        """Meanwhile they do not count as left by a dead consumer, however long it takes."""
+        keeping = asyncio.get_running_loop().create_task(self._keep([one for one, _ in entries]))
+        try:
+            yield
+        finally:
+            keeping.cancel()
+
+    async def _keep(self, ids: list[bytes]) -> None:
+        while True:
+            await asyncio.sleep(self._stale / 3)
+            with contextlib.suppress(RedisError):
+                held: Any = await self._redis.xpending_range(
+                    JOURNAL, DRAIN_GROUP, ids[0], ids[-1], len(ids), consumername=self._name
+                )
+                if mine := [one["message_id"] for one in held]:
+                    await self._redis.xclaim(JOURNAL, DRAIN_GROUP, self._name, 0, mine, justid=True)
 
     def _batches(self, entries: Sequence[Entry]) -> Iterator[list[Read]]:
         """The entries in order, so many together as hold no more records than a batch may."""

@@ -55,9 +55,12 @@ class Drain:
         clicks = {one.id: one for one in records if isinstance(one, Click)}
         events = [one for one in records if isinstance(one, Event)]
         documents = await self._documents(list(clicks.values()))
-        await self._store(documents, _by_id(events))
-        waited_for = {UUID(bytes=one.click_id) for one in events if one.click_id is not None}
-        await self._settle(waited_for | documents.keys())
+        await self._store(documents, await _by_id(events))
+        named = {UUID(bytes=one.click_id) for one in events if one.click_id is not None}
+        # Only stored clicks are asked for all who wait for them: a wrong id that a network repeats
+        # may have any number of events.
+        stored = await self._clicks.find(named - documents.keys(), ["_id"])
+        await self._settle(documents.keys() | stored.keys())
         await self._release_claims(events)
 
     async def _documents(self, clicks: Sequence[Click]) -> Documents:
@@ -100,7 +103,7 @@ class Drain:
         )
 
     async def _settle(self, click_ids: set[UUID]) -> None:
-        """Join the events that wait for one of these clicks, if it is stored."""
+        """Join the events that wait for one of these stored clicks."""
         last = 0
         while pending := await self._events.pending(click_ids, after=last):
             clicks = await self._clicks.find({one["click_id"] for one in pending}, _CLICK_FIELDS)
@@ -137,10 +140,12 @@ class Drain:
         await pipeline.execute()
 
 
-def _by_id(events: Sequence[Event]) -> dict[int, dict[str, Any]]:
+async def _by_id(events: Sequence[Event]) -> dict[int, dict[str, Any]]:
     """The documents to store; of one that is there twice, the first. Raises EventIdTaken."""
     documents: dict[int, dict[str, Any]] = {}
-    for event in events:
-        arrived = document(event)
-        check_same(documents.setdefault(event.id, arrived), arrived)
+    for start in range(0, len(events), _PIECE):
+        for event in events[start : start + _PIECE]:
+            arrived = document(event)
+            check_same(documents.setdefault(event.id, arrived), arrived)
+        await asyncio.sleep(0)
     return documents

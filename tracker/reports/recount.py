@@ -2,12 +2,12 @@
 
 For the operator's `verify` and `rebuild_rollups`; runs beside drains that go on counting. All that
 is compared is read at one moment (a snapshot), and what is wrong is made right by adding the
-difference, in one transaction: additions do not mind what is added in between, so no report ever
-sees a figure that is neither the old one nor the right one.
+difference, a document in one step: additions do not mind what is added in between, so no report
+ever sees a figure that is neither the old one nor the right one.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 from uuid import UUID
@@ -15,7 +15,7 @@ from uuid import UUID
 import pymongo
 from pymongo.errors import DuplicateKeyError
 
-from tracker.clock import day_of, now, start_of
+from tracker.clock import day_of, start_of
 from tracker.conversions.attribution import Status
 from tracker.db.connect import Database, MongoClient
 from tracker.db.documents import run_updates
@@ -111,31 +111,40 @@ class Recount:
                 return sum(map(len, counted.differences().values()))
 
     async def _added(self, counted: DayCount) -> bool:
-        """Add the differences; False if somebody else has done so since they were counted."""
+        """Add the differences; False if somebody else has done so since they were counted.
+
+        In pieces, for MongoDB has a limit to what one transaction holds; each document in one.
+        """
         updates = [
             statement(rollup_id, SLOT, sums, counted.domain_names.get(rollup_id))
             for rollup_id, sums in counted.differences().items()
         ]
-
-        async def work(session: Session) -> bool:
-            if not await self._take_version(counted, session):
-                return False
-            for start in range(0, len(updates), _PIECE):
-                piece = updates[start : start + _PIECE]
-                await run_updates(self._database, "rollups", piece, session)
-            return True
-
         async with await self._client.start_session() as session:
-            try:
-                return await in_transaction(session, work)
-            except DuplicateKeyError:  # of the version: the other came first
-                return False
+            for number, start in enumerate(range(0, len(updates), _PIECE)):
+                piece = updates[start : start + _PIECE]
+                if not await self._added_piece(counted, counted.version + number, piece, session):
+                    return False
+        return True
 
-    async def _take_version(self, counted: DayCount, session: Session) -> bool:
-        mark = {"_id": _mark(counted.account_id, counted.day), "version": counted.version}
-        following = {"$set": {"version": counted.version + 1}}
+    async def _added_piece(
+        self, counted: DayCount, version: int, piece: Sequence[Mapping[str, Any]], session: Session
+    ) -> bool:
+        async def work(session: Session) -> bool:
+            taken = await self._take_version(counted, version, session)
+            if taken:
+                await run_updates(self._database, "rollups", piece, session)
+            return taken
+
+        try:
+            return await in_transaction(session, work)
+        except DuplicateKeyError:  # of the version: the other came first
+            return False
+
+    async def _take_version(self, counted: DayCount, version: int, session: Session) -> bool:
+        mark = {"_id": _mark(counted.account_id, counted.day), "version": version}
+        following = {"$set": {"version": version + 1}}
         updated = await self._database["rebuilds"].update_one(
-            mark, following, upsert=not counted.version, session=session
+            mark, following, upsert=not version, session=session
         )
         return bool(updated.matched_count or updated.upserted_id)
 
@@ -203,11 +212,6 @@ class Recount:
                 return days
             days.add(day_of(row["at"]))
             after = {"at": {"$gte": start_of(day_of(row["at"])) + timedelta(days=1)}}
-
-
-def first_kept(retention_days: int) -> str:
-    """The first day of which no click has been deleted yet; empty if none ever is (0)."""
-    return day_of(now() - timedelta(days=retention_days - 1)) if retention_days else ""
 
 
 def _on(account_id: UUID, day: str) -> dict[str, Any]:

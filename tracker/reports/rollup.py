@@ -246,7 +246,14 @@ def _without_zeros(sums: Sums) -> Sums:
 
 
 def _billionths(money: Decimal128) -> int:
-    return int(money.to_decimal().quantize(_BILLIONTH, context=_WIDE).scaleb(9, _WIDE))
+    return _billionths_of(money.bid)
+
+
+@lru_cache(maxsize=10_000)
+def _billionths_of(bid: bytes) -> int:
+    """By the bytes of a Decimal128: the same amounts come again and again, and take 20 µs each."""
+    exact = Decimal128.from_bid(bid).to_decimal()
+    return int(exact.quantize(_BILLIONTH, context=_WIDE).scaleb(9, _WIDE))
 
 
 def _increments(sums: Sums) -> Mapping[str, int | Decimal128]:

@@ -1,0 +1,48 @@
+"""How long clicks are kept, and what is remembered of those that are gone."""
+
+from datetime import timedelta
+
+import pytest
+
+from tracker.clock import day_of, now
+from tracker.db.retention import first_kept, keep_clicks
+from tracker.services import Services
+
+
+def days_ago(days: int) -> str:
+    return day_of(now() - timedelta(days=days))
+
+
+async def expiry(services: Services) -> int | None:
+    """Seconds after which clicks are deleted, as the index has it."""
+    made = await services.database["clicks"].index_information()
+    return made["expiry"]["expireAfterSeconds"] if "expiry" in made else None
+
+
+async def test_clicks_are_kept_as_long_as_the_operator_says_at_each_start(
+    services: Services,
+) -> None:
+    for days, seconds in ((0, None), (30, 2_592_000), (30, 2_592_000), (90, 7_776_000), (0, None)):
+        await keep_clicks(services.database, days)
+        assert await expiry(services) == seconds
+
+
+@pytest.mark.parametrize(
+    ("set_to", "kept"),
+    [
+        ([], ""),
+        ([0], ""),
+        ([30], days_ago(29)),
+        ([30, 90], days_ago(29)),
+        ([90, 30], days_ago(29)),
+        ([30, 0], days_ago(29)),
+        ([1], days_ago(0)),
+    ],
+)
+async def test_a_day_that_was_not_kept_once_is_never_complete_again(
+    services: Services, set_to: list[int], kept: str
+) -> None:
+    for days in set_to:
+        await keep_clicks(services.database, days)
+    assert await first_kept(services.database) == kept
+    await keep_clicks(services.database, 0)

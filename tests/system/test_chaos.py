@@ -1,0 +1,80 @@
+"""A short `make chaos`: whatever is killed, what was answered is stored and counted once."""
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scripts.chaos.schedule import KINDS
+from tests.system.service import environment, until
+from tests.test_import_order import ROOT
+
+SECONDS = 12
+KILLS = 8
+MOST_SECONDS = 110
+"""The suite's own bound for a test that hangs is a little more."""
+
+
+def chaos(folder: Path, *arguments: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, "-m", "scripts.chaos", *arguments],
+        cwd=ROOT,
+        env=environment(TMPDIR=str(folder)),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_nothing_is_lost_or_doubled_when_each_process_is_killed_and_stopped(
+    tmp_path: Path,
+) -> None:
+    arguments = f"--seconds {SECONDS} --kills {KILLS} --rate 80 --drains 1 --json"
+    with chaos(tmp_path, *arguments.split()) as process:
+        try:
+            printed, errors = process.communicate(timeout=MOST_SECONDS)
+        finally:
+            process.kill()
+    result = json.loads(printed)
+    assert result["faults"] == [], errors
+    assert process.returncode == 0
+    assert result["disturbances"] == dict.fromkeys(KINDS, 1)
+    assert result["findings"]["clicks"]["answered"] > 0
+    assert result["findings"]["events"]["answered"] > 0
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_ends_every_process(tmp_path: Path, number: signal.Signals) -> None:
+    with chaos(tmp_path, "--seconds", "60", "--kills", "0") as process:
+        try:
+            until(lambda: len(processes_in(tmp_path)) == 2)  # the stores name the folder
+            process.send_signal(number)
+            assert process.wait(20) == 130
+        finally:
+            process.kill()
+        assert processes_in(tmp_path) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_should_it_be_killed_its_processes_end(tmp_path: Path) -> None:
+    with chaos(tmp_path, "--seconds", "60", "--kills", "0") as process:
+        until(lambda: len(processes_in(tmp_path)) == 2)
+        process.kill()
+        process.wait()
+    until(lambda: processes_in(tmp_path) == [])
+
+
+def processes_in(folder: Path) -> list[int]:
+    """The pids of programs whose command line names `folder`."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if str(folder).encode() in path.read_bytes():
+                found.append(int(path.parent.name))
+        except OSError:
+            continue
+    return found

@@ -1,0 +1,57 @@
+"""How long clicks are kept: MongoDB deletes them by an index, and what may be gone is on record.
+
+The record only grows: a day of which clicks were deleted once can never be counted again, whatever
+the operator sets later. Written at each start, read by the operators' checks.
+"""
+
+from datetime import timedelta
+from typing import Any, Final
+
+import pymongo
+from pymongo.errors import OperationFailure
+
+from tracker.clock import day_of, now
+from tracker.db.connect import Collection, Database
+
+_EXPIRY: Final = "expiry"
+_RECORD: Final = {"_id": "click_retention"}
+_DAY_SECONDS: Final = 86_400
+_NO_SUCH_INDEX: Final = 27
+
+
+async def keep_clicks(database: Database, days: int) -> None:
+    """Have MongoDB delete clicks that many days after they were stored; 0: never.
+
+    By when they were stored, not made: a late click must not be gone before its journal entry is
+    acknowledged, or the entry would count it again. Raises PyMongoError.
+    """
+    kept = {"$max": {"first_kept": await first_kept(database)}, "$set": {"days": days}}
+    await database["counters"].update_one(_RECORD, kept, upsert=True)
+    clicks = database["clicks"]
+    with pymongo.timeout(None):
+        if not days:
+            await _drop_expiry(clicks)
+            return
+        seconds = days * _DAY_SECONDS
+        stored = (await clicks.index_information()).get(_EXPIRY)
+        if stored is None:
+            await clicks.create_index("stored_at", name=_EXPIRY, expireAfterSeconds=seconds)
+        elif stored["expireAfterSeconds"] != seconds:
+            index = {"name": _EXPIRY, "expireAfterSeconds": seconds}
+            await database.command("collMod", "clicks", index=index)
+
+
+async def first_kept(database: Database) -> str:
+    """The first day of which no click can have been deleted; empty if none ever was."""
+    record: dict[str, Any] = await database["counters"].find_one(_RECORD) or {}
+    days = record.get("days", 0)
+    by_now = day_of(now() - timedelta(days=days - 1)) if days else ""
+    return max(by_now, str(record.get("first_kept", "")))
+
+
+async def _drop_expiry(clicks: Collection) -> None:
+    try:
+        await clicks.drop_index(_EXPIRY)
+    except OperationFailure as error:
+        if error.code != _NO_SUCH_INDEX:
+            raise
