@@ -53,6 +53,11 @@ JOURNAL_AGE = Gauge(
     "Age of the oldest journal entry, 0 if there is none; NaN while Redis is away.",
     registry=REGISTRY,
 )
+DEAD_LETTER_ENTRIES = Gauge(
+    "tracker_dead_letter_entries",
+    "Dead letters, of every process, not yet replayed or dropped; NaN while Redis is away.",
+    registry=REGISTRY,
+)
 
 
 @cache

@@ -57,8 +57,10 @@ async def journal(
 ) -> AsyncIterator[tuple[Journal, Redis]]:
     async with redis_for_requests(url) as redis:
         built = Journal(redis, Breaker(), Spool(folder / "spool", max_bytes))
-        yield built, redis
-        await built.close()
+        try:
+            yield built, redis
+        finally:
+            await built.close()
 
 
 async def entries(redis: Redis) -> list[list[Click]]:
@@ -243,13 +245,13 @@ async def test_a_full_redis_is_answered_from_the_disk_until_it_has_room(
 async def test_a_redis_with_less_room_than_the_spool_gets_every_click_once_in_order(
     server: OwnRedis, tmp_path: Path
 ) -> None:
-    large = [msgspec.structs.replace(one, query="x" * 20_000) for one in clicks(*range(300))]
+    large = [msgspec.structs.replace(one, query="x" * 40_000) for one in clicks(*range(300))]
     async with journal(server.url, tmp_path) as (built, redis):
         await redis.config_set("maxmemory", 1)
         for one in large:
             await built.append(one)
         used: Any = (await redis.info("memory"))["used_memory"]
-        for megabytes in range(1, 4):
+        for megabytes in (3, 6, 9):
             await redis.config_set("maxmemory", used + megabytes * 2**20)
             before = await redis.xlen(JOURNAL)
             await built.replay_once()

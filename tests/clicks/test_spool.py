@@ -12,6 +12,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, MutableMapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -112,8 +113,10 @@ def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
 @asynccontextmanager
 async def opened(folder: Path, max_bytes: int = 1024**3) -> AsyncIterator[Spool]:
     spool = Spool(folder, max_bytes)
-    yield spool
-    await spool.close()
+    try:
+        yield spool
+    finally:
+        await spool.close()
 
 
 async def spooled(folder: Path, payloads: Sequence[bytes]) -> Path:
@@ -347,20 +350,21 @@ async def test_what_waits_is_told_while_a_replay_goes_on(folder: Path, small_fil
 
 
 async def test_a_replay_ends_when_its_time_is_up_and_the_next_goes_on(
-    folder: Path, one_by_one: None
+    folder: Path, one_by_one: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await spooled(folder, [b"1", b"2"])
     await spooled(folder, [b"3"])
-    sink = Sink()
-    until = time.monotonic() + 0.2
+    now, sink = [0.0], Sink()
+    clock = SimpleNamespace(monotonic=lambda: now[0], time_ns=time.time_ns)
+    monkeypatch.setattr(module, "time", clock)
 
     async def slow(payloads: Sequence[bytes]) -> None:
         await sink.send(payloads)
-        await asyncio.sleep(until - time.monotonic())
+        now[0] = 2.0
 
     async with opened(folder) as spool:
-        assert await spool.replay(slow, until) == 1
-        assert await spool.replay(sink.send, until) == 0
+        assert await spool.replay(slow, until=2.0) == 1
+        assert await spool.replay(slow, until=2.0) == 0
         assert len(list(folder.iterdir())) == 2
         assert await spool.replay(sink.send) == 2
     assert sink.taken == [b"1", b"2", b"3"]

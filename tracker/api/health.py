@@ -21,8 +21,9 @@ class Healthz(Handler):
 
 
 class Readyz(Handler):
-    """Both stores answer; otherwise 503 names the one that does not. Either tells what waits in the
-    spool: journal records that were taken while Redis was away, or full."""
+    """Both stores answer, and MongoDB can be written to; otherwise 503 names all that is amiss.
+    Either tells what waits in the spool: journal records that were taken while Redis was away, or
+    full."""
 
     methods = ("GET", "HEAD")
 
@@ -32,19 +33,23 @@ class Readyz(Handler):
             "mongodb": self.services.database.command("ping"),
         }
         results = await asyncio.gather(*map(_answers, checks.values()))
-        if not self.services.prepared.is_set():
-            raise Unavailable("MongoDB has no indexes yet")
         away = [name for name, answers in zip(checks, results, strict=True) if not answers]
         waiting = self.services.journal.bytes_waiting
-        if away:
-            raise Unavailable(f"no answer from {' and '.join(away)}{_spooled(waiting)}")
+        amiss = _amiss(away, self.services.prepared.is_set())
+        if amiss:
+            raise Unavailable("; ".join([*amiss, *_spooled(waiting)]))
         self.answer({"status": "ready"} | ({"spool_bytes": waiting} if waiting else {}))
 
     head = get
 
 
-def _spooled(waiting: int) -> str:
-    return f"; {waiting} bytes wait in the spool" if waiting else ""
+def _amiss(away: list[str], prepared: bool) -> list[str]:
+    amiss = [f"no answer from {' and '.join(away)}"] if away else []
+    return amiss if prepared else [*amiss, "MongoDB has no indexes yet"]
+
+
+def _spooled(waiting: int) -> list[str]:
+    return [f"{waiting} bytes wait in the spool"] if waiting else []
 
 
 async def _answers(check: Awaitable[object]) -> bool:

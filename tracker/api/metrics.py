@@ -1,15 +1,16 @@
-"""`/metrics`: what the process has counted, and how far the journal is behind."""
+"""`/metrics`: what the process has counted, the journal's backlog, the dead letters."""
 
 import asyncio
 import math
 import time
+from typing import NamedTuple
 
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from tracker import metrics
 from tracker.api.handler import Handler
-from tracker.db.keys import JOURNAL
+from tracker.db.keys import DEAD_LETTERS, JOURNAL
 
 _PATIENCE = 0.5
 
@@ -20,26 +21,36 @@ class Metrics(Handler):
     methods = ("GET", "HEAD")
 
     async def get(self) -> None:
-        entries, seconds = await _backlog(self.services.redis)
-        metrics.JOURNAL_DEPTH.set(entries)
-        metrics.JOURNAL_AGE.set(seconds)
+        backlog = await _backlog(self.services.redis)
+        metrics.JOURNAL_DEPTH.set(backlog.entries)
+        metrics.JOURNAL_AGE.set(backlog.seconds)
+        metrics.DEAD_LETTER_ENTRIES.set(backlog.dead_letters)
         self.set_header("Content-Type", metrics.CONTENT_TYPE)
         self.finish(metrics.exposition())
 
     head = get
 
 
-async def _backlog(redis: Redis) -> tuple[float, float]:
-    """Entries of the journal, and the age of the oldest in seconds; NaN if Redis is away."""
+class _Backlog(NamedTuple):
+    """Entries of the journal, the age of the oldest in seconds, and entries that are dead letters;
+    NaN if Redis is away."""
+
+    entries: float = math.nan
+    seconds: float = math.nan
+    dead_letters: float = math.nan
+
+
+async def _backlog(redis: Redis) -> _Backlog:
     pipeline = redis.pipeline(transaction=False)
     pipeline.xlen(JOURNAL)
     pipeline.xrange(JOURNAL, count=1)
+    pipeline.xlen(DEAD_LETTERS)
     try:
         async with asyncio.timeout(_PATIENCE):
-            entries, oldest = await pipeline.execute()
+            entries, oldest, dead_letters = await pipeline.execute()
     except (RedisError, TimeoutError):
-        return math.nan, math.nan
-    return entries, _age(oldest[0][0]) if oldest else 0.0
+        return _Backlog()
+    return _Backlog(entries, _age(oldest[0][0]) if oldest else 0.0, dead_letters)
 
 
 def _age(entry_id: bytes) -> float:

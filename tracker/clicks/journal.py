@@ -8,6 +8,7 @@ repeated: records carry ids, and storing is idempotent.
 """
 
 import asyncio
+import math
 import time
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -29,6 +30,7 @@ log = structlog.get_logger(__name__)
 FORMAT = b"1"
 _REPLAY_EVERY = 0.5
 _TELL_EVERY = 5.0
+_CLOSE_SECONDS = 2.0
 
 # Appends unless one of the claims is held; answers who holds them then.
 # KEYS: stream, claims. ARGV: holder, format, payload.
@@ -82,13 +84,16 @@ class Journal:
             await self.replay_once()
             await asyncio.sleep(_REPLAY_EVERY)
 
-    async def replay_once(self) -> int:
-        """Entries moved. With Redis away: none, and they stay."""
+    async def replay_once(self, until: float = math.inf) -> int:
+        """Move what is spooled, as long as time.monotonic() is not `until`; the entries moved.
+
+        What Redis does not take stays for the next call, and the answer is 0.
+        """
         try:
             if await self._spool.is_empty():
                 return 0
             await self._redis.ping()
-            return await self._spool.replay(self._send)
+            return await self._spool.replay(self._move, until)
         except RedisError as error:
             log.debug("replay waits", error=type(error).__name__)
         except OSError as error:
@@ -101,9 +106,10 @@ class Journal:
         return self._spool.bytes_waiting
 
     async def close(self) -> None:
-        """Waits for what was appended, and moves what is spooled if Redis lets it."""
+        """Waits for what was appended, and moves of what is spooled as much as _CLOSE_SECONDS and
+        Redis let it; the rest is there for the next start."""
         await self._batch.flushed()
-        await self.replay_once()
+        await self.replay_once(time.monotonic() + _CLOSE_SECONDS)
         await self._spool.close()
 
     def _submit(self, record: msgspec.Struct, claim: Claim | None) -> asyncio.Future[int | None]:
@@ -152,6 +158,13 @@ class Journal:
 
     async def _send(self, payload: bytes) -> None:
         await self._redis.xadd(JOURNAL, {FORMAT: payload})
+
+    async def _move(self, payloads: Sequence[bytes]) -> None:
+        # A transaction is refused as a whole: a part that was taken would be sent again.
+        pipeline = self._redis.pipeline(transaction=True)
+        for payload in payloads:
+            pipeline.xadd(JOURNAL, {FORMAT: payload})
+        await pipeline.execute()
 
     def _encode(self, group: list[_Append]) -> bytes:
         return self._encoder.encode([item.record for item in group])

@@ -1,19 +1,22 @@
 """Where records wait on disk while Redis is away.
 
 `append` returns once the entry is flushed to the disk. Each process appends to a file of its own
-(its format: `clicks/spool_file`), which it holds locked; a file that nobody holds is replayed by
-whoever finds it, in order, and deleted only when all of it was sent. So an entry may be sent twice,
-but is never lost. A torn tail (a crash in mid-append, never answered) is reported and skipped. Of a
-file damaged otherwise every whole entry is sent, and the file is set aside as `*.damaged`.
+(its format: `clicks/spool_file`), which it holds locked, and begins another at FILE_BYTES. A file
+that nobody holds is replayed by whoever finds it, in order, and deleted only when all of it was
+sent. A replay that ends before that keeps the file and its place in it as long as the process
+lives; the next process begins it anew. So an entry may be sent twice, but is never lost. A torn
+tail (a crash in mid-append, never answered) is reported and skipped. Of a file damaged otherwise
+every whole entry is sent, and the file is set aside as `*.damaged`.
 """
 
 import asyncio
 import contextlib
 import fcntl
+import math
 import os
 import time
-from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from io import FileIO
 from pathlib import Path
 from typing import BinaryIO, TypeVar
@@ -25,8 +28,13 @@ from tracker.clicks.spool_folder import SpoolFolder
 
 log = structlog.get_logger(__name__)
 
-Send = Callable[[bytes], Awaitable[None]]
+Send = Callable[[Sequence[bytes]], Awaitable[None]]
+"""Sends all of the payloads in their order, or raises and has sent none."""
+
 Result = TypeVar("Result")
+
+FILE_BYTES = 8 * 1024 * 1024
+"""Size at which a file is finished: so much a new process may send twice, and replaying frees."""
 
 
 class Spool:
@@ -35,8 +43,12 @@ class Spool:
     def __init__(self, folder: Path, max_bytes: int) -> None:
         self._folder = SpoolFolder(folder, max_bytes)
         self._file: FileIO | None = None
-        # One thread: appends keep their order, and a slow disk never stops the event loop.
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="spool")
+        self._begun: dict[Path, SpoolReader] = {}
+        self._replaying = asyncio.Lock()
+        # One thread each: appends keep their order and do not wait for reading, a read that was
+        # cancelled ends before the next, and a slow disk never stops the event loop.
+        self._writing = ThreadPoolExecutor(max_workers=1, thread_name_prefix="spool-write")
+        self._reading = ThreadPoolExecutor(max_workers=1, thread_name_prefix="spool-read")
 
     @property
     def bytes_waiting(self) -> int:
@@ -45,44 +57,72 @@ class Spool:
 
     async def append(self, payload: bytes) -> None:
         """Durable when it returns. Raises SpoolFull, or another OSError if the disk refuses."""
-        await self._in_thread(self._append, entry(payload))
+        await _run(self._writing, self._append, entry(payload))
 
-    async def replay(self, send: Send) -> int:
+    async def replay(self, send: Send, until: float = math.inf) -> int:
         """Send every entry that no other process holds; the number of entries sent.
 
-        What `send` raises ends the replay and leaves the file for the next one. A file that cannot
-        be read is left too, and does not hold up the others.
+        What `send` raises ends the replay, and the next one goes on there; so does the time `until`
+        (of time.monotonic), after which nothing more is sent. A file that cannot be read is left
+        too, and does not hold up the others.
         """
-        await self._in_thread(self._close_own)
-        sent = 0
-        for path in await self._in_thread(self._folder.measure):
-            try:
-                sent += await _replay_file(path, send)
-            except OSError as error:
-                log.error("spool file unreadable", file=path.name, error=str(error))
-        await self._in_thread(self._folder.measure)
+        async with self._replaying:
+            sent = await self._replay_waiting(send, until)
+            # Only now: a replay that fails again and again makes no file each time.
+            if self._file is not None:
+                await _run(self._writing, self._close_own)
+                sent += await self._replay_waiting(send, until)
         return sent
 
     async def is_empty(self) -> bool:
         """Whether no file waits. Looks at the folder; raises OSError."""
-        return not await self._in_thread(self._folder.measure)
+        return not await _run(self._writing, self._folder.measure)
 
     async def close(self) -> None:
-        await self._in_thread(self._close_own)
-        self._thread.shutdown()
+        await _run(self._writing, self._close_own)
+        await _run(self._reading, self._close_begun)
+        self._writing.shutdown()
+        self._reading.shutdown()
 
-    async def _in_thread(self, function: Callable[..., Result], *arguments: object) -> Result:
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, function, *arguments)
+    async def _replay_waiting(self, send: Send, until: float) -> int:
+        sent = 0
+        for path in await _run(self._writing, self._folder.measure):
+            try:
+                sent += await self._replay_file(path, send, until)
+            except OSError as error:
+                log.error("spool file unreadable", file=path.name, error=str(error))
+            await _run(self._writing, self._folder.measure)
+        return sent
+
+    async def _replay_file(self, path: Path, send: Send, until: float) -> int:
+        reader = self._begun.get(path) or _open_unheld(path)
+        if reader is None:
+            return 0
+        self._begun[path] = reader
+        sent = 0
+        while time.monotonic() < until:
+            batch = await _run(self._reading, reader.batch)
+            if not batch:
+                _finish(path, reader)
+                del self._begun[path]
+                break
+            await send(batch)
+            reader.sent()
+            sent += len(batch)
+        return sent
 
     def _append(self, data: bytes) -> None:
         self._folder.check_room(len(data))
         if self._file is None:
             self._file = _open_new(self._folder.path)
-        self._write(self._file, data)
+        size = self._write(self._file, data)
         self._folder.grew(len(data))
+        if size >= FILE_BYTES:
+            with contextlib.suppress(OSError):  # it is flushed
+                self._close_own()
 
-    def _write(self, file: FileIO, data: bytes) -> None:
+    def _write(self, file: FileIO, data: bytes) -> int:
+        """Flushed when it returns; the size of the file then."""
         start, rest = 0, memoryview(data)
         try:
             start = file.tell()
@@ -92,6 +132,7 @@ class Spool:
         except OSError:
             self._take_back(file, start)
             raise
+        return start + len(data)
 
     def _take_back(self, file: FileIO, start: int) -> None:
         """What was refused must not be replayed: its sender may send it again."""
@@ -106,6 +147,14 @@ class Spool:
         file, self._file = self._file, None
         if file is not None:
             file.close()
+
+    def _close_begun(self) -> None:
+        while self._begun:
+            self._begun.popitem()[1].close()
+
+
+async def _run(thread: Executor, function: Callable[..., Result], *arguments: object) -> Result:
+    return await asyncio.get_running_loop().run_in_executor(thread, function, *arguments)
 
 
 def _open_new(folder: Path) -> FileIO:
@@ -135,21 +184,16 @@ def _flush_names(folder: Path) -> None:
         os.close(descriptor)
 
 
-async def _replay_file(path: Path, send: Send) -> int:
+def _open_unheld(path: Path) -> SpoolReader | None:
+    """None if another process holds it, or has replayed it. Raises OSError."""
     try:
         file = path.open("rb")
     except FileNotFoundError:
-        return 0
-    with file:
-        if not _is_ours_now(file):
-            return 0
-        reader = SpoolReader(file)
-        # In a thread: what is damaged may be long, and is searched to its end.
-        while (payload := await asyncio.to_thread(reader.read)) is not None:
-            await send(payload)
-        _finish(path, reader)
-    log.info("spool file replayed", file=path.name, entries=reader.entries)
-    return reader.entries
+        return None
+    if _is_ours_now(file):
+        return SpoolReader(file)
+    file.close()
+    return None
 
 
 def _is_ours_now(file: BinaryIO) -> bool:
@@ -162,6 +206,7 @@ def _is_ours_now(file: BinaryIO) -> bool:
 
 
 def _finish(path: Path, reader: SpoolReader) -> None:
+    """Removes the file, or sets it aside; it is locked until then."""
     if reader.torn_bytes:
         log.warning("spool file had a torn tail", file=path.name, bytes_unread=reader.torn_bytes)
     if reader.damaged_bytes:
@@ -174,3 +219,5 @@ def _finish(path: Path, reader: SpoolReader) -> None:
         path.rename(path.with_suffix(".damaged"))
     else:
         path.unlink(missing_ok=True)
+    reader.close()
+    log.info("spool file replayed", file=path.name, entries=reader.entries)

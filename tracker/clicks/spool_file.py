@@ -1,7 +1,7 @@
 """The format of a spool file: a run of entries, each of magic, length, CRC-32 and payload.
 
 Written and read by `clicks/spool`. Reading finds every whole entry, whatever stands between them:
-after damage it goes on at the next magic that begins one.
+after damage it goes on at the next magic that begins one. What was read stays until it was sent.
 """
 
 import os
@@ -13,6 +13,9 @@ from typing import BinaryIO, Final
 _HEADER = struct.Struct(">4sII")
 _MAGIC: Final = b"TRK1"
 _CHUNK: Final = 1024 * 1024
+
+BATCH_ENTRIES = 100
+BATCH_BYTES = 1024 * 1024
 
 
 def entry(payload: bytes) -> bytes:
@@ -33,6 +36,29 @@ class SpoolReader:
         self.entries = 0
         self.damaged_bytes = 0
         self.torn_bytes = 0
+        self._unsent: list[bytes] = []
+
+    def batch(self) -> list[bytes]:
+        """The payloads of the next whole entries, until there are BATCH_ENTRIES of them or
+        BATCH_BYTES in them; empty at the end. The same ones until `sent`. Raises OSError, and then
+        has what it read before that for the next call."""
+        if not self._unsent:
+            length = 0
+            while len(self._unsent) < BATCH_ENTRIES and length < BATCH_BYTES:
+                payload = self.read()
+                if payload is None:
+                    break
+                self._unsent.append(payload)
+                length += len(payload)
+        return self._unsent
+
+    def sent(self) -> None:
+        """The last batch is where it belongs; go on after it."""
+        self._unsent = []
+
+    def close(self) -> None:
+        """Closes the file, which ends the lock on it."""
+        self._file.close()
 
     def read(self) -> bytes | None:
         """The payload of the next whole entry; None at the end. Raises OSError."""
