@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scripts.chaos.schedule import KINDS
-from tests.system.service import environment, until
+from tests.system.service import START_SECONDS, environment, until
 from tests.test_import_order import ROOT
 
 SECONDS = 12
@@ -51,9 +51,11 @@ def test_nothing_is_lost_or_doubled_when_each_process_is_killed_and_stopped(
 def test_an_interrupt_ends_every_process(tmp_path: Path, number: signal.Signals) -> None:
     with chaos(tmp_path, "--seconds", "60", "--kills", "0") as process:
         try:
-            until(lambda: len(processes_in(tmp_path)) == 2)  # the stores name the folder
+            until(
+                lambda: len(processes_in(tmp_path)) == 2, START_SECONDS
+            )  # the stores name the folder
             process.send_signal(number)
-            assert process.wait(20) == 130
+            assert process.wait(START_SECONDS) == 130
         finally:
             process.kill()
         assert processes_in(tmp_path) == []
@@ -62,10 +64,10 @@ def test_an_interrupt_ends_every_process(tmp_path: Path, number: signal.Signals)
 
 def test_should_it_be_killed_its_processes_end(tmp_path: Path) -> None:
     with chaos(tmp_path, "--seconds", "60", "--kills", "0") as process:
-        until(lambda: len(processes_in(tmp_path)) == 2)
+        until(lambda: len(processes_in(tmp_path)) == 2, START_SECONDS)
         process.kill()
         process.wait()
-    until(lambda: processes_in(tmp_path) == [])
+    until(lambda: processes_in(tmp_path) == [], START_SECONDS)
 
 
 def processes_in(folder: Path) -> list[int]:

@@ -87,6 +87,8 @@ class Spool:
     async def _replay_waiting(self, send: Send, until: float) -> int:
         sent = 0
         for path in await _run(self._writing, self._folder.measure):
+            if time.monotonic() >= until:
+                break
             try:
                 sent += await self._replay_file(path, send, until)
             except OSError as error:
