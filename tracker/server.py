@@ -149,6 +149,7 @@ async def _draining(services: Services, batch: int) -> AsyncIterator[None]:
         await consumer.run(stop)
 
     running = asyncio.get_running_loop().create_task(run())
+    running.add_done_callback(_stop_without)
     try:
         yield
     finally:
@@ -158,6 +159,13 @@ async def _draining(services: Services, batch: int) -> AsyncIterator[None]:
         await asyncio.wait([running])
         await consumer.leave()
         await slot.leave()
+
+
+def _stop_without(drain: asyncio.Task[None]) -> None:
+    """A drain never ends by an error; should one, a process that goes on without would hide it."""
+    if not drain.cancelled() and drain.exception() is not None:
+        log.error("drain ended", exc_info=drain.exception())
+        signal.raise_signal(signal.SIGTERM)
 
 
 @contextlib.asynccontextmanager

@@ -118,7 +118,7 @@ def test_redis_is_set_up_to_lose_nothing(running: Settings) -> None:
         configuration = redis.config_get("appendonly", "appendfsync", "maxmemory-policy", "bind")
     assert configuration == {
         "appendonly": "yes",
-        "appendfsync": "everysec",
+        "appendfsync": "always",
         "maxmemory-policy": "noeviction",
         "bind": "127.0.0.1",
     }

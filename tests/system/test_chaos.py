@@ -14,6 +14,9 @@ from tests.test_import_order import ROOT
 
 SECONDS = 12
 KILLS = 8
+PROCESSES = 5
+"""Redis, mongod, web and two drains."""
+
 MOST_SECONDS = 110
 """The suite's own bound for a test that hangs is a little more."""
 
@@ -51,32 +54,42 @@ def test_nothing_is_lost_or_doubled_when_each_process_is_killed_and_stopped(
 def test_an_interrupt_ends_every_process(tmp_path: Path, number: signal.Signals) -> None:
     with chaos(tmp_path, "--seconds", "60", "--kills", "0") as process:
         try:
-            until(
-                lambda: len(processes_in(tmp_path)) == 2, START_SECONDS
-            )  # the stores name the folder
+            started = all_started(process.pid)
             process.send_signal(number)
             assert process.wait(START_SECONDS) == 130
         finally:
             process.kill()
-        assert processes_in(tmp_path) == []
+    assert not started & parents().keys()
     assert list(tmp_path.iterdir()) == []
 
 
 def test_should_it_be_killed_its_processes_end(tmp_path: Path) -> None:
     with chaos(tmp_path, "--seconds", "60", "--kills", "0") as process:
-        until(lambda: len(processes_in(tmp_path)) == 2, START_SECONDS)
-        process.kill()
-        process.wait()
-    until(lambda: processes_in(tmp_path) == [], START_SECONDS)
-
-
-def processes_in(folder: Path) -> list[int]:
-    """The pids of programs whose command line names `folder`."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            if str(folder).encode() in path.read_bytes():
-                found.append(int(path.parent.name))
+            started = all_started(process.pid)
+        finally:
+            process.kill()
+    until(lambda: not started & parents().keys(), START_SECONDS)
+
+
+def all_started(pid: int) -> set[int]:
+    """The pids of the stores and of the service's processes, once all of them run."""
+    until(lambda: len(children(pid)) == PROCESSES, START_SECONDS)
+    return children(pid)
+
+
+def children(pid: int) -> set[int]:
+    return {child for child, parent in parents().items() if parent == pid}
+
+
+def parents() -> dict[int, int]:
+    """The parent of each process that has not ended, by pid."""
+    found = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, parent, *_ = path.read_text().rpartition(") ")[2].split()
         except OSError:
             continue
+        if state != "Z":
+            found[int(path.parent.name)] = int(parent)
     return found
