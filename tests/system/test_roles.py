@@ -48,7 +48,7 @@ def test_a_drain_that_is_killed_in_the_middle_is_replaced_by_another(
         for _ in range(5):
             web.get("/c/abc")
         with drain(variables):
-            until(lambda: client.xlen("journal") == 0, seconds=30)
+            until(lambda: client.xlen("journal") == 0, seconds=60)
     assert database["clicks"].count_documents({}) == 6
     slots = database["rollups"].find({"_id.of": "account"})
     assert sum(row["total"]["bots"] for row in slots) == 6
