@@ -1,0 +1,159 @@
+"""What tests of the front share: an application that records what it is asked, a transport that
+records what is written, and the outcome of sending something to either server."""
+
+import asyncio
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from tornado.web import Application, RequestHandler
+
+from tracker.http.limits import Limits
+from tracker.http.protocol import HTTPProtocol
+from tracker.http.shared import Shared
+
+LIMITS = Limits(target_bytes=100, head_bytes=1000, fields=10, body_bytes=1000, waiting_bytes=2000)
+
+
+class Seen(NamedTuple):
+    """A request as it came to the handler."""
+
+    method: str
+    target: str
+    host: str
+    body: bytes
+
+
+class Outcome(NamedTuple):
+    """Of what was sent on one connection: the statuses of the answers, whether another request may
+    follow, and what came to the handler."""
+
+    statuses: tuple[int, ...]
+    kept: bool
+    seen: tuple[Seen, ...]
+
+
+class _Record(RequestHandler):
+    def prepare(self) -> None:
+        request = self.request
+        self.settings["seen"].append(
+            Seen(request.method or "", request.uri or "", request.host, request.body)
+        )
+        self.finish("ok")
+
+
+def recording_application() -> tuple[Application, list[Seen]]:
+    seen: list[Seen] = []
+    application = Application([(r".*", _Record)], log_function=lambda handler: None, seen=seen)
+    return application, seen
+
+
+def render(status: int, reason: str) -> tuple[str, bytes]:
+    return "text/plain", reason.encode()
+
+
+class Transport(asyncio.Transport):
+    """Keeps what is written; takes no more once it was closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written = b""
+        self.ended = False
+        self.reading = True
+        self.unsent = 0
+
+    def write(self, data: Any) -> None:
+        if not self.ended:
+            self.written += bytes(data)
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return default
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        pass
+
+    def get_write_buffer_size(self) -> int:
+        return self.unsent
+
+    def can_write_eof(self) -> bool:
+        return True
+
+    def write_eof(self) -> None:
+        self.ended = True
+
+    def close(self) -> None:
+        self.ended = True
+
+    def abort(self) -> None:
+        self.ended = True
+
+    def is_closing(self) -> bool:
+        return False
+
+    def pause_reading(self) -> None:
+        self.reading = False
+
+    def resume_reading(self) -> None:
+        self.reading = True
+
+
+_STATUS = re.compile(rb"HTTP/1\.1 ([0-9]{3}) [^\r\n]*\r\n(?:[^\r\n]+\r\n)*\r\n")
+_LENGTH = re.compile(rb"\r\nContent-Length: ([0-9]+)\r\n")
+
+
+def statuses_of(written: bytes, methods: Sequence[str]) -> tuple[int, ...]:
+    """Of the answers one after the other, which must be whole. `methods` are those of the requests
+    that are answered; answers to HEAD have no body."""
+    statuses: list[int] = []
+    final = 0
+    while written:
+        match = _STATUS.match(written)
+        assert match, f"no answer: {written!r}"
+        statuses.append(int(match[1]))
+        length = _LENGTH.search(match[0])
+        written = written[match.end() :]
+        head_only = final < len(methods) and methods[final] == "HEAD"
+        final += statuses[-1] >= 200
+        if length and not head_only:
+            assert len(written) >= int(length[1]), "the answer is cut"
+            written = written[int(length[1]) :]
+    return tuple(statuses)
+
+
+async def turns(count: int = 4) -> None:
+    """Let what was started run: a handler takes a turn of the loop, its answer another."""
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+async def outcome_of_parts(parts: Sequence[bytes], limits: Limits = LIMITS) -> Outcome:
+    """Of `parts`, each of which arrives by itself and is dealt with before the next."""
+    application, seen = recording_application()
+    protocol = HTTPProtocol(Shared(application, render, limits, None))
+    transport = Transport()
+    protocol.connection_made(transport)
+    for part in parts:
+        protocol.data_received(part)
+        await turns()
+    await turns(40)
+    written, kept = transport.written, not transport.ended
+    protocol.connection_lost(None)
+    return Outcome(statuses_of(written, [one.method for one in seen]), kept, tuple(seen))
+
+
+async def outcome_at(port: int, raw: bytes, seen: list[Seen]) -> Outcome:
+    """Of `raw` sent to a server of its own that records in `seen`."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(raw)
+    written, kept = b"", True
+    try:
+        async with asyncio.timeout(1.5):
+            while piece := await reader.read(65536):
+                written += piece
+        kept = False
+    except TimeoutError:
+        pass
+    except ConnectionResetError:
+        kept = False
+    writer.close()
+    return Outcome(statuses_of(written, [one.method for one in seen]), kept, tuple(seen))

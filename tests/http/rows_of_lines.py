@@ -1,0 +1,168 @@
+"""Connections, request lines: rows of the conformance table."""
+
+from tests.http.row import (
+    GET,
+    HOST,
+    MENDED,
+    STATUS,
+    STRICT,
+    WAITING,
+    Row,
+    chunked,
+    closed,
+    get,
+    kept,
+    post,
+    refused,
+    saw,
+)
+
+CONNECTIONS = (
+    Row("a plain request", get(), kept(GET)),
+    Row("nothing", b"\r\n", WAITING),
+    Row("half a request line", b"GET / HT", WAITING),
+    Row("half a head", b"GET / HTTP/1.1\r\n" + HOST, WAITING),
+    Row("two requests", get() * 2, kept(GET, GET)),
+    Row("ten requests", get() * 10, kept(*[GET] * 10)),
+    Row("a request and half of one", get() + get()[:20], kept(GET)),
+    Row(
+        "a body and a request",
+        post(b"Content-Length: 2\r\n", b"ab") + get(),
+        kept(saw("POST", body=b"ab"), GET),
+    ),
+    Row(
+        "chunks and a request",
+        chunked(b"2\r\nab\r\n0\r\n\r\n") + get(),
+        kept(saw("POST", body=b"ab"), GET),
+    ),
+    Row(
+        "order",
+        get(line=b"GET /1 HTTP/1.1") + get(line=b"GET /2 HTTP/1.1"),
+        kept(saw("GET", "/1"), saw("GET", "/2")),
+    ),
+    Row("close", get(b"Connection: close\r\n"), closed(GET)),
+    Row("close in capitals", get(b"CONNECTION: CLOSE\r\n"), closed(GET)),
+    Row("close among options", get(b"Connection: foo, close\r\n"), closed(GET), MENDED),
+    Row(
+        "close in a second field",
+        get(b"Connection: foo\r\nConnection: close\r\n"),
+        closed(GET),
+        MENDED,
+    ),
+    Row("close and keep-alive", get(b"Connection: keep-alive, close\r\n"), closed(GET), MENDED),
+    Row("nothing after close", get(b"Connection: close\r\n") + get(), closed(GET)),
+    Row("keep-alive", get(b"Connection: keep-alive\r\n"), kept(GET)),
+    Row("an option nobody knows", get(b"Connection: x-closed\r\n"), kept(GET)),
+    Row("1.0", b"GET / HTTP/1.0\r\n" + HOST + b"\r\n", closed(GET)),
+    Row("1.0 without Host", b"GET / HTTP/1.0\r\n\r\n", closed(saw("GET", host="127.0.0.1"))),
+    Row("1.0 keep-alive", get(b"Connection: keep-alive\r\n", b"GET / HTTP/1.0"), kept(GET)),
+    Row("1.0 Keep-Alive", get(b"Connection: Keep-Alive\r\n", b"GET / HTTP/1.0"), kept(GET)),
+    Row(
+        "1.0 keep-alive among options",
+        get(b"Connection: keep-alive, foo\r\n", b"GET / HTTP/1.0"),
+        kept(GET),
+        MENDED,
+    ),
+    Row(
+        "1.0 keep-alive twice",
+        get(b"Connection: keep-alive\r\n", b"GET / HTTP/1.0") * 2,
+        kept(GET, GET),
+    ),
+    Row("1.0 close", get(b"Connection: close\r\n", b"GET / HTTP/1.0"), closed(GET)),
+    Row(
+        "1.0 with a body",
+        b"POST / HTTP/1.0\r\n" + HOST + b"Content-Length: 2\r\n\r\nab",
+        closed(saw("POST", body=b"ab")),
+    ),
+    Row("1.0 two Hosts", b"GET / HTTP/1.0\r\n" + HOST * 2 + b"\r\n", refused()),
+    Row(
+        "HTTP/2 upgrade",
+        get(
+            b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
+            b"HTTP2-Settings: AAMAAABkAAQAAP__\r\n"
+        ),
+        kept(GET),
+    ),
+    Row(
+        "websocket",
+        get(
+            b"Connection: Upgrade\r\nUpgrade: websocket\r\n"
+            b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: x\r\n"
+        ),
+        kept(GET),
+    ),
+    Row(
+        "upgrade and the next",
+        get(b"Connection: Upgrade\r\nUpgrade: h2c\r\n") + get(),
+        kept(GET, GET),
+    ),
+    Row(
+        "upgrade with a body",
+        post(b"Connection: Upgrade\r\nUpgrade: h2c\r\nContent-Length: 2\r\n", b"ab") + get(),
+        kept(saw("POST", body=b"ab"), GET),
+    ),
+    Row(
+        "upgrade with chunks",
+        chunked(b"2\r\nab\r\n0\r\n\r\n", b"Connection: Upgrade\r\nUpgrade: h2c\r\n") + get(),
+        kept(saw("POST", body=b"ab"), GET),
+    ),
+    Row("an empty line before", b"\r\n" + get(), kept(GET)),
+    Row("empty lines before", b"\r\n\r\n\r\n" + get(), kept(GET), MENDED),
+    Row("an empty line between", get() + b"\r\n" + get(), kept(GET, GET)),
+    Row(
+        "an empty line after a body",
+        post(b"Content-Length: 2\r\n", b"ab") + b"\r\n" + get(),
+        kept(saw("POST", body=b"ab"), GET),
+    ),
+    Row("a bare LF before", b"\n" + get(), refused(), STRICT),
+    Row("a bare CR before", b"\r" + get(), refused(), STRICT),
+    Row("a space before", b" " + get(), refused()),
+    Row("garbage after a request", get() + b"\x00\x01\x02", refused(400, GET), STATUS),
+    Row("TLS", bytes.fromhex("16030100c8010000c40303"), refused(), "Tornado waits for more"),
+)
+
+METHODS = (
+    *(
+        Row(method, get(line=f"{method} / HTTP/1.1".encode()), kept(saw(method)))
+        for method in ("HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+    ),
+    Row("HEAD between", get(line=b"HEAD / HTTP/1.1") + get(), kept(saw("HEAD"), GET)),
+    Row("lower case", get(line=b"get / HTTP/1.1"), kept(statuses=(405,))),
+    Row("unknown", get(line=b"FOO / HTTP/1.1"), kept(statuses=(405,))),
+    Row(
+        "unknown, then known",
+        get(line=b"FOO / HTTP/1.1") + get(),
+        kept(GET, statuses=(405, 200)),
+    ),
+    Row("one of WebDAV", get(line=b"PROPFIND / HTTP/1.1"), kept(statuses=(405,))),
+    Row("TRACE", get(line=b"TRACE / HTTP/1.1"), kept(statuses=(405,))),
+    Row("CONNECT", get(line=b"CONNECT a.example:80 HTTP/1.1"), kept(statuses=(405,))),
+    Row(
+        "all that a token may have",
+        get(line=b"!#$%&'*+-.^_`|~09 / HTTP/1.1"),
+        kept(statuses=(405,)),
+    ),
+    Row("a method with a parenthesis", get(line=b"GE(T / HTTP/1.1"), refused()),
+    Row("a method with a colon", get(line=b"GET: / HTTP/1.1"), refused()),
+    Row("a method with a NUL", get(line=b"GE\0T / HTTP/1.1"), refused()),
+    Row("a method above 127", get(line=b"G\xc9T / HTTP/1.1"), refused()),
+    Row("no method", get(line=b" / HTTP/1.1"), refused()),
+)
+
+VERSIONS = (
+    Row("2.0", get(line=b"GET / HTTP/2.0"), refused(505), STATUS),
+    Row("2", get(line=b"GET / HTTP/2"), refused(505), STATUS),
+    Row("the preface of HTTP/2", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", refused(505), STATUS),
+    Row("1.2", get(line=b"GET / HTTP/1.2"), refused(505), "Tornado takes it for 1.1"),
+    Row("0.9", get(line=b"GET / HTTP/0.9"), refused(505), STATUS),
+    Row("1.10", get(line=b"GET / HTTP/1.10"), refused(505), STATUS),
+    Row("0.9 as it was", b"GET /\r\n\r\n", refused()),
+    Row("lower case version", get(line=b"GET / http/1.1"), refused()),
+    Row("another protocol", get(line=b"OPTIONS / RTSP/1.0"), refused()),
+    Row("a space after the version", get(line=b"GET / HTTP/1.1 "), refused()),
+    Row("more after the version", get(line=b"GET / HTTP/1.1 x"), refused()),
+    Row("a comma in the version", get(line=b"GET / HTTP/1,1"), refused()),
+    Row("LF after the version", b"GET / HTTP/1.1\n" + HOST + b"\r\n", refused(), STRICT),
+    Row("CR after the version", b"GET / HTTP/1.1\r" + HOST + b"\r\n", refused()),
+    Row("CR CR LF after the version", b"GET / HTTP/1.1\r\r\n" + HOST + b"\r\n", refused(), STRICT),
+)

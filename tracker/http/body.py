@@ -1,0 +1,143 @@
+"""Bodies as they arrive: of a length that is known, or in chunks (RFC 9112, section 7.1). Pure.
+
+httptools does not tell where in its input a message ends, and what follows a body is the next
+request: so chunks are taken apart here.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Final, Protocol
+
+from tracker.http.head import FAULT, HeadReader
+from tracker.http.refusal import Refused
+
+_SIZE: Final = re.compile(rb"([0-9A-Fa-f]{1,16})(?:;[\t\x20-\x7e\x80-\xff]*)?")
+_SIZE_BEGUN: Final = re.compile(rb"(?:[0-9A-Fa-f]{1,16}(?:;[\t\x20-\x7e\x80-\xff]*)?\r?)?")
+_SIZE_LINE_BYTES: Final = 256
+_TRAILER_BYTES: Final = 8 * 1024
+_TURN: Final = 1000
+_FREE_OVERHEAD: Final = 16
+_MAX_OVERHEAD: Final = 16 * 1024
+
+
+class Body(Protocol):
+    done: bool
+    """Whether all of it was taken."""
+
+    turn_over: bool
+    """Whether the last `take` stopped so that others get their turn, not for want of data."""
+
+    def take(self, data: bytes, offset: int) -> tuple[bytes, int]:
+        """What `data` has of the body from `offset` on, and the offset behind it."""
+
+
+class FixedBody:
+    """A body of `length` bytes, at least one."""
+
+    __slots__ = ("_left", "done", "turn_over")
+
+    def __init__(self, length: int) -> None:
+        self._left = length
+        self.done = False
+        self.turn_over = False
+
+    def take(self, data: bytes, offset: int) -> tuple[bytes, int]:
+        piece = data[offset : offset + self._left]
+        self._left -= len(piece)
+        self.done = self._left == 0
+        return piece, offset + len(piece)
+
+
+class ChunkedBody:
+    """A body of at most `limit` bytes in chunks, each and their trailer checked.
+
+    Extensions and trailer are dropped. `take` raises Refused: 400 for what is malformed or is
+    mostly overhead, 413 beyond the limit.
+    """
+
+    __slots__ = ("_left", "_limit", "_overhead", "_pieces", "_read", "done", "turn_over")
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._left = 0
+        self._overhead = 0
+        self._pieces: list[bytes] = []
+        self._read: Callable[[bytes, int], int] = self._size
+        self.done = False
+        self.turn_over = False
+
+    def take(self, data: bytes, offset: int) -> tuple[bytes, int]:
+        for _ in range(_TURN):
+            before = offset
+            offset = self._read(data, offset)
+            if offset == before or self.done:
+                self.turn_over = False
+                break
+        else:
+            self.turn_over = offset < len(data)
+        taken = b"".join(self._pieces)
+        self._pieces.clear()
+        return taken, offset
+
+    # Each of these takes one part and returns the offset behind it: the same one for want of data.
+
+    def _size(self, data: bytes, offset: int) -> int:
+        end = data.find(b"\r\n", offset, offset + _SIZE_LINE_BYTES)
+        if end < 0:
+            return self._size_begun(data, offset)
+        line = _SIZE.fullmatch(data, offset, end)
+        if line is None:
+            raise Refused(400, "body: malformed chunk size")
+        self._begin_chunk(int(line[1], 16), end - offset)
+        return end + 2
+
+    def _size_begun(self, data: bytes, offset: int) -> int:
+        begun = len(data) - offset < _SIZE_LINE_BYTES and _SIZE_BEGUN.fullmatch(data, offset)
+        if not begun:
+            raise Refused(400, "body: malformed chunk size")
+        return offset
+
+    def _begin_chunk(self, size: int, line_bytes: int) -> None:
+        self._limit -= size
+        if self._limit < 0:
+            raise Refused(413, "body: too large")
+        self._overhead = max(0, self._overhead + line_bytes - _FREE_OVERHEAD - 2 * size)
+        if self._overhead > _MAX_OVERHEAD:
+            raise Refused(400, "body: more chunk extensions than content")
+        self._left = size
+        self._read = self._content if size else self._trailer
+
+    def _content(self, data: bytes, offset: int) -> int:
+        piece = data[offset : offset + self._left]
+        self._pieces.append(piece)
+        self._left -= len(piece)
+        if not self._left:
+            self._read = self._content_end
+        return offset + len(piece)
+
+    def _content_end(self, data: bytes, offset: int) -> int:
+        if not _crlf(data, offset):
+            return offset
+        self._read = self._size
+        return offset + 2
+
+    def _trailer(self, data: bytes, offset: int) -> int:
+        if data[offset : offset + 2] in (b"", b"\r", b"\r\n"):
+            self.done = _crlf(data, offset)
+            return offset + 2 * self.done
+        end = data.find(b"\r\n\r\n", offset, offset + _TRAILER_BYTES)
+        if end < 0:
+            if len(data) - offset >= _TRAILER_BYTES or FAULT.search(data, offset):
+                raise Refused(400, "body: malformed trailer")
+            return offset
+        HeadReader().fields(data[offset : end + 4])
+        self.done = True
+        return end + 4
+
+
+def _crlf(data: bytes, offset: int) -> bool:
+    """Whether a line end is there, or, False, may still come. Raises Refused."""
+    found = data[offset : offset + 2]
+    if found not in (b"", b"\r", b"\r\n"):
+        raise Refused(400, "body: malformed chunk end")
+    return found == b"\r\n"

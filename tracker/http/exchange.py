@@ -1,0 +1,227 @@
+"""One request and its answer: the connection that a Tornado handler sees.
+
+Made by `protocol` for each request that no lane takes. It frames the answer (RFC 9112, section 6)
+and outlives its connection harmlessly: what is written too late goes nowhere.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final, NoReturn, Protocol
+
+from tornado.httputil import (
+    HTTPConnection,
+    HTTPHeaders,
+    HTTPOutputError,
+    RequestStartLine,
+    ResponseStartLine,
+)
+from tornado.iostream import StreamClosedError
+
+from tracker.http.context import Context
+from tracker.http.date import own_fields
+from tracker.http.framing import connection_options
+from tracker.http.head import Head
+
+_OWN: Final = frozenset({"Connection", "Content-Length", "Date", "Server"})
+_BODILESS: Final = (204, 304)
+
+
+class Connection(Protocol):
+    """What an exchange needs of the connection it is on."""
+
+    context: Context
+
+    @property
+    def ending(self) -> bool:
+        """Whether no further request will be read."""
+
+    def write(self, data: bytes) -> None:
+        """Send, after all that was written before."""
+
+    def flow(self) -> asyncio.Future[None]:
+        """Done as soon as the client has taken enough for more to be written."""
+
+    def break_off(self, exchange: "Exchange") -> None:
+        """Send what was written, and end: the answer will not be complete."""
+
+    def answered(self, exchange: "Exchange") -> None:
+        """The answer is complete."""
+
+
+class Exchange(HTTPConnection):
+    """tornado.httputil.HTTPConnection of one request."""
+
+    __slots__ = (
+        "_chunked",
+        "_close_callback",
+        "_connection",
+        "_done",
+        "_left",
+        "_method",
+        "_version",
+        "awaited",
+        "begun",
+        "body_received",
+        "body_seconds",
+        "context",
+        "keep_alive",
+        "max_body_bytes",
+    )
+
+    def __init__(
+        self, connection: Connection, head: Head, max_body_bytes: int, body_seconds: float
+    ) -> None:
+        self._connection = connection
+        self._method, _, self._version = head.start_line
+        self._chunked = False
+        self._left: int | None = None
+        self._close_callback: Callable[[], None] | None = None
+        self._done = False
+        self.context = connection.context
+        self.keep_alive = head.keep_alive
+        self.begun = False
+        self.awaited = False
+        self.body_received = head.body_length == 0
+        self.max_body_bytes = max_body_bytes
+        self.body_seconds = body_seconds
+
+    # For the handler.
+
+    def set_max_body_size(self, max_body_size: int) -> None:
+        """In bytes; as long as the body is not being received."""
+        self.max_body_bytes = max_body_size
+
+    def set_body_timeout(self, timeout: float) -> None:
+        """In seconds, for the whole body."""
+        self.body_seconds = timeout
+
+    def set_close_callback(self, callback: Callable[[], None] | None) -> None:
+        """`callback` is called, at most once, if the client goes while its answer is awaited."""
+        self._close_callback = callback
+
+    def write_headers(
+        self,
+        start_line: RequestStartLine | ResponseStartLine,
+        headers: HTTPHeaders,
+        chunk: bytes | None = None,
+    ) -> asyncio.Future[None]:
+        """The returned future is done when more may be written; StreamClosedError if the client
+        has gone. Raises ValueError for line ends in fields, HTTPOutputError for a body that is
+        longer than announced.
+        """
+        assert isinstance(start_line, ResponseStartLine)
+        if self._done:
+            return _gone()
+        _, code, reason = start_line
+        if 100 <= code < 200:
+            return self._interim(code, reason, headers)
+        head = _head(code, reason, self._fields(code, headers))
+        self.begun = True
+        connection = self._connection
+        body = self._framed(chunk) if chunk else b""
+        connection.write(b"%b%b\r\n%b" % (head, own_fields(), body))
+        return connection.flow()
+
+    def write(self, chunk: bytes) -> asyncio.Future[None]:
+        """As `write_headers`."""
+        if self._done:
+            return _gone()
+        self._connection.write(self._framed(chunk))
+        return self._connection.flow()
+
+    def finish(self) -> None:
+        """Raises HTTPOutputError for a body that is shorter than announced."""
+        if self._done:
+            return
+        if self._left:
+            self._break(f"{self._left} bytes less than Content-Length")
+        if self._chunked:
+            self._connection.write(b"0\r\n\r\n")
+        self._done = True
+        self._connection.answered(self)
+
+    # For the protocol.
+
+    def detach(self) -> Callable[[], None] | None:
+        """Nothing is written any more. The callback for a client that has gone, if there is one."""
+        self._done = True
+        callback, self._close_callback = self._close_callback, None
+        return callback
+
+    def _interim(self, code: int, reason: str, headers: HTTPHeaders) -> asyncio.Future[None]:
+        if self._version == "HTTP/1.1":
+            lines = [f"{name}: {value}\r\n" for name, value in headers.get_all()]
+            self._connection.write(_head(code, reason, lines) + b"\r\n")
+        return self._connection.flow()
+
+    def _fields(self, code: int, headers: HTTPHeaders) -> list[str]:
+        """The lines of all fields but those that every answer has; settles the framing."""
+        lines = []
+        length = wish = ""
+        for name, value in headers.get_all():
+            if name not in _OWN:
+                lines.append(f"{name}: {value}\r\n")
+            elif name == "Content-Length":
+                length = value
+                lines.append(f"{name}: {value}\r\n")
+            elif name == "Connection":
+                wish = value
+        self._frame(code, length)
+        if self._chunked:
+            lines.append("Transfer-Encoding: chunked\r\n")
+        if connection := self._connection_field(wish):
+            lines.append(connection)
+        return lines
+
+    def _frame(self, code: int, length: str) -> None:
+        if code in _BODILESS or self._method == "HEAD":
+            self._left = 0
+        elif length.isdigit() and length.isascii():
+            self._left = int(length)
+        elif length:
+            raise ValueError(f"Content-Length is not a number: {length!r}")
+        else:
+            self._chunked = self._version == "HTTP/1.1"
+
+    def _connection_field(self, wish: str) -> str:
+        """Also decides whether the connection lasts: not if it is the end of the body."""
+        if self.keep_alive:
+            endless = self._left is None and not self._chunked
+            unwanted = endless or not self.body_received or self._connection.ending
+            if unwanted or (wish and "close" in connection_options(wish)):
+                self.keep_alive = False
+        if not self.keep_alive:
+            return "Connection: close\r\n"
+        if self._version == "HTTP/1.0":
+            return "Connection: keep-alive\r\n"
+        return f"Connection: {wish}\r\n" if wish else ""
+
+    def _framed(self, chunk: bytes) -> bytes:
+        if self._left is not None:
+            self._left -= len(chunk)
+            if self._left < 0:
+                self._break("more bytes than Content-Length")
+        if self._chunked and chunk:
+            return b"%x\r\n%b\r\n" % (len(chunk), chunk)
+        return chunk
+
+    def _break(self, reason: str) -> NoReturn:
+        """What was sent cannot be mended: end the connection instead of misleading its client."""
+        self._connection.break_off(self)
+        raise HTTPOutputError(reason)
+
+
+def _head(code: int, reason: str, lines: list[str]) -> bytes:
+    """The status line and `lines`. Raises ValueError."""
+    text = f"HTTP/1.1 {code} {reason}\r\n{''.join(lines)}"
+    ends = len(lines) + 1
+    if text.count("\n") != ends or text.count("\r") != ends:
+        raise ValueError(f"line end in a header field: {text!r}")
+    return text.encode("latin-1")
+
+
+def _gone() -> asyncio.Future[None]:
+    future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    future.set_exception(StreamClosedError())
+    future.exception()  # Whoever does not await it is not to be warned.
+    return future

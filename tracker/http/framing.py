@@ -1,0 +1,56 @@
+"""How long a request's body is, and whether its connection lasts (RFC 9112, 6 and 9). Pure.
+
+Stricter than it must be wherever two readers of one message might differ: that is how requests are
+smuggled.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from tracker.http.refusal import Refused
+
+CHUNKED: Final = -1
+"""The length of a body that tells its end itself."""
+
+Fields = Mapping[str, Sequence[str]]
+"""Values by name in Http-Header-Case, without white space around them."""
+
+
+def body_length(version: str, fields: Fields) -> int:
+    """Bytes, or CHUNKED. Raises Refused."""
+    lengths = fields.get("Content-Length")
+    codings = fields.get("Transfer-Encoding")
+    if codings is not None:
+        if lengths is not None:
+            raise Refused(400, "both Content-Length and Transfer-Encoding")
+        return _chunked(version, ",".join(codings))
+    if lengths is None:
+        return 0
+    if len(lengths) != 1 or not (lengths[0].isascii() and lengths[0].isdigit()):
+        raise Refused(400, "Content-Length: must be one number")
+    return int(lengths[0])
+
+
+def _chunked(version: str, codings: str) -> int:
+    if version == "HTTP/1.0":
+        raise Refused(400, "Transfer-Encoding: not in HTTP/1.0")
+    *others, last = (coding.strip(" \t").lower() for coding in codings.split(","))
+    if last != "chunked" or "chunked" in others or "" in others:
+        raise Refused(400, "Transfer-Encoding: must end in chunked")
+    if others:
+        raise Refused(501, "Transfer-Encoding: only chunked is supported")
+    return CHUNKED
+
+
+def keeps_alive(version: str, fields: Fields) -> bool:
+    """Whether the client may send another request on the connection."""
+    values = fields.get("Connection")
+    if values is None:
+        return version == "HTTP/1.1"
+    options = connection_options(",".join(values))
+    return "close" not in options and (version == "HTTP/1.1" or "keep-alive" in options)
+
+
+def connection_options(value: str) -> list[str]:
+    """The options of a Connection field, lower case."""
+    return [option.strip(" \t") for option in value.lower().split(",")]

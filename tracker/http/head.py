@@ -1,0 +1,184 @@
+"""The head of a request: httptools checks and splits the fields, the rest is checked here. Pure.
+
+httptools does not see the request line: it refuses methods it does not know and bytes above 127,
+which visitors do send, and accepts several spaces. Nor does it see a body, so it cannot be wrong
+about where one ends.
+"""
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
+from tornado.httputil import HTTPHeaders, RequestStartLine
+
+from tracker.http.framing import Fields, body_length, keeps_alive
+from tracker.http.limits import Limits
+from tracker.http.refusal import Refused
+
+_METHOD_AND_TARGET: Final = rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+) ([\x21-\x7e\x80-\xff]+)"
+_LINE: Final = re.compile(_METHOD_AND_TARGET + rb" HTTP/1\.([01])\r\n")
+_OTHER_VERSION: Final = re.compile(_METHOD_AND_TARGET + rb" HTTP/[0-9]+(?:\.[0-9]+)?")
+_ABSOLUTE: Final = re.compile(r"https?://([^/?#@]+)([/?].*)?", re.IGNORECASE)
+FAULT: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|(?<!\r)\n|\r[^\n]")
+"""What no head or trailer may have: control characters, CR and LF that are not together."""
+
+_ANY_LINE: Final = b"GET / HTTP/1.1\r\n"
+_LINE_BESIDE_TARGET: Final = 64
+
+
+class Head(NamedTuple):
+    """A request whose head is accepted. `body_length` is bytes or framing.CHUNKED."""
+
+    start_line: RequestStartLine
+    headers: HTTPHeaders
+    body_length: int
+    keep_alive: bool
+    expects_continue: bool
+
+
+class ReceivedFields(HTTPHeaders):
+    """HTTPHeaders that are filled from what httptools has checked: no name or value is looked at
+    twice."""
+
+    def __init__(self) -> None:
+        self._as_list: dict[str, list[str]] = {}
+        self._combined_cache: dict[str, str] = {}
+
+    def by_name(self) -> dict[str, list[str]]:
+        """The values of each name, in order."""
+        return self._as_list
+
+
+class HeadReader:
+    """Reads heads one after the other, of any connections: each is fed as a whole.
+
+    The parser is kept as long as it is sure to be between two requests, whatever was sent.
+    """
+
+    __slots__ = ("_by_name", "_complete", "_lasts", "_parser")
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, list[str]] = {}
+        self._complete = self._lasts = False
+        self._parser = HttpRequestParser(self)
+
+    def read(self, data: bytes, start: int, end: int, limits: Limits) -> Head:
+        """The head at `data[start:end]`, which ends with the first blank line. Raises Refused."""
+        line = _request_line(data, start, limits)
+        fields_start = line.end()
+        if end - start > limits.head_bytes:
+            raise Refused(431, f"header: at most {limits.head_bytes} bytes")
+        if data.count(b"\r\n", fields_start, end) - 1 > limits.fields:
+            raise Refused(431, f"header: at most {limits.fields} fields")
+        headers = self.fields(data[fields_start:end])
+        method, target, minor = line.groups()
+        version = "HTTP/1.1" if minor == b"1" else "HTTP/1.0"
+        return _head(method.decode(), target.decode("latin-1"), version, headers)
+
+    def fields(self, lines: bytes) -> ReceivedFields:
+        """Fields, with the blank line that ends them. Raises Refused."""
+        fields = ReceivedFields()
+        self._by_name = by_name = fields.by_name()
+        self._complete = self._lasts = False
+        try:
+            self._parser.feed_data(_ANY_LINE + lines)
+        except HttpParserUpgrade:
+            self._lasts = False  # Not offered here: the request is one like any other.
+        except HttpParserError as error:
+            self._lasts = False
+            raise Refused(400, f"header: {error}") from None
+        finally:
+            if not self._lasts or "Content-Length" in by_name or "Transfer-Encoding" in by_name:
+                self._parser = HttpRequestParser(self)
+        if not self._complete:
+            raise Refused(400, "header: incomplete")
+        return fields
+
+    # Called by the parser.
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        key = _header_case(name)
+        text = value.rstrip(b" \t").decode("latin-1")
+        if key in self._by_name:
+            self._by_name[key].append(text)
+        else:
+            self._by_name[key] = [text]
+
+    def on_headers_complete(self) -> None:
+        self._complete = True
+        self._lasts = self._parser.should_keep_alive()
+
+
+@lru_cache(maxsize=1024)
+def _header_case(name: bytes) -> str:
+    return "-".join(word.capitalize() for word in name.decode("latin-1").split("-"))
+
+
+def check_partial(data: bytes, start: int, checked: int, limits: Limits) -> None:
+    """Raises Refused if nothing that may follow makes `data[start:]`, which has no blank line yet,
+    the beginning of a head. What is before `checked` was found good before.
+    """
+    if b"\r\n" in data[start : start + limits.target_bytes + _LINE_BESIDE_TARGET]:
+        _request_line(data, start, limits)
+    elif len(data) - start > limits.target_bytes + _LINE_BESIDE_TARGET:
+        raise Refused(414, f"request target: at most {limits.target_bytes} bytes")
+    if FAULT.search(data, max(start, checked - 1)):
+        raise Refused(400, "header: control character")
+    if len(data) - start > limits.head_bytes:
+        raise Refused(431, f"header: at most {limits.head_bytes} bytes")
+
+
+def _request_line(data: bytes, start: int, limits: Limits) -> re.Match[bytes]:
+    line = _LINE.match(data, start)
+    if line is None:
+        raise _bad_line(data[start : data.index(b"\r\n", start)], limits)
+    if len(line[2]) > limits.target_bytes:
+        raise Refused(414, f"request target: at most {limits.target_bytes} bytes")
+    return line
+
+
+def _bad_line(line: bytes, limits: Limits) -> Refused:
+    if len(line) > limits.target_bytes + _LINE_BESIDE_TARGET:
+        return Refused(414, f"request target: at most {limits.target_bytes} bytes")
+    if _OTHER_VERSION.fullmatch(line):
+        return Refused(505, "HTTP version: must be 1.0 or 1.1")
+    return Refused(400, "request line: must be method, target and version")
+
+
+def _head(method: str, target: str, version: str, headers: ReceivedFields) -> Head:
+    fields = headers.by_name()
+    if len(fields.get("Host", ())) != 1:
+        _check_host(version, fields)
+    if target[0] != "/":
+        target = _other_form(method, target, headers)
+    expected = fields.get("Expect")
+    return Head(
+        RequestStartLine(method, target, version),
+        headers,
+        body_length(version, fields),
+        keeps_alive(version, fields),
+        expected is not None and version == "HTTP/1.1" and _is_continue(expected),
+    )
+
+
+def _is_continue(expected: Iterable[str]) -> bool:
+    return any(value.lower() == "100-continue" for value in expected)
+
+
+def _check_host(version: str, fields: Fields) -> None:
+    if "Host" in fields or version != "HTTP/1.0":
+        raise Refused(400, "Host: must be there, once")
+
+
+def _other_form(method: str, target: str, headers: HTTPHeaders) -> str:
+    """The path of a target that does not begin with one; its authority becomes the Host."""
+    if method == "CONNECT" or (target == "*" and method == "OPTIONS"):
+        return target
+    absolute = _ABSOLUTE.fullmatch(target)
+    if absolute is None:
+        raise Refused(400, "request target: must be a path, or an http URL without user")
+    headers["Host"] = absolute[1]
+    rest = absolute[2] or ("*" if method == "OPTIONS" else "/")
+    return rest if rest[0] != "?" else f"/{rest}"

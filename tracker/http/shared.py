@@ -1,0 +1,81 @@
+"""What the connections of one server have in common: made by `server`, read by each connection."""
+
+import asyncio
+import contextvars
+from typing import Protocol
+
+from tornado.httputil import HTTPServerConnectionDelegate
+
+from tracker.http.head import HeadReader
+from tracker.http.lane import Lane
+from tracker.http.limits import Limits
+from tracker.http.refusal import Render
+
+
+class Supervised(Protocol):
+    """A connection, as the server sees it."""
+
+    def check(self) -> None:
+        """End the connection if its time is up."""
+
+    def abort(self) -> None:
+        """Cut the connection."""
+
+
+class Shared:
+    """`now` is the event loop's time of the last sweep, in seconds: connections note it instead of
+    asking for the time at every request. To be made on the running loop."""
+
+    __slots__ = (
+        "connections",
+        "context",
+        "delegate",
+        "empty",
+        "ending_since",
+        "flowing",
+        "heads",
+        "lane",
+        "limits",
+        "loop",
+        "now",
+        "quiet_seconds",
+        "render",
+        "sweep_seconds",
+    )
+
+    def __init__(
+        self,
+        delegate: HTTPServerConnectionDelegate,
+        render: Render,
+        limits: Limits,
+        lane: Lane | None,
+    ) -> None:
+        self.delegate = delegate
+        self.render = render
+        self.limits = limits
+        self.lane = lane
+        self.loop = asyncio.get_running_loop()
+        self.now = self.loop.time()
+        self.sweep_seconds = limits.sweep_seconds
+        self.ending_since: float | None = None
+        self.quiet_seconds = 0.0
+        self.connections: set[Supervised] = set()
+        self.empty = asyncio.Event()
+        self.empty.set()
+        self.context = contextvars.copy_context()
+        self.heads = HeadReader()
+        self.flowing: asyncio.Future[None] = self.loop.create_future()
+        self.flowing.set_result(None)
+
+    def expired(self, since: float, seconds: float) -> bool:
+        """Whether more than `seconds` have passed since `since`, which may be a sweep old."""
+        return self.now - since > seconds + self.sweep_seconds
+
+    def add(self, connection: Supervised) -> None:
+        self.connections.add(connection)
+        self.empty.clear()
+
+    def remove(self, connection: Supervised) -> None:
+        self.connections.discard(connection)
+        if not self.connections:
+            self.empty.set()
