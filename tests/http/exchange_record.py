@@ -39,7 +39,7 @@ class _Record(RequestHandler):
         self.settings["seen"].append(
             Seen(request.method or "", request.uri or "", request.host, request.body)
         )
-        self.finish("ok")
+        self.finish(request.uri)
 
 
 def recording_application() -> tuple[Application, list[Seen]]:
@@ -60,11 +60,17 @@ class Transport(asyncio.Transport):
         self.written = b""
         self.ended = False
         self.reading = True
-        self.unsent = 0
+        self.writes = 0
+        self.pause_at = 10**9
+        self.protocol: asyncio.Protocol | None = None
 
     def write(self, data: Any) -> None:
+        """Has `protocol` pause once `pause_at` bytes are written."""
         if not self.ended:
             self.written += bytes(data)
+            self.writes += 1
+        if self.protocol is not None and len(self.written) > self.pause_at:
+            self.protocol.pause_writing()
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
         return default
@@ -73,7 +79,7 @@ class Transport(asyncio.Transport):
         pass
 
     def get_write_buffer_size(self) -> int:
-        return self.unsent
+        return 0
 
     def can_write_eof(self) -> bool:
         return True
@@ -101,23 +107,29 @@ _STATUS = re.compile(rb"HTTP/1\.1 ([0-9]{3}) [^\r\n]*\r\n(?:[^\r\n]+\r\n)*\r\n")
 _LENGTH = re.compile(rb"\r\nContent-Length: ([0-9]+)\r\n")
 
 
-def statuses_of(written: bytes, methods: Sequence[str]) -> tuple[int, ...]:
-    """Of the answers one after the other, which must be whole. `methods` are those of the requests
-    that are answered; answers to HEAD have no body."""
-    statuses: list[int] = []
+def answers_of(written: bytes, methods: Sequence[str]) -> list[tuple[int, bytes]]:
+    """Status and body of the answers one after the other, which must be whole. `methods` are those
+    of the requests that are answered; answers to HEAD have no body, nor has the refusal of one."""
+    answers: list[tuple[int, bytes]] = []
     final = 0
     while written:
         match = _STATUS.match(written)
         assert match, f"no answer: {written!r}"
-        statuses.append(int(match[1]))
-        length = _LENGTH.search(match[0])
+        status, length = int(match[1]), _LENGTH.search(match[0])
         written = written[match.end() :]
         head_only = final < len(methods) and methods[final] == "HEAD"
-        final += statuses[-1] >= 200
-        if length and not head_only:
-            assert len(written) >= int(length[1]), "the answer is cut"
-            written = written[int(length[1]) :]
-    return tuple(statuses)
+        final += status >= 200
+        refused = final > len(methods) and not written
+        size = int(length[1]) if length and not head_only and not refused else 0
+        assert len(written) >= size, "the answer is cut"
+        answers.append((status, written[:size]))
+        written = written[size:]
+    return answers
+
+
+def statuses_of(written: bytes, methods: Sequence[str]) -> tuple[int, ...]:
+    """Those of `answers_of`."""
+    return tuple(status for status, _ in answers_of(written, methods))
 
 
 async def turns(count: int = 4) -> None:
@@ -135,7 +147,7 @@ async def outcome_of_parts(parts: Sequence[bytes], limits: Limits = LIMITS) -> O
     for part in parts:
         protocol.data_received(part)
         await turns()
-    await turns(40)
+    await turns(4 * b"".join(parts).count(b"HTTP/"))
     written, kept = transport.written, not transport.ended
     protocol.connection_lost(None)
     return Outcome(statuses_of(written, [one.method for one in seen]), kept, tuple(seen))

@@ -33,8 +33,9 @@ class Limits(msgspec.Struct, frozen=True):
     idle_seconds: float = 75.0
     """Between an answer and the next request."""
 
-    stalled_seconds: float = 30.0
-    """A client that takes nothing of its answer for so long is cut."""
+    stalled_seconds: float = 60.0
+    """A client that takes nothing of its answer for so long is cut. The kernel tells only of every
+    megabyte or so, so a slow client needs this long for that."""
 
     linger_seconds: float = 3.0
     """How long what a client still sends is read and dropped, so that it can read its answer."""

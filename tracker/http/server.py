@@ -45,6 +45,11 @@ class Server:
         self._listening: list[asyncio.Server] = []
         self._sweeping = self._shared.loop.call_later(self._shared.sweep_seconds, self._sweep)
 
+    @property
+    def connections(self) -> int:
+        """How many are open."""
+        return len(self._shared.connections)
+
     async def listen(
         self, sockets: Sequence[socket.socket], tls: ssl.SSLContext | None = None
     ) -> None:

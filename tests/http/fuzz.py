@@ -1,0 +1,45 @@
+"""Lets atheris (libFuzzer) look for what breaks a connection: see `wild` for what must hold.
+
+    python -m tests.http.fuzz -max_total_time=600 [a folder to keep what it learns]
+
+Takes the options of libFuzzer. Begins with the requests of the conformance table.
+"""
+
+import asyncio
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import atheris  # type: ignore[import-untyped,import-not-found,unused-ignore]
+
+with atheris.instrument_imports(include=["tracker.http"]):
+    import tracker.http.protocol  # noqa: F401
+
+from tests.http.conformance import ROWS
+from tests.http.wild import came_of
+
+LOOP = asyncio.new_event_loop()
+
+
+def one(data: bytes) -> None:
+    """The first byte says where the rest is cut, and whether the client goes."""
+    if len(data) < 2:
+        return
+    choice, raw = data[0], data[1:]
+    at = choice * len(raw) // 256
+    whole = LOOP.run_until_complete(came_of([raw]))
+    assert LOOP.run_until_complete(came_of([raw[:at], raw[at:]] if at else [raw])) == whole
+    LOOP.run_until_complete(came_of([raw[:at]], lost=True))
+
+
+def main() -> None:
+    asyncio.set_event_loop(LOOP)
+    with TemporaryDirectory(prefix="fuzz-") as folder:
+        for number, row in enumerate(ROWS):
+            (Path(folder) / str(number)).write_bytes(bytes([number % 256]) + row.raw)
+        atheris.Setup([*sys.argv, folder], one)
+        atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,355 @@
+"""Answers of tornado.web handlers on the front, read from a socket."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from tornado.httputil import HTTPHeaders, ResponseStartLine
+from tornado.iostream import StreamClosedError
+from tornado.web import RequestHandler
+
+from tests.http.serving import DATE, Client, application, client_of, get, post, serving
+
+
+class Plain(RequestHandler):
+    def get(self) -> None:
+        self.write("plain")
+
+    head = get
+
+
+class Streamed(RequestHandler):
+    async def get(self) -> None:
+        for part in ("one", "two", ""):
+            self.write(part)
+            await self.flush()
+
+    head = get
+
+
+class Sized(RequestHandler):
+    """Announces ten bytes, and writes as many as it is asked to."""
+
+    async def get(self) -> None:
+        self.set_header("Content-Length", "10")
+        for _ in range(int(self.get_argument("count"))):
+            self.write("x")
+            await self.flush()
+
+
+class Empty(RequestHandler):
+    def get(self) -> None:
+        self.set_status(int(self.get_argument("status")))
+
+    def compute_etag(self) -> None:
+        return None
+
+
+class Fields(RequestHandler):
+    def get(self) -> None:
+        self.set_header("Server", "another/1.0")
+        self.set_header("Date", "yesterday")
+        self.add_header("Set-Cookie", "a=b")
+        self.add_header("Set-Cookie", "c=d")
+        self.set_header("X-Text", "gr\xfc\xdfe")
+
+
+class Closing(RequestHandler):
+    def get(self) -> None:
+        self.set_header("Connection", self.get_argument("connection"))
+
+
+class Splitting(RequestHandler):
+    """Goes past the checks of Tornado's handlers."""
+
+    def get(self) -> None:
+        connection: Any = self.request.connection
+        headers = HTTPHeaders()
+        headers["X-Split"] = "a\r\nX-Injected: b"
+        try:
+            connection.write_headers(ResponseStartLine("", 200, "OK"), headers)
+        except ValueError:
+            self.finish("refused")
+
+
+class Hints(RequestHandler):
+    def get(self) -> None:
+        connection: Any = self.request.connection
+        connection.write_headers(
+            ResponseStartLine("", 103, "Early Hints"), HTTPHeaders({"Link": "</a>"})
+        )
+        self.write("then")
+
+
+class Context(RequestHandler):
+    def get(self) -> None:
+        connection: Any = self.request.connection
+        context = connection.context
+        self.write(
+            {
+                "ip": self.request.remote_ip,
+                "protocol": self.request.protocol,
+                "address": context.address[0],
+                "text": str(context),
+            }
+        )
+
+
+HANDLERS = (
+    ("/", Plain),
+    ("/streamed", Streamed),
+    ("/sized", Sized),
+    ("/empty", Empty),
+    ("/fields", Fields),
+    ("/closing", Closing),
+    ("/splitting", Splitting),
+    ("/hints", Hints),
+    ("/context", Context),
+)
+
+
+@asynccontextmanager
+async def connected() -> AsyncIterator[Client]:
+    async with serving(application(*HANDLERS)) as (_, port), client_of(port) as client:
+        yield client
+
+
+async def test_a_plain_answer_has_one_date_and_one_server() -> None:
+    async with connected() as client:
+        client.send(get())
+        answer = await client.answer()
+        assert (answer.status, answer.body) == (200, b"plain")
+        assert answer.all_of("Server") == ["tracker"]
+        assert [bool(DATE.fullmatch(date)) for date in answer.all_of("Date")] == [True]
+        assert answer.all_of("Content-Length") == ["5"]
+        assert answer.all_of("Connection") == answer.all_of("Transfer-Encoding") == []
+
+
+async def test_a_handler_does_not_change_date_and_server_and_keeps_the_rest() -> None:
+    async with connected() as client:
+        client.send(get("/fields"))
+        answer = await client.answer()
+        assert answer.all_of("Server") == ["tracker"]
+        assert len(answer.all_of("Date")) == 1
+        assert answer.all_of("Set-Cookie") == ["a=b", "c=d"]
+        assert answer.all_of("X-Text") == ["gr\xfc\xdfe"]
+
+
+@pytest.mark.parametrize("raw", [b"GET /a b HTTP/1.1\r\n\r\n", b"GET / HTTP/3.0\r\n\r\n"])
+async def test_a_refusal_has_one_date_and_one_server_too(raw: bytes) -> None:
+    async with connected() as client:
+        client.send(raw)
+        answer = await client.answer()
+        assert answer.all_of("Server") == ["tracker"]
+        assert len(answer.all_of("Date")) == 1
+        assert answer.all_of("Connection") == ["close"]
+        assert await client.rest() == b""
+
+
+async def test_the_refusal_of_a_head_request_has_no_body() -> None:
+    async with connected() as client:
+        client.send(b"HEAD / HTTP/1.1\r\n\r\n")
+        assert (await client.answer(head_only=True)).status == 400
+        assert await client.rest() == b""
+
+
+async def test_an_answer_without_a_length_goes_out_in_chunks() -> None:
+    async with connected() as client:
+        client.send(get("/streamed") + get())
+        answer = await client.answer()
+        assert (answer.all_of("Transfer-Encoding"), answer.body) == (["chunked"], b"onetwo")
+        assert (await client.answer()).body == b"plain"
+
+
+async def test_to_http_1_0_its_end_is_that_of_the_connection() -> None:
+    async with connected() as client:
+        client.send(get("/streamed", "Connection: keep-alive\r\n", version="1.0"))
+        answer = await client.answer()
+        assert (answer.all_of("Connection"), answer.body) == (["close"], b"onetwo")
+        assert answer.all_of("Transfer-Encoding") == []
+
+
+async def test_http_1_0_is_kept_alive_if_it_asks() -> None:
+    async with connected() as client:
+        client.send(get(fields="Connection: keep-alive\r\n", version="1.0") * 2)
+        for _ in range(2):
+            assert (await client.answer()).all_of("Connection") == ["keep-alive"]
+
+
+@pytest.mark.parametrize("path", ["/", "/streamed"])
+async def test_the_answer_to_head_has_no_body(path: str) -> None:
+    async with connected() as client:
+        client.send(get(path, method="HEAD") + get())
+        assert (await client.answer(head_only=True)).all_of("Transfer-Encoding") == []
+        assert (await client.answer()).body == b"plain"
+
+
+@pytest.mark.parametrize("status", [204, 304])
+async def test_some_statuses_have_no_body(status: int) -> None:
+    async with connected() as client:
+        client.send(get(f"/empty?status={status}") + get())
+        answer = await client.answer()
+        assert (answer.status, answer.all_of("Transfer-Encoding")) == (status, [])
+        assert (await client.answer()).body == b"plain"
+
+
+async def test_an_etag_that_matches_is_not_modified() -> None:
+    async with connected() as client:
+        client.send(get())
+        etag = (await client.answer()).all_of("Etag")[0]
+        client.send(get(fields=f"If-None-Match: {etag}\r\n") + get())
+        assert (await client.answer()).status == 304
+        assert (await client.answer()).body == b"plain"
+
+
+async def test_a_body_may_be_written_piece_by_piece() -> None:
+    async with connected() as client:
+        client.send(get("/sized?count=10") + get())
+        assert (await client.answer()).body == b"x" * 10
+        assert (await client.answer()).body == b"plain"
+
+
+async def test_too_short_a_body_ends_the_connection() -> None:
+    async with connected() as client:
+        client.send(get("/sized?count=9") + get())
+        with pytest.raises(asyncio.IncompleteReadError):
+            await client.answer()
+
+
+async def test_what_is_too_much_of_a_body_is_not_sent() -> None:
+    async with connected() as client:
+        client.send(get("/sized?count=11") + get())
+        assert (await client.answer()).body == b"x" * 10
+        assert await client.rest() == b""
+
+
+@pytest.mark.parametrize("connection", ["close", "Close", "foo, close"])
+async def test_a_handler_may_end_the_connection(connection: str) -> None:
+    async with connected() as client:
+        client.send(get("/closing?connection=" + connection.replace(" ", "%20")))
+        assert (await client.answer()).all_of("Connection") == ["close"]
+        assert await client.rest() == b""
+
+
+async def test_other_connection_options_of_a_handler_are_passed_on() -> None:
+    async with connected() as client:
+        client.send(get("/closing?connection=foo") + get())
+        assert (await client.answer()).all_of("Connection") == ["foo"]
+        assert (await client.answer()).body == b"plain"
+
+
+async def test_no_field_can_smuggle_in_another() -> None:
+    async with connected() as client:
+        client.send(get("/splitting"))
+        answer = await client.answer()
+        assert (answer.body, answer.all_of("X-Injected")) == (b"refused", [])
+
+
+async def test_an_interim_answer_comes_before_the_answer() -> None:
+    async with connected() as client:
+        client.send(get("/hints"))
+        assert (await client.answer()).lines == ["HTTP/1.1 103 Early Hints", "Link: </a>"]
+        assert (await client.answer()).body == b"then"
+
+
+async def test_http_1_0_knows_no_interim_answers() -> None:
+    async with connected() as client:
+        client.send(get("/hints", version="1.0"))
+        assert (await client.answer()).body == b"then"
+
+
+async def test_a_handler_sees_who_asks() -> None:
+    async with connected() as client:
+        client.send(get("/context"))
+        assert (await client.answer()).body == (
+            b'{"ip": "127.0.0.1", "protocol": "http", "address": "127.0.0.1", "text": "127.0.0.1"}'
+        )
+
+
+class Gone(RequestHandler):
+    """Waits until it is told that its client has gone, and answers then."""
+
+    def initialize(self, told: list[str]) -> None:
+        self.told = told
+        self.left = asyncio.Event()
+
+    async def get(self) -> None:
+        self.told.append("waits")
+        await self.left.wait()
+        self.write("too late")
+        try:
+            await self.flush()
+        except StreamClosedError:
+            self.told.append("closed")
+
+    def on_connection_close(self) -> None:
+        self.told.append("gone")
+        self.left.set()
+
+
+@pytest.mark.parametrize("abruptly", [True, False])
+async def test_a_handler_is_told_once_that_its_client_has_gone(abruptly: bool) -> None:
+    told: list[str] = []
+    app = application()
+    app.add_handlers(".*", [("/", Gone, {"told": told})])
+    async with serving(app) as (_, port):
+        async with client_of(port) as client:
+            client.send(get())
+            async with asyncio.timeout(10):
+                while not told:
+                    await asyncio.sleep(0.01)
+            if not abruptly:
+                client.writer.close()
+        async with asyncio.timeout(10):
+            while "closed" not in told:
+                await asyncio.sleep(0.01)
+    assert told == ["waits", "gone", "closed"]
+
+
+async def test_a_late_answer_reaches_no_other_request() -> None:
+    kept: list[RequestHandler] = []
+
+    class Keeping(RequestHandler):
+        def get(self) -> None:
+            kept.append(self)
+            self.write("kept")
+
+    async with (
+        serving(application(("/", Keeping))) as (_, port),
+        client_of(port) as client,
+    ):
+        client.send(get())
+        await client.answer()
+        connection: Any = kept[0].request.connection
+        with pytest.raises(StreamClosedError):
+            await connection.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        connection.finish()
+        client.send(get())
+        assert (await client.answer()).body == b"kept"
+
+
+async def test_answers_come_in_order_however_long_they_take() -> None:
+    class Slow(RequestHandler):
+        async def get(self) -> None:
+            await asyncio.sleep(float(self.get_argument("seconds")))
+            self.write(self.get_argument("seconds"))
+
+    async with serving(application(("/", Slow))) as (_, port), client_of(port) as client:
+        client.send(get("/?seconds=0.05") + get("/?seconds=0") + get("/?seconds=0.01"))
+        bodies = [(await client.answer()).body for _ in range(3)]
+        assert bodies == [b"0.05", b"0", b"0.01"]
+
+
+async def test_a_handler_that_fails_is_answered_for() -> None:
+    class Failing(RequestHandler):
+        def post(self) -> None:
+            raise RuntimeError("not to be seen outside")
+
+        def log_exception(self, *_: object) -> None:
+            pass
+
+    async with serving(application(("/", Failing))) as (_, port), client_of(port) as client:
+        client.send(post(b"a") * 2)
+        assert [(await client.answer()).status for _ in range(2)] == [500, 500]

@@ -1,0 +1,194 @@
+"""Nobody makes the server keep more than its share: not who reads slowly, nor who sends fast."""
+
+import asyncio
+import socket
+import time
+
+from tornado.iostream import StreamClosedError
+from tornado.web import RequestHandler, stream_request_body
+
+from tests.http.exchange_record import Transport, render
+from tests.http.serving import application, client_of, get, post, serving, until
+from tracker.http.lane import LaneConnection
+from tracker.http.limits import Limits
+from tracker.http.protocol import HTTPProtocol
+from tracker.http.shared import Shared
+
+PIECE = b"x" * 100_000
+MANY = 200
+RECEIVE_BYTES = 16_384
+
+
+class Large(RequestHandler):
+    """Writes 20 MB, a piece at a time."""
+
+    written = 0
+    ended = ""
+
+    async def get(self) -> None:
+        Large.written, Large.ended = 0, ""
+        try:
+            for _ in range(MANY):
+                self.write(PIECE)
+                await self.flush()
+                Large.written += len(PIECE)
+            Large.ended = "finished"
+        except StreamClosedError:
+            Large.ended = "cut"
+
+
+async def test_a_handler_waits_for_a_slow_reader() -> None:
+    async with (
+        serving(application(("/", Large))) as (_, port),
+        client_of(port, receive_bytes=RECEIVE_BYTES) as client,
+    ):
+        client.send(get())
+        await until(lambda: Large.written > 0)
+        await asyncio.sleep(0.2)
+        stopped_at = Large.written
+        await asyncio.sleep(0.2)
+        # What the kernel takes, and a piece; nowhere near all of it.
+        assert stopped_at == Large.written < 10_000_000
+        assert len((await client.answer()).body) == MANY * len(PIECE)
+        assert Large.ended == "finished"
+
+
+async def test_a_reader_that_takes_nothing_is_cut() -> None:
+    limits = Limits(stalled_seconds=0.2)
+    async with (
+        serving(application(("/", Large)), limits) as (server, port),
+        client_of(port, receive_bytes=RECEIVE_BYTES) as client,
+    ):
+        client.send(get())
+        await until(lambda: Large.ended == "cut")
+        await until(lambda: not server.connections)
+        assert len(await client.rest()) < 10_000_000
+
+
+async def test_one_that_takes_nothing_of_a_whole_answer_is_cut() -> None:
+    class Whole(RequestHandler):
+        def get(self) -> None:
+            self.write(PIECE * MANY)
+
+    limits = Limits(stalled_seconds=0.2)
+    for fields in ("", "Connection: close\r\n"):
+        async with (
+            serving(application(("/", Whole)), limits) as (server, port),
+            client_of(port, receive_bytes=RECEIVE_BYTES) as client,
+        ):
+            client.send(get(fields=fields))
+            await until(lambda: bool(server.connections))
+            await until(lambda: not server.connections)
+
+
+async def test_one_that_takes_a_little_at_a_time_gets_all() -> None:
+    limits = Limits(stalled_seconds=0.8)
+    async with (
+        serving(application(("/", Large)), limits) as (_, port),
+        client_of(port, receive_bytes=RECEIVE_BYTES) as client,
+    ):
+        client.send(get(fields="Connection: close\r\n"))
+        came = 0
+        began = time.monotonic()
+        # Longer than one that takes nothing is let.
+        while time.monotonic() < began + 1.6:
+            came += len(await client.read(300_000))
+            await asyncio.sleep(0.04)
+        came += len(await client.rest())
+        assert came > MANY * len(PIECE)
+
+
+class Gated(RequestHandler):
+    gate: asyncio.Event
+
+    async def get(self) -> None:
+        await Gated.gate.wait()
+
+
+def stuff(sock: socket.socket, raw: bytes) -> int:
+    """Send until no more is taken; how many bytes were."""
+    taken = 0
+    try:
+        while taken < 50_000_000:
+            taken += sock.send(raw)
+    except BlockingIOError:
+        pass
+    return taken
+
+
+async def stuffed(port: int, first: bytes, more: bytes) -> int:
+    """How much the server takes while it waits for a handler."""
+    sock = socket.socket()
+    sock.connect(("127.0.0.1", port))
+    sock.setblocking(False)
+    sock.send(first)
+    taken = 0
+    for _ in range(20):
+        taken += stuff(sock, more)
+        await asyncio.sleep(0.01)
+    sock.close()
+    return taken
+
+
+async def test_a_fast_pipeliner_is_not_read_on() -> None:
+    Gated.gate = asyncio.Event()
+    async with serving(application(("/", Gated))) as (_, port):
+        assert await stuffed(port, get(), get() * 1000) < 20_000_000
+        Gated.gate.set()
+
+
+async def test_a_fast_sender_waits_for_a_slow_handler() -> None:
+    gate = asyncio.Event()
+
+    @stream_request_body
+    class Slow(RequestHandler):
+        async def data_received(self, chunk: bytes) -> None:
+            await gate.wait()
+
+        def post(self) -> None:
+            pass
+
+    limits = Limits(body_bytes=100_000_000)
+    async with serving(application(("/", Slow)), limits) as (_, port):
+        head = post(b"x" * 60_000_000)[:-60_000_000]
+        assert await stuffed(port, head, PIECE) < 20_000_000
+        gate.set()
+
+
+async def test_what_waits_behind_a_slow_handler_is_answered() -> None:
+    Gated.gate = asyncio.Event()
+    count = 5000
+    async with serving(application(("/", Gated))) as (_, port), client_of(port) as client:
+        client.send(get() * count)
+        await asyncio.sleep(0.05)
+        Gated.gate.set()
+        for _ in range(count):
+            assert (await client.answer()).status == 200
+
+
+def of_lane(raw: bytes) -> tuple[HTTPProtocol, Transport]:
+    """A connection whose lane answers each request at once, to whom `raw` has come."""
+
+    def lane(connection: LaneConnection, data: bytes, start: int) -> int:
+        connection.answer(b"answer", True)
+        return data.index(b"\r\n\r\n", start) + 4 - start
+
+    protocol = HTTPProtocol(Shared(application(), render, Limits(), lane))
+    transport = Transport()
+    transport.pause_at = 300
+    transport.protocol = protocol
+    protocol.connection_made(transport)
+    protocol.data_received(raw)
+    return protocol, transport
+
+
+async def test_a_lane_is_not_asked_while_its_answers_are_not_taken() -> None:
+    protocol, transport = of_lane(get() * 3000)
+    # Known to be slow after the first lot.
+    assert transport.written.count(b"answer") == 64
+    assert not transport.reading
+    transport.pause_at = 10**9
+    protocol.resume_writing()
+    await asyncio.sleep(0)
+    assert transport.written.count(b"answer") == 3000
+    assert transport.reading

@@ -1,0 +1,223 @@
+"""Bodies that are streamed to tornado.web handlers, read from a socket."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from tornado.web import HTTPError, RequestHandler, stream_request_body
+
+from tests.http.serving import Client, application, client_of, get, post, serving, until
+from tracker.http.limits import Limits
+
+LIMITS = Limits(body_bytes=1000)
+
+
+@stream_request_body
+class Streamed(RequestHandler):
+    """Answers with what it was given, piece by piece."""
+
+    def prepare(self) -> None:
+        self.pieces: list[bytes] = []
+        if limit := self.get_argument("limit", None):
+            connection: Any = self.request.connection
+            connection.set_max_body_size(int(limit))
+
+    async def data_received(self, chunk: bytes) -> None:
+        await asyncio.sleep(0)
+        self.pieces.append(chunk)
+
+    def get(self) -> None:
+        self.write(b"".join(self.pieces))
+
+    post = get
+
+
+@stream_request_body
+class Hasty(RequestHandler):
+    """Answers before it has read the body: at once, or with its first piece."""
+
+    left: list[str] = []  # noqa: RUF012
+
+    def prepare(self) -> None:
+        if self.get_argument("when") == "prepare":
+            self.set_status(403)
+            self.finish("enough")
+
+    def data_received(self, chunk: bytes) -> None:
+        self.set_status(403)
+        self.finish("enough")
+
+    def on_connection_close(self) -> None:
+        self.left.append(self.get_argument("when"))
+        super().on_connection_close()
+
+    def post(self) -> None:
+        raise AssertionError("it has answered already")
+
+
+@stream_request_body
+class Failing(RequestHandler):
+    def data_received(self, chunk: bytes) -> None:
+        raise HTTPError(418)
+
+    def post(self) -> None:
+        pass
+
+
+class Whole(RequestHandler):
+    def post(self) -> None:
+        self.write(self.request.body)
+
+
+HANDLERS = (("/", Streamed), ("/hasty", Hasty), ("/failing", Failing), ("/whole", Whole))
+
+
+@asynccontextmanager
+async def connected() -> AsyncIterator[Client]:
+    async with serving(application(*HANDLERS), LIMITS) as (_, port), client_of(port) as client:
+        yield client
+
+
+@pytest.fixture(autouse=True)
+def nobody_left() -> None:
+    Hasty.left.clear()
+
+
+def chunks(*pieces: bytes) -> bytes:
+    framed = b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in pieces)
+    return (
+        b"POST /%b HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n" % b""
+        + framed
+        + b"0\r\n\r\n"
+    )
+
+
+async def test_a_streamed_body_arrives_in_order() -> None:
+    async with connected() as client:
+        client.send(post(b"abc") + chunks(b"d", b"ef") + get())
+        assert [(await client.answer()).body for _ in range(3)] == [b"abc", b"def", b""]
+
+
+async def test_a_body_arrives_as_it_is_sent() -> None:
+    async with connected() as client:
+        client.send(post(b"abc")[:-2])
+        client.send(b"b")
+        await asyncio.sleep(0.02)
+        client.send(b"c" + get())
+        assert [(await client.answer()).body for _ in range(2)] == [b"abc", b""]
+
+
+async def test_a_handler_may_take_a_larger_body() -> None:
+    async with connected() as client:
+        client.send(post(b"a" * 5000, "/?limit=5000") + get())
+        assert [(await client.answer()).body for _ in range(2)] == [b"a" * 5000, b""]
+
+
+@pytest.mark.parametrize("path", ["/", "/?limit=10", "/whole"])
+async def test_too_large_a_body_is_refused_before_it_is_sent(path: str) -> None:
+    async with connected() as client:
+        client.send(post(b"a" * 1001, path)[:-1001])
+        answer = await client.answer()
+        assert (answer.status, answer.all_of("Connection")) == (413, ["close"])
+        assert await client.rest() == b""
+
+
+async def test_the_refusal_arrives_though_the_client_goes_on_sending() -> None:
+    async with connected() as client:
+        client.send(post(b"a" * 3_000_000))
+        assert (await client.answer()).status == 413
+
+
+async def test_too_large_a_body_in_chunks_is_refused_when_it_is() -> None:
+    async with connected() as client:
+        client.send(chunks(b"a" * 600, b"b" * 600))
+        assert (await client.answer()).status == 413
+
+
+@pytest.mark.parametrize("when", ["prepare", "data"])
+async def test_a_handler_may_answer_before_it_has_read_the_body(when: str) -> None:
+    async with connected() as client:
+        client.send(post(b"a" * 900, f"/hasty?when={when}")[:-500])
+        answer = await client.answer()
+        assert (answer.status, answer.body) == (403, b"enough")
+        assert answer.all_of("Connection") == ["close"]
+        client.send(b"a" * 500)
+        assert await client.rest() == b""
+    assert Hasty.left == [when]
+
+
+async def test_one_that_answers_early_and_has_no_body_keeps_its_connection() -> None:
+    async with connected() as client:
+        client.send(post(b"", "/hasty?when=prepare") + get())
+        assert [(await client.answer()).status for _ in range(2)] == [403, 200]
+
+
+async def test_a_handler_that_fails_on_a_piece_is_answered_for() -> None:
+    async with connected() as client:
+        client.send(post(b"abc", "/failing"))
+        assert (await client.answer()).status == 500
+        assert await client.rest() == b""
+
+
+async def test_100_continue_is_sent_when_the_handler_is_ready() -> None:
+    ready = asyncio.Event()
+
+    @stream_request_body
+    class Ready(Streamed):
+        async def prepare(self) -> None:  # type: ignore[override]
+            super().prepare()
+            await ready.wait()
+
+    async with serving(application(("/", Ready))) as (_, port), client_of(port) as client:
+        client.send(post(b"abc", fields="Expect: 100-continue\r\n")[:-3])
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.05):
+                await client.answer()
+        ready.set()
+        assert (await client.answer()).lines == ["HTTP/1.1 100 Continue"]
+        client.send(b"abc")
+        assert (await client.answer()).body == b"abc"
+
+
+async def test_no_100_continue_is_sent_by_one_that_has_answered() -> None:
+    async with connected() as client:
+        raw = post(b"abc", "/hasty?when=prepare", "Expect: 100-continue\r\n")
+        client.send(raw[:-3])
+        assert (await client.answer()).status == 403
+        assert await client.rest() == b""
+
+
+async def test_one_whose_client_goes_while_it_sends_is_told() -> None:
+    told: list[str] = []
+
+    @stream_request_body
+    class Told(RequestHandler):
+        def data_received(self, chunk: bytes) -> None:
+            told.append(chunk.decode())
+
+        def on_connection_close(self) -> None:
+            told.append("gone")
+            super().on_connection_close()
+
+        def post(self) -> None:
+            told.append("posted")
+
+    async with serving(application(("/", Told))) as (_, port):
+        async with client_of(port) as client:
+            client.send(post(b"abc")[:-1])
+            await until(lambda: bool(told))
+        await until(lambda: len(told) > 1)
+    assert told == ["ab", "gone"]
+
+
+async def test_whole_bodies_are_parsed_as_forms() -> None:
+    class Form(RequestHandler):
+        def post(self) -> None:
+            self.write(self.get_body_argument("a"))
+
+    form = "Content-Type: application/x-www-form-urlencoded\r\n"
+    async with serving(application(("/", Form))) as (_, port), client_of(port) as client:
+        client.send(post(b"a=b", fields=form))
+        assert (await client.answer()).body == b"b"

@@ -1,0 +1,128 @@
+"""Heads: the fields are Tornado's HTTPHeaders in every way, whatever was read before."""
+
+import copy
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tornado.httputil import HTTPHeaders, HTTPInputError
+
+from tests.http.conformance import ROWS
+from tests.http.exchange_record import LIMITS
+from tracker.http.head import Head, HeadReader
+from tracker.http.limits import Limits
+from tracker.http.refusal import Refused
+
+WIDE = Limits(fields=1000)
+TOKEN = "!#$%&'*+-.^_`|~019AaZz"
+OWN = ("host", "content-length", "transfer-encoding", "connection", "upgrade", "proxy-connection")
+
+names = st.text(TOKEN, min_size=1, max_size=12) | st.sampled_from(
+    [
+        "Accept",
+        "accept",
+        "ACCEPT",
+        "X-Forwarded-For",
+        "Set-Cookie",
+        "etag",
+        "TE",
+        "www-authenticate",
+    ]
+)
+values = st.text(
+    st.characters(max_codepoint=255, blacklist_categories=["Cc"], whitelist_characters="\t"),
+    max_size=30,
+)
+fields = st.lists(
+    st.tuples(names.filter(lambda name: name.lower() not in OWN), values), max_size=12
+)
+
+
+def raw_of(pairs: list[tuple[str, str]]) -> bytes:
+    lines = "".join(f"{name}: {value}\r\n" for name, value in pairs)
+    return f"GET / HTTP/1.1\r\nHost: a\r\n{lines}\r\n".encode("latin-1")
+
+
+def read(reader: HeadReader, raw: bytes, limits: Limits = WIDE) -> Head:
+    return reader.read(raw, 0, raw.index(b"\r\n\r\n") + 4, limits)
+
+
+def tornados(raw: bytes) -> HTTPHeaders | None:
+    """None if Tornado refuses them."""
+    lines = raw.decode("latin-1").partition("\r\n")[2]
+    try:
+        return HTTPHeaders.parse(lines)
+    except HTTPInputError:
+        return None
+
+
+def all_that_shows(headers: HTTPHeaders) -> object:
+    keys = list(headers)
+    return (
+        list(headers.get_all()),
+        [(key, headers[key], headers.get_list(key), key.lower() in headers) for key in keys],
+        list(headers.items()),
+        len(headers),
+        str(headers),
+        "Missing" in headers,
+        headers.get("Missing"),
+        list(copy.copy(headers).get_all()),
+        headers == HTTPHeaders(headers),
+    )
+
+
+@given(fields)
+def test_received_fields_are_as_tornado_reads_them(pairs: list[tuple[str, str]]) -> None:
+    raw = raw_of(pairs)
+    expected = tornados(raw)
+    assert expected is not None
+    assert all_that_shows(read(HeadReader(), raw).headers) == all_that_shows(expected)
+
+
+@given(fields, names, values)
+def test_they_can_be_changed_as_tornados(
+    pairs: list[tuple[str, str]], name: str, value: str
+) -> None:
+    raw = raw_of(pairs)
+    ours, expected = read(HeadReader(), raw).headers, tornados(raw)
+    assert expected is not None
+    for headers in (ours, expected):
+        headers.get(name)
+        headers.add(name, value.strip(" \t") or "x")
+        headers["X-New"] = "new"
+        del headers["Host"]
+    assert all_that_shows(ours) == all_that_shows(expected)
+
+
+WHOLE = [row.raw for row in ROWS if b"\r\n\r\n" in row.raw.lstrip(b"\r\n")]
+
+
+def outcome(reader: HeadReader, raw: bytes) -> object:
+    try:
+        head = read(reader, raw.lstrip(b"\r\n"), LIMITS)
+    except Refused as refused:
+        return refused.status, refused.reason
+    return head._replace(headers=HTTPHeaders(head.headers)), str(head.headers)
+
+
+@given(st.lists(st.sampled_from(WHOLE), min_size=1, max_size=8))
+def test_what_was_read_before_makes_no_difference(raws: list[bytes]) -> None:
+    reader = HeadReader()
+    assert [outcome(reader, raw) for raw in raws] == [outcome(HeadReader(), raw) for raw in raws]
+
+
+def test_every_head_of_the_table_leaves_its_reader_as_it_was() -> None:
+    reader = HeadReader()
+    plain = raw_of([("A", "b")])
+    expected = outcome(HeadReader(), plain)
+    for raw in WHOLE:
+        outcome(reader, raw)
+        assert outcome(reader, plain) == expected, raw
+
+
+@pytest.mark.parametrize("name", ["Connection", "Proxy-Connection"])
+@pytest.mark.parametrize("value", ["close", "keep-alive", "upgrade", "close, keep-alive", ""])
+def test_no_option_of_a_connection_reaches_the_next(name: str, value: str) -> None:
+    reader = HeadReader()
+    read(reader, raw_of([(name, value)]))
+    assert read(reader, raw_of([])).keep_alive

@@ -1,0 +1,112 @@
+"""Random bytes, splits, ends and mutations: nothing escapes, hangs, leaks or is mixed up."""
+
+from itertools import pairwise
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tornado.platform.asyncio import AsyncIOLoop
+
+from tests.http.conformance import ROWS
+from tests.http.exchange_record import Seen
+from tests.http.serving import get, post
+from tests.http.wild import came_of
+
+FEW = settings(max_examples=150, deadline=None)
+
+SYNTAX = (
+    b"\r\n", b"\n", b"\r", b" ", b"\t", b":", b"\0", b",", b";", b"0", b"5", b"chunked",
+    b"HTTP/1.1", b"GET / HTTP/1.1\r\n", b"Host: a\r\n", b"Content-Length: 5\r\n",
+    b"Connection: close\r\n", b"Transfer-Encoding: chunked\r\n", b"Expect: 100-continue\r\n",
+    b"\r\n\r\n", b"0\r\n\r\n",
+)  # fmt: skip
+"""What requests are made of."""
+
+wild_bytes = st.binary(max_size=300) | st.lists(
+    st.sampled_from(SYNTAX) | st.binary(max_size=3), max_size=30
+).map(b"".join)
+rows = st.lists(st.sampled_from([row.raw for row in ROWS]), min_size=1, max_size=3).map(b"".join)
+
+
+def cut(raw: bytes, places: list[int]) -> list[bytes]:
+    """`raw` in parts, none of them empty."""
+    ends = sorted({place % (len(raw) + 1) for place in places} | {0, len(raw)})
+    return [raw[start:end] for start, end in pairwise(ends)]
+
+
+places = st.lists(st.integers(0, 10_000), max_size=8)
+
+
+@FEW
+@given(raw=wild_bytes, places=places)
+def test_random_bytes_are_answered_or_refused_alike_however_they_are_cut(
+    io_loop: AsyncIOLoop, raw: bytes, places: list[int]
+) -> None:
+    whole = io_loop.run_sync(lambda: came_of([raw]))
+    assert io_loop.run_sync(lambda: came_of(cut(raw, places))) == whole
+
+
+@FEW
+@given(raw=rows, places=places)
+def test_requests_in_a_row_come_to_the_same_however_they_are_cut(
+    io_loop: AsyncIOLoop, raw: bytes, places: list[int]
+) -> None:
+    whole = io_loop.run_sync(lambda: came_of([raw]))
+    assert io_loop.run_sync(lambda: came_of(cut(raw, places))) == whole
+
+
+@st.composite
+def mutated(draw: st.DrawFn) -> bytes:
+    raw = bytearray(draw(rows))
+    for _ in range(draw(st.integers(1, 4))):
+        at = draw(st.integers(0, len(raw)))
+        until = at + draw(st.integers(0, 4))
+        raw[at:until] = draw(st.sampled_from(SYNTAX) | st.binary(max_size=2))
+    return bytes(raw)
+
+
+@FEW
+@given(raw=mutated(), places=places)
+def test_mutated_requests_come_to_the_same_however_they_are_cut(
+    io_loop: AsyncIOLoop, raw: bytes, places: list[int]
+) -> None:
+    whole = io_loop.run_sync(lambda: came_of([raw]))
+    assert io_loop.run_sync(lambda: came_of(cut(raw, places))) == whole
+
+
+@FEW
+@given(raw=rows | mutated() | wild_bytes, places=places, end=st.integers(0, 10_000))
+def test_a_client_may_go_at_any_moment(
+    io_loop: AsyncIOLoop, raw: bytes, places: list[int], end: int
+) -> None:
+    io_loop.run_sync(lambda: came_of(cut(raw[: end % (len(raw) + 1)], places), lost=True))
+
+
+bodies = st.binary(max_size=100)
+paths = st.text("abc/?=&%20", max_size=20).map("/".__add__)
+
+
+@st.composite
+def request(draw: st.DrawFn) -> tuple[bytes, Seen]:
+    path = draw(paths)
+    kind = draw(st.sampled_from(["get", "head", "post", "chunked"]))
+    if kind in ("get", "head"):
+        method = kind.upper()
+        return get(path, method=method), Seen(method, path, "localhost", b"")
+    body = draw(bodies)
+    if kind == "post":
+        return post(body, path), Seen("POST", path, "localhost", body)
+    head = get(path, "Transfer-Encoding: chunked\r\n", "POST")
+    framed = b"".join(
+        b"%x\r\n%b\r\n" % (len(piece), piece) for piece in cut(body, draw(places)) if piece
+    )
+    return head + framed + b"0\r\n\r\n", Seen("POST", path, "localhost", body)
+
+
+@FEW
+@given(requests=st.lists(request(), min_size=1, max_size=6), places=places)
+def test_good_requests_are_all_answered_in_order(
+    io_loop: AsyncIOLoop, requests: list[tuple[bytes, Seen]], places: list[int]
+) -> None:
+    raw = b"".join(sent for sent, _ in requests)
+    seen, kept = io_loop.run_sync(lambda: came_of(cut(raw, places)))
+    assert (seen, kept) == ([one for _, one in requests], True)

@@ -1,0 +1,148 @@
+"""The end of a server: what is in flight is answered, what is idle is closed, the rest is cut."""
+
+import asyncio
+import time
+
+import pytest
+from tornado.web import Application, RequestHandler
+
+from tests.http.serving import application, client_of, get, post, serving, until
+
+QUIET = 0.2
+LATE = 3.0
+
+
+class Gated(RequestHandler):
+    gate: asyncio.Event
+    asked = 0
+    gone = 0
+
+    async def get(self) -> None:
+        Gated.asked += 1
+        await Gated.gate.wait()
+        self.write("answered")
+
+    def post(self) -> None:
+        self.write(self.request.body)
+
+    def on_connection_close(self) -> None:
+        Gated.gone += 1
+
+
+class Plain(RequestHandler):
+    def get(self) -> None:
+        self.write("plain")
+
+
+APPLICATION = application(("/", Gated), ("/plain", Plain))
+
+
+@pytest.fixture(autouse=True)
+def closed_gate() -> None:
+    Gated.gate = asyncio.Event()
+    Gated.asked = Gated.gone = 0
+
+
+async def test_one_that_has_stopped_accepts_nobody_and_goes_on_with_the_others() -> None:
+    async with serving(APPLICATION) as (server, port), client_of(port) as client:
+        client.send(get("/plain"))
+        await client.answer()
+        server.stop()
+        with pytest.raises(ConnectionRefusedError):
+            await asyncio.open_connection("127.0.0.1", port)
+        client.send(get("/plain"))
+        answer = await client.answer()
+        assert (answer.body, answer.all_of("Connection")) == (b"plain", [])
+
+
+async def test_what_is_in_flight_is_answered_and_ends_its_connection() -> None:
+    async with serving(APPLICATION) as (server, port), client_of(port) as client:
+        client.send(get())
+        await until(lambda: Gated.asked == 1)
+        server.stop()
+        finishing = asyncio.create_task(server.finish(10, QUIET))
+        await asyncio.sleep(2 * QUIET)
+        assert not finishing.done()
+        Gated.gate.set()
+        answer = await client.answer()
+        assert (answer.body, answer.all_of("Connection")) == (b"answered", ["close"])
+        assert await client.rest() == b""
+        await finishing
+        assert (server.connections, Gated.gone) == (0, 0)
+
+
+async def test_an_idle_connection_is_closed_after_a_quiet_time() -> None:
+    async with serving(APPLICATION) as (server, port), client_of(port) as client:
+        client.send(get("/plain"))
+        await client.answer()
+        server.stop()
+        began = time.monotonic()
+        await server.finish(10, QUIET)
+        assert QUIET * 0.9 <= time.monotonic() - began < QUIET + LATE
+        assert await client.rest() == b""
+
+
+async def test_what_comes_in_the_quiet_time_is_answered() -> None:
+    async with serving(APPLICATION) as (server, port), client_of(port) as client:
+        client.send(get("/plain"))
+        await client.answer()
+        server.stop()
+        finishing = asyncio.create_task(server.finish(10, QUIET))
+        await asyncio.sleep(QUIET / 2)
+        client.send(get("/plain"))
+        answer = await client.answer()
+        assert (answer.body, answer.all_of("Connection")) == (b"plain", ["close"])
+        await finishing
+
+
+async def test_a_request_that_is_being_sent_is_awaited() -> None:
+    async with serving(APPLICATION) as (server, port), client_of(port) as client:
+        raw = post(b"abc")
+        client.send(raw[:20])
+        await until(lambda: server.connections == 1)
+        server.stop()
+        finishing = asyncio.create_task(server.finish(10, QUIET))
+        await asyncio.sleep(3 * QUIET)
+        client.send(raw[20:])
+        assert (await client.answer()).body == b"abc"
+        await finishing
+
+
+async def test_what_takes_too_long_is_cut_and_told() -> None:
+    async with serving(APPLICATION) as (server, port), client_of(port) as client:
+        client.send(get())
+        await until(lambda: Gated.asked == 1)
+        server.stop()
+        began = time.monotonic()
+        await server.finish(QUIET, QUIET)
+        assert QUIET * 0.9 <= time.monotonic() - began < QUIET + LATE
+        assert (server.connections, Gated.gone) == (0, 1)
+        assert await client.rest() == b""
+        Gated.gate.set()
+        await asyncio.sleep(0)
+
+
+async def test_one_without_connections_has_finished() -> None:
+    async with serving(APPLICATION) as (server, _):
+        server.stop()
+        began = time.monotonic()
+        await server.finish(10, 5)
+        assert time.monotonic() - began < LATE
+
+
+async def test_the_delegate_is_told_of_the_end_of_each_connection_that_asked() -> None:
+    closed: list[object] = []
+
+    class Told(Application):
+        def on_close(self, server_conn: object) -> None:
+            closed.append(server_conn)
+
+    told = Told([("/plain", Plain)], log_function=lambda handler: None)
+    async with serving(told) as (server, port):
+        async with client_of(port) as asking, client_of(port) as silent:
+            silent.send(b"GET")
+            asking.send(get("/plain") * 2)
+            await asking.answer()
+            await asking.answer()
+        await until(lambda: server.connections == 0)
+    assert len(closed) == 1

@@ -1,0 +1,161 @@
+"""Clients that take their time: each is given its share of it, all together stop nobody."""
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+from tornado.web import RequestHandler, stream_request_body
+
+from tests.http.serving import Client, application, client_of, get, post, serving
+from tracker.http.limits import Limits
+
+SECONDS = 0.2
+LIMITS = Limits(
+    head_seconds=SECONDS,
+    body_seconds=SECONDS,
+    idle_seconds=2 * SECONDS,
+    stalled_seconds=SECONDS,
+    linger_seconds=SECONDS,
+)
+CROWD = 2000
+LATE = 3.0
+"""Seconds by which a busy machine may be late."""
+
+
+class Plain(RequestHandler):
+    async def get(self) -> None:
+        await asyncio.sleep(float(self.get_argument("seconds", "0")))
+        self.write("plain")
+
+    def post(self) -> None:
+        self.write(self.request.body)
+
+
+@stream_request_body
+class Patient(RequestHandler):
+    def prepare(self) -> None:
+        connection: Any = self.request.connection
+        connection.set_body_timeout(60)
+
+    def data_received(self, chunk: bytes) -> None:
+        pass
+
+    def post(self) -> None:
+        self.write("at last")
+
+
+APPLICATION = application(("/", Plain), ("/patient", Patient))
+
+
+async def ended(client: Client) -> tuple[bytes, float]:
+    """What came until the end, and how many seconds that took."""
+    began = time.monotonic()
+    return await client.rest(), time.monotonic() - began
+
+
+async def test_one_that_never_begins_is_closed_without_a_word() -> None:
+    async with serving(APPLICATION, LIMITS) as (_, port), client_of(port) as client:
+        came, seconds = await ended(client)
+        assert came == b""
+        assert SECONDS * 0.9 <= seconds < SECONDS + LATE
+
+
+@pytest.mark.parametrize("sent", [b"G", b"GET / HTTP/1.1\r\n", get()[:-1], b"\r"])
+async def test_half_a_head_is_a_408(sent: bytes) -> None:
+    async with serving(APPLICATION, LIMITS) as (_, port), client_of(port) as client:
+        client.send(sent)
+        came, seconds = await ended(client)
+        assert came.startswith(b"HTTP/1.1 408 Request Timeout\r\n")
+        assert SECONDS * 0.9 <= seconds < SECONDS + LATE
+
+
+async def trickle(client: Client, raw: bytes) -> None:
+    for at in range(len(raw)):
+        client.send(raw[at : at + 1])
+        await asyncio.sleep(SECONDS / 8)
+
+
+async def test_every_byte_in_time_does_not_make_a_head_in_time() -> None:
+    async with serving(APPLICATION, LIMITS) as (_, port), client_of(port) as client:
+        sending = asyncio.create_task(trickle(client, get() * 10))
+        came, seconds = await ended(client)
+        sending.cancel()
+        assert came.startswith(b"HTTP/1.1 408 ")
+        assert seconds < SECONDS + LATE
+
+
+async def test_half_a_body_is_a_408() -> None:
+    async with serving(APPLICATION, LIMITS) as (_, port), client_of(port) as client:
+        client.send(post(b"abc")[:-1])
+        came, _ = await ended(client)
+        assert came.startswith(b"HTTP/1.1 408 ")
+
+
+async def test_a_handler_may_wait_longer_for_its_body() -> None:
+    async with serving(APPLICATION, LIMITS) as (_, port), client_of(port) as client:
+        raw = post(b"abc", "/patient")
+        client.send(raw[:-1])
+        await asyncio.sleep(4 * SECONDS)
+        client.send(raw[-1:])
+        assert (await client.answer()).body == b"at last"
+
+
+async def test_a_connection_that_is_kept_is_closed_after_a_while() -> None:
+    async with serving(APPLICATION, LIMITS) as (_, port), client_of(port) as client:
+        client.send(get())
+        await client.answer()
+        came, seconds = await ended(client)
+        assert came == b""
+        assert 2 * SECONDS * 0.9 <= seconds < 2 * SECONDS + LATE
+
+
+async def test_one_that_comes_again_in_time_is_kept() -> None:
+    async with serving(APPLICATION, LIMITS) as (_, port), client_of(port) as client:
+        for _ in range(5):
+            client.send(get())
+            assert (await client.answer()).status == 200
+            await asyncio.sleep(SECONDS)
+
+
+async def test_a_handler_may_take_its_time() -> None:
+    async with serving(APPLICATION, LIMITS) as (_, port), client_of(port) as client:
+        client.send(get("/?seconds=1.2"))
+        assert (await client.answer()).status == 200
+
+
+async def test_one_that_does_not_close_after_a_refusal_is_cut() -> None:
+    async with serving(APPLICATION, LIMITS) as (server, port), client_of(port) as client:
+        client.send(b"nonsense\r\n\r\n")
+        assert (await client.answer()).status == 400
+        began = time.monotonic()
+        while server.connections and time.monotonic() < began + SECONDS + LATE:
+            client.send(b"more nonsense")
+            await asyncio.sleep(0.02)
+        assert not server.connections
+
+
+async def test_a_crowd_of_slow_clients_stops_nobody_and_is_gone_in_time() -> None:
+    limits = Limits(head_seconds=1.0, body_seconds=1.0)
+    openings = (b"", b"GET / HT", get()[:-2], post(b"abc")[:-1])
+    async with serving(APPLICATION, limits) as (server, port):
+        crowd = [await asyncio.open_connection("127.0.0.1", port) for _ in range(CROWD)]
+        began = time.monotonic()
+        for number, (_, writer) in enumerate(crowd):
+            writer.write(openings[number % len(openings)])
+        async with client_of(port) as client:
+            for _ in range(20):
+                client.send(get())
+                assert (await client.answer()).status == 200
+        answered = time.monotonic() - began
+        async with asyncio.timeout(30):
+            answers = await asyncio.gather(*(reader.read() for reader, _ in crowd))
+        gone = time.monotonic() - began
+        for _, writer in crowd:
+            writer.close()
+    assert answered < 1.0 + LATE
+    assert gone < 1.5 + LATE
+    # All but those that had sent nothing are told.
+    assert sum(answer.startswith(b"HTTP/1.1 408 ") for answer in answers) == CROWD * 3 // 4
+    assert sum(answer == b"" for answer in answers) == CROWD // 4
+    assert not server.connections

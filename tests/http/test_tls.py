@@ -1,0 +1,127 @@
+"""TLS, with certificates made here; renewed while the server runs."""
+
+import ssl
+from pathlib import Path
+
+import pytest
+import trustme
+from tornado.web import RequestHandler
+
+from tests.http.serving import application, client_of, get, post, serving
+from tracker.http.limits import Limits
+from tracker.http.tls import reload_certificate, server_context
+
+
+class Told(RequestHandler):
+    def get(self) -> None:
+        self.write(self.request.protocol)
+
+    def post(self) -> None:
+        self.write(self.request.body)
+
+
+APPLICATION = application(("/", Told))
+
+
+@pytest.fixture(scope="module")
+def authority() -> trustme.CA:
+    return trustme.CA()
+
+
+def issue(authority: trustme.CA, folder: Path) -> tuple[Path, Path]:
+    """A certificate for localhost and its key, as files."""
+    issued = authority.issue_cert("localhost")
+    certificate, key = folder / "certificate.pem", folder / "key.pem"
+    certificate.write_bytes(b"".join(blob.bytes() for blob in issued.cert_chain_pems))
+    key.write_bytes(issued.private_key_pem.bytes())
+    return certificate, key
+
+
+def trusting(authority: trustme.CA) -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    authority.configure_trust(context)
+    return context
+
+
+async def serial_of(port: int, trust: ssl.SSLContext) -> str:
+    """The serial number of the certificate that the server shows."""
+    async with client_of(port, trust) as client:
+        client.send(get())
+        await client.answer()
+        return str(client.writer.get_extra_info("ssl_object").getpeercert()["serialNumber"])
+
+
+async def test_requests_are_answered_in_order_over_tls(
+    authority: trustme.CA, tmp_path: Path
+) -> None:
+    context = server_context(*issue(authority, tmp_path))
+    async with (
+        serving(APPLICATION, tls=context) as (_, port),
+        client_of(port, trusting(authority)) as client,
+    ):
+        body = b"x" * 1_000_000
+        client.send(get() + post(body) + get(fields="Connection: close\r\n"))
+        assert [(await client.answer()).body for _ in range(3)] == [b"https", body, b"https"]
+        assert await client.rest() == b""
+
+
+async def test_a_refusal_arrives_over_tls_too(authority: trustme.CA, tmp_path: Path) -> None:
+    context = server_context(*issue(authority, tmp_path))
+    async with (
+        serving(APPLICATION, Limits(linger_seconds=0.2), tls=context) as (_, port),
+        client_of(port, trusting(authority)) as client,
+    ):
+        client.send(b"nonsense\r\n\r\n")
+        assert (await client.answer()).status == 400
+        assert await client.rest() == b""
+
+
+async def test_a_renewed_certificate_is_shown_from_then_on(
+    authority: trustme.CA, tmp_path: Path
+) -> None:
+    files = issue(authority, tmp_path)
+    context = server_context(*files)
+    trust = trusting(authority)
+    async with (
+        serving(APPLICATION, tls=context) as (_, port),
+        client_of(port, trust) as old,
+    ):
+        old.send(get())
+        await old.answer()
+        before = await serial_of(port, trust)
+        assert await serial_of(port, trust) == before
+        issue(authority, tmp_path)
+        reload_certificate(context, *files)
+        assert await serial_of(port, trust) != before
+        # Connections that are open go on.
+        old.send(get())
+        assert (await old.answer()).status == 200
+
+
+@pytest.mark.parametrize("broken", ["certificate", "key", "other key", "missing"])
+async def test_a_certificate_that_cannot_be_used_changes_nothing(
+    authority: trustme.CA, tmp_path: Path, broken: str
+) -> None:
+    certificate, key = issue(authority, tmp_path)
+    context = server_context(certificate, key)
+    trust = trusting(authority)
+    async with serving(APPLICATION, tls=context) as (_, port):
+        before = await serial_of(port, trust)
+        if broken == "missing":
+            key.unlink()
+        elif broken == "other key":
+            key.write_bytes(authority.issue_cert("localhost").private_key_pem.bytes())
+        else:
+            (certificate if broken == "certificate" else key).write_text("not a PEM file")
+        with pytest.raises(OSError, match=r"."):
+            reload_certificate(context, certificate, key)
+        assert await serial_of(port, trust) == before
+
+
+async def test_plain_text_to_a_tls_port_is_not_answered(
+    authority: trustme.CA, tmp_path: Path
+) -> None:
+    context = server_context(*issue(authority, tmp_path))
+    async with serving(APPLICATION, tls=context) as (_, port), client_of(port) as client:
+        client.send(get())
+        assert not (await client.rest()).startswith(b"HTTP")
