@@ -128,6 +128,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
     link_cache_entries: Annotated[
         int, Meta(ge=1, description="links that one process keeps in memory")
     ] = 100_000
+    access_log: Annotated[
+        float,
+        Meta(ge=0, le=1, description="share of the requests that have a line in the log; 0: none"),
+    ] = 1.0
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"], Meta(description="least level that is logged")
     ] = "info"
@@ -294,7 +298,7 @@ def _type_name(annotated: Any) -> str:
     kind = annotated.__origin__
     if get_origin(kind) is Literal:
         return " or ".join(map(str, get_args(kind)))
-    return {str: "text", int: "whole number", bool: "true or false"}[kind]
+    return {str: "text", int: "whole number", bool: "true or false", float: "number"}[kind]
 
 
 def _rule(annotated: Any) -> str:

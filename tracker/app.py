@@ -15,4 +15,5 @@ def make_app(services: Services) -> Application:
         default_handler_args=given,
         log_function=log_request,
         description=description,
+        services=services,
     )

@@ -29,6 +29,7 @@ from tracker.conversions.store import Events
 from tracker.db import connect
 from tracker.db.breaker import Breaker
 from tracker.db.changes import Changes
+from tracker.http.access_log import AccessLog
 from tracker.links.cache import link_cache
 from tracker.links.domains import Domains, domain_cache
 from tracker.links.store import Links
@@ -100,6 +101,7 @@ class Services:
         self.settings = settings
         self.base = Base(settings.base_url)
         self.requests = Requests()
+        self.access_log = AccessLog(settings.access_log)
         # Set when MongoDB has every index: nothing is written to it before.
         self.prepared = asyncio.Event()
         self.redis = connect.redis_for_requests(settings.redis_url)

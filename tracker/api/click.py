@@ -1,13 +1,15 @@
 """`/c/<slug>` and `/api/click`: between Tornado and `clicks/redirect`."""
 
+from collections.abc import Callable
 from urllib.parse import unquote
 
-from tracker.api.handler import Handler
+from tracker.api.handler import Content, Handler, json_error
 from tracker.clicks.redirect import Visit
 from tracker.errors import TrackerError
 from tracker.http.accept import prefers
 
-_PREFETCH_HEADERS = ("Sec-Purpose", "Purpose", "X-Purpose", "X-Moz")
+ERROR_HEADERS = (("Cache-Control", "no-store"), ("X-Robots-Tag", "noindex"))
+_PREFETCH_HEADERS = ("sec-purpose", "purpose", "x-purpose", "x-moz")
 
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -36,13 +38,9 @@ class ClickQuery(Handler):
     head = options = get
 
     def finish_error(self, error: TrackerError) -> None:
-        self.set_header("Cache-Control", "no-store")
-        self.set_header("X-Robots-Tag", "noindex")
-        if not prefers(self.header("Accept"), "text/html", "application/json"):
-            super().finish_error(error)
-            return
-        self.set_header("Content-Type", "text/html; charset=utf-8")
-        self.finish(_page(error.status))
+        for name, value in ERROR_HEADERS:
+            self.set_header(name, value)
+        self.finish_with(error_content(error, self.header("Accept")))
 
     def _visit(self) -> Visit:
         header = self.header
@@ -55,7 +53,7 @@ class ClickQuery(Handler):
             address=self.client_address(),
             user_agent=header("User-Agent"),
             referrer=header("Referer"),
-            purpose=" ".join(filter(None, map(header, _PREFETCH_HEADERS))),
+            purpose=purpose_of(header),
             edge_country=header(country_header) if country_header else "",
         )
 
@@ -65,6 +63,18 @@ class ClickSlug(ClickQuery):
 
     def slug(self) -> str | None:
         return unquote(self.request.path.removeprefix("/c/"))
+
+
+def purpose_of(header: Callable[[str], str | None]) -> str:
+    """What the prefetch headers say; `header` gives one by its name, in any case."""
+    return " ".join(filter(None, map(header, _PREFETCH_HEADERS)))
+
+
+def error_content(error: TrackerError, accept: str) -> Content:
+    """A page where that is preferred."""
+    if not prefers(accept, "text/html", "application/json"):
+        return json_error(error)
+    return Content("text/html; charset=utf-8", _page(error.status).encode())
 
 
 def _page(status: int) -> str:

@@ -1,15 +1,28 @@
 """`/api/event`: conversions from pixels, browsers and servers."""
 
-from tracker.api.handler import Handler
+import orjson
+
+from tracker.api.handler import JSON, Content, Handler, json_error
 from tracker.conversions.parameters import Conversion, from_json, from_text
 from tracker.conversions.record import Recorded
 from tracker.errors import BadRequest, TrackerError
 from tracker.http.accept import prefers
 
 # A transparent picture of one pixel: GIF89a, the smallest that every browser shows.
-_PIXEL = bytes.fromhex(
-    "47494638396101000100800000000000ffffff21f90401000000002c00000000010001000002024401003b"
+_PIXEL = Content(
+    "image/gif",
+    bytes.fromhex(
+        "47494638396101000100800000000000ffffff21f90401000000002c00000000010001000002024401003b"
+    ),
 )
+
+HEADERS = (
+    ("Access-Control-Allow-Origin", "*"),
+    ("Access-Control-Expose-Headers", "X-Event-Id, X-Request-Id"),
+    ("Cross-Origin-Resource-Policy", "cross-origin"),
+    ("Cache-Control", "no-store"),
+)
+"""Of every answer."""
 _FORM = "application/x-www-form-urlencoded"
 _JSON = ("application/json", "text/plain", "")
 
@@ -19,10 +32,8 @@ class EventHandler(Handler):
 
     def set_default_headers(self) -> None:
         super().set_default_headers()
-        self.set_header("Access-Control-Allow-Origin", "*")
-        self.set_header("Access-Control-Expose-Headers", "X-Event-Id, X-Request-Id")
-        self.set_header("Cross-Origin-Resource-Policy", "cross-origin")
-        self.set_header("Cache-Control", "no-store")
+        for name, value in HEADERS:
+            self.set_header(name, value)
 
     async def get(self) -> None:
         await self._record(from_text(self.request.query.encode("latin-1")))
@@ -39,19 +50,12 @@ class EventHandler(Handler):
         self.finish()
 
     def finish_error(self, error: TrackerError) -> None:
-        if self._wants_image():
-            self._finish_pixel()
-        else:
-            super().finish_error(error)
+        self.finish_with(error_content(error, self._wants_image()))
 
     async def _record(self, conversion: Conversion) -> None:
         recorded: Recorded = await self.services.recorder.record(conversion)
         self.set_header("X-Event-Id", str(recorded.event_id))
-        if self._wants_image():
-            self._finish_pixel()
-            return
-        status = "found" if recorded.click_found else "pending"
-        self.answer({"success": True, "eventId": recorded.event_id, "clickStatus": status})
+        self.finish_with(recorded_content(recorded, self._wants_image()))
 
     def _posted(self) -> Conversion:
         """JSON (also as text/plain, which sendBeacon may send without asking first) or a form."""
@@ -66,12 +70,24 @@ class EventHandler(Handler):
         raise BadRequest(f"Content-Type: must be application/json, text/plain or {_FORM}")
 
     def _wants_image(self) -> bool:
-        """An <img>: browsers name image types first there, and some rank them no higher."""
-        accept = self.header("Accept").lstrip().lower()
-        return self.request.method == "GET" and (
-            accept.startswith("image/") or prefers(accept, "image/gif", "application/json")
-        )
+        return wants_image(self.request.method or "", self.header("Accept"))
 
-    def _finish_pixel(self) -> None:
-        self.set_header("Content-Type", "image/gif")
-        self.finish(_PIXEL)
+
+def wants_image(method: str, accept: str) -> bool:
+    """An <img>: browsers name image types first there, and some rank them no higher."""
+    accept = accept.lstrip().lower()
+    return method == "GET" and (
+        accept.startswith("image/") or prefers(accept, "image/gif", "application/json")
+    )
+
+
+def recorded_content(recorded: Recorded, image: bool) -> Content:
+    if image:
+        return _PIXEL
+    status = "found" if recorded.click_found else "pending"
+    fields = {"success": True, "eventId": recorded.event_id, "clickStatus": status}
+    return Content(JSON, orjson.dumps(fields))
+
+
+def error_content(error: TrackerError, image: bool) -> Content:
+    return _PIXEL if image else json_error(error)

@@ -1,7 +1,7 @@
 """What every answer has in common: JSON, one shape of errors, the request id, the log record."""
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 import orjson
@@ -10,13 +10,26 @@ from pymongo.errors import ConnectionFailure, PyMongoError
 from tornado.web import HTTPError, RequestHandler
 
 from tracker.errors import MethodNotAllowed, NotFound, PayloadTooLarge, TrackerError, Unavailable
-from tracker.metrics import requests
 from tracker.services import Services
 
 log = structlog.get_logger(__name__)
 
 BODY_BYTES = 1024 * 1024
-_SANE_REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+SANE_REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+
+
+JSON = "application/json; charset=utf-8"
+
+
+class Content(NamedTuple):
+    """A body and its media type."""
+
+    kind: str
+    body: bytes
+
+
+def json_error(error: TrackerError) -> Content:
+    return Content(JSON, orjson.dumps({"error": error.message}))
 
 
 class Handler(RequestHandler):
@@ -31,7 +44,7 @@ class Handler(RequestHandler):
         self.route = route
         # Here, for Tornado may refuse a request before it is prepared.
         sent = self.header("X-Request-Id")
-        self.request_id = sent if _SANE_REQUEST_ID.fullmatch(sent) else uuid4().hex
+        self.request_id = sent if SANE_REQUEST_ID.fullmatch(sent) else uuid4().hex
         self.set_header("X-Request-Id", self.request_id)
 
     def prepare(self) -> None:
@@ -78,8 +91,7 @@ class Handler(RequestHandler):
     def answer(self, value: Any, status: int = 200) -> None:
         """Finish with `value` as JSON."""
         self.set_status(status)
-        self.set_header("Content-Type", "application/json; charset=utf-8")
-        self.finish(orjson.dumps(value))
+        self.finish_with(Content(JSON, orjson.dumps(value)))
 
     def answer_error(self, error: TrackerError) -> None:
         self.set_status(error.status)
@@ -89,7 +101,11 @@ class Handler(RequestHandler):
 
     def finish_error(self, error: TrackerError) -> None:
         """The body of an error; a handler with other forms of answer has its own."""
-        self.answer({"error": error.message}, error.status)
+        self.finish_with(json_error(error))
+
+    def finish_with(self, content: Content) -> None:
+        self.set_header("Content-Type", content.kind)
+        self.finish(content.body)
 
     def set_default_headers(self) -> None:
         self.clear_header("Server")
@@ -104,7 +120,7 @@ class Handler(RequestHandler):
         error = kwargs["exc_info"][1] if "exc_info" in kwargs else None
         if status_code == 405:  # a method that Tornado does not know
             error = self.method_refused()
-        self.answer_error(_as_tracker_error(error, status_code))
+        self.answer_error(as_tracker_error(error, status_code))
 
     def log_exception(self, kind: Any, error: Any, traceback: Any) -> None:
         if _is_away(error):
@@ -124,17 +140,16 @@ class UnknownPath(Handler):
 
 
 def log_request(handler: RequestHandler) -> None:
-    """Count each answer and log it. The query stays out of it: it may hold personal data."""
+    """Count each answer, and log it if the access log has it."""
     method = handler.request.method or ""
-    known = method if method in handler.SUPPORTED_METHODS else "other"
-    requests(getattr(handler, "route", "unknown"), known, handler.get_status()).inc()
-    log.info(
-        "request",
-        method=method,
-        path=handler.request.path,
-        status=handler.get_status(),
-        milliseconds=round(handler.request.request_time() * 1000, 1),
-        request_id=getattr(handler, "request_id", None),
+    services: Services = handler.application.settings["services"]
+    services.access_log.record(
+        method if method in handler.SUPPORTED_METHODS else "other",
+        getattr(handler, "route", "unknown"),
+        handler.request.path,
+        handler.get_status(),
+        handler.request.request_time(),
+        getattr(handler, "request_id", None),
     )
 
 
@@ -142,7 +157,8 @@ class _Internal(TrackerError):
     """Says nothing of the inside; the log has it under the request id."""
 
 
-def _as_tracker_error(error: BaseException | None, status: int) -> TrackerError:
+def as_tracker_error(error: BaseException | None, status: int = 500) -> TrackerError:
+    """What is answered for whatever was raised."""
     if isinstance(error, TrackerError):
         return error
     if _is_away(error):

@@ -3,6 +3,7 @@
 The guarantee is made here: a 302 with a click id is returned only after the journal has the click.
 """
 
+import asyncio
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -45,6 +46,9 @@ class Answer(NamedTuple):
     headers: tuple[tuple[str, str], ...]
 
 
+Durable = asyncio.Future[int | None]
+"""Done when the journal has the click; its exception is Unavailable."""
+
 _REDIRECT = (("Cache-Control", "no-store"), ("X-Robots-Tag", "noindex"), ("Content-Length", "0"))
 _OPTIONS = Answer(204, (("Allow", _METHODS), ("Cache-Control", "no-store")))
 
@@ -70,19 +74,44 @@ class Redirect:
             return _OPTIONS
         if visit.method not in ("GET", "HEAD"):
             raise MethodNotAllowed(_METHODS)
-        target = await self._find(visit)
+        answer, durable = self._redirected(visit, await self._find(visit))
+        if durable is not None:
+            await durable
+        return answer
+
+    def answer_at_once(self, visit: Visit) -> tuple[Answer, Durable | None] | None:
+        """What `answer` returns for a GET or HEAD, and when: None is now, else when the click is
+        durable. None altogether if memory does not know the link: ask `answer` then.
+
+        Raises Unavailable if too many clicks are waiting.
+        """
+        target = self._known(visit)
+        return None if target is None else self._redirected(visit, target)
+
+    def _redirected(self, visit: Visit, target: Target) -> tuple[Answer, Durable | None]:
         destination = _destination(target.destination_url)
         click_id = new_click_id()
         click = _click(visit, target, click_id.bytes)
         shown_id = None if visit.method == "HEAD" else str(click_id)
         macros = self._macros(click, target, destination.needs, shown_id)
         location = destination.location(visit.query, shown_id, macros)
-        if shown_id is not None:
-            await self._journal.append(click)
-        return Answer(302, (("Location", location), *_REDIRECT))
+        answer = Answer(302, (("Location", location), *_REDIRECT))
+        return answer, None if shown_id is None else self._journal.append(click)
+
+    def _known(self, visit: Visit) -> Target | None:
+        domain_name, named = self._namespace(visit)
+        if named and not domain_name:
+            return None
+        if domain_name:
+            domain = self._domains.known(domain_name)
+            if domain is None or (named and domain.value is None):
+                return None
+            domain_name = domain_name if domain.value else ""
+        entry = self._links.known(keys.link(domain_name, _slug(visit)))
+        return None if entry is None else entry.value
 
     async def _find(self, visit: Visit) -> Target:
-        slug = parameter(visit.query, "s") if visit.slug is None else visit.slug
+        slug = _slug(visit)
         if not slug and visit.slug is None:
             raise BadRequest("s: required: the slug of a short link")
         domain_name = await self._domain_name(visit)
@@ -93,18 +122,24 @@ class Redirect:
         raise NotFound("short link: not found")
 
     async def _domain_name(self, visit: Visit) -> str:
-        """The namespace: `d`, else for /c/ a custom domain in Host; empty: the default domain."""
-        named = parameter(visit.query, "d")
-        if not named and visit.slug is None:
-            return ""
-        host = canonical_hostname(named) if named else _hostname(visit.host)
-        if self._own_host in (host, named.lower()):  # the second for an IP address
-            return ""
+        """The namespace; empty: the default domain."""
+        host, named = self._namespace(visit)
         if host and await self._domains.by_name(host) is not None:
             return host
         if named:
             raise NotFound("d: no such domain")
         return ""
+
+    def _namespace(self, visit: Visit) -> tuple[str, bool]:
+        """The hostname that is one if it is a custom domain, and whether it must be: `d`, else for
+        /c/ the Host header. Empty: the default domain."""
+        named = parameter(visit.query, "d")
+        if not named and visit.slug is None:
+            return "", False
+        host = canonical_hostname(named) if named else _hostname(visit.host)
+        if self._own_host in (host, named.lower()):  # the second for an IP address
+            return "", False
+        return host, bool(named)
 
     def _macros(
         self, click: Click, target: Target, needs: frozenset[str], shown_id: str | None
@@ -124,6 +159,10 @@ class Redirect:
             "browser": agent.browser,
             "os": agent.os,
         }
+
+
+def _slug(visit: Visit) -> str:
+    return parameter(visit.query, "s") if visit.slug is None else visit.slug
 
 
 def _hostname(host: str) -> str:

@@ -72,7 +72,9 @@ class Versioned(msgspec.Struct, frozen=True, kw_only=True):
 Value = TypeVar("Value", bound=Versioned)
 
 
-class _Entry(NamedTuple, Generic[Value]):
+class Known(NamedTuple, Generic[Value]):
+    """What memory knows of a name; None: that there is no such value. Times are monotonic."""
+
     value: Value | None
     loaded: float
     lives: float
@@ -93,7 +95,7 @@ class Cache(Generic[Value]):
         self._breaker = breaker
         self._load = load
         self._bound = entries
-        self._entries: dict[str, _Entry[Value]] = {}
+        self._entries: dict[str, Known[Value]] = {}
         self._loading: dict[str, asyncio.Task[Value | None]] = {}
         self._decoder = msgspec.msgpack.Decoder(kind)
         self._encoder = msgspec.msgpack.Encoder()
@@ -102,10 +104,14 @@ class Cache(Generic[Value]):
         self._mongodb = Breaker()
         self.verified = False
 
+    def known(self, name: str) -> Known[Value] | None:
+        """What `get` would answer without waiting; None if it would have to ask."""
+        entry = self._entries.get(name)
+        return entry if entry is not None and self._fresh(entry) else None
+
     async def get(self, name: str) -> Value | None:
         """The value, or None if there is none. Raises Unavailable if no level can tell."""
-        entry = self._entries.get(name)
-        if entry is not None and self._fresh(entry):
+        if entry := self.known(name):
             return entry.value
         task = self._loading.get(name)
         if task is None:
@@ -151,7 +157,7 @@ class Cache(Generic[Value]):
         self._entries.clear()
         self._loading.clear()
 
-    def _fresh(self, entry: _Entry[Value]) -> bool:
+    def _fresh(self, entry: Known[Value]) -> bool:
         age = time.monotonic() - entry.loaded
         return age < (entry.lives if self.verified else min(entry.lives, UNVERIFIED))
 
@@ -164,7 +170,7 @@ class Cache(Generic[Value]):
         value = task.result()
         lives = MISS_IN_MEMORY if value is None else IN_MEMORY
         self._entries.pop(name, None)
-        self._entries[name] = _Entry(value, time.monotonic(), lives)
+        self._entries[name] = Known(value, time.monotonic(), lives)
         if len(self._entries) > self._bound:
             del self._entries[next(iter(self._entries))]
 

@@ -24,7 +24,7 @@ from redis.asyncio import Redis
 from tracker.clock import now, now_ms
 from tracker.db import keys
 from tracker.db.breaker import Breaker
-from tracker.db.cache import Cache, Versioned
+from tracker.db.cache import Cache, Known, Versioned
 from tracker.db.connect import Database
 from tracker.db.documents import document, record
 from tracker.db.paging import page_of
@@ -171,6 +171,10 @@ class Domains:
     async def find(self, domain_id: UUID) -> Domain | None:
         row = await self._domains.find_one({"_id": domain_id})
         return None if row is None else record(Domain, row)
+
+    def known(self, name: str) -> Known[Domain] | None:
+        """What `by_name` would answer without waiting; None if it would have to ask."""
+        return self._cache.known(keys.domain(name))
 
     async def by_name(self, domain_name: str) -> Domain | None:
         return await self._cache.get(keys.domain(domain_name))

@@ -1,0 +1,42 @@
+"""One line for a request that was answered, or for a share of them; counting them all."""
+
+import random
+from typing import Final
+
+import structlog
+
+from tracker.metrics import requests
+
+log = structlog.get_logger("tracker.access")
+
+_ALL: Final = 1.0
+
+
+class AccessLog:
+    """`share` of the requests have a line: 0 none, 1 every one."""
+
+    def __init__(self, share: float) -> None:
+        self._share = share
+
+    def record(
+        self,
+        method: str,
+        route: str,
+        path: str,
+        status: int,
+        seconds: float,
+        request_id: str | None,
+    ) -> None:
+        """`route` and `method` are of closed sets. The query is not told: it may hold personal
+        data."""
+        requests(route, method, status).inc()
+        if self._share < _ALL and random.random() >= self._share:  # noqa: S311
+            return
+        log.info(
+            "request",
+            method=method,
+            path=path,
+            status=status,
+            milliseconds=round(seconds * 1000, 1),
+            request_id=request_id,
+        )
