@@ -53,12 +53,12 @@ def render(status: int, reason: str) -> tuple[str, bytes]:
 
 
 class Transport(asyncio.Transport):
-    """Keeps what is written; takes no more once it was closed."""
+    """Keeps what is written; takes no more once it was ended, which `end` says how."""
 
     def __init__(self) -> None:
         super().__init__()
         self.written = b""
-        self.ended = False
+        self.end = ""
         self.reading = True
         self.writes = 0
         self.pause_at = 10**9
@@ -84,17 +84,21 @@ class Transport(asyncio.Transport):
     def can_write_eof(self) -> bool:
         return True
 
+    @property
+    def ended(self) -> bool:
+        return self.end != ""
+
     def write_eof(self) -> None:
-        self.ended = True
+        self.end = self.end or "half-closed"
 
     def close(self) -> None:
-        self.ended = True
+        self.end = "closed"
 
     def abort(self) -> None:
-        self.ended = True
+        self.end = "aborted"
 
     def is_closing(self) -> bool:
-        return False
+        return self.end in ("closed", "aborted")
 
     def pause_reading(self) -> None:
         self.reading = False

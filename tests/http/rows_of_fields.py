@@ -175,6 +175,12 @@ FIELDS = (
         for code in (0, 1, 7, 8, 11, 12, 14, 27, 31, 127)
     ),
     Row("a bare CR in a value", get(b"A: b\rC: d\r\n"), refused()),
+    Row(
+        "a bare CR and no end",
+        get(b"A: b\rC")[:-2],
+        refused(),
+        "Tornado waits for more",
+    ),
     Row("a bare LF between fields", get(b"A: b\nC: d\r\n"), refused(), STRICT),
     Row("CR CR LF between fields", get(b"A: b\r\r\nC: d\r\n"), refused()),
     Row("bare LFs all over", b"GET / HTTP/1.1\nHost: a.example\n\n", refused(), STRICT),

@@ -108,6 +108,7 @@ CONNECTIONS = (
     ),
     Row("an empty line before", b"\r\n" + get(), kept(GET)),
     Row("empty lines before", b"\r\n\r\n\r\n" + get(), kept(GET), MENDED),
+    Row("many empty lines before", b"\r\n" * 40 + get(), kept(GET), MENDED),
     Row("an empty line between", get() + b"\r\n" + get(), kept(GET, GET)),
     Row(
         "an empty line after a body",

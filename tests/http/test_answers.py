@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import pytest
@@ -340,6 +341,19 @@ async def test_answers_come_in_order_however_long_they_take() -> None:
         client.send(get("/?seconds=0.05") + get("/?seconds=0") + get("/?seconds=0.01"))
         bodies = [(await client.answer()).body for _ in range(3)]
         assert bodies == [b"0.05", b"0", b"0.01"]
+
+
+async def test_what_a_handler_leaves_in_its_context_is_not_seen_by_the_next() -> None:
+    variable = ContextVar("variable", default="nothing")
+
+    class Leaving(RequestHandler):
+        def get(self) -> None:
+            self.write(variable.get())
+            variable.set("something")
+
+    async with serving(application(("/", Leaving))) as (_, port), client_of(port) as client:
+        client.send(get() * 3)
+        assert [(await client.answer()).body for _ in range(3)] == [b"nothing"] * 3
 
 
 async def test_a_handler_that_fails_is_answered_for() -> None:

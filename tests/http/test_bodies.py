@@ -87,17 +87,27 @@ def nobody_left() -> None:
 
 def chunks(*pieces: bytes) -> bytes:
     framed = b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in pieces)
-    return (
-        b"POST /%b HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n" % b""
-        + framed
-        + b"0\r\n\r\n"
-    )
+    return get("/", "Transfer-Encoding: chunked\r\n", "POST") + framed + b"0\r\n\r\n"
 
 
 async def test_a_streamed_body_arrives_in_order() -> None:
     async with connected() as client:
         client.send(post(b"abc") + chunks(b"d", b"ef") + get())
         assert [(await client.answer()).body for _ in range(3)] == [b"abc", b"def", b""]
+
+
+async def test_very_many_chunks_at_once_arrive() -> None:
+    async with connected() as client:
+        raw = chunks(*[b"x"] * 50_000).replace(b"POST / ", b"POST /?limit=50000 ")
+        client.send(raw + get())
+        assert [(await client.answer()).body for _ in range(2)] == [b"x" * 50_000, b""]
+
+
+async def test_chunks_that_are_mostly_extensions_are_refused() -> None:
+    async with connected() as client:
+        head, _, _ = chunks().partition(b"0\r\n")
+        client.send(head + (b"1;%b\r\nx\r\n" % (b"e" * 200)) * 90)
+        assert (await client.answer()).status == 400
 
 
 async def test_a_body_arrives_as_it_is_sent() -> None:

@@ -110,6 +110,7 @@ async def test_a_certificate_that_cannot_be_used_changes_nothing(
         if broken == "missing":
             key.unlink()
         elif broken == "other key":
+            issue(authority, tmp_path)
             key.write_bytes(authority.issue_cert("localhost").private_key_pem.bytes())
         else:
             (certificate if broken == "certificate" else key).write_text("not a PEM file")

@@ -185,11 +185,11 @@ class Exchange(HTTPConnection):
 
     def _connection_field(self, wish: str) -> str:
         """Also decides whether the connection lasts: not if it is the end of the body."""
-        if self.keep_alive:
-            endless = self._left is None and not self._chunked
-            unwanted = endless or not self.body_received or self._connection.ending
-            if unwanted or (wish and "close" in connection_options(wish)):
-                self.keep_alive = False
+        endless = self._left is None and not self._chunked
+        if endless or not self.body_received or self._connection.ending:
+            self.keep_alive = False
+        if wish and "close" in connection_options(wish):
+            self.keep_alive = False
         if not self.keep_alive:
             return "Connection: close\r\n"
         if self._version == "HTTP/1.0":

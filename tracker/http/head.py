@@ -100,11 +100,12 @@ class HeadReader:
 
     def on_header(self, name: bytes, value: bytes) -> None:
         key = _header_case(name)
-        text = value.rstrip(b" \t").decode("latin-1")
-        if key in self._by_name:
-            self._by_name[key].append(text)
+        text = value.decode("latin-1").rstrip(" \t")
+        by_name = self._by_name
+        if key in by_name:
+            by_name[key].append(text)
         else:
-            self._by_name[key] = [text]
+            by_name[key] = [text]
 
     def on_headers_complete(self) -> None:
         self._complete = True

@@ -1,0 +1,77 @@
+"""How a body and a connection end, seen from the transport: at once, or in several turns."""
+
+from tests.http.exchange_record import LIMITS, Transport, recording_application, render, turns
+from tests.http.serving import get, post
+from tracker.http.protocol import HTTPProtocol
+from tracker.http.shared import Shared
+
+
+def connected() -> tuple[HTTPProtocol, Transport, Shared]:
+    application, _ = recording_application()
+    shared = Shared(application, render, LIMITS, None)
+    protocol, transport = HTTPProtocol(shared), Transport()
+    protocol.connection_made(transport)
+    return protocol, transport, shared
+
+
+async def test_a_body_of_very_many_chunks_ends_though_nothing_more_comes() -> None:
+    protocol, transport, _ = connected()
+    head = get(fields="Transfer-Encoding: chunked\r\n", method="POST")
+    protocol.data_received(head + b"1\r\nx\r\n" * 1000 + b"0\r\n\r\n")
+    assert transport.written == b""
+    await turns(20)
+    assert transport.written.startswith(b"HTTP/1.1 200 ")
+
+
+async def test_a_last_answer_ends_the_connection_at_once() -> None:
+    protocol, transport, _ = connected()
+    protocol.data_received(get(fields="Connection: close\r\n"))
+    await turns()
+    assert transport.end == "closed"
+
+
+async def test_after_a_refusal_what_still_comes_is_read_and_dropped() -> None:
+    protocol, transport, _ = connected()
+    protocol.data_received(post(b"x" * 1001)[:-1001])
+    assert transport.end == "half-closed"
+    written = transport.written
+    protocol.data_received(b"x" * 1001 + get())
+    await turns()
+    assert (transport.end, transport.written) == ("half-closed", written)
+    assert protocol.eof_received() is False
+
+
+async def test_the_same_if_more_was_sent_than_the_last_request() -> None:
+    protocol, transport, _ = connected()
+    protocol.data_received(get(fields="Connection: close\r\n") + get())
+    await turns()
+    assert transport.end == "half-closed"
+
+
+async def test_reading_that_was_paused_goes_on_at_the_end() -> None:
+    protocol, transport, _ = connected()
+    protocol.data_received(get(fields="Connection: close\r\n") + get() * 100)
+    assert not transport.reading
+    await turns()
+    assert (transport.end, transport.reading) == ("half-closed", True)
+
+
+async def test_a_client_that_reads_on_forever_is_cut() -> None:
+    protocol, transport, shared = connected()
+    protocol.data_received(b"nonsense\r\n\r\n")
+    shared.now += LIMITS.linger_seconds
+    protocol.check()
+    assert transport.end == "half-closed"
+    shared.now += 2 * LIMITS.sweep_seconds
+    protocol.check()
+    assert transport.end == "aborted"
+
+
+async def test_time_is_never_up_early() -> None:
+    _, _, shared = connected()
+    noted = shared.now
+    # What was noted may be as old as a sweep, and no older.
+    shared.now = noted + 5 + shared.sweep_seconds
+    assert not shared.expired(noted, 5)
+    shared.now += 0.001
+    assert shared.expired(noted, 5)
