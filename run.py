@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import os
+import socket
 import sys
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractContextManager
@@ -17,6 +18,9 @@ from tracker import server
 from tracker.db import embedded
 from tracker.db.connect import UnusableStore
 from tracker.demo import Banner
+from tracker.front import UnusableCertificate
+from tracker.processes import run_processes
+from tracker.services import Services
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -37,32 +41,54 @@ def main(arguments: Sequence[str]) -> int:
         where = f"{settings.listen_address}, port {settings.port}"
         reason = getattr(error, "strerror", None) or error
         return _fail(f"cannot listen on {where}: {reason}. Set HOST or PORT.", 1)
+    return _serve(settings, sockets, draining=role == "all")
+
+
+def _serve(settings: Settings, sockets: list[socket.socket], draining: bool) -> int:
+    """In WEB_CONCURRENCY processes, of which the first announces the service, and drains."""
     banner = Banner(builtin_stores=settings.builtin_mongodb)
 
-    def serve(stores: Settings) -> Coroutine[Any, Any, None]:
+    def work(stores: Settings) -> int:
         complete = server.with_base_url(stores, sockets)
-        return server.serve(complete, sockets, banner.show, draining=role == "all")
 
-    return _run(embedded.started(settings), serve)
+        def process(number: int) -> int:
+            first = number == 0
+            announce = banner.show if first else _announce_nothing
+            return _run(server.serve(complete, sockets, announce, draining and first))
+
+        return run_processes(settings.web_concurrency, process)
+
+    return _with_stores(embedded.started(settings), work)
 
 
 def _drain(settings: Settings) -> int:
     """With the stores of the service that runs on the data folder, if they are the built-in."""
-    return _run(embedded.reached(settings), server.drain)
+    return _with_stores(embedded.reached(settings), lambda stores: _run(server.drain(stores)))
 
 
-def _run(
-    stores: AbstractContextManager[Settings], work: Callable[[Settings], Coroutine[Any, Any, None]]
-) -> int:
+def _with_stores(stores: AbstractContextManager[Settings], work: Callable[[Settings], int]) -> int:
+    """The stores belong to this process, `work` may fork."""
     try:
-        with stores as complete, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(work(complete))
-    except (embedded.StoresError, UnusableStore) as error:
+        with stores as complete:
+            return work(complete)
+    except embedded.StoresError as error:
         return _fail(str(error), 1)
     except KeyboardInterrupt:
         structlog.get_logger(__name__).info("interrupted while starting")
         return 130
+
+
+def _run(work: Coroutine[Any, Any, None]) -> int:
+    try:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(work)
+    except (UnusableStore, UnusableCertificate) as error:
+        return _fail(str(error), 1)
     return 0
+
+
+async def _announce_nothing(_: Services) -> None:
+    """The first process speaks for all."""
 
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:

@@ -49,8 +49,25 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
     ] = 8080
     base_url: Annotated[
         str,
-        Meta(description="public address of short links; empty: http://localhost:PORT"),
+        Meta(description="public address of short links; empty: http(s)://localhost:PORT"),
     ] = ""
+    web_concurrency: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=256,
+            description="processes that answer requests, on one port; of role all the first "
+            "drains as well",
+        ),
+    ] = 1
+    tls_cert: Annotated[
+        str,
+        Meta(
+            description="PEM file of a certificate and its chain, read again on SIGHUP: with "
+            "TLS_KEY, requests are answered over TLS only; empty: without TLS"
+        ),
+    ] = ""
+    tls_key: Annotated[str, Meta(description="PEM file of the certificate's private key")] = ""
     redis_url: Annotated[
         str, Meta(description="redis:// or rediss:// address; empty: built-in Redis")
     ] = ""
@@ -199,6 +216,9 @@ def _check(settings: Settings) -> None:
     _check_trusted_proxies(settings.trusted_proxies)
     _check_dns_resolver(settings.dns_resolver)
     _check_geoip_database(settings.geoip_database)
+    if bool(settings.tls_cert) != bool(settings.tls_key):
+        missing_one = "TLS_KEY" if settings.tls_cert else "TLS_CERT"
+        raise SettingsError(f"{missing_one}: must be set, for the other of the pair is")
     if settings.env == "production":
         for name, missing in (
             ("REDIS_URL", settings.builtin_redis),

@@ -22,11 +22,12 @@ ORDER = (
     ("tracker.ingest",),
     ("tracker.api",),
     ("tracker.app",),
-    ("tracker.demo", "tracker.server"),
+    ("tracker.front",),
+    ("tracker.demo", "tracker.processes", "tracker.server"),
     ("run", "scripts"),
 )
 RANKS = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
-TORNADO_WEB_IN = ("tracker.api", "tracker.app", "tracker.server", "scripts")
+TORNADO_WEB_IN = ("tracker.api", "tracker.app", "scripts")
 
 FILES = [
     *(

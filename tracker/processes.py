@@ -22,16 +22,19 @@ QUICK: Final = 2.0
 """Seconds: a process that ends with an error sooner than this could not start."""
 
 _PAUSE: Final = 0.5
-_STOP: Final = {signal.SIGTERM, signal.SIGINT}
-_WATCHED: Final = {*_STOP, signal.SIGHUP, signal.SIGCHLD}
+_STOP: Final[set[signal.Signals]] = {signal.SIGTERM, signal.SIGINT}
+_WATCHED: Final[set[signal.Signals]] = {*_STOP, signal.SIGHUP, signal.SIGCHLD}
 
 
 def run_processes(count: int, work: Callable[[int], int]) -> int:
     """Run `work(number)` in `count` processes, numbered from 0, until a signal to stop.
 
     The exit code: 0, or that of the first process that could not start, which stops the others.
+    One process is this one: nothing is forked.
     """
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
+    if count == 1:
+        return work(0)
+    before = {signal.Signals(one) for one in signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)}
     try:
         return _Parent(count, work, before).run()
     finally:

@@ -9,13 +9,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import msgspec
 import structlog
 from redis.exceptions import RedisError
-from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 
 from config.settings import Settings
-from tracker.app import make_app
-from tracker.db import indexes, retention
-from tracker.db.connect import PyMongoError, UnusableStore, check_mongodb, redis_advice
+from tracker.db.connect import PyMongoError, UnusableStore, redis_advice
+from tracker.front import answering
 from tracker.ingest.consumer import BATCH, LARGE_BATCH, Consumer
 from tracker.ingest.drain import Drain
 from tracker.ingest.slot import Slot
@@ -23,19 +21,7 @@ from tracker.services import Services
 
 log = structlog.get_logger(__name__)
 
-IN_FLIGHT_SECONDS = 8.0
-"""How long a stop waits for requests that are being answered."""
-
-QUIET_SECONDS = 0.3
-"""How long no request may have come before a stop closes the connections that are kept open: what
-a client had sent by then is answered, and told that the connection ends."""
-
-BODY_SECONDS = 30.0
-IDLE_SECONDS = 75.0
 PREPARE_EVERY = 0.5
-
-MAX_BODY = 8 * 1024 * 1024
-"""Larger bodies are refused while they arrive; the endpoints' own limit is stricter."""
 
 Announce = Callable[[Services], Awaitable[None]]
 
@@ -48,7 +34,8 @@ def bind(settings: Settings) -> list[socket.socket]:
 def with_base_url(settings: Settings, sockets: list[socket.socket]) -> Settings:
     """`settings` with the port that was bound, and the base URL that follows from it."""
     port = sockets[0].getsockname()[1]
-    base_url = settings.base_url or f"http://localhost:{port}"
+    scheme = "https" if settings.tls_cert else "http"
+    base_url = settings.base_url or f"{scheme}://localhost:{port}"
     return msgspec.structs.replace(settings, port=port, base_url=base_url.rstrip("/"))
 
 
@@ -60,7 +47,7 @@ async def serve(
     """
     async with _services(settings) as (services, stop):
         ingest = _draining(services, BATCH) if draining else _preparing(services)
-        async with ingest, _answering(services, sockets):
+        async with ingest, answering(services, sockets):
             await announce(services)
             await stop.wait()
             log.info("stopping")
@@ -97,7 +84,7 @@ def _stop_signal() -> asyncio.Event:
 async def _prepare(services: Services) -> None:
     """Raises UnusableStore. A store that is away does not hinder the start."""
     try:
-        await _prepare_mongodb(services)
+        await services.prepare()
     except PyMongoError as error:
         log.warning("MongoDB is away; links known to Redis redirect", error=str(error)[:200])
     try:
@@ -107,20 +94,12 @@ async def _prepare(services: Services) -> None:
         log.warning("Redis is away; clicks go to the spool", error=str(error)[:200])
 
 
-async def _prepare_mongodb(services: Services) -> None:
-    """Until it is done nothing is written: the unique indexes are what decides races."""
-    await check_mongodb(services.mongodb)
-    await indexes.ensure(services.database)
-    await retention.keep_clicks(services.database, services.settings.click_retention_days)
-    services.prepared.set()
-
-
 async def _keep_preparing(services: Services) -> None:
     """Returns once MongoDB, which was away at the start, can be written to."""
     while not services.prepared.is_set():
         await asyncio.sleep(PREPARE_EVERY)
         try:
-            await _prepare_mongodb(services)
+            await services.prepare()
         except (PyMongoError, UnusableStore) as error:
             log.warning("MongoDB cannot be used yet", error=str(error)[:200])
 
@@ -166,25 +145,3 @@ def _stop_without(drain: asyncio.Task[None]) -> None:
     if not drain.cancelled() and drain.exception() is not None:
         log.error("drain ended", exc_info=drain.exception())
         signal.raise_signal(signal.SIGTERM)
-
-
-@contextlib.asynccontextmanager
-async def _answering(services: Services, sockets: list[socket.socket]) -> AsyncIterator[None]:
-    """Answer requests; on leaving, accept no more, finish what is in flight, flush the journal."""
-    await services.start()
-    server = HTTPServer(
-        make_app(services),
-        max_body_size=MAX_BODY,
-        idle_connection_timeout=IDLE_SECONDS,
-        body_timeout=BODY_SECONDS,
-    )
-    server.add_sockets(sockets)
-    try:
-        yield
-    finally:
-        server.stop()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(IN_FLIGHT_SECONDS):
-                await services.requests.ended(QUIET_SECONDS)
-        await server.close_all_connections()
-        await services.stop()

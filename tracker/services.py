@@ -26,7 +26,7 @@ from tracker.conversions.event_config import EventConfigs, event_config_cache
 from tracker.conversions.event_ids import EventIds, SpareBlock
 from tracker.conversions.record import Recorder
 from tracker.conversions.store import Events
-from tracker.db import connect
+from tracker.db import connect, indexes, retention
 from tracker.db.breaker import Breaker
 from tracker.db.changes import Changes
 from tracker.http.access_log import AccessLog
@@ -63,44 +63,12 @@ class Base:
         return f"{self.scheme}://{domain_name}" if domain_name else self.url
 
 
-class Requests:
-    """Counts the requests that are being answered, so that a stop can wait for them."""
-
-    def __init__(self) -> None:
-        self._open = 0
-        self._begun = 0
-        self._none_open = asyncio.Event()
-        self._none_open.set()
-        self.ending = False
-
-    def begin(self) -> None:
-        self._open += 1
-        self._begun += 1
-        self._none_open.clear()
-
-    def end(self) -> None:
-        self._open -= 1
-        if not self._open:
-            self._none_open.set()
-
-    async def ended(self, quiet: float) -> None:
-        """Have every answer from now on end its connection; returns when none is open and none
-        has come for `quiet` seconds."""
-        self.ending = True
-        seen = -1
-        while seen != self._begun:
-            seen = self._begun
-            await self._none_open.wait()
-            await asyncio.sleep(quiet)
-
-
 class Services:
     """`settings` have the addresses of both stores and `base_url`."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.base = Base(settings.base_url)
-        self.requests = Requests()
         self.access_log = AccessLog(settings.access_log)
         # Set when MongoDB has every index: nothing is written to it before.
         self.prepared = asyncio.Event()
@@ -157,6 +125,14 @@ class Services:
         self.recorder = Recorder(
             self.event_configs, self.clicks, self.events, self.event_ids, self.journal
         )
+
+    async def prepare(self) -> None:
+        """Have MongoDB ready for what is written to it: until then nothing is, for its unique
+        indexes decide races. Raises UnusableStore if it is not a replica set, PyMongoError."""
+        await connect.check_mongodb(self.mongodb)
+        await indexes.ensure(self.database)
+        await retention.keep_clicks(self.database, self.settings.click_retention_days)
+        self.prepared.set()
 
     async def start(self) -> None:
         """Start the loops that serving needs. A store that is away does not hinder it."""

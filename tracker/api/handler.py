@@ -52,24 +52,12 @@ class Handler(RequestHandler):
         self.check_method()
 
     def begin(self) -> None:
-        self.announce_end()
         structlog.contextvars.bind_contextvars(request_id=self.request_id)
-        self.services.requests.begin()
-        self.begun = True
-
-    def announce_end(self) -> None:
-        """Have the client open its next connection elsewhere while this process stops."""
-        if self.services.requests.ending:
-            self.set_header("Connection", "close")
 
     def check_method(self) -> None:
         """Raises MethodNotAllowed."""
         if self.request.method not in self.methods:
             raise self.method_refused()
-
-    def on_finish(self) -> None:
-        if getattr(self, "begun", False):
-            self.services.requests.end()
 
     def method_refused(self) -> TrackerError:
         return MethodNotAllowed(", ".join(self.methods))
@@ -113,7 +101,6 @@ class Handler(RequestHandler):
         self.set_header("X-Content-Type-Options", "nosniff")
         if hasattr(self, "request_id"):
             self.set_header("X-Request-Id", self.request_id)
-            self.announce_end()
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
         """Tornado calls this for whatever was raised."""

@@ -55,7 +55,6 @@ class Lanes:
     """Called by the HTTP protocol with what has arrived; see `http/lane`."""
 
     def __init__(self, services: Services) -> None:
-        self._requests = services.requests
         self._redirect = services.redirect
         self._recorder = services.recorder
         self._client_address = services.client_address
@@ -65,7 +64,7 @@ class Lanes:
 
     def __call__(self, connection: LaneConnection, data: bytes | bytearray, start: int) -> int:
         """How many bytes were taken; 0: none, the request is for the handlers."""
-        if not data.startswith(_STARTS, start) or self._requests.ending:
+        if not data.startswith(_STARTS, start):
             return 0
         head = self._heads.read(data, start)
         if head is None:
@@ -155,7 +154,6 @@ class Lanes:
         self._end(request, 200, headers, content.body)
 
     def _begin(self, connection: LaneConnection, head: PlainHead, route: str) -> _Request:
-        self._requests.begin()
         sent = head.headers.get("x-request-id", "")
         request_id = sent if sent and SANE_REQUEST_ID.fullmatch(sent) else uuid4().hex
         return _Request(connection, head, route, request_id, perf_counter())
@@ -185,7 +183,6 @@ class Lanes:
 
     def _end(self, request: _Request, status: int, headers: Headers, body: bytes) -> None:
         request.connection.answer(rendered(status, headers, body), True)
-        self._requests.end()
         self._access_log.record(
             request.head.method,
             request.route,

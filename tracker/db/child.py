@@ -146,7 +146,7 @@ def spawn(
         stderr=subprocess.STDOUT,
         start_new_session=True,
         pass_fds=keep_open,
-        preexec_fn=_end_with_parent(end_by),  # noqa: PLW1509  only makes two system calls
+        preexec_fn=end_with_parent(end_by),  # noqa: PLW1509  only makes two system calls
     )
 
 
@@ -163,7 +163,7 @@ def _interrupt_held_back() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _end_with_parent(end_by: signal.Signals) -> Callable[[], None] | None:
+def end_with_parent(end_by: signal.Signals) -> Callable[[], None] | None:
     """What a child does before it becomes the program; loaded before the fork. Linux only."""
     if sys.platform != "linux":
         return None

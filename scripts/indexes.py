@@ -1,0 +1,38 @@
+"""Make the indexes that the service needs in MongoDB, before its processes start."""
+
+import argparse
+from collections.abc import Sequence
+
+from scripts.command import Command, Row
+from tracker.db.connect import UnusableStore
+from tracker.db.indexes import INDEXES
+from tracker.errors import TrackerError
+from tracker.services import Services
+
+
+async def _ensure(services: Services, _: argparse.Namespace) -> Sequence[Row]:
+    try:
+        await services.prepare()
+    except UnusableStore as error:
+        raise TrackerError(str(error)) from None
+    return [
+        {"collection": collection, "index": index.document["name"]}
+        for collection, of_collection in INDEXES.items()
+        for index in of_collection
+    ]
+
+
+def main() -> None:
+    command = Command(
+        "indexes",
+        "Make the indexes that are missing in MongoDB, and answer all that there have to be. "
+        "Every process does so when it starts; on large collections it takes minutes, for which "
+        "a release has the time.",
+        "python -m scripts.indexes",
+    )
+    command.always(_ensure)
+    command.main()
+
+
+if __name__ == "__main__":
+    main()

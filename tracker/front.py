@@ -1,0 +1,94 @@
+"""How a process answers HTTP: the application and the lanes on one front, with TLS if it is set.
+
+What no handler sees (what is not HTTP, too large or too slow) is answered in the service's one shape
+of errors too.
+"""
+
+import asyncio
+import contextlib
+import signal
+import socket
+import ssl
+from collections.abc import AsyncIterator, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import orjson
+import structlog
+
+from config.settings import Settings
+from tracker.api.handler import JSON
+from tracker.api.lanes import Lanes
+from tracker.app import make_app
+from tracker.http.server import Server
+from tracker.http.tls import reload_certificate, server_context
+from tracker.metrics import requests
+from tracker.services import Services
+
+log = structlog.get_logger(__name__)
+
+IN_FLIGHT_SECONDS: Final = 8.0
+"""How long a stop waits for requests that are being answered."""
+
+QUIET_SECONDS: Final = 0.3
+"""How long nothing may have come on a connection that is kept open before a stop closes it: what a
+client had sent by then is answered, and told that the connection ends."""
+
+
+class UnusableCertificate(Exception):
+    """TLS_CERT and TLS_KEY cannot be read, or do not fit. The message is for the operator."""
+
+
+@contextlib.asynccontextmanager
+async def answering(services: Services, sockets: Sequence[socket.socket]) -> AsyncIterator[None]:
+    """Answer requests on bound sockets; on leaving, accept no more, finish what is in flight and
+    make durable what was begun. Raises UnusableCertificate."""
+    tls = _tls(services.settings)
+    await services.start()
+    server = Server(make_app(services), _refused, lane=Lanes(services))
+    await server.listen(sockets, tls)
+    try:
+        with _reloading(tls, services.settings):
+            yield
+    finally:
+        server.stop()
+        await server.finish(IN_FLIGHT_SECONDS, QUIET_SECONDS)
+        await services.stop()
+
+
+def _refused(status: int, reason: str) -> tuple[str, bytes]:
+    requests("refused", "other", status).inc()
+    return JSON, orjson.dumps({"error": reason})
+
+
+def _tls(settings: Settings) -> ssl.SSLContext | None:
+    if not settings.tls_cert:
+        return None
+    try:
+        return server_context(Path(settings.tls_cert), Path(settings.tls_key))
+    except OSError as error:
+        raise UnusableCertificate(
+            f"TLS_CERT={settings.tls_cert!r}, TLS_KEY={settings.tls_key!r}: {error}"
+        ) from None
+
+
+@contextlib.contextmanager
+def _reloading(tls: ssl.SSLContext | None, settings: Settings) -> Iterator[None]:
+    """On SIGHUP the certificate is read again, for the connections to come."""
+    loop = asyncio.get_running_loop()
+
+    def reload() -> None:
+        if tls is None:
+            return
+        try:
+            reload_certificate(tls, Path(settings.tls_cert), Path(settings.tls_key))
+        except OSError as error:
+            log.error("certificate not read again; the old one stays", error=str(error))
+        else:
+            log.info("certificate read again")
+
+    loop.add_signal_handler(signal.SIGHUP, reload)
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGHUP)
