@@ -1,7 +1,6 @@
 """How a process answers HTTP: the application and the lanes on one front, with TLS if it is set.
 
-What no handler sees (what is not HTTP, too large or too slow) is answered in the service's one shape
-of errors too.
+What no handler sees (not HTTP, too large, too slow) is answered in the one shape of errors too.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """`/c/<slug>` and `/api/click`: between Tornado and `clicks/redirect`."""
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from urllib.parse import unquote
 
 from tracker.api.handler import Content, Handler, json_error
@@ -9,7 +9,7 @@ from tracker.errors import TrackerError
 from tracker.http.accept import prefers
 
 ERROR_HEADERS = (("Cache-Control", "no-store"), ("X-Robots-Tag", "noindex"))
-_PREFETCH_HEADERS = ("sec-purpose", "purpose", "x-purpose", "x-moz")
+PREFETCH_HEADERS = ("sec-purpose", "purpose", "x-purpose", "x-moz")
 
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -53,7 +53,7 @@ class ClickQuery(Handler):
             address=self.client_address(),
             user_agent=header("User-Agent"),
             referrer=header("Referer"),
-            purpose=purpose_of(header),
+            purpose=purpose_of(map(header, PREFETCH_HEADERS)),
             edge_country=header(country_header) if country_header else "",
         )
 
@@ -65,9 +65,9 @@ class ClickSlug(ClickQuery):
         return unquote(self.request.path.removeprefix("/c/"))
 
 
-def purpose_of(header: Callable[[str], str | None]) -> str:
-    """What the prefetch headers say; `header` gives one by its name, in any case."""
-    return " ".join(filter(None, map(header, _PREFETCH_HEADERS)))
+def purpose_of(values: Iterable[str]) -> str:
+    """What the prefetch headers say: `values` are theirs."""
+    return " ".join(filter(None, values))
 
 
 def error_content(error: TrackerError, accept: str) -> Content:

@@ -10,14 +10,14 @@ import asyncio
 from functools import partial
 from http.client import responses
 from time import perf_counter
-from typing import Final, NamedTuple
-from uuid import uuid4
+from typing import Final
 
 import structlog
+from uuid_utils import uuid4
 
 from tracker.api import click, event
 from tracker.api.handler import SANE_REQUEST_ID, Content, as_tracker_error
-from tracker.clicks.redirect import Answer, Visit
+from tracker.clicks.redirect import Visit, redirection
 from tracker.conversions.parameters import from_text
 from tracker.conversions.record import Recorded
 from tracker.errors import TrackerError
@@ -36,19 +36,49 @@ _STARTS: Final = (
     b"HEAD /api/click?",
 )
 
-_NOSNIFF: Final = b"X-Content-Type-Options: nosniff\r\n"
-
 Headers = tuple[tuple[str, str], ...]
 
 
-class _Request(NamedTuple):
-    """What an answer, its log line and its counter need of a request."""
+class _Request:
+    """A request that was taken, until it is answered; told so by the journal (`db/batch.Waiter`).
 
-    connection: LaneConnection
-    head: PlainHead
-    route: str
-    request_id: str
-    began: float
+    `location` is that of the redirect, if it is one.
+    """
+
+    __slots__ = ("_lanes", "accept", "began", "connection", "head", "id", "location", "route")
+
+    def __init__(
+        self, lanes: "Lanes", connection: LaneConnection, head: PlainHead, route: str
+    ) -> None:
+        self._lanes = lanes
+        self.connection = connection
+        self.head = head
+        self.route = route
+        self.began = perf_counter()
+        self.accept = head.values[_ACCEPT]
+        sent = head.values[_REQUEST_ID]
+        self.id = sent if sent and SANE_REQUEST_ID.fullmatch(sent) else uuid4().hex
+        self.location = ""
+
+    def done(self) -> bool:
+        """Never: should the client have gone, it is logged all the same."""
+        return False
+
+    def set_result(self, _: int | None) -> None:
+        """The click is durable."""
+        self._lanes.redirect(self)
+
+    def set_exception(self, error: BaseException) -> None:
+        self._lanes.refuse_click(self, error)
+
+
+_HEADERS: Final = (
+    *("host", "user-agent", "referer", "accept", "x-forwarded-for", "x-request-id"),
+    *click.PREFETCH_HEADERS,
+)
+_ACCEPT: Final = _HEADERS.index("accept")
+_REQUEST_ID: Final = _HEADERS.index("x-request-id")
+_PURPOSES: Final = slice(len(_HEADERS) - len(click.PREFETCH_HEADERS), len(_HEADERS))
 
 
 class Lanes:
@@ -58,11 +88,12 @@ class Lanes:
         self._redirect = services.redirect
         self._recorder = services.recorder
         self._client_address = services.client_address
-        self._country_header = services.settings.country_header.lower()
-        self._heads = PlainHeads((self._country_header,))
+        country_header = services.settings.country_header.lower()
+        self._names_country = bool(country_header)
+        self._heads = PlainHeads((*_HEADERS, country_header) if country_header else _HEADERS)
         self._access_log = services.access_log
 
-    def __call__(self, connection: LaneConnection, data: bytes | bytearray, start: int) -> int:
+    def __call__(self, connection: LaneConnection, data: bytes, start: int) -> int:
         """How many bytes were taken; 0: none, the request is for the handlers."""
         if not data.startswith(_STARTS, start):
             return 0
@@ -78,123 +109,113 @@ class Lanes:
             taken = path == "/api/event" and head.method == "GET" and self._event(connection, head)
         return head.end - start if taken else 0
 
+    def redirect(self, request: _Request) -> None:
+        self._end(request, 302, _REDIRECTED % (request.id, request.location), b"")
+
+    def refuse_click(self, request: _Request, error: BaseException) -> None:
+        refused = _refused(error)
+        content = click.error_content(refused, request.accept)
+        self._refuse(request, refused, (*refused.headers.items(), *click.ERROR_HEADERS), content)
+
     def _click(
         self, connection: LaneConnection, head: PlainHead, route: str, slug: str | None
     ) -> bool:
+        request = _Request(self, connection, head, route)
         try:
-            answered = self._redirect.answer_at_once(self._visit(connection, head, slug))
+            location = self._redirect.location_at_once(self._visit(connection, head, slug), request)
         except TrackerError:
             return False
-        if answered is None:
+        if location is None:
             return False
-        answer, durable = answered
-        request = self._begin(connection, head, route)
-        if durable is None:
-            self._answer_click(request, answer, None)
-        else:
-            durable.add_done_callback(partial(self._answer_click, request, answer))
+        request.location = location
+        if head.method == "HEAD":
+            self.redirect(request)
         return True
 
     def _visit(self, connection: LaneConnection, head: PlainHead, slug: str | None) -> Visit:
-        get = head.headers.get
-        forwarded_for = get("x-forwarded-for")
+        values = head.values
+        host, user_agent, referrer, _, forwarded_for, *_ = values
         return Visit(
-            method=head.method,
-            slug=slug,
-            query=head.query,
-            host=head.headers["host"],
-            address=self._client_address.of(
-                connection.peer, [] if forwarded_for is None else [forwarded_for]
-            ),
-            user_agent=get("user-agent", ""),
-            referrer=get("referer", ""),
-            purpose=click.purpose_of(get),
-            edge_country=get(self._country_header, "") if self._country_header else "",
+            head.method,
+            slug,
+            head.query,
+            host,
+            self._client_address.of(connection.peer, (forwarded_for,)),
+            user_agent,
+            referrer,
+            click.purpose_of(values[_PURPOSES]),
+            values[-1] if self._names_country else "",
         )
-
-    def _answer_click(
-        self, request: _Request, answer: Answer, durable: "asyncio.Future[int | None] | None"
-    ) -> None:
-        error = None if durable is None else durable.exception()
-        if error is None:
-            headers = (("X-Request-Id", request.request_id), *answer.headers)
-            self._end(request, answer.status, headers, b"")
-            return
-        refused = self._refused(error)
-        content = click.error_content(refused, request.head.headers.get("accept", ""))
-        self._end_refused(request, refused, (), click.ERROR_HEADERS, content)
 
     def _event(self, connection: LaneConnection, head: PlainHead) -> bool:
         try:
             conversion = from_text(head.query.encode("latin-1"))
         except TrackerError:
             return False
-        request = self._begin(connection, head, "/api/event")
+        request = _Request(self, connection, head, "/api/event")
         recording = asyncio.get_running_loop().create_task(self._recorder.record(conversion))
         recording.add_done_callback(partial(self._answer_event, request))
         return True
 
     def _answer_event(self, request: _Request, recording: "asyncio.Task[Recorded]") -> None:
-        image = event.wants_image("GET", request.head.headers.get("accept", ""))
+        image = event.wants_image("GET", request.accept)
         error = recording.exception()
         if error is not None:
-            refused = self._refused(error)
-            content = event.error_content(refused, image)
-            self._end_refused(request, refused, event.HEADERS, (), content)
+            refused = _refused(error)
+            headers = (*event.HEADERS, *refused.headers.items())
+            self._refuse(request, refused, headers, event.error_content(refused, image))
             return
         recorded = recording.result()
         content = event.recorded_content(recorded, image)
-        headers = (
-            *event.HEADERS,
-            ("X-Request-Id", request.request_id),
-            ("X-Event-Id", str(recorded.event_id)),
-            ("Content-Type", content.kind),
-            ("Content-Length", str(len(content.body))),
-        )
-        self._end(request, 200, headers, content.body)
+        length = len(content.body)
+        head = _RECORDED % (request.id, recorded.event_id, content.kind, length)
+        self._end(request, 200, head, content.body)
 
-    def _begin(self, connection: LaneConnection, head: PlainHead, route: str) -> _Request:
-        sent = head.headers.get("x-request-id", "")
-        request_id = sent if sent and SANE_REQUEST_ID.fullmatch(sent) else uuid4().hex
-        return _Request(connection, head, route, request_id, perf_counter())
-
-    def _refused(self, error: BaseException) -> TrackerError:
-        if not isinstance(error, TrackerError):
-            log.error("request failed", exc_info=error)
-        return as_tracker_error(error)
-
-    def _end_refused(
-        self,
-        request: _Request,
-        error: TrackerError,
-        of_all: Headers,
-        of_errors: Headers,
-        content: Content,
+    def _refuse(
+        self, request: _Request, refused: TrackerError, headers: Headers, content: Content
     ) -> None:
-        headers = (
-            ("X-Request-Id", request.request_id),
-            *of_all,
-            *error.headers.items(),
-            *of_errors,
-            ("Content-Type", content.kind),
-            ("Content-Length", str(len(content.body))),
-        )
-        self._end(request, error.status, headers, content.body)
+        of_content = (("Content-Type", content.kind), ("Content-Length", str(len(content.body))))
+        head = _head(refused.status, (("X-Request-Id", request.id), *headers, *of_content))
+        self._end(request, refused.status, head, content.body)
 
-    def _end(self, request: _Request, status: int, headers: Headers, body: bytes) -> None:
-        request.connection.answer(rendered(status, headers, body), True)
+    def _end(self, request: _Request, status: int, answer_head: str, body: bytes) -> None:
+        answer = b"%b%b\r\n%b" % (answer_head.encode("latin-1"), own_fields(), body)
+        request.connection.answer(answer, True)
+        head = request.head
         self._access_log.record(
-            request.head.method,
+            head.method,
             request.route,
-            request.head.path,
+            head.path,
             status,
             perf_counter() - request.began,
-            request.request_id,
+            request.id,
         )
 
 
-def rendered(status: int, headers: Headers, body: bytes) -> bytes:
-    """A whole answer, as the handlers' are."""
-    lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
-    start = f"HTTP/1.1 {status} {responses[status]}\r\n".encode()
-    return b"%b%b%b%b\r\n%b" % (start, own_fields(), _NOSNIFF, lines.encode("latin-1"), body)
+def _refused(error: BaseException) -> TrackerError:
+    if not isinstance(error, TrackerError):
+        log.error("request failed", exc_info=error)
+    return as_tracker_error(error)
+
+
+def _head(status: int, headers: Headers) -> str:
+    """That of an answer, but for what every answer has: as the handlers' are."""
+    fields = (("X-Content-Type-Options", "nosniff"), *headers)
+    lines = "".join([f"{name}: {value}\r\n" for name, value in fields])
+    return f"HTTP/1.1 {status} {responses[status]}\r\n{lines}"
+
+
+_REDIRECTED: Final = _head(302, (("X-Request-Id", "%s"), *redirection("%s").headers))
+"""To be filled in with the request id and the location."""
+
+_RECORDED: Final = _head(
+    200,
+    (
+        *event.HEADERS,
+        ("X-Request-Id", "%s"),
+        ("X-Event-Id", "%d"),
+        ("Content-Type", "%s"),
+        ("Content-Length", "%d"),
+    ),
+)
+"""To be filled in with the request id, the event id, the media type and the length of the body."""

@@ -19,7 +19,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from tracker.clicks.spool import Spool
-from tracker.db.batch import Batch
+from tracker.db.batch import Batch, Waiter
 from tracker.db.breaker import Breaker
 from tracker.db.keys import JOURNAL
 from tracker.errors import Unavailable
@@ -69,14 +69,18 @@ class Journal:
 
     def append(self, record: msgspec.Struct) -> asyncio.Future[int | None]:
         """Done when `record` is durable. Raises Unavailable."""
-        return self._submit(record, None)
+        return self._batch.submit(self._append(record, None))
+
+    def append_for(self, waiter: Waiter[int | None], record: msgspec.Struct) -> None:
+        """As `append`; it is `waiter` that is told. Raises Unavailable if too many wait."""
+        self._batch.add(self._append(record, None), waiter)
 
     def append_once(self, record: msgspec.Struct, claim: Claim) -> asyncio.Future[int | None]:
         """Append unless the claim is held. The result is its holder, be it the new or an older one.
 
         None: Redis is away, so the record is in the spool and the claim was not decided.
         """
-        return self._submit(record, claim)
+        return self._batch.submit(self._append(record, claim))
 
     async def replay(self) -> None:
         """Keeps moving what is spooled to the stream, until cancelled."""
@@ -112,9 +116,9 @@ class Journal:
         await self.replay_once(time.monotonic() + _CLOSE_SECONDS)
         await self._spool.close()
 
-    def _submit(self, record: msgspec.Struct, claim: Claim | None) -> asyncio.Future[int | None]:
+    def _append(self, record: msgspec.Struct, claim: Claim | None) -> _Append:
         # Encoded here, so that a record that cannot be is an error of its sender alone.
-        return self._batch.submit(_Append(msgspec.Raw(self._encoder.encode(record)), claim))
+        return _Append(msgspec.Raw(self._encoder.encode(record)), claim)
 
     async def _commit(self, group: list[_Append]) -> Sequence[int | None]:
         if not self._breaker.is_open:

@@ -3,7 +3,6 @@
 The guarantee is made here: a 302 with a click id is returned only after the journal has the click.
 """
 
-import asyncio
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -12,6 +11,7 @@ from tracker.clicks.enrich import Enrichment
 from tracker.clicks.journal import Journal
 from tracker.clock import iso, moment, now_ms
 from tracker.db import keys
+from tracker.db.batch import Waiter
 from tracker.errors import BadRequest, MethodNotAllowed, NotFound
 from tracker.http.query import parameter
 from tracker.ids import new_click_id
@@ -46,9 +46,6 @@ class Answer(NamedTuple):
     headers: tuple[tuple[str, str], ...]
 
 
-Durable = asyncio.Future[int | None]
-"""Done when the journal has the click; its exception is Unavailable."""
-
 _REDIRECT = (("Cache-Control", "no-store"), ("X-Robots-Tag", "noindex"), ("Content-Length", "0"))
 _OPTIONS = Answer(204, (("Allow", _METHODS), ("Cache-Control", "no-store")))
 
@@ -74,29 +71,32 @@ class Redirect:
             return _OPTIONS
         if visit.method not in ("GET", "HEAD"):
             raise MethodNotAllowed(_METHODS)
-        answer, durable = self._redirected(visit, await self._find(visit))
-        if durable is not None:
-            await durable
-        return answer
+        location, click = self._location(visit, await self._find(visit))
+        if visit.method != "HEAD":
+            await self._journal.append(click)
+        return redirection(location)
 
-    def answer_at_once(self, visit: Visit) -> tuple[Answer, Durable | None] | None:
-        """What `answer` returns for a GET or HEAD, and when: None is now, else when the click is
-        durable. None altogether if memory does not know the link: ask `answer` then.
+    def location_at_once(self, visit: Visit, waiter: Waiter[int | None]) -> str | None:
+        """The Location that `answer` would give, for a GET or HEAD of a link that memory knows;
+        None: ask `answer`. That of a GET is to be sent when `waiter` is told, not before.
 
         Raises Unavailable if too many clicks are waiting.
         """
         target = self._known(visit)
-        return None if target is None else self._redirected(visit, target)
+        if target is None:
+            return None
+        location, click = self._location(visit, target)
+        if visit.method != "HEAD":
+            self._journal.append_for(waiter, click)
+        return location
 
-    def _redirected(self, visit: Visit, target: Target) -> tuple[Answer, Durable | None]:
+    def _location(self, visit: Visit, target: Target) -> tuple[str, Click]:
         destination = _destination(target.destination_url)
         click_id = new_click_id()
         click = _click(visit, target, click_id.bytes)
         shown_id = None if visit.method == "HEAD" else str(click_id)
         macros = self._macros(click, target, destination.needs, shown_id)
-        location = destination.location(visit.query, shown_id, macros)
-        answer = Answer(302, (("Location", location), *_REDIRECT))
-        return answer, None if shown_id is None else self._journal.append(click)
+        return destination.location(visit.query, shown_id, macros), click
 
     def _known(self, visit: Visit) -> Target | None:
         domain_name, named = self._namespace(visit)
@@ -159,6 +159,10 @@ class Redirect:
             "browser": agent.browser,
             "os": agent.os,
         }
+
+
+def redirection(location: str) -> Answer:
+    return Answer(302, (("Location", location), *_REDIRECT))
 
 
 def _slug(visit: Visit) -> str:

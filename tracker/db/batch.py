@@ -7,12 +7,28 @@ the journal (appends) and by conversions (click look-ups).
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextvars import Context
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
+
+import structlog
 
 from tracker.errors import Unavailable
 
+log = structlog.get_logger(__name__)
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+_Result = TypeVar("_Result", contravariant=True)
+
+
+class Waiter(Protocol[_Result]):
+    """Who is told what became of an item: a future, or what needs no turn of the loop to hear."""
+
+    def done(self) -> bool:
+        """Whether it no longer wants to be told."""
+
+    def set_result(self, result: _Result, /) -> None: ...
+
+    def set_exception(self, exception: Exception, /) -> None: ...
 
 
 class Batch(Generic[Item, Result]):
@@ -31,20 +47,24 @@ class Batch(Generic[Item, Result]):
         self._run = run
         self._most = most
         self._bound = bound
-        self._waiting: list[tuple[Item, asyncio.Future[Result]]] = []
+        self._waiting: list[tuple[Item, Waiter[Result]]] = []
         self._worker: asyncio.Task[None] | None = None
 
     def submit(self, item: Item) -> asyncio.Future[Result]:
         """The future result of `item`. Cancelling it does not take the item back."""
+        future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        self.add(item, future)
+        return future
+
+    def add(self, item: Item, waiter: Waiter[Result]) -> None:
+        """`waiter` is told the result of `item`, in a later turn of the loop."""
         if len(self._waiting) >= self._bound:
             raise Unavailable("too many requests are waiting for storage; try again")
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[Result] = loop.create_future()
-        self._waiting.append((item, future))
+        self._waiting.append((item, waiter))
         if self._worker is None:
             # Its work is everybody's: it carries nobody's request id.
+            loop = asyncio.get_running_loop()
             self._worker = loop.create_task(self._work(), context=Context())
-        return future
 
     async def flushed(self) -> None:
         """Returns when all that was submitted has its result."""
@@ -60,16 +80,23 @@ class Batch(Generic[Item, Result]):
         finally:
             self._worker = None
 
-    async def _run_group(self, group: list[tuple[Item, asyncio.Future[Result]]]) -> None:
-        futures = [future for _, future in group]
+    async def _run_group(self, group: list[tuple[Item, Waiter[Result]]]) -> None:
+        waiters = [waiter for _, waiter in group]
         try:
             results = await self._run([item for item, _ in group])
-            answers = list(zip(futures, results, strict=True))
+            answers = list(zip(waiters, results, strict=True))
         except Exception as error:
-            for future in futures:
-                if not future.done():
-                    future.set_exception(error)
+            for waiter in waiters:
+                _tell(waiter, waiter.set_exception, error)
             return
-        for future, result in answers:
-            if not future.done():
-                future.set_result(result)
+        for waiter, result in answers:
+            _tell(waiter, waiter.set_result, result)
+
+
+def _tell(waiter: Waiter[Result], tell: Callable[[Item], None], what: Item) -> None:
+    """One that fails at what it is told is not to keep it from the others."""
+    try:
+        if not waiter.done():
+            tell(what)
+    except Exception:
+        log.exception("told what it waited for, a request failed")

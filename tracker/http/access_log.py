@@ -30,7 +30,7 @@ class AccessLog:
         """`route` and `method` are of closed sets. The query is not told: it may hold personal
         data."""
         requests(route, method, status).inc()
-        if self._share < _ALL and random.random() >= self._share:  # noqa: S311
+        if not self._share or (self._share < _ALL and random.random() >= self._share):  # noqa: S311
             return
         log.info(
             "request",

@@ -7,98 +7,91 @@ never what the parser would refuse, or read otherwise.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 MOST: Final = 8192
 """Bytes of a plain head."""
 
-_TOKEN: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_MOST_FIELDS: Final = 100
+_LINE: Final = re.compile(r"(GET|HEAD) (/[!\"$->@-~]*)(?:\?([!\"$-~]*))? HTTP/1\.1")
+_TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VISIBLE: Final = bytes([9, *range(32, 127), *range(128, 256)])
-_MOST_LINES: Final = 100
-_LINE_ENDS: Final = [b"\r\n" * count for count in range(_MOST_LINES)]
-_NAMES_KNOWN: Final = 1000
-_LONGEST_NAME: Final = 64
+_LINE_ENDS: Final = [b"\r\n" * count for count in range(_MOST_FIELDS + 1)]
+_ASKING: Final = frozenset(
+    (
+        *("content-length", "transfer-encoding", "expect", "upgrade", "te", "trailer"),
+        *("http2-settings", "proxy-connection", "keep-alive"),
+    )
+)
+_LASTS: Final = ("", "keep-alive")
+_LAYOUTS_KNOWN: Final = 1000
 
-_READ: Final = (
-    *("host", "user-agent", "referer", "accept", "x-forwarded-for", "x-request-id"),
-    *("sec-purpose", "purpose", "x-purpose", "x-moz", "connection"),
-)
-_ASKING: Final = (
-    *("content-length", "transfer-encoding", "expect", "upgrade", "te", "trailer"),
-    *("http2-settings", "proxy-connection", "keep-alive"),
-)
-_NOT_READ: Final = ""
-_NOT_PLAIN: Final = "not plain"
+_Pick = Callable[[Sequence[str]], tuple[str, ...]]
 
 
 class PlainHead(NamedTuple):
-    """Texts hold one byte a character. `headers` are those that are read and were sent, by their
-    name in lower case; `end` is where the next request begins."""
+    """Texts hold one byte a character. `values` are those of the headers that are read, in the
+    order of their names, empty if not sent; `end` is where the next request begins."""
 
     method: str
     path: str
     query: str
-    headers: Mapping[str, str]
+    values: list[str]
     end: int
 
 
 class PlainHeads:
-    """Reads the headers that hot requests need, and `others`."""
+    """Reads the headers with these names, in lower case."""
 
-    def __init__(self, others: tuple[str, ...] = ()) -> None:
-        self._kinds = {name: name for name in (*_READ, *map(str.lower, others)) if name}
-        self._kinds |= dict.fromkeys(_ASKING, _NOT_PLAIN)
-        # As names were spelled by whoever sent them: each is checked and lowered once.
-        self._names: dict[bytes, str] = {}
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+        # Which of the values to pick, by the names as they were sent: browsers and networks have a
+        # few layouts, and finding one costs less than looking at each name. None: not plain.
+        self._layouts: dict[tuple[str, ...], _Pick | None] = {}
 
-    def read(self, data: bytes | bytearray, start: int = 0) -> PlainHead | None:
+    def read(self, data: bytes, start: int = 0) -> PlainHead | None:
         """The plain request that begins at `start`; None if it is not plain, or not all there."""
         end = data.find(b"\r\n\r\n", start, start + MOST)
         if end < 0:
             return None
-        head = bytes(data[start : end + 2])
-        lines = head.split(b"\r\n")
+        raw = data[start:end]
+        line, *fields = raw.decode("latin-1").split("\r\n")
+        request = _LINE.fullmatch(line)
+        count = len(fields)
         # Nothing but visible bytes and line ends, and these only as a pair.
-        count = len(lines) - 1
-        if count >= _MOST_LINES or head.translate(None, _VISIBLE) != _LINE_ENDS[count]:
+        if (
+            request is None
+            or not 0 < count <= _MOST_FIELDS
+            or raw.translate(None, _VISIBLE) != _LINE_ENDS[count]
+        ):
             return None
-        request = lines[0].split(b" ")
-        if len(request) != 3 or request[2] != b"HTTP/1.1" or request[0] not in (b"GET", b"HEAD"):
+        names, colons, values = zip(*[field.partition(":") for field in fields], strict=True)
+        pick = self._layouts[names] if names in self._layouts else self._layout(names)
+        if pick is None or "" in colons:
             return None
-        target = request[1]
-        if not target.startswith(b"/") or not target.isascii() or b"#" in target or b"\t" in target:
+        connection, *picked = [value and value.strip(" \t") for value in pick((*values, ""))]
+        if connection not in _LASTS:
             return None
-        headers = self._headers(lines)
-        if headers is None:
-            return None
-        path, _, query = target.decode().partition("?")
-        return PlainHead(request[0].decode(), path, query, headers, end + 4)
+        method, path, query = request.groups("")
+        return PlainHead(method, path, query, picked, end + 4)
 
-    def _headers(self, lines: list[bytes]) -> Mapping[str, str] | None:
-        headers: dict[str, str] = {}
-        names = self._names
-        for line in lines[1:-1]:
-            name, colon, value = line.partition(b":")
-            kind = names.get(name)
-            if kind is None:
-                kind = self._kind(name)
-            if not colon or kind is _NOT_PLAIN:
-                return None
-            if kind is _NOT_READ:
-                continue
-            if kind in headers:
-                return None
-            headers[kind] = value.decode("latin-1").strip(" \t")
-        if "host" not in headers or headers.get("connection", "keep-alive") != "keep-alive":
-            return None
-        return headers
+    def _layout(self, names: tuple[str, ...]) -> _Pick | None:
+        if len(self._layouts) >= _LAYOUTS_KNOWN:
+            self._layouts.clear()
+        pick = self._layouts[names] = self._pick(names)
+        return pick
 
-    def _kind(self, name: bytes) -> str:
-        """The name in lower case if the header is read, _NOT_READ, or _NOT_PLAIN."""
-        kind = _NOT_PLAIN
-        if _TOKEN.fullmatch(name):
-            kind = self._kinds.get(name.decode().lower(), _NOT_READ)
-        if len(self._names) < _NAMES_KNOWN and len(name) <= _LONGEST_NAME:
-            self._names[name] = kind
-        return kind
+    def _pick(self, names: tuple[str, ...]) -> _Pick | None:
+        lowered = [name.lower() for name in names]
+        wanted = ("connection", *self._names)
+        if not _ASKING.isdisjoint(lowered) or lowered.count("host") != 1:
+            return None
+        if not all(map(_TOKEN.fullmatch, names)):
+            return None
+        if any(lowered.count(name) > 1 for name in wanted):
+            return None
+        # What was not sent is picked from behind the last value, which is empty.
+        indexes = [lowered.index(name) if name in lowered else len(names) for name in wanted]
+        return itemgetter(*indexes)
