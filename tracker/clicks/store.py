@@ -16,4 +16,4 @@ class Clicks:
         if not ids:
             return {}
         rows = self._clicks.find({"_id": {"$in": list(ids)}}, list(fields) or None)
-        return {row["_id"]: row async for row in rows}
+        return {row["_id"]: row for row in await rows.to_list(len(ids))}

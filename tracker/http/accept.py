@@ -5,6 +5,7 @@ by `MAX_LENGTH`, whatever a client sends.
 """
 
 import re
+from functools import lru_cache
 from typing import Final
 
 MAX_LENGTH: Final = 1000
@@ -20,8 +21,12 @@ def prefers(accept: str, wanted: str, other: str) -> bool:
     most specific range decides for each type; a malformed range is ignored, and so is one with
     parameters, which is about other forms of a type than these.
     """
-    if not accept or len(accept) > MAX_LENGTH:
-        return False
+    return 0 < len(accept) <= MAX_LENGTH and _prefers(accept, wanted, other)
+
+
+@lru_cache(maxsize=1024)
+def _prefers(accept: str, wanted: str, other: str) -> bool:
+    """Remembered: of all headers of Accept, browsers and networks send a few."""
     wanted_ranges, other_ranges = _ranges(wanted), _ranges(other)
     qualities = _qualities(accept, {*wanted_ranges, *other_ranges})
     return _quality(qualities, wanted_ranges) > _quality(qualities, other_ranges)

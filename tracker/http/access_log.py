@@ -1,5 +1,6 @@
 """One line for a request that was answered, or for a share of them; counting them all."""
 
+import logging
 import random
 from typing import Final
 
@@ -8,6 +9,7 @@ import structlog
 from tracker.metrics import requests
 
 log = structlog.get_logger("tracker.access")
+_is_enabled = logging.getLogger("tracker.access").isEnabledFor
 
 _ALL: Final = 1.0
 
@@ -30,7 +32,9 @@ class AccessLog:
         """`route` and `method` are of closed sets. The query is not told: it may hold personal
         data."""
         requests(route, method, status).inc()
-        if not self._share or (self._share < _ALL and random.random() >= self._share):  # noqa: S311
+        if not self._share or not _is_enabled(logging.INFO):
+            return
+        if self._share < _ALL and random.random() >= self._share:  # noqa: S311
             return
         log.info(
             "request",
