@@ -14,7 +14,7 @@ from tornado.netutil import bind_sockets
 from config.settings import Settings
 from tracker.db.connect import PyMongoError, UnusableStore, redis_advice
 from tracker.front import answering
-from tracker.ingest.consumer import BATCH, LARGE_BATCH, Consumer
+from tracker.ingest.consumer import Consumer
 from tracker.ingest.drain import Drain
 from tracker.ingest.slot import Slot
 from tracker.services import Services
@@ -46,7 +46,7 @@ async def serve(
     are answered. Raises UnusableStore if MongoDB is not a replica set.
     """
     async with _services(settings) as (services, stop):
-        ingest = _draining(services, BATCH) if draining else _preparing(services)
+        ingest = _draining(services) if draining else _preparing(services)
         async with ingest, answering(services, sockets):
             await announce(services)
             await stop.wait()
@@ -55,7 +55,7 @@ async def serve(
 
 async def drain(settings: Settings) -> None:
     """Only drain, until SIGTERM or SIGINT. Raises UnusableStore as `serve` does."""
-    async with _services(settings) as (services, stop), _draining(services, LARGE_BATCH):
+    async with _services(settings) as (services, stop), _draining(services):
         print("tracker drains the journal into MongoDB   (Ctrl-C stops it)", flush=True)
         await stop.wait()
         log.info("stopping")
@@ -116,11 +116,11 @@ async def _preparing(services: Services) -> AsyncIterator[None]:
 
 
 @contextlib.asynccontextmanager
-async def _draining(services: Services, batch: int) -> AsyncIterator[None]:
+async def _draining(services: Services) -> AsyncIterator[None]:
     """Drain in this process; on leaving, the batch under way is finished."""
     slot = Slot(services.redis, services.mongodb)
     apply = Drain(services, slot).apply
-    consumer = Consumer(services.redis, services.redis_waiting, apply, batch=batch)
+    consumer = Consumer(services.redis, services.redis_waiting, apply)
     stop = asyncio.Event()
 
     async def run() -> None:

@@ -45,7 +45,7 @@ class Batches:
 
 def consumer_of(services: Services, batches: Batches, batch: int) -> Consumer:
     """Entries never become stale while a test runs."""
-    return Consumer(services.redis, services.redis_waiting, batches.apply, 60.0, batch)
+    return Consumer(services.redis, services.redis_waiting, batches.apply, 60.0, batch, batch)
 
 
 async def appended(services: Services, sizes: Sequence[int]) -> int:
@@ -127,3 +127,16 @@ async def test_after_failures_batches_become_small_and_then_large_again(
     assert sizes[:5] == [1, 8, 4, 2, 1]
     assert max(sizes[5:]) == 8
     assert batches.in_order() == list(range(1, events + 1))
+
+
+async def test_batches_are_large_while_there_is_a_backlog(services: Services) -> None:
+    events = await appended(services, [1] * 500)
+    batches = Batches()
+    consumer = Consumer(services.redis, services.redis_waiting, batches.apply, 60.0, 10, 40)
+    async with running(consumer):
+        await batches.until(events)
+        more = await appended(services, [1] * 3)
+        await batches.until(events + more)
+    sizes = [len(one) for one in batches.attempts]
+    assert max(sizes) == 40
+    assert consumer._most == 10
