@@ -19,6 +19,7 @@ from config.settings import Settings
 from tracker.api.handler import JSON
 from tracker.api.lanes import Lanes
 from tracker.app import make_app
+from tracker.http.limits import Limits
 from tracker.http.server import Server
 from tracker.http.tls import reload_certificate, server_context
 from tracker.metrics import requests
@@ -28,6 +29,10 @@ log = structlog.get_logger(__name__)
 
 IN_FLIGHT_SECONDS: Final = 8.0
 """How long a stop waits for requests that are being answered."""
+
+LIMITS: Final = Limits(target_bytes=56 * 1024, head_bytes=64 * 1024)
+"""The longest target that is documented is that of an event whose metadata are in the query: 16 KiB
+of UTF-8, each byte of which may be three when it is percent-encoded."""
 
 QUIET_SECONDS: Final = 0.3
 """How long nothing may have come on a connection that is kept open before a stop closes it: what a
@@ -44,7 +49,7 @@ async def answering(services: Services, sockets: Sequence[socket.socket]) -> Asy
     make durable what was begun. Raises UnusableCertificate."""
     tls = _tls(services.settings)
     await services.start()
-    server = Server(make_app(services), _refused, lane=Lanes(services))
+    server = make_server(services)
     await server.listen(sockets, tls)
     try:
         with _reloading(tls, services.settings):
@@ -55,7 +60,14 @@ async def answering(services: Services, sockets: Sequence[socket.socket]) -> Asy
         await services.stop()
 
 
-def _refused(status: int, reason: str) -> tuple[str, bytes]:
+def make_server(services: Services) -> Server:
+    """What answers requests, on sockets that it is yet to be given. To be made on the running
+    loop."""
+    return Server(make_app(services), render_refusal, LIMITS, Lanes(services))
+
+
+def render_refusal(status: int, reason: str) -> tuple[str, bytes]:
+    """Content-Type and body for a request that no handler sees, which is counted."""
     requests("refused", "other", status).inc()
     return JSON, orjson.dumps({"error": reason})
 

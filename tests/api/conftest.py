@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 import orjson
 import pytest
-from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 from tornado.platform.asyncio import AsyncIOLoop
 
@@ -17,7 +16,8 @@ from config import logging as config_logging
 from tests.api.client import Client
 from tracker.access.accounts import Account
 from tracker.access.api_keys import ApiKey
-from tracker.app import make_app
+from tracker.front import make_server
+from tracker.http.server import Server
 from tracker.services import Services
 
 Logged = Callable[[], list[dict[str, Any]]]
@@ -25,17 +25,18 @@ Logged = Callable[[], list[dict[str, Any]]]
 
 @pytest.fixture
 def client(services: Services, io_loop: AsyncIOLoop) -> Iterator[Client]:
+    """Of the server that a process answers with; `Connection: close` keeps it off the lanes."""
     sockets = bind_sockets(0, "127.0.0.1")
 
-    async def start() -> HTTPServer:
-        server = HTTPServer(make_app(services))
-        server.add_sockets(sockets)
+    async def start() -> Server:
+        server = make_server(services)
+        await server.listen(sockets)
         return server
 
     server = io_loop.run_sync(start)
     yield Client(sockets[0].getsockname()[1])
     server.stop()
-    io_loop.run_sync(server.close_all_connections)
+    io_loop.run_sync(lambda: server.finish(0, 0))
 
 
 @pytest.fixture

@@ -53,6 +53,7 @@ async def test_a_redirect_has_these_headers_and_no_others(
     for varying in ("Location", "X-Request-Id", "Date", "Connection"):
         del headers[varying]
     assert headers == {
+        "Server": "tracker",
         "Cache-Control": "no-store",
         "X-Robots-Tag": "noindex",
         "Content-Length": "0",

@@ -16,13 +16,39 @@ from tracker.clicks.redirect import Answer, Visit
 from tracker.services import Services
 
 
-@pytest.mark.parametrize("path", ["/", "/c", "/api/click/", "/API/event", "//", "*"])
+@pytest.mark.parametrize("path", ["/", "/c", "/api/click/", "/API/event", "//"])
 async def test_an_unknown_path_is_not_found_by_any_method(client: Client, path: str) -> None:
     for method in ("GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "PROPFIND"):
         response = await client.request(method, path)
         assert (response.status, response.error) == (404, "no such path")
     for method in ("HEAD", "OPTIONS"):
         assert (await client.request(method, path)).status == 404
+
+
+async def test_an_asterisk_is_a_target_of_options_only(client: Client) -> None:
+    assert (await client.request("OPTIONS", "*")).status == 404
+    response = await client.get("*")
+    assert response.status == 400
+    assert response.error.startswith("request target: ")
+
+
+@pytest.mark.parametrize(
+    ("request_line", "field", "status", "error"),
+    [
+        ("GET / HTTP/1.1", "", 400, "Host: must be there, once"),
+        ("GET / HTTP/2.0", "Host: a", 505, "HTTP version: must be 1.0 or 1.1"),
+        ("GET / HTTP/1.1", "Host : a", 400, "header: "),
+        (f"GET /{'a' * 60_000} HTTP/1.1", "Host: a", 414, "request target: at most 57344 bytes"),
+        ("GET / HTTP/1.1", f"A: {'a' * 70_000}", 431, "header: at most 65536 bytes"),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+async def test_what_no_handler_sees_is_refused_in_the_same_shape(
+    client: Client, request_line: str, field: str, status: int, error: str
+) -> None:
+    response = await client.sent(f"{request_line}\r\n{field}\r\n\r\n".encode())
+    assert response.status == status
+    assert response.error.startswith(error)
 
 
 @pytest.mark.parametrize(

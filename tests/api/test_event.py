@@ -101,6 +101,18 @@ async def test_a_conversion_is_recorded_whichever_way_it_comes(
 
 
 @EVERY_WAY
+async def test_metadata_of_16_kib_are_taken_whichever_way_they_come(
+    services: Services, client: Client, account: Account, send: Send
+) -> None:
+    config = await make_config(services, account.id)
+    metadata = {"a": "\u00e9" * 8188}
+    response = await send(client, {"pbk": config.pbk, "metadata": metadata})
+    assert response.status == 200
+    (event,) = await journaled_events(services)
+    assert len((event.metadata or "").encode()) == 16 * 1024
+
+
+@EVERY_WAY
 async def test_every_answer_may_be_read_anywhere_and_kept_nowhere(
     client: Client, send: Send
 ) -> None:
