@@ -1,0 +1,264 @@
+"""Requests that go down both ways, through the lanes and through the handlers, come to the same."""
+
+from collections.abc import Iterator, Sequence
+from random import Random
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as how
+from hypothesis import strategies as st
+from tornado.platform.asyncio import AsyncIOLoop
+
+from config.settings import Settings
+from tests.api.records import journaled, make_config, make_link
+from tests.api.visits import DOMAINS, LINKS, Known, visit
+from tests.api.ways import Sent, Ways, both_ways
+from tests.conversions import scene
+from tests.db.own_redis import nobody
+from tests.http.serving import until
+from tracker.clicks.click import Click
+from tracker.conversions.event import Event
+from tracker.conversions.event_config import PayoutType
+from tracker.ids import new_id
+from tracker.services import Services
+
+CONFIGURATIONS: dict[str, dict[str, Any]] = {
+    "as it comes": {},
+    "behind one proxy": {"trusted_proxies": "1", "country_header": "CF-IPCountry"},
+    "behind networks": {"trusted_proxies": "127.0.0.0/8,9.9.9.9/32", "country_header": "x-empty"},
+}
+SOME = how(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+"""One service for all examples: what they record is not looked at."""
+
+REQUESTS = 1400
+"""With each configuration."""
+
+LANES = ("GET /c/", "HEAD /c/", "GET /api/click", "HEAD /api/click", "GET /api/event")
+
+
+@pytest.fixture
+def settings(settings: Settings, request: pytest.FixtureRequest) -> Settings:
+    """With what a test asks for."""
+    return msgspec.structs.replace(settings, **getattr(request, "param", {}))
+
+
+@pytest.fixture
+def known(services: Services, io_loop: AsyncIOLoop) -> Known:
+    """What generated requests may name; the service runs, and hears of changes."""
+    made: Known = io_loop.run_sync(lambda: prepared(services))
+    return made
+
+
+async def prepared(services: Services) -> Known:
+    await services.database["counters"].update_one(
+        {"_id": "event_id"}, {"$set": {"last": 1_000_000_000}}, upsert=True
+    )
+    await services.start()
+    await until(lambda: services.link_cache.verified and services.domain_cache.verified)
+    account_id, other_id = new_id(), new_id()
+    for slug, url in LINKS.items():
+        link = await make_link(services, account_id, slug, url)
+    await services.links.change(link.id, {"active": False})
+    for name in DOMAINS:
+        domain = await services.domains.create(account_id, name)
+        if name != "waiting.example":
+            domain = await services.domains.verify(domain.id)
+        await make_link(services, account_id, "abc", f"https://{name}/custom", domain)
+    configs = [
+        await make_config(services, owner_id, payout_type)
+        for owner_id in (account_id, other_id)
+        for payout_type in (PayoutType.CPA, PayoutType.REV_SHARE)
+    ]
+    clicks = [await scene.stored_click(services, owner_id) for owner_id in (account_id, other_id)]
+    return Known(
+        (*(config.pbk for config in configs), configs[0].pbk, "unknown", "", "%FF"),
+        (*map(str, clicks), str(clicks[0]).upper(), str(new_id()), "7", ""),
+    )
+
+
+@pytest.fixture
+def laned(services: Services, known: Known, io_loop: AsyncIOLoop) -> Iterator[tuple[Ways, Known]]:
+    """Both ways, and what may be asked on them."""
+    opened = both_ways(services)
+    yield io_loop.run_sync(opened.__aenter__), known
+    io_loop.run_sync(lambda: opened.__aexit__(None, None, None))
+
+
+def generated(known: Known, seed: int, count: int) -> list[list[Sent]]:
+    """Some one by one, some at once."""
+    random = Random(seed)
+    groups: list[list[Sent]] = []
+    while sum(map(len, groups)) < count:
+        groups.append([visit(random, known) for _ in range(random.choice((1, 1, 1, 2, 5)))])
+    return groups
+
+
+@pytest.mark.parametrize(
+    ("settings", "seed"),
+    [(configuration, seed) for seed, configuration in enumerate(CONFIGURATIONS.values())],
+    ids=CONFIGURATIONS,
+    indirect=["settings"],
+)
+async def test_generated_requests_are_answered_and_recorded_alike(
+    services: Services, known: Known, seed: int
+) -> None:
+    async with both_ways(services) as ways:
+        answers = await ways.compare(generated(known, seed, REQUESTS))
+    recorded = ways.recorded(await journaled(services))
+    check_shares(ways)
+    assert len(answers) >= 0.8 * REQUESTS
+    statuses = {answer[9:12] for answer in answers}
+    assert statuses >= {b"200", b"204", b"302", b"400", b"404", b"405", b"505"}
+    assert {type(record) for record in recorded} == {Click, Event}
+
+
+def check_shares(ways: Ways) -> None:
+    """Each lane took much of what it was offered, and left some."""
+    offered, taken = ways.lanes.offered, ways.lanes.taken
+    for lane in LANES:
+        assert offered[lane] / 4 < taken[lane] < offered[lane], lane
+    assert taken["other"] == 0 < offered["other"]
+
+
+@SOME
+@given(random=st.randoms(use_true_random=False))
+def test_any_few_requests_are_answered_alike(
+    io_loop: AsyncIOLoop, laned: tuple[Ways, Known], random: Random
+) -> None:
+    ways, known = laned
+    group = [visit(random, known) for _ in range(random.randint(1, 3))]
+    io_loop.run_sync(lambda: ways.compare([group]))
+
+
+@SOME
+@given(
+    start=st.sampled_from(("/c/abc", "/c/", "/api/click?s=abc", "/api/event?", "/c/macros?")),
+    target=st.binary(max_size=12).map(lambda raw: raw.translate(None, b"\r\n")),
+    field=st.binary(max_size=12).map(lambda raw: raw.translate(None, b"\r\n")),
+    name=st.sampled_from(("User-Agent", "Connection", "X-Request-Id", "Accept", "X", "Host")),
+)
+def test_any_bytes_in_a_target_or_a_field_are_answered_alike(
+    io_loop: AsyncIOLoop,
+    laned: tuple[Ways, Known],
+    start: str,
+    target: bytes,
+    field: bytes,
+    name: str,
+) -> None:
+    line = b"GET %b%b HTTP/1.1" % (start.encode(), target)
+    raw = b"%b\r\nHost: tracker.test\r\n%b: %b\r\n\r\n" % (line, name.encode(), field)
+    io_loop.run_sync(lambda: laned[0].compare([[Sent("GET", raw)]]))
+
+
+USUAL = (
+    (b"GET /c/abc HTTP/1.1", b"Host: tracker.test"),
+    (b"HEAD /c/macros?a=1&b HTTP/1.1", b"hOST:tracker.test \t"),
+    (b"GET /c/abc?a=%2f HTTP/1.1", b"Host: go.example:80\r\nUser-Agent:"),
+    (b"GET /c/abc?a=1 HTTP/1.1", b"Host: tracker.test\r\nX-Any: 1\r\nX-Any: 2"),
+    (b"GET /api/click?s=abc HTTP/1.1", b"Host: tracker.test\r\nConnection: keep-alive"),
+    (b"GET /api/click?a=1&%73=abc HTTP/1.1", b"Host: tracker.test\r\nCookie: \xc3\xa9"),
+    (b"HEAD /api/click?s=abc&d= HTTP/1.1", b"Host: tracker.test"),
+    (b"GET /api/event?click_id=%b HTTP/1.1", b"Host: tracker.test"),
+    (b"GET /api/event?a=1&click_id=%b&value=2 HTTP/1.1", b"Host: tracker.test\r\nAccept: image/*"),
+)
+"""Request lines and fields of what the lanes are for."""
+
+UNUSUAL = (
+    (b"GET /c/none HTTP/1.1", b"Host: tracker.test"),
+    (b"GET /c/%61bc HTTP/1.1", b"Host: tracker.test"),
+    (b"GET /c/a\xff HTTP/1.1", b"Host: tracker.test"),
+    (b"GET /c/abc?a=\xff HTTP/1.1", b"Host: tracker.test"),
+    (b"GET /c/abc?d=none.example HTTP/1.1", b"Host: tracker.test"),
+    (b"OPTIONS /c/abc HTTP/1.1", b"Host: tracker.test"),
+    (b"POST /c/abc HTTP/1.1", b"Host: tracker.test\r\nContent-Length: 0"),
+    (b"get /c/abc HTTP/1.1", b"Host: tracker.test"),
+    (b"GET /c/abc HTTP/1.0", b"Host: tracker.test"),
+    (b"GET  /c/abc HTTP/1.1", b"Host: tracker.test"),
+    (b"GET http://tracker.test/c/abc HTTP/1.1", b"Host: tracker.test"),
+    (b"GET /c/abc HTTP/1.1", b"A: b"),
+    (b"GET /c/abc HTTP/1.1", b"Host: tracker.test\r\nHost: tracker.test"),
+    (b"GET /c/abc HTTP/1.1", b"Host : tracker.test"),
+    (b"GET /c/abc HTTP/1.1", b"Host: tracker.test\r\nConnection: close"),
+    (b"GET /c/abc HTTP/1.1", b"Host: tracker.test\r\nConnection: upgrade\r\nUpgrade: h2c"),
+    (b"GET /c/abc HTTP/1.1", b"Host: tracker.test\r\nContent-Length: 0"),
+    (b"GET /c/abc HTTP/1.1", b"Host: tracker.test\r\nExpect: 100-continue"),
+    (b"GET /c/abc HTTP/1.1", b"Host: tracker.test\r\nUser-Agent: a\r\n b"),
+    (b"GET /c/abc HTTP/1.1", b"Host: tracker.test\r\nUser-Agent: a\r\nuser-agent: b"),
+    (b"GET /c/abc HTTP/1.1", b"Host: tracker.test\r\nUser-Agent: a\x00b"),
+    (b"GET /c/abc HTTP/1.1", b"Host: tracker.test\r\nX: " + b"x" * 9000),
+    (b"GET /c/abc HTTP/1.1", b"Host: tracker.test" + b"\r\nX: x" * 101),
+    (b"GET /api/click?a=1 HTTP/1.1", b"Host: tracker.test"),
+    (b"GET /api/click/?s=abc HTTP/1.1", b"Host: tracker.test"),
+    (b"GET /api/event?value=1 HTTP/1.1", b"Host: tracker.test"),
+    (b"GET /api/event?click_id=7 HTTP/1.1", b"Host: tracker.test"),
+    (b"HEAD /api/event?click_id=%b HTTP/1.1", b"Host: tracker.test"),
+)
+"""The same of what they leave to the handlers."""
+
+
+def request(known: Known, line: bytes, fields: bytes) -> Sent:
+    line = line.replace(b"%b", known.click_ids[0].encode())
+    return Sent(line.partition(b" ")[0].decode(), b"%b\r\n%b\r\n\r\n" % (line, fields))
+
+
+async def test_what_is_usual_is_taken_and_what_is_not_is_left(
+    services: Services, known: Known
+) -> None:
+    warm = [[request(known, *row)] for row in USUAL]
+    async with both_ways(services) as ways:
+        await ways.compare(warm)
+        await ways.compare(warm)
+        assert sum(ways.lanes.taken.values()) == 2 * len(USUAL)
+        await ways.compare([[request(known, *row)] for row in UNUSUAL])
+        assert sum(ways.lanes.taken.values()) == 2 * len(USUAL)
+
+
+async def test_with_redis_away_both_ways_go_to_the_spool(
+    services: Services, known: Known, settings: Settings
+) -> None:
+    away = Services(msgspec.structs.replace(settings, redis_url=nobody()))
+    async with both_ways(away) as ways:
+        answers = await ways.compare(generated(known, 21, 500))
+        check_taken(ways)
+    await away.stop()
+    await away.close()
+    assert {answer[9:12] for answer in answers} >= {b"200", b"302", b"400", b"404"}
+    assert await journaled(services) == []
+    while await services.journal.replay_once():
+        pass
+    assert {type(one) for one in ways.recorded(await journaled(services))} == {Click, Event}
+
+
+async def test_with_the_spool_full_both_ways_answer_503(
+    services: Services, known: Known, settings: Settings
+) -> None:
+    full = Services(msgspec.structs.replace(settings, redis_url=nobody(), spool_max_bytes=1))
+    async with both_ways(full) as ways:
+        answers = await ways.compare(generated(known, 22, 300))
+        check_taken(ways)
+    await full.stop()
+    await full.close()
+    check_refused(answers)
+
+
+async def test_with_too_many_waiting_both_ways_answer_503(
+    services: Services, known: Known, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(services.journal._batch, "_bound", 0)
+    async with both_ways(services) as ways:
+        check_refused(await ways.compare(generated(known, 23, 300)))
+    assert await journaled(services) == []
+
+
+def check_refused(answers: Sequence[bytes]) -> None:
+    """With a page, with JSON and with an image; what records nothing is answered."""
+    bodies = {(answer[9:12], answer.partition(b"\r\n\r\n")[2][:3]) for answer in answers}
+    assert bodies >= {(b"503", b"<!d"), (b"503", b'{"e'), (b"503", b"GIF"), (b"302", b"")}
+
+
+def check_taken(ways: Ways) -> None:
+    assert sum(ways.lanes.taken.values()) > sum(ways.lanes.offered.values()) / 5

@@ -1,0 +1,214 @@
+"""Two servers on the same services, one with the lanes and one without, and what tells their
+answers and records apart: nothing but what is made anew for each request."""
+
+import asyncio
+import re
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import NamedTuple
+from uuid import UUID
+
+import msgspec
+from tornado.netutil import bind_sockets
+
+from tracker.api.lanes import Lanes
+from tracker.app import make_app
+from tracker.clicks.click import Click
+from tracker.conversions.event import Event
+from tracker.front import LIMITS, render_refusal
+from tracker.http.lane import LaneConnection
+from tracker.http.server import Server
+from tracker.metrics import REQUESTS
+from tracker.services import Services
+
+WAY = "WAY0"
+"""Stands in a request for what is to differ between the ways: one transaction id is taken once."""
+
+_DATE = re.compile(rb"(?<=\r\nDate: )[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT")
+_REQUEST_ID = re.compile(rb"(?<=\r\nX-Request-Id: )[0-9a-f]{32}(?=\r\n)")
+_MOMENT = re.compile(rb"\d{4}-\d\d-\d\dT\d\d%3A\d\d%3A\d\d\.\d{3}Z")
+_CLICK_ID = re.compile(rb"\r\nLocation: [^\r\n]*[?&]click_id=([0-9a-f-]{36})(?:#|\r)")
+_EVENT_ID = re.compile(rb"\r\nX-Event-Id: ([0-9]+)\r\n")
+_LENGTH = re.compile(rb"\r\nContent-Length: ([0-9]+)\r\n")
+_CLOSES = re.compile(rb"\r\nConnection: close\r\n")
+
+
+class Sent(NamedTuple):
+    """A request. `method` is what it is answered as."""
+
+    method: str
+    raw: bytes
+
+
+class CountingLanes:
+    """`offered` and `taken` count requests by method and first part of the path."""
+
+    def __init__(self, services: Services) -> None:
+        self._lanes = Lanes(services)
+        self.offered: Counter[str] = Counter()
+        self.taken: Counter[str] = Counter()
+
+    def __call__(self, connection: LaneConnection, data: bytes, start: int) -> int:
+        taken = self._lanes(connection, data, start)
+        kind = _kind(data[start : start + 100])
+        self.offered[kind] += 1
+        self.taken[kind] += taken > 0
+        return taken
+
+
+def _kind(line: bytes) -> str:
+    match = re.match(rb"(GET|HEAD) (/c/|/api/click|/api/event)", line)
+    return b" ".join(match.groups()).decode() if match else "other"
+
+
+class Way:
+    """A client of one server, of which it keeps a connection as long as it may."""
+
+    def __init__(self, name: str, port: int) -> None:
+        assert len(name) == len(WAY)
+        self._name = name
+        self._port = port
+        self._connection: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+        self._numbers: dict[str, str] = {}
+
+    async def answers(self, sent: Sequence[Sent]) -> list[bytes]:
+        """Of requests that are sent at once; fewer than these if the connection ended."""
+        if self._connection is None:
+            self._connection = await asyncio.open_connection("127.0.0.1", self._port)
+        reader, writer = self._connection
+        raw = b"".join(one.raw for one in sent)
+        writer.write(raw.replace(WAY.encode(), self._name.encode()))
+        answers = []
+        async with asyncio.timeout(10):
+            for one in sent:
+                answers.append(self._comparable(await _answer(reader, one.method)))
+                if _CLOSES.search(answers[-1]):
+                    await self.close()
+                    break
+        return answers
+
+    async def close(self) -> None:
+        if self._connection is not None:
+            self._connection[1].close()
+            await self._connection[1].wait_closed()
+            self._connection = None
+
+    def record(self, record: Click | Event) -> Click | Event | None:
+        """`record` with what is made anew left out; None if it is not of this way."""
+        if isinstance(record, Click):
+            number = self._numbers.get(str(UUID(bytes=record.id)))
+            if number is None:
+                return None
+            return msgspec.structs.replace(record, id=number.encode(), at=0)
+        # Nobody is told the id of one that came again while only the spool could be asked.
+        number = self._numbers.get(str(record.id))
+        transaction_id = record.transaction_id or ""
+        if number is None and self._name not in transaction_id:
+            return None
+        return msgspec.structs.replace(
+            record,
+            id=-1 if number is None else int(number[1:]),
+            at=0,
+            transaction_id=record.transaction_id and transaction_id.replace(self._name, WAY),
+        )
+
+    def _comparable(self, answer: bytes) -> bytes:
+        """Ids of clicks and events become the number in which they were told first."""
+        answer = _DATE.sub(b"-", answer)
+        answer = _REQUEST_ID.sub(b"-", answer)
+        answer = _MOMENT.sub(b"-", answer)
+        if click_id := _CLICK_ID.search(answer):
+            answer = answer.replace(click_id[1], self._numbered("c", click_id[1]))
+        if event_id := _EVENT_ID.search(answer):
+            answer = answer.replace(event_id[1], self._numbered("e", event_id[1]))
+        return answer
+
+    def _numbered(self, kind: str, id_: bytes) -> bytes:
+        return self._numbers.setdefault(id_.decode(), f"{kind}{len(self._numbers)}").encode()
+
+
+async def _answer(reader: asyncio.StreamReader, method: str) -> bytes:
+    """One whole answer, with the 100 before it if there is one; if it is the last, all to come."""
+    interim, head = b"", await reader.readuntil(b"\r\n\r\n")
+    if head.startswith(b"HTTP/1.1 100 "):
+        interim, head = head, await reader.readuntil(b"\r\n\r\n")
+    if _CLOSES.search(head):
+        return interim + head + await reader.read()
+    length = _LENGTH.search(head)
+    if method == "HEAD" or length is None:
+        return interim + head
+    return interim + head + await reader.readexactly(int(length[1]))
+
+
+class Ways(NamedTuple):
+    """With the lanes, and without."""
+
+    laned: Way
+    plain: Way
+    lanes: CountingLanes
+
+    async def compare(self, groups: Sequence[Sequence[Sent]]) -> list[bytes]:
+        """The answers, after checking that they, and what is counted of them, are the same both
+        ways. Those of a group are sent at once."""
+        plain, counted_plain = await _counted(self.plain, groups)
+        laned, counted_laned = await _counted(self.laned, groups)
+        for group, expected, came in zip(groups, plain, laned, strict=True):
+            assert came == expected, group
+        assert counted_laned == counted_plain
+        return [answer for answers in laned for answer in answers]
+
+    def recorded(self, records: Sequence[Click | Event]) -> list[Click | Event]:
+        """What was recorded on one way, after checking that it was on the other too."""
+        plain, laned = (
+            [one for record in records if (one := way.record(record)) is not None]
+            for way in (self.plain, self.laned)
+        )
+        assert laned == plain
+        assert len(laned) + len(plain) == len(records)
+        return laned
+
+
+async def _counted(
+    way: Way, groups: Sequence[Sequence[Sent]]
+) -> tuple[list[list[bytes]], Counter[tuple[str, ...]]]:
+    before = _requests()
+    answers = [await way.answers(group) for group in groups]
+    return answers, _requests() - before
+
+
+def _requests() -> Counter[tuple[str, ...]]:
+    """How many were counted, by route, method and status."""
+    return Counter(
+        {
+            tuple(sample.labels.values()): int(sample.value)
+            for metric in REQUESTS.collect()
+            for sample in metric.samples
+            if sample.name.endswith("_total")
+        }
+    )
+
+
+@asynccontextmanager
+async def both_ways(services: Services) -> AsyncIterator[Ways]:
+    lanes = CountingLanes(services)
+    with_lanes = Server(make_app(services), render_refusal, LIMITS, lanes)
+    without = Server(make_app(services), render_refusal, LIMITS)
+    servers = (with_lanes, without)
+    ports = [await _port(server) for server in servers]
+    ways = Ways(Way("lane", ports[0]), Way("hand", ports[1]), lanes)
+    try:
+        yield ways
+    finally:
+        for way in (ways.laned, ways.plain):
+            await way.close()
+        for server in servers:
+            server.stop()
+            await server.finish(0, 0)
+
+
+async def _port(server: Server) -> int:
+    sockets = bind_sockets(0, "127.0.0.1")
+    await server.listen(sockets)
+    port: int = sockets[0].getsockname()[1]
+    return port
