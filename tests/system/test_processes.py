@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 from uuid import UUID
 
 import pytest
@@ -28,6 +29,7 @@ CONVERSION = (
     b"POST /api/event HTTP/1.1\r\nHost: tracker.test\r\nExpect: 100-continue\r\n"
     b"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 5\r\n\r\n"
 )
+Answer = TypeVar("Answer")
 GONE = (OSError, http.client.HTTPException)
 
 
@@ -51,19 +53,19 @@ def frozen(pid: int) -> Iterator[None]:
         os.kill(pid, signal.SIGCONT)
 
 
-def from_each(service: Service, ask: Callable[[], None]) -> None:
-    """With only one of the two awake, in turn."""
+def both_asked(service: Service, ask: Callable[[], Answer]) -> list[Answer]:
+    """What each of the two answers while the other is frozen."""
     one, other = processes(service)
+    answers = []
     for asleep in (other, one):
         with frozen(asleep):
-            ask()
+            answers.append(ask())
+    return answers
 
 
 def both_ready(service: Service) -> list[int]:
-    def answer() -> None:
-        assert service.get("/healthz").status == 200
-
-    from_each(service, answer)
+    statuses = both_asked(service, lambda: service.get("/healthz").status)
+    assert statuses == [200, 200]
     return processes(service)
 
 
@@ -128,8 +130,7 @@ def test_both_answer_on_one_port_and_only_the_first_drains_and_prints(
     with running(variables) as service, redis.Redis.from_url(settings.redis_url) as client:
         new_owner(variables).create_link(service, slug="both")
         first, _ = both_ready(service)
-        answered: list[str] = []
-        from_each(service, lambda: answered.append(service.get("/c/both").click_id))
+        answered = both_asked(service, lambda: service.get("/c/both").click_id)
         until(lambda: database["clicks"].count_documents({}) == 2)
         assert {str(row["_id"]) for row in database["clicks"].find()} == set(answered)
         [consumer] = client.xinfo_consumers("journal", "drain")
@@ -260,10 +261,7 @@ def test_with_built_in_stores_a_process_that_is_replaced_finds_them_again(tmp_pa
 def test_each_tells_what_all_have_counted_also_those_that_are_dead(settings: Settings) -> None:
     with running(two(settings)) as service:
         pids = both_ready(service)
-        told: list[int] = []
-        from_each(service, lambda: told.append(requests_told(service)))
-        assert told == [2, 2]
+        assert both_asked(service, lambda: requests_told(service)) == [2, 2]
         pids[1] = replaced(service, pids[1])
         until(lambda: answers_alone(service, pids[1], pids[0]))
-        from_each(service, lambda: told.append(requests_told(service)))
-        assert told[2:] == [2, 2]
+        assert both_asked(service, lambda: requests_told(service)) == [2, 2]
