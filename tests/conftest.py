@@ -15,6 +15,7 @@ from tornado.platform.asyncio import AsyncIOLoop
 
 from config import logging
 from config.settings import Settings
+from tests.db.own_mongodb import standalone_mongodb
 from tracker.db import embedded, indexes
 from tracker.services import Services
 
@@ -52,6 +53,13 @@ def mongodb(stores: Settings) -> Iterator[MongoClient[dict[str, Any]]]:
         stores.mongodb_uri, uuidRepresentation="standard", tz_aware=True
     ) as client:
         yield client
+
+
+@pytest.fixture
+def standalone(tmp_path: Path) -> Iterator[str]:
+    """The URI of a mongod that is no member of a replica set."""
+    with standalone_mongodb(tmp_path) as uri:
+        yield uri
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ ROOT = Path(__file__).parent.parent
 
 # Rooms on one line do not import each other.
 ORDER = (
-    ("config", "tracker.errors", "tracker.clock"),
+    ("config", "tracker.counting", "tracker.errors", "tracker.clock"),
     ("tracker.ids", "tracker.metrics"),
     ("tracker.db", "tracker.http"),
     ("tracker.access",),
@@ -24,6 +24,7 @@ ORDER = (
     ("tracker.app",),
     ("tracker.front",),
     ("tracker.demo", "tracker.processes", "tracker.server"),
+    ("tracker.roles",),
     ("run", "scripts"),
 )
 RANKS = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}

@@ -8,7 +8,7 @@ import contextlib
 import signal
 import socket
 import ssl
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -43,17 +43,23 @@ class UnusableCertificate(Exception):
     """TLS_CERT and TLS_KEY cannot be read, or do not fit. The message is for the operator."""
 
 
+def check_certificate(settings: Settings) -> None:
+    """Raises UnusableCertificate, before anything else is begun."""
+    if settings.tls_cert:
+        _context(settings)
+
+
 @contextlib.asynccontextmanager
 async def answering(services: Services, sockets: Sequence[socket.socket]) -> AsyncIterator[None]:
     """Answer requests on bound sockets; on leaving, accept no more, finish what is in flight and
-    make durable what was begun. Raises UnusableCertificate."""
-    tls = _tls(services.settings)
+    make durable what was begun. With TLS, a SIGHUP from now on has the certificate read again.
+    Raises UnusableCertificate."""
+    tls = _reloaded(services.settings) if services.settings.tls_cert else None
     await services.start()
     server = make_server(services)
     await server.listen(sockets, tls)
     try:
-        with _reloading(tls, services.settings):
-            yield
+        yield
     finally:
         server.stop()
         await server.finish(IN_FLIGHT_SECONDS, QUIET_SECONDS)
@@ -72,34 +78,38 @@ def render_refusal(status: int, reason: str) -> tuple[str, bytes]:
     return JSON, orjson.dumps({"error": reason})
 
 
-def _tls(settings: Settings) -> ssl.SSLContext | None:
-    if not settings.tls_cert:
-        return None
+def _context(settings: Settings) -> ssl.SSLContext:
     try:
         return server_context(Path(settings.tls_cert), Path(settings.tls_key))
     except OSError as error:
-        raise UnusableCertificate(
-            f"TLS_CERT={settings.tls_cert!r}, TLS_KEY={settings.tls_key!r}: {error}"
-        ) from None
+        raise UnusableCertificate(_told(settings, error)) from None
 
 
-@contextlib.contextmanager
-def _reloading(tls: ssl.SSLContext | None, settings: Settings) -> Iterator[None]:
-    """On SIGHUP the certificate is read again, for the connections to come."""
-    loop = asyncio.get_running_loop()
+def _reloaded(settings: Settings) -> ssl.SSLContext:
+    """On SIGHUP its certificate is read again, for the connections to come."""
 
     def reload() -> None:
-        if tls is None:
-            return
         try:
-            reload_certificate(tls, Path(settings.tls_cert), Path(settings.tls_key))
+            reload_certificate(context, Path(settings.tls_cert), Path(settings.tls_key))
         except OSError as error:
-            log.error("certificate not read again; the old one stays", error=str(error))
+            log.error("certificate not read again; the old one stays", error=_told(settings, error))
         else:
             log.info("certificate read again")
 
-    loop.add_signal_handler(signal.SIGHUP, reload)
-    try:
-        yield
-    finally:
-        loop.remove_signal_handler(signal.SIGHUP)
+    # Before it is read, so that no change goes unseen; and until the process ends.
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
+    context = _context(settings)
+    return context
+
+
+def _told(settings: Settings, error: OSError) -> str:
+    """In one line, with the variable and the rule."""
+    for name, path in (("TLS_CERT", settings.tls_cert), ("TLS_KEY", settings.tls_key)):
+        try:
+            Path(path).read_bytes()
+        except OSError as unreadable:
+            return f"{name}={path!r}: must be a file that can be read: {unreadable.strerror}"
+    return (
+        f"TLS_CERT={settings.tls_cert!r}, TLS_KEY={settings.tls_key!r}: must be PEM files of a "
+        f"certificate and its key, without a passphrase: {error.strerror or error}"
+    )

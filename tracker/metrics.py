@@ -1,6 +1,7 @@
 """Every metric of the service, as a table. Exposed at `/metrics` in the Prometheus text format.
 
-Counted per process. Every label is of a closed set: a route is the path of the route table.
+Processes that `run.py` starts together count together (`counting`). Every label is of a closed set:
+a route is the path of the route table.
 """
 
 from functools import cache
@@ -13,6 +14,8 @@ from prometheus_client import (
     disable_created_metrics,
     generate_latest,
 )
+
+from tracker.counting import counted
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 REGISTRY = CollectorRegistry()
@@ -31,6 +34,7 @@ SPOOL_REFUSED = Counter(
 SPOOL_BYTES = Gauge(
     "tracker_spool_bytes",
     "Size of the spool, which the processes of a DATA_DIR share, damaged files included.",
+    multiprocess_mode="mostrecent",
     registry=REGISTRY,
 )
 DRAINED = Counter("tracker_drained", "Records applied to MongoDB.", ["kind"], registry=REGISTRY)
@@ -46,16 +50,19 @@ RATE_LIMIT_UNENFORCED = Counter(
 JOURNAL_DEPTH = Gauge(
     "tracker_journal_entries",
     "Journal entries not yet in MongoDB; NaN while Redis is away.",
+    multiprocess_mode="mostrecent",
     registry=REGISTRY,
 )
 JOURNAL_AGE = Gauge(
     "tracker_journal_oldest_seconds",
     "Age of the oldest journal entry, 0 if there is none; NaN while Redis is away.",
+    multiprocess_mode="mostrecent",
     registry=REGISTRY,
 )
 DEAD_LETTER_ENTRIES = Gauge(
     "tracker_dead_letter_entries",
     "Dead letters, of every process, not yet replayed or dropped; NaN while Redis is away.",
+    multiprocess_mode="mostrecent",
     registry=REGISTRY,
 )
 
@@ -70,4 +77,4 @@ def exposition() -> bytes:
     """All metrics as `CONTENT_TYPE`."""
     # The times at which counters began would be as many series again.
     disable_created_metrics()  # type: ignore[no-untyped-call]
-    return generate_latest(REGISTRY)
+    return generate_latest(counted(REGISTRY))

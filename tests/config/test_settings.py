@@ -102,6 +102,13 @@ def test_the_platforms_own_variables_do_not_matter() -> None:
         ("SPOOL_MAX_BYTES", "1G"),
         ("LINK_CACHE_ENTRIES", "0"),
         ("LINK_CACHE_ENTRIES", "many"),
+        ("WEB_CONCURRENCY", "0"),
+        ("WEB_CONCURRENCY", "257"),
+        ("WEB_CONCURRENCY", "auto"),
+        ("ACCESS_LOG", "-0.1"),
+        ("ACCESS_LOG", "1.1"),
+        ("ACCESS_LOG", "nan"),
+        ("ACCESS_LOG", "off"),
         ("LOG_LEVEL", "verbose"),
         ("LOG_FORMAT", "xml"),
         ("WEBHOOK_ALLOW_PRIVATE", "yes"),
@@ -161,6 +168,13 @@ def test_production_needs_stores_and_an_address(name: str) -> None:
 def test_production_listens_on_every_address_unless_told_otherwise() -> None:
     assert read(PRODUCTION).listen_address == "0.0.0.0"
     assert read({**PRODUCTION, "HOST": "127.0.0.1"}).listen_address == "127.0.0.1"
+
+
+@pytest.mark.parametrize(("given", "missing"), [("TLS_CERT", "TLS_KEY"), ("TLS_KEY", "TLS_CERT")])
+def test_a_certificate_and_its_key_are_a_pair(given: str, missing: str) -> None:
+    with pytest.raises(SettingsError, match=f"{missing}: must be set, for the other of the pair"):
+        read({given: "/etc/tracker.pem"})
+    assert read({given: "/etc/one.pem", missing: "/etc/other.pem"}).tls_cert
 
 
 @pytest.mark.parametrize("env", ["", "development", "production"])

@@ -5,9 +5,10 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from motor.motor_asyncio import AsyncIOMotorClient
 from pymongo.errors import DuplicateKeyError
 
-from tracker.db import indexes
+from tracker.db import connect, indexes
 from tracker.services import Services
 
 ONE, OTHER = uuid4(), uuid4()
@@ -21,6 +22,21 @@ async def test_every_index_of_the_table_exists_and_making_them_again_changes_not
         made = await services.database[collection].index_information()
         names = {model.document["name"] for model in models}
         assert set(made) == names | {"_id_"}
+
+
+async def test_an_index_may_take_longer_to_make_than_other_operations(services: Services) -> None:
+    name = services.database.name
+    await services.database["tags"].drop_index("by_name")
+    hasty: connect.MongoClient = AsyncIOMotorClient(services.settings.mongodb_uri, timeoutMS=200)
+    async with await services.mongodb.start_session() as session, session.start_transaction():
+        await services.database["tags"].insert_one({"_id": 1}, session=session)
+        making = asyncio.ensure_future(indexes.ensure(hasty[name]))
+        _, waiting = await asyncio.wait([making], timeout=1)
+        assert waiting
+        await session.abort_transaction()
+    await making
+    hasty.close()
+    assert "by_name" in await services.database["tags"].index_information()
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,12 @@
 """How long clicks are kept, and what is remembered of those that are gone."""
 
+import asyncio
 from datetime import timedelta
 
 import pytest
 
 from tracker.clock import day_of, now
+from tracker.db import connect
 from tracker.db.retention import first_kept, keep_clicks
 from tracker.services import Services
 
@@ -25,6 +27,16 @@ async def test_clicks_are_kept_as_long_as_the_operator_says_at_each_start(
     for days, seconds in ((0, None), (30, 2_592_000), (30, 2_592_000), (90, 7_776_000), (0, None)):
         await keep_clicks(services.database, days)
         assert await expiry(services) == seconds
+
+
+async def test_clicks_that_are_kept_for_good_need_not_wait_for_a_transaction_on_them(
+    services: Services,
+) -> None:
+    async with await services.mongodb.start_session() as session, session.start_transaction():
+        await services.database["clicks"].insert_one({"_id": 1}, session=session)
+        async with asyncio.timeout(connect.MONGODB_TIMEOUT / 2):
+            await keep_clicks(services.database, 0)
+        await session.abort_transaction()
 
 
 @pytest.mark.parametrize(

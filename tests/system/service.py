@@ -19,6 +19,7 @@ from config.settings import Settings
 from tests.test_import_order import ROOT
 
 START_SECONDS = 30.0
+STOP_SECONDS = 25.0
 
 
 class Response(NamedTuple):
@@ -61,10 +62,11 @@ class Client:
 class Service:
     """A running `run.py`. `banner` is what it printed until it answered."""
 
-    def __init__(self, process: subprocess.Popen[str], banner: str) -> None:
+    def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
-        self.banner = banner
-        match = re.search(r"answers at http://\S+?:(\d+)", banner)
+        self._lines = _lines(process)
+        self.banner = banner = _banner(process, self._lines)
+        match = re.search(r"answers at https?://\S+?:(\d+)", banner)
         assert match, banner
         self.port = int(match[1])
 
@@ -80,6 +82,10 @@ class Service:
         with self.client() as client:
             return client("GET", path, headers=headers)
 
+    def printed(self) -> str:
+        """What was printed after the banner, once no process of the service has its output open."""
+        return "".join(iter(lambda: self._lines.get(timeout=STOP_SECONDS), ""))
+
     def kill(self) -> None:
         self.process.kill()
         self.process.wait(15)
@@ -87,7 +93,7 @@ class Service:
     def stop(self, by: int = signal.SIGTERM) -> int:
         """The exit code."""
         self.process.send_signal(by)
-        return self.process.wait(25)
+        return self.process.wait(STOP_SECONDS)
 
 
 def environment(settings: Settings | None = None, **variables: str) -> dict[str, str]:
@@ -115,20 +121,20 @@ def running(variables: Mapping[str, str], *arguments: str) -> Iterator[Service]:
         text=True,
     )
     try:
-        yield Service(process, _banner(process))
+        yield Service(process)
     finally:
         if process.poll() is None:
             process.terminate()
-            process.wait(25)
+            process.wait(STOP_SECONDS)
         assert process.stdout is not None
         process.stdout.close()
 
 
-def _banner(process: subprocess.Popen[str]) -> str:
-    """What is printed up to the last line of the banner."""
-    assert process.stdout is not None
+def _lines(process: subprocess.Popen[str]) -> "queue.Queue[str]":
+    """As they are printed; an empty one is the end."""
     lines: queue.Queue[str] = queue.Queue()
     stdout = process.stdout
+    assert stdout is not None
 
     def read() -> None:
         for line in stdout:
@@ -136,6 +142,11 @@ def _banner(process: subprocess.Popen[str]) -> str:
         lines.put("")
 
     threading.Thread(target=read, daemon=True).start()
+    return lines
+
+
+def _banner(process: subprocess.Popen[str], lines: "queue.Queue[str]") -> str:
+    """What is printed up to the last line of the banner."""
     text = ""
     while not ("api/event?" in text if "Ctrl-C" in text else "answers at" in text):
         line = lines.get(timeout=START_SECONDS)

@@ -29,6 +29,10 @@ BLOCK_SECONDS = 1.0
 MONGODB_TIMEOUT = 5.0
 """Seconds for one MongoDB operation, retries of the driver and its search for a server included."""
 
+UNLIMITED = 0
+"""Seconds for `pymongo.timeout` where an operation may take as long as it takes: its None would
+leave the client's own limit in force."""
+
 
 class UnusableStore(Exception):
     """A store answers but cannot serve us. One line for the operator, with the remedy."""
@@ -114,6 +118,7 @@ async def _flushes_later(client: Redis) -> bool:
 
 __all__ = [
     "BLOCK_SECONDS",
+    "UNLIMITED",
     "Collection",
     "Database",
     "MongoClient",

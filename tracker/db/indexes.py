@@ -3,7 +3,7 @@
 import pymongo
 from pymongo import ASCENDING, DESCENDING, IndexModel
 
-from tracker.db.connect import Database
+from tracker.db.connect import UNLIMITED, Database
 
 # Not {"$type": "string"}: a look-up of one transaction id would not use the index then.
 _EXISTING = {"$exists": True}
@@ -72,6 +72,6 @@ INDEXES: dict[str, list[IndexModel]] = {
 
 async def ensure(database: Database) -> None:
     """Make every index that is missing, however long that takes. Raises PyMongoError."""
-    with pymongo.timeout(None):
+    with pymongo.timeout(UNLIMITED):
         for collection, indexes in INDEXES.items():
             await database[collection].create_indexes(indexes)

@@ -11,7 +11,7 @@ import pymongo
 from pymongo.errors import OperationFailure
 
 from tracker.clock import day_of, now
-from tracker.db.connect import Collection, Database
+from tracker.db.connect import UNLIMITED, Collection, Database
 
 _EXPIRY: Final = "expiry"
 _RECORD: Final = {"_id": "click_retention"}
@@ -28,13 +28,15 @@ async def keep_clicks(database: Database, days: int) -> None:
     kept = {"$max": {"first_kept": await first_kept(database)}, "$set": {"days": days}}
     await database["counters"].update_one(_RECORD, kept, upsert=True)
     clicks = database["clicks"]
-    with pymongo.timeout(None):
+    # Looked at first: even to drop what is not there waits for every transaction on the clicks,
+    # and whatever comes afterwards waits behind it.
+    stored = (await clicks.index_information()).get(_EXPIRY)
+    seconds = days * _DAY_SECONDS
+    with pymongo.timeout(UNLIMITED):
         if not days:
-            await _drop_expiry(clicks)
-            return
-        seconds = days * _DAY_SECONDS
-        stored = (await clicks.index_information()).get(_EXPIRY)
-        if stored is None:
+            if stored is not None:
+                await _drop_expiry(clicks)
+        elif stored is None:
             await clicks.create_index("stored_at", name=_EXPIRY, expireAfterSeconds=seconds)
         elif stored["expireAfterSeconds"] != seconds:
             index = {"name": _EXPIRY, "expireAfterSeconds": seconds}

@@ -1,0 +1,161 @@
+"""ACCESS_LOG: one line a request, with the same fields whichever way it is answered."""
+
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from tests.api.conftest import Logged
+from tests.api.records import make_config, make_link
+from tests.http.serving import Client, client_of, get, serving
+from tracker.access.accounts import Account
+from tracker.api.lanes import Lanes
+from tracker.app import make_app
+from tracker.http.access_log import AccessLog
+from tracker.http.lane import LaneConnection
+from tracker.metrics import REQUESTS
+from tracker.services import Services
+
+WAYS = ("lane", "handlers")
+TIMES = 400
+
+
+class Way:
+    """A lane that takes what it can, or nothing; `taken` is how often it did."""
+
+    def __init__(self, services: Services, name: str) -> None:
+        self._lanes = Lanes(services) if name == "lane" else None
+        self.taken = 0
+
+    def __call__(self, connection: LaneConnection, data: bytes, start: int) -> int:
+        count = self._lanes(connection, data, start) if self._lanes else 0
+        self.taken += count > 0
+        return count
+
+
+@asynccontextmanager
+async def answering(
+    services: Services, account: Account, share: float, name: str
+) -> AsyncIterator[tuple[Client, Way]]:
+    """With a link `abc` that memory knows."""
+    await make_link(services, account.id, "abc")
+    services.access_log = AccessLog(share)
+    way = Way(services, name)
+    async with serving(make_app(services), lane=way) as (_, port), client_of(port) as client:
+        await opened(client, 1)
+        way.taken = 0
+        yield client, way
+
+
+async def opened(client: Client, times: int) -> None:
+    for _ in range(times):
+        client.send(get("/c/abc"))
+        assert (await client.answer()).status == 302
+
+
+def lines(logged: Logged) -> list[dict[str, Any]]:
+    return [record for record in logged() if record["logger"] == "tracker.access"]
+
+
+def count(route: str, method: str, status: int) -> float:
+    labels = {"route": route, "method": method, "status": str(status)}
+    return REQUESTS.labels(**labels)._value.get()
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("method", "target", "route", "status"),
+    [
+        ("GET", "/c/abc?utm_source=mail", "/c/{slug}", 302),
+        ("HEAD", "/c/abc", "/c/{slug}", 302),
+        ("GET", "/api/click?s=abc", "/api/click", 302),
+        ("HEAD", "/api/click?s=abc", "/api/click", 302),
+        ("GET", "/api/event?pbk={pbk}", "/api/event", 200),
+    ],
+)
+async def test_a_request_has_a_line_and_is_counted_alike_by_lane_and_handler(
+    services: Services,
+    account: Account,
+    logged: Logged,
+    way: str,
+    method: str,
+    target: str,
+    route: str,
+    status: int,
+) -> None:
+    pbk = (await make_config(services, account.id)).pbk
+    async with answering(services, account, 1, way) as (client, taken):
+        logged()
+        before = count(route, method, status)
+        client.send(get(target.format(pbk=pbk), "X-Request-Id: of-this-test\r\n", method))
+        answer = await client.answer(head_only=method == "HEAD")
+        assert answer.status == status
+        assert taken.taken == (way == "lane")
+        assert count(route, method, status) == before + 1
+    [line] = lines(logged)
+    assert 0 <= line.pop("milliseconds") < 10_000
+    assert line.pop("timestamp").endswith("Z")
+    assert line == {
+        "event": "request",
+        "level": "info",
+        "logger": "tracker.access",
+        "method": method,
+        "path": target.partition("?")[0],
+        "status": status,
+        "request_id": "of-this-test",
+    }
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_what_is_refused_or_no_lane_takes_has_one_line_too(
+    services: Services, account: Account, logged: Logged, way: str
+) -> None:
+    async with answering(services, account, 1, way) as (client, _):
+        logged()
+        for path in ("/c/never-there", "/api/event?pbk=unknown", "/healthz"):
+            client.send(get(path))
+            await client.answer()
+    assert [(line["path"], line["status"]) for line in lines(logged)] == [
+        ("/c/never-there", 404),
+        ("/api/event", 404),
+        ("/healthz", 200),
+    ]
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_without_an_access_log_requests_are_counted_all_the_same(
+    services: Services, account: Account, logged: Logged, way: str
+) -> None:
+    async with answering(services, account, 0, way) as (client, taken):
+        before = count("/c/{slug}", "GET", 302)
+        await opened(client, 20)
+        assert count("/c/{slug}", "GET", 302) == before + 20
+        assert taken.taken == (20 if way == "lane" else 0)
+    assert lines(logged) == []
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_a_share_of_the_requests_has_a_line_and_all_are_counted(
+    services: Services, account: Account, logged: Logged, way: str
+) -> None:
+    random.seed(1)
+    async with answering(services, account, 0.25, way) as (client, _):
+        before = count("/c/{slug}", "GET", 302)
+        logged()
+        await opened(client, TIMES)
+        assert count("/c/{slug}", "GET", 302) == before + TIMES
+    assert 0.15 * TIMES < len(lines(logged)) < 0.35 * TIMES
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_a_request_without_an_id_gets_one_that_its_line_has_too(
+    services: Services, account: Account, logged: Logged, way: str
+) -> None:
+    async with answering(services, account, 1, way) as (client, _):
+        logged()
+        client.send(get("/c/abc"))
+        answer = await client.answer()
+    [line] = lines(logged)
+    assert [line["request_id"]] == answer.all_of("X-Request-Id")

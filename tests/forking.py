@@ -1,0 +1,92 @@
+"""Runs processes that behave as told, one argument each, and print what happens to them.
+
+`python -m tests.forking STOP_SECONDS FIRST_PAUSE BEHAVIOUR BEHAVIOUR ...`
+"""
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from unittest.mock import patch
+
+from config import logging
+from config.settings import Settings
+from tracker import processes
+from tracker.processes import Process, run_processes
+
+WAITED_FOR = {signal.SIGTERM, signal.SIGHUP}
+
+
+def say(number: int, *words: object) -> None:
+    """In one write, for all write to the same pipe."""
+    os.write(1, (" ".join(map(str, (number, *words))) + "\n").encode())
+
+
+def waits(process: Process) -> int:
+    signal.pthread_sigmask(signal.SIG_BLOCK, WAITED_FOR)
+    process.ready()
+    say(process.number, "again" if process.again else "ready", os.getpid())
+    while signal.sigwait(WAITED_FOR) == signal.SIGHUP:
+        say(process.number, "hangup", os.getpid())
+    say(process.number, "stopped", os.getpid())
+    return 0
+
+
+def ignores(process: Process) -> int:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    process.ready()
+    say(process.number, "ready", os.getpid())
+    while True:
+        signal.pause()
+
+
+def cannot(process: Process) -> int:
+    return 3
+
+
+def raises(process: Process) -> int:
+    raise ValueError("by a bug")
+
+
+def cannot_again(process: Process) -> int:
+    """Once it has been ready."""
+    if process.again:
+        say(process.number, "cannot", os.getpid())
+        return 3
+    return waits(process)
+
+
+def dies(process: Process) -> int:
+    say(process.number, "dies", os.getpid())
+    os.kill(os.getpid(), signal.SIGKILL)
+    return 0
+
+
+def stops_all(process: Process) -> int:
+    """While others are being started."""
+    os.kill(os.getppid(), signal.SIGTERM)
+    return waits(process)
+
+
+BEHAVIOURS: dict[str, Callable[[Process], int]] = {
+    behaviour.__name__: behaviour
+    for behaviour in (waits, ignores, cannot, raises, cannot_again, dies, stops_all)
+}
+
+
+def main(stop_seconds: str, first_pause: str, *behaviours: str) -> int:
+    def work(process: Process) -> int:
+        return BEHAVIOURS[behaviours[process.number]](process)
+
+    logging.configure(Settings())
+    sys.stdout.write(f"parent {os.getpid()}\n")  # in a buffer when it forks
+    with (
+        patch.object(processes, "STOP_SECONDS", float(stop_seconds)),
+        patch.object(processes, "FIRST_PAUSE", float(first_pause)),
+        patch.object(processes, "LONGEST_PAUSE", max(float(first_pause), 30.0)),
+    ):
+        return run_processes(len(behaviours), work, lambda: say(os.getpid(), "stopping"))
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

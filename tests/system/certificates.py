@@ -1,0 +1,50 @@
+"""Certificates as files, and a client that looks at the one it is shown."""
+
+import http.client
+import ssl
+from pathlib import Path
+from typing import NamedTuple
+
+import trustme
+
+
+class Certificate(NamedTuple):
+    """The files that TLS_CERT and TLS_KEY name."""
+
+    cert: Path
+    key: Path
+
+    @property
+    def variables(self) -> dict[str, str]:
+        return {"TLS_CERT": str(self.cert), "TLS_KEY": str(self.key)}
+
+
+class Authority:
+    """Issues certificates for localhost, into one pair of files, and trusts only its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self._authority = trustme.CA()
+        self.files = Certificate(folder / "certificate.pem", folder / "key.pem")
+        self.trust = ssl.create_default_context()
+        self._authority.configure_trust(self.trust)
+
+    def issue(self) -> Certificate:
+        """Over the one before, as a renewal is."""
+        issued = self._authority.issue_cert("localhost")
+        self.files.cert.write_bytes(b"".join(blob.bytes() for blob in issued.cert_chain_pems))
+        self.files.key.write_bytes(issued.private_key_pem.bytes())
+        return self.files
+
+    def client(self, port: int) -> http.client.HTTPSConnection:
+        return http.client.HTTPSConnection("localhost", port, timeout=5, context=self.trust)
+
+    def shown(self, port: int) -> str:
+        """The serial number of the certificate that a new connection is shown, after an answer."""
+        connection = self.client(port)
+        try:
+            connection.request("GET", "/healthz")
+            assert connection.getresponse().status == 200
+            certificate = connection.sock.getpeercert()
+            return str(certificate["serialNumber"])
+        finally:
+            connection.close()

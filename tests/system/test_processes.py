@@ -1,0 +1,267 @@
+"""WEB_CONCURRENCY=2: two processes on one port, which act, last and stop as one service."""
+
+import errno
+import http.client
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+from uuid import UUID
+
+import pytest
+import redis
+
+from config.settings import Settings
+from tests.system.conftest import Rows
+from tests.system.owner import new_owner
+from tests.system.service import Service, environment, running, until
+from tests.test_import_order import ROOT
+
+CONVERSION = (
+    b"POST /api/event HTTP/1.1\r\nHost: tracker.test\r\nExpect: 100-continue\r\n"
+    b"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 5\r\n\r\n"
+)
+Answer = TypeVar("Answer")
+GONE = (OSError, http.client.HTTPException)
+
+
+def two(settings: Settings | None = None, **variables: str) -> dict[str, str]:
+    return environment(settings, WEB_CONCURRENCY="2", **variables)
+
+
+def processes(service: Service) -> list[int]:
+    """Those that answer, in the order in which they were started."""
+    parent = service.process.pid
+    children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+    return [int(pid) for pid in children if b"run.py" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
+@contextmanager
+def frozen(pid: int) -> Iterator[None]:
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+def both_asked(service: Service, ask: Callable[[], Answer]) -> list[Answer]:
+    """What each of the two answers while the other is frozen."""
+    one, other = processes(service)
+    answers = []
+    for asleep in (other, one):
+        with frozen(asleep):
+            answers.append(ask())
+    return answers
+
+
+def both_ready(service: Service) -> list[int]:
+    statuses = both_asked(service, lambda: service.get("/healthz").status)
+    assert statuses == [200, 200]
+    return processes(service)
+
+
+def replaced(service: Service, pid: int) -> int:
+    """The process that comes instead of the one that is killed here."""
+    before = processes(service)
+    os.kill(pid, signal.SIGKILL)
+    until(lambda: len(set(processes(service)) - set(before)) == 1)
+    return (set(processes(service)) - set(before)).pop()
+
+
+def requests_told(service: Service) -> int:
+    """Of `/healthz`, by whichever process is asked."""
+    metrics = service.get("/metrics").body.decode()
+    [line] = re.findall(r'^tracker_requests_total\{.*"/healthz".*\} (\S+)$', metrics, re.MULTILINE)
+    return int(float(line))
+
+
+class Visitors:
+    """Open a path again and again, on new connections if one breaks; note what was answered."""
+
+    def __init__(self, service: Service, path: str, count: int = 4) -> None:
+        self.answered: list[str] = []
+        self.refused: list[str] = []
+        self._service = service
+        self._path = path
+        self._stop = threading.Event()
+        self._threads = [threading.Thread(target=self._visit) for _ in range(count)]
+
+    def __enter__(self) -> "Visitors":
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+
+    def come(self, number: int) -> None:
+        """Wait for so many more."""
+        goal = len(self.answered) + number
+        until(lambda: len(self.answered) >= goal, seconds=30)
+
+    def _visit(self) -> None:
+        while not self._stop.is_set():
+            try:
+                with self._service.client() as client:
+                    while not self._stop.is_set():
+                        self.answered.append(client("GET", self._path).click_id)
+            except ConnectionRefusedError as error:
+                self.refused.append(str(error))
+                self._stop.wait(0.05)
+            except GONE:
+                continue
+
+
+def test_both_answer_on_one_port_and_only_the_first_drains_and_prints(
+    settings: Settings, database: Rows
+) -> None:
+    variables = two(settings)
+    with running(variables) as service, redis.Redis.from_url(settings.redis_url) as client:
+        new_owner(variables).create_link(service, slug="both")
+        first, _ = both_ready(service)
+        answered = both_asked(service, lambda: service.get("/c/both").click_id)
+        until(lambda: database["clicks"].count_documents({}) == 2)
+        assert {str(row["_id"]) for row in database["clicks"].find()} == set(answered)
+        [consumer] = client.xinfo_consumers("journal", "drain")
+        assert f"-{first}-" in consumer["name"].decode()
+        assert service.stop() == 0
+        assert "answers at" not in service.printed()
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_one_that_is_killed_is_replaced_while_visitors_go_on_and_nothing_is_lost(
+    settings: Settings, database: Rows, number: int
+) -> None:
+    variables = two(settings)
+    with running(variables) as service:
+        new_owner(variables).create_link(service, slug="busy")
+        pids = both_ready(service)
+        with Visitors(service, "/c/busy") as visitors:
+            visitors.come(200)
+            pids[number] = replaced(service, pids[number])
+            visitors.come(200)
+        # The last one to be asked is the new one.
+        until(lambda: answers_alone(service, pids[number], pids[1 - number]))
+        assert visitors.refused == []
+        goal = len(visitors.answered)
+        # What a dead drain had read is taken over ten seconds later.
+        until(lambda: database["clicks"].count_documents({}) >= goal, seconds=60)
+        assert service.stop() == 0
+        assert "answers at" not in service.printed()
+    stored = {row["_id"] for row in database["clicks"].find({}, ["_id"])}
+    assert set(map(UUID, visitors.answered)) <= stored
+    assert len(set(visitors.answered)) == goal
+
+
+def answers_alone(service: Service, awake: int, asleep: int) -> bool:
+    """Whether it answers while the other is frozen; it may still be starting."""
+    with frozen(asleep):
+        try:
+            connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=0.5)
+            connection.request("GET", "/readyz")
+            return connection.getresponse().status == 200
+        except GONE:
+            return False
+        finally:
+            connection.close()
+
+
+@pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_stops_all_in_time_with_every_answered_click_durable(
+    settings: Settings, database: Rows, by: signal.Signals
+) -> None:
+    variables = two(settings)
+    with running(variables) as service:
+        new_owner(variables).create_link(service, slug="busy")
+        pids = both_ready(service)
+        with Visitors(service, "/c/busy") as visitors:
+            visitors.come(300)
+            began = time.monotonic()
+            assert service.stop(by) == 0
+            assert time.monotonic() - began < 20
+        assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
+    with running(variables), redis.Redis.from_url(settings.redis_url) as client:
+        until(lambda: client.xlen("journal") == 0, seconds=60)
+    stored = {row["_id"] for row in database["clicks"].find({}, ["_id"])}
+    assert set(map(UUID, visitors.answered)) <= stored
+
+
+def test_while_it_stops_clients_are_refused_and_do_not_wait(settings: Settings) -> None:
+    with running(two(settings)) as service:
+        both_ready(service)
+        with socket.create_connection(("127.0.0.1", service.port), timeout=15) as unfinished:
+            unfinished.sendall(CONVERSION)
+            assert unfinished.recv(1000).startswith(b"HTTP/1.1 100 ")
+            service.process.send_signal(signal.SIGTERM)
+            until(lambda: refuses(service))
+            assert service.process.poll() is None
+            unfinished.sendall(b"pbk=x")
+            assert unfinished.recv(1000).startswith(b"HTTP/1.1 404 ")
+        assert service.process.wait(20) == 0
+
+
+def refuses(service: Service) -> bool:
+    with socket.socket() as probe:
+        probe.settimeout(5)
+        return probe.connect_ex(("127.0.0.1", service.port)) == errno.ECONNREFUSED
+
+
+def test_no_process_is_left_when_the_first_of_all_is_killed(settings: Settings) -> None:
+    with running(two(settings)) as service:
+        both_ready(service)
+        service.kill()
+        # The end of its output: nobody has it open any more.
+        service.printed()
+        assert refuses(service)
+
+
+def test_one_that_cannot_start_stops_all_with_a_message(
+    settings: Settings, standalone: str
+) -> None:
+    ended = subprocess.run(
+        [sys.executable, "run.py"],
+        cwd=ROOT,
+        env=two(settings) | {"MONGODB_URI": standalone},
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert ended.returncode == 1
+    assert "MONGODB_URI names a standalone mongod" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_with_built_in_stores_a_process_that_is_replaced_finds_them_again(tmp_path: Path) -> None:
+    variables = two(DATA_DIR=str(tmp_path))
+    with running(variables) as service:
+        pids = both_ready(service)
+        for number in (1, 0):
+            pids[number] = replaced(service, pids[number])
+            other = pids[1 - number]
+            until(lambda: answers_alone(service, pids[number], other))  # noqa: B023
+            with frozen(other):
+                assert service.get("/c/demo").status == 302
+        assert service.get("/readyz").status == 200
+        assert service.stop() == 0
+    with running(variables) as again:
+        assert again.get("/c/demo").status == 302
+
+
+def test_each_tells_what_all_have_counted_also_those_that_are_dead(settings: Settings) -> None:
+    with running(two(settings)) as service:
+        pids = both_ready(service)
+        assert both_asked(service, lambda: requests_told(service)) == [2, 2]
+        pids[1] = replaced(service, pids[1])
+        until(lambda: answers_alone(service, pids[1], pids[0]))
+        assert both_asked(service, lambda: requests_told(service)) == [2, 2]

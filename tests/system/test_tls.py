@@ -1,0 +1,191 @@
+"""TLS_CERT and TLS_KEY: https and nothing else, by a certificate that can be renewed."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from config.settings import Settings
+from tests.system.certificates import Authority
+from tests.system.service import Service, environment, running, until
+from tests.system.test_processes import both_asked, frozen, processes
+from tests.test_import_order import ROOT
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Authority:
+    return Authority(tmp_path)
+
+
+def test_https_is_answered_on_a_connection_that_stays_and_told_in_the_banner(
+    settings: Settings, authority: Authority
+) -> None:
+    with running(environment(settings, **authority.issue().variables)) as service:
+        assert f"https://localhost:{service.port}" in service.banner
+        client = authority.client(service.port)
+        for path, status in (("/readyz", 200), ("/c/none", 404), ("/healthz", 200)):
+            client.request("GET", path)
+            answer = client.getresponse()
+            assert (answer.status, answer.read()[:1]) == (status, b"{")
+        client.close()
+        assert service.stop() == 0
+
+
+def test_plain_http_to_the_port_is_not_answered_and_does_not_hang(
+    settings: Settings, authority: Authority
+) -> None:
+    with running(environment(settings, **authority.issue().variables)) as service:
+        with socket.create_connection(("localhost", service.port), timeout=5) as plain:
+            plain.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert not received(plain).startswith(b"HTTP")
+        assert authority.shown(service.port)
+
+
+def received(plain: socket.socket) -> bytes:
+    """All that comes until the connection ends."""
+    data = b""
+    try:
+        while more := plain.recv(1000):
+            data += more
+    except ConnectionResetError:
+        pass
+    return data
+
+
+def test_on_a_hangup_a_renewed_certificate_is_shown_and_a_bad_one_is_not(
+    settings: Settings, authority: Authority, capfd: pytest.CaptureFixture[str]
+) -> None:
+    variables = environment(settings, **authority.issue().variables)
+    with running(variables) as service:
+        first = authority.shown(service.port)
+        authority.issue()
+        assert authority.shown(service.port) == first
+        service.process.send_signal(signal.SIGHUP)
+        until(lambda: authority.shown(service.port) != first)
+        second = authority.shown(service.port)
+
+        authority.files.key.write_text("not a key")
+        service.process.send_signal(signal.SIGHUP)
+        errors = ""
+
+        def is_told() -> bool:
+            nonlocal errors
+            errors += capfd.readouterr().err
+            return "certificate not read again" in errors
+
+        until(is_told)
+        assert f"TLS_KEY='{authority.files.key}'" in errors
+        assert authority.shown(service.port) == second
+        assert service.stop() == 0
+
+
+def test_every_process_reads_a_renewed_certificate(
+    settings: Settings, authority: Authority
+) -> None:
+    variables = environment(settings, WEB_CONCURRENCY="2", **authority.issue().variables)
+    with running(variables) as service:
+        first = shown_by_each(service, authority)
+        assert len(first) == 1
+        authority.issue()
+        service.process.send_signal(signal.SIGHUP)
+        until(lambda: shown_by_each(service, authority).isdisjoint(first), seconds=30)
+        assert len(shown_by_each(service, authority)) == 1
+        assert service.stop() == 0
+
+
+def shown_by_each(service: Service, authority: Authority) -> set[str]:
+    return set(both_asked(service, lambda: authority.shown(service.port)))
+
+
+def test_a_process_that_comes_with_a_bad_certificate_leaves_the_others_alone(
+    settings: Settings, authority: Authority
+) -> None:
+    variables = environment(settings, WEB_CONCURRENCY="2", **authority.issue().variables)
+    with running(variables) as service:
+        [serial] = shown_by_each(service, authority)
+        first, other = processes(service)
+        good = authority.files.key.read_bytes()
+        authority.files.key.write_text("not a key")
+        os.kill(other, signal.SIGKILL)
+        until(lambda: processes(service) == [first])
+        assert authority.shown(service.port) == serial
+        authority.files.key.write_bytes(good)
+        until(lambda: len(processes(service)) == 2)
+        with frozen(first):
+            until(lambda: authority.shown(service.port) == serial, seconds=30)
+        assert service.stop() == 0
+
+
+@pytest.mark.parametrize("role", ["all", "drain"])
+@pytest.mark.parametrize("number", ["1", "2"])
+def test_without_a_certificate_a_hangup_ends_nothing(
+    settings: Settings, role: str, number: str
+) -> None:
+    variables = environment(settings, WEB_CONCURRENCY=number)
+    process = subprocess.Popen(
+        [sys.executable, "run.py", "--role", role],
+        cwd=ROOT,
+        env=variables,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith("tracker ")
+    process.send_signal(signal.SIGHUP)
+    # A signal that would end it does so before another is seen to.
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(25) == 0
+    process.stdout.close()
+
+
+def missing_certificate(authority: Authority) -> str:
+    authority.files.cert.unlink()
+    return f"TLS_CERT='{authority.files.cert}': must be a file that can be read: No such file"
+
+
+def folder_for_a_key(authority: Authority) -> str:
+    authority.files.key.unlink()
+    authority.files.key.mkdir()
+    return f"TLS_KEY='{authority.files.key}': must be a file that can be read: Is a directory"
+
+
+def no_certificate(authority: Authority) -> str:
+    authority.files.cert.write_text("not a certificate")
+    return "must be PEM files of a certificate and its key, without a passphrase"
+
+
+def another_key(authority: Authority) -> str:
+    key = authority.files.key.read_bytes()
+    authority.issue()
+    authority.files.key.write_bytes(key)
+    return "must be PEM files of a certificate and its key, without a passphrase"
+
+
+@pytest.mark.parametrize(
+    "spoil", [missing_certificate, folder_for_a_key, no_certificate, another_key]
+)
+@pytest.mark.parametrize("number", ["1", "2"])
+def test_files_that_cannot_be_used_are_named_before_anything_starts(
+    authority: Authority, tmp_path: Path, spoil: Callable[[Authority], str], number: str
+) -> None:
+    variables = environment(WEB_CONCURRENCY=number, **authority.issue().variables)
+    expected = spoil(authority)
+    data = tmp_path / "data"
+    ended = subprocess.run(
+        [sys.executable, "run.py"],
+        cwd=ROOT,
+        env=variables | {"DATA_DIR": str(data)},
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr.startswith("run.py: TLS_")
+    assert expected in ended.stderr
+    assert ended.stderr.count("\n") == 1
+    assert not data.exists()
