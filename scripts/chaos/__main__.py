@@ -7,7 +7,6 @@ import shutil
 import signal
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -16,32 +15,13 @@ import msgspec
 import orjson
 import uvloop
 
-from scripts.chaos.processes import NotReady
 from scripts.chaos.proof import Options, Proof
 from scripts.chaos.result import Result
+from scripts.processes import NotReady
+from scripts.progress import Line
 from tracker.db.binaries import StoresError
 
-_LOG_EVERY: Final = 30.0
 _SECONDS_EACH: Final = 8
-
-
-class Line:
-    """How far it has come, on standard error: written over on a terminal, else now and then."""
-
-    def __init__(self) -> None:
-        self._terminal = sys.stderr.isatty()
-        self._said_at = -_LOG_EVERY
-
-    def say(self, text: str) -> None:
-        if self._terminal:
-            print(f"\r{text:79}", end="", file=sys.stderr, flush=True)
-        elif time.monotonic() > self._said_at + _LOG_EVERY:
-            self._said_at = time.monotonic()
-            print(text, file=sys.stderr, flush=True)
-
-    def end(self) -> None:
-        if self._terminal:
-            print(f"\r{'':79}\r", end="", file=sys.stderr, flush=True)
 
 
 async def _run(options: Options, folder: Path, line: Line) -> Result:

@@ -20,11 +20,12 @@ from scripts.chaos import scene
 from scripts.chaos.audit import Audit
 from scripts.chaos.ledger import Ledger, longest_apart_from
 from scripts.chaos.load import Connection, Load
-from scripts.chaos.processes import Process, Processes
+from scripts.chaos.processes import Processes
 from scripts.chaos.requests import post
 from scripts.chaos.result import Left, Result, Waits
 from scripts.chaos.scene import Scene
 from scripts.chaos.schedule import KINDS, Disturbance, schedule
+from scripts.processes import Process
 from tracker.db.connect import redis_for_requests
 from tracker.db.keys import DEAD_LETTERS, DRAIN_GROUP, JOURNAL
 
