@@ -114,7 +114,7 @@ def service_program(folder: Path, name: str, role: str, variables: Mapping[str, 
     def command(port: int) -> list[str]:
         return [sys.executable, str(ROOT / "run.py"), "--role", role]
 
-    is_ready = answers if role == "web" else _is_started
+    is_ready = _is_started if role == "drain" else answers
     return Program(name, folder / f"{name}.log", variables, command, is_ready)
 
 

@@ -17,6 +17,7 @@ import uvloop
 
 from scripts.chaos.proof import Options, Proof
 from scripts.chaos.result import Result
+from scripts.command import positive
 from scripts.processes import NotReady
 from scripts.progress import Line
 from tracker.db.binaries import StoresError
@@ -77,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog="example:\n  make chaos ARGS='--seconds 60 --seed 7'",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--seconds", type=_positive, default=180, help="how long [180]")
+    parser.add_argument("--seconds", type=positive, default=180, help="how long [180]")
     parser.add_argument(
         "--kills",
         type=_count,
@@ -86,9 +87,9 @@ def _parser() -> argparse.ArgumentParser:
         f"many of each [one in {_SECONDS_EACH} seconds]",
     )
     parser.add_argument("--seed", type=int, help="the same seed has the same schedule [random]")
-    parser.add_argument("--rate", type=_positive, default=400, help="requests a second [400]")
+    parser.add_argument("--rate", type=positive, default=400, help="requests a second [400]")
     parser.add_argument(
-        "--drains", type=_positive, default=2, help="drain processes; with two, one takes over [2]"
+        "--drains", type=positive, default=2, help="drain processes; with two, one takes over [2]"
     )
     parser.add_argument(
         "--appendfsync",
@@ -105,13 +106,6 @@ def _count(text: str) -> int:
     number = int(text)
     if number < 0:
         raise argparse.ArgumentTypeError("0 or more")
-    return number
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("1 or more")
     return number
 
 

@@ -1,0 +1,13 @@
+"""What answers tell of what was recorded. Pure."""
+
+import re
+from typing import Final
+from uuid import UUID
+
+_CLICK_ID: Final = re.compile(rb"\r\nlocation: \S*[?&]click_id=([0-9a-f-]{36})\r\n", re.IGNORECASE)
+
+
+def click_id_of(answer: bytes) -> UUID | None:
+    """`answer` is a redirect from its status line on; None if it names no click."""
+    found = _CLICK_ID.search(answer)
+    return UUID(found[1].decode()) if found else None
