@@ -72,6 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parsed = _parser().parse_args(arguments)
     if not has_nginx():
         parsed.rows = [row for row in parsed.rows if row.serving != "nginx"]
+    parsed.busy = os.getloadavg()[0]
     line, began = Line(), time.monotonic()
     try:
         with (
@@ -96,7 +97,8 @@ def _report(parsed: argparse.Namespace, results: Results, seconds: float) -> Non
     found = figures(results.rows, results.full, results.half)
     print(
         f"{parsed.rounds} rounds of {parsed.seconds} s, {parsed.connections} connections, "
-        f"{LINKS:,} links, load by {parsed.client}, {os.cpu_count()} cores; {seconds:.0f} s in all"
+        f"{LINKS:,} links, load by {parsed.client}, {os.cpu_count()} cores with a load of "
+        f"{parsed.busy:.1f} before; {seconds:.0f} s in all"
     )
     print(table(found, targets(found)))
     written = msgspec.json.encode(_as_json(parsed, results, found))
@@ -115,6 +117,7 @@ def _as_json(
         "links": LINKS,
         "client": parsed.client,
         "cores": os.cpu_count(),
+        "load_before": parsed.busy,
         "rows": found,
         "targets": [target._asdict() for target in targets(found)],
         "measured": {"full": results.full, "half": results.half},

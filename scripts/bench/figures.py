@@ -88,7 +88,8 @@ def _arrival(rounds: Sequence[Measured]) -> Arrival | None:
         return None
     return Arrival(
         rate=median(one.at_end / seconds for one, seconds in landed),
-        share=median(one.settled / max(1, one.accepted) for one, _ in landed),
+        # wrk leaves before the last answers, so a few more may land than it has counted.
+        share=median(min(1.0, one.settled / max(1, one.accepted)) for one, _ in landed),
         backlog=median(max(0, one.accepted - one.settled) for one, _ in landed),
     )
 

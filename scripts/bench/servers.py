@@ -7,12 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from msgspec import structs
-
 from config.settings import Settings
 from scripts.bench.bare import DESTINATION
 from scripts.bench.rows import Serving
-from scripts.processes import ROOT, Process, answers, free_ports, service_program, variables_of
+from scripts.load.service import service
+from scripts.processes import ROOT, Process, answers, free_ports
 from tracker.db.child import Program
 
 _NGINX: Final = """
@@ -64,22 +63,12 @@ class Servers:
             return [Process(self._nginx(), port)]
         if serving in ("tornado", "front"):
             return [Process(self._bare(serving), port)]
-        roles = ["all"] if serving == "all" else ["web", "drain"]
-        return [self._service(role, port) for role in roles]
-
-    def _service(self, role: str, port: int) -> Process:
-        settings = structs.replace(
-            self._stores,
-            host="127.0.0.1",
-            port=port,
-            base_url=f"http://127.0.0.1:{port}",
-            data_dir=str(self._folder / "service"),
-            rate_limit_ip_per_minute=0,
-            rate_limit_account_per_hour=0,
-            access_log=0.0,
-            log_level="warning",
-        )
-        return Process(service_program(self._folder, role, role, variables_of(settings)), port)
+        if serving == "all":
+            return [service(self._folder, self._stores, "all", port)]
+        return [
+            service(self._folder, self._stores, "web", port),
+            service(self._folder, self._stores, "drain", port),
+        ]
 
     def _bare(self, kind: str) -> Program:
         def command(port: int) -> list[str]:

@@ -2,8 +2,12 @@
 
 import asyncio
 import time
+from collections.abc import Sequence
 from types import TracebackType
-from typing import Final, Literal, Self
+from typing import Any, Final, Literal, Self
+from uuid import UUID
+
+import pymongo
 
 from config.settings import Settings
 from tracker.db.connect import mongodb, redis_for_requests
@@ -11,6 +15,7 @@ from tracker.db.keys import JOURNAL
 
 _RECORDED: Final = ("clicks", "events", "rollups")
 _LOOK_EVERY: Final = 0.05
+_COUNT_SECONDS: Final = 120
 
 Collection = Literal["clicks", "events"]
 
@@ -51,7 +56,24 @@ class Stores:
         await self._redis.config_set("appendfsync", appendfsync)
 
     async def stored(self, collection: Collection) -> int:
-        return await self._database[collection].count_documents({})
+        with pymongo.timeout(_COUNT_SECONDS):
+            return await self._database[collection].count_documents({})
+
+    async def stored_about(self, collection: Collection) -> int:
+        """The same at once, however many there are; exact where nothing crashed."""
+        return await self._database[collection].estimated_document_count()
+
+    async def missing(self, collection: Collection, ids: Sequence[UUID | int]) -> int:
+        """How many of these different ids are not stored."""
+        with pymongo.timeout(_COUNT_SECONDS):
+            found = await self._database[collection].count_documents({"_id": {"$in": list(ids)}})
+        return len(ids) - found
+
+    async def pids(self) -> dict[str, int]:
+        """Of the stores themselves, which are on this machine."""
+        redis: Any = await self._redis.info("server")
+        mongod = await self._mongodb.admin.command("serverStatus")
+        return {"redis": int(redis["process_id"]), "mongod": int(mongod["pid"])}
 
     async def entries(self) -> int:
         """Of the journal: groups of clicks and events that are not drained."""
