@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -108,6 +108,14 @@ class Process:
     def _is_ready(self) -> bool:
         running = self._running
         return running is not None and self._program.is_ready(self.port, running.pid)
+
+
+async def started(processes: Sequence[Process]) -> None:
+    """Start them all; returns when they are ready. Raises NotReady."""
+    for process in processes:
+        process.start()
+    for process in processes:
+        await process.ready()
 
 
 def service_program(folder: Path, name: str, role: str, variables: Mapping[str, str]) -> Program:

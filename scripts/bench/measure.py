@@ -17,7 +17,7 @@ from scripts.load.prepared import Prepared
 from scripts.load.scene import Scene
 from scripts.load.schedule import Closed, Paced
 from scripts.load.stores import Stores
-from scripts.processes import Process
+from scripts.processes import Process, started
 from scripts.usage import cpu_seconds
 
 PREPARED: Final = 5_000
@@ -75,16 +75,13 @@ class Bench:
         await self._stores.empty()
         await self._stores.flush(row.appendfsync)
         with self._servers.of(row.serving) as processes:
-            for process in processes:
-                process.start()
-                await process.ready()
+            await started(processes)
             port = processes[0].port
             prepared = await self._prepared(row, port)
             await self._load(port, Prepared(prepared, row.status), WARM_UP)
             await self._stores.drained(DRAIN_SECONDS)
             measured = await self._measured(row, processes, prepared, pace)
-            for process in processes:
-                await process.leave()
+            await asyncio.gather(*(process.leave() for process in processes))
         if measured.outcome.errors:
             raise Faulty(f"row {row.key}: {measured.outcome.errors}")
         return measured
@@ -104,7 +101,10 @@ class Bench:
     async def _load(self, port: int, traffic: Prepared, count: int) -> None:
         """Before what is measured. Raises Faulty."""
         load = Load(port, traffic, self._options.connections)
-        outcome = await load.run(Closed(time.perf_counter(), WARM_UP_SECONDS, count))
+        try:
+            outcome = await load.run(Closed(time.perf_counter(), WARM_UP_SECONDS, count))
+        except (OSError, TimeoutError) as error:
+            raise Faulty(f"port {port} cannot be reached: {error}") from None
         if outcome.errors or not outcome.requests:
             raise Faulty(f"port {port}: {outcome.requests:,} answers, and {outcome.errors}")
 

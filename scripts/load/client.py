@@ -69,7 +69,7 @@ class Load:
             await self._last_answers()
         finally:
             seconds = time.perf_counter() - began
-            self._close()
+            await self._close()
         return outcome(self.latencies, seconds, dict(self.errors))
 
     def connected(self, connection: "_Connection") -> None:
@@ -141,12 +141,14 @@ class Load:
         if not self._under_way:
             self._all_answered.set()
 
-    def _close(self) -> None:
+    async def _close(self) -> None:
         self._ending = True
         for task in self._reopening:
             task.cancel()
         for connection in tuple(self._open):
             connection.abort()
+        while self._open:
+            await asyncio.sleep(0)
 
 
 class _Connection(asyncio.Protocol):

@@ -21,7 +21,7 @@ from scripts.load.outcome import percentile
 from scripts.load.schedule import Closed, Paced
 from scripts.load.service import service
 from scripts.load.stores import Stores
-from scripts.processes import ROOT, free_ports, variables_of
+from scripts.processes import ROOT, free_ports, started, variables_of
 from scripts.soak.result import MEGABYTE, Result
 from scripts.usage import resident_bytes
 
@@ -68,9 +68,7 @@ class Soak:
         prepared = msgspec.structs.replace(self._settings, base_url="http://127.0.0.1")
         traffic = Mixed(await scene.prepare(prepared, LINKS))
         try:
-            for process in self._processes:
-                process.start()
-                await process.ready()
+            await started(self._processes)
             async with Stores(self._settings) as stores:
                 return await self._run(traffic, stores)
         finally:
