@@ -52,6 +52,7 @@ class Load:
         self.errors: Counter[str] = Counter()
         self._under_way = 0
         self._all_answered = asyncio.Event()
+        self._all_lost = asyncio.Event()
 
     async def run(self, schedule: Schedule) -> Outcome:
         """Until the schedule is over and every request has its answer, or ANSWER_SECONDS later.
@@ -90,6 +91,8 @@ class Load:
 
     def lost(self, connection: "_Connection", is_under_way: bool) -> None:
         self._open.discard(connection)
+        if not self._open:
+            self._all_lost.set()
         if is_under_way:
             self._end_one()
             self.errors["cut off"] += 1
@@ -147,8 +150,9 @@ class Load:
             task.cancel()
         for connection in tuple(self._open):
             connection.abort()
-        while self._open:
-            await asyncio.sleep(0)
+        if self._open:
+            self._all_lost.clear()
+            await self._all_lost.wait()
 
 
 class _Connection(asyncio.Protocol):
