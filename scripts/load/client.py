@@ -95,7 +95,7 @@ class Load:
             self._all_lost.set()
         if is_under_way:
             self._end_one()
-            self.errors["cut off"] += 1
+            self.errors["not answered" if self._ending else "cut off"] += 1
         else:
             self._idle.remove(connection)
         if not self._ending:
@@ -136,8 +136,6 @@ class Load:
             with suppress(TimeoutError):
                 async with asyncio.timeout(ANSWER_SECONDS):
                     await self._all_answered.wait()
-        if self._under_way:
-            self.errors["not answered"] += self._under_way
 
     def _end_one(self) -> None:
         self._under_way -= 1
