@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
-.PHONY: run test fuzz lint bench bench-reports chaos check help
+.PHONY: run test fuzz lint bench bench-reports chaos soak check help
 
 $(VENV)/ready: requirements.txt requirements-dev.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or later is needed; this is " + sys.version.split()[0] + ". Name another: make PYTHON=/path/to/python3.11 ...")'
@@ -26,7 +26,7 @@ lint: $(VENV)/ready  ## ruff (lint and format) and mypy strict
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
-bench: $(VENV)/ready  ## compare a recorded click with a bare Tornado redirect, side by side
+bench: $(VENV)/ready  ## clicks and events against a bare Tornado redirect and nginx (about six minutes)
 	@$(BIN)/python -m scripts.bench $(ARGS)
 
 bench-reports: $(VENV)/ready  ## what a report costs as clicks grow, up to a million (some minutes)
@@ -34,6 +34,9 @@ bench-reports: $(VENV)/ready  ## what a report costs as clicks grow, up to a mil
 
 chaos: $(VENV)/ready  ## kill and stop the service and its stores under load; is anything lost?
 	@$(BIN)/python -m scripts.chaos $(ARGS)
+
+soak: $(VENV)/ready  ## clicks and events for ten minutes; does anything grow, err or get lost?
+	@$(BIN)/python -m scripts.soak $(ARGS)
 
 check: lint test  ## what has to be green before a commit
 

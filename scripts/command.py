@@ -107,6 +107,14 @@ def label(text: str) -> str:
     return name
 
 
+def positive(text: str) -> int:
+    """The type of arguments that are whole numbers from 1 on."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("1 or more")
+    return number
+
+
 def add_account(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--account", type=uuid, required=True, metavar="ID", help="id of the account"

@@ -7,6 +7,7 @@ from typing import Final
 
 _BAR: Final = 30
 _SECONDS: Final = 10.0
+_SAY_SECONDS: Final = 30.0
 
 
 class Progress:
@@ -38,3 +39,22 @@ class Progress:
         done = min(1.0, self._done / self._total)
         bar = "#" * int(done * _BAR)
         return f"{self._what} [{bar:{_BAR}}] {done:4.0%} {self._done:,} of {self._total:,}"
+
+
+class Line:
+    """For what has no steps to count: the last thing said. Call `end` in the end."""
+
+    def __init__(self) -> None:
+        self._terminal = sys.stderr.isatty()
+        self._said_at = -_SAY_SECONDS
+
+    def say(self, text: str) -> None:
+        if self._terminal:
+            print(f"\r{text:79}", end="", file=sys.stderr, flush=True)
+        elif time.monotonic() > self._said_at + _SAY_SECONDS:
+            self._said_at = time.monotonic()
+            print(text, file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        if self._terminal:
+            print(f"\r{'':79}\r", end="", file=sys.stderr, flush=True)

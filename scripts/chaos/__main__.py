@@ -7,7 +7,6 @@ import shutil
 import signal
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -16,32 +15,14 @@ import msgspec
 import orjson
 import uvloop
 
-from scripts.chaos.processes import NotReady
 from scripts.chaos.proof import Options, Proof
 from scripts.chaos.result import Result
+from scripts.command import positive
+from scripts.processes import NotReady
+from scripts.progress import Line
 from tracker.db.binaries import StoresError
 
-_LOG_EVERY: Final = 30.0
 _SECONDS_EACH: Final = 8
-
-
-class Line:
-    """How far it has come, on standard error: written over on a terminal, else now and then."""
-
-    def __init__(self) -> None:
-        self._terminal = sys.stderr.isatty()
-        self._said_at = -_LOG_EVERY
-
-    def say(self, text: str) -> None:
-        if self._terminal:
-            print(f"\r{text:79}", end="", file=sys.stderr, flush=True)
-        elif time.monotonic() > self._said_at + _LOG_EVERY:
-            self._said_at = time.monotonic()
-            print(text, file=sys.stderr, flush=True)
-
-    def end(self) -> None:
-        if self._terminal:
-            print(f"\r{'':79}\r", end="", file=sys.stderr, flush=True)
 
 
 async def _run(options: Options, folder: Path, line: Line) -> Result:
@@ -97,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog="example:\n  make chaos ARGS='--seconds 60 --seed 7'",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--seconds", type=_positive, default=180, help="how long [180]")
+    parser.add_argument("--seconds", type=positive, default=180, help="how long [180]")
     parser.add_argument(
         "--kills",
         type=_count,
@@ -106,9 +87,9 @@ def _parser() -> argparse.ArgumentParser:
         f"many of each [one in {_SECONDS_EACH} seconds]",
     )
     parser.add_argument("--seed", type=int, help="the same seed has the same schedule [random]")
-    parser.add_argument("--rate", type=_positive, default=400, help="requests a second [400]")
+    parser.add_argument("--rate", type=positive, default=400, help="requests a second [400]")
     parser.add_argument(
-        "--drains", type=_positive, default=2, help="drain processes; with two, one takes over [2]"
+        "--drains", type=positive, default=2, help="drain processes; with two, one takes over [2]"
     )
     parser.add_argument(
         "--appendfsync",
@@ -125,13 +106,6 @@ def _count(text: str) -> int:
     number = int(text)
     if number < 0:
         raise argparse.ArgumentTypeError("0 or more")
-    return number
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("1 or more")
     return number
 
 

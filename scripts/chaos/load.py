@@ -7,13 +7,13 @@ import asyncio
 import re
 import time
 from typing import Any, Final, NamedTuple
-from uuid import UUID
 
 import orjson
 
 from scripts.chaos.ledger import Ledger, Wait
 from scripts.chaos.requests import Request, Requests
 from scripts.chaos.scene import Scene
+from scripts.load.answers import click_id_of
 
 CONNECTIONS: Final = 32
 ANSWER_SECONDS: Final = 60.0
@@ -22,7 +22,6 @@ _BEHIND: Final = 0.5
 """Seconds by which the load may run behind its rate and make up for it."""
 
 _LENGTH: Final = re.compile(rb"\r\ncontent-length: (\d+)", re.IGNORECASE)
-_CLICK_ID: Final = re.compile(rb"\r\nlocation: \S*[?&]click_id=([0-9a-f-]{36})\r\n", re.IGNORECASE)
 _LOST: Final = (OSError, EOFError)
 
 
@@ -128,8 +127,8 @@ class Load:
             self._write_down(request, answer)
 
     def _write_down(self, request: Request, answer: Answer) -> None:
-        if request.is_click and answer.status == 302 and (found := _CLICK_ID.search(answer.head)):
-            self._ledger.click(request, UUID(found[1].decode()))
+        if request.is_click and answer.status == 302 and (click_id := click_id_of(answer.head)):
+            self._ledger.click(request, click_id)
         elif not request.is_click and answer.status == 200:
             event: dict[str, Any] = orjson.loads(answer.body)
             self._ledger.event(request, event["eventId"], event["clickStatus"])

@@ -20,11 +20,12 @@ from scripts.chaos import scene
 from scripts.chaos.audit import Audit
 from scripts.chaos.ledger import Ledger, longest_apart_from
 from scripts.chaos.load import Connection, Load
-from scripts.chaos.processes import Process, Processes
+from scripts.chaos.processes import Processes
 from scripts.chaos.requests import post
 from scripts.chaos.result import Left, Result, Waits
 from scripts.chaos.scene import Scene
 from scripts.chaos.schedule import KINDS, Disturbance, schedule
+from scripts.processes import Process, started
 from tracker.db.connect import redis_for_requests
 from tracker.db.keys import DEAD_LETTERS, DRAIN_GROUP, JOURNAL
 
@@ -74,9 +75,9 @@ class Proof:
 
     async def _start(self) -> Scene:
         self._say("starting")
-        await _started(self._processes.stores)
+        await started(self._processes.stores)
         found = await scene.prepare(self._processes.settings)
-        await _started(self._processes.service)
+        await started(self._processes.service)
         return found
 
     async def _load(self, found: Scene) -> None:
@@ -204,13 +205,6 @@ class Proof:
             for name, number in expected.items()
             if totals.get(name) != number
         ]
-
-
-async def _started(processes: Sequence[Process]) -> None:
-    for process in processes:
-        process.start()
-    for process in processes:
-        await process.ready()
 
 
 async def _left(redis: Redis, settings: Settings) -> Left:

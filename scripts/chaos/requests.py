@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from scripts.chaos.scene import Place, Scene
+from scripts.load.requests import head
 from scripts.traffic import AGENTS
 
 EVENTS: Final = 0.2
@@ -68,7 +69,7 @@ class Requests:
         }
         if draw.random() < _PREFETCHES:
             headers["Sec-Purpose"] = "prefetch"
-        return Request(True, number, None, _head("GET", self._path(place, query), headers))
+        return Request(True, number, None, head("GET", self._path(place, query), headers))
 
     def _path(self, place: Place, query: dict[str, Any]) -> str:
         if self._random.random() < 0.5:
@@ -107,7 +108,7 @@ class Requests:
         transaction = fields.get("transaction_id")
         if self._random.random() < 0.5:
             text = urlencode({**numbered, "metadata": json.dumps(numbered["metadata"])})
-            return Request(False, number, transaction, _head("GET", f"/api/event?{text}", {}))
+            return Request(False, number, transaction, head("GET", f"/api/event?{text}", {}))
         return Request(False, number, transaction, post("/api/event", numbered, {}))
 
     def _next_number(self) -> int:
@@ -119,10 +120,4 @@ def post(path: str, fields: dict[str, Any], headers: dict[str, str]) -> bytes:
     """A POST of JSON."""
     body = json.dumps(fields).encode()
     length = {"Content-Type": "application/json", "Content-Length": str(len(body))}
-    return _head("POST", path, headers | length) + body
-
-
-def _head(method: str, path: str, headers: dict[str, str]) -> bytes:
-    lines = [f"{method} {path} HTTP/1.1"]
-    lines += [f"{name}: {value}" for name, value in ({"Host": "127.0.0.1"} | headers).items()]
-    return "\r\n".join([*lines, "", ""]).encode()
+    return head("POST", path, headers | length) + body

@@ -1,11 +1,11 @@
-"""The processes of `make chaos`: started, killed, started again, and seen to end."""
+"""The processes that scripts start: started, killed, started again, and seen to end."""
 
 import sys
 from pathlib import Path
 
 import pytest
 
-from scripts.chaos.processes import Process
+from scripts.processes import Process
 from tracker.db.child import Program
 
 

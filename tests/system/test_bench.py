@@ -1,0 +1,94 @@
+"""Very short runs of `make bench` and `make soak`: what they tell and leave, not how fast."""
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.system.service import START_SECONDS, environment, until
+from tests.system.test_chaos import children, parents
+from tests.test_import_order import ROOT
+
+MOST_SECONDS = 100
+"""The suite's own bound for a test that hangs is a little more."""
+
+
+def script(name: str, folder: Path, arguments: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, "-m", f"scripts.{name}", *arguments.split()],
+        cwd=ROOT,
+        env=environment(TMPDIR=str(folder)),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def ended(process: "subprocess.Popen[str]") -> tuple[str, str]:
+    """What it printed, and its errors."""
+    with process:
+        try:
+            return process.communicate(timeout=MOST_SECONDS)
+        finally:
+            process.kill()
+
+
+def test_rows_are_measured_one_after_the_other_and_everything_is_written(tmp_path: Path) -> None:
+    folder, written = tmp_path / "temporary", tmp_path / "result.json"
+    folder.mkdir()
+    arguments = f"--rounds 1 --seconds 1 --connections 8 --client own --rows a,d --json {written}"
+    process = script("bench", folder, arguments)
+    printed, errors = ended(process)
+    assert process.returncode == 0, errors
+    result = json.loads(written.read_text())
+    assert [row["key"] for row in result["rows"]] == ["a", "d"]
+    assert all(row["rate"] > 0 and min(row["cpu"].values()) >= 0 for row in result["rows"])
+    assert [row["arrival"] is not None for row in result["rows"]] == [False, True]
+    assert set(result["measured"]["half"]) == {"d"}
+    for key, rounds in result["measured"]["full"].items():
+        assert len(rounds) == 1, key
+        assert rounds[0]["outcome"]["errors"] == {}
+    assert "d at least 3.5 x a" in printed
+    assert str(written) in printed
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["bench", "soak"])
+def test_an_interrupt_ends_every_process(tmp_path: Path, name: str) -> None:
+    arguments = {"bench": "--seconds 60 --rows c --client own", "soak": "--seconds 60 --rate 50"}
+    with script(name, tmp_path, arguments[name]) as process:
+        try:
+            # Redis, mongod, web and drain.
+            until(lambda: len(children(process.pid)) == 4, START_SECONDS)
+            started = children(process.pid)
+            process.send_signal(signal.SIGINT)
+            assert process.wait(START_SECONDS) == 130
+        finally:
+            process.kill()
+    assert not started & parents().keys()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_after_a_soak_all_that_was_answered_is_stored_and_counted(tmp_path: Path) -> None:
+    process = script("soak", tmp_path, "--seconds 3 --rate 200 --connections 8")
+    printed, errors = ended(process)
+    assert process.returncode == 0, printed + errors
+    told = {line[:-12].strip(): line[-12:].strip() for line in printed.splitlines()}
+    assert told["requests answered"] == "600"
+    assert (told["errors"], told["answered and not stored"]) == ("0", "0")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "rule"),
+    [("--rows a,x", "no such row: 'x'"), ("--rounds 0", "1 or more"), ("--client none", "wrk")],
+)
+def test_a_wrong_option_is_named(tmp_path: Path, arguments: str, rule: str) -> None:
+    process = script("bench", tmp_path, arguments)
+    _, errors = ended(process)
+    assert process.returncode == 2
+    assert arguments.split()[0] in errors
+    assert rule in errors
