@@ -1,10 +1,12 @@
 """How long clicks are kept, and what is remembered of those that are gone."""
 
+import asyncio
 from datetime import timedelta
 
 import pytest
 
 from tracker.clock import day_of, now
+from tracker.db import indexes
 from tracker.db.retention import first_kept, keep_clicks
 from tracker.services import Services
 
@@ -25,6 +27,23 @@ async def test_clicks_are_kept_as_long_as_the_operator_says_at_each_start(
     for days, seconds in ((0, None), (30, 2_592_000), (30, 2_592_000), (90, 7_776_000), (0, None)):
         await keep_clicks(services.database, days)
         assert await expiry(services) == seconds
+
+
+@pytest.mark.parametrize("days", [0, 30])
+async def test_a_start_does_not_wait_for_what_a_killed_drain_left_open(
+    services: Services, days: int
+) -> None:
+    """MongoDB ends it only after a minute, and until the start is prepared nobody drains."""
+    await keep_clicks(services.database, days)
+    async with await services.mongodb.start_session() as session, session.start_transaction():
+        await services.database["clicks"].insert_one({"_id": 1}, session=session)
+        await asyncio.wait_for(prepared(services, days), timeout=4)
+    await keep_clicks(services.database, 0)
+
+
+async def prepared(services: Services, days: int) -> None:
+    await indexes.ensure(services.database)
+    await keep_clicks(services.database, days)
 
 
 @pytest.mark.parametrize(
