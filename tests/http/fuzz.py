@@ -7,6 +7,7 @@ Takes the options of libFuzzer. Begins with the requests of the conformance tabl
 
 import asyncio
 import sys
+from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -32,14 +33,23 @@ def one(data: bytes) -> None:
     LOOP.run_until_complete(came_of([raw[:at]], lost=True))
 
 
-def main() -> None:
+def fuzz(folder: str) -> None:
+    """Ends the process."""
     asyncio.set_event_loop(LOOP)
+    atheris.Setup([*sys.argv, folder], one)
+    atheris.Fuzz()
+
+
+def main() -> int:
+    """In a process of its own, as libFuzzer ends the one that it runs in; its exit code."""
     with TemporaryDirectory(prefix="fuzz-") as folder:
         for number, row in enumerate(ROWS):
             (Path(folder) / str(number)).write_bytes(bytes([number % 256]) + row.raw)
-        atheris.Setup([*sys.argv, folder], one)
-        atheris.Fuzz()
+        fuzzing = get_context("fork").Process(target=fuzz, args=(folder,))
+        fuzzing.start()
+        fuzzing.join()
+        return fuzzing.exitcode or 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

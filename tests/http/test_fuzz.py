@@ -1,5 +1,6 @@
 """A few seconds of what `python -m tests.http.fuzz` does for as long as it is let."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,12 +14,16 @@ pytest.importorskip("atheris", reason="atheris is not there for every system")
 
 def test_a_few_seconds_of_fuzzing_break_nothing(tmp_path: Path) -> None:
     options = ("-max_total_time=4", "-timeout=10", "-verbosity=0", f"-artifact_prefix={tmp_path}/")
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
     done = subprocess.run(
         [sys.executable, "-m", "tests.http.fuzz", *options],
         cwd=ROOT,
+        env=os.environ | {"TMPDIR": str(temporary)},
         capture_output=True,
         text=True,
         timeout=100,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
+    assert list(temporary.iterdir()) == []

@@ -27,20 +27,9 @@ async def keep_clicks(database: Database, days: int) -> None:
     """
     kept = {"$max": {"first_kept": await first_kept(database)}, "$set": {"days": days}}
     await database["counters"].update_one(_RECORD, kept, upsert=True)
-    clicks = database["clicks"]
-    # Looked at first: even to drop what is not there waits for every transaction on the clicks,
-    # and whatever comes afterwards waits behind it.
-    stored = (await clicks.index_information()).get(_EXPIRY)
-    seconds = days * _DAY_SECONDS
     with pymongo.timeout(UNLIMITED):
-        if not days:
-            if stored is not None:
-                await _drop_expiry(clicks)
-        elif stored is None:
-            await clicks.create_index("stored_at", name=_EXPIRY, expireAfterSeconds=seconds)
-        elif stored["expireAfterSeconds"] != seconds:
-            index = {"name": _EXPIRY, "expireAfterSeconds": seconds}
-            await database.command("collMod", "clicks", index=index)
+        stored = (await database["clicks"].index_information()).get(_EXPIRY)
+        await _change_expiry(database, stored and stored["expireAfterSeconds"], days * _DAY_SECONDS)
 
 
 async def first_kept(database: Database) -> str:
@@ -49,6 +38,20 @@ async def first_kept(database: Database) -> str:
     days = record.get("days", 0)
     by_now = day_of(now() - timedelta(days=days - 1)) if days else ""
     return max(by_now, str(record.get("first_kept", "")))
+
+
+async def _change_expiry(database: Database, before: int | None, seconds: int) -> None:
+    """Nothing is asked for that is so already: it would wait for every open transaction, such as
+    one of a drain that was killed, and all that write clicks would wait for it."""
+    if seconds == (before or 0):
+        return
+    if before is None:
+        await database["clicks"].create_index("stored_at", name=_EXPIRY, expireAfterSeconds=seconds)
+    elif not seconds:
+        await _drop_expiry(database["clicks"])
+    else:
+        index = {"name": _EXPIRY, "expireAfterSeconds": seconds}
+        await database.command("collMod", "clicks", index=index)
 
 
 async def _drop_expiry(clicks: Collection) -> None:
