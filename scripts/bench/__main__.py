@@ -72,6 +72,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parsed = _parser().parse_args(arguments)
     if not has_nginx():
         parsed.rows = [row for row in parsed.rows if row.serving != "nginx"]
+    # While the stores start and end; the loop between has a handler of its own.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     parsed.busy = os.getloadavg()[0]
     line, began = Line(), time.monotonic()
     try:

