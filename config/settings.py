@@ -56,8 +56,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
         Meta(
             ge=1,
             le=256,
-            description="processes that answer requests, on one port; of role all the first "
-            "drains as well",
+            description="processes that answer requests, on one port, and are counted as one by "
+            "/metrics; of role all the first drains as well; more than one on Linux only",
         ),
     ] = 1
     tls_cert: Annotated[

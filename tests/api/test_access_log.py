@@ -61,7 +61,7 @@ def lines(logged: Logged) -> list[dict[str, Any]]:
 
 def count(route: str, method: str, status: int) -> float:
     labels = {"route": route, "method": method, "status": str(status)}
-    return REQUESTS.labels(**labels)._value.get()
+    return float(REQUESTS.labels(**labels)._value.get())
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -2,12 +2,14 @@
 
 import asyncio
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from tornado.web import RequestHandler, stream_request_body
 
 from tests.http.serving import Client, application, client_of, get, post, serving
+from tests.open_files import room_for
 from tracker.http.limits import Limits
 
 SECONDS = 0.2
@@ -138,6 +140,11 @@ async def test_one_that_does_not_close_after_a_refusal_is_cut() -> None:
 async def test_a_crowd_of_slow_clients_stops_nobody_and_is_gone_in_time() -> None:
     limits = Limits(head_seconds=1.0, body_seconds=1.0)
     openings = (b"", b"GET / HT", get()[:-2], post(b"abc")[:-1])
+    with room_for(2 * CROWD + 500):
+        await crowded(limits, openings)
+
+
+async def crowded(limits: Limits, openings: Sequence[bytes]) -> None:
     async with serving(APPLICATION, limits) as (server, port):
         crowd = [await asyncio.open_connection("127.0.0.1", port) for _ in range(CROWD)]
         began = time.monotonic()

@@ -44,7 +44,7 @@ class Authority:
         try:
             connection.request("GET", "/healthz")
             assert connection.getresponse().status == 200
-            certificate = connection.sock.getpeercert()
+            certificate = connection.sock.getpeercert() or {}
             return str(certificate["serialNumber"])
         finally:
             connection.close()

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
@@ -111,10 +111,12 @@ def environment(settings: Settings | None = None, **variables: str) -> dict[str,
 
 
 @contextmanager
-def running(variables: Mapping[str, str], *arguments: str) -> Iterator[Service]:
-    """Start `run.py`, wait until it answers, and see that it ends."""
+def running(
+    variables: Mapping[str, str], *arguments: str, program: Sequence[str] = ("run.py",)
+) -> Iterator[Service]:
+    """Start `program` of Python, wait until it answers, and see that it ends."""
     process = subprocess.Popen(
-        [sys.executable, "run.py", *arguments],
+        [sys.executable, *program, *arguments],
         cwd=ROOT,
         env=dict(variables),
         stdout=subprocess.PIPE,

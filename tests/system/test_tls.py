@@ -173,13 +173,14 @@ def another_key(authority: Authority) -> str:
 def test_files_that_cannot_be_used_are_named_before_anything_starts(
     authority: Authority, tmp_path: Path, spoil: Callable[[Authority], str], number: str
 ) -> None:
-    variables = environment(WEB_CONCURRENCY=number, **authority.issue().variables)
+    files = authority.issue().variables
     expected = spoil(authority)
     data = tmp_path / "data"
+    variables = environment(WEB_CONCURRENCY=number, DATA_DIR=str(data)) | files
     ended = subprocess.run(
         [sys.executable, "run.py"],
         cwd=ROOT,
-        env=variables | {"DATA_DIR": str(data)},
+        env=variables,
         capture_output=True,
         text=True,
         timeout=30,
