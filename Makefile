@@ -16,7 +16,7 @@ run: $(VENV)/ready  ## start the service on its built-in stores and print how to
 	@exec $(BIN)/python run.py
 
 test: $(VENV)/ready  ## run the whole suite against real stores that it starts itself
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
 
 fuzz: $(VENV)/ready  ## throw generated requests at the service for ten minutes
 	@$(BIN)/python -m tests.system.fuzz $(ARGS)

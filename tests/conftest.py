@@ -1,6 +1,7 @@
 """What tests share: real stores, started once; an event loop; a fresh database for each test."""
 
 import asyncio
+import contextlib
 import inspect
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +17,7 @@ from tornado.platform.asyncio import AsyncIOLoop
 from config import logging
 from config.settings import Settings
 from tests.db.own_mongodb import standalone_mongodb
-from tracker.db import embedded, indexes
+from tracker.db import connect, embedded, indexes
 from tracker.services import Services
 
 
@@ -64,22 +65,34 @@ def standalone(tmp_path: Path) -> Iterator[str]:
 
 @pytest.fixture
 def settings(stores: Settings, mongodb: MongoClient[dict[str, Any]], tmp_path: Path) -> Settings:
-    """Settings of an empty Redis and an empty database. Its indexes stay: making them is slow."""
+    """Settings of an empty Redis and an empty database. Its indexes stay: making them is slow.
+    So is deleting where there is nothing."""
     with redis.Redis.from_url(stores.redis_url) as client:
         client.flushall()
     database = mongodb[stores.mongodb_database]
     for name in database.list_collection_names(filter={"name": {"$not": {"$regex": "^system\\."}}}):
-        database[name].delete_many({})
+        if database[name].find_one({}, ["_id"]):
+            database[name].delete_many({})
     return msgspec.structs.replace(stores, base_url="http://tracker.test", data_dir=str(tmp_path))
 
 
+@pytest.fixture(scope="session")
+def indexed(stores: Settings, io_loop: AsyncIOLoop) -> None:
+    """The database has every index."""
+
+    async def ensure() -> None:
+        with contextlib.closing(connect.mongodb(stores.mongodb_uri)) as client:
+            await indexes.ensure(client[stores.mongodb_database])
+
+    io_loop.run_sync(ensure)
+
+
 @pytest.fixture
-def services(settings: Settings, io_loop: AsyncIOLoop) -> Iterator[Services]:
+def services(settings: Settings, indexed: None, io_loop: AsyncIOLoop) -> Iterator[Services]:
     """Every object of a process, with indexes but no loops running."""
 
     async def build() -> Services:
         built = Services(settings)
-        await indexes.ensure(built.database)
         built.prepared.set()
         return built
 

@@ -214,7 +214,7 @@ async def test_rows_come_in_pages(services: Services, keyed: KeyedClient, accoun
         ({"filters": {"link": "x"}}, "filters.link: must be a UUID"),
         ({"filters": {"tag": ["x"]}}, "filters.tag[0]: must be a UUID"),
         ({"filters": {"tag": {"$ne": None}}}, "filters.tag: must be"),
-        ({"filters": {"link": [str(uuid4())] * 101}}, "filters.link: must be"),
+        ({"filters": {"link": [str(UUID(int=404))] * 101}}, "filters.link: must be"),
         ({"filters": {"browser": ["x"] * 101}}, "filters.browser: must be"),
         ({"filters": {"browser": {"$gt": ""}}}, "filters.browser: must be"),
         ({"filters": {"os": "x" * 256}}, "filters.os: must be"),

@@ -326,7 +326,7 @@ async def test_what_was_forgotten_during_a_failing_look_up_is_not_served() -> No
 async def test_a_record_that_hangs_is_waited_for_once_and_then_left_alone(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(levels, "LOAD_SECONDS", 0.2)
+    monkeypatch.setattr(levels, "LOAD_SECONDS", 1.0)
     record = Record(OLD)
     cache = cached(services.redis, record.load)
     await cache.get(NAME)
@@ -338,7 +338,7 @@ async def test_a_record_that_hangs_is_waited_for_once_and_then_left_alone(
     assert await cache.get(NAME) == OLD
     with pytest.raises(Unavailable):
         await cache.get("link:/b")
-    assert time.monotonic() - begun < 0.15
+    assert time.monotonic() - begun < 0.8
     assert record.asked == [NAME, NAME]
 
 

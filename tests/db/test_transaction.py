@@ -124,7 +124,7 @@ async def test_a_conflict_that_does_not_end_comes_out_when_patience_does(
         began = time.monotonic()
         with pytest.raises(OperationFailure) as caught:
             await in_transaction(session, insert)
-        assert 0.3 <= time.monotonic() - began < 1
+        assert 0.3 <= time.monotonic() - began < 4
         assert caught.value.code == 112
         assert insert.runs > 3
 
