@@ -1,8 +1,9 @@
 """Lets atheris (libFuzzer) look for what breaks a connection: see `wild` for what must hold.
 
-    python -m tests.http.fuzz -max_total_time=600 [a folder to keep what it learns]
+    python -m tests.http.fuzz -max_total_time=300 [a folder to keep what it learns]
 
-Takes the options of libFuzzer. Begins with the requests of the conformance table.
+`make fuzz` runs it for five minutes. Takes the options of libFuzzer. Begins with the requests of
+the conformance table. What breaks something is kept in a file, whose name is printed.
 """
 
 import asyncio
