@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# How long `make fuzz` takes for each of its two parts.
+FUZZ_SECONDS ?= 300
 .DEFAULT_GOAL := help
 .PHONY: run test fuzz lint bench bench-reports chaos soak check help
 
@@ -18,8 +20,9 @@ run: $(VENV)/ready  ## start the service on its built-in stores and print how to
 test: $(VENV)/ready  ## run the whole suite against real stores that it starts itself
 	@$(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
 
-fuzz: $(VENV)/ready  ## throw generated requests at the service for ten minutes
-	@$(BIN)/python -m tests.system.fuzz $(ARGS)
+fuzz: $(VENV)/ready  ## throw generated requests at the service, then wild bytes at its protocol, for ten minutes
+	@$(BIN)/python -m tests.system.fuzz --max-time $(FUZZ_SECONDS)
+	@$(BIN)/python -m tests.http.fuzz -max_total_time=$(FUZZ_SECONDS) -timeout=10 -artifact_prefix=fuzz-
 
 lint: $(VENV)/ready  ## ruff (lint and format) and mypy strict
 	@$(BIN)/ruff check .

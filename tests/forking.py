@@ -56,6 +56,18 @@ def cannot_again(process: Process) -> int:
     return waits(process)
 
 
+def fails_at_the_end(process: Process) -> int:
+    waits(process)
+    return 3
+
+
+def never_ready(process: Process) -> int:
+    signal.pthread_sigmask(signal.SIG_BLOCK, WAITED_FOR)
+    say(process.number, "ready", os.getpid())
+    signal.sigwait({signal.SIGTERM})
+    return 3
+
+
 def dies(process: Process) -> int:
     say(process.number, "dies", os.getpid())
     os.kill(os.getpid(), signal.SIGKILL)
@@ -70,7 +82,10 @@ def stops_all(process: Process) -> int:
 
 BEHAVIOURS: dict[str, Callable[[Process], int]] = {
     behaviour.__name__: behaviour
-    for behaviour in (waits, ignores, cannot, raises, cannot_again, dies, stops_all)
+    for behaviour in (
+        *(waits, ignores, cannot, raises, cannot_again),
+        *(fails_at_the_end, never_ready, dies, stops_all),
+    )
 }
 
 

@@ -174,6 +174,15 @@ def test_the_pause_doubles_up_to_a_bound(failures: int, seconds: float) -> None:
     assert pause(failures) == seconds
 
 
+@pytest.mark.parametrize(("behaviour", "code"), [("fails_at_the_end", 3), ("never_ready", 0)])
+def test_an_error_while_stopping_is_told_unless_nothing_had_begun(
+    run: Run, behaviour: str, code: int
+) -> None:
+    running = run("waits", behaviour)
+    running.pids(2)
+    assert running.stop() == code
+
+
 def test_what_does_not_stop_is_killed(run: Run) -> None:
     running = run("ignores", "waits", stop_seconds="0.3")
     pids = running.pids(2)

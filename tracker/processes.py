@@ -32,6 +32,10 @@ FIRST_PAUSE: Final = 0.5
 LONGEST_PAUSE: Final = 30.0
 
 _IDLE: Final = 3600.0
+_NOW: Final = 1
+_BEFORE: Final = 2
+"""Whether a process of a number is ready, or only one before it was; 0: none was."""
+
 _STOP: Final[set[signal.Signals]] = {signal.SIGTERM, signal.SIGINT}
 _WATCHED: Final[set[signal.Signals]] = {*_STOP, signal.SIGHUP, signal.SIGCHLD}
 
@@ -93,7 +97,7 @@ class _Parent:
         self._children: dict[int, _Child] = {}
         self._due = dict.fromkeys(range(count), 0.0)
         self._failures = [0] * count
-        # Shared with the processes: each sets the byte of its number.
+        # Shared with the processes: each sets the byte of its number to _NOW.
         self._ready = mmap.mmap(-1, count)
         self._kill_at: float | None = None
         self._code = 0
@@ -125,6 +129,8 @@ class _Parent:
     def _start(self, number: int) -> None:
         sys.stdout.flush()  # or the child would print what is in the buffer too
         sys.stderr.flush()
+        if self._ready[number]:
+            self._ready[number] = _BEFORE
         end_if_orphan = end_with_parent(signal.SIGTERM)
         try:
             pid = os.fork()
@@ -149,10 +155,10 @@ class _Parent:
 
     def _run_child(self, number: int) -> int:
         def ready() -> None:
-            self._ready[number] = 1
+            self._ready[number] = _NOW
 
         try:
-            return self._work(Process(number, bool(self._ready[number]), ready))
+            return self._work(Process(number, self._ready[number] == _BEFORE, ready))
         except KeyboardInterrupt:
             return 0
         except Exception:
@@ -173,7 +179,9 @@ class _Parent:
         """`code` is below 0 if it was killed, by the signal of that number."""
         number = child.number
         if self._kill_at is not None:
-            self._code = self._code or max(code, 0)
+            # One that was not ready yet has nothing to lose.
+            if self._ready[number] == _NOW:
+                self._code = self._code or max(code, 0)
         elif code > 0 and not self._ready[number]:
             log.error("process could not start; stopping", number=number, pid=pid, code=code)
             self._code = code

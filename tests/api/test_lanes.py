@@ -199,6 +199,16 @@ UNUSUAL = (
 )
 """The same of what they leave to the handlers."""
 
+REFUSED = {
+    "space in Host": (b"GET /c/abc HTTP/1.1", b"Host: tracker test"),
+    "quotes in Host": (b"GET /c/abc HTTP/1.1", b'Host: "tracker.test"'),
+    "list in Host": (b"GET /c/abc HTTP/1.1", b"Host: tracker.test,tracker.test"),
+    "bytes in Host": (b"GET /c/abc HTTP/1.1", b"Host: caf\xc3\xa9.test"),
+    "percent in Host": (b"GET /c/abc HTTP/1.1", b"Host: a%zz"),
+    "1001 parameters": (b"GET /c/abc?" + b"&" * 1000 + b" HTTP/1.1", b"Host: tracker.test"),
+}
+"""The same of what Tornado refuses."""
+
 
 def request(known: Known, line: bytes, fields: bytes) -> Sent:
     line = line.replace(b"%b", known.click_ids[0].encode())
@@ -215,6 +225,18 @@ async def test_what_is_usual_is_taken_and_what_is_not_is_left(
         assert sum(ways.lanes.taken.values()) == 2 * len(USUAL)
         await ways.compare([[request(known, *row)] for row in UNUSUAL])
         assert sum(ways.lanes.taken.values()) == 2 * len(USUAL)
+
+
+@pytest.mark.xfail(reason="the lanes take what Tornado refuses", strict=True)
+@pytest.mark.parametrize("row", REFUSED.values(), ids=REFUSED)
+async def test_what_tornado_refuses_is_not_taken(
+    services: Services, known: Known, row: tuple[bytes, bytes]
+) -> None:
+    warm = [[request(known, b"GET /c/abc HTTP/1.1", b"Host: tracker.test")]]
+    async with both_ways(services) as ways:
+        await ways.compare(warm * 2)
+        (answer,) = await ways.compare([[request(known, *row)]])
+    assert answer.startswith(b"HTTP/1.1 400 ")
 
 
 async def test_with_redis_away_both_ways_go_to_the_spool(

@@ -1,8 +1,9 @@
 """Lets atheris (libFuzzer) look for what breaks a connection: see `wild` for what must hold.
 
-    python -m tests.http.fuzz -max_total_time=600 [a folder to keep what it learns]
+    python -m tests.http.fuzz -max_total_time=300 [a folder to keep what it learns]
 
-Takes the options of libFuzzer. Begins with the requests of the conformance table.
+`make fuzz` runs it for five minutes. Takes the options of libFuzzer. Begins with the requests of
+the conformance table. What breaks something is kept in a file, whose name is printed.
 """
 
 import asyncio
@@ -14,23 +15,27 @@ from tempfile import TemporaryDirectory
 import atheris  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
 with atheris.instrument_imports(include=["tracker.http"]):
+    import tracker.http.plain
     import tracker.http.protocol  # noqa: F401
 
 from tests.http.conformance import ROWS
-from tests.http.wild import came_of
+from tests.http.wild import came_of, check_plain
 
 LOOP = asyncio.new_event_loop()
 
 
 def one(data: bytes) -> None:
-    """The first byte says where the rest is cut, and whether the client goes."""
+    """The first byte says where the rest is cut, and whether there is a lane."""
     if len(data) < 2:
         return
     choice, raw = data[0], data[1:]
     at = choice * len(raw) // 256
-    whole = LOOP.run_until_complete(came_of([raw]))
-    assert LOOP.run_until_complete(came_of([raw[:at], raw[at:]] if at else [raw])) == whole
-    LOOP.run_until_complete(came_of([raw[:at]], lost=True))
+    laned = choice % 2 == 1
+    check_plain(raw)
+    whole = LOOP.run_until_complete(came_of([raw], laned=laned))
+    parts = [raw[:at], raw[at:]] if at else [raw]
+    assert LOOP.run_until_complete(came_of(parts, laned=laned)) == whole
+    LOOP.run_until_complete(came_of([raw[:at]], lost=True, laned=laned))
 
 
 def fuzz(folder: str) -> None:

@@ -9,7 +9,7 @@ from tornado.platform.asyncio import AsyncIOLoop
 from tests.http.conformance import ROWS
 from tests.http.exchange_record import Seen
 from tests.http.serving import get, post
-from tests.http.wild import came_of
+from tests.http.wild import came_of, check_plain
 
 FEW = settings(max_examples=150, deadline=None)
 
@@ -37,21 +37,21 @@ places = st.lists(st.integers(0, 10_000), max_size=8)
 
 
 @FEW
-@given(raw=wild_bytes, places=places)
+@given(raw=wild_bytes, places=places, laned=st.booleans())
 def test_random_bytes_are_answered_or_refused_alike_however_they_are_cut(
-    io_loop: AsyncIOLoop, raw: bytes, places: list[int]
+    io_loop: AsyncIOLoop, raw: bytes, places: list[int], laned: bool
 ) -> None:
-    whole = io_loop.run_sync(lambda: came_of([raw]))
-    assert io_loop.run_sync(lambda: came_of(cut(raw, places))) == whole
+    whole = io_loop.run_sync(lambda: came_of([raw], laned=laned))
+    assert io_loop.run_sync(lambda: came_of(cut(raw, places), laned=laned)) == whole
 
 
 @FEW
-@given(raw=rows, places=places)
+@given(raw=rows, places=places, laned=st.booleans())
 def test_requests_in_a_row_come_to_the_same_however_they_are_cut(
-    io_loop: AsyncIOLoop, raw: bytes, places: list[int]
+    io_loop: AsyncIOLoop, raw: bytes, places: list[int], laned: bool
 ) -> None:
-    whole = io_loop.run_sync(lambda: came_of([raw]))
-    assert io_loop.run_sync(lambda: came_of(cut(raw, places))) == whole
+    whole = io_loop.run_sync(lambda: came_of([raw], laned=laned))
+    assert io_loop.run_sync(lambda: came_of(cut(raw, places), laned=laned)) == whole
 
 
 @st.composite
@@ -65,20 +65,32 @@ def mutated(draw: st.DrawFn) -> bytes:
 
 
 @FEW
-@given(raw=mutated(), places=places)
+@given(raw=mutated(), places=places, laned=st.booleans())
 def test_mutated_requests_come_to_the_same_however_they_are_cut(
-    io_loop: AsyncIOLoop, raw: bytes, places: list[int]
+    io_loop: AsyncIOLoop, raw: bytes, places: list[int], laned: bool
 ) -> None:
-    whole = io_loop.run_sync(lambda: came_of([raw]))
-    assert io_loop.run_sync(lambda: came_of(cut(raw, places))) == whole
+    whole = io_loop.run_sync(lambda: came_of([raw], laned=laned))
+    assert io_loop.run_sync(lambda: came_of(cut(raw, places), laned=laned)) == whole
 
 
 @FEW
-@given(raw=rows | mutated() | wild_bytes, places=places, end=st.integers(0, 10_000))
+@given(
+    raw=rows | mutated() | wild_bytes,
+    places=places,
+    end=st.integers(0, 10_000),
+    laned=st.booleans(),
+)
 def test_a_client_may_go_at_any_moment(
-    io_loop: AsyncIOLoop, raw: bytes, places: list[int], end: int
+    io_loop: AsyncIOLoop, raw: bytes, places: list[int], end: int, laned: bool
 ) -> None:
-    io_loop.run_sync(lambda: came_of(cut(raw[: end % (len(raw) + 1)], places), lost=True))
+    parts = cut(raw[: end % (len(raw) + 1)], places)
+    io_loop.run_sync(lambda: came_of(parts, lost=True, laned=laned))
+
+
+@FEW
+@given(raw=rows | mutated())
+def test_a_head_that_is_read_at_one_glance_is_read_as_the_parser_reads_it(raw: bytes) -> None:
+    check_plain(raw)
 
 
 bodies = st.binary(max_size=100)
@@ -103,10 +115,10 @@ def request(draw: st.DrawFn) -> tuple[bytes, Seen]:
 
 
 @FEW
-@given(requests=st.lists(request(), min_size=1, max_size=6), places=places)
+@given(requests=st.lists(request(), min_size=1, max_size=6), places=places, laned=st.booleans())
 def test_good_requests_are_all_answered_in_order(
-    io_loop: AsyncIOLoop, requests: list[tuple[bytes, Seen]], places: list[int]
+    io_loop: AsyncIOLoop, requests: list[tuple[bytes, Seen]], places: list[int], laned: bool
 ) -> None:
     raw = b"".join(sent for sent, _ in requests)
-    seen, kept = io_loop.run_sync(lambda: came_of(cut(raw, places)))
+    seen, kept = io_loop.run_sync(lambda: came_of(cut(raw, places), laned=laned))
     assert (seen, kept) == ([one for _, one in requests], True)

@@ -14,8 +14,50 @@ from tests.http.exchange_record import (
     render,
     turns,
 )
+from tracker.http.head import HeadReader
+from tracker.http.lane import LaneConnection
+from tracker.http.limits import Limits
+from tracker.http.plain import PlainHeads
 from tracker.http.protocol import HTTPProtocol
 from tracker.http.shared import Shared
+
+NAMES = ("host", "user-agent", "accept", "x-request-id")
+"""Headers that a lane may read."""
+
+
+class PlainLane:
+    """Takes what is plain, and answers as the application does: at once, or in a later turn."""
+
+    def __init__(self, seen: list[Seen]) -> None:
+        self._heads = PlainHeads(NAMES)
+        self._seen = seen
+
+    def __call__(self, connection: LaneConnection, data: bytes, start: int) -> int:
+        head = self._heads.read(data, start)
+        if head is None:
+            return 0
+        target = data[start : head.end].split(b" ", 2)[1]
+        self._seen.append(Seen(head.method, target.decode(), head.values[0], b""))
+        body = b"" if head.method == "HEAD" else target
+        answer = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(target), body)
+        if len(self._seen) % 2:
+            connection.answer(answer, True)
+        else:
+            asyncio.get_running_loop().call_soon(connection.answer, answer, True)
+        return head.end - start
+
+
+def check_plain(raw: bytes) -> None:
+    """What is read at one glance is what the parser accepts, and reads alike."""
+    plain = PlainHeads(NAMES).read(raw)
+    if plain is None:
+        return
+    head = HeadReader().read(raw, 0, plain.end, Limits())
+    method, target, version = head.start_line
+    assert (plain.method, version) == (method, "HTTP/1.1")
+    assert (plain.path, plain.query) == (target.partition("?")[0], target.partition("?")[2])
+    assert plain.values == [head.headers.get(name, "") for name in NAMES]
+    assert (head.body_length, head.keep_alive, head.expects_continue) == (0, True, False)
 
 
 @contextlib.asynccontextmanager
@@ -34,14 +76,18 @@ async def _nothing_left_behind() -> AsyncIterator[None]:
     assert asyncio.all_tasks() <= before
 
 
-async def came_of(parts: Sequence[bytes], lost: bool = False) -> tuple[list[Seen], bool]:
+async def came_of(
+    parts: Sequence[bytes], lost: bool = False, laned: bool = False
+) -> tuple[list[Seen], bool]:
     """What the handlers saw and whether the connection was kept, of `parts` that come one by one.
 
-    With `lost` the client goes right after the last, and takes no answers.
+    With `lost` the client goes right after the last, and takes no answers; with `laned` a lane
+    takes what is plain.
     """
     async with _nothing_left_behind():
         application, seen = recording_application()
-        protocol = HTTPProtocol(Shared(application, render, LIMITS, None))
+        shared = Shared(application, render, LIMITS, PlainLane(seen) if laned else None)
+        protocol = HTTPProtocol(shared)
         transport = Transport()
         protocol.connection_made(transport)
         for part in parts:
@@ -52,6 +98,8 @@ async def came_of(parts: Sequence[bytes], lost: bool = False) -> tuple[list[Seen
             await turns(20 + 2 * len(b"".join(parts)) // 16)
             _check(transport, seen)
         kept = not transport.ended
+        if not lost:
+            await _check_end(shared, protocol, transport)
         protocol.connection_lost(None)
     return seen, kept
 
@@ -70,3 +118,11 @@ def _check(transport: Transport, seen: list[Seen]) -> None:
         assert all(status in (100, 200) for status, _ in answers[:-1])
     if answers and answers[-1][0] >= 400:
         assert transport.ended
+
+
+async def _check_end(shared: Shared, protocol: HTTPProtocol, transport: Transport) -> None:
+    """No handler takes its time, so what is not ended waits for its client: not for ever."""
+    shared.now += 1000
+    protocol.check()
+    await turns()
+    assert transport.ended, "the connection hangs"

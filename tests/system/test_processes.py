@@ -261,7 +261,8 @@ def test_with_built_in_stores_a_process_that_is_replaced_finds_them_again(tmp_pa
 def test_each_tells_what_all_have_counted_also_those_that_are_dead(settings: Settings) -> None:
     with running(two(settings)) as service:
         pids = both_ready(service)
-        assert both_asked(service, lambda: requests_told(service)) == [2, 2]
+        # Counted after it is answered, and so perhaps only when it is thawed.
+        until(lambda: both_asked(service, lambda: requests_told(service)) == [2, 2])
         pids[1] = replaced(service, pids[1])
         until(lambda: answers_alone(service, pids[1], pids[0]))
         assert both_asked(service, lambda: requests_told(service)) == [2, 2]
