@@ -23,6 +23,9 @@ log = structlog.get_logger(__name__)
 
 PREPARE_EVERY = 0.5
 
+PREPARE_SECONDS = 5.0
+"""How long a start waits for MongoDB's indexes; those of a large collection take minutes."""
+
 Announce = Callable[[Services], Awaitable[None]]
 
 
@@ -82,9 +85,13 @@ def _stop_signal() -> asyncio.Event:
 
 
 async def _prepare(services: Services) -> None:
-    """Raises UnusableStore. A store that is away does not hinder the start."""
+    """Raises UnusableStore. Neither a store that is away nor an index that takes long hinders the
+    start."""
     try:
-        await services.prepare()
+        async with asyncio.timeout(PREPARE_SECONDS):
+            await services.prepare()
+    except TimeoutError:
+        log.warning("MongoDB is making indexes; meanwhile the journal keeps what comes")
     except PyMongoError as error:
         log.warning("MongoDB is away; links known to Redis redirect", error=str(error)[:200])
     try:
@@ -95,7 +102,7 @@ async def _prepare(services: Services) -> None:
 
 
 async def _keep_preparing(services: Services) -> None:
-    """Returns once MongoDB, which was away at the start, can be written to."""
+    """Returns once MongoDB can be written to."""
     while not services.prepared.is_set():
         await asyncio.sleep(PREPARE_EVERY)
         try:
@@ -106,7 +113,7 @@ async def _keep_preparing(services: Services) -> None:
 
 @contextlib.asynccontextmanager
 async def _preparing(services: Services) -> AsyncIterator[None]:
-    """Prepare MongoDB as soon as it can be, if it was away."""
+    """Prepare MongoDB as soon as it can be, if it is not yet."""
     preparing = asyncio.get_running_loop().create_task(_keep_preparing(services))
     try:
         yield

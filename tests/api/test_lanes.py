@@ -227,7 +227,6 @@ async def test_what_is_usual_is_taken_and_what_is_not_is_left(
         assert sum(ways.lanes.taken.values()) == 2 * len(USUAL)
 
 
-@pytest.mark.xfail(reason="the lanes take what Tornado refuses", strict=True)
 @pytest.mark.parametrize("row", REFUSED.values(), ids=REFUSED)
 async def test_what_tornado_refuses_is_not_taken(
     services: Services, known: Known, row: tuple[bytes, bytes]

@@ -73,7 +73,7 @@ class _Request:
 
 
 _HEADERS: Final = (
-    *("host", "user-agent", "referer", "accept", "x-forwarded-for", "x-request-id"),
+    *("user-agent", "referer", "accept", "x-forwarded-for", "x-request-id"),
     *click.PREFETCH_HEADERS,
 )
 _ACCEPT: Final = _HEADERS.index("accept")
@@ -134,12 +134,12 @@ class Lanes:
 
     def _visit(self, connection: LaneConnection, head: PlainHead, slug: str | None) -> Visit:
         values = head.values
-        host, user_agent, referrer, _, forwarded_for, *_ = values
+        user_agent, referrer, _, forwarded_for, *_ = values
         return Visit(
             head.method,
             slug,
             head.query,
-            host,
+            head.host,
             self._client_address.of(connection.peer, (forwarded_for,)),
             user_agent,
             referrer,

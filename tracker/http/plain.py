@@ -2,8 +2,8 @@
 
 A request is plain if any server would read it alike: GET or HEAD, HTTP/1.1, one Host, no body, no
 header that asks for something (Connection other than keep-alive, Expect, Upgrade), visible ASCII in
-the target. What is not plain is for the parser, which refuses it or not; so what is read here is
-never what the parser would refuse, or read otherwise.
+the target, at most 200 pairs in the query. What is not plain is for the parser, which refuses it or
+not; so what is read here is never what the parser would refuse, or read otherwise.
 """
 
 import re
@@ -25,6 +25,8 @@ _ASKING: Final = frozenset(
         *("http2-settings", "proxy-connection", "keep-alive"),
     )
 )
+_HOST: Final = re.compile(r"[A-Za-z0-9._-]+(?::[0-9]*)?")
+_MOST_PAIRS: Final = 200
 _LASTS: Final = ("", "keep-alive")
 _LAYOUTS_KNOWN: Final = 1000
 
@@ -38,6 +40,7 @@ class PlainHead(NamedTuple):
     method: str
     path: str
     query: str
+    host: str
     values: list[str]
     end: int
 
@@ -71,11 +74,11 @@ class PlainHeads:
         pick = self._layouts[names] if names in self._layouts else self._layout(names)
         if pick is None or "" in colons:
             return None
-        connection, *picked = [value and value.strip(" \t") for value in pick((*values, ""))]
-        if connection not in _LASTS:
-            return None
+        host, connection, *picked = [value and value.strip(" \t") for value in pick((*values, ""))]
         method, path, query = request.groups("")
-        return PlainHead(method, path, query, picked, end + 4)
+        if connection not in _LASTS or not _HOST.fullmatch(host) or query.count("&") > _MOST_PAIRS:
+            return None
+        return PlainHead(method, path, query, host, picked, end + 4)
 
     def _layout(self, names: tuple[str, ...]) -> _Pick | None:
         if len(self._layouts) >= _LAYOUTS_KNOWN:
@@ -85,8 +88,8 @@ class PlainHeads:
 
     def _pick(self, names: tuple[str, ...]) -> _Pick | None:
         lowered = [name.lower() for name in names]
-        wanted = ("connection", *self._names)
-        if not _ASKING.isdisjoint(lowered) or lowered.count("host") != 1:
+        wanted = ("host", "connection", *self._names)
+        if not _ASKING.isdisjoint(lowered) or "host" not in lowered:
             return None
         if not all(map(_TOKEN.fullmatch, names)):
             return None

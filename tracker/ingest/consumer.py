@@ -166,6 +166,7 @@ class Consumer:
             yield
         finally:
             keeping.cancel()
+            await asyncio.wait([keeping])
 
     async def _keep(self, ids: list[bytes]) -> None:
         for _ in range(_KEPT):
