@@ -5,6 +5,7 @@ What no handler sees (not HTTP, too large, too slow) is answered in the one shap
 
 import asyncio
 import contextlib
+import resource
 import signal
 import socket
 import ssl
@@ -12,6 +13,7 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Final
 
+import msgspec
 import orjson
 import structlog
 
@@ -37,6 +39,11 @@ of UTF-8, each byte of which may be three when it is percent-encoded."""
 QUIET_SECONDS: Final = 0.3
 """How long nothing may have come on a connection that is kept open before a stop closes it: what a
 client had sent by then is answered, and told that the connection ends."""
+
+
+KEPT_FILES: Final = 256
+"""Of those the process may have open: for its stores and its spool, which a crowd of connections
+must not keep from working."""
 
 
 class UnusableCertificate(Exception):
@@ -69,7 +76,17 @@ async def answering(services: Services, sockets: Sequence[socket.socket]) -> Asy
 def make_server(services: Services) -> Server:
     """What answers requests, on sockets that it is yet to be given. To be made on the running
     loop."""
-    return Server(make_app(services), render_refusal, LIMITS, Lanes(services))
+    limits = msgspec.structs.replace(LIMITS, connections=_most_connections())
+    return Server(make_app(services), render_refusal, limits, Lanes(services))
+
+
+def _most_connections() -> int:
+    """As many as the process may have open files, which it asks to be as many as allowed."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return LIMITS.connections if files == resource.RLIM_INFINITY else max(1, files - KEPT_FILES)
 
 
 def render_refusal(status: int, reason: str) -> tuple[str, bytes]:

@@ -37,6 +37,21 @@ class Large(RequestHandler):
             Large.ended = "cut"
 
 
+async def test_beyond_the_bound_a_new_connection_is_closed_and_those_before_go_on() -> None:
+    limits = Limits(connections=2)
+    async with (
+        serving(application(("/", Large)), limits) as (server, port),
+        client_of(port) as first,
+        client_of(port) as second,
+    ):
+        await until(lambda: server.connections == 2)
+        async with client_of(port) as third:
+            assert await third.rest() == b""
+        for client in (first, second):
+            client.send(get("/none"))
+            assert (await client.answer()).status == 404
+
+
 async def test_a_handler_waits_for_a_slow_reader() -> None:
     async with (
         serving(application(("/", Large))) as (_, port),

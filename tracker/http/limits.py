@@ -6,6 +6,9 @@ import msgspec
 class Limits(msgspec.Struct, frozen=True):
     """Sizes are bytes, times are seconds. A limit itself is still allowed."""
 
+    connections: int = 100_000
+    """Open at once; beyond it a new one is closed before anything is read."""
+
     target_bytes: int = 8 * 1024
     """Of the request target; beyond it 414."""
 

@@ -70,6 +70,8 @@ class HTTPProtocol(Delegation):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         self._shared.add(self)
+        if len(self._shared.connections) > self._shared.limits.connections:
+            self.abort()
 
     def data_received(self, data: bytes) -> None:
         if self._phase >= CLOSING:
