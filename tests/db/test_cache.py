@@ -350,3 +350,30 @@ async def test_what_redis_holds_is_served_while_the_record_is_away(services: Ser
     with pytest.raises(Unavailable):
         await cache.get("link:/b")
     assert await cache.get(NAME) == OLD
+
+
+async def test_a_value_in_steady_use_is_read_again_before_its_life_is_over(
+    services: Services,
+) -> None:
+    cache = cached(services.redis, Record(OLD).load)
+    await cache.get(NAME)
+    aged(cache, levels.IN_MEMORY * 0.8)
+    held = cache._entries[NAME]
+    assert cache.known(NAME) is held
+    async with asyncio.timeout(5):
+        while cache._entries[NAME] is held:
+            await asyncio.sleep(0)
+    assert cache._entries[NAME].loaded > held.loaded
+
+
+async def test_reading_again_in_vain_is_not_begun_by_every_request() -> None:
+    record = Record(OLD)
+    cache = cached(redis_for_requests(nobody()), record.load)
+    await cache.get(NAME)
+    record.error = AutoReconnect("away")
+    aged(cache, levels.IN_MEMORY * 0.8)
+    for _ in range(3):
+        assert cache.known(NAME) is not None
+        await record.asked_for(2)
+        await asyncio.sleep(0.01)
+    assert len(record.asked) == 2

@@ -9,6 +9,7 @@ Used for links, custom domains and event configurations. What it guarantees:
   and a script compares. A miss has version 0.
 - A crash between the write to MongoDB and the one to Redis heals: every copy expires, and soon
   where a change was announced with `changing`.
+- A value in steady use is read again before its life in memory is over, many in one round trip.
 - Misses are remembered too, for a shorter time; simultaneous look-ups of one name are one look-up.
 - With Redis away MongoDB answers. With MongoDB away what Redis knew in the last week is served;
   with both away a value in memory, however old it is.
@@ -18,7 +19,7 @@ Used for links, custom domains and event configurations. What it guarantees:
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextvars import Context
 from typing import Generic, NamedTuple, TypeVar, cast
 
@@ -27,12 +28,18 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from tracker.db import keys
+from tracker.db.batch import Batch
 from tracker.db.breaker import Breaker
 from tracker.db.connect import MONGODB_TIMEOUT, PyMongoError
 from tracker.db.keys import CHANGES
 from tracker.errors import Unavailable
 
 IN_MEMORY, MISS_IN_MEMORY, UNVERIFIED = 10.0, 5.0, 1.0
+REFRESH = 0.7
+"""The share of its life after which a value in memory that is asked for is read again, so that one
+in steady use never has to be waited for."""
+
+REFRESH_PAUSE = 1.0
 IN_REDIS, MISS_IN_REDIS = 600.0, 30.0
 IN_RESERVE = 7 * 86400.0
 LOAD_SECONDS = 2.0
@@ -101,13 +108,24 @@ class Cache(Generic[Value]):
         self._encoder = msgspec.msgpack.Encoder()
         self._store_newer = redis.register_script(_STORE_NEWER)
         self._expire_soon = redis.register_script(_EXPIRE_SOON)
+        self._held = Batch[str, bytes | None](self._from_redis)
         self._mongodb = Breaker()
+        self._refresh_at = 0.0
         self.verified = False
 
     def known(self, name: str) -> Known[Value] | None:
         """What `get` would answer without waiting; None if it would have to ask."""
         entry = self._entries.get(name)
-        return entry if entry is not None and self._fresh(entry) else None
+        if entry is None:
+            return None
+        now = time.monotonic()
+        age = now - entry.loaded
+        lives = entry.lives if self.verified else min(entry.lives, UNVERIFIED)
+        if age >= lives:
+            return None
+        if age > lives * REFRESH and name not in self._loading and now > self._refresh_at:
+            self._start_loading(name)
+        return entry
 
     async def get(self, name: str) -> Value | None:
         """The value, or None if there is none. Raises Unavailable if no level can tell."""
@@ -115,10 +133,7 @@ class Cache(Generic[Value]):
             return entry.value
         task = self._loading.get(name)
         if task is None:
-            # Others will wait for it too: it carries nobody's request id.
-            task = asyncio.get_running_loop().create_task(self._read(name), context=Context())
-            self._loading[name] = task
-            task.add_done_callback(lambda done: self._loaded(name, done))
+            task = self._start_loading(name)
         try:
             return await asyncio.shield(task)
         except Unavailable:
@@ -157,15 +172,22 @@ class Cache(Generic[Value]):
         self._entries.clear()
         self._loading.clear()
 
-    def _fresh(self, entry: Known[Value]) -> bool:
-        age = time.monotonic() - entry.loaded
-        return age < (entry.lives if self.verified else min(entry.lives, UNVERIFIED))
+    def _start_loading(self, name: str) -> asyncio.Task[Value | None]:
+        # Others will wait for it too: it carries nobody's request id.
+        task = asyncio.get_running_loop().create_task(self._read(name), context=Context())
+        self._loading[name] = task
+        task.add_done_callback(lambda done: self._loaded(name, done))
+        return task
 
     def _loaded(self, name: str, task: asyncio.Task[Value | None]) -> None:
         forgotten = self._loading.get(name) is not task
         if not forgotten:
             del self._loading[name]
-        if task.cancelled() or task.exception() is not None or forgotten:
+        if task.cancelled() or task.exception() is not None:
+            # What is still good is not asked for again by every request.
+            self._refresh_at = time.monotonic() + REFRESH_PAUSE
+            return
+        if forgotten:
             return
         value = task.result()
         lives = MISS_IN_MEMORY if value is None else IN_MEMORY
@@ -178,7 +200,7 @@ class Cache(Generic[Value]):
         if self._breaker.is_open:
             return await self._from_mongodb(name)
         try:
-            held = cast("bytes | None", await self._redis.hget(name, "value"))
+            held = await self._held.submit(name)
             self._breaker.worked()
         except RedisError:
             self._breaker.failed()
@@ -195,6 +217,12 @@ class Cache(Generic[Value]):
         except RedisError:
             self._breaker.failed()
         return value
+
+    async def _from_redis(self, names: list[str]) -> Sequence[bytes | None]:
+        pipeline = self._redis.pipeline(transaction=False)
+        for name in names:
+            pipeline.hget(name, "value")
+        return await pipeline.execute()
 
     async def _from_mongodb(self, name: str) -> Value | None:
         if self._mongodb.is_open:
