@@ -21,6 +21,7 @@ from redis.exceptions import RedisError
 from tracker.clicks.spool import Spool
 from tracker.db.batch import Batch, Waiter
 from tracker.db.breaker import Breaker
+from tracker.db.direct import Direct
 from tracker.db.keys import JOURNAL
 from tracker.errors import Unavailable
 from tracker.metrics import SPOOL_REFUSED, SPOOLED
@@ -60,6 +61,7 @@ class _Append(NamedTuple):
 class Journal:
     def __init__(self, redis: Redis, breaker: Breaker, spool: Spool) -> None:
         self._redis = redis
+        self._appending = Direct(redis)
         self._breaker = breaker
         self._spool = spool
         self._encoder = msgspec.msgpack.Encoder()
@@ -161,7 +163,7 @@ class Journal:
         return [None if item.claim is None else int(next(holders)) for item in group]
 
     async def _send(self, payload: bytes) -> None:
-        await self._redis.xadd(JOURNAL, {FORMAT: payload})
+        await self._appending.execute("XADD", JOURNAL, "*", FORMAT, payload)
 
     async def _move(self, payloads: Sequence[bytes]) -> None:
         # A transaction is refused as a whole: a part that was taken would be sent again.

@@ -23,16 +23,18 @@ log = structlog.get_logger(__name__)
 
 _EMPTY_LINES: Final = re.compile(rb"(?:\r\n)*")
 _CR: Final = 13
+_HEAD_END: Final = b"\r\n\r\n"
 
 
 class HTTPProtocol(Delegation):
     """Feeds the delegate of `shared`; is a tracker.http.lane.LaneConnection for its lane."""
 
-    __slots__ = ("_checked", "_half_closed", "_linger", "_served")
+    __slots__ = ("_checked", "_declined", "_half_closed", "_linger", "_served")
 
     def __init__(self, shared: Shared) -> None:
         super().__init__(shared)
         self._checked = 0
+        self._declined = False
         self._served = False
         self._half_closed = False
         self._linger = False
@@ -78,6 +80,8 @@ class HTTPProtocol(Delegation):
             return
         if self._buffer:
             self._buffer += data
+        elif self._phase == HEAD and self._lane_takes(data):
+            return
         else:
             self._buffer = data
             if self._phase == HEAD:
@@ -202,11 +206,36 @@ class HTTPProtocol(Delegation):
             return False
         self._checked = 0
         self._served = True
-        if shared.lane is None or not self._taken(shared.lane, start, end):
+        declined, self._declined = self._declined, False
+        if shared.lane is None or declined or not self._taken(shared.lane, start, end):
             head = shared.heads.read(buffer, start, end, shared.limits)
             self._offset = end
             self._open(head)
         return True
+
+    def _lane_takes(self, data: bytes) -> bool:
+        """Whether `data` is one request that the lane has taken: nearly all of the hot requests
+        come alone and whole, and so need nothing of what follows."""
+        shared = self._shared
+        lane = shared.lane
+        if lane is None or self._stuck or self.ending or len(data) > shared.limits.head_bytes:
+            return False
+        if data.find(_HEAD_END) != len(data) - len(_HEAD_END):
+            return False
+        self._phase = LANE
+        self._since = shared.now
+        try:
+            taken = lane(self, data, 0) > 0
+        except Exception:
+            log.exception("request failed")
+            self._refuse(Refused(500, "internal error"))
+            return True
+        if taken:
+            self._served = True
+        else:
+            self._phase = HEAD
+            self._declined = True
+        return taken
 
     def _taken(self, lane: Lane, start: int, end: int) -> bool:
         """Whether the lane takes the request at `start`."""
