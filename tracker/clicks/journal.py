@@ -53,9 +53,12 @@ class Claim(NamedTuple):
     holder: int
 
 
-class _Append(NamedTuple):
+class _Claimed(NamedTuple):
     record: msgspec.Raw
-    claim: Claim | None
+    claim: Claim
+
+
+_Append = msgspec.Struct | msgspec.Raw | _Claimed
 
 
 class Journal:
@@ -71,18 +74,22 @@ class Journal:
 
     def append(self, record: msgspec.Struct) -> asyncio.Future[int | None]:
         """Done when `record` is durable. Raises Unavailable."""
-        return self._batch.submit(self._append(record, None))
+        return self._batch.submit(self._encoded(record))
 
     def append_for(self, waiter: Waiter[int | None], record: msgspec.Struct) -> None:
-        """As `append`; it is `waiter` that is told. Raises Unavailable if too many wait."""
-        self._batch.add(self._append(record, None), waiter)
+        """As `append`; it is `waiter` that is told. Raises Unavailable if too many wait.
+
+        `record` has to be one that can be encoded, without half surrogates in its texts: it is
+        encoded with those that it shares an append with.
+        """
+        self._batch.add(record, waiter)
 
     def append_once(self, record: msgspec.Struct, claim: Claim) -> asyncio.Future[int | None]:
         """Append unless the claim is held. The result is its holder, be it the new or an older one.
 
         None: Redis is away, so the record is in the spool and the claim was not decided.
         """
-        return self._batch.submit(self._append(record, claim))
+        return self._batch.submit(_Claimed(self._encoded(record), claim))
 
     async def replay(self) -> None:
         """Keeps moving what is spooled to the stream, until cancelled."""
@@ -118,9 +125,9 @@ class Journal:
         await self.replay_once(time.monotonic() + _CLOSE_SECONDS)
         await self._spool.close()
 
-    def _append(self, record: msgspec.Struct, claim: Claim | None) -> _Append:
-        # Encoded here, so that a record that cannot be is an error of its sender alone.
-        return _Append(msgspec.Raw(self._encoder.encode(record)), claim)
+    def _encoded(self, record: msgspec.Struct) -> msgspec.Raw:
+        """At once, so that a record that cannot be encoded is an error of its sender alone."""
+        return msgspec.Raw(self._encoder.encode(record))
 
     async def _commit(self, group: list[_Append]) -> Sequence[int | None]:
         if not self._breaker.is_open:
@@ -145,13 +152,13 @@ class Journal:
             self._untold, self._tell_at = 0, time.monotonic() + _TELL_EVERY
 
     async def _append_to_stream(self, group: list[_Append]) -> Sequence[int | None]:
-        plain = [item for item in group if item.claim is None]
+        plain = [item for item in group if not isinstance(item, _Claimed)]
         if len(plain) == len(group):
             await self._send(self._encode(plain))
             return [None] * len(group)
         pipeline = self._redis.pipeline(transaction=False)
         for item in group:
-            if item.claim is not None:
+            if isinstance(item, _Claimed):
                 names, holder = item.claim
                 payload = self._encode([item])
                 pipeline.eval(
@@ -160,7 +167,7 @@ class Journal:
         if plain:
             pipeline.xadd(JOURNAL, {FORMAT: self._encode(plain)})
         holders = iter(await pipeline.execute())
-        return [None if item.claim is None else int(next(holders)) for item in group]
+        return [int(next(holders)) if isinstance(item, _Claimed) else None for item in group]
 
     async def _send(self, payload: bytes) -> None:
         await self._appending.execute("XADD", JOURNAL, "*", FORMAT, payload)
@@ -172,5 +179,7 @@ class Journal:
             pipeline.xadd(JOURNAL, {FORMAT: payload})
         await pipeline.execute()
 
-    def _encode(self, group: list[_Append]) -> bytes:
-        return self._encoder.encode([item.record for item in group])
+    def _encode(self, group: Sequence[_Append]) -> bytes:
+        return self._encoder.encode(
+            [item.record if isinstance(item, _Claimed) else item for item in group]
+        )

@@ -218,7 +218,9 @@ class HTTPProtocol(Delegation):
         come alone and whole, and so need nothing of what follows."""
         shared = self._shared
         lane = shared.lane
-        if lane is None or self._stuck or self.ending or len(data) > shared.limits.head_bytes:
+        if lane is None or self._stuck or shared.ending_since is not None:
+            return False
+        if len(data) > shared.limits.head_bytes:
             return False
         if data.find(_HEAD_END) != len(data) - len(_HEAD_END):
             return False
