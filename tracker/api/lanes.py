@@ -1,9 +1,9 @@
 """The hot requests, answered from raw bytes before any Tornado object is made.
 
-GET and HEAD of `/c/<slug>` and `/api/click` if memory knows the link, and GET of `/api/event`. The
-rules are those of the handlers in `api/click` and `api/event`, made by the same functions; the
-answers are the same, byte for byte. What is not plain (`http/plain`), what memory does not know and
-what ends in an error before anything is recorded is left to the handlers.
+GET and HEAD of `/c/<slug>` and `/api/click`, and GET of `/api/event`. The rules are those of the
+handlers in `api/click` and `api/event`, made by the same functions; the answers are the same, byte
+for byte. What is not plain (`http/plain`), paths that no link can have, and events whose parameters
+are refused are left to the handlers.
 """
 
 import asyncio
@@ -17,13 +17,14 @@ from uuid_utils import uuid4
 
 from tracker.api import click, event
 from tracker.api.handler import SANE_REQUEST_ID, Content, as_tracker_error
-from tracker.clicks.redirect import Visit, redirection
+from tracker.clicks.redirect import Answer, Visit, redirection
 from tracker.conversions.parameters import from_text
 from tracker.conversions.record import Recorded
 from tracker.errors import TrackerError
 from tracker.http.date import own_fields
 from tracker.http.lane import LaneConnection
 from tracker.http.plain import PlainHead, PlainHeads
+from tracker.links.link import SLUG
 from tracker.services import Services
 
 log = structlog.get_logger(__name__)
@@ -113,7 +114,7 @@ class Lanes:
         self._end(request, 302, _REDIRECTED % (request.id, request.location), b"")
 
     def refuse_click(self, request: _Request, error: BaseException) -> None:
-        refused = _refused(error)
+        refused = _refused(request, error)
         content = click.error_content(refused, request.accept)
         self._refuse(request, refused, (*refused.headers.items(), *click.ERROR_HEADERS), content)
 
@@ -121,16 +122,35 @@ class Lanes:
         self, connection: LaneConnection, head: PlainHead, route: str, slug: str | None
     ) -> bool:
         request = _Request(self, connection, head, route)
+        visit = self._visit(connection, head, slug)
         try:
-            location = self._redirect.location_at_once(self._visit(connection, head, slug), request)
-        except TrackerError:
-            return False
+            location = self._redirect.location_at_once(visit, request)
+        except TrackerError as error:
+            self.refuse_click(request, error)
+            return True
         if location is None:
-            return False
+            return self._look_up(request, visit)
         request.location = location
         if head.method == "HEAD":
             self.redirect(request)
         return True
+
+    def _look_up(self, request: _Request, visit: Visit) -> bool:
+        """The same for a link that memory does not know; False for a path of no link."""
+        if visit.slug is not None and not SLUG.fullmatch(visit.slug):
+            return False
+        answering = asyncio.get_running_loop().create_task(self._redirect.answer(visit))
+        answering.add_done_callback(partial(self._answer_click, request))
+        return True
+
+    def _answer_click(self, request: _Request, answering: "asyncio.Task[Answer]") -> None:
+        error = answering.exception()
+        if error is not None:
+            self.refuse_click(request, error)
+            return
+        answer = answering.result()
+        headers = (("X-Request-Id", request.id), *answer.headers)
+        self._end(request, answer.status, _head(answer.status, headers), b"")
 
     def _visit(self, connection: LaneConnection, head: PlainHead, slug: str | None) -> Visit:
         values = head.values
@@ -161,7 +181,7 @@ class Lanes:
         image = event.wants_image("GET", request.accept)
         error = recording.exception()
         if error is not None:
-            refused = _refused(error)
+            refused = _refused(request, error)
             headers = (*event.HEADERS, *refused.headers.items())
             self._refuse(request, refused, headers, event.error_content(refused, image))
             return
@@ -176,7 +196,8 @@ class Lanes:
     ) -> None:
         of_content = (("Content-Type", content.kind), ("Content-Length", str(len(content.body))))
         head = _head(refused.status, (("X-Request-Id", request.id), *headers, *of_content))
-        self._end(request, refused.status, head, content.body)
+        body = b"" if request.head.method == "HEAD" else content.body
+        self._end(request, refused.status, head, body)
 
     def _end(self, request: _Request, status: int, answer_head: str, body: bytes) -> None:
         answer = b"%b%b\r\n%b" % (answer_head.encode("latin-1"), own_fields(), body)
@@ -192,9 +213,9 @@ class Lanes:
         )
 
 
-def _refused(error: BaseException) -> TrackerError:
+def _refused(request: _Request, error: BaseException) -> TrackerError:
     if not isinstance(error, TrackerError):
-        log.error("request failed", exc_info=error)
+        log.error("request failed", exc_info=error, request_id=request.id)
     return as_tracker_error(error)
 
 

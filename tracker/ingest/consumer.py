@@ -42,6 +42,10 @@ LARGE_BATCH = 4000
 """The same as long as there is a backlog: 1.6 times as fast, with traffic of a thousand links, for
 more clicks share a rollup; but requests that the process answers wait longer."""
 
+_LONGEST_REST = 0.5
+"""Seconds between two batches, at most: as long as the last one took, unless there is a backlog.
+What comes meanwhile shares the next, which costs less each; and requests get their turn."""
+
 _KEPT = 18
 """How often a slow batch is kept from others, each time for a third of STALE: a minute in all."""
 
@@ -91,6 +95,7 @@ class Consumer:
         self._batch = self._most = batch
         self._large_batch = large_batch
         self._is_behind = False
+        self._worked = 0.0
         self._records_an_entry = 100.0
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -104,6 +109,8 @@ class Consumer:
                 failures = 0
                 larger = min(2 * self._most, self._large_batch)
                 self._most = max(self._batch, larger) if self._is_behind else self._batch
+                if not self._is_behind:
+                    await _wait(stop, min(self._worked, _LONGEST_REST))
             except Exception as error:
                 # Perhaps it was too much for the time it had.
                 self._most = max(1, self._most // 2)
@@ -149,6 +156,7 @@ class Consumer:
 
     async def _step(self, block: float | None) -> int:
         entries = await self._next_entries(block)
+        began = time.monotonic()
         if entries:
             # Of those we had already, there may be more than were read now.
             more, self._unfinished = self._unfinished, True
@@ -156,6 +164,7 @@ class Consumer:
                 for batch in self._batches(entries):
                     await self._process(batch)
             self._unfinished = more
+        self._worked = time.monotonic() - began
         return len(entries)
 
     @contextlib.asynccontextmanager
