@@ -10,6 +10,7 @@ from tests.api.client import Client
 from tests.conversions import scene
 from tracker.api import health
 from tracker.db import connect
+from tracker.db.direct import Direct
 from tracker.services import Services
 
 DEAD = "127.0.0.1:1"
@@ -53,6 +54,7 @@ async def test_what_waits_in_the_spool_is_told_until_it_is_in_redis(
 ) -> None:
     there, away = services.redis, connect.redis_for_requests(f"redis://{DEAD}")
     monkeypatch.setattr(services.journal, "_redis", away)
+    monkeypatch.setattr(services.journal, "_appending", Direct(away))
     await services.journal.append(scene.click())
     waiting = services.journal.bytes_waiting
     monkeypatch.setattr(services, "redis", away)
@@ -62,6 +64,7 @@ async def test_what_waits_in_the_spool_is_told_until_it_is_in_redis(
     assert response.json() == {"error": message}
     monkeypatch.setattr(services, "redis", there)
     monkeypatch.setattr(services.journal, "_redis", there)
+    monkeypatch.setattr(services.journal, "_appending", Direct(there))
     await away.aclose()
     response = await client.get("/readyz")
     assert (response.status, response.json()) == (200, {"status": "ready", "spool_bytes": waiting})
@@ -122,6 +125,7 @@ async def test_before_mongodb_has_its_indexes_all_that_is_away_and_spooled_is_to
     with monkeypatch.context() as patched:
         if spooled:
             patched.setattr(services.journal, "_redis", redis)
+            patched.setattr(services.journal, "_appending", Direct(redis))
             await services.journal.append(scene.click())
             expected += f"; {services.journal.bytes_waiting} bytes wait in the spool"
         if "redis" in away:

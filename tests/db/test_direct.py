@@ -1,0 +1,63 @@
+"""One connection that is kept: what becomes of it when Redis goes, hangs and comes back."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from redis.exceptions import RedisError, ResponseError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+
+from tests.db.own_redis import nobody, own_redis
+from tracker.db import connect
+from tracker.db.direct import Direct
+from tracker.services import Services
+
+
+async def test_answers_are_those_of_the_commands(services: Services) -> None:
+    direct = Direct(services.redis)
+    assert await direct.execute("SET", "a", b"1") == b"OK"
+    with pytest.raises(ResponseError):
+        await direct.execute("INCRBY", "a", "no number")
+    assert await direct.execute("GET", "a") == b"1"
+
+
+async def test_a_connection_that_was_lost_meanwhile_is_made_anew_unnoticed(tmp_path: Path) -> None:
+    with own_redis(tmp_path) as server:
+        client = connect.redis_for_requests(server.url)
+        direct = Direct(client)
+        assert await direct.execute("SET", "a", b"1") == b"OK"
+        server.kill()
+        server.start()
+        assert await direct.execute("GET", "a") == b"1"
+        await client.aclose()
+
+
+async def test_a_redis_that_is_away_is_an_error_at_once() -> None:
+    client = connect.redis_for_requests(nobody())
+    direct = Direct(client)
+    for _ in range(2):
+        with pytest.raises(RedisError):
+            await direct.execute("PING")
+    await client.aclose()
+
+
+async def test_an_answer_that_comes_too_late_is_not_taken_for_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connect, "REQUEST_TIMEOUT", 0.2)
+    with own_redis(tmp_path) as server:
+        client = connect.redis_for_requests(server.url)
+        direct = Direct(client)
+        await direct.execute("SET", "a", b"late")
+        server.freeze()
+        with pytest.raises(RedisTimeoutError):
+            await direct.execute("GET", "a")
+        waiting = asyncio.ensure_future(direct.execute("GET", "a"))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        server.thaw()
+        for number in range(3):
+            assert await direct.execute("ECHO", str(number)) == str(number).encode()
+        await client.aclose()
