@@ -8,6 +8,7 @@ from uuid import UUID
 
 from config.settings import Settings
 from tracker.clicks.click import Click
+from tracker.clock import moment
 from tracker.conversions.event import Event
 from tracker.conversions.event_config import EventConfig, PayoutType
 from tracker.conversions.parameters import Conversion
@@ -16,8 +17,11 @@ from tracker.ingest.consumer import Consumer
 from tracker.ingest.drain import Drain, Record
 from tracker.ingest.slot import Slot
 from tracker.services import Services
+from tracker.webhooks.store import Webhook
+from tracker.webhooks.template import DEFAULT
 
 AT = 1_767_000_000_123
+TARGET = "https://8.8.8.8/hook"
 CHROME = (
     "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) "
     "Chrome/126.0.0.0 Safari/537.36"
@@ -67,6 +71,14 @@ async def config(
 ) -> EventConfig:
     account_id = account_id or new_id()
     return await services.event_configs.create(account_id, "sale", payout_type, Decimal(payout))
+
+
+async def webhook(services: Services, account_id: UUID, target_url: str = TARGET) -> Webhook:
+    """An active one that was there before every event of the tests."""
+    made = await services.webhooks.create(account_id, "A", target_url, "POST", DEFAULT)
+    long_ago = {"$set": {"created_at": moment(AT - 1)}}
+    await services.database["webhooks"].update_one({"_id": made.id}, long_ago)
+    return made
 
 
 async def stored_click(services: Services, account_id: UUID) -> UUID:
