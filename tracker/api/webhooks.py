@@ -204,6 +204,7 @@ ENDPOINTS = (
         check=_check_target,
         example={"active": False},
     ),
+    Endpoint("DELETE", "/api/webhooks/{id}", "webhooks:write", delete, "Delete a webhook", Done),
     Endpoint(
         "POST",
         "/api/webhooks/{id}/secret",
@@ -213,5 +214,4 @@ ENDPOINTS = (
         "signs beside it for a day",
         RotatedWebhook,
     ),
-    Endpoint("DELETE", "/api/webhooks/{id}", "webhooks:write", delete, "Delete a webhook", Done),
 )
