@@ -53,6 +53,12 @@ class CreatedWebhook(WebhookRecord, kw_only=True):
     ]
 
 
+class RotatedWebhook(CreatedWebhook, kw_only=True):
+    previous_secret_until: Annotated[
+        Timestamp, Meta(description="until then the secret before signs the deliveries as well")
+    ]
+
+
 class CreateWebhook(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     account_id: AccountId
     target_url: TargetUrl
@@ -122,6 +128,17 @@ async def change(call: Call[Nothing, ChangeWebhook]) -> WebhookRecord:
     return _shown(webhook)
 
 
+async def rotate_secret(call: Call[Nothing, Nothing]) -> RotatedWebhook:
+    webhook = await _own_webhook(call)
+    webhook = call.own("webhook", await call.services.webhooks.rotate_secret(webhook.id))
+    assert webhook.previous_secret_until is not None
+    return RotatedWebhook(
+        **_fields(webhook),
+        secret=webhook.secret,
+        previous_secret_until=iso(webhook.previous_secret_until),
+    )
+
+
 async def delete(call: Call[Nothing, Nothing]) -> Done:
     webhook = await _own_webhook(call)
     await call.services.webhooks.delete(webhook.id)
@@ -188,4 +205,13 @@ ENDPOINTS = (
         example={"active": False},
     ),
     Endpoint("DELETE", "/api/webhooks/{id}", "webhooks:write", delete, "Delete a webhook", Done),
+    Endpoint(
+        "POST",
+        "/api/webhooks/{id}/secret",
+        "webhooks:write",
+        rotate_secret,
+        "Change a webhook's signing secret; the new one is in this answer only, and the one before "
+        "signs beside it for a day",
+        RotatedWebhook,
+    ),
 )

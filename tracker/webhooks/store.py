@@ -3,8 +3,8 @@
 import base64
 import secrets
 from collections.abc import Mapping
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Final
 from uuid import UUID
 
 import msgspec
@@ -17,9 +17,13 @@ from tracker.db.paging import page_of
 from tracker.ids import new_id
 from tracker.webhooks.template import template_text
 
+ROTATION: Final = timedelta(days=1)
+"""How long the secret before signs as well: a receiver's time to take over the new one."""
+
 
 class Webhook(msgspec.Struct, frozen=True, kw_only=True):
-    """`secret` signs deliveries, so it has to be kept as it is. `payload_template` is JSON text."""
+    """`secret` signs deliveries, so it has to be kept as it is, and so does `previous_secret` until
+    its time is up. `payload_template` is JSON text."""
 
     id: UUID
     account_id: UUID
@@ -29,7 +33,16 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     payload_template: str
     active: bool
     secret: str
+    previous_secret: str | None = None
+    previous_secret_until: datetime | None = None
     created_at: datetime
+
+    def secrets(self, at: datetime) -> list[str]:
+        """Those that sign at that moment, the current one first."""
+        until = self.previous_secret_until
+        if self.previous_secret is None or until is None or at >= until:
+            return [self.secret]
+        return [self.secret, self.previous_secret]
 
 
 class Webhooks:
@@ -53,7 +66,7 @@ class Webhooks:
             method=method,
             payload_template=template_text(payload_template),
             active=True,
-            secret="whsec_" + base64.b64encode(secrets.token_bytes(32)).decode(),
+            secret=_new_secret(),
             created_at=now(),
         )
         await self._webhooks.insert_one(document(webhook))
@@ -74,8 +87,26 @@ class Webhooks:
         )
         return None if row is None else record(Webhook, row)
 
+    async def rotate_secret(self, webhook_id: UUID) -> Webhook | None:
+        """Give it a new secret, beside which the one before signs for ROTATION; None if the
+        webhook is gone. Only one secret is kept beside it: that of the last rotation."""
+        rotated = {
+            "secret": {"$literal": _new_secret()},
+            "previous_secret": "$secret",
+            "previous_secret_until": now() + ROTATION,
+        }
+        row = await self._webhooks.find_one_and_update(
+            {"_id": webhook_id}, [{"$set": rotated}], return_document=ReturnDocument.AFTER
+        )
+        return None if row is None else record(Webhook, row)
+
     async def delete(self, webhook_id: UUID) -> None:
         await self._webhooks.delete_one({"_id": webhook_id})
+
+
+def _new_secret() -> str:
+    """In the form of Standard Webhooks."""
+    return "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
 
 
 def _stored(fields: Mapping[str, Any]) -> dict[str, Any]:
