@@ -18,6 +18,7 @@ from tracker.db import indexes, retention
 from tracker.db.connect import PyMongoError, UnusableStore, check_mongodb, redis_advice
 from tracker.ingest.consumer import BATCH, LARGE_BATCH, Consumer
 from tracker.ingest.drain import Drain
+from tracker.ingest.overdue import tell_in_time
 from tracker.ingest.slot import Slot
 from tracker.services import Services
 
@@ -138,15 +139,18 @@ async def _preparing(services: Services) -> AsyncIterator[None]:
 
 @contextlib.asynccontextmanager
 async def _draining(services: Services, batch: int) -> AsyncIterator[None]:
-    """Drain in this process; on leaving, the batch under way is finished."""
+    """Drain in this process, and send to webhooks; on leaving, the batch under way is finished."""
     slot = Slot(services.redis, services.mongodb)
-    apply = Drain(services, slot).apply
-    consumer = Consumer(services.redis, services.redis_waiting, apply, batch=batch)
+    drain = Drain(services, slot)
+    consumer = Consumer(services.redis, services.redis_waiting, drain.apply, batch=batch)
     stop = asyncio.Event()
 
     async def run() -> None:
         await _keep_preparing(services)
-        await consumer.run(stop)
+        async with asyncio.TaskGroup() as together:
+            together.create_task(consumer.run(stop))
+            together.create_task(tell_in_time(drain.tell_overdue, stop))
+            together.create_task(services.sender().run(stop))
 
     running = asyncio.get_running_loop().create_task(run())
     running.add_done_callback(_stop_without)

@@ -21,7 +21,11 @@ from tracker.services import Services
 from tracker.webhooks.delivery import delivery_id
 
 ACCOUNT, OTHER = new_id(), new_id()
-CONFIG: dict[str, Any] = {"account_id": ACCOUNT.bytes, "event_config_id": new_id().bytes, "value": "5"}
+CONFIG: dict[str, Any] = {
+    "account_id": ACCOUNT.bytes,
+    "event_config_id": new_id().bytes,
+    "value": "5",
+}
 AT = moment(scene.AT)
 
 PENDING = {"status": Status.PENDING, "account_id": ACCOUNT}

@@ -2,7 +2,7 @@
 
 import base64
 import secrets
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
@@ -15,6 +15,7 @@ from tracker.db.connect import Database
 from tracker.db.documents import document, record
 from tracker.db.paging import page_of
 from tracker.ids import new_id
+from tracker.webhooks.schedule import Disabled
 from tracker.webhooks.template import template_text
 
 ROTATION: Final = timedelta(days=1)
@@ -23,7 +24,9 @@ ROTATION: Final = timedelta(days=1)
 
 class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     """`secret` signs deliveries, so it has to be kept as it is, and so does `previous_secret` until
-    its time is up. `payload_template` is JSON text."""
+    its time is up. `payload_template` is JSON text. `failing_since` is when the first attempt
+    failed of those since the last that succeeded; `disabled_reason` is why the service itself has
+    made it inactive."""
 
     id: UUID
     account_id: UUID
@@ -35,6 +38,8 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     secret: str
     previous_secret: str | None = None
     previous_secret_until: datetime | None = None
+    failing_since: datetime | None = None
+    disabled_reason: Disabled | None = None
     created_at: datetime
 
     def secrets(self, at: datetime) -> list[str]:
@@ -76,6 +81,24 @@ class Webhooks:
         row = await self._webhooks.find_one({"_id": webhook_id})
         return None if row is None else record(Webhook, row)
 
+    async def find_all(self, ids: Collection[UUID]) -> dict[UUID, Webhook]:
+        """Those of `ids` that exist, by id."""
+        rows = self._webhooks.find({"_id": {"$in": list(ids)}})
+        return {row["_id"]: record(Webhook, row) async for row in rows}
+
+    async def failing(self, webhook_id: UUID, since: datetime) -> None:
+        """An attempt has failed, the first if none had before."""
+        first = {"_id": webhook_id, "failing_since": None}
+        await self._webhooks.update_one(first, {"$set": {"failing_since": since}})
+
+    async def delivers(self, webhook_id: UUID) -> None:
+        """An attempt has succeeded."""
+        await self._webhooks.update_one({"_id": webhook_id}, {"$set": {"failing_since": None}})
+
+    async def disable(self, webhook_id: UUID, reason: Disabled) -> None:
+        disabled = {"active": False, "disabled_reason": reason}
+        await self._webhooks.update_one({"_id": webhook_id, "active": True}, {"$set": disabled})
+
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[Webhook], int]:
         rows, total = await page_of(self._webhooks, {"account_id": account_id}, page, page_size)
         return [record(Webhook, row) for row in rows], total
@@ -112,4 +135,6 @@ def _new_secret() -> str:
 def _stored(fields: Mapping[str, Any]) -> dict[str, Any]:
     template = fields.get("payload_template")
     text = {} if template is None else {"payload_template": template_text(template)}
-    return {**fields, **text}
+    # Its owner has decided, and begins anew.
+    health = {"failing_since": None, "disabled_reason": None} if "active" in fields else {}
+    return {**fields, **text, **health}
