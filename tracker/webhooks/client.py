@@ -7,13 +7,18 @@ more memory than a constant.
 """
 
 import ssl
+import sys
 import time
 from collections.abc import Mapping
 from typing import Final
 
 import msgspec
-from tornado.httpclient import HTTPClientError, HTTPRequest
-from tornado.simple_httpclient import HTTPTimeoutError, SimpleAsyncHTTPClient
+from tornado.httpclient import HTTPRequest
+from tornado.simple_httpclient import (
+    HTTPTimeoutError,
+    SimpleAsyncHTTPClient,
+    _HTTPConnection,
+)
 
 from tracker.webhooks.addresses import CheckedResolver, NoAddress, PrivateAddress
 
@@ -76,13 +81,13 @@ class Client:
     """To be made where an event loop runs. `dns_address` None: the system's DNS servers."""
 
     def __init__(self, allow_private: bool, dns_address: tuple[str, int] | None) -> None:
-        self._http = SimpleAsyncHTTPClient(
+        self._http = _HttpClient(
             force_instance=True,
             resolver=CheckedResolver(allow_private=allow_private, dns_address=dns_address),
             max_clients=MOST_REQUESTS,
             max_buffer_size=2 * _READ_BYTES,
             max_header_size=_HEAD_BYTES,
-            max_body_size=_READ_BYTES,
+            max_body_size=sys.maxsize,
         )
 
     async def send(self, request: Request) -> Outcome:
@@ -91,8 +96,9 @@ class Client:
         error = None
         try:
             await self._http.fetch(_fetchable(request, answer), raise_error=False)
-        # A receiver that says nothing ends so, and one that stops, or is stopped, in its answer.
-        except (HTTPClientError, OSError, ValueError) as failure:
+        # A receiver that says nothing ends so, and one that stops, or is stopped, in its answer. The
+        # HTTP client lets out whatever its parser meets, of types that it does not tell.
+        except Exception as failure:
             error = _described(failure)
         milliseconds = round((time.monotonic() - began) * 1000)
         return answer.outcome(milliseconds, error)
@@ -100,6 +106,24 @@ class Client:
     def close(self) -> None:
         """Requests under way are left to themselves."""
         self._http.close()
+
+
+class _Connection(_HTTPConnection):
+    """Stops in the middle of a body that is too long. The client's own limit would refuse it
+    before its first byte if it tells its length, and that byte is to be kept."""
+
+    _body_bytes = 0
+
+    def data_received(self, chunk: bytes) -> None:
+        super().data_received(chunk)
+        self._body_bytes += len(chunk)
+        if self._body_bytes > _READ_BYTES:
+            self.stream.close()
+
+
+class _HttpClient(SimpleAsyncHTTPClient):
+    def _connection_class(self) -> type:
+        return _Connection
 
 
 class _Answer:
