@@ -78,7 +78,8 @@ def _own(document: Document | None, event: Document) -> Document | None:
 
 def _of_event(event: Document) -> dict[str, Any]:
     return {
-        "event_id": event["_id"],
+        # Of a large number MongoDB makes a type of its own.
+        "event_id": int(event["_id"]),
         "click_id": _text(event["click_id"]),
         "value": _money(event["value"]),
         "payout": _money(event["payout"]),
