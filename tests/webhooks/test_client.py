@@ -6,6 +6,9 @@ import time
 from collections.abc import Iterator, Sequence
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tornado.platform.asyncio import AsyncIOLoop
 
 from tests.webhooks.receiver import (
     SECRET,
@@ -35,7 +38,8 @@ UNTIL_CLOSE = b"HTTP/1.1 200 OK\r\n\r\n"
 def quiet(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     """No receiver makes us log a warning, let alone an exception."""
     yield
-    assert [one.getMessage() for one in caplog.records if one.levelno >= logging.WARNING] == []
+    logged = caplog.get_records("call")
+    assert [one.getMessage() for one in logged if one.levelno >= logging.WARNING] == []
 
 
 @pytest.fixture
@@ -249,6 +253,38 @@ async def test_receivers_that_hang_take_no_place_for_ever() -> None:
         fine = [client.send(request(fast.url)) for _ in range(50)]
         outcomes = await asyncio.gather(*hanging, *fine)
     assert [outcome.failure for outcome in outcomes] == ["timeout"] * 50 + [None] * 50
+
+
+@pytest.mark.usefixtures("brief")
+async def test_who_cancels_a_request_hears_nothing_of_it_any_more() -> None:
+    async with receiving() as receiver:
+        receiver.behaviour = hang
+        client = Client(allow_private=True, dns_address=None)
+        sending = asyncio.ensure_future(client.send(request(receiver.url)))
+        while not receiver.received:
+            await asyncio.sleep(0.01)
+        sending.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await sending
+        await receiver.left.wait()
+
+
+HEADS = st.binary(max_size=40) | st.from_regex(
+    rb"HTTP/1\.[01] [0-9]{1,5} [a-z]{0,3}\r?\n"
+    rb"(Content-Length: [-,0-9]{1,4}\r\n|Transfer-Encoding: (chunked|x)\r\n|Retry-After: .?\r\n)*"
+    rb"(\r\n)?",
+    fullmatch=True,
+)
+
+
+@given(st.lists(HEADS | st.sampled_from([b"\r\n\r\n", b"1\r\nx\r\n", b"0\r\n\r\n"]), max_size=4))
+def test_whatever_bytes_a_receiver_writes_there_is_an_outcome(
+    io_loop: AsyncIOLoop, pieces: list[bytes]
+) -> None:
+    outcome, _ = io_loop.run_sync(lambda: outcome_of(raw(b"".join(pieces))))
+    assert (outcome.code is None) == (outcome.error is not None)
+    assert outcome.code is None or 200 <= outcome.code <= 599
+    assert outcome.failure in (None, "3xx", "4xx", "5xx", "connection")
 
 
 async def test_a_proxy_of_the_environment_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
