@@ -64,6 +64,8 @@ class Receiver:
         self.received: list[Received] = []
         self.written = 0
         """Bytes of endless answers."""
+        self.left = asyncio.Event()
+        """Set when somebody has left who was kept hanging."""
         self.host, self.port = address
         self.url = f"{scheme}://{self.host}:{self.port}"
 
@@ -131,6 +133,7 @@ async def hang(handler: Handler) -> None:
     """Says nothing until the other side has gone."""
     with contextlib.suppress(StreamClosedError):
         await handler.taken_over().read_until_close()
+    handler.receiver.left.set()
 
 
 async def reset(handler: Handler) -> None:

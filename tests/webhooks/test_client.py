@@ -2,13 +2,13 @@
 
 import asyncio
 import logging
-import ssl
 import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import pytest
-import trustme
+from hypothesis import given
+from hypothesis import strategies as st
+from tornado.platform.asyncio import AsyncIOLoop
 
 from tests.webhooks.receiver import (
     SECRET,
@@ -38,7 +38,8 @@ UNTIL_CLOSE = b"HTTP/1.1 200 OK\r\n\r\n"
 def quiet(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     """No receiver makes us log a warning, let alone an exception."""
     yield
-    assert [one.getMessage() for one in caplog.records if one.levelno >= logging.WARNING] == []
+    logged = caplog.get_records("call")
+    assert [one.getMessage() for one in logged if one.levelno >= logging.WARNING] == []
 
 
 @pytest.fixture
@@ -254,6 +255,38 @@ async def test_receivers_that_hang_take_no_place_for_ever() -> None:
     assert [outcome.failure for outcome in outcomes] == ["timeout"] * 50 + [None] * 50
 
 
+@pytest.mark.usefixtures("brief")
+async def test_who_cancels_a_request_hears_nothing_of_it_any_more() -> None:
+    async with receiving() as receiver:
+        receiver.behaviour = hang
+        client = Client(allow_private=True, dns_address=None)
+        sending = asyncio.ensure_future(client.send(request(receiver.url)))
+        while not receiver.received:
+            await asyncio.sleep(0.01)
+        sending.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await sending
+        await receiver.left.wait()
+
+
+HEADS = st.binary(max_size=40) | st.from_regex(
+    rb"HTTP/1\.[01] [0-9]{1,5} [a-z]{0,3}\r?\n"
+    rb"(Content-Length: [-,0-9]{1,4}\r\n|Transfer-Encoding: (chunked|x)\r\n|Retry-After: .?\r\n)*"
+    rb"(\r\n)?",
+    fullmatch=True,
+)
+
+
+@given(st.lists(HEADS | st.sampled_from([b"\r\n\r\n", b"1\r\nx\r\n", b"0\r\n\r\n"]), max_size=4))
+def test_whatever_bytes_a_receiver_writes_there_is_an_outcome(
+    io_loop: AsyncIOLoop, pieces: list[bytes]
+) -> None:
+    outcome, _ = io_loop.run_sync(lambda: outcome_of(raw(b"".join(pieces))))
+    assert (outcome.code is None) == (outcome.error is not None)
+    assert outcome.code is None or 200 <= outcome.code <= 599
+    assert outcome.failure in (None, "3xx", "4xx", "5xx", "connection")
+
+
 async def test_a_proxy_of_the_environment_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     async with receiving() as proxy:
         for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
@@ -261,42 +294,3 @@ async def test_a_proxy_of_the_environment_is_not_used(monkeypatch: pytest.Monkey
         outcome, receiver = await outcome_of(answer())
     assert outcome.delivered
     assert (len(receiver.received), proxy.received) == (1, [])
-
-
-def certified(authority: trustme.CA, name: str) -> ssl.SSLContext:
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    authority.issue_cert(name).configure_cert(context)
-    return context
-
-
-@pytest.mark.parametrize(
-    ("trusted", "name", "error"),
-    [
-        (True, "127.0.0.1", None),
-        (
-            True,
-            "hooks.example",
-            "tls: IP address mismatch, certificate is not valid for '127.0.0.1'.",
-        ),
-        (False, "127.0.0.1", "tls: unable to get local issuer certificate"),
-    ],
-)
-async def test_a_certificate_has_to_be_valid_for_the_host(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    trusted: bool,
-    name: str,
-    error: str | None,
-) -> None:
-    authority = trustme.CA()
-    context = ssl.create_default_context()
-    if trusted:
-        authority.configure_trust(context)
-    monkeypatch.setattr("tornado.simple_httpclient._client_ssl_defaults", lambda: context)
-    async with receiving(tls=certified(authority, name)) as receiver:
-        client = Client(allow_private=True, dns_address=None)
-        outcome = await client.send(request(receiver.url))
-    caplog.clear()  # of what the receiver's server says
-    assert (outcome.delivered, outcome.error) == (error is None, error)
-    assert len(receiver.received) == (error is None)

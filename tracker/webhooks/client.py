@@ -6,6 +6,7 @@ and no proxy is followed; that certificates are verified; and that no answer, ho
 more memory than a constant.
 """
 
+import asyncio
 import ssl
 import sys
 import time
@@ -13,7 +14,7 @@ from collections.abc import Mapping
 from typing import Final
 
 import msgspec
-from tornado.httpclient import HTTPRequest
+from tornado.httpclient import HTTPRequest, HTTPResponse
 from tornado.simple_httpclient import (
     HTTPTimeoutError,
     SimpleAsyncHTTPClient,
@@ -33,6 +34,8 @@ MOST_REQUESTS: Final = 1000
 
 KEPT_BYTES: Final = 1024
 """Of an answer's body."""
+
+_DETAIL_CHARACTERS: Final = 200
 
 _READ_BYTES: Final = 16 * 1024
 """A body that is longer is not read to its end: the connection is closed."""
@@ -91,15 +94,19 @@ class Client:
         )
 
     async def send(self, request: Request) -> Outcome:
-        """Never raises for what the receiver does. Nothing is sent twice."""
+        """Never raises for what the receiver does. Nothing is sent twice. Who cancels it leaves the
+        request to itself: it may arrive, and ends within its SECONDS."""
         answer, began = _Answer(), time.monotonic()
         error = None
         try:
-            await self._http.fetch(_fetchable(request, answer), raise_error=False)
-        # A receiver that says nothing ends so, and one that stops, or is stopped, in its answer. The
-        # HTTP client lets out whatever its parser meets, of types that it does not tell.
+            fetching = self._http.fetch(_fetchable(request, answer), raise_error=False)
+            # The HTTP client cannot be told to end a request, and logs how a cancelled one ended.
+            fetching.add_done_callback(_ignored)
+            await asyncio.shield(fetching)
+        # A receiver that says nothing ends so, and one that stops, or is stopped, in its answer.
+        # The HTTP client lets out whatever its parser meets, of types that it does not tell.
         except Exception as failure:
-            error = _described(failure)
+            error = _described(failure)[:_DETAIL_CHARACTERS]
         milliseconds = round((time.monotonic() - began) * 1000)
         return answer.outcome(milliseconds, error)
 
@@ -172,6 +179,12 @@ def _fetchable(request: Request, answer: _Answer) -> HTTPRequest:
         header_callback=answer.take_line,
         streaming_callback=answer.take_body,
     )
+
+
+def _ignored(fetching: "asyncio.Future[HTTPResponse]") -> None:
+    """An exception that was asked for is not logged."""
+    if not fetching.cancelled():
+        fetching.exception()
 
 
 def _described(failure: Exception) -> str:
