@@ -20,7 +20,7 @@ PATH = "/api/webhooks"
 TARGET = "https://8.8.8.8/hook?key=1"
 FIELDS = [
     *("id", "account_id", "name", "target_url", "method", "payload_template"),
-    *("active", "created_at"),
+    *("active", "disabled_reason", "created_at"),
 ]
 PRIVATE = "target_url: must not be in a private network"
 

@@ -36,9 +36,8 @@ async def sending(services: Services, clock: Clock | None = None) -> AsyncIterat
     """A sender that may send to loopback."""
     client = Client(allow_private=True, dns_address=None)
     material = Material(services.database, "tracker.test")
-    given = () if clock is None else (clock,)
     try:
-        yield Sender(services.deliveries, services.webhooks, material, client, *given)
+        yield Sender(services.deliveries, services.webhooks, material, client, clock or now_ms)
     finally:
         client.close()
 
@@ -69,3 +68,9 @@ async def stored(services: Services) -> list[dict[str, Any]]:
 async def the_one(services: Services) -> dict[str, Any]:
     [row] = await stored(services)
     return row
+
+
+async def webhook_now(services: Services, webhook: Webhook) -> Webhook:
+    found = await services.webhooks.find(webhook.id)
+    assert found is not None
+    return found

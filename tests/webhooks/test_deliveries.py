@@ -19,7 +19,13 @@ SECOND = timedelta(seconds=1)
 
 
 def attempt(**fields: Any) -> Attempt:
-    known = {"at": now(), "milliseconds": 3, "code": 200, "answer": "", "error": None}
+    known: dict[str, Any] = {
+        "at": now(),
+        "milliseconds": 3,
+        "code": 200,
+        "answer": "",
+        "error": None,
+    }
     return Attempt(**(known | fields))
 
 

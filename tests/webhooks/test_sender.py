@@ -12,7 +12,15 @@ import standardwebhooks
 
 from tests.conversions import scene
 from tests.webhooks.receiver import Handler, answer, hang, receiving
-from tests.webhooks.sending import Clock, converted, listening, sending, stored, the_one
+from tests.webhooks.sending import (
+    Clock,
+    converted,
+    listening,
+    sending,
+    stored,
+    the_one,
+    webhook_now,
+)
 from tracker.clock import moment
 from tracker.ids import new_id
 from tracker.services import Services
@@ -72,7 +80,15 @@ async def test_a_payload_tells_what_the_click_and_its_link_are(services: Service
         await one.burst()
     body = json.loads(receiver.received[0].body)
     names = ("slug", "link_id", "event_name", "pbk", "browser", "metadata", "tags")
-    expected = ("abc", str(link.id), "sale", config.pbk, "Chrome", {"order": {"id": 7}}, [])
+    expected: tuple[Any, ...] = (
+        "abc",
+        str(link.id),
+        "sale",
+        config.pbk,
+        "Chrome",
+        {"order": {"id": 7}},
+        [],
+    )
     assert tuple(body[name] for name in names) == expected
 
 
@@ -117,14 +133,14 @@ async def test_a_receiver_that_is_back_has_it_at_the_next_attempt(services: Serv
         receiver.behaviour = answer(503, Retry_After="3600")
         await converted(services, ACCOUNT)
         await one.burst()
-        assert (await services.webhooks.find(webhook.id)).failing_since == moment(clock.ms)
+        assert (await webhook_now(services, webhook)).failing_since == moment(clock.ms)
         clock.pass_seconds(3599)
         assert await one.burst() == 0
         clock.pass_seconds(400)
         receiver.behaviour = answer()
         assert await one.burst() == 1
     assert (await the_one(services))["status"] == "delivered"
-    assert (await services.webhooks.find(webhook.id)).failing_since is None
+    assert (await webhook_now(services, webhook)).failing_since is None
 
 
 async def test_a_receiver_that_is_gone_is_told_nothing_more(services: Services) -> None:
@@ -139,10 +155,11 @@ async def test_a_receiver_that_is_gone_is_told_nothing_more(services: Services) 
         clock.pass_seconds(60)
         assert await one.burst() == 0
     assert [row["status"] for row in await stored(services)] == ["cancelled", "failed"]
-    disabled = await services.webhooks.find(webhook.id)
+    disabled = await webhook_now(services, webhook)
     assert (disabled.active, disabled.disabled_reason) == (False, "gone")
     assert len(receiver.received) == 2
-    again = await services.webhooks.change(webhook.id, {"active": True})
+    await services.webhooks.change(webhook.id, {"active": True})
+    again = await webhook_now(services, webhook)
     assert (again.disabled_reason, again.failing_since) == (None, None)
 
 
@@ -154,13 +171,13 @@ async def test_a_webhook_that_fails_for_five_days_is_disabled(services: Services
         for _ in range(2):
             await converted(services, ACCOUNT)
             await one.burst()
-            assert (await services.webhooks.find(webhook.id)).active
+            assert (await webhook_now(services, webhook)).active
             clock.pass_seconds(2.4 * DAY)
             await one.burst()
         clock.pass_seconds(0.3 * DAY)
         await converted(services, ACCOUNT)
         await one.burst()
-        disabled = await services.webhooks.find(webhook.id)
+        disabled = await webhook_now(services, webhook)
         assert (disabled.active, disabled.disabled_reason) == (False, "failing")
         clock.pass_seconds(2 * DAY)
         assert await one.burst() == 0

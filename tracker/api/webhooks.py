@@ -12,6 +12,7 @@ from tracker.clock import iso
 from tracker.http.url import check_url
 from tracker.services import Services
 from tracker.webhooks import target, template
+from tracker.webhooks.schedule import Disabled
 from tracker.webhooks.store import Webhook
 
 TargetUrl = Annotated[
@@ -44,6 +45,13 @@ class WebhookRecord(msgspec.Struct, kw_only=True):
     method: Method
     payload_template: Annotated[msgspec.Raw, Meta(extra_json_schema={"type": "object"})]
     active: bool
+    disabled_reason: Annotated[
+        Disabled | None,
+        Meta(
+            description="why the service made it inactive. gone: its receiver answered 410; "
+            "failing: every attempt of five days failed"
+        ),
+    ]
     created_at: Timestamp
 
 
@@ -117,11 +125,11 @@ async def list_webhooks(call: Call[AccountPage, Nothing]) -> Page[WebhookRecord]
 
 
 async def show(call: Call[Nothing, Nothing]) -> WebhookRecord:
-    return _shown(await _own_webhook(call))
+    return _shown(await own_webhook(call))
 
 
 async def change(call: Call[Nothing, ChangeWebhook]) -> WebhookRecord:
-    webhook = await _own_webhook(call)
+    webhook = await own_webhook(call)
     changed = sent(call.body)
     if changed:
         webhook = call.own("webhook", await call.services.webhooks.change(webhook.id, changed))
@@ -129,7 +137,7 @@ async def change(call: Call[Nothing, ChangeWebhook]) -> WebhookRecord:
 
 
 async def rotate_secret(call: Call[Nothing, Nothing]) -> RotatedWebhook:
-    webhook = await _own_webhook(call)
+    webhook = await own_webhook(call)
     webhook = call.own("webhook", await call.services.webhooks.rotate_secret(webhook.id))
     assert webhook.previous_secret_until is not None
     return RotatedWebhook(
@@ -140,12 +148,12 @@ async def rotate_secret(call: Call[Nothing, Nothing]) -> RotatedWebhook:
 
 
 async def delete(call: Call[Nothing, Nothing]) -> Done:
-    webhook = await _own_webhook(call)
+    webhook = await own_webhook(call)
     await call.services.webhooks.delete(webhook.id)
     return Done()
 
 
-async def _own_webhook(call: Call[Any, Any]) -> Webhook:
+async def own_webhook(call: Call[Any, Any]) -> Webhook:
     return call.own("webhook", await call.services.webhooks.find(call.ids[0]))
 
 
@@ -163,6 +171,7 @@ def _fields(webhook: Webhook) -> dict[str, Any]:
         "method": webhook.method,
         "payload_template": msgspec.Raw(webhook.payload_template.encode()),
         "active": webhook.active,
+        "disabled_reason": webhook.disabled_reason,
         "created_at": iso(webhook.created_at),
     }
 
