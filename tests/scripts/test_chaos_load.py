@@ -10,7 +10,7 @@ from scripts.chaos.load import Load
 from scripts.chaos.scene import Place, Scene
 from tracker.db.child import free_port
 
-SCENE = Scene(UUID(int=1), "key", [Place("one", "")], ["pbk"])
+SCENE = Scene(UUID(int=1), "key", [Place("one", "")], ["pbk"], {})
 CLICK_ID = UUID(int=7)
 REDIRECT = (
     "HTTP/1.1 302 Found\r\nContent-Length: 0\r\n"

@@ -15,8 +15,8 @@ from tracker.db.connect import Database
 from tracker.db.documents import record, run_updates
 from tracker.webhooks.delivery import Attempt, Delivery, Status
 
-LEASE: Final = timedelta(seconds=60)
-"""Several times what an attempt may take."""
+LEASE: Final = timedelta(seconds=30)
+"""Twice what an attempt may take."""
 
 LOG_DAYS: Final = 30
 """How long a finished delivery is kept."""
