@@ -240,3 +240,19 @@ async def test_the_loop_goes_on_after_an_error_and_ends_when_it_is_told(
 
     await overdue.tell_in_time(tell, stop)
     assert next(answers, None) is None
+
+
+async def test_a_delivery_that_is_there_is_left_as_it_is(services: Services) -> None:
+    """As when an event was deleted by hand and its journal entry comes again."""
+    webhook = await scene.webhook(services, ACCOUNT)
+    batch = [scene.event(number, **CONFIG) for number in (1, 2)]
+    await scene.applied(services, batch)
+    done = {"$set": {"status": "delivered"}}
+    await services.database["deliveries"].update_one({"event_id": 1}, done)
+    await services.database["events"].delete_many({})
+    await scene.applied(services, batch)
+    rows = await services.database["deliveries"].find().sort("event_id").to_list(None)
+    assert [(row["webhook_id"], row["status"]) for row in rows] == [
+        (webhook.id, "delivered"),
+        (webhook.id, "due"),
+    ]

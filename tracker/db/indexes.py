@@ -53,7 +53,7 @@ INDEXES: dict[str, list[IndexModel]] = {
             ],
             name="log",
         ),
-        IndexModel([("expires_at", ASCENDING)], name="expiry", expireAfterSeconds=0),
+        IndexModel([("expires_at", ASCENDING)], name="expiry", expireAfterSeconds=0, sparse=True),
     ],
     "clicks": [
         IndexModel([("account_id", ASCENDING), ("at", ASCENDING)], name="by_account"),

@@ -11,15 +11,15 @@ from typing import Any, Final
 from uuid import UUID
 
 from tracker.clock import now
-from tracker.db.connect import Database
-from tracker.db.documents import run_updates
+from tracker.db.connect import Collection, Database
 from tracker.db.transaction import Session
 from tracker.webhooks.delivery import Status, delivery_id
 
 _PIECE: Final = 1000
-"""Statements of one command, which has a limit of size and of time."""
+"""Deliveries of one command, which has a limit of time."""
 
 Document = Mapping[str, Any]
+Row = dict[str, Any]
 
 
 async def create_deliveries(
@@ -31,14 +31,14 @@ async def create_deliveries(
         return
     webhooks = await _active(database, {event["account_id"] for event in events}, session)
     created_at = now()
-    statements = [
-        _statement(webhook["_id"], event, created_at)
+    rows = [
+        _row(webhook["_id"], event, created_at)
         for event in events
         for webhook in webhooks.get(event["account_id"], ())
         if webhook["created_at"] <= event["at"]
     ]
-    for piece in _pieces(statements):
-        await run_updates(database, "deliveries", piece, session)
+    for piece in _pieces(rows):
+        await _insert_new(database["deliveries"], piece, session)
 
 
 async def _active(
@@ -52,8 +52,20 @@ async def _active(
     return dict(found)
 
 
-def _statement(webhook_id: UUID, event: Document, created_at: datetime) -> dict[str, Any]:
-    fields = {
+async def _insert_new(deliveries: Collection, rows: list[Row], session: Session) -> None:
+    """A third of the time that upserts take. What another transaction inserts meanwhile is a
+    conflict, so that this one is tried again and sees it."""
+    there = deliveries.find(
+        {"_id": {"$in": [row["_id"] for row in rows]}}, ["_id"], session=session
+    )
+    ids = {row["_id"] async for row in there}
+    if new := [row for row in rows if row["_id"] not in ids]:
+        await deliveries.insert_many(new, session=session)
+
+
+def _row(webhook_id: UUID, event: Document, created_at: datetime) -> Row:
+    return {
+        "_id": delivery_id(webhook_id, event["_id"]),
         "webhook_id": webhook_id,
         "account_id": event["account_id"],
         "event_id": event["_id"],
@@ -62,10 +74,8 @@ def _statement(webhook_id: UUID, event: Document, created_at: datetime) -> dict[
         "due_at": created_at,
         "attempts": [],
     }
-    one = {"_id": delivery_id(webhook_id, event["_id"])}
-    return {"q": one, "u": {"$setOnInsert": fields}, "upsert": True}
 
 
-def _pieces(statements: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    for start in range(0, len(statements), _PIECE):
-        yield statements[start : start + _PIECE]
+def _pieces(rows: list[Row]) -> Iterator[list[Row]]:
+    for start in range(0, len(rows), _PIECE):
+        yield rows[start : start + _PIECE]
