@@ -314,3 +314,17 @@ async def test_a_key_needs_the_scope(
     assert (await api.patch(f"{PATH}/{webhook.id}", active=False)).status == writes
     assert (await api.post(f"{PATH}/{webhook.id}/secret")).status == writes
     assert (await api.delete(f"{PATH}/{webhook.id}")).status == writes
+
+
+async def test_an_account_has_a_bounded_number_of_webhooks(
+    services: Services, api: KeyedClient, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tracker.webhooks.store.MOST", 2)
+    statuses = [(await create(api, account.id)).status for _ in range(3)]
+    assert statuses == [200, 200, 400]
+    refused = await create(api, account.id)
+    assert refused.error == "account_id: has 2 webhooks, which is the most"
+    [webhook, _], total = await services.webhooks.page(account.id, 1, 25)
+    assert total == 2
+    await api.delete(f"{PATH}/{webhook.id}")
+    assert (await create(api, account.id)).status == 200

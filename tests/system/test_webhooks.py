@@ -5,6 +5,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -12,7 +13,7 @@ from standardwebhooks import Webhook
 
 from config.settings import Settings
 from tests.system.conftest import Rows
-from tests.system.owner import new_owner
+from tests.system.owner import new_event_config, new_owner
 from tests.system.service import environment, running, until
 from tests.system.test_roles import drain
 
@@ -113,3 +114,23 @@ def test_what_a_stopped_drain_was_sending_another_sends_at_once(
         ids = {headers["webhook-id"] for headers, _ in receiver.received}
         bodies = {body for _, body in receiver.received}
         assert (len(receiver.received), len(ids), len(bodies)) == (2, 1, 1)
+
+
+def test_an_event_whose_click_is_late_is_told_of_by_a_running_service(
+    settings: Settings, database: Rows
+) -> None:
+    variables = environment(settings, WEBHOOK_ALLOW_PRIVATE="true")
+    with receiving() as receiver, running(variables) as service:
+        owner = new_owner(variables)
+        pbk = new_event_config(variables, owner)
+        owner.create_webhook(service, target_url=receiver.url)
+        click_id = "0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"
+        assert service.get(f"/api/event?pbk={pbk}&click_id={click_id}").status == 200
+        until(lambda: database["events"].count_documents({"status": "pending"}) == 1)
+        assert database["deliveries"].count_documents({}) == 0
+        an_hour_ago = {"$set": {"tell_at": datetime.now(UTC) - timedelta(seconds=1)}}
+        database["events"].update_one({}, an_hour_ago)
+        until(lambda: len(receiver.received) == 1, seconds=30)
+        [(_, body)] = receiver.received
+        assert json.loads(body)["click_id"] == click_id
+        assert json.loads(body)["country"] is None

@@ -11,6 +11,7 @@ import msgspec
 from tracker.clock import now
 from tracker.ids import new_id
 from tracker.services import Services
+from tracker.webhooks.schedule import Disabled
 from tracker.webhooks.store import ROTATION, Webhook
 
 TARGET = "https://hooks.example/conversions"
@@ -132,3 +133,31 @@ async def test_a_page_is_read_by_its_index(services: Services) -> None:
         winner = str(plan["queryPlanner"]["winningPlan"])
         assert "'indexName': 'by_account'" in winner
         assert "SORT" not in winner
+
+
+async def test_the_health_of_a_webhook_is_that_since_its_last_success(services: Services) -> None:
+    made = await services.webhooks.create(new_id(), "A", "https://8.8.8.8", "POST", {})
+    first = now()
+
+    async def health() -> tuple[object, ...]:
+        found = await services.webhooks.find(made.id)
+        assert found is not None
+        return found.failing_since, found.active, found.disabled_reason
+
+    await services.webhooks.failing(made.id, first)
+    await services.webhooks.failing(made.id, first + timedelta(hours=1))
+    assert await health() == (first, True, None)
+    await services.webhooks.delivers(made.id)
+    assert await health() == (None, True, None)
+    await services.webhooks.failing(made.id, first)
+    await services.webhooks.disable(made.id, Disabled.FAILING)
+    await services.webhooks.disable(made.id, Disabled.GONE)
+    assert await health() == (first, False, Disabled.FAILING)
+    await services.webhooks.change(made.id, {"name": "B"})
+    assert await health() == (first, False, Disabled.FAILING)
+    await services.webhooks.change(made.id, {"active": True})
+    assert await health() == (None, True, None)
+    await services.webhooks.failing(new_id(), first)
+    assert await services.webhooks.find_all([made.id, new_id()]) == {
+        made.id: await services.webhooks.find(made.id)
+    }

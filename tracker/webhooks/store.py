@@ -14,9 +14,13 @@ from tracker.clock import now
 from tracker.db.connect import Database
 from tracker.db.documents import document, record
 from tracker.db.paging import page_of
+from tracker.errors import BadRequest
 from tracker.ids import new_id
 from tracker.webhooks.schedule import Disabled
 from tracker.webhooks.template import template_text
+
+MOST: Final = 100
+"""Webhooks of an account: each has a delivery stored for every event, with the event."""
 
 ROTATION: Final = timedelta(days=1)
 """How long the secret before signs as well: a receiver's time to take over the new one."""
@@ -62,7 +66,10 @@ class Webhooks:
         method: str,
         payload_template: Mapping[str, Any],
     ) -> Webhook:
-        """A new webhook, with the secret that signs its deliveries."""
+        """A new webhook, with the secret that signs its deliveries. Raises BadRequest if the
+        account has MOST of them."""
+        if await self._webhooks.count_documents({"account_id": account_id}, limit=MOST) == MOST:
+            raise BadRequest(f"account_id: has {MOST} webhooks, which is the most")
         webhook = Webhook(
             id=new_id(),
             account_id=account_id,
