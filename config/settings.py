@@ -122,8 +122,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
     dns_resolver: Annotated[
         str,
         Meta(
-            description="DNS server that is asked about custom domains: an IP address, or "
-            "address:port, an IPv6 address in brackets then; empty: the system's"
+            description="DNS server that is asked about custom domains and receivers of webhooks: "
+            "an IP address, or address:port, an IPv6 address in brackets then; empty: the system's"
         ),
     ] = ""
     webhook_allow_private: Annotated[

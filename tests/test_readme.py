@@ -1,20 +1,29 @@
 """The README tells the truth: its commands and examples are run."""
 
+import asyncio
 import json
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
+import msgspec
 import pytest
 
 from config.settings import Settings
 from tests.system.owner import new_event_config, new_owner
 from tests.system.service import Service, environment, running
 from tests.test_import_order import ROOT
+from tests.webhooks.receiver import SECRET
+from tracker.db.child import free_port
+from tracker.webhooks.client import Client
+from tracker.webhooks.schedule import DELAYS
+from tracker.webhooks.signing import signed_request
 
+NEW_SECRET = "whsec_" + "bmV3" * 8
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
@@ -80,6 +89,45 @@ def test_the_operators_lines_run_as_they_stand(settings: Settings) -> None:
     assert printed["scripts.event_configs"][0]["payout"] == 5
     assert printed["scripts.verify"][0]["differences"] == 0
     assert len(printed) == 6
+
+
+async def test_the_receiver_takes_each_delivery_once_and_nothing_forged() -> None:
+    port = free_port()
+    url, now = f"http://127.0.0.1:{port}/", int(time.time())
+    payload = b'{"order":"T-1","amount":12.50}'
+    signed = signed_request("POST", url, payload, "ab", now, [NEW_SECRET, SECRET])
+    forged = msgspec.structs.replace(signed, body=payload.replace(b"1", b"9"))
+    broken = msgspec.structs.replace(signed, headers={**signed.headers, "webhook-signature": "x"})
+    client = Client(allow_private=True, dns_address=None)
+    [code] = blocks("python")
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        env={"WEBHOOK_SECRET": SECRET, "PORT": str(port)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as receiver:
+        try:
+            async with asyncio.timeout(20):
+                while (await client.send(forged)).code is None:
+                    await asyncio.sleep(0.05)
+            codes = [(await client.send(one)).code for one in (forged, signed, broken, signed)]
+        finally:
+            receiver.terminate()
+        assert receiver.stdout is not None
+        printed = receiver.stdout.read()
+    assert codes == [401, 204, 401, 204]
+    assert printed == "{'order': 'T-1', 'amount': 12.5}\n"
+
+
+def test_the_attempts_that_are_told_are_those_that_are_made() -> None:
+    told = re.search(r"at once, then (.*?) hours after", README, re.DOTALL)
+    assert told is not None
+    units = {"seconds": 1, "minutes": 60}
+    seconds = [
+        int(number) * units.get(unit, 3600) for number, unit in re.findall(r"(\d+) ?(\w*)", told[1])
+    ]
+    assert [0, *seconds] == list(DELAYS)
 
 
 def test_the_answer_to_a_conversion_has_the_fields_that_are_shown(

@@ -65,6 +65,27 @@ DEAD_LETTER_ENTRIES = Gauge(
     multiprocess_mode="mostrecent",
     registry=REGISTRY,
 )
+WEBHOOK_ATTEMPTS = Counter(
+    "tracker_webhook_attempts",
+    "Requests to receivers: delivered, or how they failed.",
+    ["outcome"],
+    registry=REGISTRY,
+)
+WEBHOOKS_IN_FLIGHT = Gauge(
+    "tracker_webhook_attempts_in_flight", "Requests to receivers under way.", registry=REGISTRY
+)
+DELIVERIES_DUE = Gauge(
+    "tracker_webhook_deliveries_due",
+    "Deliveries, of every process, that could be sent now, counted up to 100,000; NaN while "
+    "MongoDB is away.",
+    registry=REGISTRY,
+)
+DELIVERIES_AGE = Gauge(
+    "tracker_webhook_deliveries_oldest_due_seconds",
+    "For how long the oldest of these could have been sent, 0 if there is none; NaN while MongoDB "
+    "is away.",
+    registry=REGISTRY,
+)
 
 
 @cache

@@ -16,6 +16,7 @@ from tracker.db.connect import PyMongoError, UnusableStore, redis_advice
 from tracker.front import answering
 from tracker.ingest.consumer import Consumer
 from tracker.ingest.drain import Drain
+from tracker.ingest.overdue import tell_in_time
 from tracker.ingest.slot import Slot
 from tracker.services import Services
 
@@ -124,15 +125,18 @@ async def _preparing(services: Services) -> AsyncIterator[None]:
 
 @contextlib.asynccontextmanager
 async def _draining(services: Services) -> AsyncIterator[None]:
-    """Drain in this process; on leaving, the batch under way is finished."""
+    """Drain in this process, and send to webhooks; on leaving, the batch under way is finished."""
     slot = Slot(services.redis, services.mongodb)
-    apply = Drain(services, slot).apply
-    consumer = Consumer(services.redis, services.redis_waiting, apply)
+    drain = Drain(services, slot)
+    consumer = Consumer(services.redis, services.redis_waiting, drain.apply)
     stop = asyncio.Event()
 
     async def run() -> None:
         await _keep_preparing(services)
-        await consumer.run(stop)
+        async with asyncio.TaskGroup() as together:
+            together.create_task(consumer.run(stop))
+            together.create_task(tell_in_time(drain.tell_overdue, stop))
+            together.create_task(services.sender().run(stop))
 
     running = asyncio.get_running_loop().create_task(run())
     running.add_done_callback(_stop_without)

@@ -5,6 +5,7 @@ Constructing has no effect beyond memory: clients connect when they are first us
 
 import asyncio
 from collections.abc import Coroutine
+from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -35,6 +36,10 @@ from tracker.links.domains import Domains, domain_cache
 from tracker.links.store import Links
 from tracker.links.tags import Tags
 from tracker.reports.run import Reports
+from tracker.webhooks.client import Client
+from tracker.webhooks.deliveries import Deliveries
+from tracker.webhooks.material import Material
+from tracker.webhooks.sender import Sender
 from tracker.webhooks.store import Webhooks
 
 log = structlog.get_logger(__name__)
@@ -119,6 +124,7 @@ class Services:
         self.events = Events(self.database)
         self.event_configs = EventConfigs(self.database, self.pbk_cache)
         self.webhooks = Webhooks(self.database)
+        self.deliveries = Deliveries(self.database)
         self.reports = Reports(self.database, self.base.host)
         spare = SpareBlock(self.settings.data_path)
         self.event_ids = EventIds(self.database, spare)
@@ -134,6 +140,16 @@ class Services:
         await retention.keep_clicks(self.database, self.settings.click_retention_days)
         self.prepared.set()
 
+    @cached_property
+    def webhook_client(self) -> Client:
+        """Made when it is first needed, for it needs an event loop."""
+        return Client(self.settings.webhook_allow_private, self.settings.dns_address)
+
+    def sender(self) -> Sender:
+        """A new one, with places of its own."""
+        material = Material(self.database, self.base.host)
+        return Sender(self.deliveries, self.webhooks, material, self.webhook_client)
+
     async def start(self) -> None:
         """Start the loops that serving needs. A store that is away does not hinder it."""
         await self.event_ids.start()
@@ -148,6 +164,8 @@ class Services:
 
     async def close(self) -> None:
         """Close the connections."""
+        if "webhook_client" in vars(self):
+            self.webhook_client.close()
         await self.redis.aclose()
         await self.redis_waiting.aclose()
         self.mongodb.close()

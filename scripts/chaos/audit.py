@@ -1,6 +1,7 @@
 """What was answered against what is stored, and what is stored against what is counted.
 
-Pure: give it every stored click, event and rollup, in any order, then ask for the findings.
+Pure: give it every stored click, event, rollup and delivery, in any order, then ask for the
+findings.
 """
 
 import re
@@ -13,6 +14,8 @@ import msgspec
 import orjson
 
 from scripts.chaos.ledger import EventAnswer, Ledger
+from scripts.chaos.receiver import Receiver
+from scripts.chaos.told import Deliveries, deliveries
 from tracker.clock import day_of
 from tracker.conversions.attribution import Status
 from tracker.reports.rollup import COUNTED, Rollup, RollupId, stored_sums
@@ -59,6 +62,7 @@ class Findings(msgspec.Struct, kw_only=True):
 
     clicks: Clicks
     events: Events
+    deliveries: Deliveries
     rollup_differences: list[str]
 
 
@@ -69,6 +73,7 @@ class Audit:
         self._clicks: dict[UUID, int] = {}
         self._visitors: Counter[tuple[Any, ...]] = Counter()
         self._events: dict[int, Document] = {}
+        self._deliveries: list[Document] = []
 
     def add_click(self, click: Document) -> None:
         self._rollup.add_click(click)
@@ -88,10 +93,21 @@ class Audit:
         rollup_id = RollupId(*(names[name] for name in RollupId._fields))
         self._counted[rollup_id].update(stored_sums(rollup))
 
-    def findings(self, ledger: Ledger) -> Findings:
+    def add_delivery(self, delivery: Document) -> None:
+        self._deliveries.append(delivery)
+
+    def findings(self, ledger: Ledger, paths: Mapping[UUID, str], receiver: Receiver) -> Findings:
+        """`paths` are those of the webhooks at the receiver."""
         return Findings(
             clicks=self._of_clicks(ledger),
             events=self._of_events(ledger),
+            deliveries=deliveries(
+                self._events.values(),
+                self._deliveries,
+                paths,
+                receiver.told,
+                len(receiver.refused),
+            ),
             rollup_differences=self._rollup_differences(),
         )
 

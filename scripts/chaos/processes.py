@@ -31,6 +31,8 @@ class Processes:
             # So that visitors have addresses, and can be told apart afterwards.
             trusted_proxies="1",
             store_ip=True,
+            # The receiver is here.
+            webhook_allow_private=True,
             log_level="warning",
         )
         variables = variables_of(self.settings)

@@ -21,13 +21,15 @@ from scripts.chaos.audit import Audit
 from scripts.chaos.ledger import Ledger, longest_apart_from
 from scripts.chaos.load import Connection, Load
 from scripts.chaos.processes import Processes
+from scripts.chaos.receiver import Receiver, receiving
 from scripts.chaos.requests import post
 from scripts.chaos.result import Left, Result, Waits
 from scripts.chaos.scene import Scene
 from scripts.chaos.schedule import KINDS, Disturbance, schedule
 from scripts.processes import Process, started
-from tracker.db.connect import redis_for_requests
+from tracker.db.connect import mongodb, redis_for_requests
 from tracker.db.keys import DEAD_LETTERS, DRAIN_GROUP, JOURNAL
+from tracker.webhooks.delivery import Status
 
 SETTLE_SECONDS: Final = 180.0
 """For what is left to be drained. A drain's entries are taken over ten seconds after its death."""
@@ -65,18 +67,20 @@ class Proof:
     async def run(self) -> Result:
         """From the main thread. Raises NotReady; every process is ended when it returns."""
         with self._processes.ended():
-            found = await self._start()
-            began = time.monotonic()
-            async with self._watched():
-                await self._load(found)
-                seconds = time.monotonic() - began
-                left = await self._settle()
-            return await self._compare(found, seconds, left)
+            async with receiving() as receiver:
+                found = await self._start(receiver)
+                began = time.monotonic()
+                async with self._watched():
+                    await self._load(found)
+                    seconds = time.monotonic() - began
+                    left = await self._settle()
+                    await self._send()
+                return await self._compare(found, receiver, seconds, left)
 
-    async def _start(self) -> Scene:
+    async def _start(self, receiver: Receiver) -> Scene:
         self._say("starting")
         await started(self._processes.stores)
-        found = await scene.prepare(self._processes.settings)
+        found = await scene.prepare(self._processes.settings, receiver.url)
         await started(self._processes.service)
         return found
 
@@ -159,7 +163,23 @@ class Proof:
         finally:
             await redis.aclose()
 
-    async def _compare(self, found: Scene, seconds: float, left: Left) -> Result:
+    async def _send(self) -> None:
+        """Wait until nothing is left to be sent to webhooks, or SETTLE_SECONDS."""
+        settings = self._processes.settings
+        client = mongodb(settings.mongodb_uri)
+        deliveries = client[settings.mongodb_database]["deliveries"]
+        deadline = time.monotonic() + SETTLE_SECONDS
+        try:
+            while time.monotonic() < deadline:
+                if not await deliveries.count_documents({"status": Status.DUE}):
+                    return
+                await asyncio.sleep(_LOOK_EVERY)
+        finally:
+            client.close()
+
+    async def _compare(
+        self, found: Scene, receiver: Receiver, seconds: float, left: Left
+    ) -> Result:
         self._say("comparing")
         audit = _audited(self._processes.settings)
         ledger = self._ledger
@@ -168,7 +188,7 @@ class Proof:
             seed=self._options.seed,
             seconds=seconds,
             disturbances=dict(self._done),
-            findings=audit.findings(ledger),
+            findings=audit.findings(ledger, found.paths, receiver),
             left=left,
             waits=Waits(
                 p99=statistics.quantiles([*waits, 0.0], n=100)[98],
@@ -243,4 +263,6 @@ def _audited(settings: Settings) -> Audit:
             audit.add_event(event)
         for rollup in database["rollups"].find():
             audit.add_rollup(rollup)
+        for delivery in database["deliveries"].find():
+            audit.add_delivery(delivery)
     return audit

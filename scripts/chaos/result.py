@@ -67,6 +67,7 @@ class Result(msgspec.Struct, kw_only=True):
 
     def _faulty(self) -> dict[str, int]:
         clicks, events = self.findings.clicks, self.findings.events
+        told = self.findings.deliveries
         return {
             "clicks lost": clicks.lost,
             "clicks doubled": clicks.doubled,
@@ -75,6 +76,11 @@ class Result(msgspec.Struct, kw_only=True):
             "events doubled": events.doubled,
             "event ids given twice": events.ids_given_twice,
             "events left pending although their click is stored": events.left_pending,
+            "deliveries lost": told.lost,
+            "deliveries doubled": told.doubled,
+            "deliveries not delivered": told.not_delivered,
+            "deliveries not received": told.not_received,
+            "deliveries with another id": told.other_ids,
             "journal entries not drained": self.left.journal,
             "spool files not replayed": self.left.spool_files,
             "dead letters": self.left.dead_letters,
@@ -93,6 +99,7 @@ class Result(msgspec.Struct, kw_only=True):
             yield kind, f"{number:,}"
         yield from self._click_rows()
         yield from self._event_rows()
+        yield from self._delivery_rows()
         yield "rollup figures that differ", f"{len(self.findings.rollup_differences):,}"
         yield "report figures that differ", f"{len(self.report_differences):,}"
         yield "left: journal entries", f"{self.left.journal:,}"
@@ -128,6 +135,18 @@ class Result(msgspec.Struct, kw_only=True):
         yield "  ids given twice", f"{events.ids_given_twice:,}"
         yield "  repeats answered with an id of their own", f"{events.other_ids:,}"
         yield "  left pending although the click is stored", f"{events.left_pending:,}"
+
+    def _delivery_rows(self) -> Iterator[tuple[str, str]]:
+        told = self.findings.deliveries
+        yield "deliveries expected", f"{told.expected:,}"
+        yield "deliveries stored", f"{told.stored:,}"
+        yield "  lost", f"{told.lost:,}"
+        yield "  doubled", f"{told.doubled:,}"
+        yield "  not delivered", f"{told.not_delivered:,}"
+        yield "  not received", f"{told.not_received:,}"
+        yield "  received with another id", f"{told.other_ids:,}"
+        yield "  refused by the receiver once", f"{told.refused_once:,}"
+        yield "  received again, with the same id", f"{told.repeated:,}"
 
 
 def _seconds(seconds: float) -> str:

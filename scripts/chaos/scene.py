@@ -1,4 +1,5 @@
-"""What visitors and senders of events find: links, on a custom domain too, and event configs."""
+"""What visitors and senders of events find: links, on a custom domain too, event configs; and
+webhooks, that are told of the events."""
 
 from decimal import Decimal
 from typing import Final, NamedTuple
@@ -14,6 +15,8 @@ from tracker.services import Services
 LINKS: Final = 3
 """On the default domain; one more is on the custom domain."""
 
+WEBHOOKS: Final = 2
+
 _DOMAIN: Final = "go.chaos.test"
 
 
@@ -25,25 +28,27 @@ class Place(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """`key` is an API key of the account; `pbks` are postback keys."""
+    """`key` is an API key of the account; `pbks` are postback keys; `paths` those of the webhooks
+    at the receiver."""
 
     account_id: UUID
     key: str
     places: list[Place]
     pbks: list[str]
+    paths: dict[UUID, str]
 
 
-async def prepare(settings: Settings) -> Scene:
+async def prepare(settings: Settings, receiver_url: str) -> Scene:
     """Make it, in stores that answer."""
     services = Services(settings)
     try:
         await indexes.ensure(services.database)
-        return await _make(services)
+        return await _make(services, receiver_url)
     finally:
         await services.close()
 
 
-async def _make(services: Services) -> Scene:
+async def _make(services: Services, receiver_url: str) -> Scene:
     account = await services.accounts.create("Chaos")
     _, key = await services.api_keys.create(account.id, "Chaos")
     domain = await services.domains.create(account.id, _DOMAIN)
@@ -55,7 +60,16 @@ async def _make(services: Services) -> Scene:
         await services.event_configs.create(account.id, "Sale", PayoutType.REV_SHARE, Decimal(12)),
     ]
     places = [Place(f"chaos{number}", "") for number in range(LINKS)] + [Place("chaos", _DOMAIN)]
-    return Scene(account.id, key, places, [config.pbk for config in configs])
+    paths = {
+        (await _webhook(services, account.id, f"{receiver_url}/{number}")): f"/{number}"
+        for number in range(WEBHOOKS)
+    }
+    return Scene(account.id, key, places, [config.pbk for config in configs], paths)
+
+
+async def _webhook(services: Services, account_id: UUID, url: str) -> UUID:
+    template = {"event": "{event_id}", "all": "{metadata}", "link": "{slug}"}
+    return (await services.webhooks.create(account_id, "Chaos", url, "POST", template)).id
 
 
 def _link(account_id: UUID, slug: str, domain: Domain | None) -> NewLink:

@@ -1,6 +1,8 @@
 """`/metrics`: what is counted, under which labels, and with stores away."""
 
+import asyncio
 import math
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -10,9 +12,12 @@ from tests.api.client import Client
 from tests.api.records import make_config, make_link
 from tests.api.test_health import DEAD, silence
 from tests.conversions import scene
+from tests.webhooks.receiver import answer
+from tests.webhooks.sending import converted, listening, sending
 from tracker.access.accounts import Account
 from tracker.access.rate_limit import RateLimiter
 from tracker.api import metrics
+from tracker.clock import now
 from tracker.db import connect
 from tracker.db.direct import Direct
 from tracker.db.keys import DEAD_LETTERS, JOURNAL
@@ -73,10 +78,10 @@ async def test_a_method_that_nobody_knows_is_counted_as_other(client: Client) ->
 
 
 async def test_no_label_holds_what_a_client_sent(client: Client) -> None:
-    for path in ("/c/secret-slug", "/secret-path", "/api/short-links/secret-id"):
+    for path in ("/c/hidden-slug", "/hidden-path", "/api/short-links/hidden-id"):
         await client.get(path)
     body = (await client.get("/metrics")).body
-    assert b"secret" not in body
+    assert b"hidden" not in body
 
 
 async def test_a_redirect_is_counted(services: Services, client: Client, account: Account) -> None:
@@ -192,3 +197,48 @@ async def test_requests_that_no_limit_counted_are_told(services: Services, clien
     services.breaker.failed()
     assert (await client.get("/api/short-links")).status == 401
     assert value(await scraped(client), "rate_limit_unenforced_total") == before + 1
+
+
+async def test_what_is_sent_to_webhooks_is_counted_by_how_it_came_out(
+    services: Services, client: Client, account: Account
+) -> None:
+    before = await scraped(client)
+    codes = (200, 404, 503)
+    async with listening(services, account.id) as (receiver, _), sending(services) as one:
+        for code in codes:
+            receiver.behaviour = answer(code)
+            await converted(services, account.id)
+            await one.burst()
+    values = await scraped(client)
+    for outcome in ("delivered", "4xx", "5xx"):
+        labels = {"outcome": outcome}
+        earlier = value(before, "webhook_attempts_total", **labels)
+        assert value(values, "webhook_attempts_total", **labels) == earlier + 1
+    assert value(values, "webhook_attempts_in_flight") == 0
+
+
+async def test_deliveries_that_could_be_sent_are_told_with_the_age_of_the_oldest(
+    services: Services, client: Client, account: Account
+) -> None:
+    assert value(await scraped(client), "webhook_deliveries_due") == 0
+    assert value(await scraped(client), "webhook_deliveries_oldest_due_seconds") == 0
+    async with listening(services, account.id):
+        await converted(services, account.id, 3)
+    earlier = {"$set": {"due_at": now() - timedelta(seconds=100)}}
+    await services.database["deliveries"].update_one({}, earlier)
+    values = await scraped(client)
+    assert value(values, "webhook_deliveries_due") == 3
+    assert 100 <= value(values, "webhook_deliveries_oldest_due_seconds") < 130
+
+
+async def test_a_mongodb_that_does_not_answer_does_not_hold_a_scrape_up(
+    services: Services, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def never(at: object) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(metrics, "_PATIENCE", 0.1)
+    monkeypatch.setattr(services.deliveries, "backlog", never)
+    values = await scraped(client)
+    assert math.isnan(value(values, "webhook_deliveries_due"))
+    assert math.isnan(value(values, "webhook_deliveries_oldest_due_seconds"))

@@ -13,13 +13,14 @@ from tracker.access.accounts import Account
 from tracker.clock import iso, now
 from tracker.ids import new_id
 from tracker.services import Services
+from tracker.webhooks.store import ROTATION
 from tracker.webhooks.template import DEFAULT
 
 PATH = "/api/webhooks"
 TARGET = "https://8.8.8.8/hook?key=1"
 FIELDS = [
     *("id", "account_id", "name", "target_url", "method", "payload_template"),
-    *("active", "created_at"),
+    *("active", "disabled_reason", "created_at"),
 ]
 PRIVATE = "target_url: must not be in a private network"
 
@@ -216,6 +217,27 @@ async def test_each_field_changes_alone(api: KeyedClient, account: Account) -> N
     assert (await api.patch(target)).json() == shown
 
 
+async def test_a_rotated_secret_is_shown_once_with_the_end_of_the_one_before(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    created = (await create(api, account.id)).json()
+    target = f"{PATH}/{created['id']}"
+    before = now()
+    response = await api.post(f"{target}/secret")
+    assert response.status == 200
+    rotated = response.json()
+    assert list(rotated) == [*FIELDS, "secret", "previous_secret_until"]
+    assert [rotated[name] for name in FIELDS] == [created[name] for name in FIELDS]
+    assert rotated["secret"].startswith("whsec_")
+    assert rotated["secret"] != created["secret"]
+    assert iso(before + ROTATION) <= rotated["previous_secret_until"] <= iso(now() + ROTATION)
+    webhook = await services.webhooks.find(UUID(created["id"]))
+    assert webhook is not None
+    assert webhook.secrets(now()) == [rotated["secret"], created["secret"]]
+    for shown in (await api.get(target), await api.get(f"{PATH}?accountId={account.id}")):
+        assert b"secret" not in shown.body
+
+
 async def test_webhooks_are_listed_newest_first_by_page(
     api: KeyedClient, account: Account, services: Services, other_account: Account
 ) -> None:
@@ -233,7 +255,12 @@ async def test_a_deleted_webhook_is_gone(api: KeyedClient, account: Account) -> 
     target = f"{PATH}/{(await create(api, account.id)).json()['id']}"
     response = await api.delete(target)
     assert (response.status, response.json()) == (200, {"success": True})
-    for gone in (await api.delete(target), await api.get(target), await api.patch(target)):
+    for gone in (
+        await api.delete(target),
+        await api.get(target),
+        await api.patch(target),
+        await api.post(f"{target}/secret"),
+    ):
         assert (gone.status, gone.error) == (404, "webhook: not found")
     assert (await api.get(f"{PATH}?accountId={account.id}")).json()["rows"] == []
 
@@ -248,6 +275,7 @@ async def test_what_belongs_to_another_account_is_forbidden_and_stays(
         await api.get(f"{PATH}/{theirs.id}"),
         await api.patch(f"{PATH}/{theirs.id}", active=False),
         await api.delete(f"{PATH}/{theirs.id}"),
+        await api.post(f"{PATH}/{theirs.id}/secret"),
     ):
         assert response.status == 403
     assert await services.webhooks.page(other_account.id, 1, 25) == ([theirs], 1)
@@ -284,4 +312,19 @@ async def test_a_key_needs_the_scope(
     assert (await api.get(f"{PATH}/{webhook.id}")).status == reads
     assert (await create(api, account.id)).status == writes
     assert (await api.patch(f"{PATH}/{webhook.id}", active=False)).status == writes
+    assert (await api.post(f"{PATH}/{webhook.id}/secret")).status == writes
     assert (await api.delete(f"{PATH}/{webhook.id}")).status == writes
+
+
+async def test_an_account_has_a_bounded_number_of_webhooks(
+    services: Services, api: KeyedClient, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tracker.webhooks.store.MOST", 2)
+    statuses = [(await create(api, account.id)).status for _ in range(3)]
+    assert statuses == [200, 200, 400]
+    refused = await create(api, account.id)
+    assert refused.error == "account_id: has 2 webhooks, which is the most"
+    [webhook, _], total = await services.webhooks.page(account.id, 1, 25)
+    assert total == 2
+    await api.delete(f"{PATH}/{webhook.id}")
+    assert (await create(api, account.id)).status == 200

@@ -15,9 +15,12 @@ from tests.api.records import make_link
 from tracker.access.accounts import Account
 from tracker.api.endpoint import Endpoint, Nothing
 from tracker.api.parameters import parse_body
+from tracker.clock import now
 from tracker.conversions.event_config import PayoutType
 from tracker.services import Services
 from tracker.webhooks import template
+from tracker.webhooks.creation import create_deliveries
+from tracker.webhooks.delivery import delivery_id
 
 SPELLINGS = ("accountId", "account_id")
 
@@ -45,9 +48,23 @@ async def an_event_config(services: Services, account_id: UUID) -> UUID:
 
 async def a_webhook(services: Services, account_id: UUID) -> UUID:
     webhook = await services.webhooks.create(
-        account_id, "A webhook", "https://example.com/", "POST", template.DEFAULT
+        # Sent to by its test, which is refused: it is private.
+        account_id,
+        "A webhook",
+        "http://127.0.0.1:9/",
+        "POST",
+        template.DEFAULT,
     )
     return webhook.id
+
+
+async def a_delivery(services: Services, account_id: UUID) -> UUID:
+    """Of the account's newest webhook."""
+    [webhook], _ = await services.webhooks.page(account_id, 1, 1)
+    event = {"_id": 1, "account_id": account_id, "at": now()}
+    async with await services.mongodb.start_session() as session:
+        await create_deliveries(services.database, [event], session)
+    return delivery_id(webhook.id, 1)
 
 
 async def a_key(services: Services, account_id: UUID) -> UUID:
@@ -60,6 +77,7 @@ MAKERS: dict[str, Maker] = {
     "/api/domains/": a_domain,
     "/api/event-configs/": an_event_config,
     "/api/webhooks/": a_webhook,
+    "/api/webhooks/{id}/deliveries/": a_delivery,
     "/api/keys/": a_key,
 }
 """What makes an object, by the path before its id."""

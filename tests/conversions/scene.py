@@ -6,8 +6,12 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
+import msgspec
+from pymongo.errors import AutoReconnect
+
 from config.settings import Settings
 from tracker.clicks.click import Click
+from tracker.clock import moment
 from tracker.conversions.event import Event
 from tracker.conversions.event_config import EventConfig, PayoutType
 from tracker.conversions.parameters import Conversion
@@ -15,9 +19,15 @@ from tracker.ids import new_click_id, new_id
 from tracker.ingest.consumer import Consumer
 from tracker.ingest.drain import Drain, Record
 from tracker.ingest.slot import Slot
+from tracker.links.link import Link
+from tracker.links.store import NewLink
 from tracker.services import Services
+from tracker.webhooks.store import Webhook
+from tracker.webhooks.template import DEFAULT
 
 AT = 1_767_000_000_123
+AWAY = AutoReconnect("MongoDB is away")
+TARGET = "https://8.8.8.8/hook"
 CHROME = (
     "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) "
     "Chrome/126.0.0.0 Safari/537.36"
@@ -67,6 +77,32 @@ async def config(
 ) -> EventConfig:
     account_id = account_id or new_id()
     return await services.event_configs.create(account_id, "sale", payout_type, Decimal(payout))
+
+
+def new_link(account_id: UUID, slug: str) -> NewLink:
+    return NewLink(
+        account_id=account_id,
+        destination_url="https://example.com/",
+        internal_name="A link",
+        slug=slug,
+        domain_id=None,
+        domain_name="",
+        tags=[],
+    )
+
+
+def click_of(link: Link) -> Click:
+    """A click that was made when the events of the tests were."""
+    ids = {"link_id": link.id.bytes, "domain_name": link.domain_name}
+    return msgspec.structs.replace(click(link.account_id), **ids)
+
+
+async def webhook(services: Services, account_id: UUID, target_url: str = TARGET) -> Webhook:
+    """An active one that was there before every event of the tests."""
+    made = await services.webhooks.create(account_id, "A", target_url, "POST", DEFAULT)
+    long_ago = {"$set": {"created_at": moment(AT - 1)}}
+    await services.database["webhooks"].update_one({"_id": made.id}, long_ago)
+    return made
 
 
 async def stored_click(services: Services, account_id: UUID) -> UUID:

@@ -1,14 +1,16 @@
 """How events lie in MongoDB, and that a second copy changes nothing."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 import msgspec
 import pytest
 from bson import Decimal128
+from pytest import approx
 
 from tests.conversions import scene
+from tracker.clock import now
 from tracker.conversions.store import EventIdTaken
 from tracker.ids import new_id
 from tracker.services import Services
@@ -31,6 +33,7 @@ async def test_every_field_has_its_type(services: Services) -> None:
     )
     await scene.applied(services, [full])
     (row,) = await scene.stored_events(services)
+    assert row.pop("tell_at") - now() == approx(timedelta(hours=1), abs=timedelta(minutes=1))
     assert row == {
         "_id": 12,
         "at": datetime.fromtimestamp((scene.AT + 12) / 1000, UTC),

@@ -44,6 +44,7 @@ class _Collection:
     def __init__(self, collection: Any, steps: Steps) -> None:
         self.insert_many = steps.around(collection.insert_many)
         self.find_one = collection.find_one
+        self.find = collection.find
 
 
 class _Database:

@@ -1,6 +1,7 @@
 """What the rollups should add up to, counted anew from what is stored; and what they do."""
 
 from collections import Counter, defaultdict
+from uuid import UUID
 
 from tracker.reports.rollup import Rollup, RollupId, Sums, stored_sums
 from tracker.services import Services
@@ -42,3 +43,22 @@ async def totals(services: Services) -> Counter[str]:
 async def check(services: Services) -> None:
     """Every sum is that of what is stored."""
     assert await counted(services) == await recounted(services)
+
+
+async def check_deliveries(services: Services) -> None:
+    """One for each settled event and each webhook of its account, and no other."""
+    webhooks = await services.database["webhooks"].find().to_list(None)
+    told = {"status": {"$in": ["attributed", "no_click", "foreign_click"]}}
+    expected = [
+        (webhook["_id"], event["_id"])
+        async for event in services.database["events"].find(told)
+        for webhook in webhooks
+        if webhook["account_id"] == event["account_id"]
+    ]
+    assert sorted(await told_of(services)) == sorted(expected)
+
+
+async def told_of(services: Services) -> list[tuple[UUID, int]]:
+    """The webhook and the event of each delivery."""
+    rows = services.database["deliveries"].find().sort("event_id")
+    return [(row["webhook_id"], row["event_id"]) async for row in rows]

@@ -7,6 +7,7 @@ is stored at every moment.
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from itertools import count
 from random import Random
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ from uuid import UUID
 
 import msgspec
 import pytest
+from tornado.platform.asyncio import AsyncIOLoop
 
 from tests.conversions import scene
 from tests.ingest import ledger
@@ -28,6 +30,14 @@ from tracker.services import Services
 
 AGENTS = (scene.CHROME, scene.CHROME, scene.CHROME + " Edg/126.0", "curl/8.0", "Googlebot/2.1")
 DAY = 24 * 3600 * 1000
+ACCOUNTS = (new_id(), new_id())
+
+
+@pytest.fixture(autouse=True)
+def webhooks(services: Services, io_loop: AsyncIOLoop) -> None:
+    """Two of one account, one of the other."""
+    for account in (*ACCOUNTS, ACCOUNTS[0]):
+        io_loop.run_sync(partial(scene.webhook, services, account))
 
 
 class Traffic(NamedTuple):
@@ -40,9 +50,8 @@ class Traffic(NamedTuple):
 
 def traffic(random: Random, clicks: int = 60, events: int = 60) -> Traffic:
     """Of two accounts with few links, visitors and transaction ids, so that much coincides."""
-    accounts = [new_id(), new_id()]
-    links = [(random.choice(accounts), new_id()) for _ in range(4)]
-    configs = [(account, new_id()) for account in accounts]
+    links = [(random.choice(ACCOUNTS), new_id()) for _ in range(4)]
+    configs = [(account, new_id()) for account in ACCOUNTS]
     made = [_click(random, *random.choice(links)) for _ in range(clicks)]
     named = [*made, *(_click(random, *random.choice(links)) for _ in range(3))]
     return Traffic(
@@ -93,6 +102,7 @@ async def checked(services: Services, sent: Traffic) -> None:
     _check_transactions(sent.events, rows, clicks)
     totals = await ledger.totals(services)
     assert totals["clicks"] + totals["bots"] == len(sent.clicks)
+    await ledger.check_deliveries(services)
 
 
 def _check_unique(sent: Sequence[Click], stored: dict[UUID, Any]) -> None:

@@ -9,6 +9,7 @@ import pytest
 from tests.conversions import scene
 from tracker.clicks.country import Countries
 from tracker.clicks.enrich import Enrichment
+from tracker.clock import moment
 from tracker.conversions.event import Event
 from tracker.conversions.store import EventIdTaken, document
 from tracker.ids import new_id
@@ -20,6 +21,7 @@ ACCOUNT, OTHER, SCOPE = new_id(), new_id(), new_id()
 ENRICHMENT = Enrichment(Countries(""), store_ip=False)
 ONE, TWO = (ENRICHMENT.document(scene.click(ACCOUNT)) for _ in range(2))
 CLICK_ID: UUID = ONE["_id"]
+AT = moment(scene.AT)
 OTHER_CLICK: UUID = TWO["_id"]
 
 Document = dict[str, Any]
@@ -48,7 +50,7 @@ def arrival(
     stored_clicks: Sequence[Document] = (),
     known: Known = Known(),  # noqa: B008
 ) -> Posting:
-    return plan.arrival(by_id(*clicks), by_id(*events), by_id(*stored_clicks), known)
+    return plan.arrival(by_id(*clicks), by_id(*events), by_id(*stored_clicks), known, AT)
 
 
 def statuses(posting: Posting) -> dict[int, str]:

@@ -25,10 +25,16 @@ class DnsServer(asyncio.DatagramProtocol):
         """How many questions are still to be lost on the way."""
         self._failing: dict[str, dns.rcode.Rcode] = {}
         self._records: dict[tuple[str, str], list[str]] = {}
+        self._turns: dict[tuple[str, str], list[str]] = {}
 
     def has(self, name: str, kind: str, *values: str) -> None:
         """`values` as a zone file has them."""
         self._records[name, kind] = list(values)
+
+    def turns(self, name: str, kind: str, *values: str) -> None:
+        """Each answer has the next of `values`, none of which may be kept; then the last stays."""
+        self._turns[name, kind] = list(values)
+        self.has(name, kind)
 
     def fails(self, name: str, code: str) -> None:
         """It answers with `code`, such as SERVFAIL."""
@@ -66,10 +72,12 @@ class DnsServer(asyncio.DatagramProtocol):
         return response
 
     def _add(self, response: dns.message.Message, name: str, kind: str) -> list[str]:
-        values = self._records.get((name, kind), [])
+        ttl, values = _TTL, self._records.get((name, kind), [])
+        if turns := self._turns.get((name, kind)):
+            ttl, values = 0, [turns.pop(0) if len(turns) > 1 else turns[0]]
         if values:
             owner = dns.name.from_text(name)
-            response.answer.append(dns.rrset.from_text(owner, _TTL, "IN", kind, *values))
+            response.answer.append(dns.rrset.from_text(owner, ttl, "IN", kind, *values))
         return values
 
 

@@ -12,6 +12,7 @@ from bson import Decimal128
 
 from scripts.chaos.audit import Audit, Findings
 from scripts.chaos.ledger import Ledger
+from scripts.chaos.receiver import Receiver
 from scripts.chaos.requests import Request
 from scripts.chaos.result import Left, Result, Waits
 from tracker.reports.rollup import Rollup
@@ -92,7 +93,7 @@ class Books:
         return audit
 
     def findings(self) -> Findings:
-        return self.audited().findings(self.ledger)
+        return self.audited().findings(self.ledger, {}, Receiver(0))
 
 
 def _document(update: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from scripts.chaos.scene import Place, Scene
 from tests.scripts.answering import BUSY, CLICK_ID, REDIRECT, answering
 from tracker.db.child import free_port
 
-SCENE = Scene(UUID(int=1), "key", [Place("one", "")], ["pbk"])
+SCENE = Scene(UUID(int=1), "key", [Place("one", "")], ["pbk"], {})
 JSON = b'{"success": true, "eventId": 12, "clickStatus": "pending"}'
 RECORDED = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(JSON), JSON)
 

@@ -11,7 +11,9 @@ import pytest
 from scripts.chaos.requests import Request, Requests
 from scripts.chaos.scene import Place, Scene
 
-SCENE = Scene(UUID(int=1), "key", [Place("one", ""), Place("two", "go.chaos.test")], ["p1", "p2"])
+SCENE = Scene(
+    UUID(int=1), "key", [Place("one", ""), Place("two", "go.chaos.test")], ["p1", "p2"], {}
+)
 CLICKS = [UUID(int=number) for number in range(1, 50)]
 
 

@@ -15,10 +15,28 @@ class Owner(NamedTuple):
     key: str
 
     def create_link(self, service: Service, **fields: Any) -> Response:
-        body = {"accountId": self.account_id, "destination_url": "https://shop.test/p"} | fields
-        headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
+        return self._post(
+            service, "/api/short-links", **{"destination_url": "https://shop.test/p"} | fields
+        )
+
+    def create_webhook(self, service: Service, **fields: Any) -> dict[str, Any]:
+        """With its secret."""
+        answer = self._post(service, "/api/webhooks", **fields)
+        assert answer.status == 200, answer.body
+        created: dict[str, Any] = answer.json
+        return created
+
+    def get(self, service: Service, path: str) -> Any:
         with service.client() as client:
-            return client("POST", "/api/short-links", body, headers)
+            return client("GET", path, headers=self._headers).json
+
+    def _post(self, service: Service, path: str, **fields: Any) -> Response:
+        with service.client() as client:
+            return client("POST", path, {"accountId": self.account_id} | fields, self._headers)
+
+    @property
+    def _headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
 
 
 def script(variables: Mapping[str, str], name: str, *arguments: str) -> list[dict[str, Any]]:

@@ -1,15 +1,18 @@
 """Webhooks on a real MongoDB: what is kept, in which order, and for whom."""
 
 import base64
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
 import msgspec
 
+from tracker.clock import now
 from tracker.ids import new_id
 from tracker.services import Services
-from tracker.webhooks.store import Webhook
+from tracker.webhooks.schedule import Disabled
+from tracker.webhooks.store import ROTATION, Webhook
 
 TARGET = "https://hooks.example/conversions"
 
@@ -61,12 +64,56 @@ async def test_a_change_sets_what_is_given_and_nothing_else(services: Services) 
     assert await services.webhooks.find(other.id) == other
 
 
+async def test_after_a_rotation_both_secrets_sign_for_a_day(services: Services) -> None:
+    webhook, other = await make(services), await make(services)
+    assert webhook.secrets(now()) == [webhook.secret]
+    before = now()
+    rotated = await services.webhooks.rotate_secret(webhook.id)
+    assert rotated is not None
+    assert rotated == await services.webhooks.find(webhook.id)
+    until = rotated.previous_secret_until
+    assert until is not None
+    assert before + ROTATION <= until <= now() + ROTATION
+    assert timedelta(days=1) == ROTATION
+    assert rotated == msgspec.structs.replace(
+        webhook,
+        secret=rotated.secret,
+        previous_secret=webhook.secret,
+        previous_secret_until=until,
+    )
+    assert rotated.secret != webhook.secret
+    assert len(base64.b64decode(rotated.secret.removeprefix("whsec_"), validate=True)) == 32
+    moment = timedelta(milliseconds=1)
+    assert rotated.secrets(before) == [rotated.secret, webhook.secret]
+    assert rotated.secrets(until - moment) == [rotated.secret, webhook.secret]
+    assert rotated.secrets(until) == [rotated.secret]
+    assert await services.webhooks.find(other.id) == other
+
+
+async def test_of_several_rotations_the_last_two_secrets_sign(services: Services) -> None:
+    webhook = await make(services)
+    made = [await services.webhooks.rotate_secret(webhook.id) for _ in range(3)]
+    last = await services.webhooks.find(webhook.id)
+    assert last is not None
+    assert last.secrets(now()) == [one.secret for one in made[:0:-1] if one]
+
+
+async def test_a_webhook_of_an_older_release_signs_with_its_secret(services: Services) -> None:
+    webhook = await make(services)
+    added = {"previous_secret": "", "previous_secret_until": ""}
+    await services.database["webhooks"].update_one({"_id": webhook.id}, {"$unset": added})
+    found = await services.webhooks.find(webhook.id)
+    assert found == webhook
+    assert found.secrets(now()) == [webhook.secret]
+
+
 async def test_what_is_deleted_is_gone_and_cannot_be_changed(services: Services) -> None:
     webhook, other = await make(services), await make(services)
     for _ in range(2):
         await services.webhooks.delete(webhook.id)
     assert await services.webhooks.find(webhook.id) is None
     assert await services.webhooks.change(webhook.id, {"active": False}) is None
+    assert await services.webhooks.rotate_secret(webhook.id) is None
     assert await services.webhooks.find(other.id) == other
 
 
@@ -86,3 +133,31 @@ async def test_a_page_is_read_by_its_index(services: Services) -> None:
         winner = str(plan["queryPlanner"]["winningPlan"])
         assert "'indexName': 'by_account'" in winner
         assert "SORT" not in winner
+
+
+async def test_the_health_of_a_webhook_is_that_since_its_last_success(services: Services) -> None:
+    made = await services.webhooks.create(new_id(), "A", "https://8.8.8.8", "POST", {})
+    first = now()
+
+    async def health() -> tuple[object, ...]:
+        found = await services.webhooks.find(made.id)
+        assert found is not None
+        return found.failing_since, found.active, found.disabled_reason
+
+    await services.webhooks.failing(made.id, first)
+    await services.webhooks.failing(made.id, first + timedelta(hours=1))
+    assert await health() == (first, True, None)
+    await services.webhooks.delivers(made.id)
+    assert await health() == (None, True, None)
+    await services.webhooks.failing(made.id, first)
+    await services.webhooks.disable(made.id, Disabled.FAILING)
+    await services.webhooks.disable(made.id, Disabled.GONE)
+    assert await health() == (first, False, Disabled.FAILING)
+    await services.webhooks.change(made.id, {"name": "B"})
+    assert await health() == (first, False, Disabled.FAILING)
+    await services.webhooks.change(made.id, {"active": True})
+    assert await health() == (None, True, None)
+    await services.webhooks.failing(new_id(), first)
+    assert await services.webhooks.find_all([made.id, new_id()]) == {
+        made.id: await services.webhooks.find(made.id)
+    }

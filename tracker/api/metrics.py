@@ -1,27 +1,34 @@
-"""`/metrics`: what the process has counted, the journal's backlog, the dead letters."""
+"""`/metrics`: what the process has counted, the backlog of journal and webhooks, dead letters."""
 
 import asyncio
 import math
 import time
 from typing import NamedTuple
 
+from pymongo.errors import PyMongoError
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from tracker import metrics
 from tracker.api.handler import Handler
+from tracker.clock import now
 from tracker.db.keys import DEAD_LETTERS, JOURNAL
+from tracker.webhooks.deliveries import Deliveries
 
 _PATIENCE = 0.5
 
 
 class Metrics(Handler):
-    """Answers with Redis away too: that is when it is looked at."""
+    """Answers with a store away too: that is when it is looked at."""
 
     methods = ("GET", "HEAD")
 
     async def get(self) -> None:
-        backlog = await _backlog(self.services.redis)
+        backlog, deliveries = await asyncio.gather(
+            _backlog(self.services.redis), _due_deliveries(self.services.deliveries)
+        )
+        metrics.DELIVERIES_DUE.set(deliveries.due)
+        metrics.DELIVERIES_AGE.set(deliveries.seconds)
         metrics.JOURNAL_DEPTH.set(backlog.entries)
         metrics.JOURNAL_AGE.set(backlog.seconds)
         metrics.DEAD_LETTER_ENTRIES.set(backlog.dead_letters)
@@ -51,6 +58,23 @@ async def _backlog(redis: Redis) -> _Backlog:
     except (RedisError, TimeoutError):
         return _Backlog()
     return _Backlog(entries, _age(oldest[0][0]) if oldest else 0.0, dead_letters)
+
+
+class _DueDeliveries(NamedTuple):
+    """How many, and for how many seconds the oldest; NaN if MongoDB is away."""
+
+    due: float = math.nan
+    seconds: float = math.nan
+
+
+async def _due_deliveries(deliveries: Deliveries) -> _DueDeliveries:
+    at = now()
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            due, oldest = await deliveries.backlog(at)
+    except (PyMongoError, TimeoutError):
+        return _DueDeliveries()
+    return _DueDeliveries(due, (at - oldest).total_seconds() if oldest else 0.0)
 
 
 def _age(entry_id: bytes) -> float:

@@ -9,7 +9,17 @@ from typing import Any
 import msgspec
 from tornado.web import RequestHandler
 
-from tracker.api import domains, event_configs, keys, openapi, reports, short_links, tags, webhooks
+from tracker.api import (
+    deliveries,
+    domains,
+    event_configs,
+    keys,
+    openapi,
+    reports,
+    short_links,
+    tags,
+    webhooks,
+)
 from tracker.api.click import ClickQuery, ClickSlug
 from tracker.api.documentation import Docs, DocsAsset, OpenApi
 from tracker.api.endpoint import Endpoint
@@ -25,6 +35,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *domains.ENDPOINTS,
     *event_configs.ENDPOINTS,
     *webhooks.ENDPOINTS,
+    *deliveries.ENDPOINTS,
     *keys.ENDPOINTS,
     *reports.ENDPOINTS,
 )

@@ -12,6 +12,7 @@ from tracker.clock import iso
 from tracker.http.url import check_url
 from tracker.services import Services
 from tracker.webhooks import target, template
+from tracker.webhooks.schedule import Disabled
 from tracker.webhooks.store import Webhook
 
 TargetUrl = Annotated[
@@ -44,12 +45,25 @@ class WebhookRecord(msgspec.Struct, kw_only=True):
     method: Method
     payload_template: Annotated[msgspec.Raw, Meta(extra_json_schema={"type": "object"})]
     active: bool
+    disabled_reason: Annotated[
+        Disabled | None,
+        Meta(
+            description="why the service made it inactive. gone: its receiver answered 410; "
+            "failing: every attempt of five days failed"
+        ),
+    ]
     created_at: Timestamp
 
 
 class CreatedWebhook(WebhookRecord, kw_only=True):
     secret: Annotated[
         str, Meta(description="signs the deliveries (Standard Webhooks); shown only here")
+    ]
+
+
+class RotatedWebhook(CreatedWebhook, kw_only=True):
+    previous_secret_until: Annotated[
+        Timestamp, Meta(description="until then the secret before signs the deliveries as well")
     ]
 
 
@@ -111,24 +125,35 @@ async def list_webhooks(call: Call[AccountPage, Nothing]) -> Page[WebhookRecord]
 
 
 async def show(call: Call[Nothing, Nothing]) -> WebhookRecord:
-    return _shown(await _own_webhook(call))
+    return _shown(await own_webhook(call))
 
 
 async def change(call: Call[Nothing, ChangeWebhook]) -> WebhookRecord:
-    webhook = await _own_webhook(call)
+    webhook = await own_webhook(call)
     changed = sent(call.body)
     if changed:
         webhook = call.own("webhook", await call.services.webhooks.change(webhook.id, changed))
     return _shown(webhook)
 
 
+async def rotate_secret(call: Call[Nothing, Nothing]) -> RotatedWebhook:
+    webhook = await own_webhook(call)
+    webhook = call.own("webhook", await call.services.webhooks.rotate_secret(webhook.id))
+    assert webhook.previous_secret_until is not None
+    return RotatedWebhook(
+        **_fields(webhook),
+        secret=webhook.secret,
+        previous_secret_until=iso(webhook.previous_secret_until),
+    )
+
+
 async def delete(call: Call[Nothing, Nothing]) -> Done:
-    webhook = await _own_webhook(call)
+    webhook = await own_webhook(call)
     await call.services.webhooks.delete(webhook.id)
     return Done()
 
 
-async def _own_webhook(call: Call[Any, Any]) -> Webhook:
+async def own_webhook(call: Call[Any, Any]) -> Webhook:
     return call.own("webhook", await call.services.webhooks.find(call.ids[0]))
 
 
@@ -146,6 +171,7 @@ def _fields(webhook: Webhook) -> dict[str, Any]:
         "method": webhook.method,
         "payload_template": msgspec.Raw(webhook.payload_template.encode()),
         "active": webhook.active,
+        "disabled_reason": webhook.disabled_reason,
         "created_at": iso(webhook.created_at),
     }
 
@@ -188,4 +214,13 @@ ENDPOINTS = (
         example={"active": False},
     ),
     Endpoint("DELETE", "/api/webhooks/{id}", "webhooks:write", delete, "Delete a webhook", Done),
+    Endpoint(
+        "POST",
+        "/api/webhooks/{id}/secret",
+        "webhooks:write",
+        rotate_secret,
+        "Change a webhook's signing secret; the new one is in this answer only, and the one before "
+        "signs beside it for a day",
+        RotatedWebhook,
+    ),
 )

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Collection, Mapping
+from datetime import datetime
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
@@ -86,6 +87,11 @@ class Events:
             "_id": {"$gt": after},
         }
         return [row async for row in self._events.find(waiting).sort("_id", 1).limit(most)]
+
+    async def overdue(self, at: datetime, most: int = 200) -> list[dict[str, Any]]:
+        """Those whose webhooks are to be told by then although their clicks have not come."""
+        waiting = self._events.find({"tell_at": {"$lte": at}, "status": Status.PENDING})
+        return [row async for row in waiting.sort("tell_at", 1).limit(most)]
 
 
 def check_same(stored: Mapping[str, Any], arrived: Mapping[str, Any]) -> None:

@@ -26,16 +26,22 @@ def record(kind: type[Kind], document: Mapping[str, Any]) -> Kind:
 
 
 async def run_updates(
-    database: Database, collection: str, updates: Sequence[Mapping[str, Any]], session: Session
+    database: Database,
+    collection: str,
+    updates: Sequence[Mapping[str, Any]],
+    session: Session | None = None,
 ) -> int:
     """Carry out statements of the `update` command; how many documents matched.
 
-    One command: the driver's own bulk write costs far more a statement. Raises OperationFailure.
+    In the transaction of `session`; without one, what is done is durable when this returns, and
+    some of it may be done when it raises. One command: the driver's own bulk write costs far more a
+    statement. Raises OperationFailure.
     """
     if not updates:
         return 0
+    durable = {} if session else {"writeConcern": {"w": "majority", "j": True}}
     answer = await database.command(
-        {"update": collection, "updates": updates},
+        {"update": collection, "updates": updates, **durable},
         session=session,
         codec_options=database.codec_options,
     )

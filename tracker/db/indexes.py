@@ -38,6 +38,23 @@ INDEXES: dict[str, list[IndexModel]] = {
     "webhooks": [
         IndexModel([("account_id", ASCENDING), ("_id", DESCENDING)], name="by_account"),
     ],
+    "deliveries": [
+        IndexModel(
+            [("status", ASCENDING), ("webhook_id", ASCENDING), ("due_at", ASCENDING)],
+            name="by_webhook_and_time",
+            partialFilterExpression={"status": "due"},
+        ),
+        IndexModel(
+            [
+                ("webhook_id", ASCENDING),
+                ("status", ASCENDING),
+                ("created_at", DESCENDING),
+                ("_id", DESCENDING),
+            ],
+            name="log",
+        ),
+        IndexModel([("expires_at", ASCENDING)], name="expiry", expireAfterSeconds=0, sparse=True),
+    ],
     "clicks": [
         IndexModel([("account_id", ASCENDING), ("at", ASCENDING)], name="by_account"),
         IndexModel([("link_id", ASCENDING), ("at", ASCENDING)], name="by_link_and_time"),
@@ -48,6 +65,11 @@ INDEXES: dict[str, list[IndexModel]] = {
             [("click_id", ASCENDING), ("_id", ASCENDING)],
             name="pending_of_click",
             partialFilterExpression={"status": "pending"},
+        ),
+        IndexModel(
+            [("tell_at", ASCENDING)],
+            name="by_telling",
+            partialFilterExpression={"tell_at": _EXISTING},
         ),
         IndexModel(
             [("transaction_scope", ASCENDING), ("transaction_id", ASCENDING)],

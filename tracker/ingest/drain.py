@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+import structlog
+
 from tracker.clicks.click import Click
 from tracker.clock import now
 from tracker.conversions.attribution import DIMENSIONS, Status
@@ -22,6 +24,8 @@ from tracker.ingest.posting import Books, Outdated
 from tracker.ingest.slot import Slot
 from tracker.metrics import DRAINED
 from tracker.services import Services
+
+log = structlog.get_logger(__name__)
 
 Record = Click | Event
 
@@ -63,6 +67,17 @@ class Drain:
         await self._settle(documents.keys() | stored.keys())
         await self._release_claims(events)
 
+    async def tell_overdue(self) -> int:
+        """Have webhooks told of events whose clicks are late; how many events that were at most.
+
+        Raises PyMongoError, after which it is to be tried again."""
+        events = await self._events.overdue(now())
+        try:
+            await self._books.post(plan.overdue(events))
+        except Outdated:
+            log.debug("another drain was first", events=len(events))
+        return len(events)
+
     async def _documents(self, clicks: Sequence[Click]) -> Documents:
         documents: dict[bytes, dict[str, Any]] = {}
         stored_at = now()
@@ -79,13 +94,13 @@ class Drain:
     async def _store(self, clicks: Documents, events: Mapping[int, dict[str, Any]]) -> None:
         named = {event["click_id"] for event in events.values()} - {None}
         stored = await self._clicks.find(named, _CLICK_FIELDS)
-        posting = plan.arrival(clicks, events, stored, Known())
+        posting = plan.arrival(clicks, events, stored, Known(), now())
         for _ in range(_TRIES):
             try:
                 await self._books.post(posting)
             except Outdated:
                 known = await self._known(clicks, events, stored)
-                posting = plan.arrival(clicks, events, stored, known)
+                posting = plan.arrival(clicks, events, stored, known, now())
             else:
                 DRAINED.labels("click").inc(len(posting.clicks))
                 DRAINED.labels("event").inc(len(posting.events))

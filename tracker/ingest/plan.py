@@ -6,6 +6,7 @@ right; if the books say otherwise, the next knows.
 """
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -14,6 +15,7 @@ import structlog
 from tracker.conversions.attribution import Status, attribute
 from tracker.conversions.store import Transaction, check_same, transaction_of
 from tracker.ingest.posting import Move, Posting
+from tracker.ingest.telling import waiting
 
 log = structlog.get_logger(__name__)
 
@@ -33,8 +35,9 @@ def arrival(
     events: Mapping[int, Document],
     stored_clicks: Mapping[UUID, Document],
     known: Known,
+    at: datetime,
 ) -> Posting:
-    """What a batch adds. `stored_clicks` are those of its events that are stored.
+    """What a batch adds at that time. `stored_clicks` are those of its events that are stored.
 
     Raises EventIdTaken if the id of an event is another's.
     """
@@ -51,8 +54,9 @@ def arrival(
         if arrived is None:
             log.info("transaction id seen before", event_id=event["_id"])
         elif stored is None:
-            posting.events.append(arrived)
+            posting.events.append(waiting(arrived, at))
         else:
+            arrived = waiting(arrived, at)
             fields = {name: arrived[name] for name in arrived if name != "_id"}
             posting.moves.append(Move(stored, fields))
     return posting
@@ -73,6 +77,11 @@ def settlement(
                 fields = {"status": Status.DUPLICATE}
             moves.append(Move(event, fields))
     return Posting([], [], moves)
+
+
+def overdue(pending: Iterable[Document]) -> Posting:
+    """What tells webhooks of these pending events, whose clicks have not come in time."""
+    return Posting([], [], [Move(event, {"tell_at": None}) for event in pending])
 
 
 def transactions_of(

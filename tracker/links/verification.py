@@ -51,7 +51,7 @@ async def is_proven(wanted: Verification, dns_address: tuple[str, int] | None) -
     Raises Unavailable if none was seen and DNS did not answer all that was asked.
     """
     try:
-        resolver = _resolver(dns_address)
+        resolver = dns_resolver(dns_address)
     except DNSException:
         raise _no_answer(wanted) from None
     questions = [_has(resolver, "TXT", wanted.txt, _text)]
@@ -63,8 +63,8 @@ async def is_proven(wanted: Verification, dns_address: tuple[str, int] | None) -
     return True in answers
 
 
-def _resolver(dns_address: tuple[str, int] | None) -> Resolver:
-    """Made anew each time, for the system's settings may change. Raises DNSException."""
+def dns_resolver(dns_address: tuple[str, int] | None) -> Resolver:
+    """To be made anew each time, for the system's settings may change. Raises DNSException."""
     resolver = Resolver(configure=dns_address is None)
     if dns_address is not None:
         address, resolver.port = dns_address

@@ -2,9 +2,9 @@
 
 import base64
 import secrets
-from collections.abc import Mapping
-from datetime import datetime
-from typing import Any
+from collections.abc import Collection, Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final
 from uuid import UUID
 
 import msgspec
@@ -14,12 +14,23 @@ from tracker.clock import now
 from tracker.db.connect import Database
 from tracker.db.documents import document, record
 from tracker.db.paging import page_of
+from tracker.errors import BadRequest
 from tracker.ids import new_id
+from tracker.webhooks.schedule import Disabled
 from tracker.webhooks.template import template_text
+
+MOST: Final = 100
+"""Webhooks of an account: each has a delivery stored for every event, with the event."""
+
+ROTATION: Final = timedelta(days=1)
+"""How long the secret before signs as well: a receiver's time to take over the new one."""
 
 
 class Webhook(msgspec.Struct, frozen=True, kw_only=True):
-    """`secret` signs deliveries, so it has to be kept as it is. `payload_template` is JSON text."""
+    """`secret` signs deliveries, so it has to be kept as it is, and so does `previous_secret` until
+    its time is up. `payload_template` is JSON text. `failing_since` is when the first attempt
+    failed of those since the last that succeeded; `disabled_reason` is why the service itself has
+    made it inactive."""
 
     id: UUID
     account_id: UUID
@@ -29,7 +40,18 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     payload_template: str
     active: bool
     secret: str
+    previous_secret: str | None = None
+    previous_secret_until: datetime | None = None
+    failing_since: datetime | None = None
+    disabled_reason: Disabled | None = None
     created_at: datetime
+
+    def secrets(self, at: datetime) -> list[str]:
+        """Those that sign at that moment, the current one first."""
+        until = self.previous_secret_until
+        if self.previous_secret is None or until is None or at >= until:
+            return [self.secret]
+        return [self.secret, self.previous_secret]
 
 
 class Webhooks:
@@ -44,7 +66,10 @@ class Webhooks:
         method: str,
         payload_template: Mapping[str, Any],
     ) -> Webhook:
-        """A new webhook, with the secret that signs its deliveries."""
+        """A new webhook, with the secret that signs its deliveries. Raises BadRequest if the
+        account has MOST of them."""
+        if await self._webhooks.count_documents({"account_id": account_id}, limit=MOST) == MOST:
+            raise BadRequest(f"account_id: has {MOST} webhooks, which is the most")
         webhook = Webhook(
             id=new_id(),
             account_id=account_id,
@@ -53,7 +78,7 @@ class Webhooks:
             method=method,
             payload_template=template_text(payload_template),
             active=True,
-            secret="whsec_" + base64.b64encode(secrets.token_bytes(32)).decode(),
+            secret=_new_secret(),
             created_at=now(),
         )
         await self._webhooks.insert_one(document(webhook))
@@ -62,6 +87,24 @@ class Webhooks:
     async def find(self, webhook_id: UUID) -> Webhook | None:
         row = await self._webhooks.find_one({"_id": webhook_id})
         return None if row is None else record(Webhook, row)
+
+    async def find_all(self, ids: Collection[UUID]) -> dict[UUID, Webhook]:
+        """Those of `ids` that exist, by id."""
+        rows = self._webhooks.find({"_id": {"$in": list(ids)}})
+        return {row["_id"]: record(Webhook, row) async for row in rows}
+
+    async def failing(self, webhook_id: UUID, since: datetime) -> None:
+        """An attempt has failed, the first if none had before."""
+        first = {"_id": webhook_id, "failing_since": None}
+        await self._webhooks.update_one(first, {"$set": {"failing_since": since}})
+
+    async def delivers(self, webhook_id: UUID) -> None:
+        """An attempt has succeeded."""
+        await self._webhooks.update_one({"_id": webhook_id}, {"$set": {"failing_since": None}})
+
+    async def disable(self, webhook_id: UUID, reason: Disabled) -> None:
+        disabled = {"active": False, "disabled_reason": reason}
+        await self._webhooks.update_one({"_id": webhook_id, "active": True}, {"$set": disabled})
 
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[Webhook], int]:
         rows, total = await page_of(self._webhooks, {"account_id": account_id}, page, page_size)
@@ -74,11 +117,31 @@ class Webhooks:
         )
         return None if row is None else record(Webhook, row)
 
+    async def rotate_secret(self, webhook_id: UUID) -> Webhook | None:
+        """Give it a new secret, beside which the one before signs for ROTATION; None if the
+        webhook is gone. Only one secret is kept beside it: that of the last rotation."""
+        rotated = {
+            "secret": {"$literal": _new_secret()},
+            "previous_secret": "$secret",
+            "previous_secret_until": now() + ROTATION,
+        }
+        row = await self._webhooks.find_one_and_update(
+            {"_id": webhook_id}, [{"$set": rotated}], return_document=ReturnDocument.AFTER
+        )
+        return None if row is None else record(Webhook, row)
+
     async def delete(self, webhook_id: UUID) -> None:
         await self._webhooks.delete_one({"_id": webhook_id})
+
+
+def _new_secret() -> str:
+    """In the form of Standard Webhooks."""
+    return "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
 
 
 def _stored(fields: Mapping[str, Any]) -> dict[str, Any]:
     template = fields.get("payload_template")
     text = {} if template is None else {"payload_template": template_text(template)}
-    return {**fields, **text}
+    # Its owner has decided, and begins anew.
+    health = {"failing_since": None, "disabled_reason": None} if "active" in fields else {}
+    return {**fields, **text, **health}

@@ -70,11 +70,11 @@ async def check_target(url: str, allow_private: bool, resolve: Resolve = resolve
     host, _ = check_url(FIELD, url).address
     if allow_private:
         return
-    if _is_localhost(host) or not all(map(is_public, await _addresses(host, resolve))):
+    if is_localhost(host) or not all(map(is_public, await _addresses(host, resolve))):
         raise BadRequest(f"{FIELD}: must not be in a private network")
 
 
-def _is_localhost(host: str) -> bool:
+def is_localhost(host: str) -> bool:
     """RFC 6761: whatever a name server says."""
     return host == "localhost" or host.endswith(".localhost")
 

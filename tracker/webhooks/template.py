@@ -53,7 +53,8 @@ MAX_BYTES: Final = 16 * 1024
 MAX_DEPTH: Final = 8
 FIELD: Final = "payload_template"
 
-_MACRO: Final = re.compile(r"\{((?:metadata|query)\.[^{}]*|[^\W\d][^{}\s\"]*)\}")
+# Its name is in the group; whether there is such a macro `is_known` tells.
+MACRO: Final = re.compile(r"\{((?:metadata|query)\.[^{}]*|[^\W\d][^{}\s\"]*)\}")
 _ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
 
 
@@ -62,8 +63,8 @@ def check_template(template: Mapping[str, Any]) -> None:
     texts = list(_texts(template, 1))
     if len(_ENCODER.encode(template)) > MAX_BYTES:
         raise BadRequest(f"{FIELD}: at most {MAX_BYTES} bytes")
-    used = {name for text in texts for name in _MACRO.findall(text)}
-    if unknown := sorted(name for name in used if not _is_known(name))[:10]:
+    used = {name for text in texts for name in MACRO.findall(text)}
+    if unknown := sorted(name for name in used if not is_known(name))[:10]:
         known = [*MACROS, *(f"{prefix}<{name}>" for prefix, name in NAMED_MACROS.items())]
         raise BadRequest(f"{FIELD}: unknown macro {_listed(unknown)}; known: {_listed(known)}")
 
@@ -73,7 +74,8 @@ def template_text(template: Mapping[str, Any]) -> str:
     return _ENCODER.encode(template).decode()
 
 
-def _is_known(name: str) -> bool:
+def is_known(name: str) -> bool:
+    """Whether `{name}` is replaced in a payload."""
     return name in MACROS or any(
         name.startswith(prefix) and len(name) > len(prefix) for prefix in NAMED_MACROS
     )

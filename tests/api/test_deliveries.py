@@ -1,0 +1,224 @@
+"""The log of deliveries, sending again by hand, and the test of a receiver."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.api.client import Client
+from tests.api.keyed_client import KeyedClient
+from tests.webhooks.receiver import answer
+from tests.webhooks.sending import Clock, converted, listening, sending, stored, webhook_now
+from tracker.access.accounts import Account
+from tracker.clock import iso, now
+from tracker.ids import new_id
+from tracker.services import Services
+
+DELIVERY = [
+    *("id", "event_id", "status", "created_at", "next_attempt_at", "payload", "attempts"),
+]
+ATTEMPT = ["at", "milliseconds", "code", "answer", "error"]
+
+
+@pytest.fixture
+def api(client: Client, secret: str) -> KeyedClient:
+    return KeyedClient(client, secret)
+
+
+@pytest.fixture
+def private_allowed(services: Services) -> Iterator[None]:
+    before = services.settings
+    services.settings = msgspec.structs.replace(before, webhook_allow_private=True)
+    yield
+    services.settings = before
+
+
+async def test_the_log_tells_every_attempt_newest_delivery_first(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    clock = Clock()
+    async with (
+        listening(services, account.id) as (receiver, webhook),
+        sending(services, clock) as one,
+    ):
+        receiver.behaviour = answer(500, b"x" * 5000)
+        [first] = await converted(services, account.id)
+        await one.burst()
+        receiver.behaviour = answer(200, b"ok")
+        [second] = await converted(services, account.id)
+        await one.burst()
+    log = f"/api/webhooks/{webhook.id}/deliveries"
+    newest, oldest = (await api.get(log)).json()["rows"]
+    assert list(newest) == DELIVERY
+    assert (newest["event_id"], oldest["event_id"]) == (second, first)
+    assert (newest["status"], newest["next_attempt_at"]) == ("delivered", None)
+    assert oldest["status"] == "due"
+    assert oldest["next_attempt_at"] > oldest["created_at"]
+    assert oldest["payload"].encode() == receiver.received[0].body
+    [attempt] = oldest["attempts"]
+    assert list(attempt) == ATTEMPT
+    assert (attempt["code"], attempt["error"]) == (500, None)
+    assert attempt["answer"] == "x" * 1024
+
+
+async def test_the_log_is_read_by_page_and_status(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    async with listening(services, account.id) as (_, webhook):
+        ids = await converted(services, account.id, 5)
+    await services.database["deliveries"].update_many(
+        {"event_id": {"$in": ids[:2]}}, {"$set": {"status": "failed"}}
+    )
+    log = f"/api/webhooks/{webhook.id}/deliveries"
+    failed = (await api.get(f"{log}?status=failed")).json()
+    assert {row["event_id"] for row in failed["rows"]} == set(ids[:2])
+    page = (await api.get(f"{log}?page=2&pageSize=2")).json()
+    assert len(page["rows"]) == 2
+    assert page["pagination"] == {"page": 2, "pageSize": 2, "totalRows": 5, "totalPages": 3}
+    refused = await api.get(f"{log}?status=lost")
+    assert refused.status == 400
+    assert refused.error == "status: must be cancelled or delivered or due or failed"
+
+
+async def test_one_is_sent_again_with_its_id_and_payload(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    async with listening(services, account.id) as (receiver, webhook), sending(services) as one:
+        await converted(services, account.id)
+        await one.burst()
+        log = f"/api/webhooks/{webhook.id}/deliveries"
+        [row] = (await api.get(log)).json()["rows"]
+        before = iso(now())
+        again = (await api.post(f"{log}/{row['id']}/retry")).json()
+        assert (again["id"], again["status"], again["attempts"]) == (
+            row["id"],
+            "due",
+            row["attempts"],
+        )
+        assert before <= again["next_attempt_at"] <= iso(now())
+        assert await one.burst() == 1
+    first, second = receiver.received
+    assert (second.body, second.headers["webhook-id"]) == (first.body, first.headers["webhook-id"])
+    [row] = (await api.get(log)).json()["rows"]
+    assert (row["status"], len(row["attempts"])) == ("delivered", 2)
+
+
+async def test_all_that_failed_since_a_time_are_sent_again(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    async with listening(services, account.id) as (receiver, webhook), sending(services) as one:
+        await converted(services, account.id, 3)
+        old, *_ = await stored(services)
+        await services.database["deliveries"].update_many({}, {"$set": {"status": "failed"}})
+        await services.database["deliveries"].update_one(
+            {"_id": old["_id"]}, {"$set": {"created_at": now() - timedelta(days=2)}}
+        )
+        target = f"/api/webhooks/{webhook.id}/deliveries/retry"
+        since = iso(now() - timedelta(hours=1))
+        answered = await api.post(target, since=since)
+        assert (answered.status, answered.json()) == (200, {"deliveries": 2})
+        assert await one.burst() == 2
+    assert len(receiver.received) == 2
+    assert (await api.post(target, since=since)).json() == {"deliveries": 0}
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({}, "since: required"),
+        ({"since": None}, "since: must be"),
+        ({"since": "yesterday"}, "since: "),
+        ({"since": "2026-01-31T09:30:00"}, "since: "),
+        ({"since": "2026-01-31T09:30:00Z", "until": 1}, "until: unknown field"),
+    ],
+)
+async def test_a_time_that_is_none_is_refused(
+    services: Services, api: KeyedClient, account: Account, fields: dict[str, Any], error: str
+) -> None:
+    webhook = await services.webhooks.create(account.id, "A", "https://8.8.8.8", "POST", {})
+    response = await api.post(f"/api/webhooks/{webhook.id}/deliveries/retry", **fields)
+    assert response.status == 400
+    assert response.error.startswith(error)
+
+
+async def test_for_an_inactive_webhook_nothing_is_sent_again(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    async with listening(services, account.id) as (_, webhook):
+        await converted(services, account.id)
+    [row] = await stored(services)
+    await services.webhooks.change(webhook.id, {"active": False})
+    log = f"/api/webhooks/{webhook.id}/deliveries"
+    for response in (
+        await api.post(f"{log}/{row['_id']}/retry"),
+        await api.post(f"{log}/retry", since=iso(now())),
+    ):
+        assert response.status == 400
+        assert response.error == "webhook: is inactive; make it active first"
+    assert await stored(services) == [row]
+
+
+async def test_a_delivery_of_another_webhook_is_not_found_under_this_one(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    async with listening(services, account.id) as (_, webhook):
+        await converted(services, account.id)
+    [row] = await stored(services)
+    other = await services.webhooks.create(account.id, "B", "https://8.8.8.8", "POST", {})
+    for webhook_id, delivery_id in ((other.id, row["_id"]), (webhook.id, new_id())):
+        target = f"/api/webhooks/{webhook_id}/deliveries/{delivery_id}/retry"
+        response = await api.post(target)
+        assert (response.status, response.error) == (404, "delivery: not found")
+
+
+@pytest.mark.usefixtures("private_allowed")
+@pytest.mark.parametrize("method", ["POST", "GET"])
+async def test_a_sample_is_sent_now_and_answered_with_what_came_back(
+    services: Services, api: KeyedClient, account: Account, method: str
+) -> None:
+    async with listening(services, account.id) as (receiver, webhook):
+        template = {"id": "{event_id}", "money": "{value}", "tags": "{tags}", "x": "{query.a}"}
+        fields = {"payload_template": template, "method": method, "active": False}
+        await services.webhooks.change(webhook.id, fields)
+        receiver.behaviour = answer(418, b"I am a teapot")
+        response = await api.post(f"/api/webhooks/{webhook.id}/test")
+    assert response.status == 200
+    result = response.json()
+    assert list(result) == ["delivered", "payload", "attempt"]
+    assert result["delivered"] is False
+    assert list(result["attempt"]) == ATTEMPT
+    assert (result["attempt"]["code"], result["attempt"]["answer"]) == (418, "I am a teapot")
+    [received] = receiver.received
+    assert (received.error, received.method) == ("", method)
+    payload = '{"id":1,"money":19.99,"tags":["sample"],"x":null}'
+    assert result["payload"] == payload
+    assert received.body.decode() == ("" if method == "GET" else payload)
+    assert await stored(services) == []
+
+
+async def test_a_test_tells_why_there_was_no_answer(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    """Private networks are not allowed here."""
+    async with listening(services, account.id) as (receiver, webhook):
+        result = (await api.post(f"/api/webhooks/{webhook.id}/test")).json()
+    assert receiver.received == []
+    assert (result["delivered"], result["attempt"]["code"]) == (False, None)
+    assert result["attempt"]["error"].startswith("private: ")
+    # A test says nothing of its health.
+    assert (await webhook_now(services, webhook)).failing_since is None
+
+
+async def test_why_a_webhook_was_disabled_is_shown_until_it_is_active_again(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    async with listening(services, account.id) as (receiver, webhook), sending(services) as one:
+        receiver.behaviour = answer(410)
+        await converted(services, account.id)
+        await one.burst()
+    shown = (await api.get(f"/api/webhooks/{webhook.id}")).json()
+    assert (shown["active"], shown["disabled_reason"]) == (False, "gone")
+    changed = (await api.patch(f"/api/webhooks/{webhook.id}", active=True)).json()
+    assert (changed["active"], changed["disabled_reason"]) == (True, None)

@@ -1,0 +1,258 @@
+"""Which events webhooks are told of, when, and that it is once."""
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.conversions import scene
+from tests.db.profiler import profiled
+from tests.ingest import ledger
+from tests.ingest.dying import Died, Steps, dying_database
+from tracker.clock import moment, now
+from tracker.conversions.attribution import Status
+from tracker.ids import new_id
+from tracker.ingest import overdue
+from tracker.ingest.drain import Drain
+from tracker.ingest.telling import PATIENCE, is_to_be_told, waiting
+from tracker.services import Services
+from tracker.webhooks.delivery import delivery_id
+
+ACCOUNT, OTHER = new_id(), new_id()
+CONFIG: dict[str, Any] = {
+    "account_id": ACCOUNT.bytes,
+    "event_config_id": new_id().bytes,
+    "value": "5",
+}
+AT = moment(scene.AT)
+
+PENDING = {"status": Status.PENDING, "account_id": ACCOUNT}
+WAITING = {**PENDING, "tell_at": AT}
+TOLD = {**PENDING, "tell_at": None}
+
+
+def settled(status: Status) -> dict[str, Any]:
+    return {"status": status, "account_id": ACCOUNT}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (None, settled(Status.NO_CLICK), True),
+        (None, settled(Status.ATTRIBUTED), True),
+        (None, settled(Status.FOREIGN_CLICK), True),
+        (None, settled(Status.DUPLICATE), False),
+        (None, WAITING, False),
+        (settled(Status.CLAIMED), settled(Status.NO_CLICK), True),
+        (settled(Status.CLAIMED), WAITING, False),
+        (PENDING, settled(Status.ATTRIBUTED), True),
+        (WAITING, settled(Status.ATTRIBUTED), True),
+        (WAITING, settled(Status.FOREIGN_CLICK), True),
+        (WAITING, settled(Status.DUPLICATE), False),
+        (WAITING, TOLD, True),
+        (TOLD, settled(Status.ATTRIBUTED), False),
+        (TOLD, settled(Status.FOREIGN_CLICK), False),
+    ],
+)
+def test_webhooks_are_told_of_a_settled_event_or_of_one_whose_click_is_late(
+    before: Any, after: Any, told: bool
+) -> None:
+    assert is_to_be_told(before, after) is told
+
+
+@pytest.mark.parametrize(
+    ("event", "tell_at"),
+    [
+        (PENDING, AT + PATIENCE),
+        ({**PENDING, "account_id": None}, None),
+        (settled(Status.NO_CLICK), None),
+        (settled(Status.DUPLICATE), None),
+    ],
+)
+def test_a_click_is_waited_for_by_pending_events_of_known_accounts(
+    event: Any, tell_at: Any
+) -> None:
+    assert waiting(event, AT).get("tell_at") == tell_at
+
+
+async def test_every_active_webhook_of_the_account_is_told_and_no_other(
+    services: Services,
+) -> None:
+    told = [await scene.webhook(services, ACCOUNT) for _ in range(2)]
+    off = await scene.webhook(services, ACCOUNT)
+    await services.webhooks.change(off.id, {"active": False})
+    await services.webhooks.create(ACCOUNT, "later", scene.TARGET, "POST", {})
+    await scene.webhook(services, OTHER)
+    before = now()
+    await scene.applied(services, [scene.event(7, **CONFIG)])
+    rows = await services.database["deliveries"].find().to_list(None)
+    assert {row["webhook_id"] for row in rows} == {one.id for one in told}
+    for row in rows:
+        assert row["_id"] == delivery_id(row["webhook_id"], 7)
+        assert (row["account_id"], row["event_id"], row["status"]) == (ACCOUNT, 7, "due")
+        assert before <= row["created_at"] == row["due_at"] <= now()
+
+
+async def test_a_webhook_made_in_the_same_millisecond_is_told(services: Services) -> None:
+    made = await services.webhooks.create(ACCOUNT, "A", scene.TARGET, "POST", {})
+    at = int(made.created_at.timestamp() * 1000)
+    early, now_ = (msgspec.structs.replace(scene.event(n, **CONFIG), at=at - 2 + n) for n in (1, 2))
+    await scene.applied(services, [early, now_])
+    assert await ledger.told_of(services) == [(made.id, 2)]
+
+
+async def test_a_batch_of_clicks_asks_for_no_webhook(services: Services) -> None:
+    await scene.webhook(services, ACCOUNT)
+    clicks = [scene.click(ACCOUNT) for _ in range(3)]
+    pending = scene.event(1, new_id().bytes, **CONFIG)
+    async with profiled(services.database) as commands:
+        await scene.applied(services, [*clicks, pending])
+    asked = {row["ns"].partition(".")[2] for row in commands}
+    assert "clicks" in asked
+    assert not asked & {"webhooks", "deliveries"}
+
+
+async def test_an_event_that_waits_is_told_of_when_its_click_comes(services: Services) -> None:
+    webhook, click = await scene.webhook(services, ACCOUNT), scene.click(ACCOUNT)
+    await scene.applied(services, [scene.event(1, click.id, **CONFIG)])
+    assert await ledger.told_of(services) == []
+    for _ in range(2):
+        await scene.applied(services, [click, scene.event(1, click.id, **CONFIG)])
+        assert await ledger.told_of(services) == [(webhook.id, 1)]
+    [event] = await scene.stored_events(services)
+    assert "tell_at" not in event
+
+
+async def an_hour_passes(services: Services) -> None:
+    waiting_ = {"tell_at": {"$gt": now()}}
+    passed = [{"$set": {"tell_at": {"$subtract": ["$tell_at", 3600 * 1000]}}}]
+    await services.database["events"].update_many(waiting_, passed)
+
+
+async def test_after_an_hour_webhooks_are_told_without_the_click_and_not_again_with_it(
+    services: Services,
+) -> None:
+    webhook, click = await scene.webhook(services, ACCOUNT), scene.click(ACCOUNT)
+    drain = scene.drain_of(services)
+    await drain.apply([scene.event(1, click.id, **CONFIG)])
+    [event] = await scene.stored_events(services)
+    assert timedelta(minutes=59) < event["tell_at"] - now() <= timedelta(hours=1)
+    assert await drain.tell_overdue() == 0
+    await an_hour_passes(services)
+    assert await drain.tell_overdue() == 1
+    assert await drain.tell_overdue() == 0
+    assert await ledger.told_of(services) == [(webhook.id, 1)]
+    assert [row["status"] for row in await scene.stored_events(services)] == ["pending"]
+    await services.database["deliveries"].delete_many({})
+    await drain.apply([click])
+    assert [row["status"] for row in await scene.stored_events(services)] == ["attributed"]
+    assert await ledger.told_of(services) == []
+    await ledger.check(services)
+
+
+async def test_an_event_of_an_unknown_account_is_told_of_however_late_its_click_comes(
+    services: Services,
+) -> None:
+    webhook, click = await scene.webhook(services, ACCOUNT), scene.click(ACCOUNT)
+    drain = scene.drain_of(services)
+    await drain.apply([scene.event(1, click.id)])
+    await an_hour_passes(services)
+    assert await drain.tell_overdue() == 0
+    await drain.apply([click])
+    assert await ledger.told_of(services) == [(webhook.id, 1)]
+
+
+async def test_a_click_that_comes_while_webhooks_are_told_changes_nothing_of_it(
+    services: Services,
+) -> None:
+    """Whoever is second sees what the first has done, in either order and at once."""
+    webhook = await scene.webhook(services, ACCOUNT)
+    async with scene.process(services.settings) as other:
+        drains = [scene.drain_of(services), scene.drain_of(other), scene.drain_of(other)]
+        for number in range(1, 26):
+            click = scene.click(ACCOUNT)
+            await drains[0].apply([scene.event(number, click.id, **CONFIG)])
+            await an_hour_passes(services)
+            telling = [drain.tell_overdue() for drain in drains[1:]]
+            await asyncio.gather(drains[0].apply([click]), *telling)
+    assert {row["status"] for row in await scene.stored_events(services)} == {"attributed"}
+    assert await ledger.told_of(services) == [(webhook.id, number) for number in range(1, 26)]
+    await ledger.check(services)
+
+
+async def test_one_drain_stores_and_tells_at_the_same_time(services: Services) -> None:
+    """With one session."""
+    webhook = await scene.webhook(services, ACCOUNT)
+    drain = scene.drain_of(services)
+    await drain.apply([scene.event(number, new_id().bytes, **CONFIG) for number in range(1, 301)])
+    await an_hour_passes(services)
+    clicks = [scene.click(ACCOUNT) for _ in range(50)]
+    await asyncio.gather(drain.tell_overdue(), *(drain.apply([click]) for click in clicks))
+    while await drain.tell_overdue():
+        pass
+    assert await ledger.told_of(services) == [(webhook.id, number) for number in range(1, 301)]
+    await ledger.check(services)
+
+
+async def test_a_death_while_webhooks_are_told_leaves_all_to_the_next(services: Services) -> None:
+    webhook = await scene.webhook(services, ACCOUNT)
+    drain = scene.drain_of(services)
+    await drain.apply([scene.event(number, new_id().bytes, **CONFIG) for number in (1, 2)])
+    await an_hour_passes(services)
+    before = await scene.dump(services)
+    for at in range(4):
+        dying: Any = Drain(services, drain._books._slot)
+        dying._books._database = dying_database(services.database, Steps(at))
+        with pytest.raises(Died):
+            await dying.tell_overdue()
+        assert await scene.dump(services) == before
+    await drain.tell_overdue()
+    assert await ledger.told_of(services) == [(webhook.id, 1), (webhook.id, 2)]
+
+
+async def test_more_deliveries_than_one_command_takes_are_all_made(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tracker.webhooks.creation._PIECE", 7)
+    webhooks = [(await scene.webhook(services, ACCOUNT)).id for _ in range(3)]
+    await scene.applied(services, [scene.event(number, **CONFIG) for number in range(1, 11)])
+    expected = sorted((one, number) for one in webhooks for number in range(1, 11))
+    assert sorted(await ledger.told_of(services)) == expected
+
+
+async def test_the_loop_goes_on_after_an_error_and_ends_when_it_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(overdue, "EVERY", 0.01)
+    stop = asyncio.Event()
+    answers = iter([3, ValueError("a store is away"), 2, 0, 0])
+
+    async def tell() -> int:
+        answer: Any = next(answers, None)
+        if answer is None:
+            stop.set()
+            return 5
+        if isinstance(answer, Exception):
+            raise answer
+        return int(answer)
+
+    await overdue.tell_in_time(tell, stop)
+    assert next(answers, None) is None
+
+
+async def test_a_delivery_that_is_there_is_left_as_it_is(services: Services) -> None:
+    """As when an event was deleted by hand and its journal entry comes again."""
+    webhook = await scene.webhook(services, ACCOUNT)
+    batch = [scene.event(number, **CONFIG) for number in (1, 2)]
+    await scene.applied(services, batch)
+    done = {"$set": {"status": "delivered"}}
+    await services.database["deliveries"].update_one({"event_id": 1}, done)
+    await services.database["events"].delete_many({})
+    await scene.applied(services, batch)
+    rows = await services.database["deliveries"].find().sort("event_id").to_list(None)
+    assert [(row["webhook_id"], row["status"]) for row in rows] == [
+        (webhook.id, "delivered"),
+        (webhook.id, "due"),
+    ]

@@ -1,0 +1,76 @@
+"""What the tests of sending set up: webhooks at receivers, conversions, a sender, a clock."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from itertools import count
+from typing import Any
+from uuid import UUID
+
+from tests.conversions import scene
+from tests.webhooks.receiver import Receiver, receiving
+from tracker.clock import now_ms
+from tracker.services import Services
+from tracker.webhooks.client import Client
+from tracker.webhooks.material import Material
+from tracker.webhooks.sender import Sender
+from tracker.webhooks.store import Webhook
+
+_NUMBERS = count(10**12)
+
+
+class Clock:
+    """That of a sender. It goes on only when it is told."""
+
+    def __init__(self) -> None:
+        self.ms = now_ms() + 1000
+
+    def __call__(self) -> int:
+        return self.ms
+
+    def pass_seconds(self, seconds: float) -> None:
+        self.ms += round(seconds * 1000)
+
+
+@asynccontextmanager
+async def sending(services: Services, clock: Clock | None = None) -> AsyncIterator[Sender]:
+    """A sender that may send to loopback."""
+    client = Client(allow_private=True, dns_address=None)
+    material = Material(services.database, "tracker.test")
+    try:
+        yield Sender(services.deliveries, services.webhooks, material, client, clock or now_ms)
+    finally:
+        client.close()
+
+
+@asynccontextmanager
+async def listening(
+    services: Services, account_id: UUID, host: str = "127.0.0.1"
+) -> AsyncIterator[tuple[Receiver, Webhook]]:
+    """A receiver, and a webhook at it."""
+    async with receiving(host=host) as receiver:
+        webhook = await scene.webhook(services, account_id, f"{receiver.url}/hook")
+        receiver.secret = webhook.secret
+        yield receiver, webhook
+
+
+async def converted(services: Services, account_id: UUID, number: int = 1) -> list[int]:
+    """The ids of so many new conversions without clicks, drained."""
+    ids = [next(_NUMBERS) for _ in range(number)]
+    events = [scene.event(one, account_id=account_id.bytes, value="12.50") for one in ids]
+    await scene.applied(services, events)
+    return ids
+
+
+async def stored(services: Services) -> list[dict[str, Any]]:
+    return await services.database["deliveries"].find().sort("event_id").to_list(None)
+
+
+async def the_one(services: Services) -> dict[str, Any]:
+    [row] = await stored(services)
+    return row
+
+
+async def webhook_now(services: Services, webhook: Webhook) -> Webhook:
+    found = await services.webhooks.find(webhook.id)
+    assert found is not None
+    return found

@@ -1,0 +1,205 @@
+"""A delivery reaches no address inside, however it is written and whatever DNS says meanwhile."""
+
+import asyncio
+import time
+from collections.abc import Iterator
+
+import pytest
+from tornado.platform.asyncio import AsyncIOLoop
+
+from config.settings import Settings
+from tests.links.dns_server import DnsServer, running
+from tests.webhooks.receiver import receiving
+from tests.webhooks.test_client import request
+from tests.webhooks.test_target import INSIDE, INSIDE_6, mapped
+from tracker.errors import BadRequest
+from tracker.webhooks import addresses as module
+from tracker.webhooks.addresses import CheckedResolver, Dns, NoAddress, PrivateAddress
+from tracker.webhooks.client import Client, Outcome, Request
+from tracker.webhooks.target import Address, check_target
+
+NAME = "hooks.example"
+
+
+@pytest.fixture
+def server(io_loop: AsyncIOLoop) -> Iterator[DnsServer]:
+    context = running()
+    yield io_loop.run_sync(context.__aenter__)
+    io_loop.run_sync(lambda: context.__aexit__(None, None, None))
+
+
+def at(server: DnsServer) -> tuple[str, int] | None:
+    return Settings(dns_resolver=server.address).dns_address
+
+
+async def resolved(server: DnsServer, host: str, allow_private: bool = False) -> list[str]:
+    resolver = CheckedResolver(allow_private=allow_private, dns_address=at(server))
+    return [address for _, (address, port) in await resolver.resolve(host, 443) if port == 443]
+
+
+async def sent(url: str, server: DnsServer) -> Outcome:
+    """A request as it is, past the check that a target has to pass when it is written."""
+    client = Client(allow_private=False, dns_address=at(server))
+    return await client.send(Request(method="POST", url=url, headers={}, body=b"{}"))
+
+
+@pytest.mark.parametrize("address", [*INSIDE, *INSIDE_6, *mapped("127.0.0.1"), *mapped("10.0.0.1")])
+async def test_no_address_inside_is_connected_to(server: DnsServer, address: str) -> None:
+    host = f"[{address}]" if ":" in address else address
+    assert (await sent(f"http://{host}:1/", server)).failure == "private"
+    server.has(NAME, "AAAA" if ":" in address else "A", address)
+    assert (await sent(f"http://{NAME}:1/", server)).failure == "private"
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("127.0.0.1", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[64:ff9b::127.0.0.1]"),
+        *("2130706433", "0x7f000001", "017700000001", "0177.0.0.1", "0x7f.1", "127.1", "0"),
+        *("127.0.0.1.", "localhost", "LOCALHOST", "a.localhost", "0.0.0.0", "[::]"),
+        *("[::1%lo]", "\uff11\uff12\uff17.0.0.1", "\u24dbocalhost", "user@127.0.0.1"),
+    ],
+)
+async def test_no_spelling_of_it_reaches_a_receiver_inside(server: DnsServer, host: str) -> None:
+    async with receiving() as receiver:
+        outcome = await sent(f"http://{host}:{receiver.port}/", server)
+    assert outcome.failure in ("private", "dns", "connection")
+    assert outcome.code is None
+    assert receiver.received == []
+
+
+async def test_a_name_that_was_public_when_it_was_checked_is_checked_again(
+    server: DnsServer,
+) -> None:
+    server.turns(NAME, "A", "8.8.8.8", "127.0.0.1")
+    async with receiving() as receiver:
+        url = f"http://{NAME}:{receiver.port}/"
+        await check_target(url, allow_private=False, resolve=Dns(at(server)).resolve)
+        outcome = await sent(url, server)
+        with pytest.raises(BadRequest):
+            await check_target(url, allow_private=False, resolve=Dns(at(server)).resolve)
+    assert outcome.error == f"private: {NAME} is in a private network"
+    assert receiver.received == []
+
+
+async def test_the_address_that_was_checked_is_the_one_connected_to(
+    server: DnsServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here 127.0.0.2 stands for an address outside, and DNS turns around right after the check."""
+    checked: list[str] = []
+
+    def is_public(address: Address) -> bool:
+        checked.append(str(address))
+        return str(address) == "127.0.0.2"
+
+    monkeypatch.setattr(module, "is_public", is_public)
+    server.turns(NAME, "A", "127.0.0.2", "127.0.0.1")
+    client = Client(allow_private=False, dns_address=at(server))
+    async with receiving(host="127.0.0.2") as outside:
+        first = await client.send(request(f"http://{NAME}:{outside.port}/"))
+        assert server.asked.count((NAME, "A")) == 1
+        second = await client.send(request(f"http://{NAME}:{outside.port}/"))
+    assert (first.code, second.failure) == (200, "private")
+    assert checked == ["127.0.0.2", "127.0.0.1"]
+    assert len(outside.received) == 1
+    assert outside.received[0].headers["host"] == f"{NAME}:{outside.port}"
+
+
+async def test_one_address_inside_among_others_is_enough(server: DnsServer) -> None:
+    server.has(NAME, "A", "8.8.8.8", "10.0.0.1")
+    server.has("six.example", "A", "8.8.8.8")
+    server.has("six.example", "AAAA", "fd00::1")
+    for name in (NAME, "six.example"):
+        with pytest.raises(PrivateAddress):
+            await resolved(server, name)
+        assert len(await resolved(server, name, allow_private=True)) == 2
+
+
+async def test_names_that_lead_elsewhere_are_followed_to_the_address(server: DnsServer) -> None:
+    server.has("a.example", "CNAME", "b.example.")
+    server.has("b.example", "A", "8.8.8.8")
+    assert await resolved(server, "a.example") == ["8.8.8.8"]
+    server.has("c.example", "CNAME", "d.example.")
+    server.has("d.example", "A", "169.254.169.254")
+    with pytest.raises(PrivateAddress):
+        await resolved(server, "c.example")
+
+
+async def test_both_kinds_of_addresses_are_found(server: DnsServer) -> None:
+    server.has(NAME, "A", "8.8.8.8", "8.8.4.4")
+    server.has(NAME, "AAAA", "2606:4700:4700::1111")
+    found = await resolved(server, NAME)
+    assert sorted(found[:2]) == ["8.8.4.4", "8.8.8.8"]
+    assert found[2:] == ["2606:4700:4700::1111"]
+
+
+async def test_an_answer_is_kept_for_as_long_as_it_says(server: DnsServer) -> None:
+    server.has(NAME, "A", "8.8.8.8")
+    server.has(NAME, "AAAA", "2606:4700:4700::1111")
+    server.turns("turning.example", "A", "8.8.8.8", "8.8.4.4")
+    resolver = CheckedResolver(allow_private=False, dns_address=at(server))
+    kept = [await resolver.resolve(NAME, 443) for _ in range(3)]
+    assert kept[0] == kept[1] == kept[2]
+    assert [name for name, _ in server.asked] == [NAME, NAME]
+    turning = [await resolver.resolve("turning.example", 443) for _ in range(2)]
+    assert [found[0][1][0] for found in turning] == ["8.8.8.8", "8.8.4.4"]
+
+
+async def test_a_name_is_the_same_with_whatever_the_system_would_add(server: DnsServer) -> None:
+    with pytest.raises(NoAddress):
+        await resolved(server, "intranet")
+    assert {name for name, _ in server.asked} == {"intranet"}
+
+
+@pytest.mark.parametrize(
+    "host", ["none.example", "a" * 64 + ".example", "a..b", "", "\u00fc.example"]
+)
+async def test_a_host_without_an_address_is_a_failure_of_dns(server: DnsServer, host: str) -> None:
+    with pytest.raises(NoAddress):
+        await resolved(server, host)
+
+
+async def test_a_name_server_that_fails_or_is_slow_is_a_failure_of_dns(
+    server: DnsServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "SECONDS", 0.3)
+    server.fails("broken.example", "SERVFAIL")
+    server.silent.add("slow.example")
+    for name in ("broken.example", "slow.example"):
+        outcome = await sent(f"http://{name}/", server)
+        assert outcome.error == f"dns: {name} has no address"
+        assert outcome.milliseconds < 5000
+
+
+async def test_slow_names_hold_up_no_other(
+    server: DnsServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "SECONDS", 20)
+    slow = [f"slow{number}.example" for number in range(200)]
+    server.silent.update(slow)
+    server.has(NAME, "A", "8.8.8.8")
+    waiting = [asyncio.ensure_future(resolved(server, name)) for name in slow]
+    await asyncio.sleep(0)
+    began = time.monotonic()
+    assert await resolved(server, NAME) == ["8.8.8.8"]
+    assert time.monotonic() - began < 10
+    assert not any(one.done() for one in waiting)
+    for one in waiting:
+        one.cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
+
+
+async def test_this_machine_goes_by_its_name_and_nobody_is_asked(server: DnsServer) -> None:
+    server.has("localhost", "A", "8.8.8.8")
+    for name in ("localhost", "a.localhost"):
+        with pytest.raises(PrivateAddress):
+            await resolved(server, name)
+        assert await resolved(server, name, allow_private=True) == ["127.0.0.1", "::1"]
+    assert server.asked == []
+
+
+async def test_where_private_networks_are_allowed_the_system_knows_their_names() -> None:
+    async with receiving() as receiver:
+        client = Client(allow_private=True, dns_address=None)
+        outcome = await client.send(request(f"http://localhost:{receiver.port}/"))
+    assert outcome.delivered

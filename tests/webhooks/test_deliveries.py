@@ -1,0 +1,164 @@
+"""Deliveries in MongoDB: who may claim what, the log, and what is done again by hand."""
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.conversions import scene
+from tests.webhooks.sending import converted, stored
+from tracker.clock import now
+from tracker.ids import new_id
+from tracker.services import Services
+from tracker.webhooks.deliveries import KEPT_ATTEMPTS, LEASE, Backlog, Result
+from tracker.webhooks.delivery import Attempt, Delivery, Status
+
+ACCOUNT = new_id()
+SECOND = timedelta(seconds=1)
+
+
+def attempt(**fields: Any) -> Attempt:
+    known: dict[str, Any] = {
+        "at": now(),
+        "milliseconds": 3,
+        "code": 200,
+        "answer": "",
+        "error": None,
+    }
+    return Attempt(**(known | fields))
+
+
+async def claimed(services: Services, number: int = 1) -> list[Delivery]:
+    webhook = await scene.webhook(services, ACCOUNT)
+    await converted(services, ACCOUNT, number)
+    return await services.deliveries.claim({webhook.id: number}, now())
+
+
+async def test_a_claim_takes_the_oldest_of_each_webhook_and_no_more(services: Services) -> None:
+    first, second = [await scene.webhook(services, ACCOUNT) for _ in range(2)]
+    for _ in range(3):
+        await converted(services, ACCOUNT, 2)
+    at = now()
+    mine = await services.deliveries.claim({first.id: 2, second.id: 3}, at)
+    taken = {one.id for one in mine}
+    assert len(taken) == 5
+    rows = [row for row in await stored(services) if row["webhook_id"] == first.id]
+    oldest = sorted(rows, key=lambda row: row["created_at"])[:2]
+    assert {row["event_id"] for row in oldest} == {
+        one.event_id for one in mine if one.webhook_id == first.id
+    }
+    assert {one.due_at for one in mine} == {at + LEASE}
+    assert len({one.holder for one in mine}) == 1
+
+
+async def test_what_is_claimed_is_nobody_elses_until_its_lease_has_run_out(
+    services: Services,
+) -> None:
+    [one] = await claimed(services)
+    at = now()
+    assert await services.deliveries.due(at) == {}
+    assert await services.deliveries.claim({one.webhook_id: 9}, at) == []
+    assert one.due_at is not None
+    [again] = await services.deliveries.claim({one.webhook_id: 9}, one.due_at)
+    assert again.id == one.id
+    assert again.holder != one.holder
+
+
+async def test_claims_at_once_never_share(services: Services) -> None:
+    webhook = await scene.webhook(services, ACCOUNT)
+    await converted(services, ACCOUNT, 60)
+    at = now()
+    claims = await asyncio.gather(
+        *(services.deliveries.claim({webhook.id: 20}, at) for _ in range(6))
+    )
+    ids = [one.id for claim in claims for one in claim]
+    assert len(ids) == len(set(ids)) > 0
+
+
+async def test_who_no_longer_holds_it_records_nothing(services: Services) -> None:
+    [one] = await claimed(services)
+    assert one.due_at is not None
+    [again] = await services.deliveries.claim({one.webhook_id: 1}, one.due_at)
+    late = Result(one, attempt(code=500), Status.FAILED, None)
+    await services.deliveries.keep_payloads([(one, "{}")])
+    await services.deliveries.record([late])
+    [row] = await stored(services)
+    assert (row["status"], row["attempts"], row.get("payload")) == ("due", [], None)
+    for _ in range(2):
+        await services.deliveries.record([Result(again, attempt(), Status.DELIVERED, None)])
+    [row] = await stored(services)
+    assert (row["status"], len(row["attempts"])) == ("delivered", 1)
+
+
+async def test_a_release_gives_back_only_what_is_still_held(services: Services) -> None:
+    done, open_ = await claimed(services, 2)
+    await services.deliveries.record([Result(done, attempt(), Status.DELIVERED, None)])
+    at = now()
+    await services.deliveries.release([done, open_], at)
+    rows = {row["_id"]: row for row in await stored(services)}
+    assert rows[done.id]["status"] == "delivered"
+    assert rows[open_.id]["due_at"] == at
+    assert await services.deliveries.due(at) == {open_.webhook_id: at}
+
+
+async def test_attempts_by_hand_do_not_grow_without_end(services: Services) -> None:
+    [one] = await claimed(services)
+    for number in range(KEPT_ATTEMPTS + 3):
+        failed = attempt(code=500, milliseconds=number)
+        await services.deliveries.record([Result(one, failed, Status.FAILED, None)])
+        await services.deliveries.retry(one.id, now())
+        [one] = await services.deliveries.claim({one.webhook_id: 1}, now())
+    kept = [row["milliseconds"] for row in (await stored(services))[0]["attempts"]]
+    assert kept == list(range(3, KEPT_ATTEMPTS + 3))
+
+
+async def test_a_retry_lets_what_is_being_sent_alone(services: Services) -> None:
+    [one] = await claimed(services)
+    await services.deliveries.retry(one.id, now())
+    [row] = await stored(services)
+    assert (row["holder"], row["due_at"]) == (one.holder, one.due_at)
+
+
+@pytest.mark.parametrize("status", [Status.DELIVERED, Status.FAILED, Status.CANCELLED])
+async def test_a_retry_makes_anything_due_and_keeps_it(services: Services, status: Status) -> None:
+    [one] = await claimed(services)
+    await services.deliveries.record([Result(one, attempt(), status, None)])
+    at = now()
+    await services.deliveries.retry(one.id, at)
+    [row] = await stored(services)
+    assert (row["status"], row["due_at"], len(row["attempts"])) == ("due", at, 1)
+    assert "expires_at" not in row
+
+
+async def test_what_failed_since_then_is_due_again_and_nothing_else(services: Services) -> None:
+    failed, cancelled, delivered, old = await claimed(services, 4)
+    other = await scene.webhook(services, ACCOUNT)
+    statuses = (Status.FAILED, Status.CANCELLED, Status.DELIVERED, Status.FAILED)
+    for one, status in zip((failed, cancelled, delivered, old), statuses, strict=True):
+        await services.deliveries.record([Result(one, attempt(), status, None)])
+    since = now() - SECOND * 60
+    long_ago = {"$set": {"created_at": since - SECOND}}
+    await services.database["deliveries"].update_one({"_id": old.id}, long_ago)
+    assert await services.deliveries.retry_since(other.id, since, now()) == 0
+    assert await services.deliveries.retry_since(failed.webhook_id, since, now()) == 2
+    due = {row["_id"] for row in await stored(services) if row["status"] == "due"}
+    assert due == {failed.id, cancelled.id}
+
+
+async def test_the_backlog_is_what_could_be_sent_now_and_its_age(services: Services) -> None:
+    assert await services.deliveries.backlog(now()) == Backlog(0, None)
+    await scene.webhook(services, ACCOUNT)
+    before = now()
+    await converted(services, ACCOUNT, 3)
+    assert await services.deliveries.backlog(before - SECOND) == Backlog(0, None)
+    backlog = await services.deliveries.backlog(now())
+    assert backlog.due == 3
+    assert backlog.oldest is not None
+    assert before <= backlog.oldest <= now()
+
+
+async def test_finished_deliveries_are_deleted_by_an_index(services: Services) -> None:
+    made = await services.database["deliveries"].index_information()
+    expiry = made["expiry"]
+    assert (expiry["key"], expiry["expireAfterSeconds"]) == ([("expires_at", 1)], 0)

@@ -1,0 +1,387 @@
+"""Deliveries are sent, signed, recorded and tried again; nobody waits for who does not answer."""
+
+import asyncio
+import json
+import time
+from contextlib import AsyncExitStack
+from datetime import timedelta
+from typing import Any
+
+import pytest
+import standardwebhooks
+
+from tests.conversions import scene
+from tests.webhooks.receiver import Handler, answer, hang, receiving
+from tests.webhooks.sending import (
+    Clock,
+    converted,
+    listening,
+    sending,
+    stored,
+    the_one,
+    webhook_now,
+)
+from tracker.clock import moment
+from tracker.ids import new_id
+from tracker.services import Services
+from tracker.webhooks import sender as sender_module
+from tracker.webhooks.deliveries import LEASE, LOG_DAYS
+from tracker.webhooks.delivery import delivery_id
+from tracker.webhooks.places import Places
+from tracker.webhooks.schedule import DELAYS, JITTER
+
+ACCOUNT = new_id()
+DAY = 24 * 3600
+
+
+@pytest.fixture
+def any_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Receivers take timestamps that are not of now."""
+    monkeypatch.setattr(
+        standardwebhooks.Webhook, "_Webhook__verify_timestamp", lambda _, at: moment(int(at) * 1000)
+    )
+
+
+async def test_a_conversion_arrives_signed_and_is_recorded(services: Services) -> None:
+    clock = Clock()
+    async with listening(services, ACCOUNT) as (receiver, webhook), sending(services, clock) as one:
+        receiver.behaviour = answer(201, b"thanks")
+        [event_id] = await converted(services, ACCOUNT)
+        assert await one.burst() == 1
+        assert await one.burst() == 0
+    [received] = receiver.received
+    assert (received.error, received.method, received.path) == ("", "POST", "/hook")
+    assert received.headers["webhook-id"] == f"msg_{delivery_id(webhook.id, event_id).hex}"
+    body = json.loads(received.body)
+    assert (body["event_id"], body["value"], body["click_id"]) == (event_id, 12.5, None)
+    row = await the_one(services)
+    assert row["status"] == "delivered"
+    assert row["payload"].encode() == received.body
+    assert row["expires_at"] == row["attempts"][0]["at"] + timedelta(days=LOG_DAYS)
+    assert not row.keys() & {"due_at", "holder"}
+    [attempt] = row["attempts"]
+    assert (attempt["code"], attempt["answer"], attempt["error"]) == (201, "thanks", None)
+    assert 0 <= attempt["milliseconds"] < 15_000
+
+
+async def test_a_payload_tells_what_the_click_and_its_link_are(services: Services) -> None:
+    link = await services.links.create(scene.new_link(ACCOUNT, "abc"))
+    config = await scene.config(services, ACCOUNT)
+    click = scene.click_of(link)
+    event = scene.event(
+        1,
+        click.id,
+        account_id=ACCOUNT.bytes,
+        event_config_id=config.id.bytes,
+        metadata='{"order":{"id":7}}',
+    )
+    async with listening(services, ACCOUNT) as (receiver, _), sending(services) as one:
+        await scene.applied(services, [click, event])
+        await one.burst()
+    body = json.loads(receiver.received[0].body)
+    names = ("slug", "link_id", "event_name", "pbk", "browser", "metadata", "tags")
+    expected: tuple[Any, ...] = (
+        "abc",
+        str(link.id),
+        "sale",
+        config.pbk,
+        "Chrome",
+        {"order": {"id": 7}},
+        [],
+    )
+    assert tuple(body[name] for name in names) == expected
+
+
+@pytest.mark.usefixtures("any_time")
+async def test_failures_are_tried_again_by_the_table_with_the_same_id_and_payload(
+    services: Services,
+) -> None:
+    """75 hours, walked through."""
+    clock = Clock()
+    async with listening(services, ACCOUNT) as (receiver, _), sending(services, clock) as one:
+        receiver.behaviour = answer(500, b"broken")
+        [event_id] = await converted(services, ACCOUNT)
+        assert await one.burst() == 1
+        for number, delay in enumerate(DELAYS[1:], 1):
+            row = await the_one(services)
+            assert (row["status"], len(row["attempts"])) == ("due", number)
+            wait = (row["due_at"] - moment(clock.ms)).total_seconds()
+            assert delay <= wait <= delay * (1 + JITTER)
+            clock.pass_seconds(wait - 0.001)
+            assert await one.burst() == 0
+            # What it is made of may change meanwhile.
+            await services.database["events"].update_one(
+                {"_id": event_id}, {"$set": {"value": None}}
+            )
+            clock.pass_seconds(0.002)
+            assert await one.burst() == 1
+        clock.pass_seconds(10 * DAY)
+        assert await one.burst() == 0
+    row = await the_one(services)
+    assert (row["status"], len(row["attempts"])) == ("failed", len(DELAYS))
+    assert {one["code"] for one in row["attempts"]} == {500}
+    assert len({one.headers["webhook-id"] for one in receiver.received}) == 1
+    assert len({one.body for one in receiver.received}) == 1
+    assert len({one.headers["webhook-signature"] for one in receiver.received}) > 1
+    assert "expires_at" in row
+
+
+@pytest.mark.usefixtures("any_time")
+async def test_a_receiver_that_is_back_has_it_at_the_next_attempt(services: Services) -> None:
+    clock = Clock()
+    async with listening(services, ACCOUNT) as (receiver, webhook), sending(services, clock) as one:
+        receiver.behaviour = answer(503, Retry_After="3600")
+        await converted(services, ACCOUNT)
+        await one.burst()
+        assert (await webhook_now(services, webhook)).failing_since == moment(clock.ms)
+        clock.pass_seconds(3599)
+        assert await one.burst() == 0
+        clock.pass_seconds(400)
+        receiver.behaviour = answer()
+        assert await one.burst() == 1
+    assert (await the_one(services))["status"] == "delivered"
+    assert (await webhook_now(services, webhook)).failing_since is None
+
+
+async def test_a_receiver_that_is_gone_is_told_nothing_more(services: Services) -> None:
+    clock = Clock()
+    async with listening(services, ACCOUNT) as (receiver, webhook), sending(services, clock) as one:
+        receiver.behaviour = answer(500)
+        await converted(services, ACCOUNT)
+        await one.burst()
+        receiver.behaviour = answer(410)
+        await converted(services, ACCOUNT)
+        await one.burst()
+        clock.pass_seconds(60)
+        assert await one.burst() == 0
+    assert [row["status"] for row in await stored(services)] == ["cancelled", "failed"]
+    disabled = await webhook_now(services, webhook)
+    assert (disabled.active, disabled.disabled_reason) == (False, "gone")
+    assert len(receiver.received) == 2
+    await services.webhooks.change(webhook.id, {"active": True})
+    again = await webhook_now(services, webhook)
+    assert (again.disabled_reason, again.failing_since) == (None, None)
+
+
+@pytest.mark.usefixtures("any_time")
+async def test_a_webhook_that_fails_for_five_days_is_disabled(services: Services) -> None:
+    clock = Clock()
+    async with listening(services, ACCOUNT) as (receiver, webhook), sending(services, clock) as one:
+        receiver.behaviour = answer(500)
+        for _ in range(2):
+            await converted(services, ACCOUNT)
+            await one.burst()
+            assert (await webhook_now(services, webhook)).active
+            clock.pass_seconds(2.4 * DAY)
+            await one.burst()
+        clock.pass_seconds(0.3 * DAY)
+        await converted(services, ACCOUNT)
+        await one.burst()
+        disabled = await webhook_now(services, webhook)
+        assert (disabled.active, disabled.disabled_reason) == (False, "failing")
+        clock.pass_seconds(2 * DAY)
+        assert await one.burst() == 0
+    assert {row["status"] for row in await stored(services)} == {"cancelled"}
+
+
+@pytest.mark.parametrize("how", ["deleted", "deactivated"])
+async def test_what_is_due_for_a_webhook_that_is_off_is_cancelled(
+    services: Services, how: str
+) -> None:
+    async with listening(services, ACCOUNT) as (receiver, webhook), sending(services) as one:
+        await converted(services, ACCOUNT, 30)
+        if how == "deleted":
+            await services.webhooks.delete(webhook.id)
+        else:
+            await services.webhooks.change(webhook.id, {"active": False})
+        assert await one.burst() == 0
+    assert receiver.received == []
+    rows = await stored(services)
+    assert {row["status"] for row in rows} == {"cancelled"}
+    assert all("expires_at" in row and "due_at" not in row for row in rows)
+
+
+async def test_one_receiver_that_hangs_among_fifty_delays_no_other(services: Services) -> None:
+    async with AsyncExitStack() as stack:
+        pairs = [await stack.enter_async_context(listening(services, ACCOUNT)) for _ in range(50)]
+        pairs[0][0].behaviour = hang
+        one = await stack.enter_async_context(sending(services))
+        await converted(services, ACCOUNT, 20)
+        stop = asyncio.Event()
+        began = time.monotonic()
+        running = asyncio.create_task(one.run(stop))
+        while any(len(receiver.received) < 20 for receiver, _ in pairs[1:]):
+            await asyncio.sleep(0.01)
+            assert time.monotonic() - began < 12  # the one hangs for 15
+        assert len(pairs[0][0].received) <= 4
+        stop.set()
+        await running
+
+
+async def test_many_that_hang_leave_places_for_those_that_answer(services: Services) -> None:
+    async with AsyncExitStack() as stack:
+        one = await stack.enter_async_context(sending(services))
+        one._places = Places(20)
+        dead = [await stack.enter_async_context(listening(services, ACCOUNT)) for _ in range(15)]
+        for receiver, webhook in dead:
+            receiver.behaviour = hang
+            one._places.take(webhook.id, "127.0.0.1", 1)
+            one._places.judge(webhook.id, delivered=False)
+            one._places.give_back(webhook.id, 1)
+        other = new_id()
+        receiver, _ = await stack.enter_async_context(listening(services, other))
+        await converted(services, ACCOUNT, 5)
+        stop = asyncio.Event()
+        running = asyncio.create_task(one.run(stop))
+        while sum(len(hanging.received) for hanging, _ in dead) < 10:
+            await asyncio.sleep(0.01)
+        await converted(services, other, 30)
+        while len(receiver.received) < 30:
+            await asyncio.sleep(0.01)
+        assert sum(len(hanging.received) for hanging, _ in dead) == 10
+        stop.set()
+        await running
+
+
+async def test_several_senders_share_the_work_and_send_each_once(services: Services) -> None:
+    async with AsyncExitStack() as stack:
+        receiver, _ = await stack.enter_async_context(listening(services, ACCOUNT))
+        senders = [await stack.enter_async_context(sending(services)) for _ in range(4)]
+        await converted(services, ACCOUNT, 200)
+        shares = await asyncio.gather(*(one.burst() for one in senders))
+        while await senders[0].burst():
+            pass
+    assert sum(shares) <= 200
+    assert len(receiver.received) == 200
+    assert len({one.headers["webhook-id"] for one in receiver.received}) == 200
+    assert {row["status"] for row in await stored(services)} == {"delivered"}
+
+
+async def test_what_a_killed_sender_held_is_sent_when_its_lease_has_run_out(
+    services: Services,
+) -> None:
+    clock = Clock()
+    async with listening(services, ACCOUNT) as (receiver, webhook), sending(services, clock) as one:
+        [event_id] = await converted(services, ACCOUNT)
+        [held] = await services.deliveries.claim({webhook.id: 5}, moment(clock.ms))
+        await services.deliveries.keep_payloads([(held, '{"as":"before"}')])
+        assert await one.burst() == 0
+        clock.pass_seconds(LEASE.total_seconds() + 1)
+        assert await one.burst() == 1
+    [received] = receiver.received
+    assert received.body == b'{"as":"before"}'
+    assert received.headers["webhook-id"] == f"msg_{delivery_id(webhook.id, event_id).hex}"
+    assert (await the_one(services))["status"] == "delivered"
+
+
+async def test_a_stop_waits_for_what_ends_soon_and_gives_the_rest_back(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sender_module, "STOP_SECONDS", 0.5)
+    release = asyncio.Event()
+
+    async def soon(handler: Handler) -> None:
+        await release.wait()
+        handler.finish()
+
+    async with AsyncExitStack() as stack:
+        slow, _ = await stack.enter_async_context(listening(services, ACCOUNT))
+        dead, webhook = await stack.enter_async_context(listening(services, ACCOUNT))
+        slow.behaviour, dead.behaviour = soon, hang
+        one = await stack.enter_async_context(sending(services))
+        await converted(services, ACCOUNT)
+        stop = asyncio.Event()
+        running = asyncio.create_task(one.run(stop))
+        while not (slow.received and dead.received):
+            await asyncio.sleep(0.01)
+        stop.set()
+        release.set()
+        await running
+        by_webhook = {row["webhook_id"]: row for row in await stored(services)}
+        given_back = by_webhook.pop(webhook.id)
+        assert (given_back["status"], given_back["attempts"]) == ("due", [])
+        assert "holder" not in given_back
+        [finished] = by_webhook.values()
+        assert finished["status"] == "delivered"
+        dead.behaviour = answer()
+        another = await stack.enter_async_context(sending(services))
+        assert await another.burst() == 1
+
+
+async def test_a_running_sender_sends_what_comes_and_ends_when_idle(services: Services) -> None:
+    async with listening(services, ACCOUNT) as (receiver, _), sending(services) as one:
+        stop = asyncio.Event()
+        running = asyncio.create_task(one.run(stop))
+        for number in range(1, 4):
+            await converted(services, ACCOUNT)
+            while len(receiver.received) < number:
+                await asyncio.sleep(0.01)
+        stop.set()
+        began = time.monotonic()
+        await running
+        assert time.monotonic() - began < sender_module.STOP_SECONDS
+
+
+async def test_an_event_that_is_gone_fails_alone_and_says_why(services: Services) -> None:
+    async with listening(services, ACCOUNT) as (receiver, _), sending(services) as one:
+        gone, there = await converted(services, ACCOUNT, 2)
+        await services.database["events"].delete_one({"_id": gone})
+        assert await one.burst() == 2
+    rows = await stored(services)
+    assert [row["status"] for row in rows] == ["due", "delivered"]
+    assert rows[0]["attempts"][0]["error"] == "payload: the event is no longer stored"
+    assert [json.loads(got.body)["event_id"] for got in receiver.received] == [there]
+
+
+async def test_a_payload_that_grows_beyond_all_bounds_is_not_sent(services: Services) -> None:
+    async with listening(services, ACCOUNT) as (receiver, webhook), sending(services) as one:
+        template = {"all": ["{metadata}"] * 40}
+        await services.webhooks.change(webhook.id, {"payload_template": template})
+        large = json.dumps({"a": "x" * 10_000})
+        await scene.applied(services, [scene.event(1, account_id=ACCOUNT.bytes, metadata=large)])
+        await one.burst()
+    row = await the_one(services)
+    assert row["attempts"][0]["error"] == "payload: longer than 262144 bytes"
+    assert receiver.received == []
+
+
+async def test_the_secret_before_signs_as_well_for_a_day(services: Services) -> None:
+    async with listening(services, ACCOUNT) as (receiver, webhook), sending(services) as one:
+        await services.webhooks.rotate_secret(webhook.id)
+        await converted(services, ACCOUNT)
+        await one.burst()
+    [received] = receiver.received
+    assert received.error == ""
+    assert len(received.headers["webhook-signature"].split()) == 2
+
+
+async def test_nobody_listens_is_an_attempt_with_its_reason(services: Services) -> None:
+    async with receiving() as receiver:
+        url = receiver.url
+    await scene.webhook(services, ACCOUNT, url)
+    async with sending(services) as one:
+        await converted(services, ACCOUNT)
+        await one.burst()
+    [attempt] = (await the_one(services))["attempts"]
+    assert (attempt["code"], attempt["answer"]) == (None, "")
+    assert attempt["error"].startswith("connection: ")
+
+
+async def test_a_store_that_is_away_for_a_moment_loses_no_result(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = services.deliveries.record
+    fails = [True, True]
+
+    async def failing(results: Any) -> None:
+        if fails:
+            fails.pop()
+            raise scene.AWAY
+        await record(results)
+
+    monkeypatch.setattr(services.deliveries, "record", failing)
+    async with listening(services, ACCOUNT) as (receiver, _), sending(services) as one:
+        await converted(services, ACCOUNT)
+        await one.burst()
+    assert len(receiver.received) == 1
+    assert (await the_one(services))["status"] == "delivered"

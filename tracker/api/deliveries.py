@@ -1,0 +1,180 @@
+"""`/api/webhooks/{id}/deliveries`: what was sent, what came back, and sending it again."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+import msgspec
+from msgspec import Meta
+
+from tracker.api.endpoint import Call, Endpoint, Nothing
+from tracker.api.schema import Page, Paged, Timestamp
+from tracker.api.webhooks import own_webhook
+from tracker.clock import iso, now
+from tracker.errors import BadRequest, NotFound
+from tracker.ids import new_id
+from tracker.webhooks.delivery import Attempt, Delivery, Status
+from tracker.webhooks.sample import sample_payload
+from tracker.webhooks.signing import signed_request
+from tracker.webhooks.store import Webhook
+
+StatusName = Literal["due", "delivered", "failed", "cancelled"]
+
+
+class AttemptRecord(msgspec.Struct, kw_only=True):
+    at: Timestamp
+    milliseconds: Annotated[int, Meta(description="until the answer was there, or it was given up")]
+    code: Annotated[int | None, Meta(description="status of the answer; null without one")]
+    answer: Annotated[str, Meta(description="the first kilobyte of its body")]
+    error: Annotated[str | None, Meta(description="why there was no answer")]
+
+
+class DeliveryRecord(msgspec.Struct, kw_only=True):
+    id: UUID
+    event_id: int
+    status: StatusName
+    created_at: Timestamp
+    next_attempt_at: Annotated[
+        Timestamp | None, Meta(description="null: none is to come, or one is being made")
+    ]
+    payload: Annotated[str | None, Meta(description="JSON text; null before the first attempt")]
+    attempts: list[AttemptRecord]
+
+
+class TestResult(msgspec.Struct, kw_only=True):
+    delivered: Annotated[bool, Meta(description="whether the receiver answered with 2xx")]
+    payload: Annotated[str, Meta(description="what was sent, as JSON text")]
+    attempt: AttemptRecord
+
+
+class ListDeliveries(Paged, kw_only=True):
+    status: Annotated[StatusName | None, Meta(description="only those; default: all")] = None
+
+
+class RetryDeliveries(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    since: Annotated[
+        datetime,
+        Meta(
+            tz=True,
+            description="of what was created since then, all that failed or was cancelled",
+            examples=["2026-01-31T09:30:00.000Z"],
+        ),
+    ]
+
+
+class Retried(msgspec.Struct, kw_only=True):
+    deliveries: Annotated[int, Meta(description="how many are sent again")]
+
+
+async def list_deliveries(call: Call[ListDeliveries, Nothing]) -> Page[DeliveryRecord]:
+    webhook, query = await own_webhook(call), call.query
+    statuses = list(Status) if query.status is None else [Status(query.status)]
+    deliveries, total = await call.services.deliveries.page(
+        webhook.id, statuses, query.page, query.page_size
+    )
+    return query.page_of([_shown(one) for one in deliveries], total)
+
+
+async def retry(call: Call[Nothing, Nothing]) -> DeliveryRecord:
+    webhook = await _active(call)
+    delivery = await _own_delivery(call, webhook)
+    await call.services.deliveries.retry(delivery.id, now())
+    return _shown(await _own_delivery(call, webhook))
+
+
+async def retry_all(call: Call[Nothing, RetryDeliveries]) -> Retried:
+    webhook = await _active(call)
+    number = await call.services.deliveries.retry_since(webhook.id, call.body.since, now())
+    return Retried(deliveries=number)
+
+
+async def test(call: Call[Nothing, Nothing]) -> TestResult:
+    """Also of an inactive webhook: whoever mends a receiver wants to see it."""
+    webhook, at = await own_webhook(call), now()
+    payload = sample_payload(webhook, call.services.base.host)
+    secrets, seconds = webhook.secrets(at), int(at.timestamp())
+    request = signed_request(
+        webhook.method, webhook.target_url, payload, new_id().hex, seconds, secrets
+    )
+    outcome = await call.services.webhook_client.send(request)
+    attempt = AttemptRecord(
+        at=iso(at),
+        milliseconds=outcome.milliseconds,
+        code=outcome.code,
+        answer=outcome.answer,
+        error=outcome.error,
+    )
+    return TestResult(delivered=outcome.delivered, payload=payload.decode(), attempt=attempt)
+
+
+async def _active(call: Call[Any, Any]) -> Webhook:
+    """Raises BadRequest if it would be cancelled at once."""
+    webhook = await own_webhook(call)
+    if not webhook.active:
+        raise BadRequest("webhook: is inactive; make it active first")
+    return webhook
+
+
+async def _own_delivery(call: Call[Any, Any], webhook: Webhook) -> Delivery:
+    found = await call.services.deliveries.find(call.ids[1])
+    delivery = call.own("delivery", found)
+    if delivery.webhook_id != webhook.id:
+        raise NotFound("delivery: not found")
+    return delivery
+
+
+def _shown(delivery: Delivery) -> DeliveryRecord:
+    waits = delivery.status == Status.DUE and delivery.holder is None
+    return DeliveryRecord(
+        id=delivery.id,
+        event_id=delivery.event_id,
+        status=delivery.status.value,
+        created_at=iso(delivery.created_at),
+        next_attempt_at=iso(delivery.due_at) if waits and delivery.due_at else None,
+        payload=delivery.payload,
+        attempts=[_shown_attempt(one) for one in delivery.attempts],
+    )
+
+
+def _shown_attempt(attempt: Attempt) -> AttemptRecord:
+    fields = msgspec.structs.asdict(attempt)
+    return AttemptRecord(**{**fields, "at": iso(attempt.at)})
+
+
+ENDPOINTS = (
+    Endpoint(
+        "GET",
+        "/api/webhooks/{id}/deliveries",
+        "webhooks:read",
+        list_deliveries,
+        "List a webhook's deliveries, newest first; finished ones are kept for 30 days",
+        Page[DeliveryRecord],
+        query=ListDeliveries,
+    ),
+    Endpoint(
+        "POST",
+        "/api/webhooks/{id}/deliveries/{delivery}/retry",
+        "webhooks:write",
+        retry,
+        "Send a delivery again, whatever became of it; its id and payload stay",
+        DeliveryRecord,
+    ),
+    Endpoint(
+        "POST",
+        "/api/webhooks/{id}/deliveries/retry",
+        "webhooks:write",
+        retry_all,
+        "Send again all deliveries since a time that failed or were cancelled",
+        Retried,
+        body=RetryDeliveries,
+        example={"since": "2026-01-31T09:30:00.000Z"},
+    ),
+    Endpoint(
+        "POST",
+        "/api/webhooks/{id}/test",
+        "webhooks:write",
+        test,
+        "Send a sample event to a webhook's receiver now, and show what came back",
+        TestResult,
+    ),
+)

@@ -1,0 +1,114 @@
+"""One attempt at a delivery: signed, sent, and recorded with what follows from how it came out."""
+
+import asyncio
+import random
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import structlog
+from pymongo.errors import PyMongoError
+
+from tracker import metrics
+from tracker.clock import moment
+from tracker.db.batch import Batch
+from tracker.webhooks.client import Client, Outcome
+from tracker.webhooks.deliveries import Deliveries, Result
+from tracker.webhooks.delivery import Attempt, Delivery, Status
+from tracker.webhooks.material import NoPayload
+from tracker.webhooks.schedule import next_attempt_at, why_disabled
+from tracker.webhooks.signing import signed_request
+from tracker.webhooks.store import Webhook, Webhooks
+
+log = structlog.get_logger(__name__)
+
+Payload = str | NoPayload
+
+_PAUSES: Final = (0.1, 0.5, 2.0, 5.0)
+"""Seconds between tries to record. After them the lease runs out, and the attempt is repeated."""
+
+
+class Attempts:
+    """Records what came of them in groups. `clock` tells milliseconds since the epoch."""
+
+    def __init__(
+        self, client: Client, webhooks: Webhooks, deliveries: Deliveries, clock: Callable[[], int]
+    ) -> None:
+        self._client = client
+        self._webhooks = webhooks
+        self._deliveries = deliveries
+        self._clock = clock
+        self._results: Batch[Result, None] = Batch(self._record)
+
+    async def send(self, webhook: Webhook, delivery: Delivery, payload: Payload) -> Outcome:
+        """Never raises but when it is cancelled."""
+        if isinstance(payload, NoPayload):
+            return _no_answer(f"payload: {payload}")
+        at = moment(self._clock())
+        try:
+            request = signed_request(
+                webhook.method,
+                webhook.target_url,
+                payload.encode(),
+                delivery.id.hex,
+                int(at.timestamp()),
+                webhook.secrets(at),
+            )
+            return await self._client.send(request)
+        except Exception as error:
+            log.error("delivery not sent", delivery_id=str(delivery.id), exc_info=error)
+            return _no_answer("internal: the service could not send it")
+
+    async def conclude(self, webhook: Webhook, delivery: Delivery, outcome: Outcome) -> None:
+        """Record it, and the health of its webhook. Never raises but when it is cancelled."""
+        metrics.WEBHOOK_ATTEMPTS.labels(outcome.failure or "delivered").inc()
+        result = result_of(delivery, outcome, self._clock(), random.random())  # noqa: S311
+        try:
+            await self._keep_health(webhook, outcome)
+            await self._results.submit(result)
+        except Exception as error:
+            log.warning("attempt not recorded", error=type(error).__name__)
+
+    async def _keep_health(self, webhook: Webhook, outcome: Outcome) -> None:
+        """Costs nothing as long as all goes well."""
+        now, since = self._clock(), webhook.failing_since
+        if outcome.delivered:
+            if since is not None:
+                await self._webhooks.delivers(webhook.id)
+            return
+        since_ms = None if since is None else round(since.timestamp() * 1000)
+        if reason := why_disabled(since_ms, now, outcome):
+            log.warning("webhook disabled", webhook_id=str(webhook.id), reason=reason)
+            await self._webhooks.disable(webhook.id, reason)
+        elif since is None:
+            await self._webhooks.failing(webhook.id, moment(now))
+
+    async def _record(self, results: Sequence[Result]) -> list[None]:
+        for pause in _PAUSES:
+            try:
+                await self._deliveries.record(results)
+                break
+            except PyMongoError as error:
+                log.warning("attempts wait to be recorded", error=type(error).__name__)
+                await asyncio.sleep(pause)
+        return [None] * len(results)
+
+
+def result_of(delivery: Delivery, outcome: Outcome, now_ms: int, jitter: float) -> Result:
+    """What follows from an attempt that is over now."""
+    attempt = Attempt(
+        at=moment(now_ms - outcome.milliseconds),
+        milliseconds=outcome.milliseconds,
+        code=outcome.code,
+        answer=outcome.answer,
+        error=outcome.error,
+    )
+    if outcome.delivered:
+        return Result(delivery, attempt, Status.DELIVERED, None)
+    again = next_attempt_at(len(delivery.attempts) + 1, now_ms, outcome, jitter)
+    if again is None:
+        return Result(delivery, attempt, Status.FAILED, None)
+    return Result(delivery, attempt, Status.DUE, moment(again))
+
+
+def _no_answer(error: str) -> Outcome:
+    return Outcome(code=None, milliseconds=0, answer="", error=error, retry_after=None)

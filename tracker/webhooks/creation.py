@@ -1,0 +1,81 @@
+"""Deliveries come into being here: in the transaction that settles what they tell of.
+
+Called by the drain with the events that its transaction settles. A delivery's id follows from its
+webhook and its event, so there is one for both however often this runs.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from tracker.clock import now
+from tracker.db.connect import Collection, Database
+from tracker.db.transaction import Session
+from tracker.webhooks.delivery import Status, delivery_id
+
+_PIECE: Final = 1000
+"""Deliveries of one command, which has a limit of time."""
+
+Document = Mapping[str, Any]
+Row = dict[str, Any]
+
+
+async def create_deliveries(
+    database: Database, events: Sequence[Document], session: Session
+) -> None:
+    """One delivery for each of these events, whose accounts are known, and each webhook that was
+    there before it and is active. Raises PyMongoError."""
+    if not events:
+        return
+    webhooks = await _active(database, {event["account_id"] for event in events}, session)
+    created_at = now()
+    rows = [
+        _row(webhook["_id"], event, created_at)
+        for event in events
+        for webhook in webhooks.get(event["account_id"], ())
+        if webhook["created_at"] <= event["at"]
+    ]
+    for piece in _pieces(rows):
+        await _insert_new(database["deliveries"], piece, session)
+
+
+async def _active(
+    database: Database, account_ids: set[UUID], session: Session
+) -> dict[UUID, list[Document]]:
+    wanted = {"account_id": {"$in": list(account_ids)}, "active": True}
+    found = defaultdict(list)
+    fields = ["account_id", "created_at"]
+    async for row in database["webhooks"].find(wanted, fields, session=session):
+        found[row["account_id"]].append(row)
+    return dict(found)
+
+
+async def _insert_new(deliveries: Collection, rows: list[Row], session: Session) -> None:
+    """A third of the time that upserts take. What another transaction inserts meanwhile is a
+    conflict, so that this one is tried again and sees it."""
+    there = deliveries.find(
+        {"_id": {"$in": [row["_id"] for row in rows]}}, ["_id"], session=session
+    )
+    ids = {row["_id"] async for row in there}
+    if new := [row for row in rows if row["_id"] not in ids]:
+        await deliveries.insert_many(new, session=session)
+
+
+def _row(webhook_id: UUID, event: Document, created_at: datetime) -> Row:
+    return {
+        "_id": delivery_id(webhook_id, event["_id"]),
+        "webhook_id": webhook_id,
+        "account_id": event["account_id"],
+        "event_id": event["_id"],
+        "status": Status.DUE,
+        "created_at": created_at,
+        "due_at": created_at,
+        "attempts": [],
+    }
+
+
+def _pieces(rows: list[Row]) -> Iterator[list[Row]]:
+    for start in range(0, len(rows), _PIECE):
+        yield rows[start : start + _PIECE]

@@ -1,0 +1,172 @@
+"""Deliveries in MongoDB: claimed with a lease, recorded, and shown as a log.
+
+A claim puts `due_at` to the end of its lease, so that one index tells what may be claimed: what is
+due, and what a dead process held. Only who holds a delivery records an attempt of it.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final, NamedTuple
+from uuid import UUID, uuid4
+
+import msgspec
+
+from tracker.db.connect import Database
+from tracker.db.documents import record, run_updates
+from tracker.webhooks.delivery import Attempt, Delivery, Status
+
+LEASE: Final = timedelta(seconds=30)
+"""Twice what an attempt may take."""
+
+LOG_DAYS: Final = 30
+"""How long a finished delivery is kept."""
+
+KEPT_ATTEMPTS: Final = 20
+"""The newest ones: more than there are without retries by hand."""
+
+_RETRIED: Final = (Status.FAILED, Status.CANCELLED)
+_MOST_COUNTED: Final = 100_000
+
+
+class Result(NamedTuple):
+    """What came of an attempt. `due_at`: of the next one, if the status is still due."""
+
+    delivery: Delivery
+    attempt: Attempt
+    status: Status
+    due_at: datetime | None
+
+
+class Backlog(NamedTuple):
+    """How many deliveries may be claimed (no more are counted than 100,000), and since when the
+    oldest; None without any."""
+
+    due: int
+    oldest: datetime | None
+
+
+class Deliveries:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._deliveries = database["deliveries"]
+
+    async def due(self, at: datetime) -> dict[UUID, datetime]:
+        """The webhooks with deliveries to be claimed, and since when, oldest first.
+
+        Costs by the number of webhooks, however many deliveries wait."""
+        in_order = {"status": 1, "webhook_id": 1, "due_at": 1}
+        rows = self._deliveries.aggregate(
+            [
+                {"$match": {"status": Status.DUE}},
+                {"$sort": in_order},
+                {"$group": {"_id": "$webhook_id", "due_at": {"$first": "$due_at"}}},
+                {"$match": {"due_at": {"$lte": at}}},
+                {"$sort": {"due_at": 1}},
+            ]
+        )
+        return {row["_id"]: row["due_at"] async for row in rows}
+
+    async def claim(self, wanted: Mapping[UUID, int], at: datetime) -> list[Delivery]:
+        """For each webhook at most so many, the oldest first, which are ours until `at` + LEASE."""
+        rows = await self._oldest(wanted, at) if wanted else []
+        if not rows:
+            return []
+        holder, until = uuid4(), at + LEASE
+        ids = [row["_id"] for row in rows]
+        free = {"_id": {"$in": ids}, "status": Status.DUE, "due_at": {"$lte": at}}
+        claim = {"$set": {"holder": holder, "due_at": until}}
+        claimed = await self._deliveries.update_many(free, claim)
+        if claimed.modified_count < len(ids):
+            held = {"_id": {"$in": ids}, "holder": holder}
+            mine = {row["_id"] async for row in self._deliveries.find(held, ["_id"])}
+            rows = [row for row in rows if row["_id"] in mine]
+        return [record(Delivery, {**row, "holder": holder, "due_at": until}) for row in rows]
+
+    async def _oldest(self, wanted: Mapping[UUID, int], at: datetime) -> list[dict[str, Any]]:
+        first, *others = [_oldest_of(webhook_id, at, most) for webhook_id, most in wanted.items()]
+        together = [{"$unionWith": {"coll": "deliveries", "pipeline": one}} for one in others]
+        return await self._deliveries.aggregate([*first, *together]).to_list(None)
+
+    async def keep_payloads(self, payloads: Sequence[tuple[Delivery, str]]) -> None:
+        """Before they are sent, so that every later attempt sends the same."""
+        statements = [
+            {"q": {"_id": one.id, "holder": one.holder}, "u": {"$set": {"payload": payload}}}
+            for one, payload in payloads
+        ]
+        await run_updates(self._database, "deliveries", statements)
+
+    async def record(self, results: Sequence[Result]) -> None:
+        """What is no longer ours is left as it is. May be repeated."""
+        await run_updates(self._database, "deliveries", [_recorded(one) for one in results])
+
+    async def release(self, deliveries: Collection[Delivery], at: datetime) -> None:
+        """What we hold is anyone's again, at once."""
+        held = {
+            "_id": {"$in": [one.id for one in deliveries]},
+            "holder": {"$in": list({one.holder for one in deliveries})},
+        }
+        await self._deliveries.update_many(held, {"$set": {"due_at": at}, "$unset": {"holder": ""}})
+
+    async def cancel(self, webhook_ids: Collection[UUID], at: datetime) -> None:
+        """All that is due for webhooks that are deleted or inactive."""
+        due = {"status": Status.DUE, "webhook_id": {"$in": list(webhook_ids)}}
+        await self._deliveries.update_many(due, _finished(Status.CANCELLED, at))
+
+    async def find(self, delivery_id: UUID) -> Delivery | None:
+        row = await self._deliveries.find_one({"_id": delivery_id})
+        return None if row is None else record(Delivery, row)
+
+    async def page(
+        self, webhook_id: UUID, statuses: Collection[Status], page: int, page_size: int
+    ) -> tuple[list[Delivery], int]:
+        """One page of a webhook's deliveries in one of these states, newest first, and how many
+        there are."""
+        matching = {"webhook_id": webhook_id, "status": {"$in": list(statuses)}}
+        total = await self._deliveries.count_documents(matching)
+        newest = self._deliveries.find(matching).sort([("created_at", -1), ("_id", -1)])
+        rows = newest.skip((page - 1) * page_size).limit(page_size)
+        return [record(Delivery, row) async for row in rows], total
+
+    async def retry(self, delivery_id: UUID, at: datetime) -> None:
+        """Make it due, whatever its status is; one that is being sent is left alone."""
+        free = {"_id": delivery_id, "holder": {"$exists": False}}
+        await self._deliveries.update_one(free, _due(at))
+
+    async def retry_since(self, webhook_id: UUID, since: datetime, at: datetime) -> int:
+        """Make due what has failed or was cancelled, of what was created since then; how many."""
+        matching = {
+            "webhook_id": webhook_id,
+            "status": {"$in": list(_RETRIED)},
+            "created_at": {"$gte": since},
+        }
+        return (await self._deliveries.update_many(matching, _due(at))).modified_count
+
+    async def backlog(self, at: datetime) -> Backlog:
+        """Of all webhooks."""
+        oldest = next(iter((await self.due(at)).values()), None)
+        matching = {"status": Status.DUE, "due_at": {"$lte": at}}
+        due = await self._deliveries.count_documents(matching, limit=_MOST_COUNTED)
+        return Backlog(due, oldest)
+
+
+def _oldest_of(webhook_id: UUID, at: datetime, most: int) -> list[dict[str, Any]]:
+    due = {"status": Status.DUE, "webhook_id": webhook_id, "due_at": {"$lte": at}}
+    return [{"$match": due}, {"$sort": {"due_at": 1}}, {"$limit": most}]
+
+
+def _recorded(result: Result) -> dict[str, Any]:
+    delivery, attempt, status, due_at = result
+    change = _due(due_at) if due_at else _finished(status, attempt.at)
+    change["$unset"]["holder"] = ""
+    attempts = {"$each": [msgspec.structs.asdict(attempt)], "$slice": -KEPT_ATTEMPTS}
+    change["$push"] = {"attempts": attempts}
+    return {"q": {"_id": delivery.id, "holder": delivery.holder}, "u": change}
+
+
+def _due(at: datetime) -> dict[str, Any]:
+    return {"$set": {"status": Status.DUE, "due_at": at}, "$unset": {"expires_at": ""}}
+
+
+def _finished(status: Status, at: datetime) -> dict[str, Any]:
+    finished = {"status": status, "expires_at": at + timedelta(days=LOG_DAYS)}
+    return {"$set": finished, "$unset": {"due_at": "", "holder": ""}}

@@ -1,0 +1,70 @@
+"""What payloads are made of, read from MongoDB for many events at once."""
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+from tracker.db.connect import Database
+from tracker.webhooks.payload import render
+from tracker.webhooks.values import values_of
+
+MAX_BYTES: Final = 256 * 1024
+"""Of a payload: a template may repeat what is long."""
+
+Rows = Mapping[Any, Mapping[str, Any]]
+
+
+class NoPayload(Exception):
+    """It cannot be made. The message is for the owner of the webhook."""
+
+
+class Found(NamedTuple):
+    """Documents by id; `base_host` is the host of links that have no domain of their own."""
+
+    events: Rows
+    clicks: Rows
+    links: Rows
+    event_configs: Rows
+    tags: Rows
+    base_host: str
+
+    def payload(self, template: str, event_id: int) -> str:
+        """Raises NoPayload."""
+        event = self.events.get(event_id)
+        if event is None:
+            raise NoPayload("the event is no longer stored")
+        click = self.clicks.get(event["click_id"])
+        link = self.links.get((click or event).get("link_id"))
+        ids = link["tags"] if link else ()
+        tags = [self.tags[one]["name"] for one in ids if one in self.tags]
+        config = self.event_configs.get(event["event_config_id"])
+        payload = render(template, values_of(event, click, link, config, tags, self.base_host))
+        if len(payload) > MAX_BYTES:
+            raise NoPayload(f"longer than {MAX_BYTES} bytes")
+        return payload.decode()
+
+
+class Material:
+    def __init__(self, database: Database, base_host: str) -> None:
+        self._database = database
+        self._base_host = base_host
+
+    async def of(self, event_ids: Collection[int]) -> Found:
+        """All that is stored of these events. Raises PyMongoError."""
+        events = await self._read("events", event_ids)
+        clicks = await self._read("clicks", _ids(events.values(), "click_id"))
+        known = [*events.values(), *clicks.values()]
+        links = await self._read("links", _ids(known, "link_id"))
+        configs = await self._read("event_configs", _ids(events.values(), "event_config_id"))
+        tags = await self._read("tags", {tag for link in links.values() for tag in link["tags"]})
+        return Found(events, clicks, links, configs, tags, self._base_host)
+
+    async def _read(self, collection: str, ids: Collection[Any]) -> Rows:
+        if not ids:
+            return {}
+        rows = self._database[collection].find({"_id": {"$in": list(ids)}})
+        return {row["_id"]: row async for row in rows}
+
+
+def _ids(rows: Iterable[Mapping[str, Any]], name: str) -> set[UUID]:
+    return {row[name] for row in rows if row.get(name) is not None}

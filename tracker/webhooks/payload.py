@@ -1,0 +1,67 @@
+"""A payload from a template and the values of its macros. Pure.
+
+Called when a delivery is first attempted. Guarantees that the payload has the structure of the
+template, whatever the values hold: replacement works on the parsed template, in one pass, and what
+was put in is neither parsed nor looked through again.
+"""
+
+import json
+from decimal import Decimal
+from typing import Any, Final
+from urllib.parse import urlencode
+
+import msgspec
+
+from tracker.webhooks.template import MACRO, is_known
+from tracker.webhooks.values import Values
+
+_ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
+
+
+def render(template: str, values: Values) -> bytes:
+    """The payload as JSON in UTF-8, from a checked template as `template_text` wrote it.
+
+    A text that is just one macro becomes its value, of the value's type, null if there is none. In
+    a longer text it becomes text: a text as it is, nothing for null, all else as JSON.
+    """
+    return _ENCODER.encode(_filled(_parsed(template), values))
+
+
+def as_query(payload: bytes) -> str:
+    """The fields of a payload as parameters of a query, in order, for a receiver of GET.
+
+    Texts are as they are, null is empty, all else is JSON. Without "?"; empty if there is no field.
+    """
+    fields = _parsed(payload)
+    return urlencode([(name, _as_text(value)) for name, value in fields.items()])
+
+
+def _filled(value: Any, values: Values) -> Any:
+    if isinstance(value, str):
+        return _filled_text(value, values)
+    if isinstance(value, dict):
+        return {name: _filled(inner, values) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_filled(inner, values) for inner in value]
+    return value
+
+
+def _filled_text(text: str, values: Values) -> Any:
+    alone = MACRO.fullmatch(text)
+    if alone and is_known(alone[1]):
+        return values.get(alone[1])
+    return MACRO.sub(
+        lambda found: _as_text(values.get(found[1])) if is_known(found[1]) else found[0], text
+    )
+
+
+def _as_text(value: Any) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else _ENCODER.encode(value).decode()
+
+
+def _parsed(text: str | bytes) -> dict[str, Any]:
+    """A JSON object. Its numbers keep their digits."""
+    fields: dict[str, Any] = json.loads(text, parse_float=Decimal)
+    return fields

@@ -1,0 +1,57 @@
+"""A sample event, so that the owner of a webhook sees at once what its receiver makes of it."""
+
+from typing import Any, Final
+
+from bson import Decimal128
+
+from tracker.clock import now
+from tracker.ids import new_id
+from tracker.webhooks.payload import render
+from tracker.webhooks.store import Webhook
+from tracker.webhooks.values import Values, values_of
+
+EVENT_ID: Final = 1
+"""Of the sample: the first event of an installation has it, and nobody waits for it."""
+
+
+def sample_payload(webhook: Webhook, base_host: str) -> bytes:
+    """The webhook's payload for the sample event."""
+    return render(webhook.payload_template, _values(webhook, base_host))
+
+
+def _values(webhook: Webhook, base_host: str) -> Values:
+    owned: dict[str, Any] = {"account_id": webhook.account_id}
+    link_id, at = new_id(), now()
+    visitor = {
+        "domain_name": "",
+        "country": "DE",
+        "device": "desktop",
+        "browser": "Chrome",
+        "os": "Windows",
+    }
+    event = {
+        **owned,
+        "_id": EVENT_ID,
+        "at": at,
+        "click_id": new_id(),
+        "value": Decimal128("19.99"),
+        "payout": Decimal128("2.50"),
+        "metadata": '{"sample":true}',
+        "transaction_id": "sample",
+    }
+    click = {
+        **owned,
+        **visitor,
+        "at": at,
+        "link_id": link_id,
+        "referrer": "https://example.com/",
+        "query": "utm_source=sample",
+    }
+    link = {
+        **owned,
+        "slug": "sample",
+        "internal_name": "Sample",
+        "destination_url": "https://example.com/landing",
+    }
+    config = {**owned, "name": "Sample", "payout_type": "CPA", "pbk": "sample"}
+    return values_of(event, click, link, config, ["sample"], base_host)

@@ -1,0 +1,191 @@
+"""Sends what is due: claims it, makes the payloads, and has attempts made, many at once.
+
+Runs in every drain; they share the work. A webhook is told at least once, always with the same id
+and payload: what was sent but not recorded before a death is sent again when the lease has run out.
+"""
+
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+import structlog
+from pymongo.errors import PyMongoError
+
+from tracker import metrics
+from tracker.clock import moment, now_ms
+from tracker.http.url import check_url
+from tracker.webhooks.attempt import Attempts, Payload
+from tracker.webhooks.client import Client
+from tracker.webhooks.deliveries import Deliveries
+from tracker.webhooks.delivery import Delivery
+from tracker.webhooks.material import Found, Material, NoPayload
+from tracker.webhooks.places import Places
+from tracker.webhooks.store import Webhook, Webhooks
+from tracker.webhooks.target import FIELD
+
+log = structlog.get_logger(__name__)
+
+IDLE_SECONDS: Final = 0.5
+"""How often it is looked for what is due, if nothing is."""
+
+BUSY_SECONDS: Final = 0.02
+"""The least time between two claims: attempts that end meanwhile are followed up together."""
+
+STOP_SECONDS: Final = 3.0
+"""How long a stop waits for attempts under way; what is not over by then is sent again."""
+
+_WEBHOOKS: Final = 50
+"""Of one claim."""
+
+
+class Sender:
+    """`clock` tells milliseconds since the epoch."""
+
+    def __init__(
+        self,
+        deliveries: Deliveries,
+        webhooks: Webhooks,
+        material: Material,
+        client: Client,
+        clock: Callable[[], int] = now_ms,
+    ) -> None:
+        self._deliveries = deliveries
+        self._webhooks = webhooks
+        self._material = material
+        self._attempts = Attempts(client, webhooks, deliveries, clock)
+        self._clock = clock
+        self._places = Places()
+        self._under_way: dict[asyncio.Task[None], Delivery] = {}
+        self._over = asyncio.Event()
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Until `stop` is set; what is under way then is finished within STOP_SECONDS, or anyone's
+        again."""
+        stopping = asyncio.get_running_loop().create_task(stop.wait())
+        stopping.add_done_callback(lambda _: self._over.set())
+        while not stop.is_set():
+            self._over.clear()
+            begun = await self._tried()
+            await asyncio.sleep(BUSY_SECONDS)
+            if not begun and not stop.is_set():
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._over.wait(), IDLE_SECONDS)
+        await self._leave()
+
+    async def burst(self) -> int:
+        """Send all that is due now, and wait until it is recorded; the number of attempts."""
+        total = 0
+        while begun := await self._begin():
+            total += begun
+            await asyncio.wait(self._under_way)
+        return total
+
+    async def _tried(self) -> int:
+        try:
+            return await self._begin()
+        except PyMongoError as error:
+            log.warning("deliveries wait", error=type(error).__name__)
+        except Exception as error:
+            log.error("sending failed", exc_info=error)
+        return 0
+
+    async def _begin(self) -> int:
+        """Begin as many attempts as there is place for; how many."""
+        at = moment(self._clock())
+        webhooks = await self._with_due(at)
+        unused = self._take_places(webhooks.values())
+        try:
+            # Should making the payloads fail, what is claimed is anyone's when its lease runs out.
+            claimed = await self._deliveries.claim(unused, at)
+            payloads = await self._payloads(claimed, webhooks)
+            unused -= Counter(one.webhook_id for one in claimed)
+        finally:
+            for webhook_id, places in unused.items():
+                self._places.give_back(webhook_id, places)
+        for delivery, payload in zip(claimed, payloads, strict=True):
+            attempt = self._attempt(webhooks[delivery.webhook_id], delivery, payload)
+            task = asyncio.get_running_loop().create_task(attempt)
+            self._under_way[task] = delivery
+            task.add_done_callback(self._ended)
+        return len(claimed)
+
+    async def _with_due(self, at: datetime) -> dict[UUID, Webhook]:
+        """The active webhooks that there may be place for. What is due for others is cancelled."""
+        due = [one for one in await self._deliveries.due(at) if self._places.might_have(one)]
+        webhooks = await self._webhooks.find_all(due) if due else {}
+        active = {one: webhooks[one] for one in due if one in webhooks and webhooks[one].active}
+        if silent := set(due) - active.keys():
+            await self._deliveries.cancel(silent, at)
+        return active
+
+    def _take_places(self, webhooks: Collection[Webhook]) -> Counter[UUID]:
+        """Those with deliveries that have been due for long come first."""
+        share = max(1, self._places.free // max(1, min(len(webhooks), _WEBHOOKS)))
+        taken: Counter[UUID] = Counter()
+        for webhook in webhooks:
+            host, _ = check_url(FIELD, webhook.target_url).address
+            if places := self._places.take(webhook.id, host, share):
+                taken[webhook.id] = places
+            if len(taken) == _WEBHOOKS:
+                break
+        return taken
+
+    async def _payloads(
+        self, claimed: Sequence[Delivery], webhooks: Mapping[UUID, Webhook]
+    ) -> list[Payload]:
+        """In the order of `claimed`. Those that are new are kept before they are sent."""
+        first = [one for one in claimed if one.payload is None]
+        found = await self._material.of({one.event_id for one in first})
+        payloads = [
+            one.payload or _payload(found, webhooks[one.webhook_id], one) for one in claimed
+        ]
+        await self._deliveries.keep_payloads(
+            [
+                (one, payload)
+                for one, payload in zip(claimed, payloads, strict=True)
+                if one.payload is None and isinstance(payload, str)
+            ]
+        )
+        return payloads
+
+    async def _attempt(self, webhook: Webhook, delivery: Delivery, payload: Payload) -> None:
+        metrics.WEBHOOKS_IN_FLIGHT.inc()
+        try:
+            outcome = await self._attempts.send(webhook, delivery, payload)
+            self._places.judge(webhook.id, outcome.delivered)
+        finally:
+            metrics.WEBHOOKS_IN_FLIGHT.dec()
+            self._places.give_back(webhook.id, 1)
+            self._over.set()
+        await self._attempts.conclude(webhook, delivery, outcome)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        del self._under_way[task]
+
+    async def _leave(self) -> None:
+        if not self._under_way:
+            return
+        await asyncio.wait(self._under_way, timeout=STOP_SECONDS)
+        left = dict(self._under_way)
+        if not left:
+            return
+        for task in left:
+            task.cancel()
+        await asyncio.wait(left)
+        with contextlib.suppress(PyMongoError):
+            await self._deliveries.release(left.values(), moment(self._clock()))
+
+
+def _payload(found: Found, webhook: Webhook, delivery: Delivery) -> Payload:
+    """An event that no payload can be made of must not keep the others back."""
+    try:
+        return found.payload(webhook.payload_template, delivery.event_id)
+    except NoPayload as reason:
+        return reason
+    except Exception as error:
+        log.error("no payload", delivery_id=str(delivery.id), exc_info=error)
+        return NoPayload("the service could not make it")

@@ -1,0 +1,75 @@
+"""Signs requests by Standard Webhooks, with the library of that name. Pure.
+
+Called for every attempt: the id stays, the timestamp is the attempt's.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Final
+from urllib.parse import quote
+
+from standardwebhooks import Webhook
+
+from tracker.http.url import UrlParts, check_url
+from tracker.webhooks.client import Request
+from tracker.webhooks.payload import as_query
+from tracker.webhooks.target import FIELD
+
+_SAFE_IN_URL: Final = "".join(map(chr, range(ord("!"), ord("~") + 1)))
+
+
+def signed_headers(
+    delivery_id: str, timestamp_s: int, body: bytes, secrets: Sequence[str]
+) -> dict[str, str]:
+    """`webhook-id`, `webhook-timestamp` and `webhook-signature`, one signature for each secret.
+
+    `delivery_id` is the hexadecimal form of the delivery's id, `timestamp_s` in seconds since the
+    epoch, `body` UTF-8, `secrets` of the form `whsec_<base64>`, the current one first.
+    """
+    message_id = f"msg_{delivery_id}"
+    at, text = datetime.fromtimestamp(timestamp_s, UTC), body.decode()
+    return {
+        "webhook-id": message_id,
+        "webhook-timestamp": str(timestamp_s),
+        "webhook-signature": " ".join(
+            Webhook(secret).sign(message_id, at, text) for secret in secrets
+        ),
+    }
+
+
+def signed_request(
+    method: str,
+    target_url: str,
+    payload: bytes,
+    delivery_id: str,
+    timestamp_s: int,
+    secrets: Sequence[str],
+) -> Request:
+    """The request that delivers `payload`, signed as `signed_headers` does.
+
+    With GET the payload is added to the target's query; it has no body, so that the signature is
+    of the whole query as it is sent, without "?". Raises BadRequest if `target_url` is no URL.
+    """
+    parts = check_url(FIELD, target_url)
+    query = _escaped(parts.query)[1:]
+    if method != "GET":
+        headers = signed_headers(delivery_id, timestamp_s, payload, secrets)
+        headers["Content-Type"] = "application/json"
+        return Request(method=method, url=_url(parts, query), headers=headers, body=payload)
+    query = "&".join(part for part in (query, as_query(payload)) if part)
+    headers = signed_headers(delivery_id, timestamp_s, query.encode(), secrets)
+    return Request(method=method, url=_url(parts, query), headers=headers, body=None)
+
+
+def _url(parts: UrlParts, query: str) -> str:
+    """ASCII, with the host in its canonical form: what a certificate has to name."""
+    host, port = parts.address
+    scheme = parts.scheme.lower()
+    shown_host = f"[{host}]" if ":" in host else host
+    shown_port = "" if port == {"http": 80, "https": 443}[scheme] else f":{port}"
+    shown_query = f"?{query}" if query else ""
+    return f"{scheme}://{shown_host}{shown_port}{_escaped(parts.path) or '/'}{shown_query}"
+
+
+def _escaped(text: str) -> str:
+    return quote(text, safe=_SAFE_IN_URL)
