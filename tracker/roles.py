@@ -4,11 +4,12 @@ Called once, with the settings; answers the exit code, which a line on standard 
 """
 
 import asyncio
+import os
 import sys
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractContextManager
 from socket import socket
-from typing import Any
+from typing import Any, Final
 
 import structlog
 import uvloop
@@ -21,6 +22,10 @@ from tracker.db.connect import UnusableStore
 from tracker.demo import Banner
 from tracker.processes import Process, run_processes
 from tracker.services import Services
+
+
+_NICE: Final = 10
+"""Of a process that only drains."""
 
 
 def run(role: str, settings: Settings, count_as: CountAs) -> int:
@@ -77,7 +82,11 @@ def _close(sockets: list[socket]) -> None:
 
 
 def _drain(settings: Settings) -> int:
-    """With the stores of the service that runs on the data folder, if they are the built-in."""
+    """With the stores of the service that runs on the data folder, if they are the built-in.
+
+    On a machine that it shares it gives way to those who answer: what it does can wait.
+    """
+    os.nice(_NICE)
     return _with_stores(embedded.reached(settings), lambda stores: _run(server.drain(stores)))
 
 

@@ -15,5 +15,8 @@ class Clicks:
         """The documents of those that are stored, by id; all fields unless some are named."""
         if not ids:
             return {}
-        rows = self._clicks.find({"_id": {"$in": list(ids)}}, list(fields) or None)
-        return {row["_id"]: row for row in await rows.to_list(len(ids))}
+        wanted = list(ids)
+        rows = self._clicks.find({"_id": {"$in": wanted}}, list(fields) or None)
+        # One batch, and so one turn of a thread: a cursor that is not done would ask once more.
+        rows.batch_size(len(wanted) + 1)
+        return {row["_id"]: row for row in await rows.to_list(len(wanted) + 1)}
