@@ -23,7 +23,6 @@ from tracker.demo import Banner
 from tracker.processes import Process, run_processes
 from tracker.services import Services
 
-
 _NICE: Final = 10
 """Of a process that only drains."""
 
