@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import signal
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -52,6 +53,9 @@ async def serve(
         ingest = _draining(services) if draining else _preparing(services)
         async with ingest, answering(services, sockets):
             await announce(services)
+            # What is there now stays: the collector need not look at it again and again.
+            gc.collect()
+            gc.freeze()
             await stop.wait()
             log.info("stopping")
 

@@ -88,7 +88,7 @@ async def store(
     for event in events:
         random.choice(rollups).add_event(event)
     for number, rollup in enumerate(rollups):
-        if updates := rollup.updates(number % SLOTS):
+        if updates := list(rollup.updates(number % SLOTS)):
             await services.database.command(
                 "update",
                 "rollups",

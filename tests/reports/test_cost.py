@@ -101,7 +101,7 @@ async def store_rollups(services: Services, clicks: Sequence[dict[str, Any]]) ->
         await services.database.command(
             "update",
             "rollups",
-            updates=rollup.updates(slot),
+            updates=list(rollup.updates(slot)),
             codec_options=services.database.codec_options,
         )
 

@@ -29,7 +29,7 @@ async def test_mongodb_stores_and_adds_up_exactly_the_sums(services: Services) -
     """Whatever the slot, and however often a document is added to."""
     for number, rollup in enumerate(mixed(batches=4)):
         answer = await services.database.command(
-            {"update": "rollups", "updates": rollup.updates(slot=number % 2)},
+            {"update": "rollups", "updates": list(rollup.updates(slot=number % 2))},
             codec_options=services.database.codec_options,
         )
         assert "writeErrors" not in answer
@@ -50,7 +50,7 @@ async def test_a_links_document_knows_its_domain_and_an_accounts_does_not(
     rollup.add_event(JOINED)
     for _ in range(2):
         await services.database.command(
-            {"update": "rollups", "updates": rollup.updates(3)},
+            {"update": "rollups", "updates": list(rollup.updates(3))},
             codec_options=services.database.codec_options,
         )
     rows = {row["_id"]["of"]: row async for row in services.database["rollups"].find()}
