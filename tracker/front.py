@@ -86,7 +86,9 @@ def _most_connections() -> int:
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return LIMITS.connections if files == resource.RLIM_INFINITY else max(1, files - KEPT_FILES)
+    if files == resource.RLIM_INFINITY:
+        return LIMITS.connections
+    return min(LIMITS.connections, max(1, files - KEPT_FILES))
 
 
 def render_refusal(status: int, reason: str) -> tuple[str, bytes]:

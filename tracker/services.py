@@ -29,6 +29,7 @@ from tracker.conversions.store import Events
 from tracker.db import connect, indexes, retention
 from tracker.db.breaker import Breaker
 from tracker.db.changes import Changes
+from tracker.db.tasks import ended
 from tracker.http.access_log import AccessLog
 from tracker.links.cache import link_cache
 from tracker.links.domains import Domains, domain_cache
@@ -142,7 +143,7 @@ class Services:
     async def stop(self) -> None:
         """Finish what was begun: every append is durable, every loop has ended."""
         await self.recorder.close()
-        await asyncio.gather(*map(_ended, self._loops))
+        await asyncio.gather(*map(ended, self._loops))
         await self.journal.close()
         await self.event_ids.close()
 
@@ -156,13 +157,6 @@ class Services:
         task = asyncio.get_running_loop().create_task(loop)
         task.add_done_callback(_report)
         return task
-
-
-async def _ended(task: asyncio.Task[None]) -> None:
-    """Cancelled until it ends: the Redis client swallows a cancellation while it connects."""
-    while not task.done():
-        task.cancel()
-        await asyncio.wait([task], timeout=0.1)
 
 
 def _report(task: asyncio.Task[None]) -> None:

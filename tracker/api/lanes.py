@@ -10,7 +10,7 @@ import asyncio
 from functools import partial
 from http.client import responses
 from time import perf_counter
-from typing import Final
+from typing import Any, Final
 
 import structlog
 from uuid_utils import uuid4
@@ -144,7 +144,7 @@ class Lanes:
         return True
 
     def _answer_click(self, request: _Request, answering: "asyncio.Task[Answer]") -> None:
-        error = answering.exception()
+        error = _error_of(answering)
         if error is not None:
             self.refuse_click(request, error)
             return
@@ -179,7 +179,7 @@ class Lanes:
 
     def _answer_event(self, request: _Request, recording: "asyncio.Task[Recorded]") -> None:
         image = event.wants_image("GET", request.accept)
-        error = recording.exception()
+        error = _error_of(recording)
         if error is not None:
             refused = _refused(request, error)
             headers = (*event.HEADERS, *refused.headers.items())
@@ -211,6 +211,10 @@ class Lanes:
             perf_counter() - request.began,
             request.id,
         )
+
+
+def _error_of(task: asyncio.Task[Any]) -> BaseException | None:
+    return asyncio.CancelledError() if task.cancelled() else task.exception()
 
 
 def _refused(request: _Request, error: BaseException) -> TrackerError:

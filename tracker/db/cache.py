@@ -25,6 +25,7 @@ from typing import Generic, NamedTuple, TypeVar, cast
 
 import msgspec
 from redis.asyncio import Redis
+from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 
 from tracker.db import keys
@@ -219,6 +220,8 @@ class Cache(Generic[Value]):
         return value
 
     async def _from_redis(self, names: list[str]) -> Sequence[bytes | None]:
+        if self._breaker.is_open:  # since they were asked for: each group would wait in its turn
+            raise RedisConnectionError("Redis is away")
         pipeline = self._redis.pipeline(transaction=False)
         for name in names:
             pipeline.hget(name, "value")

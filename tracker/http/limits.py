@@ -33,6 +33,10 @@ class Limits(msgspec.Struct, frozen=True):
     body_seconds: float = 30.0
     """For a whole body, unless the handler sets a time of its own."""
 
+    lane_seconds: float = 60.0
+    """For the answer of a lane, which is at hand in milliseconds: one that never comes is a fault,
+    and no client is to wait for it for ever."""
+
     idle_seconds: float = 75.0
     """Between an answer and the next request."""
 

@@ -84,7 +84,8 @@ class HTTPProtocol(Delegation):
             return
         else:
             self._buffer = data
-            if self._phase == HEAD:
+            # An empty line begins no request.
+            if self._phase == HEAD and data.strip(b"\r\n"):
                 self._since = self._shared.now
         self._advance()
 
@@ -92,8 +93,11 @@ class HTTPProtocol(Delegation):
         """The client will send nothing more. A lane's answer is at hand, so it still gets that;
         who waits for anything else is taken to have gone.
         """
-        if self._phase == LANE and self.context.protocol == "http":
+        if self.context.protocol == "http" and (
+            self._phase == LANE or (self._phase == HEAD and self._buffer)
+        ):
             self._half_closed = True
+            self._soon()
             return True
         self._go()
         return False
@@ -130,6 +134,8 @@ class HTTPProtocol(Delegation):
                 self.close()
         elif self._phase == HEAD and shared.expired(self._since, limits.head_seconds):
             self._refuse(Refused(408, "the request took too long"))
+        elif self._phase == LANE and shared.expired(self._since, limits.lane_seconds):
+            self.abort()
         elif self._phase == BODY and self._is_body_too_long():
             self._refuse(Refused(408, "the body took too long"))
 
@@ -222,7 +228,8 @@ class HTTPProtocol(Delegation):
             return False
         if len(data) > shared.limits.head_bytes:
             return False
-        if data.find(_HEAD_END) != len(data) - len(_HEAD_END):
+        end = data.find(_HEAD_END)
+        if end < 1 or end + len(_HEAD_END) != len(data):
             return False
         self._phase = LANE
         self._since = shared.now
@@ -230,7 +237,11 @@ class HTTPProtocol(Delegation):
             taken = lane(self, data, 0) > 0
         except Exception:
             log.exception("request failed")
-            self._refuse(Refused(500, "internal error"))
+            if self._phase == LANE:
+                self._buffer = data
+                self._refuse(Refused(500, "internal error"))
+            else:
+                self.close()  # it was answered: nothing is to follow that
             return True
         if taken:
             self._served = True

@@ -24,6 +24,7 @@ from tracker import metrics
 from tracker.clicks.journal import FORMAT
 from tracker.db.connect import BLOCK_SECONDS
 from tracker.db.keys import DEAD_LETTERS, DRAIN_GROUP, JOURNAL
+from tracker.db.tasks import ended
 from tracker.ingest.drain import Record
 from tracker.ingest.faults import is_fault_of_record, is_to_wait, reason_of
 
@@ -174,8 +175,7 @@ class Consumer:
         try:
             yield
         finally:
-            keeping.cancel()
-            await asyncio.wait([keeping])
+            await ended(keeping)
 
     async def _keep(self, ids: list[bytes]) -> None:
         for _ in range(_KEPT):
