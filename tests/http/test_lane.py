@@ -47,6 +47,8 @@ class Lane:
 
         def answer() -> None:
             connection.answer(answer_of(path), path != "/lane/last")
+            if path == "/lane/fails-late":
+                raise RuntimeError("a lane that fails when it has answered")
 
         if path == "/lane/later":
             self.waiting.append(answer)
@@ -210,3 +212,48 @@ async def test_a_server_that_ends_passes_over_the_lane() -> None:
         answer = await client.answer()
         assert (answer.body, answer.all_of("Connection")) == (b"handler", ["close"])
         await finishing
+
+
+@pytest.mark.parametrize("size", [1, 3, 4, 10, len(get("/lane")) - 1])
+async def test_what_is_not_a_whole_head_is_not_offered(size: int) -> None:
+    lane, protocol, transport = connected()
+    protocol.data_received(get("/lane")[:size])
+    assert (lane.offered, transport.written) == ([], b"")
+    protocol.data_received(get("/lane")[size:])
+    assert lane.offered == [get("/lane")]
+    assert transport.written == answer_of("/lane")
+
+
+async def test_an_empty_line_before_it_does_not_keep_a_request_from_the_lane() -> None:
+    lane, protocol, _ = connected()
+    protocol.data_received(b"\r\n\r\n")
+    protocol.data_received(get("/lane"))
+    assert lane.offered == [get("/lane")]
+
+
+@pytest.mark.parametrize("path", ["/lane/fails", "/lane/fails-late"])
+async def test_a_lane_that_fails_gives_one_answer_and_ends_the_connection(path: str) -> None:
+    _, protocol, transport = connected()
+    protocol.data_received(get(path))
+    protocol.data_received(get("/lane"))
+    await turns()
+    assert transport.written.count(b"HTTP/1.1 ") == 1
+    assert transport.ended
+
+
+async def test_a_client_that_ends_its_side_gets_what_it_had_asked_for_before() -> None:
+    lane, protocol, transport = connected()
+    protocol.data_received(get("/lane/later") + get("/lane"))
+    lane.answer()
+    assert protocol.eof_received()
+    await turns()
+    assert transport.written == answer_of("/lane/later") + answer_of("/lane")
+    assert transport.ended
+
+
+async def test_an_answer_that_never_comes_is_not_awaited_for_ever() -> None:
+    _, protocol, transport = connected()
+    protocol.data_received(get("/lane/later"))
+    protocol._shared.now += LIMITS.lane_seconds + 2 * LIMITS.sweep_seconds
+    protocol.check()
+    assert transport.ended

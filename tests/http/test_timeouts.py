@@ -166,3 +166,15 @@ async def crowded(limits: Limits, openings: Sequence[bytes]) -> None:
     assert sum(answer.startswith(b"HTTP/1.1 408 ") for answer in answers) == CROWD * 3 // 4
     assert sum(answer == b"" for answer in answers) == CROWD // 4
     assert not server.connections
+
+
+async def test_an_empty_line_now_and_then_keeps_no_connection_open() -> None:
+    async with serving(APPLICATION, LIMITS) as (_, port), client_of(port) as client:
+        ended_at = asyncio.ensure_future(ended(client))
+        for _ in range(int(4 * LATE / SECONDS)):
+            if ended_at.done():
+                break
+            client.send(b"\r\n")
+            await asyncio.sleep(SECONDS / 2)
+        assert ended_at.done()
+        assert (await ended_at)[0] == b""
