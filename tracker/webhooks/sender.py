@@ -123,12 +123,15 @@ class Sender:
         return active
 
     def _take_places(self, webhooks: Collection[Webhook]) -> Counter[UUID]:
-        """Those with deliveries that have been due for long come first."""
+        """Those come first whose accounts, then who themselves have the fewest places; among equals
+        those with deliveries that have been due for long."""
         share = max(1, self._places.free // max(1, min(len(webhooks), _WEBHOOKS)))
         taken: Counter[UUID] = Counter()
-        for webhook in webhooks:
+        for webhook in sorted(
+            webhooks, key=lambda one: self._places.taken_by(one.account_id, one.id)
+        ):
             host, _ = check_url(FIELD, webhook.target_url).address
-            if places := self._places.take(webhook.id, host, share):
+            if places := self._places.take(webhook.id, webhook.account_id, host, share):
                 taken[webhook.id] = places
             if len(taken) == _WEBHOOKS:
                 break
@@ -156,7 +159,7 @@ class Sender:
         metrics.WEBHOOKS_IN_FLIGHT.inc()
         try:
             outcome = await self._attempts.send(webhook, delivery, payload)
-            self._places.judge(webhook.id, outcome.delivered)
+            self._places.judge(webhook.id, outcome.delivered, outcome.milliseconds)
         finally:
             metrics.WEBHOOKS_IN_FLIGHT.dec()
             self._places.give_back(webhook.id, 1)
