@@ -349,6 +349,29 @@ async def test_a_stop_waits_for_what_ends_soon_and_gives_the_rest_back(
         assert await another.burst() == 1
 
 
+async def test_a_stop_gives_nothing_back_that_is_being_recorded(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sender_module, "STOP_SECONDS", 0.5)
+    record, recording = services.deliveries.record, asyncio.Event()
+
+    async def slowly(results: Any) -> None:
+        recording.set()
+        await asyncio.sleep(0.75)
+        await record(results)
+
+    monkeypatch.setattr(services.deliveries, "record", slowly)
+    async with listening(services, ACCOUNT) as (receiver, _), sending(services) as one:
+        await converted(services, ACCOUNT)
+        stop = asyncio.Event()
+        running = asyncio.create_task(one.run(stop))
+        await recording.wait()
+        stop.set()
+        await running
+    assert len(receiver.received) == 1
+    assert (await the_one(services))["status"] == "delivered"
+
+
 async def test_a_running_sender_sends_what_comes_and_ends_when_idle(services: Services) -> None:
     async with listening(services, ACCOUNT) as (receiver, _), sending(services) as one:
         stop = asyncio.Event()
