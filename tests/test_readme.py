@@ -18,6 +18,7 @@ from tests.system.owner import new_event_config, new_owner
 from tests.system.service import Service, environment, running
 from tests.test_import_order import ROOT
 from tests.webhooks.receiver import SECRET
+from tracker.api.routes import ENDPOINTS
 from tracker.db.child import free_port
 from tracker.webhooks.client import Client
 from tracker.webhooks.schedule import DELAYS
@@ -35,6 +36,17 @@ def service(settings: Settings) -> Iterator[Service]:
 
 def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+
+
+def test_the_table_of_the_api_has_every_endpoint() -> None:
+    shown, methods = set(), []
+    table = README.partition("| endpoint | does |")[2].partition("\n\n")[0]
+    for method, path in re.findall(r"`([A-Z]+)(?: (/[^`]+))?`", table):
+        methods.append(method)
+        if path:
+            shown |= {(one, path) for one in methods}
+            methods.clear()
+    assert shown == {(one.method, one.path) for one in ENDPOINTS}
 
 
 def test_the_two_commands_of_the_first_screen_are_verbs_of_the_makefile() -> None:

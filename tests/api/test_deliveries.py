@@ -192,7 +192,7 @@ async def test_a_sample_is_sent_now_and_answered_with_what_came_back(
     assert (result["attempt"]["code"], result["attempt"]["answer"]) == (418, "I am a teapot")
     [received] = receiver.received
     assert (received.error, received.method) == ("", method)
-    payload = '{"id":1,"money":19.99,"tags":["sample"],"x":null}'
+    payload = '{"id":0,"money":19.99,"tags":["sample"],"x":null}'
     assert result["payload"] == payload
     assert received.body.decode() == ("" if method == "GET" else payload)
     assert await stored(services) == []

@@ -11,8 +11,9 @@ from tests.conversions import scene
 from tests.db.profiler import profiled
 from tests.ingest import ledger
 from tests.ingest.dying import Died, Steps, dying_database
-from tracker.clock import moment, now
+from tracker.clock import moment, now, now_ms
 from tracker.conversions.attribution import Status
+from tracker.db import keys
 from tracker.ids import new_id
 from tracker.ingest import overdue
 from tracker.ingest.drain import Drain
@@ -150,6 +151,19 @@ async def test_after_an_hour_webhooks_are_told_without_the_click_and_not_again_w
     assert [row["status"] for row in await scene.stored_events(services)] == ["attributed"]
     assert await ledger.told_of(services) == []
     await ledger.check(services)
+
+
+async def test_while_the_journal_is_behind_late_clicks_are_waited_for(services: Services) -> None:
+    webhook, drain = await scene.webhook(services, ACCOUNT), scene.drain_of(services)
+    await drain.apply([scene.event(1, new_id().bytes, **CONFIG)])
+    await an_hour_passes(services)
+    old = await services.redis.xadd(keys.JOURNAL, {"r": b""}, id=f"{now_ms() - 70_000}-0")
+    assert await drain.tell_overdue() == 0
+    assert await ledger.told_of(services) == []
+    await services.redis.xdel(keys.JOURNAL, old)
+    await services.redis.xadd(keys.JOURNAL, {"r": b""})
+    assert await drain.tell_overdue() == 1
+    assert await ledger.told_of(services) == [(webhook.id, 1)]
 
 
 async def test_an_event_of_an_unknown_account_is_told_of_however_late_its_click_comes(

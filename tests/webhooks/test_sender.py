@@ -218,27 +218,68 @@ async def test_one_receiver_that_hangs_among_fifty_delays_no_other(services: Ser
         await running
 
 
-async def test_many_that_hang_leave_places_for_those_that_answer(services: Services) -> None:
+@pytest.mark.parametrize("tried", [True, False])
+async def test_many_that_hang_leave_places_for_those_that_answer(
+    services: Services, tried: bool
+) -> None:
     async with AsyncExitStack() as stack:
         one = await stack.enter_async_context(sending(services))
         one._places = Places(20)
-        dead = [await stack.enter_async_context(listening(services, ACCOUNT)) for _ in range(15)]
-        for receiver, webhook in dead:
+        accounts = [new_id() for _ in range(3 if tried else 1)]
+        dead = []
+        for number in range(15):
+            account = accounts[number % len(accounts)]
+            receiver, webhook = await stack.enter_async_context(listening(services, account))
             receiver.behaviour = hang
-            one._places.take(webhook.id, "127.0.0.1", 1)
-            one._places.judge(webhook.id, delivered=False)
-            one._places.give_back(webhook.id, 1)
+            dead.append(receiver)
+            if tried:
+                one._places.take(webhook.id, account, "127.0.0.1", 1)
+                one._places.judge(webhook.id, delivered=False, milliseconds=15_000)
+                one._places.give_back(webhook.id, 1)
         other = new_id()
-        receiver, _ = await stack.enter_async_context(listening(services, other))
-        await converted(services, ACCOUNT, 5)
+        good, _ = await stack.enter_async_context(listening(services, other))
+        for account in accounts:
+            await converted(services, account, 5)
         stop = asyncio.Event()
         running = asyncio.create_task(one.run(stop))
-        while sum(len(hanging.received) for hanging, _ in dead) < 10:
+        most = 10 if tried else 2
+        async with asyncio.timeout(12):  # those that hang do for 15 seconds
+            while sum(len(hanging.received) for hanging in dead) < most:
+                await asyncio.sleep(0.01)
+            await converted(services, other, 30)
+            while len(good.received) < 30:
+                await asyncio.sleep(0.01)
+        assert sum(len(hanging.received) for hanging in dead) == most
+        stop.set()
+        await running
+
+
+async def test_who_answers_slowly_does_not_keep_others_waiting(services: Services) -> None:
+    async def slow(handler: Handler) -> None:
+        await asyncio.sleep(1.5)
+        handler.finish()
+
+    async with AsyncExitStack() as stack:
+        one = await stack.enter_async_context(sending(services))
+        one._places = Places(16)
+        slow_account, other = new_id(), new_id()
+        busy = [
+            await stack.enter_async_context(listening(services, slow_account)) for _ in range(12)
+        ]
+        for receiver, _ in busy:
+            receiver.behaviour = slow
+        good, _ = await stack.enter_async_context(listening(services, other))
+        await converted(services, slow_account, 20)
+        stop = asyncio.Event()
+        running = asyncio.create_task(one.run(stop))
+        while sum(len(receiver.received) for receiver, _ in busy) < 20:
             await asyncio.sleep(0.01)
-        await converted(services, other, 30)
-        while len(receiver.received) < 30:
+        assert one._places.free >= 12
+        began = time.monotonic()
+        await converted(services, other, 10)
+        while len(good.received) < 10:
             await asyncio.sleep(0.01)
-        assert sum(len(hanging.received) for hanging, _ in dead) == 10
+            assert time.monotonic() - began < 1.5
         stop.set()
         await running
 
@@ -306,6 +347,29 @@ async def test_a_stop_waits_for_what_ends_soon_and_gives_the_rest_back(
         dead.behaviour = answer()
         another = await stack.enter_async_context(sending(services))
         assert await another.burst() == 1
+
+
+async def test_a_stop_gives_nothing_back_that_is_being_recorded(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sender_module, "STOP_SECONDS", 0.5)
+    record, recording = services.deliveries.record, asyncio.Event()
+
+    async def slowly(results: Any) -> None:
+        recording.set()
+        await asyncio.sleep(0.75)
+        await record(results)
+
+    monkeypatch.setattr(services.deliveries, "record", slowly)
+    async with listening(services, ACCOUNT) as (receiver, _), sending(services) as one:
+        await converted(services, ACCOUNT)
+        stop = asyncio.Event()
+        running = asyncio.create_task(one.run(stop))
+        await recording.wait()
+        stop.set()
+        await running
+    assert len(receiver.received) == 1
+    assert (await the_one(services))["status"] == "delivered"
 
 
 async def test_a_running_sender_sends_what_comes_and_ends_when_idle(services: Services) -> None:

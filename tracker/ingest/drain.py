@@ -13,7 +13,7 @@ from uuid import UUID
 import structlog
 
 from tracker.clicks.click import Click
-from tracker.clock import now
+from tracker.clock import now, now_ms
 from tracker.conversions.attribution import DIMENSIONS, Status
 from tracker.conversions.event import Event
 from tracker.conversions.store import check_same, document
@@ -38,6 +38,9 @@ _TRIES = 5
 _CLAIM_LIVES = 3600
 """Seconds that Redis still knows a transaction id after MongoDB has it: longer than any look-up
 in MongoDB that began before it was there, and than a short absence of MongoDB."""
+
+_BEHIND_MS = 60_000
+"""A journal whose oldest entry is older may hold clicks that were in time."""
 
 _CLICK_FIELDS = ["account_id", "at", *DIMENSIONS]
 
@@ -70,13 +73,20 @@ class Drain:
     async def tell_overdue(self) -> int:
         """Have webhooks told of events whose clicks are late; how many events that were at most.
 
-        Raises PyMongoError, after which it is to be tried again."""
+        None while the journal is behind, as after an absence of all drains: it may hold the clicks.
+        Raises PyMongoError or RedisError, after which it is to be tried again."""
+        if await self._is_behind():
+            return 0
         events = await self._events.overdue(now())
         try:
             await self._books.post(plan.overdue(events))
         except Outdated:
             log.debug("another drain was first", events=len(events))
         return len(events)
+
+    async def _is_behind(self) -> bool:
+        oldest: Any = await self._redis.xrange(keys.JOURNAL, count=1)
+        return any(now_ms() - int(one.partition(b"-")[0]) > _BEHIND_MS for one, _ in oldest)
 
     async def _documents(self, clicks: Sequence[Click]) -> Documents:
         documents: dict[bytes, dict[str, Any]] = {}

@@ -36,7 +36,8 @@ BUSY_SECONDS: Final = 0.02
 """The least time between two claims: attempts that end meanwhile are followed up together."""
 
 STOP_SECONDS: Final = 3.0
-"""How long a stop waits for attempts under way; what is not over by then is sent again."""
+"""How long a stop waits for attempts under way, which are sent again if they are not over by then,
+and after that as long for what came of others to be recorded."""
 
 _WEBHOOKS: Final = 50
 """Of one claim."""
@@ -60,11 +61,13 @@ class Sender:
         self._clock = clock
         self._places = Places()
         self._under_way: dict[asyncio.Task[None], Delivery] = {}
+        self._sent: set[asyncio.Task[None]] = set()
+        """Of these, those that are being recorded."""
         self._over = asyncio.Event()
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Until `stop` is set; what is under way then is finished within STOP_SECONDS, or anyone's
-        again."""
+        """Until `stop` is set; what is under way then is finished within twice STOP_SECONDS, or
+        anyone's again."""
         stopping = asyncio.get_running_loop().create_task(stop.wait())
         stopping.add_done_callback(lambda _: self._over.set())
         while not stop.is_set():
@@ -123,12 +126,15 @@ class Sender:
         return active
 
     def _take_places(self, webhooks: Collection[Webhook]) -> Counter[UUID]:
-        """Those with deliveries that have been due for long come first."""
+        """Those come first whose accounts, then who themselves have the fewest places; among equals
+        those with deliveries that have been due for long."""
         share = max(1, self._places.free // max(1, min(len(webhooks), _WEBHOOKS)))
         taken: Counter[UUID] = Counter()
-        for webhook in webhooks:
+        for webhook in sorted(
+            webhooks, key=lambda one: self._places.taken_by(one.account_id, one.id)
+        ):
             host, _ = check_url(FIELD, webhook.target_url).address
-            if places := self._places.take(webhook.id, host, share):
+            if places := self._places.take(webhook.id, webhook.account_id, host, share):
                 taken[webhook.id] = places
             if len(taken) == _WEBHOOKS:
                 break
@@ -156,7 +162,9 @@ class Sender:
         metrics.WEBHOOKS_IN_FLIGHT.inc()
         try:
             outcome = await self._attempts.send(webhook, delivery, payload)
-            self._places.judge(webhook.id, outcome.delivered)
+            self._places.judge(webhook.id, outcome.delivered, outcome.milliseconds)
+            if task := asyncio.current_task():
+                self._sent.add(task)
         finally:
             metrics.WEBHOOKS_IN_FLIGHT.dec()
             self._places.give_back(webhook.id, 1)
@@ -165,19 +173,22 @@ class Sender:
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         del self._under_way[task]
+        self._sent.discard(task)
 
     async def _leave(self) -> None:
         if not self._under_way:
             return
         await asyncio.wait(self._under_way, timeout=STOP_SECONDS)
-        left = dict(self._under_way)
-        if not left:
-            return
-        for task in left:
+        unsent = {task: one for task, one in self._under_way.items() if task not in self._sent}
+        for task in unsent:
             task.cancel()
-        await asyncio.wait(left)
-        with contextlib.suppress(PyMongoError):
-            await self._deliveries.release(left.values(), moment(self._clock()))
+        if self._under_way:
+            await asyncio.wait(self._under_way, timeout=STOP_SECONDS)
+        for task in self._under_way:
+            task.cancel()  # not given back: it may still be recorded
+        if unsent:
+            with contextlib.suppress(PyMongoError):
+                await self._deliveries.release(unsent.values(), moment(self._clock()))
 
 
 def _payload(found: Found, webhook: Webhook, delivery: Delivery) -> Payload:
