@@ -201,7 +201,10 @@ async def test_what_is_due_for_a_webhook_that_is_off_is_cancelled(
     assert all("expires_at" in row and "due_at" not in row for row in rows)
 
 
-async def test_one_receiver_that_hangs_among_fifty_delays_no_other(services: Services) -> None:
+async def test_one_receiver_that_hangs_among_fifty_delays_no_other(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tracker.webhooks.store.MOST", 50)
     async with AsyncExitStack() as stack:
         pairs = [await stack.enter_async_context(listening(services, ACCOUNT)) for _ in range(50)]
         pairs[0][0].behaviour = hang
@@ -218,7 +221,10 @@ async def test_one_receiver_that_hangs_among_fifty_delays_no_other(services: Ser
         await running
 
 
-async def test_many_that_hang_leave_places_for_those_that_answer(services: Services) -> None:
+async def test_many_that_hang_leave_places_for_those_that_answer(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tracker.webhooks.store.MOST", 15)
     async with AsyncExitStack() as stack:
         one = await stack.enter_async_context(sending(services))
         one._places = Places(20)
