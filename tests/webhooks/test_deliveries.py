@@ -13,6 +13,8 @@ from tracker.ids import new_id
 from tracker.services import Services
 from tracker.webhooks.deliveries import KEPT_ATTEMPTS, LEASE, Backlog, Result
 from tracker.webhooks.delivery import Attempt, Delivery, Status
+from tracker.webhooks.material import MAX_BYTES
+from tracker.webhooks.places import MOST
 
 ACCOUNT = new_id()
 SECOND = timedelta(seconds=1)
@@ -162,3 +164,11 @@ async def test_finished_deliveries_are_deleted_by_an_index(services: Services) -
     made = await services.database["deliveries"].index_information()
     expiry = made["expiry"]
     assert (expiry["key"], expiry["expireAfterSeconds"]) == ([("expires_at", 1)], 0)
+
+
+async def test_payloads_of_all_places_are_kept_however_long_they_are(services: Services) -> None:
+    """Together they are more than one command may hold."""
+    [one] = await claimed(services)
+    longest = "x" * MAX_BYTES
+    await services.deliveries.keep_payloads([(one, longest)] * (4 * MOST))
+    assert (await stored(services))[0]["payload"] == longest

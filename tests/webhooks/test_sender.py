@@ -347,7 +347,7 @@ async def test_a_payload_that_grows_beyond_all_bounds_is_not_sent(services: Serv
         await scene.applied(services, [scene.event(1, account_id=ACCOUNT.bytes, metadata=large)])
         await one.burst()
     row = await the_one(services)
-    assert row["attempts"][0]["error"] == "payload: longer than 262144 bytes"
+    assert row["attempts"][0]["error"] == "payload: longer than 65536 bytes"
     assert receiver.received == []
 
 
@@ -391,3 +391,25 @@ async def test_a_store_that_is_away_for_a_moment_loses_no_result(
         await one.burst()
     assert len(receiver.received) == 1
     assert (await the_one(services))["status"] == "delivered"
+
+
+async def test_payloads_that_cannot_be_kept_are_sent_soon_afterwards(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep = services.deliveries.keep_payloads
+    clock, fails = Clock(), [True]
+
+    async def failing(payloads: Any) -> None:
+        if fails:
+            fails.pop()
+            raise scene.AWAY
+        await keep(payloads)
+
+    monkeypatch.setattr(services.deliveries, "keep_payloads", failing)
+    async with listening(services, ACCOUNT) as (receiver, _), sending(services, clock) as one:
+        await converted(services, ACCOUNT)
+        with pytest.raises(type(scene.AWAY)):
+            await one.burst()
+        clock.pass_seconds(LEASE.total_seconds() / 10)
+        assert await one.burst() == 1
+    assert len(receiver.received) == 1

@@ -24,6 +24,9 @@ LOG_DAYS: Final = 30
 KEPT_ATTEMPTS: Final = 20
 """The newest ones: more than there are without retries by hand."""
 
+_PIECE: Final = 40
+"""Payloads that one command keeps: of 64 KB each, they are a sixth of what the driver sends."""
+
 _RETRIED: Final = (Status.FAILED, Status.CANCELLED)
 _MOST_COUNTED: Final = 100_000
 
@@ -93,7 +96,9 @@ class Deliveries:
             {"q": {"_id": one.id, "holder": one.holder}, "u": {"$set": {"payload": payload}}}
             for one, payload in payloads
         ]
-        await run_updates(self._database, "deliveries", statements)
+        for start in range(0, len(statements), _PIECE):
+            piece = statements[start : start + _PIECE]
+            await run_updates(self._database, "deliveries", piece)
 
     async def record(self, results: Sequence[Result]) -> None:
         """What is no longer ours is left as it is. May be repeated."""

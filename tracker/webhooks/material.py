@@ -8,7 +8,7 @@ from tracker.db.connect import Database
 from tracker.webhooks.payload import render
 from tracker.webhooks.values import values_of
 
-MAX_BYTES: Final = 256 * 1024
+MAX_BYTES: Final = 64 * 1024
 """Of a payload: a template may repeat what is long."""
 
 Rows = Mapping[Any, Mapping[str, Any]]

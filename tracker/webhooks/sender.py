@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
@@ -37,6 +37,9 @@ BUSY_SECONDS: Final = 0.02
 
 STOP_SECONDS: Final = 3.0
 """How long a stop waits for attempts under way; what is not over by then is sent again."""
+
+_PAUSE: Final = timedelta(seconds=2)
+"""How long that waits whose payloads could not be made or kept."""
 
 _WEBHOOKS: Final = 50
 """Of one claim."""
@@ -99,9 +102,8 @@ class Sender:
         webhooks = await self._with_due(at)
         unused = self._take_places(webhooks.values())
         try:
-            # Should making the payloads fail, what is claimed is anyone's when its lease runs out.
             claimed = await self._deliveries.claim(unused, at)
-            payloads = await self._payloads(claimed, webhooks)
+            payloads = await self._payloads_or_release(claimed, webhooks)
             unused -= Counter(one.webhook_id for one in claimed)
         finally:
             for webhook_id, places in unused.items():
@@ -133,6 +135,17 @@ class Sender:
             if len(taken) == _WEBHOOKS:
                 break
         return taken
+
+    async def _payloads_or_release(
+        self, claimed: Sequence[Delivery], webhooks: Mapping[UUID, Webhook]
+    ) -> list[Payload]:
+        try:
+            return await self._payloads(claimed, webhooks)
+        except Exception:
+            # Others come first then: what is claimed together again may fail together again.
+            with contextlib.suppress(PyMongoError):
+                await self._deliveries.release(claimed, moment(self._clock()) + _PAUSE)
+            raise
 
     async def _payloads(
         self, claimed: Sequence[Delivery], webhooks: Mapping[UUID, Webhook]
