@@ -172,3 +172,20 @@ async def test_payloads_of_all_places_are_kept_however_long_they_are(services: S
     longest = "x" * MAX_BYTES
     await services.deliveries.keep_payloads([(one, longest)] * (4 * MOST))
     assert (await stored(services))[0]["payload"] == longest
+
+
+async def test_what_is_being_sent_is_not_cancelled_before_its_lease_has_run_out(
+    services: Services,
+) -> None:
+    held, waiting = await claimed(services, 2)
+    await services.deliveries.release([waiting], now())
+    await services.deliveries.cancel([held.webhook_id], now())
+    await services.deliveries.record([Result(held, attempt(), Status.DELIVERED, None)])
+    rows = {row["_id"]: row for row in await stored(services)}
+    assert (rows[held.id]["status"], len(rows[held.id]["attempts"])) == ("delivered", 1)
+    assert rows[waiting.id]["status"] == "cancelled"
+    await services.deliveries.retry(waiting.id, now())
+    [dead] = await services.deliveries.claim({held.webhook_id: 1}, now())
+    assert dead.due_at is not None
+    await services.deliveries.cancel([held.webhook_id], dead.due_at)
+    assert {row["status"] for row in await stored(services)} == {"delivered", "cancelled"}

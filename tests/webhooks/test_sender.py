@@ -4,8 +4,9 @@ import asyncio
 import json
 import time
 from contextlib import AsyncExitStack
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 import standardwebhooks
@@ -28,7 +29,7 @@ from tracker.webhooks import sender as sender_module
 from tracker.webhooks.deliveries import LEASE, LOG_DAYS
 from tracker.webhooks.delivery import delivery_id
 from tracker.webhooks.places import Places
-from tracker.webhooks.schedule import DELAYS, JITTER
+from tracker.webhooks.schedule import DELAYS, JITTER, Disabled
 
 ACCOUNT = new_id()
 DAY = 24 * 3600
@@ -413,3 +414,53 @@ async def test_payloads_that_cannot_be_kept_are_sent_soon_afterwards(
         clock.pass_seconds(LEASE.total_seconds() / 10)
         assert await one.burst() == 1
     assert len(receiver.received) == 1
+
+
+async def test_a_success_ends_a_failure_that_it_was_claimed_together_with(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failed = asyncio.Event()
+
+    async def first_fails(handler: Handler) -> None:
+        if len(receiver.received) == 1:
+            handler.set_status(500)
+            handler.finish()
+            return
+        await failed.wait()
+        handler.finish()
+
+    failing = services.webhooks.failing
+
+    async def see(webhook_id: UUID, since: datetime) -> None:
+        await failing(webhook_id, since)
+        failed.set()
+
+    monkeypatch.setattr(services.webhooks, "failing", see)
+    async with listening(services, ACCOUNT) as (receiver, webhook), sending(services) as one:
+        receiver.behaviour = first_fails
+        await converted(services, ACCOUNT, 4)
+        assert await one.burst() == 4
+    assert failed.is_set()
+    assert (await webhook_now(services, webhook)).failing_since is None
+
+
+async def test_health_that_cannot_be_kept_for_a_moment_loses_neither_it_nor_the_result(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disable = services.webhooks.disable
+    statuses: list[str] = []
+
+    async def failing(webhook_id: UUID, reason: Disabled) -> None:
+        statuses.append((await the_one(services))["status"])
+        if len(statuses) == 1:
+            raise scene.AWAY
+        await disable(webhook_id, reason)
+
+    monkeypatch.setattr(services.webhooks, "disable", failing)
+    async with listening(services, ACCOUNT) as (receiver, webhook), sending(services) as one:
+        receiver.behaviour = answer(410)
+        await converted(services, ACCOUNT)
+        await one.burst()
+    assert statuses == ["failed", "failed"]
+    assert not (await webhook_now(services, webhook)).active
+    assert len((await the_one(services))["attempts"]) == 1

@@ -157,6 +157,8 @@ async def test_the_health_of_a_webhook_is_that_since_its_last_success(services: 
     assert await health() == (first, False, Disabled.FAILING)
     await services.webhooks.change(made.id, {"name": "B"})
     assert await health() == (first, False, Disabled.FAILING)
+    await services.webhooks.change(made.id, {"target_url": TARGET})
+    assert await health() == (None, False, Disabled.FAILING)
     await services.webhooks.change(made.id, {"active": True})
     assert await health() == (None, True, None)
     await services.webhooks.failing(new_id(), first)

@@ -113,8 +113,13 @@ class Deliveries:
         await self._deliveries.update_many(held, {"$set": {"due_at": at}, "$unset": {"holder": ""}})
 
     async def cancel(self, webhook_ids: Collection[UUID], at: datetime) -> None:
-        """All that is due for webhooks that are deleted or inactive."""
-        due = {"status": Status.DUE, "webhook_id": {"$in": list(webhook_ids)}}
+        """All that is due for webhooks that are deleted or inactive. What is being sent is left
+        to its holder, who records what came of it."""
+        due = {
+            "status": Status.DUE,
+            "webhook_id": {"$in": list(webhook_ids)},
+            "$or": [{"holder": {"$exists": False}}, {"due_at": {"$lte": at}}],
+        }
         await self._deliveries.update_many(due, _finished(Status.CANCELLED, at))
 
     async def find(self, delivery_id: UUID) -> Delivery | None:

@@ -103,7 +103,8 @@ class Webhooks:
 
     async def delivers(self, webhook_id: UUID) -> None:
         """An attempt has succeeded."""
-        await self._webhooks.update_one({"_id": webhook_id}, {"$set": {"failing_since": None}})
+        failed = {"_id": webhook_id, "failing_since": {"$ne": None}}
+        await self._webhooks.update_one(failed, {"$set": {"failing_since": None}})
 
     async def disable(self, webhook_id: UUID, reason: Disabled) -> None:
         disabled = {"active": False, "disabled_reason": reason}
@@ -146,5 +147,6 @@ def _stored(fields: Mapping[str, Any]) -> dict[str, Any]:
     template = fields.get("payload_template")
     text = {} if template is None else {"payload_template": template_text(template)}
     # Its owner has decided, and begins anew.
-    health = {"failing_since": None, "disabled_reason": None} if "active" in fields else {}
-    return {**fields, **text, **health}
+    anew = {"failing_since": None} if {"active", "target_url"} & fields.keys() else {}
+    reason = {"disabled_reason": None} if "active" in fields else {}
+    return {**fields, **text, **anew, **reason}
