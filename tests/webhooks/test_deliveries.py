@@ -13,7 +13,7 @@ from tracker.ids import new_id
 from tracker.services import Services
 from tracker.webhooks.deliveries import KEPT_ATTEMPTS, LEASE, Backlog, Result
 from tracker.webhooks.delivery import Attempt, Delivery, Status
-from tracker.webhooks.material import MAX_BYTES
+from tracker.webhooks.payload import MAX_BYTES
 from tracker.webhooks.places import MOST
 
 ACCOUNT = new_id()

@@ -335,7 +335,7 @@ async def test_an_event_that_is_gone_fails_alone_and_says_why(services: Services
         await services.database["events"].delete_one({"_id": gone})
         assert await one.burst() == 2
     rows = await stored(services)
-    assert [row["status"] for row in rows] == ["due", "delivered"]
+    assert [row["status"] for row in rows] == ["failed", "delivered"]
     assert rows[0]["attempts"][0]["error"] == "payload: the event is no longer stored"
     assert [json.loads(got.body)["event_id"] for got in receiver.received] == [there]
 

@@ -16,7 +16,7 @@ from tracker.webhooks.client import Client, Outcome
 from tracker.webhooks.deliveries import Deliveries, Result
 from tracker.webhooks.delivery import Attempt, Delivery, Status
 from tracker.webhooks.material import NoPayload
-from tracker.webhooks.schedule import next_attempt_at, why_disabled
+from tracker.webhooks.schedule import NO_PAYLOAD, next_attempt_at, why_disabled
 from tracker.webhooks.signing import signed_request
 from tracker.webhooks.store import Webhook, Webhooks
 
@@ -44,7 +44,7 @@ class Attempts:
     async def send(self, webhook: Webhook, delivery: Delivery, payload: Payload) -> Outcome:
         """Never raises but when it is cancelled."""
         if isinstance(payload, NoPayload):
-            return _no_answer(f"payload: {payload}")
+            return _no_answer(f"{NO_PAYLOAD}: {payload}")
         at = moment(self._clock())
         try:
             request = signed_request(

@@ -153,9 +153,10 @@ class Sender:
         """In the order of `claimed`. Those that are new are kept before they are sent."""
         first = [one for one in claimed if one.payload is None]
         found = await self._material.of({one.event_id for one in first})
-        payloads = [
-            one.payload or _payload(found, webhooks[one.webhook_id], one) for one in claimed
-        ]
+        payloads: list[Payload] = []
+        for one in claimed:
+            payloads.append(one.payload or _payload(found, webhooks[one.webhook_id], one))
+            await asyncio.sleep(0)  # others get their turn: a payload can take a millisecond
         await self._deliveries.keep_payloads(
             [
                 (one, payload)
