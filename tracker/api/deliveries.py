@@ -37,7 +37,13 @@ class DeliveryRecord(msgspec.Struct, kw_only=True):
     next_attempt_at: Annotated[
         Timestamp | None, Meta(description="null: none is to come, or one is being made")
     ]
-    payload: Annotated[str | None, Meta(description="JSON text; null before the first attempt")]
+    payload: Annotated[
+        str | None,
+        Meta(
+            description="JSON text, of which a list has only the first 4,096 characters; "
+            "null before the first attempt"
+        ),
+    ]
     attempts: list[AttemptRecord]
 
 

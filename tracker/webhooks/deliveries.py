@@ -27,8 +27,23 @@ KEPT_ATTEMPTS: Final = 20
 _PIECE: Final = 40
 """Payloads that one command keeps: of 64 KB each, they are a sixth of what the driver sends."""
 
+SHOWN: Final = 4096
+"""Characters of a payload in a page, which may have many."""
+
 _RETRIED: Final = (Status.FAILED, Status.CANCELLED)
 _MOST_COUNTED: Final = 100_000
+
+
+_SHOWN_FIELDS: Final = {
+    **dict.fromkeys(Delivery.__struct_fields__, True),
+    "payload": {
+        "$cond": [
+            {"$eq": [{"$type": "$payload"}, "string"]},
+            {"$substrCP": ["$payload", 0, SHOWN]},
+            None,
+        ]
+    },
+}
 
 
 class Result(NamedTuple):
@@ -129,11 +144,13 @@ class Deliveries:
     async def page(
         self, webhook_id: UUID, statuses: Collection[Status], page: int, page_size: int
     ) -> tuple[list[Delivery], int]:
-        """One page of a webhook's deliveries in one of these states, newest first, and how many
-        there are."""
+        """One page of a webhook's deliveries in one of these states, newest first, each with at
+        most SHOWN characters of its payload; and how many there are."""
         matching = {"webhook_id": webhook_id, "status": {"$in": list(statuses)}}
         total = await self._deliveries.count_documents(matching)
-        newest = self._deliveries.find(matching).sort([("created_at", -1), ("_id", -1)])
+        newest = self._deliveries.find(matching, _SHOWN_FIELDS).sort(
+            [("created_at", -1), ("_id", -1)]
+        )
         rows = newest.skip((page - 1) * page_size).limit(page_size)
         return [record(Delivery, row) async for row in rows], total
 
