@@ -3,6 +3,7 @@
 import asyncio
 import json
 import time
+from collections.abc import Collection
 from contextlib import AsyncExitStack
 from datetime import datetime, timedelta
 from typing import Any
@@ -30,6 +31,7 @@ from tracker.webhooks.deliveries import LEASE, LOG_DAYS
 from tracker.webhooks.delivery import delivery_id
 from tracker.webhooks.places import Places
 from tracker.webhooks.schedule import DELAYS, JITTER, Disabled
+from tracker.webhooks.store import Webhook
 
 ACCOUNT = new_id()
 DAY = 24 * 3600
@@ -464,3 +466,44 @@ async def test_health_that_cannot_be_kept_for_a_moment_loses_neither_it_nor_the_
     assert statuses == ["failed", "failed"]
     assert not (await webhook_now(services, webhook)).active
     assert len((await the_one(services))["attempts"]) == 1
+
+
+async def test_only_the_webhooks_that_are_sent_to_are_read_whole(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find_all = services.webhooks.find_all
+    read: list[int] = []
+
+    async def counted(ids: Collection[UUID]) -> dict[UUID, Webhook]:
+        read.append(len(ids))
+        return await find_all(ids)
+
+    monkeypatch.setattr(services.webhooks, "find_all", counted)
+    monkeypatch.setattr(sender_module, "_WEBHOOKS", 2)
+    for _ in range(5):
+        await scene.webhook(services, ACCOUNT, "http://127.0.0.1:1/")
+    async with sending(services) as one:
+        await converted(services, ACCOUNT)
+        assert await one.burst() == 5
+    assert max(read) == 2
+
+
+async def test_places_of_a_webhook_that_is_deleted_meanwhile_are_given_back(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find_all = services.webhooks.find_all
+
+    async def too_late(ids: Collection[UUID]) -> dict[UUID, Webhook]:
+        for webhook_id in ids:
+            await services.webhooks.delete(webhook_id)
+        return await find_all(ids)
+
+    monkeypatch.setattr(services.webhooks, "find_all", too_late)
+    await scene.webhook(services, ACCOUNT)
+    async with sending(services) as one:
+        await converted(services, ACCOUNT)
+        free = one._places.free
+        assert await one.burst() == 0
+        assert one._places.free == free
+        assert await one.burst() == 0
+    assert (await the_one(services))["status"] == "cancelled"

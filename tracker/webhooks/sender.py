@@ -7,7 +7,7 @@ and payload: what was sent but not recorded before a death is sent again when th
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
@@ -99,10 +99,12 @@ class Sender:
     async def _begin(self) -> int:
         """Begin as many attempts as there is place for; how many."""
         at = moment(self._clock())
-        webhooks = await self._with_due(at)
-        unused = self._take_places(webhooks.values())
+        unused = self._take_places(await self._with_due(at))
         try:
-            claimed = await self._deliveries.claim(unused, at)
+            # Only these are read whole: many more may be due, and templates are long.
+            webhooks = await self._webhooks.find_all(unused) if unused else {}
+            wanted = {one: unused[one] for one in webhooks}
+            claimed = await self._deliveries.claim(wanted, at)
             payloads = await self._payloads_or_release(claimed, webhooks)
             unused -= Counter(one.webhook_id for one in claimed)
         finally:
@@ -115,23 +117,23 @@ class Sender:
             task.add_done_callback(self._ended)
         return len(claimed)
 
-    async def _with_due(self, at: datetime) -> dict[UUID, Webhook]:
-        """The active webhooks that there may be place for. What is due for others is cancelled."""
+    async def _with_due(self, at: datetime) -> dict[UUID, str]:
+        """The targets of the active webhooks that there may be place for, in order. What is due for
+        those that are not active is cancelled."""
         due = [one for one in await self._deliveries.due(at) if self._places.might_have(one)]
-        webhooks = await self._webhooks.find_all(due) if due else {}
-        active = {one: webhooks[one] for one in due if one in webhooks and webhooks[one].active}
-        if silent := set(due) - active.keys():
+        targets = await self._webhooks.targets(due) if due else {}
+        if silent := set(due) - targets.keys():
             await self._deliveries.cancel(silent, at)
-        return active
+        return {one: targets[one] for one in due if one in targets}
 
-    def _take_places(self, webhooks: Collection[Webhook]) -> Counter[UUID]:
+    def _take_places(self, targets: Mapping[UUID, str]) -> Counter[UUID]:
         """Those with deliveries that have been due for long come first."""
-        share = max(1, self._places.free // max(1, min(len(webhooks), _WEBHOOKS)))
+        share = max(1, self._places.free // max(1, min(len(targets), _WEBHOOKS)))
         taken: Counter[UUID] = Counter()
-        for webhook in webhooks:
-            host, _ = check_url(FIELD, webhook.target_url).address
-            if places := self._places.take(webhook.id, host, share):
-                taken[webhook.id] = places
+        for webhook_id, target_url in targets.items():
+            host, _ = check_url(FIELD, target_url).address
+            if places := self._places.take(webhook_id, host, share):
+                taken[webhook_id] = places
             if len(taken) == _WEBHOOKS:
                 break
         return taken

@@ -96,6 +96,12 @@ class Webhooks:
         rows = self._webhooks.find({"_id": {"$in": list(ids)}})
         return {row["_id"]: record(Webhook, row) async for row in rows}
 
+    async def targets(self, ids: Collection[UUID]) -> dict[UUID, str]:
+        """The target URLs of those of `ids` that are active, by id."""
+        active = {"_id": {"$in": list(ids)}, "active": True}
+        rows = self._webhooks.find(active, ["target_url"])
+        return {row["_id"]: row["target_url"] async for row in rows}
+
     async def failing(self, webhook_id: UUID, since: datetime) -> None:
         """An attempt has failed, the first if none had before."""
         first = {"_id": webhook_id, "failing_since": None}
