@@ -131,6 +131,8 @@ async def test_all_that_failed_since_a_time_are_sent_again(
         ({"since": None}, "since: must be"),
         ({"since": "yesterday"}, "since: "),
         ({"since": "2026-01-31T09:30:00"}, "since: "),
+        ({"since": "0001-01-01T00:00:00+14:00"}, "since: must be in the years"),
+        ({"since": "9999-12-31T23:59:59-14:00"}, "since: must be in the years"),
         ({"since": "2026-01-31T09:30:00Z", "until": 1}, "until: unknown field"),
     ],
 )

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from pymongo.errors import AutoReconnect, BulkWriteError
+from pymongo.errors import AutoReconnect, BulkWriteError, OperationFailure
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import OutOfMemoryError
 
@@ -463,3 +463,17 @@ async def test_a_full_redis_is_drained_and_has_room_again(services: Services) ->
     finally:
         await services.redis.config_set("maxmemory", 0)
     assert await clicks_in(services) == 50
+
+
+async def test_an_entry_that_is_too_much_for_one_transaction_is_stored_in_parts(
+    services: Services,
+) -> None:
+    def fails(records: Sequence[Record]) -> None:
+        if len(records) > 2:
+            raise OperationFailure("transaction is too large", 388)
+
+    await asyncio.gather(*(services.journal.append(scene.click()) for _ in range(7)))
+    applied = Applied(services, fails)
+    await consumer_of(services, applied).burst()
+    assert applied.records == await clicks_in(services) == 7
+    assert await services.redis.xlen("journal") == 0

@@ -25,7 +25,7 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from tracker.clicks.click import Click
 from tracker.conversions.store import EventIdTaken
-from tracker.ingest.faults import is_fault_of_record, is_to_wait, reason_of
+from tracker.ingest.faults import is_fault_of_record, is_to_wait, is_too_much, reason_of
 from tracker.ingest.posting import Outdated
 from tracker.services import Services
 
@@ -102,6 +102,21 @@ def test_an_error_is_waited_out_or_a_records_fault_or_not_known(
     error: Exception, waits: bool, of_record: bool
 ) -> None:
     assert (is_to_wait(error), is_fault_of_record(error)) == (waits, of_record)
+
+
+@pytest.mark.parametrize(
+    ("error", "too_much"),
+    [
+        (OperationFailure("too large for the cache", 388), True),
+        (bulk(388), True),
+        (bulk(112), False),
+        (OperationFailure("too large", 10334), False),
+        (AutoReconnect("gone"), False),
+    ],
+    ids=repr,
+)
+def test_a_transaction_that_is_too_large_is_told_apart(error: Exception, too_much: bool) -> None:
+    assert is_too_much(error) == too_much
 
 
 SECRET = "what the visitor typed"

@@ -4,6 +4,7 @@ import asyncio
 from datetime import timedelta
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.conversions import scene
@@ -11,8 +12,10 @@ from tests.webhooks.sending import converted, stored
 from tracker.clock import now
 from tracker.ids import new_id
 from tracker.services import Services
-from tracker.webhooks.deliveries import KEPT_ATTEMPTS, LEASE, Backlog, Result
+from tracker.webhooks.deliveries import KEPT_ATTEMPTS, LEASE, SHOWN, Backlog, Result
 from tracker.webhooks.delivery import Attempt, Delivery, Status
+from tracker.webhooks.payload import MAX_BYTES
+from tracker.webhooks.places import MOST
 
 ACCOUNT = new_id()
 SECOND = timedelta(seconds=1)
@@ -162,3 +165,43 @@ async def test_finished_deliveries_are_deleted_by_an_index(services: Services) -
     made = await services.database["deliveries"].index_information()
     expiry = made["expiry"]
     assert (expiry["key"], expiry["expireAfterSeconds"]) == ([("expires_at", 1)], 0)
+
+
+async def test_payloads_of_all_places_are_kept_however_long_they_are(services: Services) -> None:
+    """Together they are more than one command may hold."""
+    [one] = await claimed(services)
+    longest = "x" * MAX_BYTES
+    await services.deliveries.keep_payloads([(one, longest)] * (4 * MOST))
+    assert (await stored(services))[0]["payload"] == longest
+
+
+async def test_what_is_being_sent_is_not_cancelled_before_its_lease_has_run_out(
+    services: Services,
+) -> None:
+    held, waiting = await claimed(services, 2)
+    await services.deliveries.release([waiting], now())
+    await services.deliveries.cancel([held.webhook_id], now())
+    await services.deliveries.record([Result(held, attempt(), Status.DELIVERED, None)])
+    rows = {row["_id"]: row for row in await stored(services)}
+    assert (rows[held.id]["status"], len(rows[held.id]["attempts"])) == ("delivered", 1)
+    assert rows[waiting.id]["status"] == "cancelled"
+    await services.deliveries.retry(waiting.id, now())
+    [dead] = await services.deliveries.claim({held.webhook_id: 1}, now())
+    assert dead.due_at is not None
+    await services.deliveries.cancel([held.webhook_id], dead.due_at)
+    assert {row["status"] for row in await stored(services)} == {"delivered", "cancelled"}
+
+
+async def test_a_page_of_the_log_has_the_beginnings_of_payloads_and_all_else(
+    services: Services,
+) -> None:
+    new, long = await claimed(services, 2)
+    text = "é" * (SHOWN + 1)
+    await services.deliveries.keep_payloads([(long, text)])
+    shown, total = await services.deliveries.page(new.webhook_id, list(Status), 1, 9)
+    assert total == 2
+    expected = {new.id: new, long.id: msgspec.structs.replace(long, payload=text[:SHOWN])}
+    assert {one.id: one for one in shown} == expected
+    whole = await services.deliveries.find(long.id)
+    assert whole is not None
+    assert whole.payload == text

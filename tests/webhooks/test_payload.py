@@ -1,6 +1,7 @@
 """A payload has the structure of its template, whatever visitors and senders put into it."""
 
 import json
+import tracemalloc
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracker.webhooks.payload import as_query, render
+from tracker.webhooks.payload import MAX_BYTES, TooLong, as_query, render
 from tracker.webhooks.template import DEFAULT, MACROS, check_template, template_text
 from tracker.webhooks.values import Values
 
@@ -257,3 +258,30 @@ def test_a_query_has_the_fields_of_the_payload_and_no_other(fields: dict[str, An
     expected = [(name, as_text(value)) for name, value in fields.items()]
     assert parse_qsl(query, keep_blank_values=True) == expected
     assert query == urlencode(expected)
+
+
+@pytest.mark.parametrize("field", ["{metadata}" * 1600, ["{metadata}"] * 1200])
+def test_a_payload_that_is_too_long_is_given_up_before_it_is_there(field: Any) -> None:
+    """It would have 25 MB."""
+    metadata = {"a": "x" * 16_000}
+    values = Values(fields={"metadata": metadata}, metadata=metadata, query={})
+    template = template_text({"field": field})
+    tracemalloc.start()
+    try:
+        with pytest.raises(TooLong):
+            render(template, values)
+        assert tracemalloc.get_traced_memory()[1] < 10 * MAX_BYTES
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_payload_may_have_just_as_many_bytes_as_is_said() -> None:
+    around = len(b'{"field":""}')
+
+    def of(length: int) -> bytes:
+        values = Values(fields={"slug": "x" * length}, metadata={}, query={})
+        return render(template_text({"field": "{slug}"}), values)
+
+    assert len(of(MAX_BYTES - around)) == MAX_BYTES
+    with pytest.raises(TooLong):
+        of(MAX_BYTES - around + 1)

@@ -3,9 +3,11 @@
 import asyncio
 import json
 import time
+from collections.abc import Collection
 from contextlib import AsyncExitStack
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 import standardwebhooks
@@ -28,7 +30,8 @@ from tracker.webhooks import sender as sender_module
 from tracker.webhooks.deliveries import LEASE, LOG_DAYS
 from tracker.webhooks.delivery import delivery_id
 from tracker.webhooks.places import Places
-from tracker.webhooks.schedule import DELAYS, JITTER
+from tracker.webhooks.schedule import DELAYS, JITTER, Disabled
+from tracker.webhooks.store import Webhook
 
 ACCOUNT = new_id()
 DAY = 24 * 3600
@@ -201,7 +204,10 @@ async def test_what_is_due_for_a_webhook_that_is_off_is_cancelled(
     assert all("expires_at" in row and "due_at" not in row for row in rows)
 
 
-async def test_one_receiver_that_hangs_among_fifty_delays_no_other(services: Services) -> None:
+async def test_one_receiver_that_hangs_among_fifty_delays_no_other(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tracker.webhooks.store.MOST", 50)
     async with AsyncExitStack() as stack:
         pairs = [await stack.enter_async_context(listening(services, ACCOUNT)) for _ in range(50)]
         pairs[0][0].behaviour = hang
@@ -220,8 +226,9 @@ async def test_one_receiver_that_hangs_among_fifty_delays_no_other(services: Ser
 
 @pytest.mark.parametrize("tried", [True, False])
 async def test_many_that_hang_leave_places_for_those_that_answer(
-    services: Services, tried: bool
+    services: Services, monkeypatch: pytest.MonkeyPatch, tried: bool
 ) -> None:
+    monkeypatch.setattr("tracker.webhooks.store.MOST", 15)
     async with AsyncExitStack() as stack:
         one = await stack.enter_async_context(sending(services))
         one._places = Places(20)
@@ -392,7 +399,7 @@ async def test_an_event_that_is_gone_fails_alone_and_says_why(services: Services
         await services.database["events"].delete_one({"_id": gone})
         assert await one.burst() == 2
     rows = await stored(services)
-    assert [row["status"] for row in rows] == ["due", "delivered"]
+    assert [row["status"] for row in rows] == ["failed", "delivered"]
     assert rows[0]["attempts"][0]["error"] == "payload: the event is no longer stored"
     assert [json.loads(got.body)["event_id"] for got in receiver.received] == [there]
 
@@ -405,7 +412,7 @@ async def test_a_payload_that_grows_beyond_all_bounds_is_not_sent(services: Serv
         await scene.applied(services, [scene.event(1, account_id=ACCOUNT.bytes, metadata=large)])
         await one.burst()
     row = await the_one(services)
-    assert row["attempts"][0]["error"] == "payload: longer than 262144 bytes"
+    assert row["attempts"][0]["error"] == "payload: longer than 65536 bytes"
     assert receiver.received == []
 
 
@@ -449,3 +456,116 @@ async def test_a_store_that_is_away_for_a_moment_loses_no_result(
         await one.burst()
     assert len(receiver.received) == 1
     assert (await the_one(services))["status"] == "delivered"
+
+
+async def test_payloads_that_cannot_be_kept_are_sent_soon_afterwards(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep = services.deliveries.keep_payloads
+    clock, fails = Clock(), [True]
+
+    async def failing(payloads: Any) -> None:
+        if fails:
+            fails.pop()
+            raise scene.AWAY
+        await keep(payloads)
+
+    monkeypatch.setattr(services.deliveries, "keep_payloads", failing)
+    async with listening(services, ACCOUNT) as (receiver, _), sending(services, clock) as one:
+        await converted(services, ACCOUNT)
+        with pytest.raises(type(scene.AWAY)):
+            await one.burst()
+        clock.pass_seconds(LEASE.total_seconds() / 10)
+        assert await one.burst() == 1
+    assert len(receiver.received) == 1
+
+
+async def test_a_success_ends_a_failure_that_it_was_claimed_together_with(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failed = asyncio.Event()
+
+    async def first_fails(handler: Handler) -> None:
+        if len(receiver.received) == 1:
+            handler.set_status(500)
+            handler.finish()
+            return
+        await failed.wait()
+        handler.finish()
+
+    failing = services.webhooks.failing
+
+    async def see(webhook_id: UUID, since: datetime) -> None:
+        await failing(webhook_id, since)
+        failed.set()
+
+    monkeypatch.setattr(services.webhooks, "failing", see)
+    async with listening(services, ACCOUNT) as (receiver, webhook), sending(services) as one:
+        receiver.behaviour = first_fails
+        await converted(services, ACCOUNT, 4)
+        assert await one.burst() == 4
+    assert failed.is_set()
+    assert (await webhook_now(services, webhook)).failing_since is None
+
+
+async def test_health_that_cannot_be_kept_for_a_moment_loses_neither_it_nor_the_result(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disable = services.webhooks.disable
+    statuses: list[str] = []
+
+    async def failing(webhook_id: UUID, reason: Disabled) -> None:
+        statuses.append((await the_one(services))["status"])
+        if len(statuses) == 1:
+            raise scene.AWAY
+        await disable(webhook_id, reason)
+
+    monkeypatch.setattr(services.webhooks, "disable", failing)
+    async with listening(services, ACCOUNT) as (receiver, webhook), sending(services) as one:
+        receiver.behaviour = answer(410)
+        await converted(services, ACCOUNT)
+        await one.burst()
+    assert statuses == ["failed", "failed"]
+    assert not (await webhook_now(services, webhook)).active
+    assert len((await the_one(services))["attempts"]) == 1
+
+
+async def test_only_the_webhooks_that_are_sent_to_are_read_whole(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find_all = services.webhooks.find_all
+    read: list[int] = []
+
+    async def counted(ids: Collection[UUID]) -> dict[UUID, Webhook]:
+        read.append(len(ids))
+        return await find_all(ids)
+
+    monkeypatch.setattr(services.webhooks, "find_all", counted)
+    monkeypatch.setattr(sender_module, "_WEBHOOKS", 2)
+    for _ in range(5):
+        await scene.webhook(services, ACCOUNT, "http://127.0.0.1:1/")
+    async with sending(services) as one:
+        await converted(services, ACCOUNT)
+        assert await one.burst() == 5
+    assert max(read) == 2
+
+
+async def test_places_of_a_webhook_that_is_deleted_meanwhile_are_given_back(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find_all = services.webhooks.find_all
+
+    async def too_late(ids: Collection[UUID]) -> dict[UUID, Webhook]:
+        for webhook_id in ids:
+            await services.webhooks.delete(webhook_id)
+        return await find_all(ids)
+
+    monkeypatch.setattr(services.webhooks, "find_all", too_late)
+    await scene.webhook(services, ACCOUNT)
+    async with sending(services) as one:
+        await converted(services, ACCOUNT)
+        free = one._places.free
+        assert await one.burst() == 0
+        assert one._places.free == free
+        assert await one.burst() == 0
+    assert (await the_one(services))["status"] == "cancelled"

@@ -1,5 +1,6 @@
 """Webhooks on a real MongoDB: what is kept, in which order, and for whom."""
 
+import asyncio
 import base64
 from datetime import timedelta
 from decimal import Decimal
@@ -9,10 +10,11 @@ from uuid import UUID
 import msgspec
 
 from tracker.clock import now
+from tracker.errors import BadRequest
 from tracker.ids import new_id
 from tracker.services import Services
 from tracker.webhooks.schedule import Disabled
-from tracker.webhooks.store import ROTATION, Webhook
+from tracker.webhooks.store import MOST, ROTATION, Webhook
 
 TARGET = "https://hooks.example/conversions"
 
@@ -155,9 +157,22 @@ async def test_the_health_of_a_webhook_is_that_since_its_last_success(services: 
     assert await health() == (first, False, Disabled.FAILING)
     await services.webhooks.change(made.id, {"name": "B"})
     assert await health() == (first, False, Disabled.FAILING)
+    await services.webhooks.change(made.id, {"target_url": TARGET})
+    assert await health() == (None, False, Disabled.FAILING)
     await services.webhooks.change(made.id, {"active": True})
     assert await health() == (None, True, None)
     await services.webhooks.failing(new_id(), first)
     assert await services.webhooks.find_all([made.id, new_id()]) == {
         made.id: await services.webhooks.find(made.id)
     }
+
+
+async def test_webhooks_made_at_once_are_not_more_than_an_account_may_have(
+    services: Services,
+) -> None:
+    account_id = new_id()
+    made = await asyncio.gather(
+        *(make(services, account_id) for _ in range(MOST + 5)), return_exceptions=True
+    )
+    assert sum(isinstance(one, BadRequest) for one in made) >= 5
+    assert (await services.webhooks.page(account_id, 1, 1))[1] <= MOST

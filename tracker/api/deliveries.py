@@ -1,6 +1,6 @@
 """`/api/webhooks/{id}/deliveries`: what was sent, what came back, and sending it again."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -37,7 +37,13 @@ class DeliveryRecord(msgspec.Struct, kw_only=True):
     next_attempt_at: Annotated[
         Timestamp | None, Meta(description="null: none is to come, or one is being made")
     ]
-    payload: Annotated[str | None, Meta(description="JSON text; null before the first attempt")]
+    payload: Annotated[
+        str | None,
+        Meta(
+            description="JSON text, of which a list has only the first 4,096 characters; "
+            "null before the first attempt"
+        ),
+    ]
     attempts: list[AttemptRecord]
 
 
@@ -84,7 +90,8 @@ async def retry(call: Call[Nothing, Nothing]) -> DeliveryRecord:
 
 async def retry_all(call: Call[Nothing, RetryDeliveries]) -> Retried:
     webhook = await _active(call)
-    number = await call.services.deliveries.retry_since(webhook.id, call.body.since, now())
+    since = _in_utc(call.body.since)
+    number = await call.services.deliveries.retry_since(webhook.id, since, now())
     return Retried(deliveries=number)
 
 
@@ -105,6 +112,14 @@ async def test(call: Call[Nothing, Nothing]) -> TestResult:
         error=outcome.error,
     )
     return TestResult(delivered=outcome.delivered, payload=payload.decode(), attempt=attempt)
+
+
+def _in_utc(since: datetime) -> datetime:
+    """Raises BadRequest if that is in no year there is."""
+    try:
+        return since.astimezone(UTC)
+    except OverflowError:
+        raise BadRequest("since: must be in the years 1 to 9999 of UTC") from None
 
 
 async def _active(call: Call[Any, Any]) -> Webhook:

@@ -26,7 +26,7 @@ from tracker.db.connect import BLOCK_SECONDS
 from tracker.db.keys import DEAD_LETTERS, DRAIN_GROUP, JOURNAL
 from tracker.db.tasks import ended
 from tracker.ingest.drain import Record
-from tracker.ingest.faults import is_fault_of_record, is_to_wait, reason_of
+from tracker.ingest.faults import is_fault_of_record, is_to_wait, is_too_much, reason_of
 
 log = structlog.get_logger(__name__)
 
@@ -257,7 +257,7 @@ class Consumer:
             for entry in batch:
                 if entry.error is not None:
                     raise entry.error
-            await self._apply([record for entry in batch for record in entry.records])
+            await self._store([record for entry in batch for record in entry.records])
             await self._acknowledge(batch)
         except Exception as error:
             if is_to_wait(error):
@@ -269,6 +269,17 @@ class Consumer:
                 return
             for entry in batch:
                 await self._process([entry])
+
+    async def _store(self, records: Sequence[Record]) -> None:
+        """Apply them, in halves if they are too much for one transaction."""
+        try:
+            await self._apply(records)
+        except Exception as error:
+            if not is_too_much(error) or len(records) < 2:
+                raise
+            middle = len(records) // 2
+            await self._store(records[:middle])
+            await self._store(records[middle:])
 
     def _count_failure(self, entry: Read, error: Exception) -> None:
         """Raises `error`, to try again, until the entry has failed TRIES times: what is not known

@@ -17,6 +17,9 @@ _OF_RECORD: Final = {2, 52, 56, 57, 121, 10334, 17280, 17419}
 # document that somebody has changed by hand.
 _LASTING: Final = {9, 14, 28, 40}
 
+# TransactionTooLargeForCache.
+_TOO_LARGE: Final = 388
+
 
 def is_fault_of_record(error: Exception) -> bool:
     """Whether it cannot be stored however often it is tried."""
@@ -31,6 +34,11 @@ def is_to_wait(error: Exception) -> bool:
     if isinstance(error, OperationFailure):
         return not _codes(error) & (_OF_RECORD | _LASTING)
     return isinstance(error, Outdated | RedisError | PyMongoError)
+
+
+def is_too_much(error: Exception) -> bool:
+    """Whether the transaction was too large for MongoDB's cache: a smaller one may fit."""
+    return isinstance(error, OperationFailure) and _TOO_LARGE in _codes(error)
 
 
 def reason_of(error: Exception) -> str:

@@ -2,8 +2,9 @@
 
 import asyncio
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
+from uuid import UUID
 
 import structlog
 from pymongo.errors import PyMongoError
@@ -15,7 +16,7 @@ from tracker.webhooks.client import Client, Outcome
 from tracker.webhooks.deliveries import Deliveries, Result
 from tracker.webhooks.delivery import Attempt, Delivery, Status
 from tracker.webhooks.material import NoPayload
-from tracker.webhooks.schedule import next_attempt_at, why_disabled
+from tracker.webhooks.schedule import NO_PAYLOAD, next_attempt_at, why_disabled
 from tracker.webhooks.signing import signed_request
 from tracker.webhooks.store import Webhook, Webhooks
 
@@ -38,11 +39,12 @@ class Attempts:
         self._deliveries = deliveries
         self._clock = clock
         self._results: Batch[Result, None] = Batch(self._record)
+        self._failing: set[UUID] = set()
 
     async def send(self, webhook: Webhook, delivery: Delivery, payload: Payload) -> Outcome:
         """Never raises but when it is cancelled."""
         if isinstance(payload, NoPayload):
-            return _no_answer(f"payload: {payload}")
+            return _no_answer(f"{NO_PAYLOAD}: {payload}")
         at = moment(self._clock())
         try:
             request = signed_request(
@@ -61,36 +63,46 @@ class Attempts:
     async def conclude(self, webhook: Webhook, delivery: Delivery, outcome: Outcome) -> None:
         """Record it, and the health of its webhook. Never raises but when it is cancelled."""
         metrics.WEBHOOK_ATTEMPTS.labels(outcome.failure or "delivered").inc()
-        result = result_of(delivery, outcome, self._clock(), random.random())  # noqa: S311
         try:
-            await self._keep_health(webhook, outcome)
+            result = result_of(delivery, outcome, self._clock(), random.random())  # noqa: S311
+            # First: what is due for a webhook that is disabled is cancelled.
             await self._results.submit(result)
+            await _tried_again(lambda: self._keep_health(webhook, outcome))
         except Exception as error:
-            log.warning("attempt not recorded", error=type(error).__name__)
+            log.error("attempt not concluded", exc_info=error)
 
     async def _keep_health(self, webhook: Webhook, outcome: Outcome) -> None:
-        """Costs nothing as long as all goes well."""
+        """Costs nothing as long as all goes well. `webhook` is as it was before the attempt: what
+        failed meanwhile is known here."""
         now, since = self._clock(), webhook.failing_since
         if outcome.delivered:
-            if since is not None:
+            if since is not None or webhook.id in self._failing:
                 await self._webhooks.delivers(webhook.id)
+                self._failing.discard(webhook.id)
             return
+        self._failing.add(webhook.id)
         since_ms = None if since is None else round(since.timestamp() * 1000)
         if reason := why_disabled(since_ms, now, outcome):
             log.warning("webhook disabled", webhook_id=str(webhook.id), reason=reason)
             await self._webhooks.disable(webhook.id, reason)
+            self._failing.discard(webhook.id)
         elif since is None:
             await self._webhooks.failing(webhook.id, moment(now))
 
     async def _record(self, results: Sequence[Result]) -> list[None]:
-        for pause in _PAUSES:
-            try:
-                await self._deliveries.record(results)
-                break
-            except PyMongoError as error:
-                log.warning("attempts wait to be recorded", error=type(error).__name__)
-                await asyncio.sleep(pause)
+        await _tried_again(lambda: self._deliveries.record(results))
         return [None] * len(results)
+
+
+async def _tried_again(work: Callable[[], Awaitable[None]]) -> None:
+    """`work` until MongoDB has taken it, at most as often as there are pauses."""
+    for pause in _PAUSES:
+        try:
+            await work()
+            return
+        except PyMongoError as error:
+            log.warning("attempts wait to be recorded", error=type(error).__name__)
+            await asyncio.sleep(pause)
 
 
 def result_of(delivery: Delivery, outcome: Outcome, now_ms: int, jitter: float) -> Result:

@@ -4,9 +4,11 @@ Called by the drain with the events that its transaction settles. A delivery's i
 webhook and its event, so there is one for both however often this runs.
 """
 
+import asyncio
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from itertools import islice
 from typing import Any, Final
 from uuid import UUID
 
@@ -15,7 +17,7 @@ from tracker.db.connect import Collection, Database
 from tracker.db.transaction import Session
 from tracker.webhooks.delivery import Status, delivery_id
 
-_PIECE: Final = 1000
+_PIECE: Final = 500
 """Deliveries of one command, which has a limit of time."""
 
 Document = Mapping[str, Any]
@@ -31,14 +33,16 @@ async def create_deliveries(
         return
     webhooks = await _active(database, {event["account_id"] for event in events}, session)
     created_at = now()
-    rows = [
+    rows = (
         _row(webhook["_id"], event, created_at)
         for event in events
         for webhook in webhooks.get(event["account_id"], ())
         if webhook["created_at"] <= event["at"]
-    ]
-    for piece in _pieces(rows):
+    )
+    # Made piece by piece, so that requests that wait get their turn.
+    while piece := list(islice(rows, _PIECE)):
         await _insert_new(database["deliveries"], piece, session)
+        await asyncio.sleep(0)
 
 
 async def _active(
@@ -74,8 +78,3 @@ def _row(webhook_id: UUID, event: Document, created_at: datetime) -> Row:
         "due_at": created_at,
         "attempts": [],
     }
-
-
-def _pieces(rows: list[Row]) -> Iterator[list[Row]]:
-    for start in range(0, len(rows), _PIECE):
-        yield rows[start : start + _PIECE]

@@ -24,8 +24,26 @@ LOG_DAYS: Final = 30
 KEPT_ATTEMPTS: Final = 20
 """The newest ones: more than there are without retries by hand."""
 
+_PIECE: Final = 40
+"""Payloads that one command keeps: of 64 KB each, they are a sixth of what the driver sends."""
+
+SHOWN: Final = 4096
+"""Characters of a payload in a page, which may have many."""
+
 _RETRIED: Final = (Status.FAILED, Status.CANCELLED)
 _MOST_COUNTED: Final = 100_000
+
+
+_SHOWN_FIELDS: Final = {
+    **dict.fromkeys(Delivery.__struct_fields__, True),
+    "payload": {
+        "$cond": [
+            {"$eq": [{"$type": "$payload"}, "string"]},
+            {"$substrCP": ["$payload", 0, SHOWN]},
+            None,
+        ]
+    },
+}
 
 
 class Result(NamedTuple):
@@ -93,7 +111,9 @@ class Deliveries:
             {"q": {"_id": one.id, "holder": one.holder}, "u": {"$set": {"payload": payload}}}
             for one, payload in payloads
         ]
-        await run_updates(self._database, "deliveries", statements)
+        for start in range(0, len(statements), _PIECE):
+            piece = statements[start : start + _PIECE]
+            await run_updates(self._database, "deliveries", piece)
 
     async def record(self, results: Sequence[Result]) -> None:
         """What is no longer ours is left as it is. May be repeated."""
@@ -108,8 +128,13 @@ class Deliveries:
         await self._deliveries.update_many(held, {"$set": {"due_at": at}, "$unset": {"holder": ""}})
 
     async def cancel(self, webhook_ids: Collection[UUID], at: datetime) -> None:
-        """All that is due for webhooks that are deleted or inactive."""
-        due = {"status": Status.DUE, "webhook_id": {"$in": list(webhook_ids)}}
+        """All that is due for webhooks that are deleted or inactive. What is being sent is left
+        to its holder, who records what came of it."""
+        due = {
+            "status": Status.DUE,
+            "webhook_id": {"$in": list(webhook_ids)},
+            "$or": [{"holder": {"$exists": False}}, {"due_at": {"$lte": at}}],
+        }
         await self._deliveries.update_many(due, _finished(Status.CANCELLED, at))
 
     async def find(self, delivery_id: UUID) -> Delivery | None:
@@ -119,11 +144,13 @@ class Deliveries:
     async def page(
         self, webhook_id: UUID, statuses: Collection[Status], page: int, page_size: int
     ) -> tuple[list[Delivery], int]:
-        """One page of a webhook's deliveries in one of these states, newest first, and how many
-        there are."""
+        """One page of a webhook's deliveries in one of these states, newest first, each with at
+        most SHOWN characters of its payload; and how many there are."""
         matching = {"webhook_id": webhook_id, "status": {"$in": list(statuses)}}
         total = await self._deliveries.count_documents(matching)
-        newest = self._deliveries.find(matching).sort([("created_at", -1), ("_id", -1)])
+        newest = self._deliveries.find(matching, _SHOWN_FIELDS).sort(
+            [("created_at", -1), ("_id", -1)]
+        )
         rows = newest.skip((page - 1) * page_size).limit(page_size)
         return [record(Delivery, row) async for row in rows], total
 

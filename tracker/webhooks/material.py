@@ -1,15 +1,12 @@
 """What payloads are made of, read from MongoDB for many events at once."""
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from tracker.db.connect import Database
-from tracker.webhooks.payload import render
+from tracker.webhooks.payload import MAX_BYTES, TooLong, render
 from tracker.webhooks.values import values_of
-
-MAX_BYTES: Final = 256 * 1024
-"""Of a payload: a template may repeat what is long."""
 
 Rows = Mapping[Any, Mapping[str, Any]]
 
@@ -38,10 +35,11 @@ class Found(NamedTuple):
         ids = link["tags"] if link else ()
         tags = [self.tags[one]["name"] for one in ids if one in self.tags]
         config = self.event_configs.get(event["event_config_id"])
-        payload = render(template, values_of(event, click, link, config, tags, self.base_host))
-        if len(payload) > MAX_BYTES:
-            raise NoPayload(f"longer than {MAX_BYTES} bytes")
-        return payload.decode()
+        values = values_of(event, click, link, config, tags, self.base_host)
+        try:
+            return render(template, values).decode()
+        except TooLong:
+            raise NoPayload(f"longer than {MAX_BYTES} bytes") from None
 
 
 class Material:

@@ -18,13 +18,25 @@ from tracker.webhooks.values import Values
 _ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
 
 
+MAX_BYTES: Final = 64 * 1024
+"""Of a payload: a template may repeat what is long."""
+
+
+class TooLong(Exception):
+    """The payload would have more than MAX_BYTES."""
+
+
 def render(template: str, values: Values) -> bytes:
     """The payload as JSON in UTF-8, from a checked template as `template_text` wrote it.
 
     A text that is just one macro becomes its value, of the value's type, null if there is none. In
-    a longer text it becomes text: a text as it is, nothing for null, all else as JSON.
+    a longer text it becomes text: a text as it is, nothing for null, all else as JSON. Raises
+    TooLong, as soon as it is known: it never becomes much longer.
     """
-    return _ENCODER.encode(_filled(_parsed(template), values))
+    payload = _ENCODER.encode(_Filling(values).filled(_parsed(template)))
+    if len(payload) > MAX_BYTES:
+        raise TooLong
+    return payload
 
 
 def as_query(payload: bytes) -> str:
@@ -36,23 +48,40 @@ def as_query(payload: bytes) -> str:
     return urlencode([(name, _as_text(value)) for name, value in fields.items()])
 
 
-def _filled(value: Any, values: Values) -> Any:
-    if isinstance(value, str):
-        return _filled_text(value, values)
-    if isinstance(value, dict):
-        return {name: _filled(inner, values) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [_filled(inner, values) for inner in value]
-    return value
+class _Filling:
+    """Of one template. Each macro is encoded once, and what it takes is counted each time."""
 
+    def __init__(self, values: Values) -> None:
+        self._values = values
+        self._texts: dict[str, str] = {}
+        self._left = MAX_BYTES
 
-def _filled_text(text: str, values: Values) -> Any:
-    alone = MACRO.fullmatch(text)
-    if alone and is_known(alone[1]):
-        return values.get(alone[1])
-    return MACRO.sub(
-        lambda found: _as_text(values.get(found[1])) if is_known(found[1]) else found[0], text
-    )
+    def filled(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self._filled_text(value)
+        if isinstance(value, dict):
+            return {name: self.filled(inner) for name, inner in value.items()}
+        if isinstance(value, list):
+            return [self.filled(inner) for inner in value]
+        return value
+
+    def _filled_text(self, text: str) -> Any:
+        alone = MACRO.fullmatch(text)
+        if alone and is_known(alone[1]):
+            self._text(alone[1])
+            return self._values.get(alone[1])
+        return MACRO.sub(
+            lambda found: self._text(found[1]) if is_known(found[1]) else found[0], text
+        )
+
+    def _text(self, macro: str) -> str:
+        text = self._texts.get(macro)
+        if text is None:
+            text = self._texts[macro] = _as_text(self._values.get(macro))
+        self._left -= len(text)
+        if self._left < 0:
+            raise TooLong
+        return text
 
 
 def _as_text(value: Any) -> str:

@@ -39,6 +39,9 @@ FAILING_MS: Final = 5 * 24 * _HOUR * 1000
 
 GONE: Final = 410
 
+NO_PAYLOAD: Final = "payload"
+"""The failure of an attempt that there was nothing to send for."""
+
 _SECONDS: Final = re.compile(r"[0-9]+")
 
 
@@ -54,11 +57,13 @@ class Disabled(StrEnum):
 def next_attempt_at(attempts: int, now_ms: int, outcome: Outcome, jitter: float) -> int | None:
     """When to try again after the `attempts`-th attempt (from 1) came out as `outcome`.
 
-    None: no more, because it is delivered, the receiver is gone, or all attempts are made.
+    None: no more, because it is delivered, the receiver is gone, there is no payload to send, or
+    all attempts are made.
     `jitter` is a random number from 0 to 1. A Retry-After of the answer can make it later than the
     table says, by at most LONGEST_RETRY_AFTER, never earlier.
     """
-    if outcome.delivered or outcome.code == GONE or attempts >= len(DELAYS):
+    is_final = outcome.delivered or outcome.code == GONE or outcome.failure == NO_PAYLOAD
+    if is_final or attempts >= len(DELAYS):
         return None
     seconds = max(DELAYS[attempts], retry_after_seconds(outcome.retry_after, now_ms))
     return now_ms + round(seconds * 1000 * (1 + JITTER * jitter))

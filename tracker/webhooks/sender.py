@@ -7,8 +7,8 @@ and payload: what was sent but not recorded before a death is sent again when th
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
@@ -24,7 +24,7 @@ from tracker.webhooks.deliveries import Deliveries
 from tracker.webhooks.delivery import Delivery
 from tracker.webhooks.material import Found, Material, NoPayload
 from tracker.webhooks.places import Places
-from tracker.webhooks.store import Webhook, Webhooks
+from tracker.webhooks.store import Target, Webhook, Webhooks
 from tracker.webhooks.target import FIELD
 
 log = structlog.get_logger(__name__)
@@ -38,6 +38,9 @@ BUSY_SECONDS: Final = 0.02
 STOP_SECONDS: Final = 3.0
 """How long a stop waits for attempts under way, which are sent again if they are not over by then,
 and after that as long for what came of others to be recorded."""
+
+_PAUSE: Final = timedelta(seconds=2)
+"""How long that waits whose payloads could not be made or kept."""
 
 _WEBHOOKS: Final = 50
 """Of one claim."""
@@ -99,12 +102,13 @@ class Sender:
     async def _begin(self) -> int:
         """Begin as many attempts as there is place for; how many."""
         at = moment(self._clock())
-        webhooks = await self._with_due(at)
-        unused = self._take_places(webhooks.values())
+        unused = self._take_places(await self._with_due(at))
         try:
-            # Should making the payloads fail, what is claimed is anyone's when its lease runs out.
-            claimed = await self._deliveries.claim(unused, at)
-            payloads = await self._payloads(claimed, webhooks)
+            # Only these are read whole: many more may be due, and templates are long.
+            webhooks = await self._webhooks.find_all(unused) if unused else {}
+            wanted = {one: unused[one] for one in webhooks}
+            claimed = await self._deliveries.claim(wanted, at)
+            payloads = await self._payloads_or_release(claimed, webhooks)
             unused -= Counter(one.webhook_id for one in claimed)
         finally:
             for webhook_id, places in unused.items():
@@ -116,29 +120,40 @@ class Sender:
             task.add_done_callback(self._ended)
         return len(claimed)
 
-    async def _with_due(self, at: datetime) -> dict[UUID, Webhook]:
-        """The active webhooks that there may be place for. What is due for others is cancelled."""
+    async def _with_due(self, at: datetime) -> dict[UUID, Target]:
+        """The targets of the active webhooks that there may be place for, in order. What is due for
+        those that are not active is cancelled."""
         due = [one for one in await self._deliveries.due(at) if self._places.might_have(one)]
-        webhooks = await self._webhooks.find_all(due) if due else {}
-        active = {one: webhooks[one] for one in due if one in webhooks and webhooks[one].active}
-        if silent := set(due) - active.keys():
+        targets = await self._webhooks.targets(due) if due else {}
+        if silent := set(due) - targets.keys():
             await self._deliveries.cancel(silent, at)
-        return active
+        return {one: targets[one] for one in due if one in targets}
 
-    def _take_places(self, webhooks: Collection[Webhook]) -> Counter[UUID]:
+    def _take_places(self, targets: Mapping[UUID, Target]) -> Counter[UUID]:
         """Those come first whose accounts, then who themselves have the fewest places; among equals
         those with deliveries that have been due for long."""
-        share = max(1, self._places.free // max(1, min(len(webhooks), _WEBHOOKS)))
+        share = max(1, self._places.free // max(1, min(len(targets), _WEBHOOKS)))
         taken: Counter[UUID] = Counter()
-        for webhook in sorted(
-            webhooks, key=lambda one: self._places.taken_by(one.account_id, one.id)
+        for webhook_id, target in sorted(
+            targets.items(), key=lambda one: self._places.taken_by(one[1].account_id, one[0])
         ):
-            host, _ = check_url(FIELD, webhook.target_url).address
-            if places := self._places.take(webhook.id, webhook.account_id, host, share):
-                taken[webhook.id] = places
+            host, _ = check_url(FIELD, target.url).address
+            if places := self._places.take(webhook_id, target.account_id, host, share):
+                taken[webhook_id] = places
             if len(taken) == _WEBHOOKS:
                 break
         return taken
+
+    async def _payloads_or_release(
+        self, claimed: Sequence[Delivery], webhooks: Mapping[UUID, Webhook]
+    ) -> list[Payload]:
+        try:
+            return await self._payloads(claimed, webhooks)
+        except Exception:
+            # Others come first then: what is claimed together again may fail together again.
+            with contextlib.suppress(PyMongoError):
+                await self._deliveries.release(claimed, moment(self._clock()) + _PAUSE)
+            raise
 
     async def _payloads(
         self, claimed: Sequence[Delivery], webhooks: Mapping[UUID, Webhook]
@@ -146,9 +161,10 @@ class Sender:
         """In the order of `claimed`. Those that are new are kept before they are sent."""
         first = [one for one in claimed if one.payload is None]
         found = await self._material.of({one.event_id for one in first})
-        payloads = [
-            one.payload or _payload(found, webhooks[one.webhook_id], one) for one in claimed
-        ]
+        payloads: list[Payload] = []
+        for one in claimed:
+            payloads.append(one.payload or _payload(found, webhooks[one.webhook_id], one))
+            await asyncio.sleep(0)  # others get their turn: a payload can take a millisecond
         await self._deliveries.keep_payloads(
             [
                 (one, payload)

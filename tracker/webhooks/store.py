@@ -4,7 +4,7 @@ import base64
 import secrets
 from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 import msgspec
@@ -19,8 +19,8 @@ from tracker.ids import new_id
 from tracker.webhooks.schedule import Disabled
 from tracker.webhooks.template import template_text
 
-MOST: Final = 100
-"""Webhooks of an account: each has a delivery stored for every event, with the event."""
+MOST: Final = 10
+"""Webhooks of an account: each has a delivery stored with every event, in one transaction."""
 
 ROTATION: Final = timedelta(days=1)
 """How long the secret before signs as well: a receiver's time to take over the new one."""
@@ -54,6 +54,13 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
         return [self.secret, self.previous_secret]
 
 
+class Target(NamedTuple):
+    """Whose a webhook is, and where it points."""
+
+    account_id: UUID
+    url: str
+
+
 class Webhooks:
     def __init__(self, database: Database) -> None:
         self._webhooks = database["webhooks"]
@@ -68,8 +75,6 @@ class Webhooks:
     ) -> Webhook:
         """A new webhook, with the secret that signs its deliveries. Raises BadRequest if the
         account has MOST of them."""
-        if await self._webhooks.count_documents({"account_id": account_id}, limit=MOST) == MOST:
-            raise BadRequest(f"account_id: has {MOST} webhooks, which is the most")
         webhook = Webhook(
             id=new_id(),
             account_id=account_id,
@@ -82,6 +87,11 @@ class Webhooks:
             created_at=now(),
         )
         await self._webhooks.insert_one(document(webhook))
+        # Counted afterwards: of several that are made at once, none may be one too many.
+        number = await self._webhooks.count_documents({"account_id": account_id}, limit=MOST + 1)
+        if number > MOST:
+            await self.delete(webhook.id)
+            raise BadRequest(f"account_id: has {MOST} webhooks, which is the most")
         return webhook
 
     async def find(self, webhook_id: UUID) -> Webhook | None:
@@ -93,6 +103,12 @@ class Webhooks:
         rows = self._webhooks.find({"_id": {"$in": list(ids)}})
         return {row["_id"]: record(Webhook, row) async for row in rows}
 
+    async def targets(self, ids: Collection[UUID]) -> dict[UUID, Target]:
+        """Of those of `ids` that are active, by id."""
+        active = {"_id": {"$in": list(ids)}, "active": True}
+        rows = self._webhooks.find(active, ["account_id", "target_url"])
+        return {row["_id"]: Target(row["account_id"], row["target_url"]) async for row in rows}
+
     async def failing(self, webhook_id: UUID, since: datetime) -> None:
         """An attempt has failed, the first if none had before."""
         first = {"_id": webhook_id, "failing_since": None}
@@ -100,7 +116,8 @@ class Webhooks:
 
     async def delivers(self, webhook_id: UUID) -> None:
         """An attempt has succeeded."""
-        await self._webhooks.update_one({"_id": webhook_id}, {"$set": {"failing_since": None}})
+        failed = {"_id": webhook_id, "failing_since": {"$ne": None}}
+        await self._webhooks.update_one(failed, {"$set": {"failing_since": None}})
 
     async def disable(self, webhook_id: UUID, reason: Disabled) -> None:
         disabled = {"active": False, "disabled_reason": reason}
@@ -143,5 +160,6 @@ def _stored(fields: Mapping[str, Any]) -> dict[str, Any]:
     template = fields.get("payload_template")
     text = {} if template is None else {"payload_template": template_text(template)}
     # Its owner has decided, and begins anew.
-    health = {"failing_since": None, "disabled_reason": None} if "active" in fields else {}
-    return {**fields, **text, **health}
+    anew = {"failing_since": None} if {"active", "target_url"} & fields.keys() else {}
+    reason = {"disabled_reason": None} if "active" in fields else {}
+    return {**fields, **text, **anew, **reason}
