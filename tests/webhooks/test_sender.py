@@ -261,7 +261,11 @@ async def test_many_that_hang_leave_places_for_those_that_answer(
         await running
 
 
-async def test_who_answers_slowly_does_not_keep_others_waiting(services: Services) -> None:
+async def test_who_answers_slowly_does_not_keep_others_waiting(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tracker.webhooks.store.MOST", 50)
+
     async def slow(handler: Handler) -> None:
         await asyncio.sleep(1.5)
         handler.finish()
