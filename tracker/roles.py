@@ -25,8 +25,8 @@ from tracker.services import Services
 
 _TURN_SECONDS: Final = 0.0005
 """How long a thread that wants the interpreter waits for one that is busy. With the default of 5 ms
-each step of MongoDB's client, which works in threads, waited so long for a loop that answers all the
-time: three times for a look-up."""
+each step of MongoDB's client, which works in threads, waited so long for a loop that is never idle:
+three times for a look-up."""
 
 _NICE: Final = 10
 """Of a process that only drains."""

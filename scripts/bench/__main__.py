@@ -17,6 +17,7 @@ import msgspec
 import uvloop
 
 from config.settings import Settings
+from scripts.bench.deliveries import deliveries_a_second, receiver
 from scripts.bench.figures import Figures, figures, targets
 from scripts.bench.measure import Bench, Faulty, Measured, Options
 from scripts.bench.rows import ROWS, Row, chosen
@@ -30,13 +31,17 @@ from scripts.progress import Line
 from tracker.db import embedded
 
 LINKS: Final = 1_000
+DELIVERIES: Final = 1_500
 JSON_FILE: Final = "bench-result.json"
 
 Rounds = defaultdict[str, list[Measured]]
 
 
 class Results(NamedTuple):
+    """`deliveries` of webhooks, a second, are measured only together with all rows."""
+
     rows: list[Row]
+    deliveries: list[float]
     full: Rounds
     half: Rounds
 
@@ -48,11 +53,18 @@ async def _run(stores: Settings, folder: Path, parsed: argparse.Namespace, line:
     line.say("preparing")
     found = await scene.prepare(msgspec.structs.replace(stores, base_url="http://127.0.0.1"), LINKS)
     options = Options(parsed.seconds, parsed.connections, parsed.client == "wrk")
-    results = Results(parsed.rows, defaultdict(list), defaultdict(list))
+    rows = [row for row in parsed.rows if row.serving != "nginx" or has_nginx()]
+    results = Results(rows, [], defaultdict(list), defaultdict(list))
+    apart = msgspec.structs.replace(stores, mongodb_database="deliveries", data_dir=str(folder))
     async with Stores(stores) as asked:
         bench = Bench(folder, Servers(folder, stores), asked, found, options)
         for number in range(1, parsed.rounds + 1):
-            await _round(bench, results, f"round {number} of {parsed.rounds}", line)
+            what = f"round {number} of {parsed.rounds}"
+            await _round(bench, results, what, line)
+            if len(parsed.rows) == len(ROWS):
+                line.say(f"{what}: webhook deliveries")
+                with receiver() as url:
+                    results.deliveries.append(await deliveries_a_second(apart, url, DELIVERIES))
     return results
 
 
@@ -70,8 +82,6 @@ async def _round(bench: Bench, results: Results, what: str, line: Line) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """The exit code: 0 if all was measured, whatever came of it; 1 if not."""
     parsed = _parser().parse_args(arguments)
-    if not has_nginx():
-        parsed.rows = [row for row in parsed.rows if row.serving != "nginx"]
     # While the stores start and end; the loop between has a handler of its own.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     parsed.busy = os.getloadavg()[0]
@@ -102,7 +112,8 @@ def _report(parsed: argparse.Namespace, results: Results, seconds: float) -> Non
         f"{LINKS:,} links, load by {parsed.client}, {os.cpu_count()} cores with a load of "
         f"{parsed.busy:.1f} before; {seconds:.0f} s in all"
     )
-    print(table(found, targets(found)))
+    deliveries = median(results.deliveries) if results.deliveries else None
+    print(table(found, targets(found, deliveries)))
     written = msgspec.json.encode(_as_json(parsed, results, found))
     parsed.json.write_bytes(msgspec.json.format(written))
     print(f"\nwritten to {parsed.json}")
@@ -121,6 +132,7 @@ def _as_json(
         "cores": os.cpu_count(),
         "load_before": parsed.busy,
         "rows": found,
+        "deliveries": results.deliveries,
         "targets": [target._asdict() for target in targets(found)],
         "measured": {"full": results.full, "half": results.half},
     }
@@ -129,8 +141,10 @@ def _as_json(
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m scripts.bench",
-        description="Measure redirects, clicks, conversions and a list side by side, on stores of "
-        "its own. Rows: " + "; ".join(f"{row.key}: {row.name}" for row in ROWS) + ".",
+        description="Measure redirects, clicks, conversions and a list side by side, and with all "
+        "rows webhook deliveries, on stores of its own. Rows: "
+        + "; ".join(f"{row.key}: {row.name}" for row in ROWS)
+        + ".",
         epilog="example:\n  make bench ARGS='--rounds 5 --rows a,c,d'",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -39,6 +39,9 @@ class Figures(msgspec.Struct, kw_only=True):
         return next(iter(self.cpu))
 
 
+_DELIVERIES: Final = 500
+
+
 class Target(NamedTuple):
     """`figure` is None if its rows were not measured."""
 
@@ -102,13 +105,14 @@ _SHARES: Final = (("d", 0.95),)
 _HALF_P99: Final = (("c", 0.010), ("d", 0.025))
 
 
-def targets(found: Sequence[Figures]) -> list[Target]:
-    """Every one of them, measured or not."""
+def targets(found: Sequence[Figures], deliveries: float | None = None) -> list[Target]:
+    """Every one of them, measured or not. `deliveries` are webhooks' a second."""
     by_key = {one.key: one for one in found}
     return [
         *(_rate_target(by_key, *target) for target in _RATES),
         *(_share_target(by_key.get(key), key, least) for key, least in _SHARES),
         *(_p99_target(by_key.get(key), key, most) for key, most in _HALF_P99),
+        _target(f"webhook deliveries a second, at least {_DELIVERIES}", deliveries, _DELIVERIES),
     ]
 
 

@@ -1,29 +1,25 @@
 """How many webhook deliveries a second one drain makes to a receiver that is fast.
 
 The receiver is a process of its own, so that it takes no time from the sender. Measured from the
-first claim until the last delivery is recorded; `measure` is one round, for any table of rounds.
+first claim until the last delivery is recorded; `measure` is one round.
 """
 
-import argparse
 import asyncio
 import re
-import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal
 
 import msgspec
-import uvloop
 
 from config.settings import Settings
 from tracker.clock import now_ms
 from tracker.conversions.event import Event
 from tracker.conversions.event_config import EventConfig, PayoutType
-from tracker.db import embedded, indexes
+from tracker.db import indexes
 from tracker.ingest.drain import Drain
 from tracker.ingest.slot import Slot
 from tracker.services import Services
@@ -72,7 +68,7 @@ def receiver() -> Iterator[str]:
         process.wait(20)
 
 
-async def measure(settings: Settings, target_url: str, number: int) -> float:
+async def deliveries_a_second(settings: Settings, target_url: str, number: int) -> float:
     """Deliveries a second of `number` conversions to one webhook at `target_url`."""
     allowed = msgspec.structs.replace(
         settings, base_url="http://localhost", webhook_allow_private=True
@@ -124,25 +120,3 @@ def _event(number: int, config: EventConfig) -> Event:
         transaction_id=None,
         transaction_scope=None,
     )
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m scripts.bench_webhooks",
-        description="Measure webhook deliveries a second, from one drain to a fast receiver.",
-    )
-    parser.add_argument("--rounds", type=int, default=3, help="rounds [3]")
-    parser.add_argument("--deliveries", type=int, default=3000, help="of a round [3000]")
-    parsed = parser.parse_args()
-    with (
-        tempfile.TemporaryDirectory(prefix="bench-") as folder,
-        embedded.started(Settings(data_dir=folder)) as stores,
-        receiver() as url,
-    ):
-        rates = [uvloop.run(measure(stores, url, parsed.deliveries)) for _ in range(parsed.rounds)]
-    print(f"webhook deliveries a second: {statistics.median(rates):,.0f}", end="   ")
-    print(f"(rounds: {', '.join(f'{rate:,.0f}' for rate in rates)})")
-
-
-if __name__ == "__main__":
-    main()
