@@ -73,7 +73,7 @@ class Drain:
     async def tell_overdue(self) -> int:
         """Have webhooks told of events whose clicks are late; how many events that were at most.
 
-        None while the journal is behind, as after an absence of all drains: it may hold the clicks.
+        0 while the journal is behind, as after an absence of all drains: it may hold the clicks.
         Raises PyMongoError or RedisError, after which it is to be tried again."""
         if await self._is_behind():
             return 0
