@@ -29,10 +29,10 @@ class Way:
         self._lanes = Lanes(services) if name == "lane" else None
         self.taken = 0
 
-    def __call__(self, connection: LaneConnection, data: bytes, start: int) -> int:
-        count = self._lanes(connection, data, start) if self._lanes else 0
-        self.taken += count > 0
-        return count
+    def __call__(self, connection: LaneConnection, data: bytes, start: int, end: int) -> bool:
+        taken = self._lanes is not None and self._lanes(connection, data, start, end)
+        self.taken += taken
+        return taken
 
 
 @asynccontextmanager

@@ -49,11 +49,11 @@ class CountingLanes:
         self.offered: Counter[str] = Counter()
         self.taken: Counter[str] = Counter()
 
-    def __call__(self, connection: LaneConnection, data: bytes, start: int) -> int:
-        taken = self._lanes(connection, data, start)
+    def __call__(self, connection: LaneConnection, data: bytes, start: int, end: int) -> bool:
+        taken = self._lanes(connection, data, start, end)
         kind = _kind(data[start : start + 100])
         self.offered[kind] += 1
-        self.taken[kind] += taken > 0
+        self.taken[kind] += taken
         return taken
 
 

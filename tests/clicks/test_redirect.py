@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from tests.api.records import LANDING, journaled_clicks, make_link
-from tracker.clicks.redirect import Redirect, Visit
+from tracker.clicks.redirect import Redirect, Visit, sent
 from tracker.errors import MethodNotAllowed, NotFound, Unavailable
 from tracker.ids import new_id
 from tracker.services import Services
@@ -15,12 +15,8 @@ VISIT = Visit(
     method="GET",
     slug="abc",
     query="",
-    host="tracker.test",
     address="8.8.8.8",
-    user_agent="curl/8.0",
-    referrer="",
-    purpose="",
-    edge_country="",
+    sent=sent("tracker.test", user_agent="curl/8.0", referrer="", purpose="", edge_country=""),
 )
 
 

@@ -36,11 +36,10 @@ class Lane:
         self.waiting: list[Callable[[], None]] = []
         self.offered: list[bytes] = []
 
-    def __call__(self, connection: LaneConnection, data: bytes, start: int) -> int:
-        end = data.index(b"\r\n\r\n", start) + 4
+    def __call__(self, connection: LaneConnection, data: bytes, start: int, end: int) -> bool:
         self.offered.append(data[start:end])
         if not data.startswith(b"GET /lane", start):
-            return 0
+            return False
         path = data[start:end].split(b" ")[1].decode()
         if path == "/lane/fails":
             raise RuntimeError("a lane that fails")
@@ -54,7 +53,7 @@ class Lane:
             self.waiting.append(answer)
         else:
             answer()
-        return end - start
+        return True
 
     def answer(self) -> None:
         self.waiting.pop(0)()
@@ -190,9 +189,9 @@ async def test_a_client_that_has_sent_all_it_will_still_gets_the_answer_of_the_l
 async def test_a_lane_knows_its_peer() -> None:
     peers: list[str] = []
 
-    def lane(connection: LaneConnection, data: bytes, start: int) -> int:
+    def lane(connection: LaneConnection, data: bytes, start: int, end: int) -> bool:
         peers.append(connection.peer)
-        return 0
+        return False
 
     async with serving(APPLICATION, lane=lane) as (_, port), client_of(port) as client:
         client.send(get())

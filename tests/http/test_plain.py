@@ -2,10 +2,20 @@
 
 import pytest
 
-from tracker.http.plain import PlainHeads
+from tests.http.wild import values_of
+from tracker.http.plain import PlainHead, PlainHeads
 
 NAMES = ("user-agent", "accept")
-HEAD = b"GET /c/abc?a=1 HTTP/1.1\r\nHost: tracker.test\r\n"
+LINE = b"GET /c/abc?a=1 HTTP/1.1\r\n"
+HEAD = LINE + b"Host: tracker.test\r\n"
+
+
+def heads() -> PlainHeads[list[str]]:
+    return PlainHeads(NAMES, values_of)
+
+
+def read(plain: PlainHeads[list[str]], raw: bytes) -> PlainHead[list[str]] | None:
+    return plain.read(raw, 0, len(raw))
 
 
 @pytest.mark.parametrize("name", [b"X", b"Accept"])
@@ -14,18 +24,61 @@ def test_a_head_that_fails_at_its_end_is_not_tried_in_many_ways(name: bytes, bla
     """It would be in more ways than there are atoms; nobody would see this test end."""
     others = b"".join(b"X-%d:%b\r\n" % (number, blanks) for number in range(60))
     fields = others + name + b":" + blanks
-    heads = PlainHeads(NAMES)
-    assert heads.read(HEAD + fields + b"\r\n\r\n") is not None
+    plain = heads()
+    assert read(plain, HEAD + fields + b"\r\n\r\n") is not None
     for _ in range(2):
-        assert heads.read(HEAD + fields + b"\x01\r\n\r\n") is None
+        assert read(plain, HEAD + fields + b"\x01\r\n\r\n") is None
 
 
 def test_more_layouts_than_are_remembered_are_read_alike() -> None:
-    heads = PlainHeads(NAMES)
+    plain = heads()
     for _ in range(2):
         for number in range(300):
             for other in range(5):
                 fields = b"X-%d: 1\r\nY-%d: 1\r\nuser-AGENT: %d\r\n" % (number, other, number)
-                head = heads.read(HEAD + fields + b"\r\n")
+                head = read(plain, HEAD + fields + b"\r\n")
                 assert head is not None
-                assert head.values == [str(number), ""]
+                assert head.header == [str(number), ""]
+
+
+def test_a_header_that_was_seen_before_is_made_once_and_goes_with_any_request_line() -> None:
+    made: list[str] = []
+
+    def make(host: str, values: list[str]) -> str:
+        made.append(host)
+        return values[0]
+
+    plain = PlainHeads(NAMES, make)
+    for path in (b"/a", b"/b?c=d", b"/a"):
+        raw = b"HEAD %b HTTP/1.1\r\nHost: tracker.test\r\nUser-Agent: curl\r\n\r\n" % path
+        assert plain.read(raw, 0, len(raw)) == ("HEAD", *_parts(path), "curl")
+    assert made == ["tracker.test"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(b"GET  /c/abc HTTP/1.1\r\n", b"GET /c/\xff HTTP/1.1\r\n", b"GET /c/abc HTTP/1.0\r\n"),
+        *(b"POST /c/abc HTTP/1.1\r\n", b"GET /c/abc\n HTTP/1.1\r\n"),
+        *(b"GET /c/a#b HTTP/1.1\r\n", b"GET /c/a?%b HTTP/1.1\r\n" % (b"&" * 201), b"\r\n"),
+        b"GET /c/%b HTTP/1.1\r\n" % (b"a" * 8192),
+    ],
+)
+def test_a_known_header_makes_no_other_request_line_plain(line: bytes) -> None:
+    plain, fields = heads(), b"Host: tracker.test\r\n\r\n"
+    assert read(plain, LINE + fields) is not None
+    assert read(plain, line + fields) is None
+
+
+def test_more_headers_than_are_remembered_are_read_alike() -> None:
+    plain = heads()
+    for _ in range(2):
+        for number in range(2500):
+            head = read(plain, HEAD + b"User-Agent: %d\r\n\r\n" % number)
+            assert head is not None
+            assert head.header == [str(number), ""]
+
+
+def _parts(target: bytes) -> tuple[str, str]:
+    path, _, query = target.decode().partition("?")
+    return path, query

@@ -25,38 +25,46 @@ NAMES = ("host", "user-agent", "accept", "x-request-id")
 """Headers that a lane may read."""
 
 
+def values_of(_: str, values: list[str]) -> list[str]:
+    """What a lane may keep of a header: all that was asked for."""
+    return values
+
+
 class PlainLane:
     """Takes what is plain, and answers as the application does: at once, or in a later turn."""
 
     def __init__(self, seen: list[Seen]) -> None:
-        self._heads = PlainHeads(NAMES)
+        self._heads = PlainHeads(NAMES, values_of)
         self._seen = seen
 
-    def __call__(self, connection: LaneConnection, data: bytes, start: int) -> int:
-        head = self._heads.read(data, start)
+    def __call__(self, connection: LaneConnection, data: bytes, start: int, end: int) -> bool:
+        head = self._heads.read(data, start, end)
         if head is None:
-            return 0
-        target = data[start : head.end].split(b" ", 2)[1]
-        self._seen.append(Seen(head.method, target.decode(), head.values[0], b""))
+            return False
+        target = data[start:end].split(b" ", 2)[1]
+        self._seen.append(Seen(head.method, target.decode(), head.header[0], b""))
         body = b"" if head.method == "HEAD" else target
         answer = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(target), body)
         if len(self._seen) % 2:
             connection.answer(answer, True)
         else:
             asyncio.get_running_loop().call_soon(connection.answer, answer, True)
-        return head.end - start
+        return True
 
 
 def check_plain(raw: bytes) -> None:
-    """What is read at one glance is what the parser accepts, and reads alike."""
-    plain = PlainHeads(NAMES).read(raw)
+    """What is read at one glance is what the parser accepts, and reads alike; also at a second."""
+    end = raw.find(b"\r\n\r\n") + 4
+    heads = PlainHeads(NAMES, values_of)
+    plain = heads.read(raw, 0, end) if end > 4 else None
     if plain is None:
         return
-    head = HeadReader().read(raw, 0, plain.end, Limits())
+    assert heads.read(raw, 0, end) == plain
+    head = HeadReader().read(raw, 0, end, Limits())
     method, target, version = head.start_line
     assert (plain.method, version) == (method, "HTTP/1.1")
     assert (plain.path, plain.query) == (target.partition("?")[0], target.partition("?")[2])
-    assert plain.values == [head.headers.get(name, "") for name in NAMES]
+    assert plain.header == [head.headers.get(name, "") for name in NAMES]
     assert (head.body_length, head.keep_alive, head.expects_continue) == (0, True, False)
 
 

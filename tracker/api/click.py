@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from urllib.parse import unquote
 
 from tracker.api.handler import Content, Handler, json_error
-from tracker.clicks.redirect import Visit
+from tracker.clicks.redirect import Visit, sent
 from tracker.errors import TrackerError
 from tracker.http.accept import prefers
 
@@ -49,12 +49,14 @@ class ClickQuery(Handler):
             method=self.request.method or "",
             slug=self.slug(),
             query=self.request.query,
-            host=header("Host"),
             address=self.client_address(),
-            user_agent=header("User-Agent"),
-            referrer=header("Referer"),
-            purpose=purpose_of(map(header, PREFETCH_HEADERS)),
-            edge_country=header(country_header) if country_header else "",
+            sent=sent(
+                host=header("Host"),
+                user_agent=header("User-Agent"),
+                referrer=header("Referer"),
+                purpose=purpose_of(map(header, PREFETCH_HEADERS)),
+                edge_country=header(country_header) if country_header else "",
+            ),
         )
 
 

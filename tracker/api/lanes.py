@@ -7,17 +7,18 @@ are refused are left to the handlers.
 """
 
 import asyncio
+from collections.abc import Sequence
 from functools import partial
 from http.client import responses
 from time import perf_counter
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import structlog
 from uuid_utils import uuid4
 
 from tracker.api import click, event
 from tracker.api.handler import SANE_REQUEST_ID, Content, as_tracker_error
-from tracker.clicks.redirect import Answer, Visit, redirection
+from tracker.clicks.redirect import Answer, Sent, Visit, redirection, sent
 from tracker.conversions.parameters import from_text
 from tracker.conversions.record import Recorded
 from tracker.errors import TrackerError
@@ -40,25 +41,43 @@ _STARTS: Final = (
 Headers = tuple[tuple[str, str], ...]
 
 
+class _Header(NamedTuple):
+    """What the header of a plain request tells. `request_id` is empty unless it may be used."""
+
+    sent: Sent
+    forwarded_for: str
+    accept: str
+    request_id: str
+
+
 class _Request:
     """A request that was taken, until it is answered; told so by the journal (`db/batch.Waiter`).
 
     `location` is that of the redirect, if it is one.
     """
 
-    __slots__ = ("_lanes", "accept", "began", "connection", "head", "id", "location", "route")
+    __slots__ = (
+        "_lanes",
+        "accept",
+        "began",
+        "connection",
+        "id",
+        "location",
+        "method",
+        "path",
+        "route",
+    )
 
     def __init__(
-        self, lanes: "Lanes", connection: LaneConnection, head: PlainHead, route: str
+        self, lanes: "Lanes", connection: LaneConnection, head: "_Head", route: str
     ) -> None:
         self._lanes = lanes
         self.connection = connection
-        self.head = head
+        self.method, self.path, _, header = head
         self.route = route
         self.began = perf_counter()
-        self.accept = head.values[_ACCEPT]
-        sent = head.values[_REQUEST_ID]
-        self.id = sent if sent and SANE_REQUEST_ID.fullmatch(sent) else uuid4().hex
+        self.accept = header.accept
+        self.id = header.request_id or uuid4().hex
         self.location = ""
 
     def done(self) -> bool:
@@ -77,9 +96,8 @@ _HEADERS: Final = (
     *("user-agent", "referer", "accept", "x-forwarded-for", "x-request-id"),
     *click.PREFETCH_HEADERS,
 )
-_ACCEPT: Final = _HEADERS.index("accept")
-_REQUEST_ID: Final = _HEADERS.index("x-request-id")
-_PURPOSES: Final = slice(len(_HEADERS) - len(click.PREFETCH_HEADERS), len(_HEADERS))
+
+_Head = PlainHead[_Header]
 
 
 class Lanes:
@@ -90,25 +108,23 @@ class Lanes:
         self._recorder = services.recorder
         self._client_address = services.client_address
         country_header = services.settings.country_header.lower()
-        self._names_country = bool(country_header)
-        self._heads = PlainHeads((*_HEADERS, country_header) if country_header else _HEADERS)
+        names = (*_HEADERS, country_header) if country_header else _HEADERS
+        self._heads = PlainHeads(names, partial(_header, bool(country_header)))
         self._access_log = services.access_log
 
-    def __call__(self, connection: LaneConnection, data: bytes, start: int) -> int:
-        """How many bytes were taken; 0: none, the request is for the handlers."""
+    def __call__(self, connection: LaneConnection, data: bytes, start: int, end: int) -> bool:
+        """Whether it was taken; if not, the request is for the handlers."""
         if not data.startswith(_STARTS, start):
-            return 0
-        head = self._heads.read(data, start)
+            return False
+        head = self._heads.read(data, start, end)
         if head is None:
-            return 0
+            return False
         path = head.path
         if path.startswith("/c/"):
-            taken = "%" not in path and self._click(connection, head, "/c/{slug}", path[3:])
-        elif path == "/api/click":
-            taken = self._click(connection, head, path, None)
-        else:
-            taken = path == "/api/event" and head.method == "GET" and self._event(connection, head)
-        return head.end - start if taken else 0
+            return "%" not in path and self._click(connection, head, "/c/{slug}", path[3:])
+        if path == "/api/click":
+            return self._click(connection, head, path, None)
+        return path == "/api/event" and head.method == "GET" and self._event(connection, head)
 
     def redirect(self, request: _Request) -> None:
         self._end(request, 302, _REDIRECTED % (request.id, request.location), b"")
@@ -118,11 +134,11 @@ class Lanes:
         content = click.error_content(refused, request.accept)
         self._refuse(request, refused, (*refused.headers.items(), *click.ERROR_HEADERS), content)
 
-    def _click(
-        self, connection: LaneConnection, head: PlainHead, route: str, slug: str | None
-    ) -> bool:
+    def _click(self, connection: LaneConnection, head: _Head, route: str, slug: str | None) -> bool:
         request = _Request(self, connection, head, route)
-        visit = self._visit(connection, head, slug)
+        method, _, query, header = head
+        address = self._client_address.of(connection.peer, (header.forwarded_for,))
+        visit = Visit(method, slug, query, address, header.sent)
         try:
             location = self._redirect.location_at_once(visit, request)
         except TrackerError as error:
@@ -131,7 +147,7 @@ class Lanes:
         if location is None:
             return self._look_up(request, visit)
         request.location = location
-        if head.method == "HEAD":
+        if method == "HEAD":
             self.redirect(request)
         return True
 
@@ -152,22 +168,7 @@ class Lanes:
         headers = (("X-Request-Id", request.id), *answer.headers)
         self._end(request, answer.status, _head(answer.status, headers), b"")
 
-    def _visit(self, connection: LaneConnection, head: PlainHead, slug: str | None) -> Visit:
-        values = head.values
-        user_agent, referrer, _, forwarded_for, *_ = values
-        return Visit(
-            head.method,
-            slug,
-            head.query,
-            head.host,
-            self._client_address.of(connection.peer, (forwarded_for,)),
-            user_agent,
-            referrer,
-            click.purpose_of(values[_PURPOSES]),
-            values[-1] if self._names_country else "",
-        )
-
-    def _event(self, connection: LaneConnection, head: PlainHead) -> bool:
+    def _event(self, connection: LaneConnection, head: _Head) -> bool:
         try:
             conversion = from_text(head.query.encode("latin-1"))
         except TrackerError:
@@ -196,21 +197,32 @@ class Lanes:
     ) -> None:
         of_content = (("Content-Type", content.kind), ("Content-Length", str(len(content.body))))
         head = _head(refused.status, (("X-Request-Id", request.id), *headers, *of_content))
-        body = b"" if request.head.method == "HEAD" else content.body
+        body = b"" if request.method == "HEAD" else content.body
         self._end(request, refused.status, head, body)
 
     def _end(self, request: _Request, status: int, answer_head: str, body: bytes) -> None:
         answer = b"%b%b\r\n%b" % (answer_head.encode("latin-1"), own_fields(), body)
         request.connection.answer(answer, True)
-        head = request.head
         self._access_log.record(
-            head.method,
+            request.method,
             request.route,
-            head.path,
+            request.path,
             status,
             perf_counter() - request.began,
             request.id,
         )
+
+
+def _header(names_country: bool, host: str, values: Sequence[str]) -> _Header:
+    """Of the values of _HEADERS and, if there is one, the header that names the country."""
+    user_agent, referrer, accept, forwarded_for, request_id, *others = values
+    edge_country = others.pop() if names_country else ""
+    return _Header(
+        sent(host, user_agent, referrer, click.purpose_of(others), edge_country),
+        forwarded_for,
+        accept,
+        request_id if SANE_REQUEST_ID.fullmatch(request_id) else "",
+    )
 
 
 def _error_of(task: asyncio.Task[Any]) -> BaseException | None:

@@ -5,6 +5,7 @@ The guarantee is made here: a 302 with a click id is returned only after the jou
 
 from functools import lru_cache
 from typing import NamedTuple
+from uuid import UUID
 
 from tracker.clicks.click import Click
 from tracker.clicks.enrich import Enrichment
@@ -24,21 +25,39 @@ _METHODS = "GET, HEAD, OPTIONS"
 _USER_AGENT, _REFERRER, _QUERY = 1024, 2048, 8192
 
 
-class Visit(NamedTuple):
-    """A request for a short link. Texts hold one byte a character; empty if not sent.
+class Sent(NamedTuple):
+    """What the header of a visit tells, as far as it is kept. Made by `sent`."""
 
-    `slug` None: it is in the query, as `s`. `purpose` joins the prefetch headers.
+    hostname: str
+    user_agent: str
+    referrer: str
+    purpose: str
+    edge_country: str
+
+
+def sent(host: str, user_agent: str, referrer: str, purpose: str, edge_country: str) -> Sent:
+    """Of the values of headers, with one byte a character, empty if not sent. `purpose` joins the
+    prefetch headers."""
+    return Sent(
+        _hostname(host),
+        user_agent[:_USER_AGENT],
+        referrer[:_REFERRER],
+        purpose[:_USER_AGENT],
+        edge_country,
+    )
+
+
+class Visit(NamedTuple):
+    """A request for a short link. Texts hold one byte a character.
+
+    `slug` None: it is in the query, as `s`.
     """
 
     method: str
     slug: str | None
     query: str
-    host: str
     address: str
-    user_agent: str
-    referrer: str
-    purpose: str
-    edge_country: str
+    sent: Sent
 
 
 class Answer(NamedTuple):
@@ -136,7 +155,7 @@ class Redirect:
         named = parameter(visit.query, "d")
         if not named and visit.slug is None:
             return "", False
-        host = canonical_hostname(named) if named else _hostname(visit.host)
+        host = canonical_hostname(named) if named else visit.sent.hostname
         if self._own_host in (host, named.lower()):  # the second for an IP address
             return "", False
         return host, bool(named)
@@ -151,8 +170,8 @@ class Redirect:
             "click_id": shown_id or "",
             "click_timestamp": iso(moment(click.at)),
             "slug": target.slug,
-            "link_id": str(target.id),
-            "account_id": str(target.account_id),
+            "link_id": str(UUID(bytes=target.id)),
+            "account_id": str(UUID(bytes=target.account_id)),
             "domain_name": target.domain_name or self._own_host,
             "country": self._enrichment.country(click),
             "device": agent.device,
@@ -180,16 +199,17 @@ def _destination(url: str) -> Destination:
 
 
 def _click(visit: Visit, target: Target, click_id: bytes) -> Click:
+    sent = visit.sent
     return Click(
         id=click_id,
         at=now_ms(),
-        account_id=target.account_id.bytes,
-        link_id=target.id.bytes,
+        account_id=target.account_id,
+        link_id=target.id,
         domain_name=target.domain_name,
         address=visit.address,
-        user_agent=visit.user_agent[:_USER_AGENT],
-        referrer=visit.referrer[:_REFERRER],
-        purpose=visit.purpose[:_USER_AGENT],
-        edge_country=visit.edge_country,
+        user_agent=sent.user_agent,
+        referrer=sent.referrer,
+        purpose=sent.purpose,
+        edge_country=sent.edge_country,
         query=visit.query[:_QUERY],
     )

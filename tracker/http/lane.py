@@ -26,7 +26,7 @@ class LaneConnection(Protocol):
         """
 
 
-Lane = Callable[[LaneConnection, bytes, int], int]
-"""Given the connection, the buffer and the offset of the request in it: how many bytes it takes,
-the blank line included, or 0 to leave the request to the parser. Until a request that was taken is
-answered, the connection's next is not begun."""
+Lane = Callable[[LaneConnection, bytes, int, int], bool]
+"""Given the connection, the buffer, and where in it the head begins and where it ends, the blank
+line included: whether the lane takes the request, or leaves it to the parser. Until a request that
+was taken is answered, the connection's next is not begun."""

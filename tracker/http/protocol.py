@@ -228,13 +228,13 @@ class HTTPProtocol(Delegation):
             return False
         if len(data) > shared.limits.head_bytes:
             return False
-        end = data.find(_HEAD_END)
-        if end < 1 or end + len(_HEAD_END) != len(data):
+        end = data.find(_HEAD_END) + len(_HEAD_END)
+        if end <= len(_HEAD_END) or end != len(data) or data[0] == _CR:
             return False
         self._phase = LANE
         self._since = shared.now
         try:
-            taken = lane(self, data, 0) > 0
+            taken = lane(self, data, 0, end)
         except Exception:
             log.exception("request failed")
             if self._phase == LANE:
@@ -255,11 +255,12 @@ class HTTPProtocol(Delegation):
         if self.ending or end - start > self._shared.limits.head_bytes:
             return False
         self._phase = LANE
-        taken = lane(self, self._buffer, start)
-        self._offset = start + taken
-        if not taken:
+        taken = lane(self, self._buffer, start, end)
+        if taken:
+            self._offset = end
+        else:
             self._phase = HEAD
-        return taken > 0
+        return taken
 
     def _next(self) -> None:
         self._phase = HEAD

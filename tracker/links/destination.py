@@ -46,12 +46,22 @@ def _pair_named(*names: str) -> Callable[[str], object]:
     The same as to decode the name and compare, at half the cost for a plain name and an eighth for
     an encoded one. No name may hold a space.
     """
-    encoded = ("".join(f"(?:{char}|%(?i:{ord(char):02x}))" for char in name) for name in names)
-    return re.compile(rf"(?:{'|'.join(encoded)})(?:=|\Z)").match
+    return re.compile(rf"(?:{'|'.join(map(_either_way, names))})(?:=|\Z)").match
+
+
+def _either_way(name: str) -> str:
+    return "".join(f"(?:{char}|%(?i:{ord(char):02x}))" for char in name)
+
+
+_RESERVED: Final = ("s", "d", "click_id")
 
 
 _is_click_id: Final = _pair_named("click_id")
-_is_reserved: Final = _pair_named("s", "d", "click_id")
+_is_reserved: Final = _pair_named(*_RESERVED)
+_has_dropped: Final = re.compile(
+    rf"&(?:&|\Z|(?:{'|'.join(map(_either_way, _RESERVED))})(?:[=&]|\Z))"
+).search
+"""Whether `&` and a query have a pair that is not passed on."""
 
 
 def redirect_address(url: str) -> tuple[str, int] | None:
@@ -113,6 +123,8 @@ def _passed_on(query: str) -> str:
     # Four scans, and yet a third of the cost of one call of quote: 0.3 µs for 70 characters.
     if not (query.isascii() and query.isprintable() and " " not in query and "#" not in query):
         query = quote(query, safe=_SAFE_IN_QUERY, encoding="latin-1")
+    if _has_dropped(f"&{query}") is None:
+        return query
     return "&".join([pair for pair in query.split("&") if pair and not _is_reserved(pair)])
 
 

@@ -29,10 +29,10 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Target(Versioned, frozen=True, kw_only=True):
-    """What the cache keeps of an active link."""
+    """What the cache keeps of an active link. Ids are the 16 bytes of a UUID, as in clicks."""
 
-    id: UUID
-    account_id: UUID
+    id: bytes
+    account_id: bytes
     slug: str
     domain_name: str
     destination_url: str
@@ -44,8 +44,8 @@ def target(link: Link) -> Target | None:
         return None
     return Target(
         version=link.version,
-        id=link.id,
-        account_id=link.account_id,
+        id=link.id.bytes,
+        account_id=link.account_id.bytes,
         slug=link.slug,
         domain_name=link.domain_name,
         destination_url=link.destination_url,
