@@ -9,7 +9,7 @@ ROOT = Path(__file__).parent.parent
 
 # Rooms on one line do not import each other.
 ORDER = (
-    ("config", "tracker.counting", "tracker.errors", "tracker.clock"),
+    ("config", "tracker.counting", "tracker.priority", "tracker.errors", "tracker.clock"),
     ("tracker.ids", "tracker.metrics"),
     ("tracker.db", "tracker.http"),
     ("tracker.access",),

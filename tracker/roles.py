@@ -4,7 +4,6 @@ Called once, with the settings; answers the exit code, which a line on standard 
 """
 
 import asyncio
-import os
 import sys
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractContextManager
@@ -20,6 +19,7 @@ from tracker.counting import CountAs
 from tracker.db import embedded
 from tracker.db.connect import UnusableStore
 from tracker.demo import Banner
+from tracker.priority import give_way
 from tracker.processes import Process, run_processes
 from tracker.services import Services
 
@@ -27,9 +27,6 @@ _TURN_SECONDS: Final = 0.0005
 """How long a thread that wants the interpreter waits for one that is busy. With the default of 5 ms
 each step of MongoDB's client, which works in threads, waited so long for a loop that is never idle:
 three times for a look-up."""
-
-_NICE: Final = 10
-"""Of a process that only drains."""
 
 
 def run(role: str, settings: Settings, count_as: CountAs) -> int:
@@ -90,7 +87,7 @@ def _drain(settings: Settings) -> int:
 
     On a machine that it shares it gives way to those who answer: what it does can wait.
     """
-    os.nice(_NICE)
+    give_way()
     return _with_stores(embedded.reached(settings), lambda stores: _run(server.drain(stores)))
 
 

@@ -19,6 +19,7 @@ from typing import BinaryIO, NamedTuple
 import msgspec
 
 from tracker.db.binaries import StoresError
+from tracker.priority import give_way
 
 START_SECONDS = 60.0
 """A mongod that recovers from a crash on a slow disk may need most of it."""
@@ -30,13 +31,15 @@ REASON_LENGTH = 300
 
 
 class Program(NamedTuple):
-    """What to run. `command` makes the command line for a port; `is_ready` takes port and pid."""
+    """What to run. `command` makes the command line for a port; `is_ready` takes port and pid.
+    `gives_way`: to processes that answer, see `priority`."""
 
     name: str
     log: Path
     environment: Mapping[str, str]
     command: Callable[[int], list[str]]
     is_ready: Callable[[int, int], bool]
+    gives_way: bool = False
 
 
 class Child:
@@ -58,6 +61,7 @@ class Child:
                     self._program.environment,
                     log,
                     keep_open=(self._lock,),
+                    gives_way=self._program.gives_way,
                 )
         except OSError as error:
             raise StoresError(f"{self._program.name} cannot be run: {error}") from None
@@ -133,6 +137,7 @@ def spawn(
     log: BinaryIO,
     keep_open: Sequence[int] = (),
     end_by: signal.Signals = signal.SIGTERM,
+    gives_way: bool = False,
 ) -> subprocess.Popen[bytes]:
     """Start a program. On Linux it gets `end_by` when the thread that calls this ends.
 
@@ -146,7 +151,7 @@ def spawn(
         stderr=subprocess.STDOUT,
         start_new_session=True,
         pass_fds=keep_open,
-        preexec_fn=end_with_parent(end_by),  # noqa: PLW1509  only makes two system calls
+        preexec_fn=_before(end_by, gives_way),  # noqa: PLW1509  only makes a few system calls
     )
 
 
@@ -161,6 +166,19 @@ def _interrupt_held_back() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _before(end_by: signal.Signals, gives_way: bool) -> Callable[[], None]:
+    """What a child does before it becomes the program."""
+    end_with_us = end_with_parent(end_by)
+
+    def prepare() -> None:
+        if end_with_us is not None:
+            end_with_us()
+        if gives_way:
+            give_way()
+
+    return prepare
 
 
 def end_with_parent(end_by: signal.Signals) -> Callable[[], None] | None:

@@ -51,7 +51,8 @@ def mongod_program(data: Path) -> Program:
         )
         return [str(server), *options.split(), "--dbpath", str(folder)]
 
-    return Program("mongod", folder / "mongod.log", environment, command, _mongod_is_ready)
+    log = folder / "mongod.log"
+    return Program("mongod", log, environment, command, _mongod_is_ready, gives_way=True)
 
 
 def _private(folder: Path) -> Path:

@@ -1,0 +1,48 @@
+"""Giving way, as the kernel tells it of a process that did."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tracker.db.child import spawn
+
+TELL = "import os; print(os.nice(0), open('/proc/self/autogroup').read().split()[-1])"
+GIVE_WAY = "from tracker.priority import give_way; give_way(); "
+
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/autogroup").exists(), reason="no niceness of sessions here"
+)
+
+
+def run(code: str, start_new_session: bool) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        check=True,
+        timeout=20,
+        start_new_session=start_new_session,
+    )
+    return done.stdout.decode().split()
+
+
+def test_a_process_with_a_session_of_its_own_gives_way_to_those_of_other_sessions() -> None:
+    assert run(GIVE_WAY + TELL, True) == [str(os.nice(0) + 10), "10"]
+
+
+def test_a_process_that_shares_its_session_leaves_those_of_it_as_they_are() -> None:
+    inner = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {GIVE_WAY!r}]); "
+    assert run(inner + TELL, True) == [str(os.nice(0)), "0"]
+
+
+@pytest.mark.parametrize(("gives_way", "nice"), [(True, 10), (False, 0)])
+def test_a_program_of_ours_gives_way_before_it_begins(
+    tmp_path: Path, gives_way: bool, nice: int
+) -> None:
+    log = tmp_path / "log"
+    with log.open("wb") as file:
+        child = spawn([sys.executable, "-c", TELL], {}, file, gives_way=gives_way)
+    assert child.wait(20) == 0
+    assert log.read_text().split() == [str(os.nice(0) + nice), str(nice)]
