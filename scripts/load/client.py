@@ -70,6 +70,8 @@ class Load:
             await self._last_answers()
         finally:
             seconds = time.perf_counter() - began
+            if schedule.unsent:
+                self.errors["not sent in time"] += schedule.unsent
             await self._close()
         return outcome(self.latencies, seconds, dict(self.errors))
 

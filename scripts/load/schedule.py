@@ -19,6 +19,10 @@ class Schedule(Protocol):
     def is_over(self, now: float) -> bool:
         """None will be due any more."""
 
+    @property
+    def unsent(self) -> int:
+        """Those that were never due before it was over."""
+
 
 class Closed:
     """A connection sends again as soon as it has its answer, `count` requests in all at most."""
@@ -37,6 +41,10 @@ class Closed:
     def is_over(self, now: float) -> bool:
         return now >= self._end or self._left == 0
 
+    @property
+    def unsent(self) -> int:
+        return 0
+
 
 class Paced:
     """`rate` requests a second, whether or not the service keeps up: what has to wait for a free
@@ -51,7 +59,6 @@ class Paced:
 
     @property
     def unsent(self) -> int:
-        """Those that were never due before it was over."""
         return self._total - self._sent
 
     def due(self, now: float) -> float | None:

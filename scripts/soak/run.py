@@ -93,10 +93,7 @@ class Soak:
             rate = max(1, int(top.rate / 2))
             print(f"{top.rate:,.0f} requests/s at full speed; goes on with {rate:,}", flush=True)
         paced = Paced(time.perf_counter(), options.seconds, rate)
-        load = self._new_load(traffic)
-        await load.run(paced)
-        if paced.unsent:
-            load.errors["not sent in time"] += paced.unsent
+        await self._new_load(traffic).run(paced)
 
     def _new_load(self, traffic: Mixed) -> Load:
         load = Load(self._processes[0].port, traffic, self._options.connections)

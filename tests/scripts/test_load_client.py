@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from scripts.load import client
+from scripts.load import client, schedule
 from scripts.load.client import Load
 from scripts.load.prepared import Prepared
 from scripts.load.schedule import Closed, Paced
@@ -141,6 +141,18 @@ async def test_latency_counts_from_when_a_request_was_due() -> None:
     assert (found.requests, found.errors) == (30, {})
     assert found.p99 >= stalled
     assert _later_than(one.latencies, stalled / 2) >= 10
+
+
+async def test_what_could_not_be_sent_in_time_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "ANSWER_SECONDS", 0.05)
+    monkeypatch.setattr(schedule, "LATE_SECONDS", 0.0)
+
+    async def answer(head: bytes, writer: asyncio.StreamWriter) -> None:
+        pass
+
+    async with answering(answer) as port:
+        found = await load(port, connections=1).run(Paced(time.perf_counter(), 0.05, 100))
+    assert found.errors == {"not answered": 1, "not sent in time": 4}
 
 
 def _later_than(latencies: Sequence[float], seconds: float) -> int:
