@@ -30,18 +30,17 @@ def test_a_head_that_fails_at_its_end_is_not_tried_in_many_ways(name: bytes, bla
         assert read(plain, HEAD + fields + b"\x01\r\n\r\n") is None
 
 
-def test_more_layouts_than_are_remembered_are_read_alike() -> None:
+def test_more_names_than_are_remembered_are_read_alike() -> None:
     plain = heads()
     for _ in range(2):
-        for number in range(300):
-            for other in range(5):
-                fields = b"X-%d: 1\r\nY-%d: 1\r\nuser-AGENT: %d\r\n" % (number, other, number)
-                head = read(plain, HEAD + fields + b"\r\n")
-                assert head is not None
-                assert head.header == [str(number), ""]
+        for number in range(3000):
+            fields = b"X-%d: 1\r\nuser-AGENT: %d\r\n" % (number, number % 7)
+            head = read(plain, HEAD + fields + b"\r\n")
+            assert head is not None
+            assert head.header == [str(number % 7), ""]
 
 
-def test_a_header_that_was_seen_before_is_made_once_and_goes_with_any_request_line() -> None:
+def test_a_header_that_was_seen_before_is_not_made_again_and_goes_with_any_request_line() -> None:
     made: list[str] = []
 
     def make(host: str, values: list[str]) -> str:
@@ -49,10 +48,10 @@ def test_a_header_that_was_seen_before_is_made_once_and_goes_with_any_request_li
         return values[0]
 
     plain = PlainHeads(NAMES, make)
-    for path in (b"/a", b"/b?c=d", b"/a"):
+    for path in (b"/a", b"/b?c=d", b"/a", b"/e"):
         raw = b"HEAD %b HTTP/1.1\r\nHost: tracker.test\r\nUser-Agent: curl\r\n\r\n" % path
         assert plain.read(raw, 0, len(raw)) == ("HEAD", *_parts(path), "curl")
-    assert made == ["tracker.test"]
+    assert made == ["tracker.test"] * 2, "once more when its lines were known"
 
 
 @pytest.mark.parametrize(
@@ -66,7 +65,8 @@ def test_a_header_that_was_seen_before_is_made_once_and_goes_with_any_request_li
 )
 def test_a_known_header_makes_no_other_request_line_plain(line: bytes) -> None:
     plain, fields = heads(), b"Host: tracker.test\r\n\r\n"
-    assert read(plain, LINE + fields) is not None
+    for _ in range(3):
+        assert read(plain, LINE + fields) is not None
     assert read(plain, line + fields) is None
 
 

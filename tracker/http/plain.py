@@ -1,8 +1,8 @@
 """The head of a plain request, read at one glance: for the few hot requests, before any parser.
 
-Browsers of one release that ask the same host send the same header, byte for byte, and what is
-known of one is known of all: the last thousand are remembered. A header with something of a single
-visitor in it, such as a proxy adds, is read anew, at ten times the cost.
+Browsers of one release send the same lines, and to the same host the same header, byte for byte. So
+a line is understood once and remembered, as long as there is room, and so is a header of known
+lines. What is different for each visitor, such as a line that a proxy adds, is read each time.
 
 A request is plain if any server would read it alike: GET or HEAD, HTTP/1.1, one Host, no body, no
 header that asks for something (Connection other than keep-alive, Expect, Upgrade), visible ASCII in
@@ -12,7 +12,6 @@ not; so what is read here is never what the parser would refuse, or read otherwi
 
 import re
 from collections.abc import Callable, Sequence
-from operator import itemgetter
 from typing import Final, Generic, NamedTuple, TypeVar
 
 MOST: Final = 8192
@@ -20,9 +19,8 @@ MOST: Final = 8192
 
 _MOST_FIELDS: Final = 100
 _LINE: Final = re.compile(r"(GET|HEAD) (/[!\"$->@-~]*)(?:\?([!\"$-~]*))? HTTP/1\.1")
-_TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_TOKEN: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VISIBLE: Final = bytes([9, *range(32, 127), *range(128, 256)])
-_LINE_ENDS: Final = [b"\r\n" * count for count in range(_MOST_FIELDS + 3)]
 _ASKING: Final = frozenset(
     (
         *("content-length", "transfer-encoding", "expect", "upgrade", "te", "trailer"),
@@ -32,13 +30,17 @@ _ASKING: Final = frozenset(
 _HOST: Final = re.compile(r"[A-Za-z0-9._-]+(?::[0-9]*)?")
 _MOST_PAIRS: Final = 200
 _LASTS: Final = ("", "keep-alive")
-_LAYOUTS_KNOWN: Final = 200
-_HEADERS_KNOWN: Final = 1000
-_LONGEST_KNOWN: Final = 2048
-"""Bytes of a header that is remembered."""
+
+_HEADERS_KNOWN, _LONGEST_HEADER = 1000, 2048
+_LINES_KNOWN, _LONGEST_LINE = 2000, 512
+"""How many are remembered, and of how many bytes at most: some 10 MB in all, at worst."""
+
+_UNREAD, _NOT_PLAIN = -1, -2
 
 Header = TypeVar("Header")
-_Pick = Callable[[Sequence[str]], tuple[str, ...]]
+Known = TypeVar("Known")
+_Line = tuple[int, str]
+"""The place of its value among those that are read, and the value."""
 
 
 class PlainHead(NamedTuple, Generic[Header]):
@@ -58,12 +60,11 @@ class PlainHeads(Generic[Header]):
     """
 
     def __init__(self, names: Sequence[str], make: Callable[[str, list[str]], Header]) -> None:
-        self._names = names
         self._make = make
-        self._known: dict[bytes, Header] = {}
-        # Which of the values to pick, by the names as they were sent: browsers and networks have a
-        # few layouts, and finding one costs less than looking at each name. None: not plain.
-        self._layouts: dict[tuple[str, ...], _Pick | None] = {}
+        self._places = {name: place for place, name in enumerate(("host", "connection", *names))}
+        self._headers: dict[bytes, Header] = {}
+        self._lines: dict[bytes, _Line] = {}
+        self._names: dict[bytes, int] = {}
 
     def read(self, data: bytes, start: int, end: int) -> PlainHead[Header] | None:
         """The request at `data[start:end]`, which ends with the first blank line; None if it is not
@@ -72,7 +73,7 @@ class PlainHeads(Generic[Header]):
             return None
         line_end = data.find(b"\r\n", start, end)
         raw = data[line_end:end]
-        header = self._known.get(raw) or self._header(raw)
+        header = self._headers.get(raw) or self._header(raw)
         if header is None:
             return None
         request = _LINE.fullmatch(data[start:line_end].decode("latin-1"))
@@ -85,40 +86,55 @@ class PlainHeads(Generic[Header]):
 
     def _header(self, raw: bytes) -> Header | None:
         """Of the lines that `raw` has between the end of the request's line and the blank one."""
-        fields = raw.decode("latin-1").split("\r\n")[1:-2]
-        count = len(fields)
-        # Nothing but visible bytes and line ends, and these only as a pair.
-        if not 0 < count <= _MOST_FIELDS or raw.translate(None, _VISIBLE) != _LINE_ENDS[count + 2]:
+        lines = raw.split(b"\r\n")[1:-2]
+        if len(lines) > _MOST_FIELDS:
             return None
-        names, colons, values = zip(*[field.partition(":") for field in fields], strict=True)
-        pick = self._layouts[names] if names in self._layouts else self._layout(names)
-        if pick is None or "" in colons:
-            return None
-        host, connection, *picked = [value and value.strip(" \t") for value in pick((*values, ""))]
+        values: list[str | None] = [None] * len(self._places)
+        all_known = len(raw) <= _LONGEST_HEADER
+        for raw_line in lines:
+            line = self._lines.get(raw_line)
+            if line is None:
+                all_known = False
+                if (line := self._line(raw_line)) is None:
+                    return None
+            place, value = line
+            if place != _UNREAD:
+                if values[place] is not None:  # sent twice
+                    return None
+                values[place] = value
+        host, connection, *picked = [value or "" for value in values]
         if connection not in _LASTS or not _HOST.fullmatch(host):
             return None
         header = self._make(host, picked)
-        if len(raw) <= _LONGEST_KNOWN:
-            if len(self._known) >= _HEADERS_KNOWN:
-                self._known.clear()
-            self._known[raw] = header
+        if all_known:
+            _remember(self._headers, _HEADERS_KNOWN, raw, header)
         return header
 
-    def _layout(self, names: tuple[str, ...]) -> _Pick | None:
-        if len(self._layouts) >= _LAYOUTS_KNOWN:
-            self._layouts.clear()
-        pick = self._layouts[names] = self._pick(names)
-        return pick
+    def _line(self, raw: bytes) -> _Line | None:
+        """None if it is not of a plain header."""
+        name, colon, value = raw.partition(b":")
+        place = self._names.get(name)
+        if place is None:
+            place = self._place(name)
+        if place == _NOT_PLAIN or not colon or value.translate(None, _VISIBLE):
+            return None
+        text = "" if place == _UNREAD else value.strip(b" \t").decode("latin-1")
+        line = place, text
+        if len(raw) <= _LONGEST_LINE:
+            _remember(self._lines, _LINES_KNOWN, raw, line)
+        return line
 
-    def _pick(self, names: tuple[str, ...]) -> _Pick | None:
-        lowered = [name.lower() for name in names]
-        wanted = ("host", "connection", *self._names)
-        if not _ASKING.isdisjoint(lowered) or "host" not in lowered:
-            return None
-        if not all(map(_TOKEN.fullmatch, names)):
-            return None
-        if any(lowered.count(name) > 1 for name in wanted):
-            return None
-        # What was not sent is picked from behind the last value, which is empty.
-        indexes = [lowered.index(name) if name in lowered else len(names) for name in wanted]
-        return itemgetter(*indexes)
+    def _place(self, name: bytes) -> int:
+        lowered = name.decode("latin-1").lower()
+        place = self._places.get(lowered, _UNREAD)
+        if lowered in _ASKING or not _TOKEN.fullmatch(name):
+            place = _NOT_PLAIN
+        if len(name) <= _LONGEST_LINE:
+            _remember(self._names, _LINES_KNOWN, name, place)
+        return place
+
+
+def _remember(known: dict[bytes, Known], most: int, raw: bytes, what: Known) -> None:
+    if len(known) >= most:
+        known.clear()
+    known[raw] = what
