@@ -1,6 +1,7 @@
 """Heads: the fields are Tornado's HTTPHeaders in every way, whatever was read before."""
 
 import copy
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -77,6 +78,48 @@ def test_received_fields_are_as_tornado_reads_them(pairs: list[tuple[str, str]])
     expected = tornados(raw)
     assert expected is not None
     assert all_that_shows(read(HeadReader(), raw).headers) == all_that_shows(expected)
+
+
+@given(fields, names)
+def test_they_are_looked_up_as_tornados(pairs: list[tuple[str, str]], absent: str) -> None:
+    raw = raw_of(pairs)
+    ours, expected = read(HeadReader(), raw).headers, tornados(raw)
+    assert expected is not None
+    for name in ("host", absent, *(name for name, _ in pairs)):
+        assert ours.get(name) == expected.get(name)
+        assert ours.get(name, "default") == expected.get(name, "default")
+        if name in expected:
+            assert ours[name] == expected[name]
+        else:
+            with pytest.raises(KeyError):
+                ours[name]
+    assert all_that_shows(ours) == all_that_shows(expected)
+
+
+CHANGES: dict[str, Callable[[HTTPHeaders], object]] = {
+    "add": lambda headers: headers.add("a", "3"),
+    "add another": lambda headers: headers.add("b", "3"),
+    "set": lambda headers: headers.update({"a": "3"}),
+    "delete": lambda headers: headers.pop("a"),
+    "clear": lambda headers: headers.clear(),
+    "change a list": lambda headers: headers.get_list("a").append("3"),
+    "parse a line": lambda headers: headers.parse_line("A: 3"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda headers: headers])
+def test_the_first_thing_done_to_them_may_be_a_change(
+    change: Callable[[HTTPHeaders], object], again: Callable[[HTTPHeaders], HTTPHeaders]
+) -> None:
+    raw = raw_of([("A", "1"), ("a", "2")])
+    ours, expected = read(HeadReader(), raw).headers, tornados(raw)
+    assert expected is not None
+    ours = again(ours)
+    change(ours)
+    change(expected)
+    assert (ours.get("a"), ours.get("b")) == (expected.get("a"), expected.get("b"))
+    assert all_that_shows(ours) == all_that_shows(expected)
 
 
 @given(fields, names, values)

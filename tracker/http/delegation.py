@@ -18,6 +18,7 @@ from tracker.http.exchange import Exchange
 from tracker.http.framing import CHUNKED
 from tracker.http.head import Head
 from tracker.http.refusal import Refused, refusal
+from tracker.http.request import ReceivedRequest
 from tracker.http.shared import Shared
 from tracker.http.wire import Wire
 
@@ -107,12 +108,21 @@ class Delegation(Wire):
         self._phase = PREPARING
         self._head = head
         self._exchange = exchange
-        self._delegate = self._shared.delegate.start_request(self, exchange)
-        waiting = self._delegate.headers_received(head.start_line, head.headers)
+        delegate = self._delegate = self._started(head, exchange)
+        waiting = delegate.headers_received(head.start_line, head.headers)
         if waiting is None:
             self._prepared()
         else:
             self._await(waiting, self._prepared)
+
+    def _started(self, head: Head, exchange: Exchange) -> HTTPMessageDelegate:
+        router = self._shared.router
+        if router is not None:
+            request = ReceivedRequest(head.start_line, head.headers, exchange, self)
+            delegate = router.find_handler(request)
+            if delegate is not None:
+                return delegate
+        return self._shared.delegate.start_request(self, exchange)
 
     def _prepared(self) -> None:
         """The handler is ready for the body. Raises Refused if that is too large."""

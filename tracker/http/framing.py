@@ -4,7 +4,7 @@ Stricter than it must be wherever two readers of one message might differ: that 
 smuggled.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 from tracker.http.refusal import Refused
@@ -12,8 +12,11 @@ from tracker.http.refusal import Refused
 CHUNKED: Final = -1
 """The length of a body that tells its end itself."""
 
-Fields = Mapping[str, Sequence[str]]
-"""Values by name in Http-Header-Case, without white space around them."""
+AND: Final = "\n"
+"""Between the values of fields with one name: none contains it."""
+
+Fields = Mapping[str, str]
+"""Values by name in Http-Header-Case, without white space around them, joined by AND."""
 
 
 def body_length(version: str, fields: Fields) -> int:
@@ -23,12 +26,12 @@ def body_length(version: str, fields: Fields) -> int:
     if codings is not None:
         if lengths is not None:
             raise Refused(400, "both Content-Length and Transfer-Encoding")
-        return _chunked(version, ",".join(codings))
+        return _chunked(version, codings.replace(AND, ","))
     if lengths is None:
         return 0
-    if len(lengths) != 1 or not (lengths[0].isascii() and lengths[0].isdigit()):
+    if not (lengths.isascii() and lengths.isdigit()):
         raise Refused(400, "Content-Length: must be one number")
-    return int(lengths[0])
+    return int(lengths)
 
 
 def _chunked(version: str, codings: str) -> int:
@@ -47,7 +50,7 @@ def keeps_alive(version: str, fields: Fields) -> bool:
     values = fields.get("Connection")
     if values is None:
         return version == "HTTP/1.1"
-    options = connection_options(",".join(values))
+    options = connection_options(values.replace(AND, ","))
     return "close" not in options and (version == "HTTP/1.1" or "keep-alive" in options)
 
 

@@ -6,14 +6,13 @@ about where one ends.
 """
 
 import re
-from collections.abc import Iterable
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 from tornado.httputil import HTTPHeaders, RequestStartLine
 
-from tracker.http.framing import Fields, body_length, keeps_alive
+from tracker.http.framing import AND, Fields, body_length, keeps_alive
 from tracker.http.limits import Limits
 from tracker.http.refusal import Refused
 
@@ -39,16 +38,32 @@ class Head(NamedTuple):
 
 
 class ReceivedFields(HTTPHeaders):
-    """HTTPHeaders that are filled from what httptools has checked: no name or value is looked at
-    twice."""
+    """HTTPHeaders of what httptools has checked: no name or value is looked at twice, and no lists
+    are made of the values while nothing but `get` and indexing is used, which is nearly always.
+    """
 
-    def __init__(self) -> None:
-        self._as_list: dict[str, list[str]] = {}
+    def __init__(self, fields: Fields) -> None:
+        self._fields: Fields | None = fields
         self._combined_cache: dict[str, str] = {}
 
-    def by_name(self) -> dict[str, list[str]]:
-        """The values of each name, in order."""
+    def __getattr__(self, name: str) -> dict[str, list[str]]:
+        """The lists, which are the base's from now on: it may change them."""
+        if name != "_as_list" or self._fields is None:
+            raise AttributeError(name)
+        self._as_list = {name: values.split(AND) for name, values in self._fields.items()}
+        self._fields = None
         return self._as_list
+
+    def __getitem__(self, name: str) -> str:
+        if self._fields is None:
+            return super().__getitem__(name)
+        return self._fields[_cased(name)].replace(AND, ",")
+
+    def get(self, name: str, default: Any = None) -> Any:
+        if self._fields is None:
+            return super().get(name, default)
+        values = self._fields.get(_cased(name))
+        return default if values is None else values.replace(AND, ",")
 
 
 class HeadReader:
@@ -57,10 +72,10 @@ class HeadReader:
     The parser is kept as long as it is sure to be between two requests, whatever was sent.
     """
 
-    __slots__ = ("_by_name", "_complete", "_lasts", "_parser")
+    __slots__ = ("_complete", "_fields", "_lasts", "_parser")
 
     def __init__(self) -> None:
-        self._by_name: dict[str, list[str]] = {}
+        self._fields: dict[str, str] = {}
         self._complete = self._lasts = False
         self._parser = HttpRequestParser(self)
 
@@ -72,15 +87,15 @@ class HeadReader:
             raise Refused(431, f"header: at most {limits.head_bytes} bytes")
         if data.count(b"\r\n", fields_start, end) - 1 > limits.fields:
             raise Refused(431, f"header: at most {limits.fields} fields")
-        headers = self.fields(data[fields_start:end])
+        fields = self.fields(data[fields_start:end])
         method, target, minor = line.groups()
         version = "HTTP/1.1" if minor == b"1" else "HTTP/1.0"
-        return _head(method.decode(), target.decode("latin-1"), version, headers)
+        return _head(method.decode(), target.decode("latin-1"), version, fields)
 
-    def fields(self, lines: bytes) -> ReceivedFields:
+    def fields(self, lines: bytes) -> Fields:
         """Fields, with the blank line that ends them. Raises Refused."""
-        fields = ReceivedFields()
-        self._by_name = by_name = fields.by_name()
+        fields: dict[str, str] = {}
+        self._fields = fields
         self._complete = self._lasts = False
         try:
             self._parser.feed_data(_ANY_LINE + lines)
@@ -90,7 +105,7 @@ class HeadReader:
             self._lasts = False
             raise Refused(400, f"header: {error}") from None
         finally:
-            if not self._lasts or "Content-Length" in by_name or "Transfer-Encoding" in by_name:
+            if not self._lasts or "Content-Length" in fields or "Transfer-Encoding" in fields:
                 self._parser = HttpRequestParser(self)
         if not self._complete:
             raise Refused(400, "header: incomplete")
@@ -101,11 +116,8 @@ class HeadReader:
     def on_header(self, name: bytes, value: bytes) -> None:
         key = _header_case(name)
         text = value.decode("latin-1").rstrip(" \t")
-        by_name = self._by_name
-        if key in by_name:
-            by_name[key].append(text)
-        else:
-            by_name[key] = [text]
+        fields = self._fields
+        fields[key] = f"{fields[key]}{AND}{text}" if key in fields else text
 
     def on_headers_complete(self) -> None:
         self._complete = True
@@ -114,7 +126,12 @@ class HeadReader:
 
 @lru_cache(maxsize=1024)
 def _header_case(name: bytes) -> str:
-    return "-".join(word.capitalize() for word in name.decode("latin-1").split("-"))
+    return _cased(name.decode("latin-1"))
+
+
+@lru_cache(maxsize=1024)
+def _cased(name: str) -> str:
+    return "-".join(word.capitalize() for word in name.split("-"))
 
 
 def check_partial(data: bytes, start: int, checked: int, limits: Limits) -> None:
@@ -148,10 +165,11 @@ def _bad_line(line: bytes, limits: Limits) -> Refused:
     return Refused(400, "request line: must be method, target and version")
 
 
-def _head(method: str, target: str, version: str, headers: ReceivedFields) -> Head:
-    fields = headers.by_name()
-    if len(fields.get("Host", ())) != 1:
-        _check_host(version, fields)
+def _head(method: str, target: str, version: str, fields: Fields) -> Head:
+    host = fields.get("Host")
+    if host is None or AND in host:
+        _check_host(version, host)
+    headers = ReceivedFields(fields)
     if target[0] != "/":
         target = _other_form(method, target, headers)
     expected = fields.get("Expect")
@@ -164,12 +182,12 @@ def _head(method: str, target: str, version: str, headers: ReceivedFields) -> He
     )
 
 
-def _is_continue(expected: Iterable[str]) -> bool:
-    return any(value.lower() == "100-continue" for value in expected)
+def _is_continue(expected: str) -> bool:
+    return "100-continue" in expected.lower().split(AND)
 
 
-def _check_host(version: str, fields: Fields) -> None:
-    if "Host" in fields or version != "HTTP/1.0":
+def _check_host(version: str, host: str | None) -> None:
+    if host is not None or version != "HTTP/1.0":
         raise Refused(400, "Host: must be there, once")
 
 

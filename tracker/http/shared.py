@@ -5,6 +5,7 @@ import contextvars
 from typing import Protocol
 
 from tornado.httputil import HTTPServerConnectionDelegate
+from tornado.routing import Router
 
 from tracker.http.head import HeadReader
 from tracker.http.lane import Lane
@@ -40,6 +41,7 @@ class Shared:
         "now",
         "quiet_seconds",
         "render",
+        "router",
         "sweep_seconds",
     )
 
@@ -51,6 +53,7 @@ class Shared:
         lane: Lane | None,
     ) -> None:
         self.delegate = delegate
+        self.router = _plain_router(delegate)
         self.render = render
         self.limits = limits
         self.lane = lane
@@ -79,3 +82,10 @@ class Shared:
         self.connections.discard(connection)
         if not self.connections:
             self.empty.set()
+
+
+def _plain_router(delegate: HTTPServerConnectionDelegate) -> Router | None:
+    """`delegate` if requests may be made for it: a router that starts them as any router does."""
+    if isinstance(delegate, Router) and type(delegate).start_request is Router.start_request:
+        return delegate
+    return None

@@ -1,0 +1,178 @@
+"""A request made of a head that was read is, for its handler, the one that Tornado would make."""
+
+import time
+from collections.abc import Awaitable
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tornado.httputil import (
+    HTTPConnection,
+    HTTPHeaders,
+    HTTPInputError,
+    HTTPMessageDelegate,
+    HTTPServerRequest,
+    RequestStartLine,
+    ResponseStartLine,
+)
+from tornado.routing import Router, RuleRouter
+from tornado.web import Application, RequestHandler
+
+from tests.http.serving import application, client_of, get, post, serving
+from tracker.http.request import ReceivedRequest
+
+
+class Context(NamedTuple):
+    remote_ip: str = "192.0.2.1"
+    protocol: str = "https"
+
+
+class Connection(HTTPConnection):
+    context = Context()
+
+
+CONNECTION = Connection()
+SERVER_CONNECTION = object()
+
+
+def tornados(line: RequestStartLine, headers: HTTPHeaders) -> HTTPServerRequest:
+    return HTTPServerRequest(
+        start_line=line,
+        headers=headers,
+        connection=CONNECTION,
+        server_connection=SERVER_CONNECTION,
+    )
+
+
+def ours(line: RequestStartLine, headers: HTTPHeaders) -> HTTPServerRequest:
+    return ReceivedRequest(line, headers, CONNECTION, SERVER_CONNECTION)
+
+
+NAMES = vars(tornados(RequestStartLine("GET", "/", "HTTP/1.1"), HTTPHeaders({"Host": "a"})))
+
+
+def assert_same(target: str, host: str | None, version: str = "HTTP/1.1") -> None:
+    """In all attributes that Tornado gives a request, or in why it is refused."""
+    headers = HTTPHeaders({"Accept": "*/*"} if host is None else {"Host": host})
+    shown = []
+    for make in (tornados, ours):
+        try:
+            request = make(RequestStartLine("GET", target, version), headers)
+        except HTTPInputError as error:
+            shown.append(str(error))
+        else:
+            assert abs(request._start_time - time.time()) < 60
+            request._start_time = 0.0
+            shown.append(repr([(name, getattr(request, name)) for name in NAMES]))
+    assert shown[0] == shown[1]
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("a", "A.Test:80", "[::1]:8080", "127.0.0.1", "a:", ":80", "a%41", "a:99999", "x" * 255),
+        *("x" * 256, "X" * 300 + ":1"),
+        *("", None, "a b", "a,b", "a/b", "ü", "a:b", "a:80:80", "x" * 300 + " "),
+    ],
+)
+def test_a_host_is_read_or_refused_as_tornado_does(host: str | None) -> None:
+    assert_same("/a", host)
+    assert_same("/a", host, "HTTP/1.0")
+    assert_same("/a", host)  # and again, known by now
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        *("/", "/a?", "/?&", "/a?x=1&y=2&x=3&z=", "/a?b=%41+%zz&%3d=%00&=", "/ü?ü=ÿ", "*"),
+        *("/a?x=1?y", "/&&&?a", "/?" + "a=1&" * 99, "/?" + "a=1&" * 100),
+        *("/?" + "a=1&" * 999 + "b", "/?" + "a=1&" * 1000 + "b"),
+    ],
+)
+def test_a_target_is_taken_apart_or_refused_as_tornado_does(target: str) -> None:
+    assert_same(target, "a")
+
+
+@given(
+    target=st.text(st.characters(min_codepoint=33, max_codepoint=255)),
+    host=st.none() | st.text(st.characters(max_codepoint=255), max_size=20),
+    version=st.sampled_from(["HTTP/1.0", "HTTP/1.1"]),
+)
+def test_whatever_is_sent_becomes_the_request_that_tornado_would_make(
+    target: str, host: str | None, version: str
+) -> None:
+    assert_same(f"/{target}", host, version)
+
+
+def test_the_arguments_and_those_of_the_query_are_not_the_same_lists() -> None:
+    line = RequestStartLine("GET", "/?a=1", "HTTP/1.1")
+    request = ReceivedRequest(line, HTTPHeaders({"Host": "a"}), CONNECTION, None)
+    request.arguments["a"].append(b"of the body")
+    assert request.query_arguments == {"a": [b"1"]}
+
+
+class Show(RequestHandler):
+    def get(self) -> None:
+        self.finish(f"{self.get_arguments('a')} {self.get_query_arguments('a')}")
+
+    post = get
+
+
+class Elsewhere(Application):
+    """Starts requests in its own way: all of them are for one path."""
+
+    def start_request(
+        self, server_conn: object, request_conn: HTTPConnection
+    ) -> HTTPMessageDelegate:
+        return Redirected(super().start_request(server_conn, request_conn))
+
+
+class Redirected(HTTPMessageDelegate):
+    def __init__(self, delegate: HTTPMessageDelegate) -> None:
+        self.finish = delegate.finish  # type: ignore[method-assign]
+        self._delegate = delegate
+
+    def headers_received(
+        self, start_line: RequestStartLine | ResponseStartLine, headers: HTTPHeaders
+    ) -> Awaitable[None] | None:
+        return self._delegate.headers_received(
+            RequestStartLine("GET", "/show?a=own", "HTTP/1.1"), headers
+        )
+
+
+SHOW = [("/show", Show)]
+
+
+@pytest.mark.parametrize(
+    ("delegate", "path", "expected"),
+    [
+        (application(*SHOW), "/show?a=1&a=2", (200, b"['1', '2'] ['1', '2']")),
+        (RuleRouter([("/show", application(*SHOW))]), "/show?a=1", (200, b"['1'] ['1']")),
+        (RuleRouter([("/show", application(*SHOW))]), "/other", (404, b"")),
+        (Elsewhere(SHOW), "/other?a=1", (200, b"['own'] ['own']")),
+    ],
+    ids=["application", "router", "router without a route", "starts requests in its own way"],
+)
+async def test_a_request_comes_where_its_delegate_sends_it(
+    delegate: Router, path: str, expected: tuple[int, bytes]
+) -> None:
+    async with serving(delegate) as (_, port), client_of(port) as client:
+        client.send(get(path))
+        answer = await client.answer()
+    assert (answer.status, answer.body) == expected
+
+
+async def test_the_arguments_of_a_form_are_added_to_those_of_the_query() -> None:
+    async with serving(application(*SHOW)) as (_, port), client_of(port) as client:
+        client.send(
+            post(b"a=form", "/show?a=1", "Content-Type: application/x-www-form-urlencoded\r\n")
+        )
+        answer = await client.answer()
+    assert answer.body == b"['1', 'form'] ['1']"
+
+
+async def test_a_query_of_too_many_pairs_is_refused() -> None:
+    async with serving(application(*SHOW)) as (_, port), client_of(port) as client:
+        client.send(get("/show?" + "a&" * 1001))
+        assert (await client.answer()).status == 400
