@@ -26,6 +26,7 @@ _SALT_BYTES: Final = 32
 _REMEMBERED: Final = 3600.0
 """Seconds that a process keeps a salt before it asks Redis again: not longer than Redis does."""
 
+_DAY_MS: Final = 24 * 3600 * 1000
 _ID_BYTES: Final = 8
 _FIRST: Final = ord("1")
 
@@ -79,9 +80,10 @@ class Visitors:
         """The ids of those that are the first of their visitor. Raises RedisError."""
         if not clicks:
             return set()
-        days: defaultdict[str, list[Click]] = defaultdict(list)
+        by_number: defaultdict[int, list[Click]] = defaultdict(list)
         for click in clicks:
-            days[day_of(moment(click.at))].append(click)
+            by_number[click.at // _DAY_MS].append(click)
+        days = {day_of(moment(number * _DAY_MS)): some for number, some in by_number.items()}
         await self._know_salts(days)
         arguments: list[str | bytes | int] = [LIVES]
         for day, of_day in days.items():
