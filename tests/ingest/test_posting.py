@@ -13,6 +13,7 @@ from tests.conversions import scene
 from tests.ingest import ledger
 from tests.ingest.dying import Died, Steps, dying_database
 from tracker.conversions.store import document
+from tracker.db.documents import as_read
 from tracker.ids import new_id
 from tracker.ingest.posting import Books, Move, Outdated, Posting
 from tracker.ingest.slot import Slot
@@ -50,7 +51,9 @@ async def test_clicks_events_and_moves_are_stored_with_what_they_count(
 ) -> None:
     _, posting = await everything(services)
     await books_of(services).post(posting)
-    assert await services.database["clicks"].find().to_list(None) == posting.clicks
+    assert await services.database["clicks"].find().to_list(None) == [
+        as_read(one) for one in posting.clicks
+    ]
     rows = await scene.stored_events(services)
     assert [row["status"] for row in rows] == ["foreign_click", "foreign_click", "no_click"]
     found = await ledger.totals(services)
