@@ -12,7 +12,15 @@ from bson.binary import UUID_SUBTYPE
 from bson.codec_options import CodecOptions
 from pymongo.errors import OperationFailure
 
-from tracker.db.documents import StoredId, as_read, document, record, run_updates
+from tracker.db.documents import (
+    DUPLICATE_KEY,
+    StoredId,
+    as_read,
+    document,
+    record,
+    run_inserts,
+    run_updates,
+)
 from tracker.ids import new_id
 from tracker.services import Services
 
@@ -85,6 +93,21 @@ def test_a_stored_id_is_found_by_its_bytes() -> None:
 def test_a_stored_id_has_16_bytes(size: int) -> None:
     with pytest.raises(ValueError, match="16 bytes"):
         StoredId(bytes(size))
+
+
+async def test_inserts_are_made_together_or_tell_what_was_refused(services: Services) -> None:
+    things = services.database["things"]
+    await things.insert_one({"_id": 2})
+    async with await services.mongodb.start_session() as session:
+        with pytest.raises(OperationFailure) as raised:
+            async with session.start_transaction():
+                rows = [{"_id": number, "owner": new_id()} for number in range(4)]
+                await run_inserts(services.database, "things", rows, session)
+        assert raised.value.code == DUPLICATE_KEY
+        assert await things.count_documents({}) == 1
+        async with session.start_transaction():
+            await run_inserts(services.database, "things", rows[3:], session)
+    assert await things.find_one({"_id": 3}) == rows[3]
 
 
 async def test_updates_count_what_they_matched_and_tell_what_was_refused(

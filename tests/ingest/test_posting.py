@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from pymongo.errors import BulkWriteError, OperationFailure
+from pymongo.errors import DocumentTooLarge, OperationFailure
 
 from tests.conversions import scene
 from tests.ingest import ledger
@@ -167,8 +167,8 @@ async def test_the_last_of_these_deaths_is_the_one_before_the_commit(services: S
 @pytest.mark.parametrize(
     ("broken", "error"),
     [
-        ({"query": "x" * (17 * 1024 * 1024)}, Exception),
-        ({"_id": ["an array"]}, BulkWriteError),
+        ({"query": "x" * (17 * 1024 * 1024)}, DocumentTooLarge),
+        ({"_id": ["an array"]}, OperationFailure),
     ],
     ids=["too large", "bad id"],
 )

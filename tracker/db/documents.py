@@ -59,6 +59,18 @@ def record(kind: type[Kind], document: Mapping[str, Any]) -> Kind:
     return msgspec.convert({**document, "id": document["_id"]}, kind)
 
 
+async def run_inserts(
+    database: Database, collection: str, documents: Sequence[Mapping[str, Any]], session: Session
+) -> None:
+    """Insert all of them, which have `_id`s, in the transaction of `session`.
+
+    One command: the driver's `insert_many` takes 2 µs a document for what it does around it. Raises
+    OperationFailure for the first that MongoDB refuses, and DocumentTooLarge if they are more than
+    16 MB together; nothing of the transaction is stored then.
+    """
+    await _run(database, {"insert": collection, "documents": documents}, session)
+
+
 async def run_updates(
     database: Database,
     collection: str,
@@ -74,11 +86,14 @@ async def run_updates(
     if not updates:
         return 0
     durable = {} if session else {"writeConcern": {"w": "majority", "j": True}}
-    answer = await database.command(
-        {"update": collection, "updates": updates, **durable},
-        session=session,
-        codec_options=database.codec_options,
-    )
+    command = {"update": collection, "updates": updates, **durable}
+    return int((await _run(database, command, session))["n"])
+
+
+async def _run(
+    database: Database, command: dict[str, Any], session: Session | None
+) -> Mapping[str, Any]:
+    answer = await database.command(command, session=session, codec_options=database.codec_options)
     if errors := answer.get("writeErrors"):
         raise OperationFailure(errors[0]["errmsg"], errors[0]["code"], errors[0])
-    return int(answer["n"])
+    return answer
