@@ -26,6 +26,9 @@ _SALT_BYTES: Final = 32
 _REMEMBERED: Final = 3600.0
 """Seconds that a process keeps a salt before it asks Redis again: not longer than Redis does."""
 
+_AT_ONCE: Final = 500
+"""Clicks of one script: until it ends, 5 ms if all visitors are new, Redis answers nobody."""
+
 _DAY_MS: Final = 24 * 3600 * 1000
 _ID_BYTES: Final = 8
 _FIRST: Final = ord("1")
@@ -78,8 +81,12 @@ class Visitors:
 
     async def first(self, clicks: Sequence[Click]) -> set[bytes]:
         """The ids of those that are the first of their visitor. Raises RedisError."""
-        if not clicks:
-            return set()
+        found: set[bytes] = set()
+        for start in range(0, len(clicks), _AT_ONCE):
+            found |= await self._first(clicks[start : start + _AT_ONCE])
+        return found
+
+    async def _first(self, clicks: Sequence[Click]) -> set[bytes]:
         by_number: defaultdict[int, list[Click]] = defaultdict(list)
         for click in clicks:
             by_number[click.at // _DAY_MS].append(click)
