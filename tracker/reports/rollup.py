@@ -178,17 +178,20 @@ class Rollup:
         measures: tuple[str, ...],
         number: int,
     ) -> None:
-        account_id, day = _stored(source["account_id"]), source["at"].toordinal()
+        account_id, day = source["account_id"], source["at"].toordinal()
+        if isinstance(account_id, UUID):
+            account_id = StoredId(account_id.bytes)
+        if isinstance(link_id, UUID):
+            link_id = StoredId(link_id.bytes)
         kind = (account_id, day, values, event, measures, domain_name)
         alike = self._alike.get(kind)
         if alike is None:
             account = self._account(account_id, day)
             alike = self._alike[kind] = _Alike(account, _paths(*kind[2:]))
-        link = None if link_id is None else _stored(link_id)
-        of_link = self._links.get((account_id, day, link))
+        of_link = self._links.get((account_id, day, link_id))
         if of_link is None:
-            of_link = _Document(account_id, day, link, domain_name)
-            self._links[account_id, day, link] = of_link
+            of_link = _Document(account_id, day, link_id, domain_name)
+            self._links[account_id, day, link_id] = of_link
         alike.number += number
         sums = of_link.sums
         for path in alike.link_paths:
@@ -270,13 +273,10 @@ def _paths(values: _Values, event: str, measures: tuple[str, ...], domain_name: 
     return of_link, (*of_link, *(f"{of_domain}.{measure}" for measure in measures))
 
 
+@lru_cache(maxsize=100)
 def _day(number: int) -> str:
     """`2026-01-31`, of its proleptic ordinal."""
     return date.fromordinal(number).isoformat()
-
-
-def _stored(one: UUID | StoredId) -> StoredId:
-    return StoredId(one.bytes) if isinstance(one, UUID) else one
 
 
 def _without_zeros(sums: Sums) -> Sums:
