@@ -40,8 +40,8 @@ BATCH = 1000
 """Records of one batch, if a single entry has not more (an entry has up to 500)."""
 
 LARGE_BATCH = 8000
-"""The same as long as there is a backlog: more clicks share a rollup then, which is a third of what
-they cost with traffic of a thousand links."""
+"""The same as long as there is a backlog: more clicks share a rollup then, which is a quarter of
+what they cost with traffic of a thousand links."""
 
 _MOST_BYTES = 16 << 20
 """Of the entries of one batch, likewise: a visitor may send 64 KiB."""
