@@ -1,7 +1,11 @@
 """Time as the service writes it: milliseconds since the epoch inside, ISO 8601 UTC outside."""
 
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import Final
+
+_MILLISECONDS: Final = tuple(timedelta(milliseconds=number) for number in range(1000))
 
 
 def now_ms() -> int:
@@ -11,7 +15,13 @@ def now_ms() -> int:
 
 def moment(ms: int) -> datetime:
     """The aware UTC datetime that MongoDB stores for `ms`."""
-    return datetime.fromtimestamp(ms / 1000, UTC)
+    return _second(ms // 1000) + _MILLISECONDS[ms % 1000]
+
+
+@lru_cache(maxsize=1000)
+def _second(seconds: int) -> datetime:
+    """Many clicks are made in one: adding to it takes a third of the time of making anew."""
+    return datetime.fromtimestamp(seconds, UTC)
 
 
 def now() -> datetime:

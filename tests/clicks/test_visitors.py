@@ -196,14 +196,20 @@ async def commands(services: Services) -> dict[str, int]:
     return {name.removeprefix("cmdstat_"): int(one["calls"]) for name, one in known.items()}
 
 
-async def test_a_batch_is_one_call(services: Services) -> None:
+async def test_five_hundred_clicks_are_one_call(services: Services) -> None:
     await first(services, FIRST)
     await services.redis.config_resetstat()
     await services.visitors.first([again(address=f"2001:db8::{number}") for number in range(1000)])
     called = await commands(services)
-    assert called.pop("evalsha") == 1
+    assert called.pop("evalsha") == 2
     assert called.pop("hsetnx") == 1000
     assert set(called) <= {"del", "ttl", "expire", "config", "config|resetstat", "info"}
+
+
+async def test_of_a_visitor_in_several_calls_the_first_click_is_first(services: Services) -> None:
+    clicks = [again() for _ in range(1001)]
+    assert await services.visitors.first(clicks) == {clicks[0].id}
+    assert await services.visitors.first(clicks) == {clicks[0].id}
 
 
 async def test_only_people_are_asked_about(services: Services) -> None:

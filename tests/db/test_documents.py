@@ -1,14 +1,26 @@
 """Structs become documents and come back the same; updates in one command."""
 
+import copy
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
 import msgspec
 import pytest
+from bson.binary import UUID_SUBTYPE
+from bson.codec_options import CodecOptions
 from pymongo.errors import OperationFailure
 
-from tracker.db.documents import document, record, run_updates
+from tracker.db.documents import (
+    DUPLICATE_KEY,
+    StoredId,
+    as_read,
+    document,
+    record,
+    run_inserts,
+    run_updates,
+)
 from tracker.ids import new_id
 from tracker.services import Services
 
@@ -52,6 +64,50 @@ def test_a_document_that_lacks_a_field_is_refused() -> None:
     del row["name"]
     with pytest.raises(msgspec.ValidationError, match="name"):
         record(Thing, row)
+
+
+@pytest.mark.parametrize("kind", [StoredId, copy.copy, copy.deepcopy])
+async def test_a_stored_id_is_written_like_the_uuid_that_is_read(
+    services: Services, kind: Callable[[StoredId], StoredId]
+) -> None:
+    made = new_id()
+    one = kind(StoredId(made.bytes))
+    things = services.database["things"]
+    await things.insert_one({"_id": one, "parent": one, "name": "x"})
+    row = await things.find_one({"_id": made})
+    assert row == as_read({"_id": one, "parent": one, "name": "x"})
+    assert row == {"_id": made, "parent": made, "name": "x"}
+    raw = await things.with_options(CodecOptions()).find_one({"parent": one})
+    assert raw is not None
+    assert (raw["_id"].subtype, bytes(raw["_id"])) == (UUID_SUBTYPE, made.bytes)
+
+
+def test_a_stored_id_is_found_by_its_bytes() -> None:
+    made, other = new_id().bytes, new_id().bytes
+    assert {StoredId(made): 1}[StoredId(bytes(bytearray(made)))] == 1
+    assert {made} == {StoredId(made)} != {StoredId(other)}
+    assert repr(StoredId(made)) == repr(made)
+
+
+@pytest.mark.parametrize("size", [0, 15, 17])
+def test_a_stored_id_has_16_bytes(size: int) -> None:
+    with pytest.raises(ValueError, match="16 bytes"):
+        StoredId(bytes(size))
+
+
+async def test_inserts_are_made_together_or_tell_what_was_refused(services: Services) -> None:
+    things = services.database["things"]
+    await things.insert_one({"_id": 2})
+    async with await services.mongodb.start_session() as session:
+        with pytest.raises(OperationFailure) as raised:
+            async with session.start_transaction():
+                rows = [{"_id": number, "owner": new_id()} for number in range(4)]
+                await run_inserts(services.database, "things", rows, session)
+        assert raised.value.code == DUPLICATE_KEY
+        assert await things.count_documents({}) == 1
+        async with session.start_transaction():
+            await run_inserts(services.database, "things", rows[3:], session)
+    assert await things.find_one({"_id": 3}) == rows[3]
 
 
 async def test_updates_count_what_they_matched_and_tell_what_was_refused(

@@ -103,6 +103,21 @@ async def test_a_backlog_of_full_entries_is_not_read_at_once(services: Services)
     assert entries == 2
 
 
+async def test_large_entries_share_a_batch_up_to_16_mb_and_are_then_read_one_by_one(
+    services: Services,
+) -> None:
+    large = "x" * (6 << 20)
+    for number in range(1, 8):
+        entry = [scene.event(number, metadata=large)]
+        await services.redis.xadd("journal", {b"1": msgspec.msgpack.encode(entry)})
+    batches = Batches()
+    consumer = consumer_of(services, batches, 300)
+    assert await consumer._step(block=None) == 3  # as nothing is known of their size
+    assert batches.applied == [[1, 2], [3]]
+    assert [await consumer._step(block=None) for _ in range(3)] == [2, 2, 0]
+    assert batches.applied[2:] == [[4, 5], [6, 7]]
+
+
 async def test_after_a_failure_entries_are_applied_in_order_and_none_is_left_behind(
     services: Services,
 ) -> None:

@@ -17,6 +17,7 @@ from redis.exceptions import OutOfMemoryError
 
 from config.settings import Settings
 from tests.conversions import scene
+from tests.ingest import ledger
 from tracker.clicks.click import Click
 from tracker.db import connect, embedded, indexes
 from tracker.db.child import free_port
@@ -477,3 +478,18 @@ async def test_an_entry_that_is_too_much_for_one_transaction_is_stored_in_parts(
     await consumer_of(services, applied).burst()
     assert applied.records == await clicks_in(services) == 7
     assert await services.redis.xlen("journal") == 0
+
+
+async def test_clicks_that_are_too_much_for_one_command_are_stored_in_parts(
+    services: Services,
+) -> None:
+    """MongoDB takes 16 MB in one."""
+    large = "x" * (3 << 20)
+    clicks = [msgspec.structs.replace(scene.click(), query=large) for _ in range(7)]
+    for some in (clicks[:6], clicks[6:]):
+        await services.redis.xadd("journal", {b"1": msgspec.msgpack.encode(some)})
+    applied = Applied(services)
+    await consumer_of(services, applied).burst()
+    assert applied.records == await clicks_in(services) == 7
+    assert await services.redis.xlen("journal") == await services.redis.xlen("journal:dead") == 0
+    await ledger.check(services)

@@ -1,7 +1,7 @@
 """Clicks and events meet whichever comes first, and applying twice changes nothing."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from itertools import permutations
 from typing import Any
@@ -13,6 +13,7 @@ from pymongo.errors import AutoReconnect
 
 from tests.conversions import scene
 from tracker.conversions.attribution import DIMENSIONS
+from tracker.db.documents import StoredId
 from tracker.db.keys import transaction
 from tracker.ids import new_id
 from tracker.ingest.drain import Drain, Record
@@ -141,7 +142,7 @@ async def test_the_same_records_one_by_one_store_the_same_clicks_and_count_the_s
 class Dying(Drain):
     """The process dies when it looks for the events that wait."""
 
-    async def _settle(self, click_ids: set[UUID]) -> None:
+    async def _settle(self, click_ids: Collection[UUID | StoredId]) -> None:
         raise AutoReconnect("killed")
 
 

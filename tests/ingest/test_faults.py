@@ -109,6 +109,7 @@ def test_an_error_is_waited_out_or_a_records_fault_or_not_known(
     [
         (OperationFailure("too large for the cache", 388), True),
         (bulk(388), True),
+        (DocumentTooLarge("'insert' command document too large"), True),
         (bulk(112), False),
         (OperationFailure("too large", 10334), False),
         (AutoReconnect("gone"), False),

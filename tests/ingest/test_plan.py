@@ -12,6 +12,7 @@ from tracker.clicks.enrich import Enrichment
 from tracker.clock import moment
 from tracker.conversions.event import Event
 from tracker.conversions.store import EventIdTaken, document
+from tracker.db.documents import as_read
 from tracker.ids import new_id
 from tracker.ingest import plan
 from tracker.ingest.plan import Known
@@ -19,7 +20,7 @@ from tracker.ingest.posting import Posting
 
 ACCOUNT, OTHER, SCOPE = new_id(), new_id(), new_id()
 ENRICHMENT = Enrichment(Countries(""), store_ip=False)
-ONE, TWO = (ENRICHMENT.document(scene.click(ACCOUNT)) for _ in range(2))
+ONE, TWO = (as_read(ENRICHMENT.document(scene.click(ACCOUNT))) for _ in range(2))
 CLICK_ID: UUID = ONE["_id"]
 AT = moment(scene.AT)
 OTHER_CLICK: UUID = TWO["_id"]
@@ -50,7 +51,8 @@ def arrival(
     stored_clicks: Sequence[Document] = (),
     known: Known = Known(),  # noqa: B008
 ) -> Posting:
-    return plan.arrival(by_id(*clicks), by_id(*events), by_id(*stored_clicks), known, AT)
+    of_events = by_id(*clicks, *stored_clicks)
+    return plan.arrival(clicks, by_id(*events), of_events, known, AT)
 
 
 def statuses(posting: Posting) -> dict[int, str]:
@@ -63,8 +65,9 @@ def test_nothing_is_nothing() -> None:
 
 
 def test_clicks_that_are_stored_are_left_out() -> None:
-    posting = arrival([ONE, TWO], known=Known(clicks=frozenset([CLICK_ID])))
-    assert posting == Posting([TWO], [], [])
+    one, two = (ENRICHMENT.document(scene.click(ACCOUNT)) for _ in range(2))
+    posting = arrival([one, two], known=Known(clicks=frozenset([one["_id"]])))
+    assert posting == Posting([two], [], [])
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from scripts.chaos.ledger import Ledger
 from scripts.chaos.receiver import Receiver
 from scripts.chaos.requests import Request
 from scripts.chaos.result import Left, Result, Waits
+from tracker.db.documents import as_read
 from tracker.reports.rollup import Rollup
 
 AT = datetime(2026, 1, 31, 9, 30, tzinfo=UTC)
@@ -97,7 +98,7 @@ class Books:
 
 
 def _document(update: dict[str, Any]) -> dict[str, Any]:
-    document: dict[str, Any] = {"_id": update["q"]["_id"]}
+    document: dict[str, Any] = {"_id": as_read(update["q"]["_id"])}
     for path, number in update["u"]["$inc"].items():
         *cells, measure = path.split(".")
         cell = document

@@ -2,13 +2,13 @@
 
 from functools import lru_cache
 from typing import Any
-from uuid import UUID
 
 from tracker.clicks.bots import bot_reason
 from tracker.clicks.click import Click
 from tracker.clicks.country import Countries
 from tracker.clicks.user_agent import Agent, describe
 from tracker.clock import moment
+from tracker.db.documents import StoredId
 
 
 class Enrichment:
@@ -25,15 +25,16 @@ class Enrichment:
         return self._countries.of(click.address, click.edge_country)
 
     def document(self, click: Click) -> dict[str, Any]:
-        """The click as MongoDB keeps it: without the visitor's address, unless the operator asks.
+        """The click as MongoDB keeps it, with its ids as `StoredId`s: without the visitor's
+        address, unless the operator asks.
 
         Whether it is the visitor's first is not told by the click alone: `unique` is False.
         """
         agent = self.agent(click)
         document = {
-            "_id": UUID(bytes=click.id),
-            "account_id": _uuid(click.account_id),
-            "link_id": _uuid(click.link_id),
+            "_id": StoredId(click.id),
+            "account_id": _id_of_many(click.account_id),
+            "link_id": _id_of_many(click.link_id),
             "at": moment(click.at),
             "domain_name": click.domain_name,
             "country": self.country(click),
@@ -51,7 +52,5 @@ class Enrichment:
         return document
 
 
-@lru_cache(maxsize=10_000)
-def _uuid(value: bytes) -> UUID:
-    """Of an account or a link, of which many clicks are; making one takes 2 µs."""
-    return UUID(bytes=value)
+_id_of_many = lru_cache(maxsize=10_000)(StoredId)
+"""Of an account or a link, of which many clicks are."""

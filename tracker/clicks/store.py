@@ -5,13 +5,16 @@ from typing import Any
 from uuid import UUID
 
 from tracker.db.connect import Database
+from tracker.db.documents import StoredId
 
 
 class Clicks:
     def __init__(self, database: Database) -> None:
         self._clicks = database["clicks"]
 
-    async def find(self, ids: Collection[UUID], fields: Sequence[str] = ()) -> dict[UUID, Any]:
+    async def find(
+        self, ids: Collection[UUID | StoredId], fields: Sequence[str] = ()
+    ) -> dict[UUID, Any]:
         """The documents of those that are stored, by id; all fields unless some are named."""
         if not ids:
             return {}

@@ -2,8 +2,8 @@
 
 A visitor is a keyed hash of address and user agent; the key is a random salt of the day that lives
 48 hours in Redis, shared by all processes, and cannot be had again afterwards. For each visitor
-Redis keeps the click that was first, so that a replay of it is first again. Called by the drain,
-once a batch.
+Redis keeps the click that was first, so that a replay of it is first again. Called by the drain
+with the clicks of a batch.
 """
 
 import secrets
@@ -26,6 +26,10 @@ _SALT_BYTES: Final = 32
 _REMEMBERED: Final = 3600.0
 """Seconds that a process keeps a salt before it asks Redis again: not longer than Redis does."""
 
+_AT_ONCE: Final = 500
+"""Clicks of one script: until it ends, 5 ms if all visitors are new, Redis answers nobody."""
+
+_DAY_MS: Final = 24 * 3600 * 1000
 _ID_BYTES: Final = 8
 _FIRST: Final = ord("1")
 
@@ -77,17 +81,22 @@ class Visitors:
 
     async def first(self, clicks: Sequence[Click]) -> set[bytes]:
         """The ids of those that are the first of their visitor. Raises RedisError."""
-        if not clicks:
-            return set()
-        days: defaultdict[str, list[Click]] = defaultdict(list)
+        found: set[bytes] = set()
+        for start in range(0, len(clicks), _AT_ONCE):
+            found |= await self._first(clicks[start : start + _AT_ONCE])
+        return found
+
+    async def _first(self, clicks: Sequence[Click]) -> set[bytes]:
+        by_number: defaultdict[int, list[Click]] = defaultdict(list)
         for click in clicks:
-            days[day_of(moment(click.at))].append(click)
+            by_number[click.at // _DAY_MS].append(click)
+        days = {day_of(moment(number * _DAY_MS)): some for number, some in by_number.items()}
         await self._know_salts(days)
         arguments: list[str | bytes | int] = [LIVES]
         for day, of_day in days.items():
-            salt = self._salts[day]
+            salted = blake2b(key=self._salts[day], digest_size=_DIGEST_BYTES)
             # The end of a UUID of version 7 is its random part.
-            visits = [_digest(salt, click) + click.id[-_ID_BYTES:] for click in of_day]
+            visits = [_digest(salted, click) + click.id[-_ID_BYTES:] for click in of_day]
             arguments += keys.visitors(day, ""), b"".join(visits)
         answer: Any = await self._remember(args=arguments)
         in_order = (click for of_day in days.values() for click in of_day)
@@ -109,6 +118,8 @@ class Visitors:
         return bytes(salt)
 
 
-def _digest(salt: bytes, click: Click) -> bytes:
-    who = click.address.encode() + b"\0" + click.user_agent.encode("utf-8", "surrogatepass")
-    return blake2b(click.link_id + who, key=salt, digest_size=_DIGEST_BYTES).digest()
+def _digest(salted: blake2b, click: Click) -> bytes:
+    who = f"{click.address}\0{click.user_agent}".encode("utf-8", "surrogatepass")
+    digest = salted.copy()  # cheaper than a new one with the key
+    digest.update(click.link_id + who)
+    return digest.digest()

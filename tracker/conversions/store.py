@@ -15,6 +15,7 @@ from tracker.clock import moment
 from tracker.conversions.attribution import Status
 from tracker.conversions.event import Event
 from tracker.db.connect import Database
+from tracker.db.documents import StoredId
 from tracker.db.transaction import Session
 
 _NEVER_CHANGE = ("at", "event_config_id", "click_id", "value", "metadata")
@@ -76,7 +77,7 @@ class Events:
         )
 
     async def pending(
-        self, click_ids: Collection[UUID], after: int = 0, most: int = 500
+        self, click_ids: Collection[UUID | StoredId], after: int = 0, most: int = 500
     ) -> list[dict[str, Any]]:
         """The next events after that id which wait for one of these clicks, by id."""
         if not click_ids:

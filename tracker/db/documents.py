@@ -1,9 +1,12 @@
-"""Structs as MongoDB documents: the field `id` is the document's `_id`."""
+"""Structs as MongoDB documents: the field `id` is the document's `_id`. Documents by the hundred:
+their ids, and commands that write them."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
+from uuid import UUID
 
 import msgspec
+from bson.binary import UUID_SUBTYPE, Binary
 from pymongo.errors import OperationFailure
 
 from tracker.db.connect import Database
@@ -12,6 +15,37 @@ from tracker.db.transaction import Session
 DUPLICATE_KEY = 11000
 
 Kind = TypeVar("Kind")
+
+
+class StoredId(Binary):
+    """The 16 bytes of a UUID, as MongoDB stores them; it gives back a `uuid.UUID`.
+
+    For what is stored for every click: a `uuid.UUID` is made, hashed and encoded by Python code,
+    which takes 4 µs. In memory one equals its bytes, and no UUID. Raises ValueError for any other
+    number of bytes.
+    """
+
+    __slots__ = ()
+    subtype = UUID_SUBTYPE
+    # All that in a Binary knows of a subtype of its own.
+    __eq__ = bytes.__eq__
+    __ne__ = bytes.__ne__
+    __hash__ = bytes.__hash__
+    __repr__ = bytes.__repr__
+    __getnewargs__ = bytes.__getnewargs__  # type: ignore[assignment]
+
+    def __new__(cls, uuid: bytes) -> Self:
+        if len(uuid) != 16:
+            raise ValueError("a UUID has 16 bytes")
+        return bytes.__new__(cls, uuid)
+
+
+def as_read(document: Mapping[str, Any]) -> dict[str, Any]:
+    """`document` as MongoDB will give it back."""
+    return {
+        name: UUID(bytes=field) if isinstance(field, StoredId) else field
+        for name, field in document.items()
+    }
 
 
 def document(record: msgspec.Struct) -> dict[str, Any]:
@@ -23,6 +57,18 @@ def document(record: msgspec.Struct) -> dict[str, Any]:
 def record(kind: type[Kind], document: Mapping[str, Any]) -> Kind:
     """Fields that `kind` does not have are left out."""
     return msgspec.convert({**document, "id": document["_id"]}, kind)
+
+
+async def run_inserts(
+    database: Database, collection: str, documents: Sequence[Mapping[str, Any]], session: Session
+) -> None:
+    """Insert all of them, which have `_id`s, in the transaction of `session`.
+
+    One command: the driver's `insert_many` takes 2 µs a document for what it does around it. Raises
+    OperationFailure for the first that MongoDB refuses, and DocumentTooLarge if they are more than
+    16 MB together; nothing of the transaction is stored then.
+    """
+    await _run(database, {"insert": collection, "documents": documents}, session)
 
 
 async def run_updates(
@@ -40,11 +86,14 @@ async def run_updates(
     if not updates:
         return 0
     durable = {} if session else {"writeConcern": {"w": "majority", "j": True}}
-    answer = await database.command(
-        {"update": collection, "updates": updates, **durable},
-        session=session,
-        codec_options=database.codec_options,
-    )
+    command = {"update": collection, "updates": updates, **durable}
+    return int((await _run(database, command, session))["n"])
+
+
+async def _run(
+    database: Database, command: dict[str, Any], session: Session | None
+) -> Mapping[str, Any]:
+    answer = await database.command(command, session=session, codec_options=database.codec_options)
     if errors := answer.get("writeErrors"):
         raise OperationFailure(errors[0]["errmsg"], errors[0]["code"], errors[0])
-    return int(answer["n"])
+    return answer

@@ -3,7 +3,7 @@
 from typing import Final
 
 from bson.errors import BSONError
-from pymongo.errors import BulkWriteError, OperationFailure, PyMongoError
+from pymongo.errors import BulkWriteError, DocumentTooLarge, OperationFailure, PyMongoError
 from redis.exceptions import RedisError
 
 from tracker.conversions.store import EventIdTaken
@@ -37,7 +37,10 @@ def is_to_wait(error: Exception) -> bool:
 
 
 def is_too_much(error: Exception) -> bool:
-    """Whether the transaction was too large for MongoDB's cache: a smaller one may fit."""
+    """Whether it was too much for one command, or for a transaction in MongoDB's cache: less of it
+    may fit."""
+    if isinstance(error, DocumentTooLarge):
+        return True
     return isinstance(error, OperationFailure) and _TOO_LARGE in _codes(error)
 
 

@@ -23,34 +23,35 @@ Document = dict[str, Any]
 
 
 class Known(NamedTuple):
-    """What is stored of a batch: ids of clicks, events by id, who holds a transaction id."""
+    """What is stored of a batch: the bytes of clicks' ids, events by id, and who holds a
+    transaction id."""
 
-    clicks: frozenset[UUID] = frozenset()
+    clicks: frozenset[bytes] = frozenset()
     events: Mapping[int, Document] = {}
     transactions: Mapping[Transaction, int] = {}
 
 
 def arrival(
-    clicks: Mapping[UUID, Document],
+    clicks: Iterable[Document],
     events: Mapping[int, Document],
-    stored_clicks: Mapping[UUID, Document],
+    clicks_of_events: Mapping[UUID, Document],
     known: Known,
     at: datetime,
 ) -> Posting:
-    """What a batch adds at that time. `stored_clicks` are those of its events that are stored.
+    """What a batch adds at that time. `clicks_of_events`, as they are read: of those that its
+    events name, what is stored or in the batch.
 
     Raises EventIdTaken if the id of an event is another's.
     """
     taken = dict(known.transactions)
-    posting = Posting([one for one in clicks.values() if one["_id"] not in known.clicks], [], [])
+    posting = Posting([one for one in clicks if one["_id"] not in known.clicks], [], [])
     for event in events.values():
         stored = known.events.get(event["_id"])
         if stored is not None:
             check_same(stored, event)
             if stored["status"] != Status.CLAIMED:
                 continue
-        click = stored_clicks.get(event["click_id"]) or clicks.get(event["click_id"])
-        arrived = _arrived(event, click, taken)
+        arrived = _arrived(event, clicks_of_events.get(event["click_id"]), taken)
         if arrived is None:
             log.info("transaction id seen before", event_id=event["_id"])
         elif stored is None:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 from pymongo.errors import BulkWriteError, OperationFailure
 
 from tracker.db.connect import Database
-from tracker.db.documents import DUPLICATE_KEY, run_updates
+from tracker.db.documents import DUPLICATE_KEY, run_inserts, run_updates
 from tracker.db.transaction import Session, in_transaction
 from tracker.ingest.slot import Slot
 from tracker.ingest.telling import is_to_be_told
@@ -23,10 +23,11 @@ from tracker.reports.rollup import Rollup
 from tracker.webhooks.creation import create_deliveries
 
 _PIECE = 200
-"""Counted (6 µs a click, 15 µs an event) in one go."""
+"""Counted (4 µs a click, 15 µs an event) in one go."""
 
-_COMMAND = 500
-"""Documents or statements of one command: while the driver encodes it, nobody else has a turn."""
+_COMMAND = 1000
+"""Documents or statements of one command: while the driver encodes it, 3 ms, nobody else has a
+turn."""
 
 
 Item = TypeVar("Item")
@@ -118,10 +119,9 @@ class Books:
     async def _write(
         self, posting: Posting, updates: Sequence[Mapping[str, Any]], session: Session
     ) -> None:
-        if posting.clicks:
-            await self._insert("clicks", posting.clicks, session)
-        if posting.events:
-            await self._insert("events", posting.events, session)
+        for collection, documents in (("clicks", posting.clicks), ("events", posting.events)):
+            for new in _pieces(documents, _COMMAND):
+                await run_inserts(self._database, collection, new, session)
         if posting.moves:
             moves = [_move(one) for one in posting.moves]
             if await run_updates(self._database, "events", moves, session) < len(moves):
@@ -129,12 +129,6 @@ class Books:
         await create_deliveries(self._database, posting.told(), session)
         for statements in _pieces(updates, _COMMAND):
             await run_updates(self._database, "rollups", statements, session)
-
-    async def _insert(
-        self, collection: str, documents: list[dict[str, Any]], session: Session
-    ) -> None:
-        for piece in _pieces(documents, _COMMAND):
-            await self._database[collection].insert_many(piece, session=session)
 
 
 async def _statements(rollup: Rollup, slot: int) -> list[dict[str, Any]]:

@@ -20,7 +20,7 @@ from tracker.conversions.attribution import Status
 from tracker.db.connect import Database, MongoClient
 from tracker.db.documents import run_updates
 from tracker.db.transaction import Session, in_transaction
-from tracker.reports.rollup import Rollup, RollupId, Sums, statement, stored_sums
+from tracker.reports.rollup import Rollup, RollupId, Sums, increments, statement, stored_sums
 
 SLOT: Final = 1000
 """Of the differences; above those of drains, so that a correction never waits for one."""
@@ -116,7 +116,9 @@ class Recount:
         In pieces, for MongoDB has a limit to what one transaction holds; each document in one.
         """
         updates = [
-            statement(rollup_id, SLOT, sums, counted.domain_names.get(rollup_id))
+            statement(
+                rollup_id._asdict(), SLOT, increments(sums), counted.domain_names.get(rollup_id)
+            )
             for rollup_id, sums in counted.differences().items()
         ]
         async with await self._client.start_session() as session:

@@ -20,7 +20,7 @@ click tells (`add_event` with sign -1, then 1).
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from decimal import Context, Decimal
+from datetime import date
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, unquote
@@ -28,8 +28,9 @@ from uuid import UUID
 
 from bson import Decimal128
 
-from tracker.clock import day_of
 from tracker.conversions.attribution import Status
+from tracker.db.documents import StoredId, as_read
+from tracker.reports.money import billionths, of_billionths
 
 UNKNOWN: Final = "unknown"
 
@@ -51,16 +52,13 @@ COUNTED: Final = (Status.PENDING, Status.NO_CLICK, Status.FOREIGN_CLICK, Status.
 """States of an event in which it counts, if its account is known."""
 
 MONEY: Final = tuple(name for name in MEASURES if name.endswith(("value", "payout")))
-"""Counted to a billionth, so that sums of Decimal128 are exact up to 10^25; here in billionths."""
+"""Here in billionths."""
 
 _CLICKS: Final[tuple[str, ...]] = ("clicks",)
 _UNIQUE: Final = ("clicks", "unique")
 _BOTS: Final = ("bots",)
 _CONVERSIONS: Final = ("conversions",)
 _BOT_CONVERSIONS: Final = ("conversions", "bot_conversions")
-
-_BILLIONTH: Final = Decimal("1e-9")
-_WIDE: Final = Context(prec=60)
 
 
 class RollupId(NamedTuple):
@@ -75,33 +73,52 @@ class RollupId(NamedTuple):
 _Values = tuple[int, str, str, str, str]
 """Hour, then the values of VISITOR_DIMENSIONS."""
 
+_Paths = tuple[tuple[str, ...], tuple[str, ...]]
+"""Where a number is added, in the document of a link and in that of its account."""
+
 Sums = dict[str, int]
 """What to add, by path in the document, such as `device.mobile.clicks`; money in billionths."""
 
 
 class _Document:
-    """What is added to one document. `alike` is of an account: clicks and events of many links have
-    the same values, and are few when they are counted together."""
+    """What is added to one document. `id` is its `_id` without the slot, `domain_name` that of a
+    link."""
 
-    __slots__ = ("alike", "domain_name", "id", "sums")
+    __slots__ = ("domain_name", "has_events", "id", "sums")
 
-    def __init__(self, rollup_id: RollupId, domain_name: str) -> None:
-        self.id = rollup_id
+    def __init__(
+        self, account_id: StoredId, day: int, link_id: StoredId | None, domain_name: str | None
+    ) -> None:
+        of = "account" if domain_name is None else "link"
+        self.id = {"account_id": account_id, "of": of, "day": _day(day), "link_id": link_id}
         self.domain_name = domain_name
+        self.has_events = False
         self.sums: defaultdict[str, int] = defaultdict(int)
-        self.alike: defaultdict[tuple[_Values, str, tuple[str, ...], str], int] = defaultdict(int)
+
+
+class _Alike:
+    """Clicks or events of a day and account that differ in their links alone: what they add to the
+    account, of whose document these are the paths, is added once for all of them."""
+
+    __slots__ = ("account", "account_paths", "link_paths", "number")
+
+    def __init__(self, account: _Document, paths: _Paths) -> None:
+        self.account = account
+        self.link_paths, self.account_paths = paths
+        self.number = 0
 
 
 class Rollup:
     """Collects; ask for `sums` or `updates` when everything was added.
 
-    Called for every click, so it is written for speed: about 13 µs for one.
+    Called for every click, so it is written for speed: about 3 µs for one.
     """
 
     def __init__(self) -> None:
-        # By account, day and link, as integers: a UUID is slow to hash.
-        self._links: dict[tuple[int, int, int], _Document] = {}
-        self._accounts: dict[tuple[int, int], _Document] = {}
+        # By account and day; of a link, by that too; of what is alike, by all that it is alike in.
+        self._accounts: dict[tuple[StoredId, int], _Document] = {}
+        self._links: dict[tuple[StoredId, int, StoredId | None], _Document] = {}
+        self._alike: dict[tuple[StoredId, int, _Values, str, tuple[str, ...], str], _Alike] = {}
 
     def add_click(self, click: Mapping[str, Any], count: int = 1) -> None:
         """`click` is a document, or stands for `count` of them."""
@@ -129,33 +146,32 @@ class Rollup:
         self._add(event, *place, name, _BOT_CONVERSIONS if is_bot else _CONVERSIONS, sign)
         for measure in ("value", "payout"):
             if event[measure] is not None:
-                money = sign * _billionths(event[measure])
+                money = sign * billionths(event[measure])
                 measures = (measure, f"bot_{measure}") if is_bot else (measure,)
                 self._add(event, *place, name, measures, money)
 
     def sums(self) -> dict[RollupId, Sums]:
-        """What to add to each document; no zeros."""
-        found = {document.id: _without_zeros(document.sums) for document in self._links.values()}
-        for document in self._accounts.values():
-            found[document.id] = _without_zeros(_together(document))
-        return {rollup_id: sums for rollup_id, sums in found.items() if sums}
+        """What to add to each document, its ids as they are read; no zeros."""
+        return {RollupId(**as_read(document.id)): sums for document, sums in self._added()}
 
     def updates(self, slot: int) -> Iterator[dict[str, Any]]:
-        """Statements of the `update` command, for the documents of `slot`; 10 µs each."""
-        names = self.domain_names()
-        for rollup_id, sums in self.sums().items():
-            yield statement(rollup_id, slot, sums, names.get(rollup_id))
+        """Statements of the `update` command, for the documents of `slot`; 5 µs each."""
+        for document, sums in self._added():
+            added = increments(sums) if document.has_events else sums
+            yield statement(document.id, slot, added, document.domain_name)
 
     def domain_names(self) -> dict[RollupId, str]:
         """That of each link; it never changes."""
         return {
-            one.id: one.domain_name for one in self._links.values() if one.domain_name is not None
+            RollupId(**as_read(one.id)): one.domain_name
+            for one in self._links.values()
+            if one.domain_name is not None
         }
 
     def _add(
         self,
         source: Mapping[str, Any],
-        link_id: UUID | None,
+        link_id: UUID | StoredId | None,
         domain_name: str,
         values: _Values,
         event: str,
@@ -163,43 +179,62 @@ class Rollup:
         number: int,
     ) -> None:
         account_id, day = source["account_id"], source["at"].toordinal()
-        key = (account_id.int, day, -1 if link_id is None else link_id.int)
-        of_link = self._links.get(key)
+        if isinstance(account_id, UUID):
+            account_id = StoredId(account_id.bytes)
+        if isinstance(link_id, UUID):
+            link_id = StoredId(link_id.bytes)
+        kind = (account_id, day, values, event, measures, domain_name)
+        alike = self._alike.get(kind)
+        if alike is None:
+            account = self._account(account_id, day)
+            alike = self._alike[kind] = _Alike(account, _paths(*kind[2:]))
+        of_link = self._links.get((account_id, day, link_id))
         if of_link is None:
-            rollup_id = RollupId(account_id, "link", day_of(source["at"]), link_id)
-            of_link = self._links[key] = _Document(rollup_id, domain_name)
-        of_account = self._accounts.get(key[:2])
-        if of_account is None:
-            rollup_id = RollupId(account_id, "account", day_of(source["at"]), None)
-            of_account = self._accounts[key[:2]] = _Document(rollup_id, "")
+            of_link = _Document(account_id, day, link_id, domain_name)
+            self._links[account_id, day, link_id] = of_link
+        alike.number += number
         sums = of_link.sums
-        for path in _paths(values, event, measures):
+        for path in alike.link_paths:
             sums[path] += number
-        of_account.alike[values, event, measures, domain_name] += number
+        if event:
+            of_link.has_events = alike.account.has_events = True
 
+    def _account(self, account_id: StoredId, day: int) -> _Document:
+        found = self._accounts.get((account_id, day))
+        if found is None:
+            found = self._accounts[account_id, day] = _Document(account_id, day, None, None)
+        return found
 
-def _together(document: _Document) -> Sums:
-    sums: defaultdict[str, int] = defaultdict(int)
-    for (values, event, measures, domain_name), number in document.alike.items():
-        for path in _paths(values, event, measures):
-            sums[path] += number
-        for measure in measures:
-            sums[f"domain.{encoded(domain_name)}.{measure}"] += number
-    return sums
+    def _added(self) -> Iterator[tuple[_Document, Sums]]:
+        """Each document and what is added to it, unless that is nothing."""
+        for account in self._accounts.values():
+            account.sums = defaultdict(int)
+        for alike in self._alike.values():
+            for path in alike.account_paths:
+                alike.account.sums[path] += alike.number
+        for document in (*self._links.values(), *self._accounts.values()):
+            if sums := _without_zeros(document.sums):
+                yield document, sums
 
 
 def statement(
-    rollup_id: RollupId, slot: int, sums: Sums, domain_name: str | None
+    rollup_id: Mapping[str, Any],
+    slot: int,
+    added: Mapping[str, int | Decimal128],
+    domain_name: str | None,
 ) -> dict[str, Any]:
-    """One statement of the `update` command that adds `sums` to a document, or makes it.
-
-    `domain_name` is that of a link."""
-    account_id, of, day, link_id = rollup_id
-    full_id = {"account_id": account_id, "of": of, "day": day, "link_id": link_id, "slot": slot}
-    update: dict[str, Any] = {"$inc": _increments(sums)}
+    """One statement of the `update` command that adds these `increments` to a document, or makes
+    it. `rollup_id` has the fields of a RollupId; `domain_name` is that of a link."""
+    update: dict[str, Any] = {"$inc": added}
     if domain_name is not None:
         update["$setOnInsert"] = {"domain_name": domain_name}
-    return {"q": {"_id": full_id}, "u": update, "upsert": True}
+    return {"q": {"_id": {**rollup_id, "slot": slot}}, "u": update, "upsert": True}
+
+
+def increments(sums: Sums) -> Mapping[str, int | Decimal128]:
+    """The sums as MongoDB adds them: money as Decimal128."""
+    money = [path for path in sums if path.endswith(MONEY)]
+    return {**sums, **{path: of_billionths(sums[path]) for path in money}}
 
 
 def stored_sums(document: Mapping[str, Any]) -> Sums:
@@ -225,8 +260,7 @@ def decoded(name: str) -> str:
 
 
 @lru_cache(maxsize=10_000)
-def _paths(values: _Values, event: str, measures: tuple[str, ...]) -> tuple[str, ...]:
-    """Where a number is added, in the document of a link as in that of an account."""
+def _paths(values: _Values, event: str, measures: tuple[str, ...], domain_name: str) -> _Paths:
     hour, *others = values
     cells = ["total", f"hour.{hour:02}"]
     cells += [
@@ -234,7 +268,15 @@ def _paths(values: _Values, event: str, measures: tuple[str, ...]) -> tuple[str,
     ]
     if event:
         cells.append(f"event.{event}")
-    return tuple(f"{cell}.{measure}" for cell in cells for measure in measures)
+    of_domain = f"domain.{encoded(domain_name)}"
+    of_link = tuple(f"{cell}.{measure}" for cell in cells for measure in measures)
+    return of_link, (*of_link, *(f"{of_domain}.{measure}" for measure in measures))
+
+
+@lru_cache(maxsize=100)
+def _day(number: int) -> str:
+    """`2026-01-31`, of its proleptic ordinal."""
+    return date.fromordinal(number).isoformat()
 
 
 def _without_zeros(sums: Sums) -> Sums:
@@ -243,25 +285,5 @@ def _without_zeros(sums: Sums) -> Sums:
     return {path: number for path, number in sums.items() if number}
 
 
-def _billionths(money: Decimal128) -> int:
-    return _billionths_of(money.bid)
-
-
-@lru_cache(maxsize=10_000)
-def _billionths_of(bid: bytes) -> int:
-    """By the bytes of a Decimal128: the same amounts come again and again, and take 20 µs each."""
-    exact = Decimal128.from_bid(bid).to_decimal()
-    return int(exact.quantize(_BILLIONTH, context=_WIDE).scaleb(9, _WIDE))
-
-
-def _increments(sums: Sums) -> Mapping[str, int | Decimal128]:
-    money = [path for path in sums if path.endswith(MONEY)]
-    return {**sums, **{path: _money(sums[path]) for path in money}} if money else sums
-
-
-def _money(billionths: int) -> Decimal128:
-    return Decimal128(Decimal(billionths).scaleb(-9, _WIDE).normalize(_WIDE))
-
-
 def _number(stored: int | Decimal128) -> int:
-    return _billionths(stored) if isinstance(stored, Decimal128) else stored
+    return billionths(stored) if isinstance(stored, Decimal128) else stored

@@ -1,0 +1,30 @@
+"""Amounts of money as rollups add them up: in billionths, so that sums are exact up to 10^25. Pure.
+
+For `reports/rollup`, whose documents hold them as Decimal128.
+"""
+
+from decimal import Context, Decimal
+from functools import lru_cache
+from typing import Final
+
+from bson import Decimal128
+
+_BILLIONTH: Final = Decimal("1e-9")
+_WIDE: Final = Context(prec=60)
+
+
+def billionths(money: Decimal128) -> int:
+    """`money` to the nearest billionth."""
+    return _billionths_of(money.bid)
+
+
+@lru_cache(maxsize=10_000)
+def _billionths_of(bid: bytes) -> int:
+    """By the bytes of a Decimal128: the same amounts come again and again, and take 20 µs each."""
+    exact = Decimal128.from_bid(bid).to_decimal()
+    return int(exact.quantize(_BILLIONTH, context=_WIDE).scaleb(9, _WIDE))
+
+
+def of_billionths(number: int) -> Decimal128:
+    """As MongoDB stores and adds them."""
+    return Decimal128(Decimal(number).scaleb(-9, _WIDE).normalize(_WIDE))
