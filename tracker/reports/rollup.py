@@ -259,7 +259,9 @@ def _increments(sums: Sums) -> Mapping[str, int | Decimal128]:
     return {**sums, **{path: _money(sums[path]) for path in money}} if money else sums
 
 
+@lru_cache(maxsize=10_000)
 def _money(billionths: int) -> Decimal128:
+    """Of one event the same is added in each of its cells, and takes 10 µs."""
     return Decimal128(Decimal(billionths).scaleb(-9, _WIDE).normalize(_WIDE))
 
 
