@@ -20,7 +20,7 @@ from tracker.conversions.store import check_same, document
 from tracker.db import keys
 from tracker.ingest import plan
 from tracker.ingest.plan import Known
-from tracker.ingest.posting import Books, Outdated
+from tracker.ingest.posting import Books, Outdated, Posting
 from tracker.ingest.slot import Slot
 from tracker.metrics import DRAINED
 from tracker.services import Services
@@ -62,8 +62,11 @@ class Drain:
         clicks = {one.id: one for one in records if isinstance(one, Click)}
         events = [one for one in records if isinstance(one, Event)]
         documents = await self._documents(list(clicks.values()))
-        await self._store(documents, await _by_id(events))
-        named = {UUID(bytes=one.click_id) for one in events if one.click_id is not None}
+        arrived = await _by_id(events)
+        posting = await self._store(documents, arrived)
+        # Whoever stored the click of an event that was stored joined to it has met all the others.
+        joined = {one["_id"] for one in posting.events if one["status"] != Status.PENDING}
+        named = {arrived[one]["click_id"] for one in arrived.keys() - joined} - {None}
         # Only stored clicks are asked for all who wait for them: a wrong id that a network repeats
         # may have any number of events.
         stored = await self._clicks.find(named - documents.keys(), ["_id"])
@@ -101,7 +104,8 @@ class Drain:
             documents[first]["unique"] = True
         return {document["_id"]: document for document in documents.values()}
 
-    async def _store(self, clicks: Documents, events: Mapping[int, dict[str, Any]]) -> None:
+    async def _store(self, clicks: Documents, events: Mapping[int, dict[str, Any]]) -> Posting:
+        """What was not stored already."""
         named = {event["click_id"] for event in events.values()} - {None}
         stored = await self._clicks.find(named, _CLICK_FIELDS)
         posting = plan.arrival(clicks, events, stored, Known(), now())
@@ -114,7 +118,7 @@ class Drain:
             else:
                 DRAINED.labels("click").inc(len(posting.clicks))
                 DRAINED.labels("event").inc(len(posting.events))
-                return
+                return posting
         raise Outdated
 
     async def _known(
