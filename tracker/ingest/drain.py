@@ -175,6 +175,8 @@ async def _by_id(events: Sequence[Event]) -> dict[int, dict[str, Any]]:
     for start in range(0, len(events), _PIECE):
         for event in events[start : start + _PIECE]:
             arrived = document(event)
-            check_same(documents.setdefault(event.id, arrived), arrived)
+            first = documents.setdefault(event.id, arrived)
+            if first is not arrived:
+                check_same(first, arrived)
         await asyncio.sleep(0)
     return documents
