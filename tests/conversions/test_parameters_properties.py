@@ -72,6 +72,22 @@ def test_any_parameters_are_read_or_refused(pairs: list[tuple[str, Any]]) -> Non
     read_or_refused(b"pbk=k&" + urlencode(pairs, errors="surrogatepass").encode())
 
 
+PLAIN = st.lists(st.sampled_from(["pbk", "click_id", "value", "=", "&", "7", "1e3", "é", "\udcff"]))
+
+
+@given(PLAIN.map("".join))
+def test_parameters_mean_the_same_whether_or_not_one_of_them_is_encoded(query: str) -> None:
+    raw = b"pbk=k&" + query.encode(errors="surrogateescape")
+    assert outcome(raw) == outcome(raw + b"&ignored=%20")
+
+
+def outcome(raw: bytes) -> Conversion | str:
+    try:
+        return from_text(raw)
+    except BadRequest as error:
+        return error.message
+
+
 @given(NUMBERS)
 def test_any_number_is_read_or_refused(number: bytes) -> None:
     read_or_refused(b'{"pbk":"k","value":%s,"metadata":{"a":%s}}' % (number, number))

@@ -182,3 +182,27 @@ async def test_a_wrong_click_id_with_many_events_is_not_read_again_with_each_of_
     async with profiled(services.database) as commands:
         await scene.applied(services, [scene.event(700, wrong)])
     assert max(one.get("docsExamined", 0) for one in commands) <= 1
+
+
+async def test_an_event_that_meets_its_click_has_nobody_looked_for_who_waits(
+    services: Services,
+) -> None:
+    clicks, events = zip(*(pair(number) for number in range(1, 20)), strict=True)
+    await scene.applied(services, clicks)
+    async with profiled(services.database) as commands:
+        await scene.applied(services, events)
+    asked = [one["ns"].rpartition(".")[2] for one in commands if one["op"] == "query"]
+    assert asked.count("clicks") == 1
+    assert "events" not in asked
+    assert set(await statuses(services)) == {"attributed"}
+
+
+async def test_an_event_that_a_dead_drain_left_is_joined_with_one_that_meets_its_click(
+    services: Services,
+) -> None:
+    """One drain died when it had stored the event, and another when it had stored the click."""
+    click, event = pair()
+    await scene.applied(services, [event])
+    await services.database["clicks"].insert_one(services.enrichment.document(click))
+    await scene.applied(services, [msgspec.structs.replace(event, id=2), event])
+    assert await statuses(services) == ["attributed", "attributed"]

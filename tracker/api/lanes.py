@@ -92,6 +92,18 @@ class _Request:
         self._lanes.refuse_click(self, error)
 
 
+class _EventRequest(_Request):
+    """The same for an event; told so by the recorder."""
+
+    __slots__ = ()
+
+    def set_result(self, recorded: Recorded) -> None:  # type: ignore[override]
+        self._lanes.answer_event(self, recorded)
+
+    def set_exception(self, error: BaseException) -> None:
+        self._lanes.refuse_event(self, error)
+
+
 _HEADERS: Final = (
     *("user-agent", "referer", "accept", "x-forwarded-for", "x-request-id"),
     *click.PREFETCH_HEADERS,
@@ -173,24 +185,34 @@ class Lanes:
             conversion = from_text(head.query.encode("latin-1"))
         except TrackerError:
             return False
-        request = _Request(self, connection, head, "/api/event")
-        recording = asyncio.get_running_loop().create_task(self._recorder.record(conversion))
-        recording.add_done_callback(partial(self._answer_event, request))
+        request = _EventRequest(self, connection, head, "/api/event")
+        try:
+            taken = self._recorder.record_for(request, conversion)
+        except TrackerError as error:
+            self.refuse_event(request, error)
+            return True
+        if not taken:
+            recording = asyncio.get_running_loop().create_task(self._recorder.record(conversion))
+            recording.add_done_callback(partial(self._answer_event, request))
         return True
 
     def _answer_event(self, request: _Request, recording: "asyncio.Task[Recorded]") -> None:
-        image = event.wants_image("GET", request.accept)
         error = _error_of(recording)
-        if error is not None:
-            refused = _refused(request, error)
-            headers = (*event.HEADERS, *refused.headers.items())
-            self._refuse(request, refused, headers, event.error_content(refused, image))
-            return
-        recorded = recording.result()
-        content = event.recorded_content(recorded, image)
+        if error is None:
+            self.answer_event(request, recording.result())
+        else:
+            self.refuse_event(request, error)
+
+    def answer_event(self, request: _Request, recorded: Recorded) -> None:
+        content = event.recorded_content(recorded, event.wants_image("GET", request.accept))
         length = len(content.body)
         head = _RECORDED % (request.id, recorded.event_id, content.kind, length)
         self._end(request, 200, head, content.body)
+
+    def refuse_event(self, request: _Request, error: BaseException) -> None:
+        refused = _refused(request, error)
+        content = event.error_content(refused, event.wants_image("GET", request.accept))
+        self._refuse(request, refused, (*event.HEADERS, *refused.headers.items()), content)
 
     def _refuse(
         self, request: _Request, refused: TrackerError, headers: Headers, content: Content

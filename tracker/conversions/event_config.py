@@ -14,7 +14,7 @@ from redis.asyncio import Redis
 from tracker.clock import now, now_ms
 from tracker.db import keys
 from tracker.db.breaker import Breaker
-from tracker.db.cache import Cache, Versioned
+from tracker.db.cache import Cache, Known, Versioned
 from tracker.db.connect import Database
 from tracker.db.documents import document, record
 from tracker.db.paging import page_of
@@ -148,6 +148,10 @@ class EventConfigs:
     async def by_postback_key(self, pbk: str) -> EventConfig | None:
         """None if it is unknown or inactive."""
         return await self._cache.get(keys.event_config(pbk))
+
+    def known_by_postback_key(self, pbk: str) -> Known[EventConfig] | None:
+        """What memory knows of it; None: ask `by_postback_key`."""
+        return self._cache.known(keys.event_config(pbk))
 
     async def _tell(self, config: EventConfig) -> None:
         name = keys.event_config(config.pbk)

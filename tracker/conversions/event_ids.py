@@ -85,9 +85,15 @@ class EventIds:
 
     async def next(self) -> int:
         """A new id. Raises Unavailable if there is none in memory, in MongoDB or in the file."""
-        while not self._blocks:  # again: a crowd may use up a block as soon as it is there
+        while (one := self.next_at_once()) is None:  # a crowd may use up a block at once
             if not await asyncio.shield(self._fetched()):
                 raise Unavailable("storage is away; try again")
+        return one
+
+    def next_at_once(self) -> int | None:
+        """A new id; None if there is none in memory: ask `next`."""
+        if not self._blocks:
+            return None
         first = self._blocks[0]
         self._blocks[0] = first[1:]
         if not self._blocks[0]:

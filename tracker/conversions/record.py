@@ -4,8 +4,9 @@ The order of checks is that of the contract with senders: nothing is recorded un
 """
 
 import asyncio
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
 from uuid import UUID
 
 import structlog
@@ -19,7 +20,7 @@ from tracker.conversions.event_ids import EventIds
 from tracker.conversions.parameters import Conversion
 from tracker.conversions.store import Events
 from tracker.db import keys
-from tracker.db.batch import Batch
+from tracker.db.batch import Batch, Waiter
 from tracker.db.breaker import Breaker
 from tracker.db.connect import PyMongoError
 from tracker.errors import BadRequest, NotFound, Unavailable
@@ -33,6 +34,48 @@ LOOK_UP_SECONDS = 1.0
 class Recorded(NamedTuple):
     event_id: int
     click_found: bool
+
+
+class _Appended:
+    """Tells `waiter`, when the journal has the event."""
+
+    __slots__ = ("_recorded", "_waiter")
+
+    def __init__(self, recorded: Recorded, waiter: Waiter[Recorded]) -> None:
+        self._recorded = recorded
+        self._waiter = waiter
+
+    def done(self) -> bool:
+        return self._waiter.done()
+
+    def set_result(self, _: int | None) -> None:
+        self._waiter.set_result(self._recorded)
+
+    def set_exception(self, error: Exception) -> None:
+        self._waiter.set_exception(error)
+
+
+class _LookedUp:
+    """Goes on with a conversion when it is known whose click it names."""
+
+    __slots__ = ("_append", "_waiter")
+
+    def __init__(self, append: Callable[[UUID | None], None], waiter: Waiter[Recorded]) -> None:
+        self._append = append
+        self._waiter = waiter
+
+    def done(self) -> bool:
+        """Never: the conversion counts, be its sender gone or not."""
+        return False
+
+    def set_result(self, owner_id: UUID | None) -> None:
+        try:
+            self._append(owner_id)
+        except Exception as error:
+            self._waiter.set_exception(error)
+
+    def set_exception(self, error: Exception) -> None:
+        self._waiter.set_exception(error)
 
 
 class Recorder:
@@ -50,7 +93,7 @@ class Recorder:
         self._event_ids = event_ids
         self._journal = journal
         self._mongodb = Breaker()
-        self._look_up = Batch[UUID, dict[str, Any] | None](self._find_clicks)
+        self._look_up = Batch[bytes, UUID | None](self._owners)
 
     async def record(self, conversion: Conversion) -> Recorded:
         """Raises BadRequest or NotFound, and has recorded nothing then.
@@ -59,14 +102,47 @@ class Recorder:
         transaction id came before: it may be recorded later then, and sending it again is safe.
         """
         config = await self._config(conversion)
-        click = await self._click(conversion.click_id)
-        account_id = _account(config, click)
+        owner_id = await self._owner(conversion.click_id)
+        account_id = _account(config, owner_id)
         scopes = _scopes(conversion, config, account_id)
         first = await self._earlier(scopes, conversion.transaction_id)
         if first is None:
             event = _event(await self._event_ids.next(), conversion, config, account_id, scopes)
             first = await self._append(event, scopes)
-        return Recorded(first, click is not None)
+        return Recorded(first, owner_id is not None)
+
+    def record_for(self, waiter: Waiter[Recorded], conversion: Conversion) -> bool:
+        """As `record`, for a conversion without transaction id whose event config memory knows;
+        False: ask `record`. It is `waiter` that is told, if nothing is raised, in a later turn."""
+        if conversion.transaction_id is not None:
+            return False
+        config = None
+        if conversion.pbk is not None:
+            known = self._configs.known_by_postback_key(conversion.pbk)
+            if known is None:
+                return False
+            config = _checked(known.value, conversion)
+        event_id = self._event_ids.next_at_once()
+        if event_id is None:
+            return False
+        append = partial(self._append_for, waiter, event_id, conversion, config)
+        if conversion.click_id is None:
+            append(None)
+        else:
+            self._look_up.add(conversion.click_id.bytes, _LookedUp(append, waiter))
+        return True
+
+    def _append_for(
+        self,
+        waiter: Waiter[Recorded],
+        event_id: int,
+        conversion: Conversion,
+        config: EventConfig | None,
+        owner_id: UUID | None,
+    ) -> None:
+        event = _event(event_id, conversion, config, _account(config, owner_id), ())
+        recorded = Recorded(event_id, owner_id is not None)
+        self._journal.append_for(_Appended(recorded, waiter), event)
 
     async def close(self) -> None:
         await self._look_up.flushed()
@@ -74,27 +150,23 @@ class Recorder:
     async def _config(self, conversion: Conversion) -> EventConfig | None:
         if conversion.pbk is None:
             return None
-        config = await self._configs.by_postback_key(conversion.pbk)
-        if config is None:
-            raise NotFound("pbk: no active event configuration has this postback key")
-        if config.payout_type is PayoutType.REV_SHARE and conversion.value is None:
-            raise BadRequest("value: required, because the payout type is RevShare")
-        return config
+        return _checked(await self._configs.by_postback_key(conversion.pbk), conversion)
 
-    async def _click(self, click_id: UUID | None) -> dict[str, Any] | None:
-        """None also if MongoDB does not answer in time: the event is pending then."""
-        return None if click_id is None else await self._look_up.submit(click_id)
+    async def _owner(self, click_id: UUID | None) -> UUID | None:
+        """Whose click it is; None also if MongoDB does not answer in time: the event is pending
+        then."""
+        return None if click_id is None else await self._look_up.submit(click_id.bytes)
 
-    async def _find_clicks(self, ids: list[UUID]) -> Sequence[dict[str, Any] | None]:
+    async def _owners(self, click_ids: list[bytes]) -> Sequence[UUID | None]:
         if self._mongodb.is_open:
-            return [None] * len(ids)
+            return [None] * len(click_ids)
         try:
             async with asyncio.timeout(LOOK_UP_SECONDS):
-                found = await self._clicks.find(set(ids), ["account_id"])
+                found = await self._clicks.accounts(set(click_ids))
         except (PyMongoError, TimeoutError):
             self._mongodb.failed()
-            return [None] * len(ids)
-        return [found.get(click_id) for click_id in ids]
+            return [None] * len(click_ids)
+        return [found.get(click_id) for click_id in click_ids]
 
     async def _earlier(self, scopes: Sequence[UUID], transaction_id: str | None) -> int | None:
         """The id of the stored event that had this transaction id first."""
@@ -129,10 +201,20 @@ class Recorder:
             raise Unavailable("storage is away; try again") from error
 
 
-def _account(config: EventConfig | None, click: dict[str, Any] | None) -> UUID | None:
+def _checked(config: EventConfig | None, conversion: Conversion) -> EventConfig:
+    """The one that its postback key names, if it is there."""
     if config is None:
-        return None if click is None else click["account_id"]
-    if click is not None and click["account_id"] != config.account_id:
+        raise NotFound("pbk: no active event configuration has this postback key")
+    if config.payout_type is PayoutType.REV_SHARE and conversion.value is None:
+        raise BadRequest("value: required, because the payout type is RevShare")
+    return config
+
+
+def _account(config: EventConfig | None, owner_id: UUID | None) -> UUID | None:
+    """`owner_id` is the account that the click belongs to, if it is known."""
+    if config is None:
+        return owner_id
+    if owner_id is not None and owner_id != config.account_id:
         raise BadRequest("click_id: belongs to another account than pbk")
     return config.account_id
 

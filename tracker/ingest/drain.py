@@ -21,7 +21,7 @@ from tracker.db import keys
 from tracker.db.documents import StoredId, as_read
 from tracker.ingest import plan
 from tracker.ingest.plan import Known
-from tracker.ingest.posting import Books, Outdated
+from tracker.ingest.posting import Books, Outdated, Posting
 from tracker.ingest.slot import Slot
 from tracker.metrics import DRAINED
 from tracker.services import Services
@@ -65,12 +65,16 @@ class Drain:
         clicks = {one.id: one for one in records if isinstance(one, Click)}
         events = [one for one in records if isinstance(one, Event)]
         documents = await self._documents(list(clicks.values()))
-        await self._store(documents, await _by_id(events))
-        named = {StoredId(one.click_id) for one in events if one.click_id is not None}
+        arrived = await _by_id(events)
+        posting = await self._store(documents, arrived)
+        # Whoever stored the click of an event that was stored joined to it has met all the others.
+        joined = {one["_id"] for one in posting.events if one["status"] != Status.PENDING}
+        named = {arrived[one]["click_id"] for one in arrived.keys() - joined} - {None}
         # Only stored clicks are asked for all who wait for them: a wrong id that a network repeats
         # may have any number of events.
-        stored = await self._clicks.find(named - documents.keys(), ["_id"])
-        await self._settle(documents.keys() | stored.keys())
+        others = [one for one in named if StoredId(one.bytes) not in documents]
+        stored = await self._clicks.find(others, ["_id"])
+        await self._settle([*documents, *stored])
         await self._release_claims(events)
 
     async def tell_overdue(self) -> int:
@@ -104,7 +108,8 @@ class Drain:
             documents[first]["unique"] = True
         return {document["_id"]: document for document in documents.values()}
 
-    async def _store(self, clicks: Arrived, events: Mapping[int, dict[str, Any]]) -> None:
+    async def _store(self, clicks: Arrived, events: Mapping[int, dict[str, Any]]) -> Posting:
+        """What was not stored already."""
         named = {event["click_id"] for event in events.values()} - {None}
         of_batch = (clicks.get(StoredId(one.bytes)) for one in named)
         of_events = {one["_id"]: one for one in map(as_read, filter(None, of_batch))}
@@ -119,14 +124,14 @@ class Drain:
             else:
                 DRAINED.labels("click").inc(len(posting.clicks))
                 DRAINED.labels("event").inc(len(posting.events))
-                return
+                return posting
         raise Outdated
 
     async def _known(
         self, clicks: Arrived, events: Mapping[int, dict[str, Any]], of_events: Stored
     ) -> Known:
         wanted = plan.transactions_of(events.values(), of_events)
-        stored = await self._clicks.find(clicks.keys(), ["_id"])
+        stored = await self._clicks.find([UUID(bytes=one) for one in clicks], ["_id"])
         return Known(
             frozenset(one.bytes for one in stored),
             await self._events.stored(events.keys()),
@@ -177,6 +182,8 @@ async def _by_id(events: Sequence[Event]) -> dict[int, dict[str, Any]]:
     for start in range(0, len(events), _PIECE):
         for event in events[start : start + _PIECE]:
             arrived = document(event)
-            check_same(documents.setdefault(event.id, arrived), arrived)
+            first = documents.setdefault(event.id, arrived)
+            if first is not arrived:
+                check_same(first, arrived)
         await asyncio.sleep(0)
     return documents

@@ -25,6 +25,8 @@ def _billionths_of(bid: bytes) -> int:
     return int(exact.quantize(_BILLIONTH, context=_WIDE).scaleb(9, _WIDE))
 
 
+@lru_cache(maxsize=10_000)
 def of_billionths(number: int) -> Decimal128:
-    """As MongoDB stores and adds them."""
+    """As MongoDB stores and adds them. Of one event the same is added in each of its cells, and
+    takes 10 µs."""
     return Decimal128(Decimal(number).scaleb(-9, _WIDE).normalize(_WIDE))

@@ -1,0 +1,34 @@
+"""Clicks are found by id, and their ids are UUIDs again."""
+
+from tests.conversions import scene
+from tracker.db.documents import as_read
+from tracker.ids import new_id
+from tracker.services import Services
+
+
+async def test_of_the_clicks_asked_for_those_that_are_stored_are_found_whole(
+    services: Services,
+) -> None:
+    stored = [services.enrichment.document(scene.click()) for _ in range(3)]
+    await services.database["clicks"].insert_many(stored)
+    wanted = {row["_id"]: row for row in map(as_read, stored[:2])}
+    assert await services.clicks.find([*wanted, new_id()]) == wanted
+
+
+async def test_only_the_fields_that_are_named_are_read(services: Services) -> None:
+    click_id = await scene.stored_click(services, account_id := new_id())
+    found = await services.clicks.find([click_id], ["account_id", "bot"])
+    assert found == {click_id: {"_id": click_id, "account_id": account_id, "bot": None}}
+    assert await services.clicks.find([click_id], ["_id"]) == {click_id: {"_id": click_id}}
+
+
+async def test_it_is_told_whose_clicks_are_stored(services: Services) -> None:
+    accounts = {
+        (await scene.stored_click(services, one)).bytes: one for one in (new_id(), new_id())
+    }
+    assert await services.clicks.accounts({*accounts, new_id().bytes}) == accounts
+
+
+async def test_none_are_found_if_none_are_asked_for(services: Services) -> None:
+    assert await services.clicks.find([]) == {}
+    assert await services.clicks.accounts([]) == {}
