@@ -90,10 +90,12 @@ class Places:
         quick = delivered and milliseconds <= SLOW_MS
         most = OF_WEBHOOK if quick else OF_SLOW_WEBHOOK
         webhook.limit = min(most, webhook.limit + 1) if delivered else 1
-        taken = webhook.taken
-        self._count(webhook, -taken)
-        webhook.standing = _Standing.QUICK if quick else _Standing.POOR
-        self._count(webhook, taken)
+        standing = _Standing.QUICK if quick else _Standing.POOR
+        if standing is not webhook.standing:
+            taken = webhook.taken
+            self._count(webhook, -taken)
+            webhook.standing = standing
+            self._count(webhook, taken)
 
     def _left(self, webhook: _Webhook) -> int:
         bounds = self._bounds(webhook)

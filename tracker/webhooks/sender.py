@@ -102,10 +102,10 @@ class Sender:
     async def _begin(self) -> int:
         """Begin as many attempts as there is place for; how many."""
         at = moment(self._clock())
-        unused = self._take_places(await self._with_due(at))
+        due = await self._with_due(at)
+        unused = self._take_places(due)
         try:
-            # Only these are read whole: many more may be due, and templates are long.
-            webhooks = await self._webhooks.find_all(unused) if unused else {}
+            webhooks = await self._whole({one: due[one] for one in unused})
             wanted = {one: unused[one] for one in webhooks}
             claimed = await self._deliveries.claim(wanted, at)
             payloads = await self._payloads_or_release(claimed, webhooks)
@@ -120,16 +120,29 @@ class Sender:
             task.add_done_callback(self._ended)
         return len(claimed)
 
-    async def _with_due(self, at: datetime) -> dict[UUID, Target]:
-        """The targets of the active webhooks that there may be place for, in order. What is due for
-        those that are not active is cancelled."""
+    async def _with_due(self, at: datetime) -> dict[UUID, Target | Webhook]:
+        """The active webhooks that there may be place for, in order. What is due for those that
+        are not active is cancelled."""
         due = [one for one in await self._deliveries.due(at) if self._places.might_have(one)]
-        targets = await self._webhooks.targets(due) if due else {}
-        if silent := set(due) - targets.keys():
+        active = await self._active(due) if due else {}
+        if silent := set(due) - active.keys():
             await self._deliveries.cancel(silent, at)
-        return {one: targets[one] for one in due if one in targets}
+        return {one: active[one] for one in due if one in active}
 
-    def _take_places(self, targets: Mapping[UUID, Target]) -> Counter[UUID]:
+    async def _active(self, ids: Sequence[UUID]) -> Mapping[UUID, Target | Webhook]:
+        """Read whole if they are few: templates are long."""
+        if len(ids) > _WEBHOOKS:
+            return await self._webhooks.targets(ids)
+        found = await self._webhooks.find_all(ids)
+        return {webhook_id: one for webhook_id, one in found.items() if one.active}
+
+    async def _whole(self, chosen: Mapping[UUID, Target | Webhook]) -> Mapping[UUID, Webhook]:
+        whole = {key: one for key, one in chosen.items() if isinstance(one, Webhook)}
+        if len(whole) == len(chosen):
+            return whole
+        return await self._webhooks.find_all(chosen)
+
+    def _take_places(self, targets: Mapping[UUID, Target | Webhook]) -> Counter[UUID]:
         """Those come first whose accounts, then who themselves have the fewest places; among equals
         those with deliveries that have been due for long."""
         share = max(1, self._places.free // max(1, min(len(targets), _WEBHOOKS)))
@@ -137,7 +150,7 @@ class Sender:
         for webhook_id, target in sorted(
             targets.items(), key=lambda one: self._places.taken_by(one[1].account_id, one[0])
         ):
-            host, _ = check_url(FIELD, target.url).address
+            host, _ = check_url(FIELD, target.target_url).address
             if places := self._places.take(webhook_id, target.account_id, host, share):
                 taken[webhook_id] = places
             if len(taken) == _WEBHOOKS:
