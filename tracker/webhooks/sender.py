@@ -17,6 +17,7 @@ from pymongo.errors import PyMongoError
 
 from tracker import metrics
 from tracker.clock import moment, now_ms
+from tracker.db.tasks import ended
 from tracker.http.url import check_url
 from tracker.webhooks.attempt import Attempts, Payload
 from tracker.webhooks.client import Client
@@ -30,7 +31,11 @@ from tracker.webhooks.target import FIELD
 log = structlog.get_logger(__name__)
 
 IDLE_SECONDS: Final = 0.5
-"""How often it is looked for what is due, if nothing is."""
+"""How often it is looked for what is due, if nothing is: retries, and what other processes made."""
+
+NEWS_SECONDS: Final = 0.05
+"""The least time between two looks because this process has made something due: a busy drain does
+so with each batch."""
 
 BUSY_SECONDS: Final = 0.02
 """The least time between two claims: attempts that end meanwhile are followed up together."""
@@ -66,20 +71,23 @@ class Sender:
         self._under_way: dict[asyncio.Task[None], Delivery] = {}
         self._sent: set[asyncio.Task[None]] = set()
         """Of these, those that are being recorded."""
-        self._over = asyncio.Event()
+        self._changed = asyncio.Event()
+        """Set when there may be something to begin: places are free again, or something is due."""
 
     async def run(self, stop: asyncio.Event) -> None:
         """Until `stop` is set; what is under way then is finished within twice STOP_SECONDS, or
         anyone's again."""
         stopping = asyncio.get_running_loop().create_task(stop.wait())
-        stopping.add_done_callback(lambda _: self._over.set())
+        stopping.add_done_callback(lambda _: self._changed.set())
+        hearing = asyncio.get_running_loop().create_task(self._hear())
         while not stop.is_set():
-            self._over.clear()
+            self._changed.clear()
             begun = await self._tried()
             await asyncio.sleep(BUSY_SECONDS)
             if not begun and not stop.is_set():
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._over.wait(), IDLE_SECONDS)
+                    await asyncio.wait_for(self._changed.wait(), IDLE_SECONDS)
+        await ended(hearing)
         await self._leave()
 
     async def burst(self) -> int:
@@ -89,6 +97,13 @@ class Sender:
             total += begun
             await asyncio.wait(self._under_way)
         return total
+
+    async def _hear(self) -> None:
+        """Of what this process makes due."""
+        while await self._deliveries.made_due.wait():
+            self._deliveries.made_due.clear()
+            self._changed.set()
+            await asyncio.sleep(NEWS_SECONDS)
 
     async def _tried(self) -> int:
         try:
@@ -197,7 +212,7 @@ class Sender:
         finally:
             metrics.WEBHOOKS_IN_FLIGHT.dec()
             self._places.give_back(webhook.id, 1)
-            self._over.set()
+            self._changed.set()
         await self._attempts.conclude(webhook, delivery, outcome)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
