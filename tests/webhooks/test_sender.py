@@ -261,6 +261,33 @@ async def test_many_that_hang_leave_places_for_those_that_answer(
         await running
 
 
+async def test_those_never_tried_wait_for_others_that_hang_only_until_these_are_slow(
+    services: Services,
+) -> None:
+    async with AsyncExitStack() as stack:
+        one = await stack.enter_async_context(sending(services))
+        one._places = Places(8)
+        accounts = [new_id() for _ in range(2)]
+        dead = []
+        for account in accounts:
+            receiver, _ = await stack.enter_async_context(listening(services, account))
+            receiver.behaviour = hang
+            dead.append(receiver)
+            await converted(services, account)
+        stop = asyncio.Event()
+        running = asyncio.create_task(one.run(stop))
+        async with asyncio.timeout(12):  # those that hang do for 15 seconds
+            while not all(hanging.received for hanging in dead):
+                await asyncio.sleep(0.01)
+            other = new_id()
+            good, _ = await stack.enter_async_context(listening(services, other))
+            await converted(services, other)
+            while not good.received:
+                await asyncio.sleep(0.01)
+        stop.set()
+        await running
+
+
 async def test_who_answers_slowly_does_not_keep_others_waiting(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,7 +24,7 @@ from tracker.webhooks.client import Client
 from tracker.webhooks.deliveries import Deliveries
 from tracker.webhooks.delivery import Delivery
 from tracker.webhooks.material import Found, Material, NoPayload
-from tracker.webhooks.places import Places
+from tracker.webhooks.places import SLOW_MS, Places
 from tracker.webhooks.store import Target, Webhook, Webhooks
 from tracker.webhooks.target import FIELD
 
@@ -204,16 +204,23 @@ class Sender:
 
     async def _attempt(self, webhook: Webhook, delivery: Delivery, payload: Payload) -> None:
         metrics.WEBHOOKS_IN_FLIGHT.inc()
+        loop = asyncio.get_running_loop()
+        slow = loop.call_later(SLOW_MS / 1000, self._judge_slow, webhook.id)
         try:
             outcome = await self._attempts.send(webhook, delivery, payload)
             self._places.judge(webhook.id, outcome.delivered, outcome.milliseconds)
             if task := asyncio.current_task():
                 self._sent.add(task)
         finally:
+            slow.cancel()
             metrics.WEBHOOKS_IN_FLIGHT.dec()
             self._places.give_back(webhook.id, 1)
             self._changed.set()
         await self._attempts.conclude(webhook, delivery, outcome)
+
+    def _judge_slow(self, webhook_id: UUID) -> None:
+        self._places.judge_slow(webhook_id)
+        self._changed.set()
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         del self._under_way[task]
