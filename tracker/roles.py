@@ -23,7 +23,7 @@ from tracker.priority import give_way
 from tracker.processes import Process, run_processes
 from tracker.services import Services
 
-_TURN_SECONDS: Final = 0.0005
+TURN_SECONDS: Final = 0.0005
 """How long a thread that wants the interpreter waits for one that is busy. With the default of 5 ms
 each step of MongoDB's client, which works in threads, waited so long for a loop that is never idle:
 three times for a look-up."""
@@ -104,7 +104,7 @@ def _with_stores(stores: AbstractContextManager[Settings], work: Callable[[Setti
 
 
 def _run(work: Coroutine[Any, Any, None]) -> int:
-    sys.setswitchinterval(_TURN_SECONDS)
+    sys.setswitchinterval(TURN_SECONDS)
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(work)

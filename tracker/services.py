@@ -40,6 +40,7 @@ from tracker.reports.run import Reports
 from tracker.webhooks.client import Client
 from tracker.webhooks.deliveries import Deliveries
 from tracker.webhooks.material import Material
+from tracker.webhooks.sample import Samples
 from tracker.webhooks.sender import Sender
 from tracker.webhooks.store import Webhooks
 
@@ -126,6 +127,7 @@ class Services:
         self.event_configs = EventConfigs(self.database, self.pbk_cache)
         self.webhooks = Webhooks(self.database)
         self.deliveries = Deliveries(self.database)
+        self.samples = Samples()
         self.reports = Reports(self.database, self.base.host)
         spare = SpareBlock(self.settings.data_path)
         self.event_ids = EventIds(self.database, spare)

@@ -1,5 +1,6 @@
 """The log of deliveries, sending again by hand, and the test of a receiver."""
 
+import asyncio
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -9,12 +10,13 @@ import pytest
 
 from tests.api.client import Client
 from tests.api.keyed_client import KeyedClient
-from tests.webhooks.receiver import answer
+from tests.webhooks.receiver import Handler, answer
 from tests.webhooks.sending import Clock, converted, listening, sending, stored, webhook_now
 from tracker.access.accounts import Account
 from tracker.clock import iso, now
 from tracker.ids import new_id
 from tracker.services import Services
+from tracker.webhooks.sample import OF_ACCOUNT
 
 DELIVERY = [
     *("id", "event_id", "status", "created_at", "next_attempt_at", "payload", "attempts"),
@@ -211,6 +213,32 @@ async def test_a_test_tells_why_there_was_no_answer(
     assert result["attempt"]["error"].startswith("private: ")
     # A test says nothing of its health.
     assert (await webhook_now(services, webhook)).failing_since is None
+
+
+@pytest.mark.usefixtures("private_allowed")
+async def test_no_more_tests_run_at_once_than_an_account_may_have(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    release = asyncio.Event()
+
+    async def wait(handler: Handler) -> None:
+        await release.wait()
+        handler.finish()
+
+    async with listening(services, account.id) as (receiver, webhook):
+        receiver.behaviour = wait
+        test = f"/api/webhooks/{webhook.id}/test"
+        running = [asyncio.create_task(api.post(test)) for _ in range(OF_ACCOUNT)]
+        while len(receiver.received) < OF_ACCOUNT:
+            await asyncio.sleep(0.01)
+        refused = await api.post(test)
+        release.set()
+        answered = await asyncio.gather(*running)
+        assert (refused.status, refused.headers["Retry-After"]) == (429, "15")
+        assert refused.error == "webhook: 4 tests of the account are under way; try again"
+        assert [one.json()["delivered"] for one in answered] == [True] * OF_ACCOUNT
+        assert (await api.post(test)).status == 200
+    assert len(receiver.received) == OF_ACCOUNT + 1
 
 
 async def test_why_a_webhook_was_disabled_is_shown_until_it_is_active_again(

@@ -35,7 +35,7 @@ def event(number: int, **fields: Any) -> Document:
 
 
 def books_of(services: Services) -> Books:
-    return Books(services.database, Slot(services.redis, services.mongodb))
+    return Books(services.database, Slot(services.redis, services.mongodb), asyncio.Event())
 
 
 async def everything(services: Services) -> tuple[list[Document], Posting]:
@@ -63,7 +63,7 @@ async def test_clicks_events_and_moves_are_stored_with_what_they_count(
 
 async def test_an_empty_posting_asks_neither_store(services: Services) -> None:
     nothing: Any = None
-    await Books(nothing, nothing).post(Posting([], [], []))
+    await Books(nothing, nothing, asyncio.Event()).post(Posting([], [], []))
     assert await scene.dump(services) == {name: [] for name in await scene.dump(services)}
 
 
@@ -149,10 +149,12 @@ async def test_a_death_before_the_commit_stores_nothing_and_the_next_try_all(
     _, posting = await everything(services)
     before = await scene.dump(services)
     slot = Slot(services.redis, services.mongodb)
+    made_due = asyncio.Event()
     with pytest.raises(Died):
-        await Books(dying_database(services.database, Steps(at)), slot).post(posting)
+        dying = dying_database(services.database, Steps(at))
+        await Books(dying, slot, made_due).post(posting)
     assert await scene.dump(services) == before
-    await Books(services.database, slot).post(posting)
+    await Books(services.database, slot, made_due).post(posting)
     await ledger.check(services)
     assert (await ledger.totals(services))["clicks"] == 1
 
@@ -160,7 +162,7 @@ async def test_a_death_before_the_commit_stores_nothing_and_the_next_try_all(
 async def test_the_last_of_these_deaths_is_the_one_before_the_commit(services: Services) -> None:
     _, posting = await everything(services)
     alive = dying_database(services.database, Steps(8))
-    await Books(alive, Slot(services.redis, services.mongodb)).post(posting)
+    await Books(alive, Slot(services.redis, services.mongodb), asyncio.Event()).post(posting)
     await ledger.check(services)
 
 

@@ -77,6 +77,23 @@ async def test_a_payload_arrives_as_it_is_and_its_signature_is_right(method: str
     assert received.headers["user-agent"] == "tracker-webhooks"
 
 
+async def test_head_and_body_arrive_together() -> None:
+    pieces: list[bytes] = []
+
+    async def behave(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        pieces.append(await reader.read(2**16))
+        writer.write(b"HTTP/1.1 204 No Content\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(behave, "127.0.0.1") as server:
+        port = server.sockets[0].getsockname()[1]
+        client = Client(allow_private=True, dns_address=None)
+        outcome = await client.send(request(f"http://127.0.0.1:{port}/"))
+    assert outcome.code == 204
+    assert pieces[0].startswith(b"POST / HTTP/1.1\r\n")
+    assert pieces[0].endswith(b"\r\n\r\n" + PAYLOAD)
+
+
 async def test_with_get_the_payload_is_in_the_query_and_the_query_is_signed() -> None:
     async with receiving() as receiver:
         client = Client(allow_private=True, dns_address=None)

@@ -103,6 +103,13 @@ def test_those_never_tried_have_a_quarter_and_one_account_half_of_that() -> None
     assert places.might_have(new_id())
 
 
+def test_one_that_was_never_tried_makes_room_for_others_once_it_is_slow() -> None:
+    places = Places(16)
+    assert [take(places, hook, 1) for hook in range(5)] == [1, 1, 1, 1, 0]
+    places.judge_slow(HOOKS[0])
+    assert [take(places, hook, 1) for hook in range(6)] == [0, 0, 0, 0, 1, 0]
+
+
 def test_what_is_idle_is_forgotten_when_there_is_too_much() -> None:
     places = Places()
     take(places, 0, 1)
@@ -117,7 +124,9 @@ def test_what_is_idle_is_forgotten_when_there_is_too_much() -> None:
 
 
 MOVES = st.lists(
-    st.tuples(st.integers(0, 5), st.integers(0, 2), st.sampled_from(["take", "ok", "slow", "no"])),
+    st.tuples(
+        st.integers(0, 5), st.integers(0, 2), st.sampled_from(["take", "hangs", "ok", "slow", "no"])
+    ),
     max_size=200,
 )
 
@@ -131,6 +140,8 @@ def test_whatever_happens_no_bound_is_broken_and_all_is_given_back(
         key = HOOKS[hook]
         if kind == "take":
             held += [key] * take(places, hook, 3, account=hook // 2, host=f"h{host}")
+        elif key in held and kind == "hangs":
+            places.judge_slow(key)
         elif key in held:
             places.judge(key, kind != "no", 2 * SLOW_MS if kind == "slow" else 5)
             places.give_back(key, 1)

@@ -23,7 +23,7 @@ from tests.webhooks.sending import (
     the_one,
     webhook_now,
 )
-from tracker.clock import moment
+from tracker.clock import moment, now
 from tracker.ids import new_id
 from tracker.services import Services
 from tracker.webhooks import sender as sender_module
@@ -261,6 +261,33 @@ async def test_many_that_hang_leave_places_for_those_that_answer(
         await running
 
 
+async def test_those_never_tried_wait_for_others_that_hang_only_until_these_are_slow(
+    services: Services,
+) -> None:
+    async with AsyncExitStack() as stack:
+        one = await stack.enter_async_context(sending(services))
+        one._places = Places(8)
+        accounts = [new_id() for _ in range(2)]
+        dead = []
+        for account in accounts:
+            receiver, _ = await stack.enter_async_context(listening(services, account))
+            receiver.behaviour = hang
+            dead.append(receiver)
+            await converted(services, account)
+        stop = asyncio.Event()
+        running = asyncio.create_task(one.run(stop))
+        async with asyncio.timeout(12):  # those that hang do for 15 seconds
+            while not all(hanging.received for hanging in dead):
+                await asyncio.sleep(0.01)
+            other = new_id()
+            good, _ = await stack.enter_async_context(listening(services, other))
+            await converted(services, other)
+            while not good.received:
+                await asyncio.sleep(0.01)
+        stop.set()
+        await running
+
+
 async def test_who_answers_slowly_does_not_keep_others_waiting(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -395,6 +422,57 @@ async def test_a_running_sender_sends_what_comes_and_ends_when_idle(services: Se
         began = time.monotonic()
         await running
         assert time.monotonic() - began < sender_module.STOP_SECONDS
+
+
+async def test_what_this_process_makes_due_is_sent_at_once(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sender_module, "IDLE_SECONDS", 60)
+    async with listening(services, ACCOUNT) as (receiver, _), sending(services) as one:
+        looked = looks(services, monkeypatch)
+        stop = asyncio.Event()
+        running = asyncio.create_task(one.run(stop))
+        while len(looked) < 1:
+            await asyncio.sleep(0.01)
+        async with asyncio.timeout(10):
+            await converted(services, ACCOUNT)
+            while not (receiver.received and (await the_one(services))["status"] == "delivered"):
+                await asyncio.sleep(0.01)
+            await services.deliveries.retry((await the_one(services))["_id"], now())
+            while len(receiver.received) < 2:
+                await asyncio.sleep(0.01)
+        stop.set()
+        await running
+
+
+async def test_a_busy_drain_does_not_have_it_looked_again_and_again(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sender_module, "IDLE_SECONDS", 60)
+    monkeypatch.setattr(sender_module, "NEWS_SECONDS", 0.3)
+    async with sending(services) as one:
+        looked = looks(services, monkeypatch)
+        stop = asyncio.Event()
+        running = asyncio.create_task(one.run(stop))
+        while len(looked) < 4:
+            services.deliveries.made_due.set()
+            await asyncio.sleep(0.01)
+        stop.set()
+        await running
+    # The first is that of the start.
+    assert looked[3] - looked[1] >= 0.55
+
+
+def looks(services: Services, monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """When it is looked for what is due."""
+    due, times = services.deliveries.due, list[float]()
+
+    async def timed(at: datetime) -> dict[UUID, datetime]:
+        times.append(time.monotonic())
+        return await due(at)
+
+    monkeypatch.setattr(services.deliveries, "due", timed)
+    return times
 
 
 async def test_an_event_that_is_gone_fails_alone_and_says_why(services: Services) -> None:

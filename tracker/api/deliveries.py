@@ -96,14 +96,16 @@ async def retry_all(call: Call[Nothing, RetryDeliveries]) -> Retried:
 
 
 async def test(call: Call[Nothing, Nothing]) -> TestResult:
-    """Also of an inactive webhook: whoever mends a receiver wants to see it."""
+    """Also of an inactive webhook: whoever mends a receiver wants to see it. Raises RateLimited or
+    Unavailable if too many are under way."""
     webhook, at = await own_webhook(call), now()
     payload = sample_payload(webhook, call.services.base.host)
     secrets, seconds = webhook.secrets(at), int(at.timestamp())
     request = signed_request(
         webhook.method, webhook.target_url, payload, new_id().hex, seconds, secrets
     )
-    outcome = await call.services.webhook_client.send(request)
+    with call.services.samples.place(webhook.account_id):
+        outcome = await call.services.webhook_client.send(request)
     attempt = AttemptRecord(
         at=iso(at),
         milliseconds=outcome.milliseconds,

@@ -99,7 +99,11 @@ ERRORS: dict[int, tuple[str, str, str]] = {
         "rate limit: 100 requests per minute for each IP address",
     ),
     500: ("InternalError", "The fault is the service's; its log has the reason.", "internal error"),
-    503: ("Unavailable", "A store that this needs is away.", "storage is away; try again"),
+    503: (
+        "Unavailable",
+        "A store that this needs is away, or too much of its kind is under way.",
+        "storage is away; try again",
+    ),
 }
 """By status: name, meaning and an example of the message."""
 

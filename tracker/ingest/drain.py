@@ -57,7 +57,7 @@ class Drain:
         self._enrichment = services.enrichment
         self._visitors = services.visitors
         self._redis = services.redis
-        self._books = Books(services.database, slot)
+        self._books = Books(services.database, slot, services.deliveries.made_due)
 
     async def apply(self, records: Sequence[Record]) -> None:
         """Raises PyMongoError, RedisError or Outdated, after which it is to be tried again, and

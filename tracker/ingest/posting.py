@@ -81,11 +81,13 @@ class Posting(NamedTuple):
 
 
 class Books:
-    """Where a drain's postings are written to, one after the other, as there is one session."""
+    """Where a drain's postings are written to, one after the other, as there is one session.
+    `made_due` is set when one has created deliveries."""
 
-    def __init__(self, database: Database, slot: Slot) -> None:
+    def __init__(self, database: Database, slot: Slot, made_due: asyncio.Event) -> None:
         self._database = database
         self._slot = slot
+        self._made_due = made_due
         self._writing = asyncio.Lock()
 
     async def post(self, posting: Posting) -> None:
@@ -101,7 +103,8 @@ class Books:
         updates = await _statements(rollup, await self._slot.number())
         session = await self._slot.session()
         try:
-            await in_transaction(session, lambda _: self._write(posting, updates, session))
+            if await in_transaction(session, lambda _: self._write(posting, updates, session)):
+                self._made_due.set()
         except Outdated:
             await self._catch_up(session)
             raise
@@ -118,7 +121,8 @@ class Books:
 
     async def _write(
         self, posting: Posting, updates: Sequence[Mapping[str, Any]], session: Session
-    ) -> None:
+    ) -> int:
+        """How many deliveries it has created."""
         for collection, documents in (("clicks", posting.clicks), ("events", posting.events)):
             for new in _pieces(documents, _COMMAND):
                 await run_inserts(self._database, collection, new, session)
@@ -126,9 +130,10 @@ class Books:
             moves = [_move(one) for one in posting.moves]
             if await run_updates(self._database, "events", moves, session) < len(moves):
                 raise Outdated
-        await create_deliveries(self._database, posting.told(), session)
+        created = await create_deliveries(self._database, posting.told(), session)
         for statements in _pieces(updates, _COMMAND):
             await run_updates(self._database, "rollups", statements, session)
+        return created
 
 
 async def _statements(rollup: Rollup, slot: int) -> list[dict[str, Any]]:

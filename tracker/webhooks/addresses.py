@@ -12,6 +12,9 @@ from typing import Final
 
 from dns.asyncresolver import Resolver as DnsResolver
 from dns.exception import DNSException
+from dns.name import from_text
+from dns.rdataclass import RdataClass
+from dns.rdatatype import RdataType
 from dns.resolver import LRUCache
 from tornado.netutil import Resolver
 
@@ -22,6 +25,7 @@ SECONDS: Final = 4.0
 """How long DNS is asked for the addresses of a host."""
 
 _CACHED_ANSWERS: Final = 10_000
+_KINDS: Final = (RdataType.A, RdataType.AAAA)
 
 Found = list[tuple[int, tuple[str, int]]]
 """(address family, (address, port)), as Tornado connects to them."""
@@ -75,16 +79,30 @@ class Dns:
         """The addresses of `host`, IPv4 first; empty if it has none or does not answer in time."""
         if is_localhost(host):
             return ["127.0.0.1", "::1"]
+        if (kept := self._kept(host)) is not None:
+            return kept
         try:
             resolver = dns_resolver(self._dns_address)
         except DNSException:
             return []
         resolver.cache = self._cache
-        found = await asyncio.gather(*(_ask(resolver, host, kind) for kind in ("A", "AAAA")))
+        found = await asyncio.gather(*(_ask(resolver, host, kind) for kind in _KINDS))
         return [address for addresses in found for address in addresses]
 
+    def _kept(self, host: str) -> list[str] | None:
+        """From answers that are kept; None if they do not tell. A resolver, which is to be made
+        anew each time, tells the same, but takes 0.2 ms more of each attempt."""
+        try:
+            name = from_text(f"{host}.")
+        except DNSException:
+            return None
+        answers = [self._cache.get((name, kind, RdataClass.IN)) for kind in _KINDS]
+        if None in answers:
+            return None
+        return [record.address for answer in answers if answer for record in answer.rrset or ()]
 
-async def _ask(resolver: DnsResolver, host: str, kind: str) -> list[str]:
+
+async def _ask(resolver: DnsResolver, host: str, kind: RdataType) -> list[str]:
     try:
         async with asyncio.timeout(SECONDS):
             answer = await resolver.resolve(f"{host}.", kind, lifetime=SECONDS)

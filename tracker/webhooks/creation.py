@@ -26,11 +26,11 @@ Row = dict[str, Any]
 
 async def create_deliveries(
     database: Database, events: Sequence[Document], session: Session
-) -> None:
+) -> int:
     """One delivery for each of these events, whose accounts are known, and each webhook that was
-    there before it and is active. Raises PyMongoError."""
+    there before it and is active; how many are new. Raises PyMongoError."""
     if not events:
-        return
+        return 0
     webhooks = await _active(database, {event["account_id"] for event in events}, session)
     created_at = now()
     rows = (
@@ -39,10 +39,12 @@ async def create_deliveries(
         for webhook in webhooks.get(event["account_id"], ())
         if webhook["created_at"] <= event["at"]
     )
+    number = 0
     # Made piece by piece, so that requests that wait get their turn.
     while piece := list(islice(rows, _PIECE)):
-        await _insert_new(database["deliveries"], piece, session)
+        number += await _insert_new(database["deliveries"], piece, session)
         await asyncio.sleep(0)
+    return number
 
 
 async def _active(
@@ -56,15 +58,16 @@ async def _active(
     return dict(found)
 
 
-async def _insert_new(deliveries: Collection, rows: list[Row], session: Session) -> None:
-    """A third of the time that upserts take. What another transaction inserts meanwhile is a
-    conflict, so that this one is tried again and sees it."""
+async def _insert_new(deliveries: Collection, rows: list[Row], session: Session) -> int:
+    """How many. A third of the time that upserts take. What another transaction inserts meanwhile
+    is a conflict, so that this one is tried again and sees it."""
     there = deliveries.find(
         {"_id": {"$in": [row["_id"] for row in rows]}}, ["_id"], session=session
     )
     ids = {row["_id"] async for row in there}
     if new := [row for row in rows if row["_id"] not in ids]:
         await deliveries.insert_many(new, session=session)
+    return len(new)
 
 
 def _row(webhook_id: UUID, event: Document, created_at: datetime) -> Row:

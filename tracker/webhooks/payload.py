@@ -7,7 +7,8 @@ was put in is neither parsed nor looked through again.
 
 import json
 from decimal import Decimal
-from typing import Any, Final
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
 import msgspec
@@ -33,7 +34,7 @@ def render(template: str, values: Values) -> bytes:
     a longer text it becomes text: a text as it is, nothing for null, all else as JSON. Raises
     TooLong, as soon as it is known: it never becomes much longer.
     """
-    payload = _ENCODER.encode(_Filling(values).filled(_parsed(template)))
+    payload = _ENCODER.encode(_Filling(values).filled(_prepared(template)))
     if len(payload) > MAX_BYTES:
         raise TooLong
     return payload
@@ -48,6 +49,12 @@ def as_query(payload: bytes) -> str:
     return urlencode([(name, _as_text(value)) for name, value in fields.items()])
 
 
+class _Alone(NamedTuple):
+    """A text that is just this macro."""
+
+    macro: str
+
+
 class _Filling:
     """Of one template. Each macro is encoded once, and what it takes is counted each time."""
 
@@ -57,6 +64,9 @@ class _Filling:
         self._left = MAX_BYTES
 
     def filled(self, value: Any) -> Any:
+        if isinstance(value, _Alone):
+            self._text(value.macro)
+            return self._values.get(value.macro)
         if isinstance(value, str):
             return self._filled_text(value)
         if isinstance(value, dict):
@@ -65,11 +75,7 @@ class _Filling:
             return [self.filled(inner) for inner in value]
         return value
 
-    def _filled_text(self, text: str) -> Any:
-        alone = MACRO.fullmatch(text)
-        if alone and is_known(alone[1]):
-            self._text(alone[1])
-            return self._values.get(alone[1])
+    def _filled_text(self, text: str) -> str:
         return MACRO.sub(
             lambda found: self._text(found[1]) if is_known(found[1]) else found[0], text
         )
@@ -88,6 +94,21 @@ def _as_text(value: Any) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else _ENCODER.encode(value).decode()
+
+
+@lru_cache(maxsize=100)
+def _prepared(template: str) -> Any:
+    """For all payloads of a template: parsed, and texts that are just one macro known as such."""
+    return _with_macros(_parsed(template))
+
+
+def _with_macros(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _with_macros(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_with_macros(inner) for inner in value]
+    alone = MACRO.fullmatch(value) if isinstance(value, str) else None
+    return _Alone(alone[1]) if alone and is_known(alone[1]) else value
 
 
 def _parsed(text: str | bytes) -> dict[str, Any]:

@@ -5,7 +5,7 @@ each success, and a single one after a failure. Webhooks that fail or answer slo
 all places, those that were not tried yet a quarter; one account has half of a share at most, and a
 quarter of all. So however many receivers of one account hang, those of others are sent to at once.
 If receivers of several accounts hang that were never tried, as all are after a start, others that
-were never tried may wait for as long as an attempt takes.
+were never tried may wait until those count as slow.
 """
 
 from collections import Counter
@@ -90,10 +90,21 @@ class Places:
         quick = delivered and milliseconds <= SLOW_MS
         most = OF_WEBHOOK if quick else OF_SLOW_WEBHOOK
         webhook.limit = min(most, webhook.limit + 1) if delivered else 1
-        taken = webhook.taken
-        self._count(webhook, -taken)
-        webhook.standing = _Standing.QUICK if quick else _Standing.POOR
-        self._count(webhook, taken)
+        self._change(webhook, _Standing.QUICK if quick else _Standing.POOR)
+
+    def judge_slow(self, webhook_id: UUID) -> None:
+        """When an attempt has taken SLOW_MS and is not over: one that was never tried has been now,
+        so that others come to be."""
+        webhook = self._webhooks[webhook_id]
+        if webhook.standing is _Standing.UNTRIED:
+            self._change(webhook, _Standing.POOR)
+
+    def _change(self, webhook: _Webhook, standing: _Standing) -> None:
+        if standing is not webhook.standing:
+            taken = webhook.taken
+            self._count(webhook, -taken)
+            webhook.standing = standing
+            self._count(webhook, taken)
 
     def _left(self, webhook: _Webhook) -> int:
         bounds = self._bounds(webhook)

@@ -17,20 +17,25 @@ from pymongo.errors import PyMongoError
 
 from tracker import metrics
 from tracker.clock import moment, now_ms
+from tracker.db.tasks import ended
 from tracker.http.url import check_url
 from tracker.webhooks.attempt import Attempts, Payload
 from tracker.webhooks.client import Client
 from tracker.webhooks.deliveries import Deliveries
 from tracker.webhooks.delivery import Delivery
 from tracker.webhooks.material import Found, Material, NoPayload
-from tracker.webhooks.places import Places
+from tracker.webhooks.places import SLOW_MS, Places
 from tracker.webhooks.store import Target, Webhook, Webhooks
 from tracker.webhooks.target import FIELD
 
 log = structlog.get_logger(__name__)
 
 IDLE_SECONDS: Final = 0.5
-"""How often it is looked for what is due, if nothing is."""
+"""How often it is looked for what is due, if nothing is: retries, and what other processes made."""
+
+NEWS_SECONDS: Final = 0.05
+"""The least time between two looks because this process has made something due: a busy drain does
+so with each batch."""
 
 BUSY_SECONDS: Final = 0.02
 """The least time between two claims: attempts that end meanwhile are followed up together."""
@@ -66,20 +71,23 @@ class Sender:
         self._under_way: dict[asyncio.Task[None], Delivery] = {}
         self._sent: set[asyncio.Task[None]] = set()
         """Of these, those that are being recorded."""
-        self._over = asyncio.Event()
+        self._changed = asyncio.Event()
+        """Set when there may be something to begin: places are free again, or something is due."""
 
     async def run(self, stop: asyncio.Event) -> None:
         """Until `stop` is set; what is under way then is finished within twice STOP_SECONDS, or
         anyone's again."""
         stopping = asyncio.get_running_loop().create_task(stop.wait())
-        stopping.add_done_callback(lambda _: self._over.set())
+        stopping.add_done_callback(lambda _: self._changed.set())
+        hearing = asyncio.get_running_loop().create_task(self._hear())
         while not stop.is_set():
-            self._over.clear()
+            self._changed.clear()
             begun = await self._tried()
             await asyncio.sleep(BUSY_SECONDS)
             if not begun and not stop.is_set():
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._over.wait(), IDLE_SECONDS)
+                    await asyncio.wait_for(self._changed.wait(), IDLE_SECONDS)
+        await ended(hearing)
         await self._leave()
 
     async def burst(self) -> int:
@@ -89,6 +97,13 @@ class Sender:
             total += begun
             await asyncio.wait(self._under_way)
         return total
+
+    async def _hear(self) -> None:
+        """Of what this process makes due."""
+        while await self._deliveries.made_due.wait():
+            self._deliveries.made_due.clear()
+            self._changed.set()
+            await asyncio.sleep(NEWS_SECONDS)
 
     async def _tried(self) -> int:
         try:
@@ -102,10 +117,10 @@ class Sender:
     async def _begin(self) -> int:
         """Begin as many attempts as there is place for; how many."""
         at = moment(self._clock())
-        unused = self._take_places(await self._with_due(at))
+        due = await self._with_due(at)
+        unused = self._take_places(due)
         try:
-            # Only these are read whole: many more may be due, and templates are long.
-            webhooks = await self._webhooks.find_all(unused) if unused else {}
+            webhooks = await self._whole({one: due[one] for one in unused})
             wanted = {one: unused[one] for one in webhooks}
             claimed = await self._deliveries.claim(wanted, at)
             payloads = await self._payloads_or_release(claimed, webhooks)
@@ -120,16 +135,29 @@ class Sender:
             task.add_done_callback(self._ended)
         return len(claimed)
 
-    async def _with_due(self, at: datetime) -> dict[UUID, Target]:
-        """The targets of the active webhooks that there may be place for, in order. What is due for
-        those that are not active is cancelled."""
+    async def _with_due(self, at: datetime) -> dict[UUID, Target | Webhook]:
+        """The active webhooks that there may be place for, in order. What is due for those that
+        are not active is cancelled."""
         due = [one for one in await self._deliveries.due(at) if self._places.might_have(one)]
-        targets = await self._webhooks.targets(due) if due else {}
-        if silent := set(due) - targets.keys():
+        active = await self._active(due) if due else {}
+        if silent := set(due) - active.keys():
             await self._deliveries.cancel(silent, at)
-        return {one: targets[one] for one in due if one in targets}
+        return {one: active[one] for one in due if one in active}
 
-    def _take_places(self, targets: Mapping[UUID, Target]) -> Counter[UUID]:
+    async def _active(self, ids: Sequence[UUID]) -> Mapping[UUID, Target | Webhook]:
+        """Read whole if they are few: templates are long."""
+        if len(ids) > _WEBHOOKS:
+            return await self._webhooks.targets(ids)
+        found = await self._webhooks.find_all(ids)
+        return {webhook_id: one for webhook_id, one in found.items() if one.active}
+
+    async def _whole(self, chosen: Mapping[UUID, Target | Webhook]) -> Mapping[UUID, Webhook]:
+        whole = {key: one for key, one in chosen.items() if isinstance(one, Webhook)}
+        if len(whole) == len(chosen):
+            return whole
+        return await self._webhooks.find_all(chosen)
+
+    def _take_places(self, targets: Mapping[UUID, Target | Webhook]) -> Counter[UUID]:
         """Those come first whose accounts, then who themselves have the fewest places; among equals
         those with deliveries that have been due for long."""
         share = max(1, self._places.free // max(1, min(len(targets), _WEBHOOKS)))
@@ -137,7 +165,7 @@ class Sender:
         for webhook_id, target in sorted(
             targets.items(), key=lambda one: self._places.taken_by(one[1].account_id, one[0])
         ):
-            host, _ = check_url(FIELD, target.url).address
+            host, _ = check_url(FIELD, target.target_url).address
             if places := self._places.take(webhook_id, target.account_id, host, share):
                 taken[webhook_id] = places
             if len(taken) == _WEBHOOKS:
@@ -176,16 +204,23 @@ class Sender:
 
     async def _attempt(self, webhook: Webhook, delivery: Delivery, payload: Payload) -> None:
         metrics.WEBHOOKS_IN_FLIGHT.inc()
+        loop = asyncio.get_running_loop()
+        slow = loop.call_later(SLOW_MS / 1000, self._judge_slow, webhook.id)
         try:
             outcome = await self._attempts.send(webhook, delivery, payload)
             self._places.judge(webhook.id, outcome.delivered, outcome.milliseconds)
             if task := asyncio.current_task():
                 self._sent.add(task)
         finally:
+            slow.cancel()
             metrics.WEBHOOKS_IN_FLIGHT.dec()
             self._places.give_back(webhook.id, 1)
-            self._over.set()
+            self._changed.set()
         await self._attempts.conclude(webhook, delivery, outcome)
+
+    def _judge_slow(self, webhook_id: UUID) -> None:
+        self._places.judge_slow(webhook_id)
+        self._changed.set()
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         del self._under_way[task]

@@ -5,6 +5,7 @@ Called for every attempt: the id stays, the timestamp is the attempt's.
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Final
 from urllib.parse import quote
 
@@ -50,25 +51,32 @@ def signed_request(
     With GET the payload is added to the target's query; it has no body, so that the signature is
     of the whole query as it is sent, without "?". Raises BadRequest if `target_url` is no URL.
     """
-    parts = check_url(FIELD, target_url)
-    query = _escaped(parts.query)[1:]
+    url, query = _target(target_url)
     if method != "GET":
         headers = signed_headers(delivery_id, timestamp_s, payload, secrets)
         headers["Content-Type"] = "application/json"
-        return Request(method=method, url=_url(parts, query), headers=headers, body=payload)
+        url += f"?{query}" if query else ""
+        return Request(method=method, url=url, headers=headers, body=payload)
     query = "&".join(part for part in (query, as_query(payload)) if part)
     headers = signed_headers(delivery_id, timestamp_s, query.encode(), secrets)
-    return Request(method=method, url=_url(parts, query), headers=headers, body=None)
+    url += f"?{query}" if query else ""
+    return Request(method=method, url=url, headers=headers, body=None)
 
 
-def _url(parts: UrlParts, query: str) -> str:
+@lru_cache(maxsize=1000)
+def _target(target_url: str) -> tuple[str, str]:
+    """What is before the query, and the query without "?"."""
+    parts = check_url(FIELD, target_url)
+    return _origin_and_path(parts), _escaped(parts.query)[1:]
+
+
+def _origin_and_path(parts: UrlParts) -> str:
     """ASCII, with the host in its canonical form: what a certificate has to name."""
     host, port = parts.address
     scheme = parts.scheme.lower()
     shown_host = f"[{host}]" if ":" in host else host
     shown_port = "" if port == {"http": 80, "https": 443}[scheme] else f":{port}"
-    shown_query = f"?{query}" if query else ""
-    return f"{scheme}://{shown_host}{shown_port}{_escaped(parts.path) or '/'}{shown_query}"
+    return f"{scheme}://{shown_host}{shown_port}{_escaped(parts.path) or '/'}"
 
 
 def _escaped(text: str) -> str:

@@ -58,7 +58,7 @@ class Target(NamedTuple):
     """Whose a webhook is, and where it points."""
 
     account_id: UUID
-    url: str
+    target_url: str
 
 
 class Webhooks:

@@ -6,10 +6,13 @@ in, whatever click an event names.
 """
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
 import msgspec
+from bson import Decimal128
 
 from tracker.clock import iso
 from tracker.http.strict_json import parse_json
@@ -34,9 +37,9 @@ class Values(msgspec.Struct, frozen=True, kw_only=True):
 
     def get(self, macro: str) -> Any:
         """The value of `macro`, named as in `{macro}`; None if it has none."""
-        prefix, dot, name = macro.partition(".")
-        if not dot:
-            return self.fields.get(macro)
+        if macro in self.fields:
+            return self.fields[macro]
+        prefix, _, name = macro.partition(".")
         return {"metadata": self.metadata, "query": self.query}.get(prefix, {}).get(name)
 
 
@@ -125,5 +128,10 @@ def _text(value: object) -> str | None:
     return None if value is None else str(value)
 
 
-def _money(value: Any) -> Any:
-    return None if value is None else value.to_decimal()
+def _money(value: Decimal128 | None) -> Decimal | None:
+    return None if value is None else _decimal(value.bid)
+
+
+@lru_cache(maxsize=10_000)
+def _decimal(bid: bytes) -> Decimal:
+    return Decimal128.from_bid(bid).to_decimal()
