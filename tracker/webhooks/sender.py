@@ -80,14 +80,16 @@ class Sender:
         stopping = asyncio.get_running_loop().create_task(stop.wait())
         stopping.add_done_callback(lambda _: self._changed.set())
         hearing = asyncio.get_running_loop().create_task(self._hear())
-        while not stop.is_set():
-            self._changed.clear()
-            begun = await self._tried()
-            await asyncio.sleep(BUSY_SECONDS)
-            if not begun and not stop.is_set():
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._changed.wait(), IDLE_SECONDS)
-        await ended(hearing)
+        try:
+            while not stop.is_set():
+                self._changed.clear()
+                begun = await self._tried()
+                await asyncio.sleep(BUSY_SECONDS)
+                if not begun and not stop.is_set():
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(self._changed.wait(), IDLE_SECONDS)
+        finally:
+            await ended(hearing)
         await self._leave()
 
     async def burst(self) -> int:
