@@ -46,7 +46,7 @@ def mongod_program(data: Path) -> Program:
     def command(port: int) -> list[str]:
         options = (
             f"--bind_ip 127.0.0.1 --port {port} --replSet {REPLICA_SET} --nounixsocket "
-            "--networkMessageCompressors disabled --oplogSize 256 --wiredTigerCacheSizeGB 1 "
+            "--networkMessageCompressors disabled --oplogSize 256 --wiredTigerCacheSizeGB 0.5 "
             "--setParameter diagnosticDataCollectionEnabled=false"
         )
         return [str(server), *options.split(), "--dbpath", str(folder)]
