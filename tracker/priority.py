@@ -16,7 +16,7 @@ a niceness of its own, here (sched(7), "The autogroup feature")."""
 
 
 def give_way() -> None:
-    """To every other process; of a session that is not ours alone, only within it."""
+    """To every other process, with all of our session if we lead it; else only within that."""
     os.nice(NICE)
     if os.getsid(0) == os.getpid():
         with suppress(OSError):  # another system, or one without the feature

@@ -61,3 +61,23 @@ async def test_an_answer_that_comes_too_late_is_not_taken_for_the_next(
         for number in range(3):
             assert await direct.execute("ECHO", str(number)) == str(number).encode()
         await client.aclose()
+
+
+async def test_an_answer_to_no_command_is_not_taken_for_the_next() -> None:
+    """As something between us and Redis might send it."""
+
+    async def twice(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while asked := await reader.read(1000):
+            for _ in range(asked.count(b"CLIENT")):
+                writer.write(b"+OK\r\n")
+            if b"ECHO" in asked:
+                writer.write(b"+first\r\n+second\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(twice, "127.0.0.1")
+    port = server.sockets[0].getsockname()[1]
+    client = connect.redis_for_requests(f"redis://127.0.0.1:{port}")
+    with pytest.raises(RedisError):
+        await Direct(client).execute("ECHO", "first")
+    await client.aclose()
+    server.close()

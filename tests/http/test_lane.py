@@ -230,11 +230,14 @@ async def test_an_empty_line_before_it_does_not_keep_a_request_from_the_lane() -
     assert lane.offered == [get("/lane")]
 
 
+@pytest.mark.parametrize("together", [False, True])
 @pytest.mark.parametrize("path", ["/lane/fails", "/lane/fails-late"])
-async def test_a_lane_that_fails_gives_one_answer_and_ends_the_connection(path: str) -> None:
+async def test_a_lane_that_fails_gives_one_answer_and_ends_the_connection(
+    path: str, together: bool
+) -> None:
     _, protocol, transport = connected()
-    protocol.data_received(get(path))
-    protocol.data_received(get("/lane"))
+    for raw in [get(path) + get("/lane")] if together else [get(path), get("/lane")]:
+        protocol.data_received(raw)
     await turns()
     assert transport.written.count(b"HTTP/1.1 ") == 1
     assert transport.ended

@@ -82,3 +82,14 @@ def test_more_headers_than_are_remembered_are_read_alike() -> None:
 def _parts(target: bytes) -> tuple[str, str]:
     path, _, query = target.decode().partition("?")
     return path, query
+
+
+def test_a_name_may_be_asked_for_twice_also_one_that_is_always_read() -> None:
+    """An operator may have any header name the country."""
+    plain = PlainHeads(("accept", "host", "connection", "accept"), values_of)
+    fields = b"Connection: keep-alive\r\nAccept: a\r\n\r\n"
+    for _ in range(3):
+        head = read(plain, HEAD + fields)
+        assert head is not None
+        assert head.header == ["a", "tracker.test", "keep-alive", "a"]
+    assert read(plain, HEAD + b"Connection: close\r\n\r\n") is None

@@ -151,7 +151,7 @@ def spawn(
         stderr=subprocess.STDOUT,
         start_new_session=True,
         pass_fds=keep_open,
-        preexec_fn=_before(end_by, gives_way),  # noqa: PLW1509  only makes a few system calls
+        preexec_fn=_before(end_by, gives_way),  # noqa: PLW1509  it makes a few system calls
     )
 
 
@@ -168,15 +168,16 @@ def _interrupt_held_back() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _before(end_by: signal.Signals, gives_way: bool) -> Callable[[], None]:
+def _before(end_by: signal.Signals, gives_way: bool) -> Callable[[], None] | None:
     """What a child does before it becomes the program."""
     end_with_us = end_with_parent(end_by)
+    if not gives_way:
+        return end_with_us
 
     def prepare() -> None:
         if end_with_us is not None:
             end_with_us()
-        if gives_way:
-            give_way()
+        give_way()
 
     return prepare
 

@@ -18,7 +18,7 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 
 class Direct:
     """One command at a time: whoever calls sees to that. The connection is one of the pool of
-    `redis`, with its timeouts, and ends with it. After an error it is made anew."""
+    `redis`, with its timeouts, and ends with it. After any error but a refusal it is made anew."""
 
     def __init__(self, redis: Redis) -> None:
         self._pool: Any = redis.connection_pool
@@ -77,7 +77,12 @@ class _Link(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self._reader.feed(data)
         reply = self._reader.gets()
-        if reply is not False:
+        if reply is False:
+            return
+        # One to no command, now or next: who asks next is not to take it for the answer.
+        if self._answer is None or self._reader.has_data():
+            self._transport.abort()
+        else:
             self._tell(reply)
 
     def connection_lost(self, error: Exception | None) -> None:

@@ -25,6 +25,7 @@ FAULT: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|(?<!\r)\n|\r[^\n]"
 
 _ANY_LINE: Final = b"GET / HTTP/1.1\r\n"
 _LINE_BESIDE_TARGET: Final = 64
+_LONGEST_REMEMBERED: Final = 64
 
 
 class Head(NamedTuple):
@@ -114,7 +115,7 @@ class HeadReader:
     # Called by the parser.
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        key = _header_case(name)
+        key = _cased(name.decode("latin-1"))
         text = value.decode("latin-1").rstrip(" \t")
         fields = self._fields
         fields[key] = f"{fields[key]}{AND}{text}" if key in fields else text
@@ -124,14 +125,16 @@ class HeadReader:
         self._lasts = self._parser.should_keep_alive()
 
 
-@lru_cache(maxsize=1024)
-def _header_case(name: bytes) -> str:
-    return _cased(name.decode("latin-1"))
-
-
-@lru_cache(maxsize=1024)
 def _cased(name: str) -> str:
-    return "-".join(word.capitalize() for word in name.split("-"))
+    # Visitors send it: what is remembered of them has to be bounded in size too.
+    return _remembered_case(name) if len(name) <= _LONGEST_REMEMBERED else _case(name)
+
+
+def _case(name: str) -> str:
+    return "-".join([word.capitalize() for word in name.split("-")])
+
+
+_remembered_case = lru_cache(maxsize=1024)(_case)
 
 
 def check_partial(data: bytes, start: int, checked: int, limits: Limits) -> None:

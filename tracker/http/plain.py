@@ -53,7 +53,7 @@ class PlainHead(NamedTuple, Generic[Header]):
 
 
 class PlainHeads(Generic[Header]):
-    """Reads the headers with these names, in lower case.
+    """Reads the headers with these names, in lower case; one may be named twice.
 
     `make` makes of them what is kept: given the Host, and the values in the order of their names,
     empty if not sent. It is to depend on nothing else.
@@ -61,7 +61,9 @@ class PlainHeads(Generic[Header]):
 
     def __init__(self, names: Sequence[str], make: Callable[[str, list[str]], Header]) -> None:
         self._make = make
-        self._places = {name: place for place, name in enumerate(("host", "connection", *names))}
+        wanted = ("host", "connection", *names)
+        self._places = {name: place for place, name in enumerate(dict.fromkeys(wanted))}
+        self._picks = [self._places[name] for name in wanted]
         self._headers: dict[bytes, Header] = {}
         self._lines: dict[bytes, _Line] = {}
         self._names: dict[bytes, int] = {}
@@ -102,7 +104,7 @@ class PlainHeads(Generic[Header]):
                 if values[place] is not None:  # sent twice
                     return None
                 values[place] = value
-        host, connection, *picked = [value or "" for value in values]
+        host, connection, *picked = [values[place] or "" for place in self._picks]
         if connection not in _LASTS or not _HOST.fullmatch(host):
             return None
         header = self._make(host, picked)

@@ -231,22 +231,17 @@ class HTTPProtocol(Delegation):
         end = data.find(_HEAD_END) + len(_HEAD_END)
         if end <= len(_HEAD_END) or end != len(data) or data[0] == _CR:
             return False
-        self._phase = LANE
         self._since = shared.now
         try:
-            taken = lane(self, data, 0, end)
+            taken = self._offered(lane, data, 0, end)
         except Exception:
             log.exception("request failed")
-            if self._phase == LANE:
-                self._buffer = data
-                self._refuse(Refused(500, "internal error"))
-            else:
-                self.close()  # it was answered: nothing is to follow that
+            self._buffer = data
+            self._refuse(Refused(500, "internal error"))
             return True
         if taken:
             self._served = True
         else:
-            self._phase = HEAD
             self._declined = True
         return taken
 
@@ -254,11 +249,24 @@ class HTTPProtocol(Delegation):
         """Whether the lane takes the request at `start`."""
         if self.ending or end - start > self._shared.limits.head_bytes:
             return False
-        self._phase = LANE
-        taken = lane(self, self._buffer, start, end)
+        taken = self._offered(lane, self._buffer, start, end)
         if taken:
             self._offset = end
-        else:
+        return taken
+
+    def _offered(self, lane: Lane, data: bytes, start: int, end: int) -> bool:
+        """Whether the lane takes the request. Raises what it raises, unless it had answered: then
+        nothing is to follow the answer."""
+        self._phase = LANE
+        try:
+            taken = lane(self, data, start, end)
+        except Exception:
+            if self._phase == LANE:
+                raise
+            log.exception("request failed")
+            self.close()
+            return True
+        if not taken:
             self._phase = HEAD
         return taken
 
