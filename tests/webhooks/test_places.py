@@ -110,6 +110,22 @@ def test_one_that_was_never_tried_makes_room_for_others_once_it_is_slow() -> Non
     assert [take(places, hook, 1) for hook in range(6)] == [0, 0, 0, 0, 1, 0]
 
 
+def test_however_many_were_never_tried_and_hang_there_is_room_for_who_is_quick() -> None:
+    places = Places(16)
+    places.take(HOOKS[0], ACCOUNTS[0], "quick", 1)
+    places.judge(HOOKS[0], delivered=True, milliseconds=5)
+    places.give_back(HOOKS[0])
+    hanging: list[UUID] = []
+    for _ in range(10):
+        for _ in range(16):
+            hook = new_id()
+            hanging += [hook] * places.take(hook, new_id(), str(hook), 1)
+        for hook in hanging:
+            places.judge_slow(hook)
+    assert len(hanging) == 12
+    assert places.take(HOOKS[0], ACCOUNTS[0], "quick", 4) == 2
+
+
 def test_what_is_idle_is_forgotten_when_there_is_too_much() -> None:
     places = Places()
     take(places, 0, 1)

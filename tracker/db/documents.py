@@ -81,7 +81,7 @@ async def run_updates(
 
     In the transaction of `session`; without one, what is done is durable when this returns, and
     some of it may be done when it raises. One command: the driver's own bulk write costs far more a
-    statement. Raises OperationFailure.
+    statement. Raises OperationFailure, and DocumentTooLarge as `run_inserts` does.
     """
     if not updates:
         return 0

@@ -55,6 +55,7 @@ _KEPT = 18
 
 _DEAD = 3600.0
 _STALE_ENTRIES = 10
+_FEW_ENTRIES = 25
 _MOST_ENTRIES = 200
 """Read at once: each may turn out to be full."""
 
@@ -106,6 +107,7 @@ class Consumer:
         self._is_behind = False
         self._worked = 0.0
         self._records_an_entry = 100.0
+        self._found = 1
         self._bytes_an_entry = 1.0
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -237,7 +239,8 @@ class Consumer:
     async def _read(self, after: str, block: float | None) -> list[Entry]:
         """`>`: entries nobody has had; `0`: those we have had and not acknowledged."""
         fitting = min(self._most / self._records_an_entry, _MOST_BYTES / self._bytes_an_entry)
-        count = min(_MOST_ENTRIES, max(1, int(fitting)))
+        # Step by step: the next entries may be far larger than the last.
+        count = min(_MOST_ENTRIES, max(_FEW_ENTRIES, 4 * self._found), max(1, int(fitting)))
         answer: Any = await self._waiting.xreadgroup(
             DRAIN_GROUP,
             self._name,
@@ -247,6 +250,7 @@ class Consumer:
         )
         found = [entry for _, entries in answer or () for entry in entries]
         self._is_behind = len(found) == count
+        self._found = max(1, len(found))
         return found
 
     async def _stale_entries(self) -> list[Entry]:

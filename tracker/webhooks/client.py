@@ -11,12 +11,12 @@ import ssl
 import sys
 import time
 from collections.abc import Mapping
-from functools import partial
 from typing import Final
 
 import msgspec
 from tornado.http1connection import HTTP1Connection
 from tornado.httpclient import HTTPRequest, HTTPResponse
+from tornado.httputil import HTTPHeaders, RequestStartLine
 from tornado.iostream import IOStream
 from tornado.simple_httpclient import (
     HTTPTimeoutError,
@@ -129,9 +129,16 @@ class _Connection(_HTTPConnection):
 
     def _create_connection(self, stream: IOStream) -> HTTP1Connection:
         connection = super()._create_connection(stream)
-        if body := self.request.body:
-            whole = partial(connection.write_headers, chunk=body)
-            connection.write_headers = whole  # type: ignore[method-assign]
+        body = self.request.body
+
+        def write_whole(
+            start_line: RequestStartLine, headers: HTTPHeaders
+        ) -> "asyncio.Future[None]":
+            del connection.write_headers  # back to its own, and no cycle that would keep the body
+            return connection.write_headers(start_line, headers, chunk=body)
+
+        if body:
+            connection.write_headers = write_whole  # type: ignore[method-assign,assignment]
             connection.write = _written_already  # type: ignore[method-assign,assignment]
         return connection
 

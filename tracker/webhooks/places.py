@@ -5,7 +5,8 @@ each success, and a single one after a failure. Webhooks that fail or answer slo
 all places, those that were not tried yet a quarter; one account has half of a share at most, and a
 quarter of all. So however many receivers of one account hang, those of others are sent to at once.
 If receivers of several accounts hang that were never tried, as all are after a start, others that
-were never tried may wait until those count as slow.
+were never tried wait until those count as slow, or, with more of them than may be slow at once, for
+as long as an attempt takes.
 """
 
 from collections import Counter
@@ -94,10 +95,11 @@ class Places:
 
     def judge_slow(self, webhook_id: UUID) -> None:
         """When an attempt has taken SLOW_MS and is not over: one that was never tried has been now,
-        so that others come to be."""
-        webhook = self._webhooks[webhook_id]
-        if webhook.standing is _Standing.UNTRIED:
-            self._change(webhook, _Standing.POOR)
+        so that others come to be; unless those who are slow have their share already."""
+        webhook, poor = self._webhooks[webhook_id], _Standing.POOR
+        room = self._share(poor) - self._taken[poor]
+        if webhook.standing is _Standing.UNTRIED and webhook.taken <= room:
+            self._change(webhook, poor)
 
     def _change(self, webhook: _Webhook, standing: _Standing) -> None:
         if standing is not webhook.standing:

@@ -90,6 +90,7 @@ class Sender:
                         await asyncio.wait_for(self._changed.wait(), IDLE_SECONDS)
         finally:
             await ended(hearing)
+            await ended(stopping)
         await self._leave()
 
     async def burst(self) -> int:
