@@ -18,7 +18,7 @@ import uvloop
 
 from config.settings import Settings
 from scripts.bench.deliveries import deliveries_a_second, receiver
-from scripts.bench.figures import Figures, figures, targets
+from scripts.bench.figures import Figures, Target, figures, targets
 from scripts.bench.measure import Bench, Faulty, Measured, Options
 from scripts.bench.rows import ROWS, Row, chosen
 from scripts.bench.servers import Servers, has_nginx
@@ -113,14 +113,18 @@ def _report(parsed: argparse.Namespace, results: Results, seconds: float) -> Non
         f"{parsed.busy:.1f} before; {seconds:.0f} s in all"
     )
     deliveries = median(results.deliveries) if results.deliveries else None
-    print(table(found, targets(found, deliveries)))
-    written = msgspec.json.encode(_as_json(parsed, results, found))
+    wanted = targets(found, deliveries)
+    print(table(found, wanted))
+    written = msgspec.json.encode(_as_json(parsed, results, found, wanted))
     parsed.json.write_bytes(msgspec.json.format(written))
     print(f"\nwritten to {parsed.json}")
 
 
 def _as_json(
-    parsed: argparse.Namespace, results: Results, found: Sequence[Figures]
+    parsed: argparse.Namespace,
+    results: Results,
+    found: Sequence[Figures],
+    wanted: Sequence[Target],
 ) -> dict[str, Any]:
     return {
         "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -133,7 +137,7 @@ def _as_json(
         "load_before": parsed.busy,
         "rows": found,
         "deliveries": results.deliveries,
-        "targets": [target._asdict() for target in targets(found)],
+        "targets": [target._asdict() for target in wanted],
         "measured": {"full": results.full, "half": results.half},
     }
 

@@ -27,7 +27,7 @@ _REMEMBERED: Final = 3600.0
 """Seconds that a process keeps a salt before it asks Redis again: not longer than Redis does."""
 
 _AT_ONCE: Final = 500
-"""Clicks of one script: until it ends, 5 ms if all visitors are new, Redis answers nobody."""
+"""Clicks of one script: until it ends, some 10 ms if all visitors are new, Redis answers nobody."""
 
 _DAY_MS: Final = 24 * 3600 * 1000
 _ID_BYTES: Final = 8

@@ -55,9 +55,8 @@ _KEPT = 18
 
 _DEAD = 3600.0
 _STALE_ENTRIES = 10
-_FEW_ENTRIES = 25
-_MOST_ENTRIES = 200
-"""Read at once: each may turn out to be full."""
+_FEW_ENTRIES, _MOST_ENTRIES = 25, 200
+"""Read at once, at first and at most: each may turn out to be full."""
 
 _BACKOFF = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 
