@@ -11,6 +11,8 @@ import msgspec
 import pytest
 import redis
 import uvloop
+from hypothesis import HealthCheck
+from hypothesis import settings as of_hypothesis
 from pymongo import MongoClient
 from tornado.platform.asyncio import AsyncIOLoop
 
@@ -19,6 +21,10 @@ from config.settings import Settings
 from tests.db.own_mongodb import standalone_mongodb
 from tracker.db import connect, embedded, indexes
 from tracker.services import Services
+
+# No test depends on how fast the machine is; the first to draw texts also has tables made.
+of_hypothesis.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+of_hypothesis.load_profile("suite")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

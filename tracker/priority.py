@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-NICE: Final = 10
+NICE: Final = 19
 
 _OF_SESSION: Final = Path("/proc/self/autogroup")
 """Linux shares a processor among sessions first, and niceness counts within one only; a session has

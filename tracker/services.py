@@ -25,6 +25,7 @@ from tracker.clicks.store import Clicks
 from tracker.clicks.visitors import Visitors
 from tracker.conversions.event_config import EventConfigs, event_config_cache
 from tracker.conversions.event_ids import EventIds, SpareBlock
+from tracker.conversions.look_ups import LookUps
 from tracker.conversions.record import Recorder
 from tracker.conversions.store import Events
 from tracker.db import connect, indexes, retention
@@ -83,6 +84,7 @@ class Services:
         self.redis_waiting = connect.redis_for_waiting(settings.redis_url)
         self.mongodb = connect.mongodb(settings.mongodb_uri)
         self.database = self.mongodb[settings.mongodb_database]
+        self._asking = connect.mongodb_for_look_ups(settings.mongodb_uri)
         self._access()
         self._links()
         self._clicks()
@@ -131,8 +133,9 @@ class Services:
         self.reports = Reports(self.database, self.base.host)
         spare = SpareBlock(self.settings.data_path)
         self.event_ids = EventIds(self.database, spare)
+        self.look_ups = LookUps(self._asking[self.settings.mongodb_database])
         self.recorder = Recorder(
-            self.event_configs, self.clicks, self.events, self.event_ids, self.journal
+            self.event_configs, self.look_ups, self.events, self.event_ids, self.journal
         )
 
     async def prepare(self) -> None:
@@ -172,6 +175,7 @@ class Services:
         await self.redis.aclose()
         await self.redis_waiting.aclose()
         self.mongodb.close()
+        await self._asking.close()
 
     def _loop(self, loop: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(loop)

@@ -29,9 +29,7 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "behind one proxy": {"trusted_proxies": "1", "country_header": "CF-IPCountry"},
     "behind networks": {"trusted_proxies": "127.0.0.0/8,9.9.9.9/32", "country_header": "x-empty"},
 }
-SOME = how(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+SOME = how(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 """One service for all examples: what they record is not looked at."""
 
 REQUESTS = 1400

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 import structlog
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tornado.platform.asyncio import AsyncIOLoop
 
@@ -158,7 +158,7 @@ async def test_an_append_that_returned_is_in_a_file_that_nobody_else_may_read(fo
         assert folder.stat().st_mode & 0o077 == 0
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=50)
 @given(payloads=st.lists(st.binary(max_size=300), max_size=10))
 def test_any_payload_comes_back_as_it_went(
     io_loop: AsyncIOLoop, tmp_path_factory: pytest.TempPathFactory, payloads: list[bytes]

@@ -6,7 +6,7 @@ import zlib
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tracker.clicks.spool_file import BATCH_BYTES, BATCH_ENTRIES, SpoolReader, entry
@@ -33,7 +33,6 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("spool") / "1.spool"
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(payloads)
 def test_what_was_written_is_read(path: Path, payloads: list[bytes]) -> None:
     found, reader = read(path, b"".join(map(entry, payloads)))
@@ -41,7 +40,6 @@ def test_what_was_written_is_read(path: Path, payloads: list[bytes]) -> None:
     assert (reader.damaged_bytes, reader.torn_bytes) == (0, 0)
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(payloads, payloads, st.binary(max_size=80))
 @example([b"a"], [b"b"], b"TRK1\0\0\0\x05")
 @example([b"a"], [b"b"], entry(b"x" * 99)[:-1])
@@ -59,7 +57,6 @@ def test_entries_around_anything_else_are_read(
     assert not (after and reader.torn_bytes)
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(st.lists(st.binary(min_size=1, max_size=60), min_size=1, max_size=8), st.data())
 def test_a_wrong_byte_costs_one_entry(
     path: Path, payloads: list[bytes], data: st.DataObject

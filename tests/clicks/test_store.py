@@ -22,13 +22,5 @@ async def test_only_the_fields_that_are_named_are_read(services: Services) -> No
     assert await services.clicks.find([click_id], ["_id"]) == {click_id: {"_id": click_id}}
 
 
-async def test_it_is_told_whose_clicks_are_stored(services: Services) -> None:
-    accounts = {
-        (await scene.stored_click(services, one)).bytes: one for one in (new_id(), new_id())
-    }
-    assert await services.clicks.accounts({*accounts, new_id().bytes}) == accounts
-
-
 async def test_none_are_found_if_none_are_asked_for(services: Services) -> None:
     assert await services.clicks.find([]) == {}
-    assert await services.clicks.accounts([]) == {}

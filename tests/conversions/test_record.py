@@ -353,9 +353,9 @@ async def test_a_crowd_does_not_queue_up_behind_an_absent_mongodb(
 
 async def test_mongodb_is_asked_again_when_it_is_back(services: Services) -> None:
     click_id = await scene.stored_click(services, new_id())
-    services.recorder._mongodb.failed()
+    services.look_ups.mongodb.failed()
     assert not (await record(services, click_id=click_id)).click_found
-    services.recorder._mongodb.worked()
+    services.look_ups.mongodb.worked()
     assert (await record(services, click_id=click_id)).click_found
 
 

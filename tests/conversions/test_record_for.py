@@ -118,7 +118,7 @@ async def test_one_whose_sender_is_gone_is_recorded_all_the_same(services: Servi
 async def test_with_mongodb_away_it_is_pending(services: Services) -> None:
     click_id = await scene.stored_click(services, new_id())
     await ready(services)
-    services.recorder._mongodb.failed()
+    services.look_ups.mongodb.failed()
     told = waiter()
     assert taken(services, told, click_id=click_id)
     assert not (await told).click_found
@@ -129,7 +129,7 @@ async def test_with_too_many_waiting_it_is_refused(
     services: Services, monkeypatch: pytest.MonkeyPatch, queue: str
 ) -> None:
     await ready(services)
-    batch = services.recorder._look_up if queue == "look-ups" else services.journal._batch
+    batch = services.look_ups.owners if queue == "look-ups" else services.journal._batch
     monkeypatch.setattr(batch, "_bound", 0)
     told = waiter()
     with pytest.raises(Unavailable):

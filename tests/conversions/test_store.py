@@ -92,44 +92,6 @@ async def test_of_one_transaction_id_the_first_is_stored_and_the_rest_of_a_batch
     assert [row["_id"] for row in await scene.stored_events(services)] == [1, 2, 4]
 
 
-async def test_a_transaction_id_may_repeat_in_another_scope(services: Services) -> None:
-    scopes = [new_id(), new_id()]
-    await scene.applied(
-        services,
-        [
-            scene.event(number, transaction_id="t", transaction_scope=scope.bytes)
-            for number, scope in enumerate(scopes, 1)
-        ],
-    )
-    for number, scope in enumerate(scopes, 1):
-        row: Any = await services.events.find_transaction([scope], "t")
-        assert row["_id"] == number
-
-
-async def test_of_several_scopes_the_event_that_came_first_is_found(services: Services) -> None:
-    low, high = sorted([new_id(), new_id()])
-    for name, scopes in (("a", (low, high)), ("b", (high, low))):
-        await scene.applied(
-            services,
-            [
-                scene.event(ord(name) * 10 + number, transaction_id=name, transaction_scope=s.bytes)
-                for number, s in enumerate(scopes)
-            ],
-        )
-        row: Any = await services.events.find_transaction([low, high], name)
-        assert row["_id"] == ord(name) * 10
-
-
-@pytest.mark.parametrize(("scopes", "text"), [([], "t"), ([new_id()], "t"), ([SCOPE], "T")])
-async def test_a_transaction_that_never_was_is_not_found(
-    services: Services, scopes: list[UUID], text: str
-) -> None:
-    await scene.applied(
-        services, [scene.event(1, transaction_id="t", transaction_scope=SCOPE.bytes)]
-    )
-    assert await services.events.find_transaction(scopes, text) is None
-
-
 async def test_only_events_that_wait_for_these_clicks_are_pending(services: Services) -> None:
     mine, others, seen = new_id(), new_id(), new_id()
     foreign = {"account_id": new_id().bytes}

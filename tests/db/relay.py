@@ -16,6 +16,8 @@ class Relay:
         self._writers: set[asyncio.StreamWriter] = set()
         self._is_cut = False
         self.was_cut = asyncio.Event()
+        self._answering = asyncio.Event()
+        self._answering.set()
         self.port = 0
 
     def cut_at(self, mark: bytes, arrives: bool, times: int | None = None) -> None:
@@ -25,6 +27,13 @@ class Relay:
 
     def mend(self) -> None:
         self._mark, self._is_cut = None, False
+
+    def hold_answers(self) -> None:
+        """What is sent arrives, and nothing comes back until `answer_again`."""
+        self._answering.clear()
+
+    def answer_again(self) -> None:
+        self._answering.set()
 
     async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self._is_cut:
@@ -51,6 +60,7 @@ class Relay:
     async def _answers(self, server: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while answer := await server.read(1 << 20):
+                await self._answering.wait()
                 writer.write(answer)
         except OSError:
             pass

@@ -4,6 +4,7 @@ The queries are those that the code really sends: MongoDB's profiler notes them 
 runs, and each is then explained.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -214,8 +215,11 @@ OTHERS: dict[str, Query] = {
     "events that wait for clicks": lambda scene: scene.services.events.pending(
         scene.click_ids[:500]
     ),
-    "an event by its transaction": lambda scene: scene.services.events.find_transaction(
-        [scene.config.id, ACCOUNT], "t7"
+    "an event by its transaction": lambda scene: scene.services.look_ups.earlier.submit(
+        ([scene.config.id, ACCOUNT], "t7")
+    ),
+    "whose clicks those are": lambda scene: asyncio.gather(
+        *(scene.services.look_ups.owners.submit(one.bytes) for one in scene.click_ids[:500])
     ),
     "stored events": lambda scene: scene.services.events.stored(range(1, 500)),
     "holders of transaction ids": lambda scene: scene.services.events.holders(

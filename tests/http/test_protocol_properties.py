@@ -11,7 +11,7 @@ from tests.http.exchange_record import Seen
 from tests.http.serving import get, post
 from tests.http.wild import came_of, check_plain
 
-FEW = settings(max_examples=150, deadline=None)
+FEW = settings(max_examples=150)
 
 SYNTAX = (
     b"\r\n", b"\n", b"\r", b" ", b"\t", b":", b"\0", b",", b";", b"0", b"5", b"chunked",

@@ -1,6 +1,6 @@
 from urllib.parse import unquote_to_bytes, urlsplit
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tracker.http.url import check_url
@@ -70,7 +70,6 @@ def pairs(query: str) -> list[str]:
     return [pair for pair in query.split("&") if pair]
 
 
-@settings(deadline=None)
 @given(destinations, any_queries, values, st.booleans())
 def test_a_location_is_printable_ascii_and_carries_one_click_id_at_the_end(
     url: str, query: str, macros: dict[str, str], clicked: bool
@@ -85,7 +84,6 @@ def test_a_location_is_printable_ascii_and_carries_one_click_id_at_the_end(
     assert not clicked or sent[-1] == click_ids[0]
 
 
-@settings(deadline=None)
 @given(destinations, any_queries)
 def test_a_location_keeps_the_scheme_host_path_and_fragment(url: str, query: str) -> None:
     destination = Destination(url)
@@ -99,7 +97,6 @@ def test_a_location_keeps_the_scheme_host_path_and_fragment(url: str, query: str
     assert full.query.startswith(bare.query)
 
 
-@settings(deadline=None)
 @given(destinations, safe_queries)
 def test_the_visitors_pairs_are_passed_on_byte_for_byte_in_order(url: str, query: str) -> None:
     destination = Destination(url)
@@ -109,13 +106,11 @@ def test_the_visitors_pairs_are_passed_on_byte_for_byte_in_order(url: str, query
     assert sent == [*own, *passed_on, click_id]
 
 
-@settings(deadline=None)
 @given(destinations.filter(lambda url: "{" not in url and url.isascii() and "lick" not in url))
 def test_a_destination_without_macros_is_kept_byte_for_byte(url: str) -> None:
     assert Destination(url).location("", None, {}) == url
 
 
-@settings(deadline=None)
 @given(destinations)
 def test_what_is_generated_here_are_good_destinations(url: str) -> None:
     check_url(FIELD, url)

@@ -33,11 +33,6 @@ class Clicks:
             row |= {name: _uuid(bytes(row[name])) for name in _OWNERS if name in row}
         return {row["_id"]: row for row in rows}
 
-    async def accounts(self, ids: Collection[bytes]) -> dict[bytes, UUID]:
-        """Whose clicks those are that are stored; `ids` are the 16 bytes of UUIDs."""
-        rows = await self._rows(ids, ["account_id"])
-        return {bytes(row["_id"]): _uuid(bytes(row["account_id"])) for row in rows}
-
     async def _rows(self, ids: Collection[bytes], fields: Sequence[str]) -> list[dict[str, Any]]:
         if not ids:
             return []

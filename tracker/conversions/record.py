@@ -12,23 +12,19 @@ from uuid import UUID
 import structlog
 
 from tracker.clicks.journal import Claim, Journal
-from tracker.clicks.store import Clicks
 from tracker.clock import now_ms
 from tracker.conversions.event import Event
 from tracker.conversions.event_config import EventConfig, EventConfigs, PayoutType
 from tracker.conversions.event_ids import EventIds
+from tracker.conversions.look_ups import LOOK_UP_SECONDS, LookUps
 from tracker.conversions.parameters import Conversion
 from tracker.conversions.store import Events
 from tracker.db import keys
-from tracker.db.batch import Batch, Waiter
-from tracker.db.breaker import Breaker
+from tracker.db.batch import Waiter
 from tracker.db.connect import PyMongoError
 from tracker.errors import BadRequest, NotFound, Unavailable
 
 log = structlog.get_logger(__name__)
-
-LOOK_UP_SECONDS = 1.0
-"""How long an answer waits for MongoDB to tell whether a click is stored."""
 
 
 class Recorded(NamedTuple):
@@ -82,18 +78,17 @@ class Recorder:
     def __init__(
         self,
         configs: EventConfigs,
-        clicks: Clicks,
+        look_ups: LookUps,
         events: Events,
         event_ids: EventIds,
         journal: Journal,
     ) -> None:
         self._configs = configs
-        self._clicks = clicks
+        self._look_ups = look_ups
         self._events = events
         self._event_ids = event_ids
         self._journal = journal
-        self._mongodb = Breaker()
-        self._look_up = Batch[bytes, UUID | None](self._owners)
+        self._mongodb = look_ups.mongodb
 
     async def record(self, conversion: Conversion) -> Recorded:
         """Raises BadRequest or NotFound, and has recorded nothing then.
@@ -129,7 +124,7 @@ class Recorder:
         if conversion.click_id is None:
             append(None)
         else:
-            self._look_up.add(conversion.click_id.bytes, _LookedUp(append, waiter))
+            self._look_ups.owners.add(conversion.click_id.bytes, _LookedUp(append, waiter))
         return True
 
     def _append_for(
@@ -145,7 +140,7 @@ class Recorder:
         self._journal.append_for(_Appended(recorded, waiter), event)
 
     async def close(self) -> None:
-        await self._look_up.flushed()
+        await self._look_ups.flushed()
 
     async def _config(self, conversion: Conversion) -> EventConfig | None:
         if conversion.pbk is None:
@@ -155,30 +150,13 @@ class Recorder:
     async def _owner(self, click_id: UUID | None) -> UUID | None:
         """Whose click it is; None also if MongoDB does not answer in time: the event is pending
         then."""
-        return None if click_id is None else await self._look_up.submit(click_id.bytes)
-
-    async def _owners(self, click_ids: list[bytes]) -> Sequence[UUID | None]:
-        if self._mongodb.is_open:
-            return [None] * len(click_ids)
-        try:
-            async with asyncio.timeout(LOOK_UP_SECONDS):
-                found = await self._clicks.accounts(set(click_ids))
-        except (PyMongoError, TimeoutError):
-            self._mongodb.failed()
-            return [None] * len(click_ids)
-        return [found.get(click_id) for click_id in click_ids]
+        return None if click_id is None else await self._look_ups.owners.submit(click_id.bytes)
 
     async def _earlier(self, scopes: Sequence[UUID], transaction_id: str | None) -> int | None:
         """The id of the stored event that had this transaction id first."""
-        if transaction_id is None or self._mongodb.is_open:
+        if transaction_id is None:
             return None
-        try:
-            async with asyncio.timeout(LOOK_UP_SECONDS):
-                event = await self._events.find_transaction(scopes, transaction_id)
-        except (PyMongoError, TimeoutError):
-            self._mongodb.failed()
-            return None
-        return None if event is None else int(event["_id"])
+        return await self._look_ups.earlier.submit((scopes, transaction_id))
 
     async def _append(self, event: Event, scopes: Sequence[UUID]) -> int:
         if event.transaction_id is None:

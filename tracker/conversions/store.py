@@ -61,14 +61,8 @@ class Events:
         rows = self._events.find({"$or": wanted}, ["transaction_scope", "transaction_id"])
         return {(row["transaction_scope"], row["transaction_id"]): row["_id"] async for row in rows}
 
-    async def find_transaction(
-        self, scopes: Collection[UUID], transaction_id: str
-    ) -> dict[str, Any] | None:
-        """The first event with this transaction id in one of `scopes`."""
-        return await self._first(scopes, transaction_id, None)
-
     async def _first(
-        self, scopes: Collection[UUID], transaction_id: str, session: Session | None
+        self, scopes: Collection[UUID], transaction_id: str, session: Session
     ) -> dict[str, Any] | None:
         return await self._events.find_one(
             {"transaction_scope": {"$in": list(scopes)}, "transaction_id": transaction_id},

@@ -10,6 +10,8 @@ from motor.motor_asyncio import (
     AsyncIOMotorCollection,
     AsyncIOMotorDatabase,
 )
+from pymongo import AsyncMongoClient
+from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import PyMongoError
 from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.retry import Retry
@@ -19,6 +21,8 @@ from redis.exceptions import ResponseError
 Database = AsyncIOMotorDatabase[dict[str, Any]]
 Collection = AsyncIOMotorCollection[dict[str, Any]]
 MongoClient = AsyncIOMotorClient[dict[str, Any]]
+LookUpDatabase = AsyncDatabase[dict[str, Any]]
+LookUpClient = AsyncMongoClient[dict[str, Any]]
 
 REQUEST_TIMEOUT = 1.0
 """Seconds that a request waits for Redis before it does without."""
@@ -64,20 +68,27 @@ def _redis(url: str, connections: int, timeout: float) -> Redis:
 
 def mongodb(uri: str) -> MongoClient:
     """Writes are acknowledged by a majority, on disk: anything less loses them in a crash."""
-    return AsyncIOMotorClient(
-        uri,
-        uuidRepresentation="standard",
-        tz_aware=True,
-        w="majority",
-        journal=True,
-        readConcernLevel="majority",
+    return AsyncIOMotorClient(uri, w="majority", journal=True, **_mongodb_options())
+
+
+def mongodb_for_look_ups(uri: str) -> LookUpClient:
+    """For what an answer waits for and asks all the time: no thread stands between, which motor
+    has each command take to and from, both fighting the loop for the interpreter."""
+    return AsyncMongoClient(uri, **_mongodb_options())
+
+
+def _mongodb_options() -> dict[str, Any]:
+    return {
+        "uuidRepresentation": "standard",
+        "tz_aware": True,
+        "readConcernLevel": "majority",
         # Whatever the address says: the drain has to see what it has just stored.
-        readPreference="primary",
-        timeoutMS=int(MONGODB_TIMEOUT * 1000),
-        serverSelectionTimeoutMS=2000,
-        connectTimeoutMS=2000,
-        appname="tracker",
-    )
+        "readPreference": "primary",
+        "timeoutMS": int(MONGODB_TIMEOUT * 1000),
+        "serverSelectionTimeoutMS": 2000,
+        "connectTimeoutMS": 2000,
+        "appname": "tracker",
+    }
 
 
 async def check_mongodb(client: MongoClient) -> None:
@@ -121,11 +132,14 @@ __all__ = [
     "UNLIMITED",
     "Collection",
     "Database",
+    "LookUpClient",
+    "LookUpDatabase",
     "MongoClient",
     "PyMongoError",
     "UnusableStore",
     "check_mongodb",
     "mongodb",
+    "mongodb_for_look_ups",
     "redis_advice",
     "redis_for_requests",
     "redis_for_waiting",

@@ -1,0 +1,111 @@
+"""What conversions ask of MongoDB is asked in groups, and waited for no longer than a moment."""
+
+import asyncio
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import UUID
+
+import msgspec
+import pytest
+
+from tests.conversions import scene
+from tests.db.profiler import profiled
+from tests.db.relay import relay
+from tracker.conversions import look_ups
+from tracker.ids import new_id
+from tracker.services import Services
+
+SCOPE = new_id()
+
+
+async def owners(services: Services, click_ids: Sequence[UUID]) -> list[UUID | None]:
+    asked = [services.look_ups.owners.submit(one.bytes) for one in click_ids]
+    return list(await asyncio.gather(*asked))
+
+
+async def earlier(services: Services, scopes: Sequence[UUID], text: str) -> int | None:
+    return await services.look_ups.earlier.submit((scopes, text))
+
+
+def event_of(number: int, scope: UUID, text: str = "t") -> Any:
+    return scene.event(number, transaction_id=text, transaction_scope=scope.bytes)
+
+
+async def test_of_each_click_it_is_told_whose_it_is_if_it_is_stored(services: Services) -> None:
+    accounts = [new_id(), new_id()]
+    first, second = [await scene.stored_click(services, one) for one in accounts]
+    asked = [first, new_id(), second, first]
+    assert await owners(services, asked) == [accounts[0], None, accounts[1], accounts[0]]
+
+
+async def test_what_is_asked_at_once_is_one_question(services: Services) -> None:
+    ids = [await scene.stored_click(services, SCOPE) for _ in range(300)]
+    await owners(services, ids[:1])
+    async with profiled(services.database) as rows:
+        assert await owners(services, ids) == [SCOPE] * 300
+        await asyncio.gather(*(earlier(services, [SCOPE], str(n)) for n in range(100)))
+    assert [row["op"] for row in rows] == ["query", "query"]
+
+
+async def test_a_transaction_id_may_repeat_in_another_scope(services: Services) -> None:
+    scopes = [new_id(), new_id()]
+    events = [event_of(number, scope) for number, scope in enumerate(scopes, 1)]
+    await scene.applied(services, events)
+    assert [await earlier(services, [scope], "t") for scope in scopes] == [1, 2]
+
+
+async def test_of_several_scopes_the_event_that_came_first_is_found(services: Services) -> None:
+    low, high = sorted([new_id(), new_id()])
+    for name, scopes in (("a", (low, high)), ("b", (high, low))):
+        first = ord(name) * 10
+        events = [event_of(first + number, one, name) for number, one in enumerate(scopes)]
+        await scene.applied(services, events)
+        assert await earlier(services, [low, high], name) == first
+
+
+@pytest.mark.parametrize(("scopes", "text"), [([], "t"), ([new_id()], "t"), ([SCOPE], "T")])
+async def test_a_transaction_that_never_was_is_not_found(
+    services: Services, scopes: list[UUID], text: str
+) -> None:
+    await scene.applied(services, [event_of(1, SCOPE)])
+    assert await earlier(services, scopes, text) is None
+
+
+async def test_of_a_crowd_each_is_told_of_its_own_transaction_id(services: Services) -> None:
+    draw, scopes, texts = Random(5), [new_id() for _ in range(5)], list("abcdefgh")
+    pairs = [(scope, text) for scope in scopes for text in texts if draw.random() < 0.5]
+    held = {pair: number for number, pair in enumerate(pairs, 1)}
+    await scene.applied(services, [event_of(held[one], *one) for one in held])
+    sought = [(draw.sample(scopes, draw.randrange(3)), draw.choice(texts)) for _ in range(400)]
+    expected = [
+        min((held[scope, text] for scope in some if (scope, text) in held), default=None)
+        for some, text in sought
+    ]
+    found = await asyncio.gather(*(earlier(services, *one) for one in sought))
+    assert list(found) == expected
+
+
+async def test_what_mongodb_does_not_tell_in_time_is_not_known_until_it_answers_again(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    click_id = await scene.stored_click(services, SCOPE)
+    await scene.applied(services, [event_of(1, SCOPE)])
+    uri = urlsplit(services.settings.mongodb_uri)
+    assert uri.port is not None
+    async with relay(uri.port) as way:
+        uri = uri._replace(netloc=f"127.0.0.1:{way.port}", query="directConnection=true")
+        settings = msgspec.structs.replace(services.settings, mongodb_uri=uri.geturl())
+        async with scene.process(settings) as far:
+            assert await owners(far, [click_id]) == [SCOPE]
+            monkeypatch.setattr(look_ups, "LOOK_UP_SECONDS", 0.1)
+            way.hold_answers()
+            assert await owners(far, [click_id]) == [None]
+            assert far.look_ups.mongodb.is_open
+            assert await earlier(far, [SCOPE], "t") is None
+            way.answer_again()
+            monkeypatch.undo()
+            far.look_ups.mongodb.worked()
+            assert await owners(far, [click_id]) == [SCOPE]
+            assert await earlier(far, [SCOPE], "t") == 1

@@ -1,0 +1,109 @@
+"""What the answer to a conversion waits for: whose click it names, and what had its transaction id.
+
+Asked of MongoDB in groups (`db/batch`), once for all that arrived during the last question. If it
+does not tell in LOOK_UP_SECONDS it is taken to know nothing, and left alone for a moment: the
+event is pending then, and the drain finds out.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Sequence
+from functools import lru_cache
+from typing import Any, TypeVar
+from uuid import UUID
+
+from bson.binary import UuidRepresentation
+
+from tracker.db.batch import Batch
+from tracker.db.breaker import Breaker
+from tracker.db.connect import LookUpDatabase, PyMongoError
+from tracker.db.documents import StoredId
+
+LOOK_UP_SECONDS = 1.0
+
+_TRANSACTIONS = 100
+"""How many are asked for at once: each scope of theirs is a branch of the query."""
+
+Sought = tuple[Sequence[UUID], str]
+"""A transaction id, and the scopes in which it may have come before."""
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class LookUps:
+    """`owners`: the account of a click, of the 16 bytes of its id; None if it is not stored.
+    `earlier`: the id of the event that had a transaction id first in any of its scopes."""
+
+    def __init__(self, database: LookUpDatabase) -> None:
+        # Ids as bytes: UUIDs would double what a look-up costs.
+        as_bytes = database.codec_options.with_options(
+            uuid_representation=UuidRepresentation.UNSPECIFIED
+        )
+        self._clicks = database.get_collection("clicks", codec_options=as_bytes)
+        self._events = database["events"]
+        self.mongodb = Breaker()
+        self.owners = Batch[bytes, UUID | None](self._told(self._owners))
+        self.earlier = Batch[Sought, int | None](self._told(self._earlier), most=_TRANSACTIONS)
+
+    async def flushed(self) -> None:
+        """Returns when all that was asked for has its result."""
+        await self.owners.flushed()
+        await self.earlier.flushed()
+
+    def _told(
+        self, ask: Callable[[list[Item]], Awaitable[list[Result | None]]]
+    ) -> Callable[[list[Item]], Awaitable[list[Result | None]]]:
+        async def told(items: list[Item]) -> list[Result | None]:
+            if not self.mongodb.is_open:
+                try:
+                    async with asyncio.timeout(LOOK_UP_SECONDS):
+                        return await ask(items)
+                except (PyMongoError, TimeoutError):
+                    self.mongodb.failed()
+            return [None] * len(items)
+
+        return told
+
+    async def _owners(self, click_ids: list[bytes]) -> list[UUID | None]:
+        wanted = [StoredId(one) for one in set(click_ids)]
+        rows = self._clicks.find({"_id": {"$in": wanted}}, ["account_id"])
+        # One batch: a cursor that is not done would ask once more.
+        found = await rows.batch_size(len(wanted) + 1).to_list(None)
+        owners = {bytes(row["_id"]): _uuid(bytes(row["account_id"])) for row in found}
+        return [owners.get(click_id) for click_id in click_ids]
+
+    async def _earlier(self, sought: list[Sought]) -> list[int | None]:
+        texts: defaultdict[UUID, set[str]] = defaultdict(set)
+        for scopes, transaction_id in sought:
+            for scope in scopes:
+                texts[scope].add(transaction_id)
+        if not texts:
+            return [None] * len(sought)
+        holders: dict[tuple[UUID, str], tuple[Any, int]] = {}
+        for row in await self._holders(texts):
+            holders[row["transaction_scope"], row["transaction_id"]] = row["at"], row["_id"]
+        return [
+            min((holders[one] for one in _pairs(each) if one in holders), default=(None, None))[1]
+            for each in sought
+        ]
+
+    async def _holders(self, texts: dict[UUID, set[str]]) -> list[dict[str, Any]]:
+        branches = [
+            {"transaction_scope": scope, "transaction_id": {"$in": list(some)}}
+            for scope, some in texts.items()
+        ]
+        fields = ["at", "transaction_scope", "transaction_id"]
+        rows = self._events.find({"$or": branches}, fields)
+        return await rows.batch_size(sum(map(len, texts.values())) + 1).to_list(None)
+
+
+def _pairs(sought: Sought) -> list[tuple[UUID, str]]:
+    scopes, transaction_id = sought
+    return [(scope, transaction_id) for scope in scopes]
+
+
+@lru_cache(maxsize=10_000)
+def _uuid(value: bytes) -> UUID:
+    """Of an account, of which many clicks are."""
+    return UUID(bytes=value)
