@@ -175,6 +175,7 @@ class Services:
         await self.redis.aclose()
         await self.redis_waiting.aclose()
         self.mongodb.close()
+        await self.look_ups.close()
         await self._asking.close()
 
     def _loop(self, loop: Coroutine[Any, Any, None]) -> asyncio.Task[None]:

@@ -1,4 +1,4 @@
-"""A mongod of one test that is no member of a replica set."""
+"""A mongod of one test that is no member of a replica set; one with passwords and TLS."""
 
 import subprocess
 from collections.abc import Iterator
@@ -8,6 +8,7 @@ from typing import Any
 
 from pymongo import MongoClient
 
+from tests.system.certificates import Authority
 from tracker.db import binaries
 from tracker.db.child import free_port
 from tracker.db.servers import mongod_program, mongodb_uri
@@ -16,22 +17,48 @@ from tracker.db.servers import mongod_program, mongodb_uri
 @contextmanager
 def standalone_mongodb(folder: Path) -> Iterator[str]:
     """Its URI, once it answers."""
+    with _mongod(folder) as port:
+        _wait(mongodb_uri(port)).close()
+        yield mongodb_uri(port)
+
+
+@contextmanager
+def guarded_mongodb(folder: Path, authority: Authority) -> Iterator[str]:
+    """The URI, with a name and a password, of one that is spoken to by TLS only."""
+    files = authority.issue()
+    both, trusted = folder / "both.pem", folder / "trusted.pem"
+    both.write_bytes(files.key.read_bytes() + files.cert.read_bytes())
+    authority.write(trusted)
+    tls = ("--tlsMode", "requireTLS", "--tlsCertificateKeyFile", str(both))
+    with _mongod(folder, "--auth", *tls) as port:
+        query = f"directConnection=true&tls=true&tlsCAFile={trusted}"
+        # The first user may be made by anybody who comes from the same machine.
+        with _wait(f"mongodb://localhost:{port}/?{query}") as client:
+            roles = [{"role": "readWriteAnyDatabase", "db": "admin"}]
+            client.admin.command("createUser", "tracker", pwd="secret", roles=roles)
+        yield f"mongodb://tracker:secret@localhost:{port}/?{query}"
+
+
+@contextmanager
+def _mongod(folder: Path, *options: str) -> Iterator[int]:
+    """The port of one that is being started."""
     port = free_port()
     command = mongod_program(folder).command(port)
     where = command.index("--replSet")
     process = subprocess.Popen(
-        [*command[:where], *command[where + 2 :]],
+        [*command[:where], *command[where + 2 :], *options],
         env={**binaries.mongod_environment(binaries.mongod(), folder / "libraries")},
         stdout=subprocess.DEVNULL,
     )
     try:
-        _wait(mongodb_uri(port))
-        yield mongodb_uri(port)
+        yield port
     finally:
         process.kill()
         process.wait()
 
 
-def _wait(uri: str) -> None:
-    with MongoClient[dict[str, Any]](uri, serverSelectionTimeoutMS=20_000) as client:
-        client.admin.command("ping")
+def _wait(uri: str) -> MongoClient[dict[str, Any]]:
+    """A client of it, which is to be closed."""
+    client = MongoClient[dict[str, Any]](uri, serverSelectionTimeoutMS=20_000)
+    client.admin.command("ping")
+    return client

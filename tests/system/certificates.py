@@ -35,6 +35,10 @@ class Authority:
         self.files.key.write_bytes(issued.private_key_pem.bytes())
         return self.files
 
+    def write(self, path: Path) -> None:
+        """Its own certificate, for those who are to trust it."""
+        self._authority.cert_pem.write_to_path(path)
+
     def client(self, port: int) -> http.client.HTTPSConnection:
         return http.client.HTTPSConnection("localhost", port, timeout=5, context=self.trust)
 

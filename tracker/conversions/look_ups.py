@@ -18,6 +18,7 @@ from tracker.db.batch import Batch
 from tracker.db.breaker import Breaker
 from tracker.db.connect import LookUpDatabase, PyMongoError
 from tracker.db.documents import StoredId
+from tracker.db.finding import Finding
 
 LOOK_UP_SECONDS = 1.0
 
@@ -40,8 +41,8 @@ class LookUps:
         as_bytes = database.codec_options.with_options(
             uuid_representation=UuidRepresentation.UNSPECIFIED
         )
-        self._clicks = database.get_collection("clicks", codec_options=as_bytes)
-        self._events = database["events"]
+        self._clicks = Finding(database.get_collection("clicks", codec_options=as_bytes))
+        self._events = Finding(database["events"])
         self.mongodb = Breaker()
         self.owners = Batch[bytes, UUID | None](self._told(self._owners))
         self.earlier = Batch[Sought, int | None](self._told(self._earlier), most=_TRANSACTIONS)
@@ -50,6 +51,11 @@ class LookUps:
         """Returns when all that was asked for has its result."""
         await self.owners.flushed()
         await self.earlier.flushed()
+
+    async def close(self) -> None:
+        """The connections."""
+        await self._clicks.close()
+        await self._events.close()
 
     def _told(
         self, ask: Callable[[list[Item]], Awaitable[list[Result | None]]]
@@ -67,10 +73,8 @@ class LookUps:
 
     async def _owners(self, click_ids: list[bytes]) -> list[UUID | None]:
         wanted = [StoredId(one) for one in set(click_ids)]
-        rows = self._clicks.find({"_id": {"$in": wanted}}, ["account_id"])
-        # One batch: a cursor that is not done would ask once more.
-        found = await rows.batch_size(len(wanted) + 1).to_list(None)
-        owners = {bytes(row["_id"]): _uuid(bytes(row["account_id"])) for row in found}
+        rows = await self._clicks.rows({"_id": {"$in": wanted}}, ["account_id"], len(wanted))
+        owners = {bytes(row["_id"]): _uuid(bytes(row["account_id"])) for row in rows}
         return [owners.get(click_id) for click_id in click_ids]
 
     async def _earlier(self, sought: list[Sought]) -> list[int | None]:
@@ -94,8 +98,8 @@ class LookUps:
             for scope, some in texts.items()
         ]
         fields = ["at", "transaction_scope", "transaction_id"]
-        rows = self._events.find({"$or": branches}, fields)
-        return await rows.batch_size(sum(map(len, texts.values())) + 1).to_list(None)
+        most = sum(map(len, texts.values()))
+        return await self._events.rows({"$or": branches}, fields, most)
 
 
 def _pairs(sought: Sought) -> list[tuple[UUID, str]]:

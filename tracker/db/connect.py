@@ -11,6 +11,7 @@ from motor.motor_asyncio import (
     AsyncIOMotorDatabase,
 )
 from pymongo import AsyncMongoClient
+from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import PyMongoError
 from redis.asyncio import BlockingConnectionPool, Redis
@@ -22,6 +23,7 @@ Database = AsyncIOMotorDatabase[dict[str, Any]]
 Collection = AsyncIOMotorCollection[dict[str, Any]]
 MongoClient = AsyncIOMotorClient[dict[str, Any]]
 LookUpDatabase = AsyncDatabase[dict[str, Any]]
+LookUpCollection = AsyncCollection[dict[str, Any]]
 LookUpClient = AsyncMongoClient[dict[str, Any]]
 
 REQUEST_TIMEOUT = 1.0
@@ -72,8 +74,8 @@ def mongodb(uri: str) -> MongoClient:
 
 
 def mongodb_for_look_ups(uri: str) -> LookUpClient:
-    """For what an answer waits for and asks all the time: no thread stands between, which motor
-    has each command take to and from, both fighting the loop for the interpreter."""
+    """For what an answer waits for (`db/finding`). Motor has each command go to a thread and back,
+    which fights the loop for the interpreter; this client, its successor, works on the loop."""
     return AsyncMongoClient(uri, **_mongodb_options())
 
 
@@ -133,6 +135,7 @@ __all__ = [
     "Collection",
     "Database",
     "LookUpClient",
+    "LookUpCollection",
     "LookUpDatabase",
     "MongoClient",
     "PyMongoError",

@@ -1,10 +1,5 @@
-"""Commands over one connection that is kept, for whoever sends one after the other all the time.
-
-The client looks for a connection, wraps each command in retries, streams, tasks and timeouts and
-tells who listens: for the journal's appends, which every click waits for, that would be most of
-their cost. So it only opens the connection (address, password, TLS); then its transport is spoken
-to directly, in the protocol of Redis as hiredis writes and reads it.
-"""
+"""Commands to Redis over one connection that is kept (`db/link`), for whoever sends one after the
+other all the time: the journal's appends."""
 
 import asyncio
 from typing import Any
@@ -14,6 +9,8 @@ from redis.asyncio import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import ResponseError
 from redis.exceptions import TimeoutError as RedisTimeoutError
+
+from tracker.db.link import NOT_YET, Link
 
 
 class Direct:
@@ -46,58 +43,21 @@ class Direct:
         return _Link(self._connection._writer.transport, self._connection.socket_timeout)
 
 
-class _Link(asyncio.Protocol):
-    """The connection, from when the client has opened it. Lost after any error but a refusal."""
+class _Link(Link):
+    """In the protocol of Redis as hiredis reads it."""
+
+    lost = RedisConnectionError
+    late = RedisTimeoutError
 
     def __init__(self, transport: asyncio.Transport, seconds: float) -> None:
-        self._transport = transport
-        self._seconds = seconds
-        self._loop = asyncio.get_running_loop()
+        super().__init__(transport, seconds)
         self._reader = Reader(replyError=ResponseError)
-        self._answer: asyncio.Future[Any] | None = None
-        # The client is told when the connection is lost: it waits for that when it is to close it.
-        self._client = transport.get_protocol()
-        transport.set_protocol(self)
 
-    async def ask(self, command: bytes) -> Any:
-        """Raises ResponseError if it is refused; ConnectionError, at once if the connection was
-        lost before, and TimeoutError, both of the client's."""
-        if self._transport.is_closing():
-            raise RedisConnectionError("the connection was lost")
-        self._answer = answer = self._loop.create_future()
-        self._transport.write(command)
-        timeout = self._loop.call_later(self._seconds, self._too_late)
-        try:
-            return await answer
-        finally:
-            timeout.cancel()
-            if answer.cancelled():  # what comes yet is not to be taken for the next one's
-                self._transport.abort()
-
-    def data_received(self, data: bytes) -> None:
+    def reply(self, data: bytes) -> Any:
         self._reader.feed(data)
         reply = self._reader.gets()
         if reply is False:
-            return
-        # One to no command, now or next: who asks next is not to take it for the answer.
-        if self._answer is None or self._reader.has_data():
-            self._transport.abort()
-        else:
-            self._tell(reply)
-
-    def connection_lost(self, error: Exception | None) -> None:
-        self._tell(RedisConnectionError("the connection was lost"))
-        self._client.connection_lost(error)
-
-    def _too_late(self) -> None:
-        self._tell(RedisTimeoutError("no answer in time"))
-        self._transport.abort()
-
-    def _tell(self, reply: object) -> None:
-        answer, self._answer = self._answer, None
-        if answer is None or answer.done():
-            return
-        if isinstance(reply, Exception):
-            answer.set_exception(reply)
-        else:
-            answer.set_result(reply)
+            return NOT_YET
+        if self._reader.has_data():
+            raise ValueError("more than one reply")
+        return reply

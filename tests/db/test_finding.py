@@ -1,0 +1,228 @@
+"""One connection to MongoDB that is kept: what is found, and what comes of it when things fail."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import bson
+import pytest
+from pymongo.errors import AutoReconnect, NetworkTimeout, OperationFailure, PyMongoError
+
+from tests.db.own_mongodb import guarded_mongodb
+from tests.db.relay import Relay, relay
+from tests.system.certificates import Authority
+from tracker.db import connect
+from tracker.db.child import free_port
+from tracker.db.finding import _HEAD, Finding, _Link
+from tracker.services import Services
+
+ALL: dict[str, Any] = {}
+
+
+async def fill(services: Services, count: int) -> None:
+    rows = [{"_id": number, "square": number**2, "text": "x"} for number in range(count)]
+    await services.database["numbers"].insert_many(rows)
+
+
+@asynccontextmanager
+async def finding_by(uri: str, database: str) -> AsyncIterator[Finding]:
+    client = connect.mongodb_for_look_ups(uri)
+    finding = Finding(client[database]["numbers"])
+    try:
+        yield finding
+    finally:
+        await finding.close()
+        await client.close()
+
+
+@asynccontextmanager
+async def finding_of(services: Services) -> AsyncIterator[Finding]:
+    settings = services.settings
+    async with finding_by(settings.mongodb_uri, settings.mongodb_database) as finding:
+        yield finding
+
+
+@asynccontextmanager
+async def relayed(services: Services) -> AsyncIterator[tuple[Relay, Finding]]:
+    settings = services.settings
+    port = urlsplit(settings.mongodb_uri).port
+    assert port is not None
+    async with relay(port) as way:
+        uri = f"mongodb://127.0.0.1:{way.port}/?directConnection=true"
+        async with finding_by(uri, settings.mongodb_database) as finding:
+            yield way, finding
+
+
+async def test_ids_and_the_named_fields_are_found_of_as_many_as_asked_for(
+    services: Services,
+) -> None:
+    await fill(services, 300)
+    async with finding_of(services) as finding:
+        wanted = {"_id": {"$gt": 10, "$lte": 13}}
+        assert await finding.rows(wanted, ["square"], 9) == [
+            {"_id": number, "square": number**2} for number in (11, 12, 13)
+        ]
+        assert await finding.rows({"_id": -1}, ["square"], 9) == []
+        assert len(await finding.rows(ALL, ["square"], 299)) == 299
+        assert len(await finding.rows(ALL, ["square", "text"], 1000)) == 300
+
+
+async def test_one_connection_serves_one_query_after_the_other(services: Services) -> None:
+    await fill(services, 1)
+    async with finding_of(services) as finding:
+        first = await finding.rows(ALL, [], 9)
+        connection = finding._connection
+        for _ in range(5):
+            assert await finding.rows(ALL, [], 9) == first
+        assert finding._connection is connection
+
+
+async def test_a_query_that_is_refused_is_an_error_and_the_next_is_not(services: Services) -> None:
+    await fill(services, 1)
+    async with finding_of(services) as finding:
+        with pytest.raises(OperationFailure, match="unknown operator"):
+            await finding.rows({"_id": {"$nope": 1}}, [], 9)
+        assert len(await finding.rows(ALL, [], 9)) == 1
+
+
+async def test_a_connection_that_was_lost_meanwhile_is_made_anew_unnoticed(
+    services: Services,
+) -> None:
+    await fill(services, 1)
+    async with relayed(services) as (way, finding):
+        assert len(await finding.rows(ALL, [], 9)) == 1
+        way.close()
+        await asyncio.sleep(0.05)
+        assert len(await finding.rows(ALL, [], 9)) == 1
+
+
+@pytest.mark.parametrize("arrives", [True, False])
+async def test_a_query_whose_connection_is_cut_is_sent_again(
+    services: Services, arrives: bool
+) -> None:
+    await fill(services, 1)
+    async with relayed(services) as (way, finding):
+        assert len(await finding.rows(ALL, [], 9)) == 1
+        way.cut_at(b"squared", arrives, times=1)
+        assert await finding.rows({"squared": 1}, [], 9) == []
+        assert way.was_cut.is_set()
+
+
+async def test_an_answer_that_comes_too_late_is_not_taken_for_the_next(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await fill(services, 3)
+    async with relayed(services) as (way, finding):
+        monkeypatch.setattr(connect, "MONGODB_TIMEOUT", 0.2)
+        assert len(await finding.rows({"_id": 0}, [], 9)) == 1
+        way.hold_answers()
+        with pytest.raises(NetworkTimeout):
+            await finding.rows({"_id": 1}, [], 9)
+        monkeypatch.undo()
+        way.answer_again()
+        assert await finding.rows({"_id": 2}, [], 9) == [{"_id": 2}]
+        way.hold_answers()
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(finding.rows({"_id": 1}, [], 9), 0.2)
+        way.answer_again()
+        assert await finding.rows({"_id": 2}, [], 9) == [{"_id": 2}]
+
+
+async def test_a_mongodb_that_is_away_is_an_error() -> None:
+    uri = f"mongodb://127.0.0.1:{free_port()}/?directConnection=true"
+    async with finding_by(uri, "any") as finding:
+        with pytest.raises(PyMongoError):
+            await finding.rows(ALL, [], 9)
+
+
+async def test_passwords_and_tls_are_the_clients(tmp_path: Path) -> None:
+    with guarded_mongodb(tmp_path, Authority(tmp_path)) as uri:
+        async with finding_by(uri, "any") as finding:
+            for _ in range(3):
+                assert await finding.rows(ALL, [], 9) == []
+        async with finding_by(uri.replace("tracker:secret@", ""), "any") as finding:
+            with pytest.raises(OperationFailure, match="requires authentication"):
+                await finding.rows(ALL, [], 9)
+
+
+def message(document: dict[str, Any], answers: int = 7, kind: int = 2013) -> bytes:
+    body = bson.encode(document)
+    return _HEAD.pack(_HEAD.size + len(body), 1, answers, kind, 0, 0) + body
+
+
+ANSWER = message({"ok": 1, "cursor": {"firstBatch": [{"_id": 1}]}})
+
+
+@asynccontextmanager
+async def link_to(
+    answer: Callable[[asyncio.StreamWriter], Any],
+) -> AsyncIterator[_Link]:
+    """To a server that answers any message so."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while await reader.read(1000):
+            await answer(writer)
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1")
+    port = server.sockets[0].getsockname()[1]
+    loop = asyncio.get_running_loop()
+    transport, _ = await loop.create_connection(asyncio.Protocol, "127.0.0.1", port)
+    try:
+        yield _Link(transport, 5)
+    finally:
+        transport.abort()
+        server.close()
+        await server.wait_closed()
+
+
+@pytest.mark.parametrize("size", [1, 3, 4, 20, len(ANSWER) - 1, len(ANSWER)])
+async def test_an_answer_may_come_in_pieces(size: int) -> None:
+    async def pieces(writer: asyncio.StreamWriter) -> None:
+        for start in range(0, len(ANSWER), size):
+            writer.write(ANSWER[start : start + size])
+            await writer.drain()
+            await asyncio.sleep(0)
+
+    async with link_to(pieces) as link:
+        for _ in range(3):
+            assert await link.ask(b"any") == ANSWER
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [ANSWER + b"x", ANSWER * 2, (3).to_bytes(4, "little"), (1 << 30).to_bytes(4, "little"), b""],
+    ids=["more than one", "two", "too short", "too long", "none"],
+)
+async def test_what_is_not_one_answer_ends_the_connection(sent: bytes) -> None:
+    async def once(writer: asyncio.StreamWriter) -> None:
+        writer.write(sent)
+        await writer.drain()
+        if not sent:
+            writer.close()
+
+    async with link_to(once) as link:
+        for _ in range(2):
+            with pytest.raises(AutoReconnect):
+                await link.ask(b"any")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        message({"ok": 1}, answers=8),
+        message({"ok": 1}, kind=2012),
+        message({"ok": 0, "errmsg": "no", "code": 10107}),
+        ANSWER[:-1] + b"\1",
+    ],
+    ids=["to another", "of another kind", "refused", "no document"],
+)
+def test_an_answer_that_tells_nothing_is_an_error(services: Services, answer: bytes) -> None:
+    client = connect.mongodb_for_look_ups(services.settings.mongodb_uri)
+    finding = Finding(client["any"]["numbers"])
+    assert finding._read(ANSWER, 7) == [{"_id": 1}]
+    with pytest.raises(OperationFailure):
+        finding._read(answer, 7)

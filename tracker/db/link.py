@@ -1,0 +1,83 @@
+"""A connection that a store's client has opened, spoken to directly from then on.
+
+Clients look for a connection for each command, and wrap it in retries, sessions, timeouts, tasks:
+most of its cost, for what every click or conversion waits for. So a client only opens the
+connection (address, password, TLS), and `db/direct` and `db/finding` say what is sent over it.
+"""
+
+import asyncio
+from typing import Any, Final
+
+NOT_YET: Final = object()
+"""The reply of a store of which only a part has come."""
+
+
+class Link(asyncio.Protocol):
+    """One command at a time: whoever asks sees to that. Lost after any error but a refusal.
+
+    `lost` and `late` are the client's errors for a connection that was lost, and for no answer
+    after so many `seconds`.
+    """
+
+    lost: type[Exception]
+    late: type[Exception]
+
+    def __init__(self, transport: asyncio.Transport, seconds: float) -> None:
+        self._transport = transport
+        self._seconds = seconds
+        self._loop = asyncio.get_running_loop()
+        self._answer: asyncio.Future[Any] | None = None
+        # The client is told when the connection is lost: it waits for that when it is to close it.
+        self._client = transport.get_protocol()
+        transport.set_protocol(self)
+        transport.resume_reading()
+
+    def reply(self, data: bytes) -> Any:
+        """The reply that ends with `data`, an exception if it is a refusal, or NOT_YET. Raises
+        ValueError if there is more than one."""
+        raise NotImplementedError
+
+    async def ask(self, command: bytes) -> Any:
+        """Raises what a refusal is; `lost`, at once if the connection was lost before; `late`."""
+        if self._transport.is_closing():
+            raise self.lost("the connection was lost")
+        self._answer = answer = self._loop.create_future()
+        self._transport.write(command)
+        timeout = self._loop.call_later(self._seconds, self._too_late)
+        try:
+            return await answer
+        finally:
+            timeout.cancel()
+            if answer.cancelled():  # what comes yet is not to be taken for the next one's
+                self._transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            reply = self.reply(data)
+        except ValueError:
+            self._transport.abort()
+            return
+        if reply is NOT_YET:
+            return
+        # One to no command: who asks next is not to take it for the answer.
+        if self._answer is None:
+            self._transport.abort()
+        else:
+            self._tell(reply)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._tell(self.lost("the connection was lost"))
+        self._client.connection_lost(error)
+
+    def _too_late(self) -> None:
+        self._tell(self.late("no answer in time"))
+        self._transport.abort()
+
+    def _tell(self, reply: object) -> None:
+        answer, self._answer = self._answer, None
+        if answer is None or answer.done():
+            return
+        if isinstance(reply, Exception):
+            answer.set_exception(reply)
+        else:
+            answer.set_result(reply)
