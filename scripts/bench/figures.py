@@ -21,10 +21,12 @@ class Arrival(msgspec.Struct, kw_only=True):
 
 class Figures(msgspec.Struct, kw_only=True):
     """Medians of one row's rounds: requests a second, seconds, processor seconds for 1,000 requests
-    by process, the rate as a multiple of the first row's. `half_p99`: at half of the rate."""
+    by process, the rate as a multiple of the first row's. `half_p99`: at half of the rate. `rates`:
+    of each round."""
 
     key: str
     name: str
+    rates: list[float]
     rate: float
     p50: float
     p99: float
@@ -56,29 +58,36 @@ def figures(
     half: Mapping[str, Sequence[Measured]],
 ) -> list[Figures]:
     """`full` and `half` are the rounds of each row by its key: at full speed, and at half of it."""
-    first = _median_rate(full[FIRST]) if FIRST in full else None
+    first = _rates(full[FIRST]) if FIRST in full else None
     return [_figures(row, full[row.key], half.get(row.key, ()), first) for row in rows]
 
 
 def _figures(
-    row: Row, full: Sequence[Measured], half: Sequence[Measured], first: float | None
+    row: Row, full: Sequence[Measured], half: Sequence[Measured], first: Sequence[float] | None
 ) -> Figures:
-    rate = _median_rate(full)
+    rates = _rates(full)
     return Figures(
         key=row.key,
         name=row.name,
-        rate=rate,
+        rates=rates,
+        rate=median(rates),
         p50=median(one.outcome.p50 for one in full),
         p99=median(one.outcome.p99 for one in full),
         cpu={name: median(_cpu(one, name) for one in full) for name in full[0].cpu_seconds},
-        ratio=rate / first if first else None,
+        ratio=_ratio(rates, first) if first else None,
         arrival=_arrival(full),
         half_p99=median(one.outcome.p99 for one in half) if half else None,
     )
 
 
-def _median_rate(rounds: Sequence[Measured]) -> float:
-    return median(one.outcome.rate for one in rounds)
+def _rates(rounds: Sequence[Measured]) -> list[float]:
+    return [one.outcome.rate for one in rounds]
+
+
+def _ratio(rates: Sequence[float], others: Sequence[float]) -> float:
+    """The median of the rounds' own: a machine that changes its speed from one to the next changes
+    both figures of a round."""
+    return median(rate / other for rate, other in zip(rates, others, strict=True))
 
 
 def _cpu(measured: Measured, process: str) -> float:
@@ -119,7 +128,7 @@ def targets(found: Sequence[Figures], deliveries: float | None = None) -> list[T
 def _rate_target(by_key: Mapping[str, Figures], key: str, other: str, least: float) -> Target:
     ratio = None
     if key in by_key and other in by_key:
-        ratio = by_key[key].rate / by_key[other].rate
+        ratio = _ratio(by_key[key].rates, by_key[other].rates)
     return _target(f"{key} at least {least:g} x {other}", ratio, least)
 
 

@@ -25,6 +25,10 @@ WARM_UP: Final = 2_000
 WARM_UP_SECONDS: Final = 20.0
 DRAIN_SECONDS: Final = 30.0
 
+PACED_CONNECTIONS: Final = 512
+"""Of a load that holds a rate with wrk: enough for one to be free whenever a request is due, though
+answers should take 30 ms."""
+
 SETTLE_SECONDS: Final = 2.0
 """After the load, until what has landed is counted."""
 
@@ -134,8 +138,10 @@ class Bench:
         self, port: int, row: Row, prepared: list[bytes], pace: float | None
     ) -> Outcome:
         options = self._options
-        if pace is None and options.use_wrk:
-            return await wrk.run(self._folder, port, prepared, options.connections, options.seconds)
+        if options.use_wrk:
+            connections = options.connections if pace is None else PACED_CONNECTIONS
+            wanted = (prepared, connections, options.seconds, pace)
+            return await wrk.run(self._folder, port, *wanted)
         load = Load(port, Prepared(prepared, row.status), options.connections)
         now = time.perf_counter()
         if pace is None:

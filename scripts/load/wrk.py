@@ -1,4 +1,9 @@
-"""wrk, a load generator in C: how it is started, and how what it prints is read."""
+"""wrk, a load generator in C: how it is started, and how what it prints is read.
+
+It holds a rate too, by a script: a connection takes the next free time of a schedule and waits for
+it. A latency counts from when the request was sent, so there have to be more connections than ever
+wait for an answer at once: then no request waits for a connection.
+"""
 
 import asyncio
 import re
@@ -26,6 +31,31 @@ function request()
 end
 """
 
+# The clock of Lua itself tells seconds, or those that wrk has worked.
+_SCHEDULE: Final = r"""
+local ffi = require("ffi")
+ffi.cdef[[
+  typedef struct { long seconds; long nanoseconds; } moment;
+  int clock_gettime(int clock, moment *now);
+]]
+local moment, began, taken = ffi.new("moment"), nil, 0
+local function now()
+  ffi.C.clock_gettime(1, moment)  -- CLOCK_MONOTONIC
+  return tonumber(moment.seconds) + tonumber(moment.nanoseconds) / 1e9
+end
+function delay()
+  local asked = now()
+  began = began or asked
+  local due = began + taken / RATE
+  taken = taken + 1
+  return math.max(0, math.floor((due - asked) * 1000 + 0.5))
+end
+"""
+
+_IN_TIME: Final = 0.97
+"""The part of a schedule's requests that have to be answered: the last are still under way, and the
+first wait for the connections."""
+
 _UNITS: Final = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _PERCENTILE: Final = re.compile(r"^\s+(\d+)%\s+([\d.]+)(us|ms|s|m|h)\s*$", re.MULTILINE)
 _TOTAL: Final = re.compile(r"^\s+(\d+) requests in ([\d.]+)(us|ms|s|m|h),", re.MULTILINE)
@@ -42,12 +72,17 @@ def is_installed() -> bool:
 
 
 async def run(
-    folder: Path, port: int, requests: list[bytes], connections: int, seconds: int
+    folder: Path,
+    port: int,
+    requests: list[bytes],
+    connections: int,
+    seconds: int,
+    pace: float | None = None,
 ) -> Outcome:
-    """Send `requests` in turn to 127.0.0.1, each connection as fast as it is answered; two files
-    are left in `folder`. Raises WrkFailed."""
+    """Send `requests` in turn to 127.0.0.1, each connection as fast as it is answered, or `pace` of
+    them a second; two files are left in `folder`. Raises WrkFailed."""
     script, prepared = folder / "wrk.lua", folder / "requests"
-    script.write_text(_SCRIPT)
+    script.write_text(_SCRIPT if pace is None else _SCRIPT + _SCHEDULE.replace("RATE", str(pace)))
     prepared.write_bytes(b"".join(requests))
     process = await asyncio.create_subprocess_exec(
         *("wrk", "--latency", "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", "10s"),
@@ -66,7 +101,11 @@ async def run(
         if process.returncode is None:
             process.kill()
             await process.wait()
-    return parse(printed.decode(errors="replace"))
+    outcome = parse(printed.decode(errors="replace"))
+    unsent = int(seconds * (pace or 0) * _IN_TIME) - outcome.requests
+    if unsent > 0:
+        outcome.errors["not sent in time"] = unsent
+    return outcome
 
 
 def parse(printed: str) -> Outcome:

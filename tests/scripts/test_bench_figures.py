@@ -29,10 +29,22 @@ def measured(
 
 
 def test_figures_are_medians_of_the_rounds() -> None:
-    full = {"a": [measured(100)], "c": [measured(500), measured(900), measured(600, p99=0.5)]}
+    full = {"a": [measured(100)] * 3, "c": [measured(500), measured(900), measured(600, p99=0.5)]}
     [first, found] = figures([BY_KEY["a"], BY_KEY["c"]], full, {"c": [measured(300, p99=0.007)]})
     assert (first.ratio, first.arrival, first.half_p99) == (1.0, None, None)
     assert (found.rate, found.p99, found.ratio, found.half_p99) == (600, 0.009, 6.0, 0.007)
+
+
+def test_a_ratio_is_the_median_of_those_of_each_round() -> None:
+    full = {
+        "a": [measured(100), measured(200), measured(400)],
+        "c": [measured(500), measured(1400), measured(2400)],
+        "h": [measured(1000), measured(7000), measured(8000)],
+    }
+    found = figures([BY_KEY[key] for key in full], full, {})
+    assert [one.ratio for one in found] == [1.0, 6.0, 20.0]
+    by_text = {target.text: target.figure for target in targets(found)}
+    assert by_text["c at least 0.5 x h"] == pytest.approx(0.3)
 
 
 def test_processor_time_is_told_for_a_thousand_requests_of_each_process() -> None:

@@ -139,7 +139,7 @@ async def test_latency_counts_from_when_a_request_was_due() -> None:
         one = load(port, connections=1)
         found = await one.run(Paced(time.perf_counter(), 0.3, 100))
     assert (found.requests, found.errors) == (30, {})
-    assert found.p99 >= stalled
+    assert found.p99 > stalled * 0.9  # a loop may wake up a little early
     assert _later_than(one.latencies, stalled / 2) >= 10
 
 

@@ -86,6 +86,23 @@ async def test_wrk_sends_the_prepared_requests_in_turn(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not wrk.is_installed(), reason="wrk is not installed")
+async def test_wrk_holds_a_rate_and_tells_if_it_cannot(tmp_path: Path) -> None:
+    ready = asyncio.Event()
+
+    async def answer(head: bytes, writer: asyncio.StreamWriter) -> None:
+        await ready.wait()
+        writer.write(REDIRECT)
+
+    requests = [b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"]
+    async with answering(answer) as port:
+        held_back = await wrk.run(tmp_path, port, requests, connections=20, seconds=1, pace=40)
+        ready.set()
+        found = await wrk.run(tmp_path, port, requests, connections=4, seconds=2, pace=40)
+    assert held_back.errors["not sent in time"] > 0
+    assert 0 < found.requests < 200  # many thousands as fast as it can
+
+
+@pytest.mark.skipif(not wrk.is_installed(), reason="wrk is not installed")
 async def test_wrk_is_ended_with_its_caller(tmp_path: Path) -> None:
     arrived = asyncio.Event()
 
