@@ -1,6 +1,8 @@
 """One connection to MongoDB that is kept: what is found, and what comes of it when things fail."""
 
 import asyncio
+import gc
+import tracemalloc
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -80,6 +82,70 @@ async def test_one_connection_serves_one_query_after_the_other(services: Service
         assert finding._connection is connection
 
 
+async def test_queries_leave_nothing_in_memory(services: Services) -> None:
+    await fill(services, 1)
+    async with finding_of(services) as finding:
+        await finding.rows(ALL, [], 9)
+        tracemalloc.start()
+        try:
+            for _ in range(500):
+                await finding.rows({"_id": -1}, [], 9)
+            gc.collect()
+            ours = tracemalloc.take_snapshot().filter_traces(
+                [tracemalloc.Filter(True, "*/tracker/db/*")]
+            )
+        finally:
+            tracemalloc.stop()
+    assert sum(one.count for one in ours.statistics("lineno")) < 100
+
+
+async def test_numbers_of_messages_begin_again_before_they_are_too_long(
+    services: Services,
+) -> None:
+    await fill(services, 1)
+    async with finding_of(services) as finding:
+        finding._number = (1 << 31) - 2
+        for _ in range(3):
+            assert len(await finding.rows(ALL, [], 9)) == 1
+        assert finding._number == 2
+
+
+async def test_a_query_cancelled_at_any_step_leaves_no_place_taken(services: Services) -> None:
+    """Also while it drops a connection whose query was refused."""
+    await fill(services, 1)
+    async with finding_of(services) as finding:
+        for turns in range(40):
+            await finding.rows(ALL, [], 9)
+            refused = asyncio.ensure_future(finding.rows({"$nope": 1}, [], 9))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            refused.cancel()
+            with pytest.raises((asyncio.CancelledError, OperationFailure)):
+                await refused
+        for turns in range(5):
+            await finding.rows(ALL, [], 9)
+            dropping = asyncio.ensure_future(finding._drop())
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            dropping.cancel()
+            await asyncio.wait([dropping])
+        assert len(await finding.rows(ALL, [], 9)) == 1
+        assert finding._pool.requests == 1
+
+
+async def test_nothing_is_asked_once_it_is_closed(services: Services) -> None:
+    await fill(services, 1)
+    async with finding_of(services) as finding:
+        slow = {"$where": "sleep(100) || true"}
+        await finding.rows(ALL, [], 9)
+        under_way = asyncio.ensure_future(finding.rows(slow, [], 9))
+        await asyncio.sleep(0)
+        await finding.close()
+        for asked in (under_way, finding.rows(ALL, [], 9)):
+            with pytest.raises(AutoReconnect):
+                await asked
+
+
 async def test_a_query_that_is_refused_is_an_error_and_the_next_is_not(services: Services) -> None:
     await fill(services, 1)
     async with finding_of(services) as finding:
@@ -116,12 +182,12 @@ async def test_an_answer_that_comes_too_late_is_not_taken_for_the_next(
 ) -> None:
     await fill(services, 3)
     async with relayed(services) as (way, finding):
-        monkeypatch.setattr(connect, "MONGODB_TIMEOUT", 0.2)
         assert len(await finding.rows({"_id": 0}, [], 9)) == 1
+        assert finding._link is not None
+        monkeypatch.setattr(finding._link, "_seconds", 0.2)
         way.hold_answers()
         with pytest.raises(NetworkTimeout):
             await finding.rows({"_id": 1}, [], 9)
-        monkeypatch.undo()
         way.answer_again()
         assert await finding.rows({"_id": 2}, [], 9) == [{"_id": 2}]
         way.hold_answers()

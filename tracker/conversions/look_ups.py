@@ -1,8 +1,8 @@
 """What the answer to a conversion waits for: whose click it names, and what had its transaction id.
 
 Asked of MongoDB in groups (`db/batch`), once for all that arrived during the last question. If it
-does not tell in LOOK_UP_SECONDS it is taken to know nothing, and left alone for a moment: the
-event is pending then, and the drain finds out.
+does not answer a question in LOOK_UP_SECONDS it is taken to know nothing, and left alone for a
+moment: the event is pending then, and the drain finds out.
 """
 
 import asyncio
@@ -22,11 +22,9 @@ from tracker.db.finding import Finding
 
 LOOK_UP_SECONDS = 1.0
 
-_TRANSACTIONS = 100
-"""How many are asked for at once: each scope of theirs is a branch of the query."""
-
 Sought = tuple[Sequence[UUID], str]
-"""A transaction id, and the scopes in which it may have come before."""
+"""A transaction id, and the scopes in which it may have come before. A text that BSON cannot encode
+would fail all that are asked for with it: `conversions/parameters` lets none pass."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -45,7 +43,7 @@ class LookUps:
         self._events = Finding(database["events"])
         self.mongodb = Breaker()
         self.owners = Batch[bytes, UUID | None](self._told(self._owners))
-        self.earlier = Batch[Sought, int | None](self._told(self._earlier), most=_TRANSACTIONS)
+        self.earlier = Batch[Sought, int | None](self._told(self._earlier))
 
     async def flushed(self) -> None:
         """Returns when all that was asked for has its result."""

@@ -9,7 +9,6 @@ Of thirty clicks this costs 150 µs, PyMongo's asynchronous client 400, and moto
 import asyncio
 import struct
 from collections.abc import Mapping, Sequence
-from itertools import cycle
 from typing import Any, Final
 
 import bson
@@ -26,6 +25,7 @@ _HEAD: Final = struct.Struct("<iiiiIB")
 of what follows."""
 
 _OP_MSG: Final = 2013
+_NUMBERS: Final = (1 << 31) - 1
 _LONGEST: Final = 48_000_000
 """Bytes, of any message of MongoDB."""
 
@@ -45,7 +45,8 @@ class Finding:
             "singleBatch": True,
             "$db": database.name,
         }
-        self._numbers = cycle(range(1, 1 << 31))
+        self._number = 0
+        self._is_closed = False
         self._pool: Any = None
         self._connection: Any = None
         self._link: _Link | None = None
@@ -58,23 +59,20 @@ class Finding:
         shown = dict.fromkeys(("_id", *fields), 1)
         rest = {"filter": wanted, "projection": shown, "batchSize": most}
         document = bson.encode({**self._command, **rest}, codec_options=self._options)
-        number = next(self._numbers)
+        number = self._number = self._number % _NUMBERS + 1
         head = _HEAD.pack(_HEAD.size + len(document), number, 0, _OP_MSG, 0, 0)
         answer = await self._asked(head + document)
         try:
             return self._read(answer, number)
         except OperationFailure:
-            # It may be the primary no longer: the client knows who is.
-            await self.close()
+            # It may be the primary no longer: the client knows who is, or soon will.
+            await self._drop()
             raise
 
     async def close(self) -> None:
-        """The connection; the next query opens another."""
-        self._link = None
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            await connection.close_conn(None)
-            await self._pool.checkin(connection)
+        """For good: a query after it, or under way, fails."""
+        self._is_closed = True
+        await self._drop()
 
     async def _asked(self, message: bytes) -> bytes:
         if self._link is not None:
@@ -87,13 +85,24 @@ class Finding:
         return bytes(await link.ask(message))
 
     async def _opened(self) -> "_Link":
-        await self.close()
+        await self._drop()
+        if self._is_closed:
+            raise AutoReconnect("closed")
         server = await self._client._select_server(writable_server_selector, None, "find")
         self._pool = server.pool
         self._connection = await self._pool.checkout().__aenter__()
         transport = self._connection.conn.get_conn.transport
         self._link = _Link(transport, connect.MONGODB_TIMEOUT)
         return self._link
+
+    async def _drop(self) -> None:
+        self._link = None
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            try:
+                await connection.close_conn(None)
+            finally:  # or its place in the pool would be taken for good
+                await self._pool.checkin(connection)
 
     def _read(self, answer: bytes, number: int) -> list[dict[str, Any]]:
         """Raises OperationFailure."""

@@ -1,5 +1,6 @@
 """What payloads are made of, read from MongoDB for many events at once."""
 
+import asyncio
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -50,10 +51,12 @@ class Material:
     async def of(self, event_ids: Collection[int]) -> Found:
         """All that is stored of these events. Raises PyMongoError."""
         events = await self._read("events", event_ids)
-        clicks = await self._read("clicks", _ids(events.values(), "click_id"))
+        clicks, configs = await asyncio.gather(
+            self._read("clicks", _ids(events.values(), "click_id")),
+            self._read("event_configs", _ids(events.values(), "event_config_id")),
+        )
         known = [*events.values(), *clicks.values()]
         links = await self._read("links", _ids(known, "link_id"))
-        configs = await self._read("event_configs", _ids(events.values(), "event_config_id"))
         tags = await self._read("tags", {tag for link in links.values() for tag in link["tags"]})
         return Found(events, clicks, links, configs, tags, self._base_host)
 
