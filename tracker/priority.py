@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 NICE: Final = 19
+"""There is none higher."""
 
 _OF_SESSION: Final = Path("/proc/self/autogroup")
 """Linux shares a processor among sessions first, and niceness counts within one only; a session has

@@ -84,7 +84,7 @@ class Services:
         self.redis_waiting = connect.redis_for_waiting(settings.redis_url)
         self.mongodb = connect.mongodb(settings.mongodb_uri)
         self.database = self.mongodb[settings.mongodb_database]
-        self._asking = connect.mongodb_for_look_ups(settings.mongodb_uri)
+        self._look_up_client = connect.mongodb_for_look_ups(settings.mongodb_uri)
         self._access()
         self._links()
         self._clicks()
@@ -133,7 +133,7 @@ class Services:
         self.reports = Reports(self.database, self.base.host)
         spare = SpareBlock(self.settings.data_path)
         self.event_ids = EventIds(self.database, spare)
-        self.look_ups = LookUps(self._asking[self.settings.mongodb_database])
+        self.look_ups = LookUps(self._look_up_client[self.settings.mongodb_database])
         self.recorder = Recorder(
             self.event_configs, self.look_ups, self.events, self.event_ids, self.journal
         )
@@ -176,7 +176,7 @@ class Services:
         await self.redis_waiting.aclose()
         self.mongodb.close()
         await self.look_ups.close()
-        await self._asking.close()
+        await self._look_up_client.close()
 
     def _loop(self, loop: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(loop)

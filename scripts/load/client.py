@@ -1,8 +1,8 @@
 """The load client: keep-alive connections, one request under way on each, latencies in an array.
 
 Where wrk is not, it takes its place: a request costs it a small part of what it costs the service.
-It also does what wrk cannot: look into the answers. Unlike wrk it has to be given
-the processor in time: requests of a `Paced` load are sent up to a millisecond late.
+It also does what wrk cannot: look into the answers. Unlike wrk it has to be given the processor in
+time: requests of a `Paced` load are sent up to a millisecond late.
 """
 
 import asyncio

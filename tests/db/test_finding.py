@@ -161,7 +161,10 @@ async def test_a_connection_that_was_lost_meanwhile_is_made_anew_unnoticed(
     async with relayed(services) as (way, finding):
         assert len(await finding.rows(ALL, [], 9)) == 1
         way.close()
-        await asyncio.sleep(0.05)
+        assert finding._link is not None
+        async with asyncio.timeout(5):
+            while not finding._link._transport.is_closing():
+                await asyncio.sleep(0)
         assert len(await finding.rows(ALL, [], 9)) == 1
 
 

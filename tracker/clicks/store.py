@@ -4,14 +4,13 @@ Ids go to the driver and come from it as bytes: with UUIDs it takes twice as lon
 """
 
 from collections.abc import Collection, Sequence
-from functools import lru_cache
 from typing import Any, Final
 from uuid import UUID
 
 from bson.binary import UuidRepresentation
 
 from tracker.db.connect import Database
-from tracker.db.documents import StoredId
+from tracker.db.documents import StoredId, owner_id
 
 _OWNERS: Final = ("account_id", "link_id")
 
@@ -30,7 +29,7 @@ class Clicks:
         rows = await self._rows(wanted, fields)
         for row in rows:
             row["_id"] = wanted[bytes(row["_id"])]
-            row |= {name: _uuid(bytes(row[name])) for name in _OWNERS if name in row}
+            row |= {name: owner_id(bytes(row[name])) for name in _OWNERS if name in row}
         return {row["_id"]: row for row in rows}
 
     async def _rows(self, ids: Collection[bytes], fields: Sequence[str]) -> list[dict[str, Any]]:
@@ -41,9 +40,3 @@ class Clicks:
         # One batch, and so one turn of a thread: a cursor that is not done would ask once more.
         rows.batch_size(len(wanted) + 1)
         return await rows.to_list(len(wanted) + 1)
-
-
-@lru_cache(maxsize=10_000)
-def _uuid(value: bytes) -> UUID:
-    """Of an account or a link, of which many clicks are."""
-    return UUID(bytes=value)

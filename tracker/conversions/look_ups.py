@@ -8,7 +8,6 @@ moment: the event is pending then, and the drain finds out.
 import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
-from functools import lru_cache
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -17,7 +16,7 @@ from bson.binary import UuidRepresentation
 from tracker.db.batch import Batch
 from tracker.db.breaker import Breaker
 from tracker.db.connect import LookUpDatabase, PyMongoError
-from tracker.db.documents import StoredId
+from tracker.db.documents import StoredId, owner_id
 from tracker.db.finding import Finding
 
 LOOK_UP_SECONDS = 1.0
@@ -72,7 +71,7 @@ class LookUps:
     async def _owners(self, click_ids: list[bytes]) -> list[UUID | None]:
         wanted = [StoredId(one) for one in set(click_ids)]
         rows = await self._clicks.rows({"_id": {"$in": wanted}}, ["account_id"], len(wanted))
-        owners = {bytes(row["_id"]): _uuid(bytes(row["account_id"])) for row in rows}
+        owners = {bytes(row["_id"]): owner_id(bytes(row["account_id"])) for row in rows}
         return [owners.get(click_id) for click_id in click_ids]
 
     async def _earlier(self, sought: list[Sought]) -> list[int | None]:
@@ -103,9 +102,3 @@ class LookUps:
 def _pairs(sought: Sought) -> list[tuple[UUID, str]]:
     scopes, transaction_id = sought
     return [(scope, transaction_id) for scope in scopes]
-
-
-@lru_cache(maxsize=10_000)
-def _uuid(value: bytes) -> UUID:
-    """Of an account, of which many clicks are."""
-    return UUID(bytes=value)

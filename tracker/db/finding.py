@@ -26,6 +26,8 @@ of what follows."""
 
 _OP_MSG: Final = 2013
 _NUMBERS: Final = (1 << 31) - 1
+"""Of messages, before they begin again at 1."""
+
 _LONGEST: Final = 48_000_000
 """Bytes, of any message of MongoDB."""
 
@@ -78,9 +80,10 @@ class Finding:
         if self._link is not None:
             try:
                 return bytes(await self._link.ask(message))
-            except AutoReconnect as error:
-                if isinstance(error, NetworkTimeout):
-                    raise
+            except NetworkTimeout:
+                raise
+            except AutoReconnect:
+                self._link = None
         link = await self._opened()
         return bytes(await link.ask(message))
 
