@@ -3,10 +3,12 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from random import Random
+from typing import Any
 
 import msgspec
 import pytest
 from pymongo.errors import AutoReconnect
+from redis.exceptions import ConnectionError as RedisConnectionError
 
 from tests.conversions import scene
 from tests.ingest.test_consumer import running
@@ -43,9 +45,28 @@ class Batches:
         return [number for batch in self.applied for number in batch]
 
 
+class Commands:
+    """The client that reads: notes how many entries each command asks for, and loses the answers
+    that it is told to."""
+
+    def __init__(self, services: Services, fails: Callable[[int], bool] = lambda _: False) -> None:
+        self._redis = services.redis_waiting
+        self._fails = fails
+        self.counts: list[int] = []
+
+    async def xreadgroup(
+        self, group: str, name: str, streams: Any, count: int, block: int | None
+    ) -> Any:
+        self.counts.append(count)
+        answer = await self._redis.xreadgroup(group, name, streams, count=count, block=block)
+        if self._fails(len(self.counts)):
+            raise RedisConnectionError("reset")
+        return answer
+
+
 def consumer_of(services: Services, batches: Batches, batch: int) -> Consumer:
     """Entries never become stale while a test runs."""
-    return Consumer(services.redis, services.redis_waiting, batches.apply, 60.0, batch, batch)
+    return Consumer(services.redis, services.redis_waiting, batches.apply, 60.0, batch)
 
 
 async def appended(services: Services, sizes: Sequence[int]) -> int:
@@ -144,14 +165,26 @@ async def test_after_failures_batches_become_small_and_then_large_again(
     assert batches.in_order() == list(range(1, events + 1))
 
 
-async def test_batches_are_large_while_there_is_a_backlog(services: Services) -> None:
-    events = await appended(services, [1] * 500)
+async def test_a_batch_is_gathered_by_several_commands(services: Services) -> None:
+    """Each of them small, for Redis answers no click meanwhile."""
+    await appended(services, [1] * 700)
+    commands = Commands(services)
     batches = Batches()
-    consumer = Consumer(services.redis, services.redis_waiting, batches.apply, 60.0, 10, 40)
+    consumer = Consumer(services.redis, commands, batches.apply, 60.0, 800)  # type: ignore[arg-type]
+    assert await consumer._step(block=None) == 8  # as 100 records an entry are supposed
+    assert await consumer._step(block=None) == 692
+    assert commands.counts == [8, 32, 128, 200, 200, 200]
+    assert max(map(len, batches.applied)) == 692
+
+
+async def test_entries_of_a_batch_whose_last_command_fails_are_not_left_behind(
+    services: Services,
+) -> None:
+    """They would wait until they count as a dead consumer's."""
+    events = await appended(services, [1] * 300)
+    batches = Batches()
+    commands = Commands(services, fails=lambda number: number == 3)
+    consumer = Consumer(services.redis, commands, batches.apply, 60.0, 800)  # type: ignore[arg-type]
     async with running(consumer):
         await batches.until(events)
-        more = await appended(services, [1] * 3)
-        await batches.until(events + more)
-    sizes = [len(one) for one in batches.attempts]
-    assert max(sizes) == 40
-    assert consumer._most == 10
+    assert batches.in_order() == list(range(1, events + 1))

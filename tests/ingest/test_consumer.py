@@ -136,7 +136,7 @@ async def test_entries_of_a_dead_consumer_are_taken_over(services: Services) -> 
     while await pending_in(services) < 25:
         with pytest.raises(AutoReconnect):
             await dead._step(block=None)
-        dead._unfinished = False
+        dead._reader._unfinished = False
     applied = Applied(services)
     async with running(consumer_of(services, applied, STALE)):
         await applied.until(lambda: applied.records == 25)
