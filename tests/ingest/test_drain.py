@@ -10,12 +10,14 @@ from uuid import UUID
 import msgspec
 import pytest
 from pymongo.errors import AutoReconnect
+from redis.exceptions import ConnectionError as RedisConnectionError
 
 from tests.conversions import scene
+from tracker.clicks.click import Click
 from tracker.conversions.attribution import DIMENSIONS
 from tracker.db.documents import StoredId
 from tracker.db.keys import transaction
-from tracker.ids import new_id
+from tracker.ids import new_click_id, new_id
 from tracker.ingest.drain import Drain, Record
 from tracker.ingest.slot import Slot
 from tracker.services import Services
@@ -183,3 +185,28 @@ async def test_the_claim_of_a_stored_transaction_id_ends_an_hour_later(services:
     for each in (scope, UUID(bytes=CLICK.id)):
         assert 3500 < await services.redis.ttl(transaction(each, "t")) <= 3600
     assert await services.redis.ttl(transaction(scope, "u")) == -1
+
+
+async def test_nothing_of_a_batch_is_stored_if_redis_goes_while_it_is_enriched(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then it is tried again as a whole, and each visitor is first once."""
+    first, asked = services.visitors.first, 0
+
+    async def lost(clicks: Sequence[Click]) -> set[bytes]:
+        nonlocal asked
+        asked += 1
+        found = await first(clicks)
+        if asked == 2:
+            raise RedisConnectionError("reset")
+        return found
+
+    monkeypatch.setattr(services.visitors, "first", lost)
+    batch = [msgspec.structs.replace(CLICK, id=new_click_id().bytes) for _ in range(900)]
+    drain = scene.drain_of(services)
+    with pytest.raises(RedisConnectionError):
+        await drain.apply(batch)
+    assert await services.database["clicks"].count_documents({}) == 0
+    await drain.apply(batch)
+    assert await services.database["clicks"].count_documents({}) == 900
+    assert await services.database["clicks"].count_documents({"unique": True}) == 1

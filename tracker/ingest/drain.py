@@ -19,6 +19,7 @@ from tracker.conversions.event import Event
 from tracker.conversions.store import check_same, document
 from tracker.db import keys
 from tracker.db.documents import StoredId, as_read
+from tracker.db.tasks import ended
 from tracker.ingest import plan
 from tracker.ingest.plan import Known
 from tracker.ingest.posting import Books, Outdated, Posting
@@ -30,8 +31,8 @@ log = structlog.get_logger(__name__)
 
 Record = Click | Event
 
-_PIECE = 100
-"""Clicks enriched (about 4 µs each) before requests that wait get their turn."""
+_PIECE = 200
+"""Clicks enriched (about 4 µs each), or events made, before requests that wait get their turn."""
 
 _TRIES = 5
 """How often a batch is planned anew because somebody else stored a part of it meanwhile."""
@@ -96,16 +97,27 @@ class Drain:
         return any(now_ms() - int(one.partition(b"-")[0]) > _BEHIND_MS for one, _ in oldest)
 
     async def _documents(self, clicks: Sequence[Click]) -> Arrived:
+        """While Redis is asked who of one piece is new, the next is enriched."""
         documents: dict[bytes, dict[str, Any]] = {}
         stored_at = now()
-        for start in range(0, len(clicks), _PIECE):
-            for click in clicks[start : start + _PIECE]:
-                made = documents[click.id] = self._enrichment.document(click)
-                made["stored_at"] = stored_at
-            await asyncio.sleep(0)
-        people = [click for click in clicks if documents[click.id]["bot"] is None]
-        for first in await self._visitors.first(people):
-            documents[first]["unique"] = True
+        asking = None
+        try:
+            for start in range(0, len(clicks), _PIECE):
+                people = []
+                for click in clicks[start : start + _PIECE]:
+                    made = documents[click.id] = self._enrichment.document(click)
+                    made["stored_at"] = stored_at
+                    if made["bot"] is None:
+                        people.append(click)
+                if asking is not None:
+                    _mark(documents, await asking)
+                asking = asyncio.create_task(self._visitors.first(people))
+                await asyncio.sleep(0)
+            if asking is not None:
+                _mark(documents, await asking)
+        finally:
+            if asking is not None:
+                await ended(asking)
         return {document["_id"]: document for document in documents.values()}
 
     async def _store(self, clicks: Arrived, events: Mapping[int, dict[str, Any]]) -> Posting:
@@ -174,6 +186,11 @@ class Drain:
         for name in claims:
             pipeline.expire(name, _CLAIM_LIVES)
         await pipeline.execute()
+
+
+def _mark(documents: Mapping[bytes, dict[str, Any]], unique: Collection[bytes]) -> None:
+    for click_id in unique:
+        documents[click_id]["unique"] = True
 
 
 async def _by_id(events: Sequence[Event]) -> dict[int, dict[str, Any]]:

@@ -22,8 +22,8 @@ from tracker.ingest.telling import is_to_be_told
 from tracker.reports.rollup import Rollup
 from tracker.webhooks.creation import create_deliveries
 
-_PIECE = 200
-"""Counted (4 µs a click, 15 µs an event) in one go."""
+_PIECE, _EVENTS = 400, 100
+"""Clicks (4 µs each) or statements, and events (15 µs each), made or counted in one go."""
 
 _COMMAND = 1000
 """Documents or statements of one command: while the driver encodes it, 3 ms, nobody else has a
@@ -67,11 +67,11 @@ class Posting(NamedTuple):
             for click in clicks:
                 rollup.add_click(click)
             await asyncio.sleep(0)
-        for events in _pieces(self.events, _PIECE):
+        for events in _pieces(self.events, _EVENTS):
             for event in events:
                 rollup.add_event(event)
             await asyncio.sleep(0)
-        for moves in _pieces(self.moves, _PIECE):
+        for moves in _pieces(self.moves, _EVENTS):
             for event, fields in moves:
                 if "status" in fields:
                     rollup.add_event(event, sign=-1)
