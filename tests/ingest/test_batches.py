@@ -147,7 +147,7 @@ async def test_after_a_failure_entries_are_applied_in_order_and_none_is_left_beh
     batches = Batches(lambda attempt: attempt in (2, 3))
     async with running(consumer_of(services, batches, 20)):
         await batches.until(events)
-    assert [len(one) for one in batches.attempts[:4]] == [1, 20, 10, 5]
+    assert [len(one) for one in batches.attempts[:4]] == [20, 20, 10, 5]
     assert batches.in_order() == list(range(1, events + 1))
     assert await services.redis.xlen("journal") == 0
 
@@ -160,7 +160,7 @@ async def test_after_failures_batches_become_small_and_then_large_again(
     async with running(consumer_of(services, batches, 8)):
         await batches.until(events)
     sizes = [len(one) for one in batches.attempts]
-    assert sizes[:5] == [1, 8, 4, 2, 1]
+    assert sizes[:5] == [8, 8, 4, 2, 1]
     assert max(sizes[5:]) == 8
     assert batches.in_order() == list(range(1, events + 1))
 
@@ -171,10 +171,45 @@ async def test_a_batch_is_gathered_by_several_commands(services: Services) -> No
     commands = Commands(services)
     batches = Batches()
     consumer = Consumer(services.redis, commands, batches.apply, 60.0, 800)  # type: ignore[arg-type]
-    assert await consumer._step(block=None) == 8  # as 100 records an entry are supposed
-    assert await consumer._step(block=None) == 692
+    assert await consumer._step(block=None) == 700
+    # The first is small, as nothing is known of the entries.
     assert commands.counts == [8, 32, 128, 200, 200, 200]
-    assert max(map(len, batches.applied)) == 692
+    assert max(map(len, batches.applied)) == 700
+
+
+async def test_no_more_is_gathered_when_entries_turn_out_to_be_full(services: Services) -> None:
+    events = await appended(services, [1] * 130 + [400] * 300)
+    batches = Batches()
+    consumer = consumer_of(services, batches, 16_000)
+    await consumer._step(block=None)
+    assert 16_000 <= len(batches.in_order()) < 16_000 + 200 * 400
+    await consumer._step(block=None)
+    assert len(batches.applied[-1]) <= 16_000
+    await consumer.burst()
+    assert batches.in_order() == list(range(1, events + 1))
+
+
+async def test_what_was_gathered_is_applied_though_the_group_is_lost_meanwhile(
+    services: Services,
+) -> None:
+    await appended(services, [1] * 300)
+    batches = Batches()
+    commands = Commands(services)
+    consumer = Consumer(services.redis, commands, batches.apply, 60.0, 800)  # type: ignore[arg-type]
+    read = commands.xreadgroup
+
+    async def lose(*arguments: Any, **options: Any) -> Any:
+        if len(commands.counts) == 2:
+            await services.redis.delete("journal")
+        return await read(*arguments, **options)
+
+    commands.xreadgroup = lose  # type: ignore[method-assign]
+    await consumer.prepare()
+    await consumer._step(block=None)
+    assert batches.in_order() == list(range(1, 41))
+    events = await appended(services, [1] * 3)
+    await consumer.burst()
+    assert batches.in_order()[40:] == list(range(1, events + 1))
 
 
 async def test_entries_of_a_batch_whose_last_command_fails_are_not_left_behind(
@@ -188,3 +223,15 @@ async def test_entries_of_a_batch_whose_last_command_fails_are_not_left_behind(
     async with running(consumer):
         await batches.until(events)
     assert batches.in_order() == list(range(1, events + 1))
+
+
+async def test_a_bad_entry_parts_a_batch_into_halves_until_it_is_alone(services: Services) -> None:
+    events = await appended(services, [1] * 150)
+    await services.redis.xadd("journal", {b"1": b"junk"})
+    await appended(services, [1] * 149)
+    batches = Batches()
+    await consumer_of(services, batches, 1000).burst()
+    assert batches.in_order() == [*range(1, events + 1), *range(1, events)]
+    assert len(batches.applied) < 20
+    assert await services.redis.xlen("journal:dead") == 1
+    assert await services.redis.xlen("journal") == 0

@@ -2,8 +2,9 @@
 left, and its own until they are acknowledged. So many together as make a good batch, in commands
 that are small, for Redis answers nobody else meanwhile."""
 
+import asyncio
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -18,16 +19,19 @@ from tracker.ingest.drain import Record
 log = structlog.get_logger(__name__)
 
 _MOST_BYTES: Final = 16 << 20
-"""Of the entries of one batch: a visitor may send 64 KiB."""
-
 _MOST_ENTRIES: Final = 1000
-"""Of one batch, likewise."""
+"""Read before they are applied: a visitor may send 64 KiB."""
 
 _COMMAND_BYTES: Final = 1 << 20
+"""If the next entries are as large as the last."""
+
 _FEW_ENTRIES, _COMMAND_ENTRIES = 25, 200
 """Of one command, at first and at most: each may turn out to be full."""
 
-_STALE_ENTRIES: Final = 10
+_STALE_ENTRIES: Final = 50
+
+_PIECE: Final = 1000
+"""Records decoded (1 µs each) before requests that wait get their turn."""
 
 Entry = tuple[bytes, dict[bytes, bytes] | None]
 """Id and fields, as Redis gives them."""
@@ -58,7 +62,7 @@ class Reader:
         self._records_an_entry = 100.0
         self._bytes_an_entry = 1.0
         self.is_behind = False
-        """Whether the journal held more than the last batch."""
+        """Whether there was more than what was read last."""
 
     async def prepare(self) -> None:
         """Make the stream and the group if they are not there."""
@@ -69,12 +73,12 @@ class Reader:
                 raise
 
     async def next_entries(self, most: int, block: float | None) -> list[Entry]:
-        """About `most` records, at least one entry if there is one within `block` seconds; the
-        same again unless they were `finished`. Raises RedisError."""
+        """About `most` records, at least one entry if there is one within `block` seconds; until
+        they are `finished`, those of them that are not acknowledged again. Raises RedisError."""
         try:
             entries = await self._next(most, block)
         except RedisError:
-            # Some may be ours already: those of earlier commands, or of an answer that was lost.
+            # Some may be ours although the answer was lost.
             self._unfinished = True
             raise
         if entries:
@@ -86,10 +90,12 @@ class Reader:
         """The last entries are acknowledged."""
         self._unfinished = self._more
 
-    def batches(self, entries: Sequence[Entry], most: int) -> Iterator[list[Read]]:
+    async def batches(
+        self, entries: Sequence[Entry], most: int
+    ) -> AsyncGenerator[list[Read], None]:
         """The entries in order, so many together as hold no more records than a batch may."""
         batch: list[Read] = []
-        records = size = 0
+        records = size = piece = 0
         for entry in entries:
             read = self._decoded(entry)
             records += len(read.records)
@@ -98,8 +104,10 @@ class Reader:
                 yield batch
                 batch, records, size = [], len(read.records), _size(entry)
             batch.append(read)
-        # Of the last batch, for the next read: it is the backlog or the traffic of now.
-        self._records_an_entry = max(1.0, records / len(batch))
+            piece += len(read.records)
+            if piece >= _PIECE:
+                piece = 0
+                await asyncio.sleep(0)
         yield batch
 
     async def _next(self, most: int, block: float | None) -> list[Entry]:
@@ -118,17 +126,29 @@ class Reader:
     async def _read(self, after: str, most: int, block: float | None) -> list[Entry]:
         """`>`: entries nobody has had; `0`: those we have had and not acknowledged."""
         entries: list[Entry] = []
-        size, self.is_behind = 0, True
-        wanted = min(_MOST_ENTRIES, most / self._records_an_entry)
+        records = size = 0
+        self.is_behind = True
         while True:
-            fitting = min(wanted - len(entries), (_MOST_BYTES - size) / self._bytes_an_entry)
+            fitting = min(
+                _MOST_ENTRIES - len(entries),
+                (most - records) / self._records_an_entry,
+                (_MOST_BYTES - size) / self._bytes_an_entry,
+            )
             if entries and fitting < 1:
                 return entries
             # Step by step: the next entries may be far larger than the last.
             fitting = min(fitting, _COMMAND_BYTES / self._bytes_an_entry)
             count = min(_COMMAND_ENTRIES, max(_FEW_ENTRIES, 4 * self._found), max(1, int(fitting)))
-            found = await self._command(after, count, None if entries else block)
+            try:
+                found = await self._command(after, count, None if entries else block)
+            except RedisError:
+                if not entries:
+                    raise
+                # Others may be ours as well, though their answer was lost.
+                self._unfinished = True
+                return entries
             entries += found
+            records += sum(map(_number, found))
             size += sum(map(_size, found))
             if len(found) < count:
                 self.is_behind = False
@@ -147,6 +167,7 @@ class Reader:
         found = [entry for _, entries in answer or () for entry in entries]
         self._found = max(1, len(found))
         if found:
+            self._records_an_entry = max(1.0, sum(map(_number, found)) / len(found))
             self._bytes_an_entry = max(1.0, sum(map(_size, found)) / len(found))
         return found
 
@@ -162,6 +183,7 @@ class Reader:
         # Redis 6.2 has nil for an entry that was deleted: ours now, the next read tells its id.
         self._unfinished = len(entries) < len(answer[1])
         if entries:
+            self.is_behind = True
             log.info("took over entries of another consumer", entries=len(entries))
         return entries
 
@@ -179,6 +201,14 @@ class Reader:
         if FORMAT not in fields:
             raise ValueError(f"unknown format {b', '.join(fields).decode(errors='replace')}")
         return self._decoder.decode(fields[FORMAT])
+
+
+def _number(entry: Entry) -> int:
+    """Records in it, as the beginning of a MessagePack array tells; 0 if it is none."""
+    payload = (entry[1] or {}).get(FORMAT, b"")
+    if payload[:1] == b"\xdc":
+        return int.from_bytes(payload[1:3])
+    return payload[0] & 0x0F if payload and payload[0] >> 4 == 0x9 else 0
 
 
 def _size(entry: Entry) -> int:
