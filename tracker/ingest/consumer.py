@@ -50,6 +50,7 @@ _KEPT = 18
 """How often a slow batch is kept from others, each time for a third of STALE: a minute in all."""
 
 _DEAD = 3600.0
+
 _ACKNOWLEDGED = 200
 """Entries of one transaction: until it ends, Redis answers nobody else."""
 

@@ -148,8 +148,13 @@ class Reader:
                 self._unfinished = True
                 return entries
             entries += found
-            records += sum(map(_number, found))
-            size += sum(map(_size, found))
+            held, length = sum(map(_number, found)), sum(map(_size, found))
+            records += held
+            size += length
+            self._found = max(1, len(found))
+            if found:
+                self._records_an_entry = max(1.0, held / len(found))
+                self._bytes_an_entry = max(1.0, length / len(found))
             if len(found) < count:
                 self.is_behind = False
                 return entries
@@ -164,12 +169,7 @@ class Reader:
             count=count,
             block=None if block is None else int(block * 1000),
         )
-        found = [entry for _, entries in answer or () for entry in entries]
-        self._found = max(1, len(found))
-        if found:
-            self._records_an_entry = max(1.0, sum(map(_number, found)) / len(found))
-            self._bytes_an_entry = max(1.0, sum(map(_size, found)) / len(found))
-        return found
+        return [entry for _, entries in answer or () for entry in entries]
 
     async def _stale_entries(self) -> list[Entry]:
         if time.monotonic() - self._reclaimed < self._stale / 2:
