@@ -53,6 +53,8 @@ return redis.call('GET', KEYS[1])
 # ARGV: seconds that buckets live; then for each day the beginning of its buckets' names, and its
 # clicks: for each two bytes of the bucket, eight of the visitor, eight of the click. Answers for
 # each click 1 if it was first, else 0. One text, for a thousand are slow to make and to read.
+# A visitor who was there before costs one command, the cheapest: half of what HSETNX takes to find
+# it out.
 _REMEMBER: Final = """
 redis.call('DEL', 'visitors:none')
 local answer = {}
@@ -62,12 +64,13 @@ for day = 2, #ARGV, 2 do
     local high, low = string.byte(clicks, at, at + 1)
     local bucket = ARGV[day] .. string.format('%02x%02x', high, low)
     local visitor, click = string.sub(clicks, at + 2, at + 9), string.sub(clicks, at + 10, at + 17)
-    if redis.call('HSETNX', bucket, visitor, click) == 1 then
-      answer[#answer + 1] = '1'
+    local first = redis.call('HGET', bucket, visitor)
+    if not first then
+      first = click
+      redis.call('HSET', bucket, visitor, click)
       if redis.call('TTL', bucket) < 0 then redis.call('EXPIRE', bucket, ARGV[1]) end
-    else
-      answer[#answer + 1] = redis.call('HGET', bucket, visitor) == click and '1' or '0'
     end
+    answer[#answer + 1] = first == click and '1' or '0'
   end
 end
 return table.concat(answer)
