@@ -28,23 +28,23 @@ async def test_d_may_name_the_default_domain_also_where_that_is_an_address(
     redirect = Redirect(
         services.link_cache, services.domains, services.journal, services.enrichment, own_host
     )
-    answer = await redirect.answer(VISIT._replace(query=f"d={own_host}"))
+    answer = await redirect.answer(msgspec.structs.replace(VISIT, query=f"d={own_host}"))
     assert answer.status == 302
     with pytest.raises(NotFound, match="no such domain"):
-        await redirect.answer(VISIT._replace(query="d=127.0.0.2"))
+        await redirect.answer(msgspec.structs.replace(VISIT, query="d=127.0.0.2"))
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "TRACE", "get", ""])
 async def test_it_refuses_other_methods_itself(services: Services, method: str) -> None:
     with pytest.raises(MethodNotAllowed) as refused:
-        await services.redirect.answer(VISIT._replace(method=method))
+        await services.redirect.answer(msgspec.structs.replace(VISIT, method=method))
     assert refused.value.headers == {"Allow": "GET, HEAD, OPTIONS"}
 
 
 @pytest.mark.parametrize("slug", [":", "a:b", "*", "a\n", "\x00", "\u0661", "..", "a" * 65])
 async def test_what_is_no_slug_is_never_looked_up(services: Services, slug: str) -> None:
     with pytest.raises(NotFound, match="short link: not found"):
-        await services.redirect.answer(VISIT._replace(slug=slug))
+        await services.redirect.answer(msgspec.structs.replace(VISIT, slug=slug))
     assert await services.redis.keys("link:*") == []
 
 
@@ -65,7 +65,7 @@ async def test_with_redis_away_the_visitor_is_redirected_and_the_click_spooled(
 ) -> None:
     await make_link(services, new_id())
     away = Services(msgspec.structs.replace(services.settings, redis_url="redis://127.0.0.1:1"))
-    answer = await away.redirect.answer(VISIT._replace(query="a=1"))
+    answer = await away.redirect.answer(msgspec.structs.replace(VISIT, query="a=1"))
     location = dict(answer.headers)["Location"]
     assert location.startswith(f"{LANDING}?a=1&click_id=")
     await away.stop()
@@ -81,5 +81,5 @@ async def test_a_click_that_can_be_kept_nowhere_is_not_redirected(services: Serv
     away = Services(msgspec.structs.replace(services.settings, redis_url="redis://127.0.0.1:1"))
     with pytest.raises(Unavailable):
         await away.redirect.answer(VISIT)
-    assert (await away.redirect.answer(VISIT._replace(method="HEAD"))).status == 302
+    assert (await away.redirect.answer(msgspec.structs.replace(VISIT, method="HEAD"))).status == 302
     await away.close()

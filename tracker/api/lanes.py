@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from functools import partial
 from http.client import responses
 from time import perf_counter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+import msgspec
 import structlog
 from uuid_utils import uuid4
 
@@ -41,7 +42,7 @@ _STARTS: Final = (
 Headers = tuple[tuple[str, str], ...]
 
 
-class _Header(NamedTuple):
+class _Header(msgspec.Struct, frozen=True, gc=False):
     """What the header of a plain request tells. `request_id` is empty unless it may be used."""
 
     sent: Sent
@@ -50,35 +51,19 @@ class _Header(NamedTuple):
     request_id: str
 
 
-class _Request:
+class _Request(msgspec.Struct, gc=False):
     """A request that was taken, until it is answered; told so by the journal (`db/batch.Waiter`).
 
     `location` is that of the redirect, if it is one.
     """
 
-    __slots__ = (
-        "_lanes",
-        "accept",
-        "began",
-        "connection",
-        "id",
-        "location",
-        "method",
-        "path",
-        "route",
-    )
-
-    def __init__(
-        self, lanes: "Lanes", connection: LaneConnection, head: "_Head", route: str
-    ) -> None:
-        self._lanes = lanes
-        self.connection = connection
-        self.method, self.path, _, header = head
-        self.route = route
-        self.began = perf_counter()
-        self.accept = header.accept
-        self.id = header.request_id or uuid4().hex
-        self.location = ""
+    lanes: "Lanes"
+    connection: LaneConnection
+    head: "_Head"
+    route: str
+    id: str
+    began: float
+    location: str = ""
 
     def done(self) -> bool:
         """Never: should the client have gone, it is logged all the same."""
@@ -86,22 +71,20 @@ class _Request:
 
     def set_result(self, _: int | None) -> None:
         """The click is durable."""
-        self._lanes.redirect(self)
+        self.lanes.redirect(self)
 
     def set_exception(self, error: BaseException) -> None:
-        self._lanes.refuse_click(self, error)
+        self.lanes.refuse_click(self, error)
 
 
-class _EventRequest(_Request):
+class _EventRequest(_Request, gc=False):
     """The same for an event; told so by the recorder."""
 
-    __slots__ = ()
-
     def set_result(self, recorded: Recorded) -> None:  # type: ignore[override]
-        self._lanes.answer_event(self, recorded)
+        self.lanes.answer_event(self, recorded)
 
     def set_exception(self, error: BaseException) -> None:
-        self._lanes.refuse_event(self, error)
+        self.lanes.refuse_event(self, error)
 
 
 _HEADERS: Final = (
@@ -143,14 +126,14 @@ class Lanes:
 
     def refuse_click(self, request: _Request, error: BaseException) -> None:
         refused = _refused(request, error)
-        content = click.error_content(refused, request.accept)
+        content = click.error_content(refused, request.head.header.accept)
         self._refuse(request, refused, (*refused.headers.items(), *click.ERROR_HEADERS), content)
 
     def _click(self, connection: LaneConnection, head: _Head, route: str, slug: str | None) -> bool:
-        request = _Request(self, connection, head, route)
-        method, _, query, header = head
+        header = head.header
+        request = _Request(self, connection, head, route, _id_of(header), perf_counter())
         address = self._client_address.of(connection.peer, (header.forwarded_for,))
-        visit = Visit(method, slug, query, address, header.sent)
+        visit = Visit(head.method, slug, head.query, address, header.sent)
         try:
             location = self._redirect.location_at_once(visit, request)
         except TrackerError as error:
@@ -159,7 +142,7 @@ class Lanes:
         if location is None:
             return self._look_up(request, visit)
         request.location = location
-        if method == "HEAD":
+        if head.method == "HEAD":
             self.redirect(request)
         return True
 
@@ -185,7 +168,8 @@ class Lanes:
             conversion = from_text(head.query.encode("latin-1"))
         except TrackerError:
             return False
-        request = _EventRequest(self, connection, head, "/api/event")
+        began = perf_counter()
+        request = _EventRequest(self, connection, head, "/api/event", _id_of(head.header), began)
         try:
             taken = self._recorder.record_for(request, conversion)
         except TrackerError as error:
@@ -204,14 +188,16 @@ class Lanes:
             self.refuse_event(request, error)
 
     def answer_event(self, request: _Request, recorded: Recorded) -> None:
-        content = event.recorded_content(recorded, event.wants_image("GET", request.accept))
+        as_image = event.wants_image("GET", request.head.header.accept)
+        content = event.recorded_content(recorded, as_image)
         length = len(content.body)
         head = _RECORDED % (request.id, recorded.event_id, content.kind, length)
         self._end(request, 200, head, content.body)
 
     def refuse_event(self, request: _Request, error: BaseException) -> None:
         refused = _refused(request, error)
-        content = event.error_content(refused, event.wants_image("GET", request.accept))
+        as_image = event.wants_image("GET", request.head.header.accept)
+        content = event.error_content(refused, as_image)
         self._refuse(request, refused, (*event.HEADERS, *refused.headers.items()), content)
 
     def _refuse(
@@ -219,16 +205,16 @@ class Lanes:
     ) -> None:
         of_content = (("Content-Type", content.kind), ("Content-Length", str(len(content.body))))
         head = _head(refused.status, (("X-Request-Id", request.id), *headers, *of_content))
-        body = b"" if request.method == "HEAD" else content.body
+        body = b"" if request.head.method == "HEAD" else content.body
         self._end(request, refused.status, head, body)
 
     def _end(self, request: _Request, status: int, answer_head: str, body: bytes) -> None:
         answer = b"%b%b\r\n%b" % (answer_head.encode("latin-1"), own_fields(), body)
         request.connection.answer(answer, True)
         self._access_log.record(
-            request.method,
+            request.head.method,
             request.route,
-            request.path,
+            request.head.path,
             status,
             perf_counter() - request.began,
             request.id,
@@ -245,6 +231,10 @@ def _header(names_country: bool, host: str, values: Sequence[str]) -> _Header:
         accept,
         request_id if SANE_REQUEST_ID.fullmatch(request_id) else "",
     )
+
+
+def _id_of(header: _Header) -> str:
+    return header.request_id or uuid4().hex
 
 
 def _error_of(task: asyncio.Task[Any]) -> BaseException | None:

@@ -7,6 +7,8 @@ from functools import lru_cache
 from typing import NamedTuple
 from uuid import UUID
 
+import msgspec
+
 from tracker.clicks.click import Click
 from tracker.clicks.enrich import Enrichment
 from tracker.clicks.journal import Journal
@@ -25,7 +27,7 @@ _METHODS = "GET, HEAD, OPTIONS"
 _USER_AGENT, _REFERRER, _QUERY = 1024, 2048, 8192
 
 
-class Sent(NamedTuple):
+class Sent(msgspec.Struct, frozen=True, gc=False):
     """What the header of a visit tells, as far as it is kept. Made by `sent`."""
 
     hostname: str
@@ -47,7 +49,7 @@ def sent(host: str, user_agent: str, referrer: str, purpose: str, edge_country: 
     )
 
 
-class Visit(NamedTuple):
+class Visit(msgspec.Struct, frozen=True, gc=False):
     """A request for a short link. Texts hold one byte a character.
 
     `slug` None: it is in the query, as `s`.
@@ -114,7 +116,7 @@ class Redirect:
         click_id = new_click_id()
         click = _click(visit, target, click_id.bytes)
         shown_id = None if visit.method == "HEAD" else str(click_id)
-        macros = self._macros(click, target, destination.needs, shown_id)
+        macros = self._macros(click, target, shown_id) if destination.needs else {}
         return destination.location(visit.query, shown_id, macros), click
 
     def _known(self, visit: Visit) -> Target | None:
@@ -153,18 +155,15 @@ class Redirect:
         """The hostname that is one if it is a custom domain, and whether it must be: `d`, else for
         /c/ the Host header. Empty: the default domain."""
         named = parameter(visit.query, "d")
-        if not named and visit.slug is None:
-            return "", False
-        host = canonical_hostname(named) if named else visit.sent.hostname
+        if not named:
+            host = "" if visit.slug is None else visit.sent.hostname
+            return "" if host == self._own_host else host, False
+        host = canonical_hostname(named)
         if self._own_host in (host, named.lower()):  # the second for an IP address
             return "", False
-        return host, bool(named)
+        return host, True
 
-    def _macros(
-        self, click: Click, target: Target, needs: frozenset[str], shown_id: str | None
-    ) -> dict[str, str]:
-        if not needs:
-            return {}
+    def _macros(self, click: Click, target: Target, shown_id: str | None) -> dict[str, str]:
         agent = self._enrichment.agent(click)
         return {
             "click_id": shown_id or "",

@@ -12,13 +12,15 @@ not; so what is read here is never what the parser would refuse, or read otherwi
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Final, Generic, TypeVar
+
+import msgspec
 
 MOST: Final = 8192
 """Bytes of a plain head."""
 
 _MOST_FIELDS: Final = 100
-_LINE: Final = re.compile(r"(GET|HEAD) (/[!\"$->@-~]*)(?:\?([!\"$-~]*))? HTTP/1\.1")
+_METHODS: Final = ("GET", "HEAD")
 _TOKEN: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VISIBLE: Final = bytes([9, *range(32, 127), *range(128, 256)])
 _ASKING: Final = frozenset(
@@ -43,7 +45,7 @@ _Line = tuple[int, str]
 """The place of its value among those that are read, and the value."""
 
 
-class PlainHead(NamedTuple, Generic[Header]):
+class PlainHead(msgspec.Struct, Generic[Header], frozen=True, gc=False):
     """Texts hold one byte a character."""
 
     method: str
@@ -78,10 +80,15 @@ class PlainHeads(Generic[Header]):
         header = self._headers.get(raw) or self._header(raw)
         if header is None:
             return None
-        request = _LINE.fullmatch(data[start:line_end].decode("latin-1"))
-        if request is None:
+        words = data[start:line_end].decode("latin-1").split(" ")
+        if len(words) != 3:
             return None
-        method, path, query = request.groups("")
+        method, target, version = words
+        if method not in _METHODS or version != "HTTP/1.1" or not target.startswith("/"):
+            return None
+        if not target.isascii() or not target.isprintable() or "#" in target:
+            return None
+        path, _, query = target.partition("?")
         if query.count("&") > _MOST_PAIRS:
             return None
         return PlainHead(method, path, query, header)
