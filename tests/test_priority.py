@@ -12,7 +12,13 @@ from tracker.db.child import spawn
 LEAST = "19"
 """The niceness of what gives way, of a process and of a session: there is none higher."""
 
-TELL = "import os; print(os.nice(0), open('/proc/self/autogroup').read().split()[-1])"
+USUAL, IDLE = str(os.SCHED_OTHER), str(os.SCHED_IDLE)
+"""How the kernel schedules a process: SCHED_IDLE is for what may always be put off."""
+
+TELL = (
+    "import os; "
+    "print(os.nice(0), open('/proc/self/autogroup').read().split()[-1], os.sched_getscheduler(0))"
+)
 GIVE_WAY = "from tracker.priority import give_way; give_way(); "
 
 pytestmark = pytest.mark.skipif(
@@ -32,22 +38,23 @@ def run(code: str, start_new_session: bool) -> list[str]:
 
 
 def test_a_process_with_a_session_of_its_own_gives_way_to_those_of_other_sessions() -> None:
-    assert run(GIVE_WAY + TELL, True) == [LEAST, LEAST]
+    assert run(GIVE_WAY + TELL, True) == [LEAST, LEAST, IDLE]
 
 
 def test_a_process_that_shares_its_session_leaves_those_of_it_as_they_are() -> None:
     inner = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {GIVE_WAY!r}]); "
-    assert run(inner + TELL, True) == [str(os.nice(0)), "0"]
+    assert run(inner + TELL, True) == [str(os.nice(0)), "0", USUAL]
 
 
 @pytest.mark.parametrize(
-    ("gives_way", "nice"), [(True, [LEAST, LEAST]), (False, [str(os.nice(0)), "0"])]
+    ("gives_way", "told"),
+    [(True, [LEAST, LEAST, IDLE]), (False, [str(os.nice(0)), "0", USUAL])],
 )
 def test_a_program_of_ours_gives_way_before_it_begins(
-    tmp_path: Path, gives_way: bool, nice: list[str]
+    tmp_path: Path, gives_way: bool, told: list[str]
 ) -> None:
     log = tmp_path / "log"
     with log.open("wb") as file:
         child = spawn([sys.executable, "-c", TELL], {}, file, gives_way=gives_way)
     assert child.wait(20) == 0
-    assert log.read_text().split() == nice
+    assert log.read_text().split() == told
