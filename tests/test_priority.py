@@ -12,18 +12,17 @@ from tracker.db.child import spawn
 LEAST = "19"
 """The niceness of what gives way, of a process and of a session: there is none higher."""
 
-USUAL, IDLE = str(os.SCHED_OTHER), str(os.SCHED_IDLE)
-"""How the kernel schedules a process: SCHED_IDLE is for what may always be put off."""
-
 TELL = (
     "import os; "
     "print(os.nice(0), open('/proc/self/autogroup').read().split()[-1], os.sched_getscheduler(0))"
 )
 GIVE_WAY = "from tracker.priority import give_way; give_way(); "
 
-pytestmark = pytest.mark.skipif(
-    not Path("/proc/self/autogroup").exists(), reason="no niceness of sessions here"
-)
+if not Path("/proc/self/autogroup").exists():
+    pytest.skip("no niceness of sessions here", allow_module_level=True)
+
+USUAL, IDLE = str(os.sched_getscheduler(0)), str(os.SCHED_IDLE)
+"""How the kernel schedules us, and what may always be put off."""
 
 
 def run(code: str, start_new_session: bool) -> list[str]:

@@ -20,9 +20,9 @@ a niceness of its own, here (sched(7), "The autogroup feature")."""
 def give_way() -> None:
     """To every other process, with all of our session if we lead it; else only within that.
 
-    Niceness decides who goes first on a processor, not who is sent to which. For Linux one that
-    does nothing but work of SCHED_IDLE is as good as idle (sched(7)): who answers is woken there,
-    rather than to share another with whoever woke it.
+    Where there is SCHED_IDLE, which leaves even less than the highest niceness (sched(7)), it is
+    that: a processor with no other work counts as idle when Linux chooses where to wake somebody
+    (since 5.4), so that who answers is not woken on the one of whoever woke it, to share that.
     """
     os.nice(NICE)
     if sys.platform == "linux":

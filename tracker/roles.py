@@ -87,8 +87,12 @@ def _drain(settings: Settings) -> int:
 
     On a machine that it shares it gives way to those who answer: what it does can wait.
     """
-    give_way()
-    return _with_stores(embedded.reached(settings), lambda stores: _run(server.drain(stores)))
+
+    def work(stores: Settings) -> int:
+        give_way()  # now: stores that were started here are not to
+        return _run(server.drain(stores))
+
+    return _with_stores(embedded.reached(settings), work)
 
 
 def _with_stores(stores: AbstractContextManager[Settings], work: Callable[[Settings], int]) -> int:

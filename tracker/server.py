@@ -30,7 +30,7 @@ PREPARE_SECONDS = 5.0
 
 _COLLECT_EVERY = 10_000
 """Of a process that only drains: so many more objects before the collector looks at the new ones. A
-batch makes as many in a moment, hardly any in a cycle: of the usual 700 it was a seventh of the
+batch makes as many in a moment, hardly any in a cycle: as often as usual it was a seventh of the
 process's work."""
 
 Announce = Callable[[Services], Awaitable[None]]

@@ -18,6 +18,7 @@ from tests.api.ways import Sent, Ways, both_ways
 from tests.conversions import scene
 from tests.db.own_redis import nobody
 from tests.http.serving import until
+from tracker.api.lanes import Lanes
 from tracker.clicks.click import Click
 from tracker.conversions.event import Event
 from tracker.conversions.event_config import PayoutType
@@ -271,6 +272,32 @@ async def test_with_too_many_waiting_both_ways_answer_503(
     async with both_ways(services) as ways:
         check_refused(await ways.compare(generated(known, 23, 300)))
     assert await journaled(services) == []
+
+
+class Unanswerable:
+    """A connection on which every answer fails."""
+
+    peer = "9.9.9.9"
+
+    def is_closing(self) -> bool:
+        return False
+
+    def answer(self, data: bytes, keep_alive: bool) -> None:
+        raise ValueError("unanswerable")
+
+
+@pytest.mark.parametrize(
+    "target", ["/c/unknown?email=ann", "/api/event?transaction_id=ann&pbk=" + "a" * 26]
+)
+async def test_a_lane_that_fails_late_logs_nothing_of_what_was_sent(
+    services: Services, caplog: pytest.LogCaptureFixture, target: str
+) -> None:
+    fields = "Host: tracker.test\r\nUser-Agent: ann\r\nX-Forwarded-For: ann\r\n\r\n"
+    raw = f"GET {target} HTTP/1.1\r\n{fields}".encode()
+    assert Lanes(services)(Unanswerable(), raw, 0, len(raw))
+    await until(lambda: "unanswerable" in caplog.text)
+    assert "<request " in caplog.text
+    assert "ann" not in caplog.text
 
 
 def check_refused(answers: Sequence[bytes]) -> None:

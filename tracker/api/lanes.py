@@ -65,6 +65,10 @@ class _Request(msgspec.Struct, gc=False):
     began: float
     location: str = ""
 
+    def __repr__(self) -> str:
+        """For logs of what failed: nothing that the visitor sent."""
+        return f"<request {self.id}>"
+
     def done(self) -> bool:
         """Never: should the client have gone, it is logged all the same."""
         return False
@@ -188,16 +192,14 @@ class Lanes:
             self.refuse_event(request, error)
 
     def answer_event(self, request: _Request, recorded: Recorded) -> None:
-        as_image = event.wants_image("GET", request.head.header.accept)
-        content = event.recorded_content(recorded, as_image)
+        content = event.recorded_content(recorded, _wants_image(request))
         length = len(content.body)
         head = _RECORDED % (request.id, recorded.event_id, content.kind, length)
         self._end(request, 200, head, content.body)
 
     def refuse_event(self, request: _Request, error: BaseException) -> None:
         refused = _refused(request, error)
-        as_image = event.wants_image("GET", request.head.header.accept)
-        content = event.error_content(refused, as_image)
+        content = event.error_content(refused, _wants_image(request))
         self._refuse(request, refused, (*event.HEADERS, *refused.headers.items()), content)
 
     def _refuse(
@@ -235,6 +237,10 @@ def _header(names_country: bool, host: str, values: Sequence[str]) -> _Header:
 
 def _id_of(header: _Header) -> str:
     return header.request_id or uuid4().hex
+
+
+def _wants_image(request: _Request) -> bool:
+    return event.wants_image("GET", request.head.header.accept)
 
 
 def _error_of(task: asyncio.Task[Any]) -> BaseException | None:

@@ -27,9 +27,10 @@ _REMEMBERED: Final = 3600.0
 """Seconds that a process keeps a salt before it asks Redis again: not longer than Redis does."""
 
 _AT_ONCE: Final = 200
-"""Clicks of one script: until it ends, 1 ms, or 4 if all visitors are new, Redis answers nobody,
-and every click waits. With 500 a service at its limit answered 5 % fewer. With 100 a process that
-drains as well waited for so many answers that it stored three quarters of its clicks in time."""
+"""Clicks of one script: until it ends, half a millisecond, or one if all visitors are new, Redis
+answers nobody, and every click waits. With 500 a service at its limit answered 5 % fewer. With 100
+a process that drains as well waited for so many answers that it stored three quarters of its clicks
+in time."""
 
 _DAY_MS: Final = 24 * 3600 * 1000
 _ID_BYTES: Final = 8
