@@ -1,6 +1,7 @@
 """A process that redirects and records nothing: `bare.py tornado|front PORT`."""
 
 import asyncio
+import gc
 import sys
 from typing import Final
 
@@ -27,6 +28,9 @@ async def _serve(kind: str, port: int) -> None:
         await server.listen(sockets)
     else:
         HTTPServer(application).add_sockets(sockets)
+    # As the service does.
+    gc.collect()
+    gc.freeze()
     await asyncio.Event().wait()
 
 
