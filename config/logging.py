@@ -2,15 +2,29 @@
 
 Fields bound with `structlog.contextvars` (the request id) go into every record of that task. The
 standard library's loggers (Tornado's, the drivers') pass through the same formatter.
+
+Guarantee: nobody waits for a reader of standard error. Within `background_writer` lines are queued
+for a thread; before and after, and in a process that only watches others and may not have threads,
+a line that cannot be written at once is dropped.
 """
 
+import contextlib
 import logging
 import sys
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, Final, TextIO
 
 import structlog
 
+from config.log_text import TextRenderer
+from config.log_writer import LogWriter, write_within
 from config.settings import Settings
+
+FLUSH_SECONDS: Final = 2.0
+"""How long the end of a process waits for its last lines to be read."""
+
+_DIRECT_SECONDS: Final = 0.1
+"""How long a line may take that is written without a thread."""
 
 
 def configure(settings: Settings) -> None:
@@ -33,7 +47,7 @@ def configure(settings: Settings) -> None:
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=True,
     )
-    handler = logging.StreamHandler(sys.stderr)
+    handler = LineHandler(sys.stderr)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=shared,
@@ -51,12 +65,80 @@ def configure(settings: Settings) -> None:
         logging.getLogger(name).setLevel(logging.WARNING)
 
 
+@contextlib.contextmanager
+def background_writer(on_drop: Callable[[int], None]) -> Iterator[None]:
+    """Write log lines from a thread of this process, which is not to fork meanwhile.
+
+    `on_drop` is called with the number of lines that were dropped because nobody read them. On
+    leaving, what is queued is written, for at most FLUSH_SECONDS.
+    """
+    handlers = [one for one in logging.getLogger().handlers if isinstance(one, LineHandler)]
+    for handler in handlers:
+        handler.start(on_drop)
+    try:
+        yield
+    finally:
+        for handler in handlers:
+            handler.stop()
+
+
+def tell_operator(message: str) -> None:
+    """Write a line to standard error that is for a person, and wait for no reader."""
+    LineHandler(sys.stderr).write(f"{message}\n", FLUSH_SECONDS)
+
+
+class LineHandler(logging.Handler):
+    """Writes each record as a line to `stream`, by its descriptor if it has one."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__()
+        self._stream = stream
+        self._fd = _descriptor(stream)
+        self._writer: LogWriter | None = None
+
+    def start(self, on_drop: Callable[[int], None]) -> None:
+        """Write from a thread from now on."""
+        if self._fd is not None and self._writer is None:
+            self._writer = LogWriter(self._fd, on_drop, _tell_of_dropped)
+
+    def stop(self) -> None:
+        """End the thread, after what is queued; for at most FLUSH_SECONDS."""
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.stop(FLUSH_SECONDS)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            line = self.format(record)
+        except Exception as error:
+            line = f"a log record of {record.name} has no text: {error!r}"
+        self.write(f"{line}\n", _DIRECT_SECONDS)
+
+    def write(self, line: str, seconds: float) -> None:
+        """Write `line`; without a thread, for at most `seconds`."""
+        if self._fd is None:
+            self._stream.write(line)
+            return
+        data = line.encode(errors="backslashreplace")
+        if self._writer is not None:
+            self._writer.put(data)
+        else:
+            write_within(self._fd, data, seconds)
+
+
+def _tell_of_dropped(lines: int) -> None:
+    structlog.get_logger(__name__).warning("log lines dropped: nobody read them", lines=lines)
+
+
+def _descriptor(stream: TextIO) -> int | None:
+    try:
+        return stream.fileno()
+    except (OSError, ValueError, AttributeError):
+        return None
+
+
 def _renderer(settings: Settings) -> Any:
-    as_text = settings.log_format == "text"
-    if settings.log_format == "auto":
-        as_text = sys.stderr.isatty()
-    if as_text:
-        return structlog.processors.KeyValueRenderer(
-            key_order=["timestamp", "level", "event"], drop_missing=True
-        )
+    terminal = sys.stderr.isatty()
+    if settings.log_format == "text" or (settings.log_format == "auto" and terminal):
+        return TextRenderer(terminal)
     return structlog.processors.JSONRenderer()

@@ -5,7 +5,8 @@ rule. Nothing else in the project reads the environment.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
@@ -13,16 +14,20 @@ from urllib.parse import urlsplit
 
 import maxminddb
 import msgspec
-import pymongo.uri_parser
-import redis.connection
 from msgspec import Meta
-from pymongo.errors import PyMongoError
+
+from config import addresses, secret_key
 
 _BASE_URL = re.compile(
     r"https?://(?:\[[0-9a-f:.]+\]|[a-z0-9_-][a-z0-9._-]*)(?::[0-9]{1,5})?/?",
     re.ASCII | re.IGNORECASE,
 )
 _HOPS = re.compile(r"[0-9]{1,2}")
+_HOSTNAME = re.compile(
+    r"(?=.{1,253}\Z)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+    r"(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*",
+    re.ASCII | re.IGNORECASE,
+)
 _ADDRESS_AND_PORT = re.compile(r"(?:\[([^\]]*)\]|([0-9.]+)):([0-9]{1,5})")
 
 
@@ -47,6 +52,24 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
     port: Annotated[
         int, Meta(ge=0, le=65535, description="port to listen on; 0 takes a free one")
     ] = 8080
+    internal_port: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=65535,
+            description="port of its own, without TLS, for /metrics, /internal/, /docs and "
+            "/openapi.json, which PORT then does not answer; 0: they are on PORT",
+        ),
+    ] = 0
+    metrics_port: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=65535,
+            description="port on which a process of role drain answers /metrics, /healthz, /livez "
+            "and /readyz, without TLS; 0: none",
+        ),
+    ] = 0
     base_url: Annotated[
         str,
         Meta(description="public address of short links; empty: http(s)://localhost:PORT"),
@@ -68,15 +91,34 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
         ),
     ] = ""
     tls_key: Annotated[str, Meta(description="PEM file of the certificate's private key")] = ""
+    hsts_seconds: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="with TLS_CERT, for how long browsers are told to use nothing but https "
+            "(Strict-Transport-Security), unless BASE_URL is of localhost; 0: they are not told",
+        ),
+    ] = 180 * 24 * 3600
     redis_url: Annotated[
         str, Meta(description="redis:// or rediss:// address; empty: built-in Redis")
     ] = ""
+    redis_memory_bytes: Annotated[
+        int,
+        Meta(
+            ge=1024**2,
+            description="memory that Redis may use, where it has no maxmemory of its own: what is "
+            "not the journal gets half of it, or of maxmemory",
+        ),
+    ] = 1024**3
     mongodb_uri: Annotated[
         str, Meta(description="mongodb:// address of a replica set; empty: built-in MongoDB")
     ] = ""
     mongodb_database: Annotated[
         str,
-        Meta(pattern=r"\A[A-Za-z0-9_-]{1,38}\Z", description="database name in MongoDB"),
+        Meta(
+            pattern=rf"\A{addresses.DATABASE_FORM}\Z",
+            description="database name in MongoDB, in place of one that MONGODB_URI names",
+        ),
     ] = "tracker"
     data_dir: Annotated[
         str, Meta(min_length=1, description="folder of the built-in stores and of the click spool")
@@ -119,6 +161,51 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
     rate_limit_account_per_hour: Annotated[
         int, Meta(ge=0, description="API requests an hour for each account; 0: no limit")
     ] = 1000
+    miss_limit_ip_per_minute: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="unknown links, hosts and postback keys that each IP address may ask for "
+            "in a minute, of each process; beyond it what the address asks MongoDB for waits in a "
+            "share of all such addresses; 0: no limit",
+        ),
+    ] = 600
+    connections_per_address: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="connections that one address may have open at a process, and never more "
+            "than half of all; TRUSTED_PROXIES are excepted, and in development this machine; "
+            "0: no limit",
+        ),
+    ] = 512
+    pending_limit_ip_per_minute: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="conversions without postback key for clicks not stored (yet) that each IP "
+            "address may report in a minute, to each process, each KiB of metadata counted as one "
+            "more; beyond it 429; 0: no limit",
+        ),
+    ] = 3000
+    pending_event_days: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=24_000,
+            description="days after which a conversion is deleted whose click never came and which "
+            "belongs to no account; 0: never",
+        ),
+    ] = 30
+    rate_limit_ipv6_prefix: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=128,
+            description="bits of an IPv6 address that tell one client from another in every limit "
+            "for each address; IPv4 addresses count whole",
+        ),
+    ] = 64
     dns_resolver: Annotated[
         str,
         Meta(
@@ -126,9 +213,45 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
             "an IP address, or address:port, an IPv6 address in brackets then; empty: the system's"
         ),
     ] = ""
+    secret_key: Annotated[
+        str,
+        Meta(
+            description="what webhooks' signing secrets are encrypted with in MongoDB: 32 random "
+            "bytes or more in base64 (openssl rand -base64 32), the same in every process; of "
+            "several, separated by commas, the first encrypts and all decrypt; empty: not encrypted"
+        ),
+    ] = ""
+    serve_claimed_domains: Annotated[
+        Literal["auto", "always", "never"],
+        Meta(
+            description="whether the Host header finds links of a custom domain that one account "
+            "claims and nobody has proven; auto: not in production"
+        ),
+    ] = "auto"
+    cname_host: Annotated[
+        str,
+        Meta(
+            description="host below which each account has a hostname of its own, to which a CNAME "
+            "proves a custom domain: *.CNAME_HOST has to lead here; empty: the host of BASE_URL"
+        ),
+    ] = ""
+    reserved_hosts: Annotated[
+        str,
+        Meta(
+            description="hostnames that no account may claim, separated by commas, such as "
+            "www.example.com, or *.example.com for all below it; the host of BASE_URL is one always"
+        ),
+    ] = ""
     webhook_allow_private: Annotated[
         bool,
         Meta(description="whether webhooks may point into private networks and at this machine"),
+    ] = False
+    webhook_allow_http: Annotated[
+        bool,
+        Meta(
+            description="whether webhooks may point at plain http:// in production, where anyone "
+            "on the way can read what they are told; elsewhere they may"
+        ),
     ] = False
     click_retention_days: Annotated[
         int,
@@ -166,8 +289,41 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
         return not self.mongodb_uri
 
     @property
+    def hsts(self) -> str:
+        """The value of Strict-Transport-Security; empty: not sent.
+
+        Browsers apply it to every port of a host: on localhost it would break whatever else is
+        developed there.
+        """
+        is_local = urlsplit(self.base_url).hostname in ("localhost", None)
+        if not self.tls_cert or is_local or not self.hsts_seconds:
+            return ""
+        return f"max-age={self.hsts_seconds}"
+
+    @property
+    def serves_claimed_domains(self) -> bool:
+        if self.serve_claimed_domains == "auto":
+            return self.env != "production"
+        return self.serve_claimed_domains == "always"
+
+    @property
+    def reserved_names(self) -> list[str]:
+        """`reserved_hosts`, in lower case, each with or without a leading `*.`."""
+        return _names(self.reserved_hosts)
+
+    @property
     def listen_address(self) -> str:
         return self.host or ("127.0.0.1" if self.env == "development" else "0.0.0.0")  # noqa: S104
+
+    @property
+    def http_targets_allowed(self) -> bool:
+        """Whether webhooks may point at plain http://."""
+        return self.webhook_allow_http or self.env != "production"
+
+    @property
+    def secret_keys(self) -> tuple[bytes, ...]:
+        """The keys of `secret_key`, the one that encrypts first; empty without."""
+        return secret_key.keys_of(self.secret_key)
 
     @property
     def dns_address(self) -> tuple[str, int] | None:
@@ -187,7 +343,9 @@ def read(environment: Mapping[str, str]) -> Settings:
         if not text:
             continue
         try:
-            values[field.name] = msgspec.convert(text, field.type, strict=False)
+            values[field.name] = msgspec.convert(
+                _without_case(text, field.type), field.type, strict=False
+            )
         except msgspec.ValidationError:
             raise SettingsError(
                 f"{field.encode_name}={text!r}: must be {_rule(field.type)}"
@@ -196,29 +354,52 @@ def read(environment: Mapping[str, str]) -> Settings:
         values["env"] = "production"
     settings = Settings(**values)
     _check(settings)
+    if "mongodb_database" not in values:
+        settings = _with_database_of_uri(settings)
     return settings
+
+
+def _without_case(text: str, annotated: Any) -> str:
+    """Words of a closed list may be written in any case: LOG_LEVEL=INFO."""
+    return text.lower() if get_origin(annotated.__origin__) is Literal else text
+
+
+def _with_database_of_uri(settings: Settings) -> Settings:
+    with _naming("MONGODB_URI"):
+        name = addresses.database_of(settings.mongodb_uri)
+    return msgspec.structs.replace(settings, mongodb_database=name) if name else settings
+
+
+@contextmanager
+def _naming(variable: str) -> Iterator[None]:
+    """Raises SettingsError in place of UnusableAddress."""
+    try:
+        yield
+    except addresses.UnusableAddress as error:
+        raise SettingsError(f"{variable}: {error}") from None
 
 
 def _check(settings: Settings) -> None:
     if settings.base_url:
         _check_base_url(settings.base_url)
-    _check_address(
-        "REDIS_URL",
-        settings.redis_url,
-        dict.fromkeys(("redis://", "rediss://", "unix://"), redis.connection.parse_url),
-    )
-    _check_address(
-        "MONGODB_URI",
-        settings.mongodb_uri,
-        # What the second stands for only its name server can tell.
-        {"mongodb://": pymongo.uri_parser.parse_uri, "mongodb+srv://": urlsplit},
-    )
+    if settings.redis_url:
+        with _naming("REDIS_URL"):
+            addresses.check_redis(settings.redis_url)
+    if settings.mongodb_uri:
+        with _naming("MONGODB_URI"):
+            addresses.check_mongodb(settings.mongodb_uri)
     _check_trusted_proxies(settings.trusted_proxies)
     _check_dns_resolver(settings.dns_resolver)
+    _check_secret_key(settings.secret_key)
+    _check_hostnames("CNAME_HOST", settings.cname_host, [settings.cname_host])
+    plain = [name.removeprefix("*.") for name in settings.reserved_names]
+    _check_hostnames("RESERVED_HOSTS", settings.reserved_hosts, plain)
     _check_geoip_database(settings.geoip_database)
     if bool(settings.tls_cert) != bool(settings.tls_key):
         missing_one = "TLS_KEY" if settings.tls_cert else "TLS_CERT"
         raise SettingsError(f"{missing_one}: must be set, for the other of the pair is")
+    if settings.internal_port and settings.internal_port == settings.port:
+        raise SettingsError("INTERNAL_PORT: must not be PORT")
     if settings.env == "production":
         for name, missing in (
             ("REDIS_URL", settings.builtin_redis),
@@ -240,19 +421,6 @@ def _check_base_url(text: str) -> None:
         )
 
 
-def _check_address(name: str, text: str, parsers: Mapping[str, Callable[[str], object]]) -> None:
-    """By scheme. The value is not repeated in the message: it may hold a password."""
-    if not text:
-        return
-    parse = next((parsers[scheme] for scheme in parsers if text.startswith(scheme)), None)
-    if parse is None:
-        raise SettingsError(f"{name}: must start with {' or '.join(parsers)}")
-    try:
-        parse(text)
-    except (ValueError, PyMongoError):
-        raise SettingsError(f"{name}: is not a valid address") from None
-
-
 def _check_trusted_proxies(text: str) -> None:
     if not text or _HOPS.fullmatch(text):
         return
@@ -266,6 +434,17 @@ def _check_trusted_proxies(text: str) -> None:
             ) from None
 
 
+def _check_hostnames(variable: str, text: str, names: Sequence[str]) -> None:
+    if text and not all(map(_HOSTNAME.fullmatch, names)):
+        raise SettingsError(
+            f"{variable}={text!r}: must be a hostname such as www.example.com, in its ASCII form"
+        )
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip().lower().removesuffix(".") for name in text.split(",")] if text else []
+
+
 def _check_dns_resolver(text: str) -> None:
     try:
         _dns_address(text)
@@ -274,6 +453,14 @@ def _check_dns_resolver(text: str) -> None:
             f"DNS_RESOLVER={text!r}: must be an IP address, or address:port such as 10.0.0.2:53 "
             "or [fd00::2]:53"
         ) from None
+
+
+def _check_secret_key(text: str) -> None:
+    """The value is not repeated in the message."""
+    try:
+        secret_key.keys_of(text)
+    except ValueError:
+        raise SettingsError(f"SECRET_KEY: {secret_key.RULE}") from None
 
 
 def _check_geoip_database(path: str) -> None:

@@ -73,7 +73,7 @@ def test_json_has_one_object_a_line_with_the_request_id() -> None:
 def test_text_has_one_line_a_record_too() -> None:
     lines = write_all("text")
     assert len(lines) == 5
-    assert all("request_id='r-1'" in line for line in lines)
+    assert all(" request_id=r-1" in line for line in lines)
     assert "ValueError: two" in lines[2]
     assert "ValueError: two" in lines[3]
 

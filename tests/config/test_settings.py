@@ -1,5 +1,7 @@
 """Every variable is checked by name, and a process with a wrong one says so in a line."""
 
+import base64
+import hashlib
 import os
 import socket
 import subprocess
@@ -46,6 +48,12 @@ def test_blank_values_count_as_not_set_and_spaces_around_do_not_matter() -> None
     assert read({"PORT": " 9000 "}).port == 9000
 
 
+def test_the_internal_port_must_be_another() -> None:
+    with pytest.raises(SettingsError, match=r"^INTERNAL_PORT: must not be PORT$"):
+        read({"PORT": "9000", "INTERNAL_PORT": "9000"})
+    assert read({"PORT": "0", "INTERNAL_PORT": "0"}).internal_port == 0
+
+
 def test_the_platforms_own_variables_do_not_matter() -> None:
     assert read({"PATH": "/bin", "base_url": "nonsense", "PORT_": "x"}) == Settings()
 
@@ -54,7 +62,14 @@ def test_the_platforms_own_variables_do_not_matter() -> None:
     ("name", "value"),
     [
         ("ENV", "staging"),
-        ("ENV", "Production"),
+        ("ENV", "prod"),
+        ("RESERVED_HOSTS", "www.example,"),
+        ("RESERVED_HOSTS", "https://www.example"),
+        ("RESERVED_HOSTS", "www.*.example"),
+        ("RESERVED_HOSTS", "*."),
+        ("CNAME_HOST", "*.example"),
+        ("CNAME_HOST", "a.example,b.example"),
+        ("SERVE_CLAIMED_DOMAINS", "true"),
         ("PORT", "abc"),
         ("PORT", "-1"),
         ("PORT", "65536"),
@@ -77,6 +92,9 @@ def test_the_platforms_own_variables_do_not_matter() -> None:
         ("REDIS_URL", "http://localhost:6379"),
         ("REDIS_URL", "redis://localhost:port"),
         ("REDIS_URL", "redis://[::1"),
+        ("REDIS_URL", "redis://localhost/tracker"),
+        ("REDIS_URL", "redis://localhost/-1"),
+        ("REDIS_URL", "redis://localhost/0/1"),
         ("MONGODB_URI", "localhost:27017"),
         ("MONGODB_URI", "mongodb://"),
         ("MONGODB_URI", "mongodb://localhost:99999"),
@@ -98,6 +116,11 @@ def test_the_platforms_own_variables_do_not_matter() -> None:
         ("GEOIP_DATABASE", __file__),
         ("GEOIP_DATABASE", "/"),
         ("GEOIP_DATABASE", "a\0b"),
+        ("MISS_LIMIT_IP_PER_MINUTE", "-1"),
+        ("PENDING_LIMIT_IP_PER_MINUTE", "-1"),
+        ("PENDING_EVENT_DAYS", "24001"),
+        ("RATE_LIMIT_IPV6_PREFIX", "0"),
+        ("RATE_LIMIT_IPV6_PREFIX", "129"),
         ("SPOOL_MAX_BYTES", "0"),
         ("SPOOL_MAX_BYTES", "1G"),
         ("LINK_CACHE_ENTRIES", "0"),
@@ -145,6 +168,9 @@ def test_the_address_of_a_store_is_never_repeated(name: str, value: str) -> None
         ("BASE_URL", "http://127.0.0.1"),
         ("BASE_URL", "https://xn--bcher-kva.example"),
         ("REDIS_URL", "rediss://:p%40ss@redis.example:6380/1?socket_keepalive=yes"),
+        ("REDIS_URL", "redis://redis.example"),
+        ("REDIS_URL", "redis://redis.example/"),
+        ("REDIS_URL", "redis://redis.example/2/"),
         ("REDIS_URL", "unix:///run/redis.sock"),
         ("MONGODB_URI", "mongodb+srv://u:p@cluster.example/tracker"),
         ("MONGODB_URI", "mongodb://u:p%40ss@a,b:27018/?replicaSet=rs0&tls=true"),
@@ -156,6 +182,102 @@ def test_the_address_of_a_store_is_never_repeated(name: str, value: str) -> None
 def test_a_good_value_is_taken_as_it_is(name: str, value: str) -> None:
     settings = msgspec.structs.asdict(read({name: value}))
     assert str(settings[name.lower()]) == value
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "line"),
+    [
+        (
+            "REDIS_URL",
+            "redis://:geheim@a/0?ssl_cert_reqs=none",
+            "is not to have the option 'ssl_cert_reqs': begin it with rediss://",
+        ),
+        ("REDIS_URL", "redis://:geheim@a/0?no=1", "is not to have the option 'no': leave it out"),
+        (
+            "REDIS_URL",
+            "redis://:geheim@a/tracker",
+            "must end with the number of a database, such as /0",
+        ),
+        (
+            "REDIS_URL",
+            "redis://:ge#heim@a/0",
+            "is not a valid address; in credentials special characters are percent-encoded, "
+            "as %40 for @",
+        ),
+        (
+            "MONGODB_URI",
+            "mongodb://u:ge@heim@a/",
+            "is not a valid address; in credentials special characters are percent-encoded, "
+            "as %40 for @",
+        ),
+        (
+            "REDIS_URL",
+            "rediss://:geheim@a/0?ssl_cert_reqs=never",
+            "ssl_cert_reqs must be none, optional or required",
+        ),
+        (
+            "REDIS_URL",
+            "rediss://:geheim@a/0?ssl_ca_certs=/nowhere",
+            "must name files that can be opened: /nowhere: No such file or directory",
+        ),
+        (
+            "MONGODB_URI",
+            "mongodb://u:geheim@a/?tls=true&tlsCAFile=/nowhere",
+            "must name files that can be opened: /nowhere: No such file or directory",
+        ),
+        (
+            "MONGODB_URI",
+            "mongodb+srv://u:geheim@db.example.com:27017/",
+            "is not to have a port with mongodb+srv://: leave it out, or begin with mongodb://",
+        ),
+        (
+            "MONGODB_URI",
+            "mongodb+srv://u:geheim@a.example.com,b.example.com/",
+            "must name one host with mongodb+srv://",
+        ),
+        (
+            "MONGODB_URI",
+            "mongodb://u:geheim@a/shop.links",
+            "must name a database of the form [A-Za-z0-9_-]{1,38}, unless MONGODB_DATABASE is set",
+        ),
+    ],
+)
+def test_what_no_client_takes_is_told_without_the_password(
+    name: str, value: str, line: str
+) -> None:
+    with pytest.raises(SettingsError) as refused:
+        read({name: value})
+    assert str(refused.value) == f"{name}: {line}"
+
+
+@pytest.mark.parametrize(
+    ("uri", "variable", "database"),
+    [
+        ("mongodb://a:1,b:2/shop?replicaSet=rs0", "", "shop"),
+        ("mongodb+srv://u:p@db.example.com/shop", "", "shop"),
+        ("mongodb://a/shop", "other", "other"),
+        ("mongodb://a/not.this", "other", "other"),
+        ("mongodb://u:p@a/admin", "", "tracker"),
+        ("mongodb://a/?replicaSet=rs0", "", "tracker"),
+        ("mongodb://a", "", "tracker"),
+        ("", "", "tracker"),
+    ],
+)
+def test_a_database_in_the_uri_is_used_unless_another_is_set(
+    uri: str, variable: str, database: str
+) -> None:
+    settings = read({"MONGODB_URI": uri, "MONGODB_DATABASE": variable})
+    assert settings.mongodb_database == database
+
+
+@pytest.mark.parametrize("text", ["INFO", "Info", "info"])
+def test_words_of_a_closed_list_may_be_in_any_case(text: str) -> None:
+    settings = read({"LOG_LEVEL": text, "LOG_FORMAT": "JSON", "ENV": "Development"})
+    assert (settings.log_level, settings.log_format, settings.env) == (
+        "info",
+        "json",
+        "development",
+    )
 
 
 @pytest.mark.parametrize("name", ["REDIS_URL", "MONGODB_URI", "BASE_URL"])
@@ -205,7 +327,11 @@ def test_help_lists_every_variable_with_an_example() -> None:
     [
         ({"PORT": "abc"}, "run.py: PORT='abc': must be whole number from 0 to 65535"),
         ({"ENV": "production"}, "run.py: REDIS_URL: must be set when ENV=production"),
-        ({"MONGODB_URI": "mongodb://u:p@x:y"}, "run.py: MONGODB_URI: is not a valid address"),
+        (
+            {"MONGODB_URI": "mongodb://u:p@x:y"},
+            "run.py: MONGODB_URI: is not a valid address; in credentials special characters "
+            "are percent-encoded, as %40 for @",
+        ),
         (
             {"GEOIP_DATABASE": "nowhere.mmdb"},
             "run.py: GEOIP_DATABASE='nowhere.mmdb': must be a file that can be opened: "
@@ -256,3 +382,55 @@ def test_a_process_with_an_impossible_host_exits_1_with_one_line(tmp_path: Path,
     assert ended.stderr.startswith(f"run.py: cannot listen on {host}, port 0: ")
     assert ended.stderr.endswith(" Set HOST or PORT.\n")
     assert ended.stderr.count("\n") == 1
+
+
+RANDOM = base64.b64encode(bytes(range(7, 39))).decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes"),
+    [
+        (RANDOM, [32]),
+        (RANDOM.rstrip("="), [32]),
+        (base64.urlsafe_b64encode(bytes(range(200, 255))).decode(), [55]),
+        (f"{RANDOM}, {RANDOM}", [32, 32]),
+        (hashlib.sha256(b"hexadecimal digits are of the alphabet, too").hexdigest(), [48]),
+    ],
+)
+def test_secret_keys_are_read_as_base64(text: str, sizes: list[int]) -> None:
+    assert list(map(len, read({"SECRET_KEY": text}).secret_keys)) == sizes
+
+
+def test_without_a_secret_key_there_are_none() -> None:
+    assert read({}).secret_keys == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["secret", "change-me", RANDOM[:40], "A" * 44, f"{RANDOM},", f"{RANDOM},short", RANDOM + "!"],
+)
+def test_a_secret_key_of_another_form_is_refused_and_not_repeated(text: str) -> None:
+    with pytest.raises(SettingsError, match="SECRET_KEY: must be 32 random bytes or more") as error:
+        read({"SECRET_KEY": text})
+    assert text not in str(error.value)
+
+
+def test_reserved_hosts_are_separated_by_commas_in_any_case() -> None:
+    settings = read({"RESERVED_HOSTS": "WWW.example. , *.Inner.example"})
+    assert settings.reserved_names == ["www.example", "*.inner.example"]
+    assert read({}).reserved_names == []
+
+
+@pytest.mark.parametrize(
+    ("env", "given", "serves"),
+    [
+        ({}, "auto", True),
+        ({}, "never", False),
+        (PRODUCTION, "auto", False),
+        (PRODUCTION, "always", True),
+    ],
+)
+def test_claimed_domains_are_served_in_a_trial_and_where_it_is_asked_for(
+    env: dict[str, str], given: str, serves: bool
+) -> None:
+    assert read({**env, "SERVE_CLAIMED_DOMAINS": given}).serves_claimed_domains is serves

@@ -1,0 +1,105 @@
+"""What the addresses of the stores must be like: REDIS_URL and MONGODB_URI. For `config/settings`.
+
+A message never repeats the address, which may hold a password.
+"""
+
+import re
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import unquote, urlsplit
+
+import pymongo.uri_parser
+import redis.asyncio
+from pymongo.errors import PyMongoError
+
+DATABASE_FORM: Final = "[A-Za-z0-9_-]{1,38}"
+_DATABASE: Final = re.compile(DATABASE_FORM)
+_OWN_DATABASES: Final = frozenset({"", "admin", "local", "config", "$external"})
+"""No place for our data: a URI that names one of them names the one that has the user."""
+
+_REDIS_SCHEMES: Final = ("redis://", "rediss://", "unix://")
+_MONGODB_SCHEMES: Final = ("mongodb://", "mongodb+srv://")
+_POOL_OPTIONS: Final = ("max_connections", "timeout")
+_FILE_OPTIONS: Final = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
+_INVALID: Final = (
+    "is not a valid address; in credentials special characters are percent-encoded, as %40 for @"
+)
+_REDIS_DATABASE: Final = re.compile(r"/*[0-9]*/*")
+"""The path of a URL; the client takes any other for database 0."""
+
+
+class UnusableAddress(Exception):
+    """An address that no client takes. The message goes behind the name of its variable."""
+
+
+def check_redis(url: str) -> None:
+    """Raises UnusableAddress if the client does not take the address or one of its options."""
+    _check_scheme(url, _REDIS_SCHEMES)
+    try:
+        options: dict[str, Any] = {**redis.asyncio.connection.parse_url(url)}
+    except ValueError:
+        raise UnusableAddress(_INVALID) from None
+    if not (url.startswith("unix://") or _REDIS_DATABASE.fullmatch(urlsplit(url).path)):
+        raise UnusableAddress("must end with the number of a database, such as /0")
+    kind = options.pop("connection_class", redis.asyncio.Connection)
+    for name in _POOL_OPTIONS:
+        options.pop(name, None)
+    try:
+        kind(**options)
+        for name in _FILE_OPTIONS:
+            if path := options.get(name):
+                Path(path).open("rb").close()
+    except TypeError as error:
+        option = str(error).rpartition(" ")[2]
+        remedy = "begin it with rediss://" if option.startswith("'ssl_") else "leave it out"
+        raise UnusableAddress(f"is not to have the option {option}: {remedy}") from None
+    except OSError as error:
+        raise UnusableAddress(_about_file(error)) from None
+    except redis.RedisError:
+        raise UnusableAddress("ssl_cert_reqs must be none, optional or required") from None
+
+
+def check_mongodb(uri: str) -> None:
+    """Raises UnusableAddress if the driver does not take the address. What a mongodb+srv:// address
+    stands for only its name server can tell: of that no more than the form is checked."""
+    _check_scheme(uri, _MONGODB_SCHEMES)
+    try:
+        if uri.startswith("mongodb+srv://"):
+            _check_srv(urlsplit(uri).netloc.rpartition("@")[2])
+        else:
+            pymongo.uri_parser.parse_uri(uri)
+    except OSError as error:
+        raise UnusableAddress(_about_file(error)) from None
+    except (ValueError, PyMongoError):
+        raise UnusableAddress(_INVALID) from None
+
+
+def database_of(mongodb_uri: str) -> str | None:
+    """Return the database that the URI names; None if none, or one of MongoDB's own. Raises
+    UnusableAddress if we cannot use one of that name."""
+    name = unquote(urlsplit(mongodb_uri).path.removeprefix("/"))
+    if name in _OWN_DATABASES:
+        return None
+    if not _DATABASE.fullmatch(name):
+        raise UnusableAddress(
+            f"must name a database of the form {DATABASE_FORM}, unless MONGODB_DATABASE is set"
+        )
+    return name
+
+
+def _check_scheme(address: str, schemes: tuple[str, ...]) -> None:
+    if not address.startswith(schemes):
+        raise UnusableAddress(f"must start with {' or '.join(schemes)}")
+
+
+def _check_srv(host: str) -> None:
+    if ":" in host:
+        raise UnusableAddress(
+            "is not to have a port with mongodb+srv://: leave it out, or begin with mongodb://"
+        )
+    if not host or "," in host:
+        raise UnusableAddress("must name one host with mongodb+srv://")
+
+
+def _about_file(error: OSError) -> str:
+    return f"must name files that can be opened: {error.filename}: {error.strerror}"

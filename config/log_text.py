@@ -1,0 +1,74 @@
+"""Log records as text that a person can scan: time, level, message, then key=value.
+
+One line a record; on a terminal with colours, and with tracebacks on lines of their own below.
+Nothing that was logged can move the cursor or begin a line: what cannot be printed is escaped.
+"""
+
+import json
+from collections.abc import MutableMapping
+from typing import Any, Final
+
+_LEVEL_WIDTH: Final = 7
+_EVENT_WIDTH: Final = 36
+_DIM: Final = "2"
+_LEVEL_COLOURS: Final = {
+    "debug": _DIM,
+    "info": "32",
+    "warning": "33",
+    "error": "31",
+    "critical": "31;1",
+}
+_COLUMNS: Final = ("timestamp", "level", "event", "exception", "logger")
+_SEPARATORS: Final = frozenset(" \"'=\\")
+
+
+class TextRenderer:
+    """A processor of structlog, the last: from a record to its text."""
+
+    def __init__(self, terminal: bool) -> None:
+        self._terminal = terminal
+
+    def __call__(self, _logger: Any, _name: str, record: MutableMapping[str, Any]) -> str:
+        level = str(record.get("level", ""))
+        fields = [(name, value) for name, value in record.items() if name not in _COLUMNS]
+        if "logger" in record:
+            fields.append(("logger", record["logger"]))
+        exception = record.get("exception")
+        if exception and not self._terminal:
+            fields.append(("exception", exception))
+        columns = (
+            self._coloured(_short_time(str(record.get("timestamp", ""))), _DIM),
+            self._coloured(level.ljust(_LEVEL_WIDTH), _LEVEL_COLOURS.get(level, "")),
+            _printable(str(record.get("event", ""))).ljust(_EVENT_WIDTH if fields else 0),
+            " ".join(
+                f"{self._coloured(f'{name}=', _DIM)}{_value(value)}" for name, value in fields
+            ),
+        )
+        line = "  ".join(columns).rstrip()
+        return line + (_below(str(exception)) if exception and self._terminal else "")
+
+    def _coloured(self, text: str, colour: str) -> str:
+        return f"\033[{colour}m{text}\033[0m" if self._terminal and colour else text
+
+
+def _short_time(timestamp: str) -> str:
+    """To the millisecond: from 2026-01-31T09:00:00.123456Z."""
+    head, point, fraction = timestamp.partition(".")
+    return f"{head}.{fraction[:3]}Z" if point else timestamp
+
+
+def _value(value: object) -> str:
+    text = value if isinstance(value, str) else str(value)
+    if not text.isprintable():
+        return json.dumps(text)
+    if not text or not _SEPARATORS.isdisjoint(text):
+        return json.dumps(text, ensure_ascii=False)
+    return text
+
+
+def _printable(text: str) -> str:
+    return text if text.isprintable() else json.dumps(text)[1:-1]
+
+
+def _below(exception: str) -> str:
+    return "".join(f"\n    {_printable(line)}" for line in exception.splitlines())

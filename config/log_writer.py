@@ -1,0 +1,155 @@
+"""Writing log lines so that nobody who logs ever waits for whoever reads them.
+
+`LogWriter` is a thread with a bounded queue in front of it; `write_within` writes without a thread,
+for as long as there is none. A line that finds no room is dropped, and counted by the caller.
+"""
+
+import contextlib
+import os
+import select
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+MAX_QUEUED_BYTES: Final = 4 * 1024 * 1024
+"""Some 15,000 lines of requests: three seconds of them at full load. As much again may be in the
+hands of the thread."""
+
+REST_SECONDS: Final = 0.02
+"""How long the thread rests after writing, so that a busy process is interrupted for many lines at
+once. A line that comes alone is written at once."""
+
+_TOGETHER_BYTES: Final = select.PIPE_BUF
+"""What Linux writes to a pipe in one piece, though other processes write to it too."""
+
+
+class LogWriter:
+    """A thread that writes lines to `fd`, until `stop`.
+
+    `on_drop` is called, with a number of lines, as soon as they are dropped; `on_recovery`, with
+    the number since it was called last, when lines flow again.
+    """
+
+    def __init__(
+        self,
+        fd: int,
+        on_drop: Callable[[int], None],
+        on_recovery: Callable[[int], None],
+        max_queued_bytes: int = MAX_QUEUED_BYTES,
+    ) -> None:
+        self._fd = fd
+        self._on_drop = on_drop
+        self._on_recovery = on_recovery
+        self._max_queued_bytes = max_queued_bytes
+        # Reentrant, for a finalizer may log at any moment.
+        self._lock = threading.RLock()
+        self._lines: list[bytes] = []
+        self._queued_bytes = 0
+        self._dropped = 0
+        self._wake = threading.Event()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="log writer", daemon=True)
+        self._thread.start()
+
+    def put(self, line: bytes) -> None:
+        """Queue `line`, or drop it if there is no room. Never waits for the reader."""
+        with self._lock:
+            fits = self._queued_bytes + len(line) <= self._max_queued_bytes
+            if fits:
+                self._lines.append(line)
+                self._queued_bytes += len(line)
+            else:
+                self._dropped += 1
+        if not fits:
+            self._on_drop(1)
+        elif not self._wake.is_set():
+            self._wake.set()
+
+    def stop(self, seconds: float) -> None:
+        """Write what is queued, for at most `seconds`, and end."""
+        self._stopping.set()
+        self._wake.set()
+        self._thread.join(seconds)
+
+    def _run(self) -> None:
+        while True:
+            self._wake.wait()
+            self._wake.clear()
+            stopping = self._stopping.is_set()
+            lines, dropped = self._take()
+            lost = self._write(lines)
+            if lost:
+                self._on_drop(lost)
+            with self._lock:
+                self._dropped += lost + (dropped if lost else 0)
+            if dropped and not lost:
+                self._on_recovery(dropped)
+            if stopping:
+                self._write(self._take()[0])
+                return
+            self._stopping.wait(REST_SECONDS)
+
+    def _take(self) -> tuple[list[bytes], int]:
+        with self._lock:
+            lines, self._lines = self._lines, []
+            dropped, self._dropped = self._dropped, 0
+            self._queued_bytes = 0
+        return lines, dropped
+
+    def _write(self, lines: Sequence[bytes]) -> int:
+        """Return how many lines could not be written, because the reader has gone."""
+        lost = 0
+        for group in _groups(lines):
+            try:
+                _write_all(self._fd, b"".join(group))
+            except OSError:
+                lost += len(group)
+        return lost
+
+
+def write_within(fd: int, data: bytes, seconds: float) -> bool:
+    """Write `data` to `fd`; return False if that takes longer than `seconds`, or fails."""
+    deadline = time.monotonic() + seconds
+    while data:
+        if not _is_writable(fd, max(0.0, deadline - time.monotonic())):
+            return False
+        try:
+            # What a pipe that is writable takes without waiting.
+            data = data[os.write(fd, data[:_TOGETHER_BYTES]) :]
+        except BlockingIOError:
+            continue
+        except OSError:
+            return False
+    return True
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    """Raises OSError if the reader has gone."""
+    while data:
+        try:
+            data = data[os.write(fd, data) :]
+        except BlockingIOError:
+            _is_writable(fd, 1.0)
+
+
+def _is_writable(fd: int, seconds: float) -> bool:
+    poll = select.poll()
+    poll.register(fd, select.POLLOUT)
+    with contextlib.suppress(OSError):
+        return bool(poll.poll(seconds * 1000))
+    return False
+
+
+def _groups(lines: Sequence[bytes]) -> Iterator[list[bytes]]:
+    """`lines` in groups that are written in one piece; one that is longer is a group of its own."""
+    group: list[bytes] = []
+    size = 0
+    for line in lines:
+        if group and size + len(line) > _TOGETHER_BYTES:
+            yield group
+            group, size = [], 0
+        group.append(line)
+        size += len(line)
+    if group:
+        yield group

@@ -1,0 +1,29 @@
+"""The form of SECRET_KEY: random bytes in base64, one key or several separated by commas. Pure."""
+
+import base64
+from typing import Final
+
+KEY_BYTES: Final = 32
+"""The least that a key has."""
+
+RULE: Final = (
+    f"must be {KEY_BYTES} random bytes or more in base64, such as "
+    f"`openssl rand -base64 {KEY_BYTES}` makes; several are separated by commas"
+)
+
+
+def keys_of(text: str) -> tuple[bytes, ...]:
+    """Return the keys in `text`, in order; empty if it is.
+
+    Raises ValueError if one is not of the form, too short, or so uniform that nobody drew it.
+    """
+    return tuple(_key(one) for one in text.split(",")) if text.strip() else ()
+
+
+def _key(text: str) -> bytes:
+    """Both alphabets of base64 are read, with padding and without."""
+    plain = text.strip().rstrip("=").replace("-", "+").replace("_", "/")
+    key = base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
+    if len(key) < KEY_BYTES or len(set(key)) < KEY_BYTES // 2:
+        raise ValueError(RULE)
+    return key

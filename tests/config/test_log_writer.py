@@ -1,0 +1,153 @@
+"""Who logs never waits for a reader: lines that find no room are dropped and counted."""
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from config.log_writer import LogWriter, write_within
+
+Pipe = tuple[int, int]
+
+
+@pytest.fixture
+def pipe() -> Iterator[Pipe]:
+    reading, writing = os.pipe()
+    yield reading, writing
+    for fd in (reading, writing):
+        with contextlib.suppress(OSError):
+            os.close(fd)
+
+
+class Told:
+    """What a writer told of dropped lines, and the lines that it was given for that."""
+
+    def __init__(self) -> None:
+        self.dropped = 0
+        self.recovered: list[int] = []
+        self.flowing = threading.Event()
+
+    def drop(self, lines: int) -> None:
+        self.dropped += lines
+
+    def recover(self, lines: int) -> None:
+        self.recovered.append(lines)
+        self.flowing.set()
+
+
+def read_until(fd: int, end: bytes) -> bytes:
+    data = b""
+    while not data.endswith(end):
+        piece = os.read(fd, 65536)
+        assert piece, "the pipe was closed"
+        data += piece
+    return data
+
+
+def test_lines_arrive_whole_and_in_order(pipe: Pipe) -> None:
+    told = Told()
+    writer = LogWriter(pipe[1], told.drop, told.recover)
+    lines = [b"%d %b\n" % (number, b"x" * (number % 5000)) for number in range(400)]
+    reader = threading.Thread(target=lambda: came.append(read_until(pipe[0], b"last\n")))
+    came: list[bytes] = []
+    reader.start()
+    for line in lines:
+        writer.put(line)
+    writer.put(b"last\n")
+    reader.join(10)
+    assert came == [b"".join(lines) + b"last\n"]
+    writer.stop(10)
+    assert told.dropped == 0
+
+
+def test_a_reader_that_reads_nothing_blocks_nobody_and_is_told_what_it_missed(pipe: Pipe) -> None:
+    told = Told()
+    writer = LogWriter(pipe[1], told.drop, told.recover, max_queued_bytes=100_000)
+    line = b"x" * 999 + b"\n"
+    put = 0
+    while told.dropped < 50:
+        writer.put(line)
+        put += 1
+    assert put < 50 + (65_536 + 2 * 100_000) / len(line) + 2
+    stop = threading.Event()
+    read = [0]
+
+    def drain() -> None:
+        while not stop.is_set():
+            read[0] += len(os.read(pipe[0], 65536))
+
+    reader = threading.Thread(target=drain)
+    reader.start()
+    assert told.flowing.wait(10)
+    assert told.recovered == [told.dropped] == [50]
+    writer.put(b"one more\n")
+    writer.stop(10)
+    stop.set()
+    os.close(pipe[1])
+    reader.join(10)
+    assert read[0] == (put - 50) * len(line) + len(b"one more\n")
+
+
+def test_an_end_waits_for_a_reader_only_so_long(pipe: Pipe) -> None:
+    told = Told()
+    writer = LogWriter(pipe[1], told.drop, told.recover)
+    for _ in range(200):
+        writer.put(b"x" * 1000)
+    began = time.monotonic()
+    writer.stop(0.1)
+    assert 0.1 <= time.monotonic() - began < 5
+    os.close(pipe[0])
+    writer.stop(10)  # the thread has ended before its descriptor may be another's
+
+
+def test_what_is_queued_at_the_end_is_written(pipe: Pipe) -> None:
+    writer = LogWriter(pipe[1], Told().drop, Told().recover)
+    for number in range(50):
+        writer.put(b"%d\n" % number)
+    writer.stop(10)
+    assert os.read(pipe[0], 65536).split() == [b"%d" % number for number in range(50)]
+
+
+def test_lines_whose_reader_has_gone_count_as_dropped(pipe: Pipe) -> None:
+    told = Told()
+    os.close(pipe[0])
+    writer = LogWriter(pipe[1], told.drop, told.recover)
+    for _ in range(5):
+        writer.put(b"x\n")
+    writer.stop(10)
+    assert (told.dropped, told.recovered) == (5, [])
+
+
+def test_lines_of_two_writers_on_one_pipe_are_not_mixed(pipe: Pipe) -> None:
+    writers = [LogWriter(pipe[1], Told().drop, Told().recover) for _ in range(2)]
+    for number in range(500):
+        for writer, letter in zip(writers, (b"a", b"b"), strict=True):
+            writer.put(letter * (1 + number * 7 % 4000) + b"\n")
+    came: list[bytes] = []
+
+    def read() -> None:
+        while piece := os.read(pipe[0], 65536):
+            came.append(piece)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for writer in writers:
+        writer.stop(10)
+    os.close(pipe[1])
+    reader.join(10)
+    lines = b"".join(came).splitlines()
+    assert len(lines) == 1000
+    assert all(len(set(line)) == 1 for line in lines)
+
+
+def test_without_a_thread_a_line_is_written_or_given_up_in_time(pipe: Pipe) -> None:
+    assert write_within(pipe[1], b"one\n", 0)
+    assert os.read(pipe[0], 100) == b"one\n"
+    while write_within(pipe[1], b"x" * 1000, 0):
+        pass
+    assert not write_within(pipe[1], b"two\n", 0.05)
+    os.close(pipe[0])
+    assert not write_within(pipe[1], b"three\n", 0.05)
