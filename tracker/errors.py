@@ -10,46 +10,96 @@ TrackerError
 ├── RateLimited           429  carries when to try again
 └── Unavailable           503  a store that this answer needs is away, or a queue is full
 
-A message is written for the client: it names the field and the rule, and says nothing of the
-inside. Only `api/handler.py` turns these into answers.
+A message is written for people: it names the field and the rule, and says nothing of the inside;
+its words may change. Machines have the code, in the header `X-Error-Code`. Only `api/handler.py`
+and `api/lanes.py` turn these into answers.
 """
 
 from collections.abc import Mapping
-from typing import ClassVar
+from enum import StrEnum
+from typing import ClassVar, Final
+
+
+class ErrorCode(StrEnum):
+    """The words of `X-Error-Code`, on every error answer. None is ever renamed or removed."""
+
+    BAD_REQUEST = "bad_request"
+    ALREADY_TAKEN = "already_taken"
+    UNAUTHORIZED = "unauthorized"
+    KEY_EXPIRED = "key_expired"
+    KEY_REVOKED = "key_revoked"
+    FORBIDDEN = "forbidden"
+    MISSING_SCOPE = "missing_scope"
+    NOT_FOUND = "not_found"
+    UNKNOWN_PATH = "unknown_path"
+    METHOD_NOT_ALLOWED = "method_not_allowed"
+    PAYLOAD_TOO_LARGE = "payload_too_large"
+    RATE_LIMITED = "rate_limited"
+    INTERNAL_ERROR = "internal_error"
+    UNAVAILABLE = "unavailable"
+    # Of requests that no handler sees (`http/refusal`).
+    MALFORMED_REQUEST = "malformed_request"
+    REQUEST_TIMEOUT = "request_timeout"
+    TARGET_TOO_LONG = "target_too_long"
+    HEADER_TOO_LARGE = "header_too_large"
+    NOT_IMPLEMENTED = "not_implemented"
+    VERSION_NOT_SUPPORTED = "version_not_supported"
+
+
+CODE_HEADER: Final = "X-Error-Code"
 
 
 class TrackerError(Exception):
-    """An answer other than success. `headers` go out with it."""
+    """An answer other than success. `headers` and `code` go out with it."""
 
     status: ClassVar[int] = 500
+    code: ErrorCode = ErrorCode.INTERNAL_ERROR
 
-    def __init__(self, message: str, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        headers: Mapping[str, str] | None = None,
+        *,
+        code: ErrorCode | None = None,
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.headers = dict(headers or {})
+        if code is not None:
+            self.code = code
+
+    @property
+    def all_headers(self) -> dict[str, str]:
+        """Return `headers` and the one that carries the code."""
+        return {CODE_HEADER: str(self.code), **self.headers}
 
 
 class BadRequest(TrackerError):
     status = 400
+    code = ErrorCode.BAD_REQUEST
 
 
 class Unauthorized(TrackerError):
     status = 401
+    code = ErrorCode.UNAUTHORIZED
 
-    def __init__(self, message: str) -> None:
-        super().__init__(message, {"WWW-Authenticate": "Bearer"})
+    def __init__(self, message: str, *, code: ErrorCode | None = None) -> None:
+        super().__init__(message, {"WWW-Authenticate": "Bearer"}, code=code)
 
 
 class Forbidden(TrackerError):
     status = 403
+    code = ErrorCode.FORBIDDEN
 
 
 class NotFound(TrackerError):
     status = 404
+    code = ErrorCode.NOT_FOUND
 
 
 class MethodNotAllowed(TrackerError):
     status = 405
+    code = ErrorCode.METHOD_NOT_ALLOWED
 
     def __init__(self, allowed: str) -> None:
         super().__init__(f"method not allowed; allowed: {allowed}", {"Allow": allowed})
@@ -57,10 +107,12 @@ class MethodNotAllowed(TrackerError):
 
 class PayloadTooLarge(TrackerError):
     status = 413
+    code = ErrorCode.PAYLOAD_TOO_LARGE
 
 
 class RateLimited(TrackerError):
     status = 429
+    code = ErrorCode.RATE_LIMITED
 
     def __init__(self, message: str, seconds: int) -> None:
         super().__init__(message, {"Retry-After": str(seconds)})
@@ -68,3 +120,4 @@ class RateLimited(TrackerError):
 
 class Unavailable(TrackerError):
     status = 503
+    code = ErrorCode.UNAVAILABLE

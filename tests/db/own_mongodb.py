@@ -1,4 +1,5 @@
-"""A mongod of one test that is no member of a replica set; one with passwords and TLS."""
+"""A mongod of one test that is no member of a replica set, or of none yet; one with passwords and
+TLS."""
 
 import subprocess
 from collections.abc import Iterator
@@ -40,13 +41,22 @@ def guarded_mongodb(folder: Path, authority: Authority) -> Iterator[str]:
 
 
 @contextmanager
+def uninitiated_mongodb(folder: Path) -> Iterator[int]:
+    """The port of one of a replica set for which rs.initiate() was never run."""
+    with _mongod(folder, "--replSet", "rs0") as port:
+        _wait(mongodb_uri(port)).close()
+        yield port
+
+
+@contextmanager
 def _mongod(folder: Path, *options: str) -> Iterator[int]:
     """The port of one that is being started."""
     port = free_port()
     command = mongod_program(folder).command(port)
     where = command.index("--replSet")
+    del command[where : where + 2]
     process = subprocess.Popen(
-        [*command[:where], *command[where + 2 :], *options],
+        [*command, *options],
         env={**binaries.mongod_environment(binaries.mongod(), folder / "libraries")},
         stdout=subprocess.DEVNULL,
     )

@@ -1,9 +1,11 @@
 """A Redis that a test may kill, stop and start again on the same port and data; and a dead one."""
 
+import contextlib
 import os
 import signal
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,11 +20,11 @@ from tracker.db.servers import redis_program, redis_url
 
 
 class OwnRedis:
-    def __init__(self, folder: Path) -> None:
-        self._port = free_port()
-        self._command = redis_program(folder).command(self._port)
+    def __init__(self, folder: Path, *options: str) -> None:
+        self.port = _free_port()
+        self._command = [*redis_program(folder).command(self.port), *options]
         self._process: subprocess.Popen[bytes] | None = None
-        self.url = redis_url(self._port)
+        self.url = redis_url(self.port)
 
     def start(self) -> None:
         self._process = subprocess.Popen(self._command, stdout=subprocess.DEVNULL)
@@ -50,6 +52,13 @@ class OwnRedis:
         os.kill(self._process.pid, number)
 
 
+def _free_port() -> int:
+    """Return one to which a cluster can add 10,000 for its own talk."""
+    while (port := free_port()) > 55_535:
+        pass
+    return port
+
+
 def _answers(client: redis.Redis) -> bool:
     try:
         return bool(client.ping())
@@ -58,10 +67,12 @@ def _answers(client: redis.Redis) -> bool:
 
 
 @contextmanager
-def own_redis(folder: Path) -> Iterator[OwnRedis]:
-    server = OwnRedis(folder)
-    server.start()
+def own_redis(folder: Path, *options: str) -> Iterator[OwnRedis]:
+    """One that runs, with `options` beyond those of the built-in."""
+    folder.mkdir(exist_ok=True)
+    server = OwnRedis(folder, *options)
     try:
+        server.start()
         yield server
     finally:
         server.kill()
@@ -72,6 +83,26 @@ def hanging_redis() -> Iterator[str]:
     """The URL of a server that accepts connections and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         yield f"redis://127.0.0.1:{listener.getsockname()[1]}/0"
+
+
+@contextmanager
+def closing_redis() -> Iterator[int]:
+    """The port of a server that accepts connections and closes them at once, as a balancer without
+    a backend does."""
+    with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
+
+        def serve() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    listener.accept()[0].close()
+
+        closing = threading.Thread(target=serve)
+        closing.start()
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            closing.join()
 
 
 def nobody() -> str:

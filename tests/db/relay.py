@@ -28,6 +28,10 @@ class Relay:
     def mend(self) -> None:
         self._mark, self._is_cut = None, False
 
+    def lead_to(self, target: int) -> None:
+        """Connections to come are to this port, as when a name changes; those there are stay."""
+        self._target = target
+
     def hold_answers(self) -> None:
         """What is sent arrives, and nothing comes back until `answer_again`."""
         self._answering.clear()

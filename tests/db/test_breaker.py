@@ -1,8 +1,13 @@
-"""After a failure the store is left alone for a moment, and no longer."""
+"""After a failure the store is left alone for a moment, and no longer; what is our own doing is
+no failure of the store."""
+
+import asyncio
+import socket
+import time
 
 import pytest
 
-from tracker.db.breaker import PAUSE, Breaker
+from tracker.db.breaker import PAUSE, Breaker, Overload, answer_within
 
 
 class Clock:
@@ -46,3 +51,51 @@ def test_success_closes_it_at_once(clock: Clock) -> None:
     breaker.failed()
     breaker.worked()
     assert not breaker.is_open
+
+
+def test_what_is_of_our_own_making_does_not_open_it(clock: Clock) -> None:
+    breaker = Breaker(clock)
+    breaker.failed(Overload())
+    assert not breaker.is_open
+    breaker.failed(ValueError())
+    assert breaker.is_open
+
+
+async def test_a_store_that_does_not_answer_in_time_is_not_waited_for() -> None:
+    cancelled = asyncio.Event()
+
+    async def hanging() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+
+    with pytest.raises(TimeoutError):
+        await answer_within(0.05, hanging())
+    assert cancelled.is_set()
+
+
+async def test_an_answer_that_came_while_the_loop_stood_still_is_in_time() -> None:
+    ours, others = socket.socketpair()
+    with others:
+        reader, writer = await asyncio.open_connection(sock=ours)
+        others.send(b"answer")
+        asyncio.get_running_loop().call_soon(time.sleep, 0.5)
+        assert await answer_within(0.2, reader.readexactly(6)) == b"answer"
+        writer.close()
+
+
+async def test_whoever_gives_up_waiting_ends_the_question() -> None:
+    asked = asyncio.Event()
+
+    async def hanging() -> None:
+        asked.set()
+        await asyncio.Event().wait()
+
+    waiting = asyncio.ensure_future(answer_within(10, hanging()))
+    await asked.wait()
+    before = asyncio.all_tasks()
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert len(asyncio.all_tasks()) == len(before) - 2

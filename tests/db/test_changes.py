@@ -26,7 +26,7 @@ class Process:
     def __init__(self, url: str, record: Record) -> None:
         self.redis = redis_for_requests(url)
         self.waiting = redis_for_waiting(url)
-        self.cache: Cache[Thing] = Cache(self.redis, Breaker(), Thing, record.load, 100)
+        self.cache: Cache[Thing] = Cache(self.redis, Breaker(), Thing, record, 100)
         self.changes = Changes(self.waiting, {"link": self.cache})
 
 

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pymongo.errors import PyMongoError
@@ -12,6 +13,7 @@ from redis.exceptions import RedisError
 from config.settings import Settings
 from tests.db.own_redis import hanging_redis, nobody, own_redis
 from tracker.db import connect
+from tracker.db.breaker import Breaker
 from tracker.db.child import free_port
 from tracker.db.servers import mongodb_uri
 from tracker.services import Services
@@ -59,18 +61,6 @@ async def test_writes_are_acknowledged_by_a_majority_on_disk(services: Services)
     assert concern.document == {"w": "majority", "j": True}
 
 
-async def test_a_replica_set_is_accepted(services: Services) -> None:
-    await connect.check_mongodb(services.mongodb)
-
-
-async def test_a_standalone_mongod_is_refused_with_the_remedy(standalone: str) -> None:
-    with (
-        contextlib.closing(connect.mongodb(standalone)) as client,
-        pytest.raises(connect.UnusableStore, match=r"--replSet .*rs\.initiate"),
-    ):
-        await connect.check_mongodb(client)
-
-
 async def test_advice_names_what_could_lose_clicks(tmp_path: Path) -> None:
     with own_redis(tmp_path) as server:
         async with connect.redis_for_requests(server.url) as client:
@@ -84,3 +74,20 @@ async def test_advice_names_what_could_lose_clicks(tmp_path: Path) -> None:
     assert appendfsync.startswith("appendfsync is not always")
     assert appendonly.startswith("appendonly is off")
     assert policy.startswith("maxmemory-policy is not noeviction")
+
+
+async def test_to_wait_for_a_connection_of_the_pool_is_no_failure_of_redis(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connect, "REQUEST_TIMEOUT", 0.1)
+    async with connect.redis_for_requests(settings.redis_url) as client:
+        pool: Any = client.connection_pool
+        taken = [await pool.get_connection() for _ in range(64)]
+        breaker = Breaker()
+        with pytest.raises(RedisError) as refused:
+            await client.ping()
+        breaker.failed(refused.value)
+        assert not breaker.is_open
+        for connection in taken:
+            await pool.release(connection)
+        assert await client.ping()

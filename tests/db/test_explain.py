@@ -15,7 +15,7 @@ from tracker.clock import now
 from tracker.conversions.event_config import EventConfig, PayoutType
 from tracker.db import keys
 from tracker.ids import new_id
-from tracker.links.domains import Domain
+from tracker.links.domain import Domain
 from tracker.links.link import Link
 from tracker.links.store import LinkFilter, NewLink
 from tracker.links.tags import Tag
@@ -193,7 +193,7 @@ OTHERS: dict[str, Query] = {
         scene, scene.services.link_cache, keys.link("", scene.link.slug)
     ),
     "a changed link": lambda scene: scene.services.links.change(scene.link.id, {"active": False}),
-    "any link on a domain": lambda scene: scene.services.links.any_on("d1.example"),
+    "any link on a domain": lambda scene: scene.services.links.any_on(new_id()),
     "a tag off its links": lambda scene: scene.services.links.untag(ACCOUNT, scene.rare.id),
     "tags by id": lambda scene: scene.services.tags.find([scene.rare.id, new_id()]),
     "a renamed tag": lambda scene: scene.services.tags.rename(scene.rare.id, "new"),

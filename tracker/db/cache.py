@@ -1,6 +1,6 @@
 """A read-through cache in three levels: this process, Redis, MongoDB.
 
-Used for links, custom domains and event configurations. What it guarantees:
+Used for links, custom domains, event configurations and accounts' settings. What it guarantees:
 
 - A change is seen by every process within a second: the writer stores the new value in Redis and
   publishes its name; `db/changes` drops it from each process's memory. While the subscription is
@@ -9,31 +9,36 @@ Used for links, custom domains and event configurations. What it guarantees:
   and a script compares. A miss has version 0.
 - A crash between the write to MongoDB and the one to Redis heals: every copy expires, and soon
   where a change was announced with `changing`.
-- A value in steady use is read again before its life in memory is over, many in one round trip.
-- Misses are remembered too, for a shorter time; simultaneous look-ups of one name are one look-up.
-- With Redis away MongoDB answers. With MongoDB away what Redis knew in the last week is served;
-  with both away a value in memory, however old it is.
-- Nobody waits longer than LOAD_SECONDS for MongoDB, and for a moment after it failed not at all.
+- A value in steady use is read again before its life in memory is over.
+- Misses are remembered too, for a shorter time and apart, so that they push no value out;
+  simultaneous look-ups of one name are one look-up, and those of many names are one question.
+- With Redis unavailable MongoDB answers. With MongoDB unavailable what Redis knew in the last week
+  is served; with both unavailable a value in memory, however old it is.
+- A question waits LOAD_SECONDS for MongoDB, and for a moment after it failed not at all. To wait
+  for one's turn is no failure: look-ups of strangers never keep others from MongoDB.
+- A client that asked for too much that does not exist (`misses`) still gets what exists, but from a
+  small share of MongoDB, which all such clients have together.
 """
 
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Mapping, Sequence
 from contextvars import Context
-from typing import Generic, NamedTuple, TypeVar, cast
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 from redis.asyncio import Redis
-from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import RedisError
 
-from tracker.db import keys
+from tracker.allowance import Allowance
 from tracker.db.batch import Batch
-from tracker.db.breaker import Breaker
+from tracker.db.breaker import Breaker, answer_within
+from tracker.db.budget import Budget, OptionalWrite
 from tracker.db.connect import MONGODB_TIMEOUT, PyMongoError
-from tracker.db.keys import CHANGES
-from tracker.errors import Unavailable
+from tracker.db.copies import Copies, Copy
+from tracker.db.tasks import ended
+from tracker.errors import RateLimited, Unavailable
+from tracker.metrics import LOOK_UPS_SHARED
 
 IN_MEMORY, MISS_IN_MEMORY, UNVERIFIED = 10.0, 5.0, 1.0
 REFRESH = 0.7
@@ -42,33 +47,12 @@ in steady use never has to be waited for."""
 
 REFRESH_PAUSE = 1.0
 IN_REDIS, MISS_IN_REDIS = 600.0, 30.0
-IN_RESERVE = 7 * 86400.0
 LOAD_SECONDS = 2.0
 WHILE_CHANGING = MONGODB_TIMEOUT + 5
 
-# Stores a value unless Redis holds a newer one. The time to live is that of the name: a newer value
-# never extends it, so what `changing` shortened stays short, whoever stores meanwhile.
-# The reserve, which lives longer, is for when MongoDB is away.
-# KEYS: name, its reserve. ARGV: version, value, milliseconds to live, those of the reserve.
-_STORE_NEWER = """
-local held = redis.call('HGET', KEYS[1], 'version')
-if held and tonumber(held) >= tonumber(ARGV[1]) then return 0 end
-redis.call('HSET', KEYS[1], 'version', ARGV[1], 'value', ARGV[2])
-if redis.call('PTTL', KEYS[1]) < 0 then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
-if ARGV[2] == '' then redis.call('DEL', KEYS[2])
-else redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[4]) end
-return 1
-"""
-
-# Shortens the life of a name, of one without a value too: a reader may store the old one yet.
-# A full Redis refuses that (hence pcall), but then it refuses the old value as well.
-# KEYS: name. ARGV: milliseconds to live.
-_EXPIRE_SOON = """
-if redis.call('PEXPIRE', KEYS[1], ARGV[1]) == 0 then
-  redis.pcall('HSET', KEYS[1], 'version', -1)
-  redis.call('PEXPIRE', KEYS[1], ARGV[1])
-end
-"""
+SHARED_MOST, SHARED_REST, SHARED_BOUND = 100, 0.02, 10_000
+"""The share of those who asked for too much that does not exist: names of a question, seconds of
+rest after each, and names that wait. So a process asks for 5,000 a second at most."""
 
 
 class Versioned(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,6 +62,19 @@ class Versioned(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Value = TypeVar("Value", bound=Versioned)
+Read = TypeVar("Read", bound=Versioned, covariant=True)
+
+
+class Source(Protocol[Read]):
+    """Where values come from. Called with many names at a time, and never twice at once."""
+
+    async def find(self, names: Sequence[str]) -> Mapping[str, Any]:
+        """Return what MongoDB has of these names. Raises PyMongoError."""
+
+    def value_of(self, found: Any) -> Read | None:
+        """Make a value of what was found of one name; None: it is as if it were not there."""
+
+    async def close(self) -> None: ...
 
 
 class Known(NamedTuple, Generic[Value]):
@@ -89,34 +86,39 @@ class Known(NamedTuple, Generic[Value]):
 
 
 class Cache(Generic[Value]):
-    """Values of one type by name (their Redis key). `load` reads MongoDB: the value or None."""
+    """Values of one type by name (their Redis key)."""
 
     def __init__(
         self,
         redis: Redis,
         breaker: Breaker,
         kind: type[Value],
-        load: Callable[[str], Awaitable[Value | None]],
+        source: Source[Value],
         entries: int,
+        misses: Allowance | None = None,
+        budget: Budget | None = None,
     ) -> None:
-        self._redis = redis
-        self._breaker = breaker
-        self._load = load
+        self._copies = Copies(redis, breaker)
+        self._source = source
         self._bound = entries
+        self._misses = misses or Allowance(0)
+        self._budget = budget or Budget()
         self._entries: dict[str, Known[Value]] = {}
+        self._absent: dict[str, Known[Value]] = {}
         self._loading: dict[str, asyncio.Task[Value | None]] = {}
+        self._loading_shared: dict[str, asyncio.Task[Value | None]] = {}
         self._decoder = msgspec.msgpack.Decoder(kind)
         self._encoder = msgspec.msgpack.Encoder()
-        self._store_newer = redis.register_script(_STORE_NEWER)
-        self._expire_soon = redis.register_script(_EXPIRE_SOON)
-        self._held = Batch[str, bytes | None](self._from_redis)
+        self._found = Batch[str, Any](self._from_mongodb)
+        self._found_shared = Batch[str, Any](self._from_share, SHARED_MOST, SHARED_BOUND)
+        self._asking = asyncio.Lock()
         self._mongodb = Breaker()
         self._refresh_at = 0.0
         self.verified = False
 
     def known(self, name: str) -> Known[Value] | None:
         """What `get` would answer without waiting; None if it would have to ask."""
-        entry = self._entries.get(name)
+        entry = self._held(name)
         if entry is None:
             return None
         now = time.monotonic()
@@ -128,17 +130,19 @@ class Cache(Generic[Value]):
             self._start_loading(name)
         return entry
 
-    async def get(self, name: str) -> Value | None:
-        """The value, or None if there is none. Raises Unavailable if no level can tell."""
+    async def get(self, name: str, client: str = "") -> Value | None:
+        """Return the value, or None if there is none.
+
+        `client` is the address of a stranger who asks. Raises Unavailable if no level can tell, and
+        RateLimited if too many wait for the share that this client is left with.
+        """
         if entry := self.known(name):
             return entry.value
-        task = self._loading.get(name)
-        if task is None:
-            task = self._start_loading(name)
+        task = self._task(name, client)
         try:
             return await asyncio.shield(task)
         except Unavailable:
-            entry = self._entries.get(name)  # unless it was forgotten meanwhile
+            entry = self._held(name)  # unless it was forgotten meanwhile
             if entry is None:
                 raise
             return entry.value
@@ -148,107 +152,144 @@ class Cache(Generic[Value]):
 
         Raises Unavailable if Redis cannot be told: its copy would outlive the change.
         """
-        try:
-            await self._expire_soon(keys=[name], args=[int(WHILE_CHANGING * 1000)])
-        except RedisError as error:
-            self._breaker.failed()
-            raise Unavailable("storage is away; try again") from error
+        await self._copies.expire_soon(name, WHILE_CHANGING)
 
     async def changed(self, name: str, value: Value | None, version: int) -> None:
         """Call after a change in MongoDB: tells Redis and every process the value, None: gone."""
         self.forget(name)
-        try:
-            await self._put(name, value, version)
-            await self._redis.publish(CHANGES, name)
-        except RedisError:
-            self._breaker.failed()
+        await self._put(name, value, version)
+        await self._copies.publish(name)
         self.forget(name)  # again: a look-up meanwhile may have found the old value in Redis
 
     def forget(self, name: str) -> None:
         """Drop `name` from memory; a look-up under way is answered but not kept."""
-        self._entries.pop(name, None)
-        self._loading.pop(name, None)
+        for held in (self._entries, self._absent, self._loading, self._loading_shared):
+            held.pop(name, None)
 
     def forget_all(self) -> None:
-        self._entries.clear()
-        self._loading.clear()
+        for held in (self._entries, self._absent, self._loading, self._loading_shared):
+            held.clear()
 
-    def _start_loading(self, name: str) -> asyncio.Task[Value | None]:
+    async def close(self) -> None:
+        """End the look-ups under way, and close the connection to MongoDB. Before Redis is closed:
+        one that goes on would connect to it again."""
+        for task in [*self._loading.values(), *self._loading_shared.values()]:
+            await ended(task)
+        await self._source.close()
+
+    def _held(self, name: str) -> Known[Value] | None:
+        """Return what memory has of it, however old."""
+        return self._entries.get(name) or self._absent.get(name)
+
+    def _task(self, name: str, client: str) -> asyncio.Task[Value | None]:
+        """Return the look-up under way, or start one."""
+        task = self._loading.get(name)
+        if task is not None:
+            return task
+        if not client or not self._misses.is_spent(client):
+            return self._start_loading(name, client)
+        return self._loading_shared.get(name) or self._start_loading(name, client, shared=True)
+
+    def _start_loading(
+        self, name: str, client: str = "", shared: bool = False
+    ) -> asyncio.Task[Value | None]:
         # Others will wait for it too: it carries nobody's request id.
-        task = asyncio.get_running_loop().create_task(self._read(name), context=Context())
-        self._loading[name] = task
-        task.add_done_callback(lambda done: self._loaded(name, done))
+        reading = self._read(name, client, shared)
+        task = asyncio.get_running_loop().create_task(reading, context=Context())
+        loading = self._loading_shared if shared else self._loading
+        loading[name] = task
+        task.add_done_callback(lambda done: self._loaded(loading, name, done))
         return task
 
-    def _loaded(self, name: str, task: asyncio.Task[Value | None]) -> None:
-        forgotten = self._loading.get(name) is not task
+    def _loaded(
+        self,
+        loading: dict[str, asyncio.Task[Value | None]],
+        name: str,
+        task: asyncio.Task[Value | None],
+    ) -> None:
+        forgotten = loading.get(name) is not task
         if not forgotten:
-            del self._loading[name]
+            del loading[name]
         if task.cancelled() or task.exception() is not None:
-            # What is still good is not asked for again by every request.
-            self._refresh_at = time.monotonic() + REFRESH_PAUSE
-            return
-        if forgotten:
-            return
-        value = task.result()
-        lives = MISS_IN_MEMORY if value is None else IN_MEMORY
-        self._entries.pop(name, None)
-        self._entries[name] = Known(value, time.monotonic(), lives)
-        if len(self._entries) > self._bound:
-            del self._entries[next(iter(self._entries))]
+            # What is still good is not asked for again by every request. A full share says nothing
+            # of the stores.
+            if loading is self._loading:
+                self._refresh_at = time.monotonic() + REFRESH_PAUSE
+        elif not forgotten:
+            self._remember(name, task.result())
 
-    async def _read(self, name: str) -> Value | None:
-        if self._breaker.is_open:
-            return await self._from_mongodb(name)
-        try:
-            held = await self._held.submit(name)
-            self._breaker.worked()
-        except RedisError:
-            self._breaker.failed()
-            return await self._from_mongodb(name)
+    def _remember(self, name: str, value: Value | None) -> None:
+        self._entries.pop(name, None)
+        self._absent.pop(name, None)
+        held, bound, lives = self._entries, self._bound, IN_MEMORY
+        if value is None:
+            held, bound, lives = self._absent, self._bound // 10 + 1, MISS_IN_MEMORY
+        held[name] = Known(value, time.monotonic(), lives)
+        if len(held) > bound:
+            del held[next(iter(held))]
+
+    async def _read(self, name: str, client: str, shared: bool) -> Value | None:
+        held = await self._copies.read(name)
         if held is not None:
             with contextlib.suppress(msgspec.DecodeError):  # another release wrote it
                 return self._decoder.decode(held) if held else None
         try:
-            value = await self._from_mongodb(name)
+            found = await self._submit(name, shared)
         except Unavailable:
             return await self._from_reserve(name)
-        try:
-            await self._put(name, value, 0 if value is None else value.version)
-        except RedisError:
-            self._breaker.failed()
+        value = None if found is None else self._source.value_of(found)
+        if value is None and client:
+            self._misses.spend(client)
+        if value is not None or not shared:  # Redis has no room for what a stranger makes up
+            await self._copy(name, value)
         return value
 
-    async def _from_redis(self, names: list[str]) -> Sequence[bytes | None]:
-        if self._breaker.is_open:  # since they were asked for: each group would wait in its turn
-            raise RedisConnectionError("Redis is away")
-        pipeline = self._redis.pipeline(transaction=False)
-        for name in names:
-            pipeline.hget(name, "value")
-        return await pipeline.execute()
+    async def _copy(self, name: str, value: Value | None) -> None:
+        """Have Redis keep what MongoDB told, if it has room; a change is written in any case."""
+        kind = OptionalWrite.MISS if value is None else OptionalWrite.COPY
+        if self._budget.allows(kind):
+            await self._put(name, value, 0 if value is None else value.version)
 
-    async def _from_mongodb(self, name: str) -> Value | None:
-        if self._mongodb.is_open:
-            raise Unavailable("storage is away; try again")
+    async def _submit(self, name: str, shared: bool) -> Any:
+        """Raises Unavailable, RateLimited."""
+        if not shared:
+            return await self._found.submit(name)
         try:
-            async with asyncio.timeout(LOAD_SECONDS):
-                return await self._load(name)
-        except (PyMongoError, TimeoutError) as error:
-            self._mongodb.failed()
-            raise Unavailable("storage is away; try again") from error
+            waiting = self._found_shared.submit(name)
+        except Unavailable:
+            LOOK_UPS_SHARED.labels("refused").inc()
+            raise RateLimited("too many unknown names from this address", 1) from None
+        LOOK_UPS_SHARED.labels("answered").inc()
+        return await waiting
+
+    async def _from_share(self, names: list[str]) -> Sequence[Any]:
+        found = await self._from_mongodb(names)
+        await asyncio.sleep(SHARED_REST)
+        return found
+
+    async def _from_mongodb(self, names: list[str]) -> Sequence[Any]:
+        async with self._asking:
+            if self._mongodb.is_open:
+                raise Unavailable("storage is away; try again")
+            try:
+                found = await answer_within(LOAD_SECONDS, self._found_in_mongodb(names))
+            except (PyMongoError, TimeoutError) as error:
+                self._mongodb.failed(error)
+                raise Unavailable("storage is away; try again") from error
+        return [found.get(name) for name in names]
+
+    async def _found_in_mongodb(self, names: list[str]) -> Mapping[str, Any]:
+        return await self._source.find(names)
 
     async def _from_reserve(self, name: str) -> Value:
         """The last value that Redis was given. Raises Unavailable if it has none."""
-        with contextlib.suppress(RedisError, msgspec.DecodeError):
-            reserve = cast("bytes | None", await self._redis.get(keys.reserve(name)))
-            if reserve is not None:
+        reserve = await self._copies.read_reserve(name)
+        if reserve is not None:
+            with contextlib.suppress(msgspec.DecodeError):
                 return self._decoder.decode(reserve)
         raise Unavailable("storage is away; try again")
 
     async def _put(self, name: str, value: Value | None, version: int) -> None:
         lives = MISS_IN_REDIS if value is None else IN_REDIS
         encoded = b"" if value is None else self._encoder.encode(value)
-        await self._store_newer(
-            keys=[name, keys.reserve(name)],
-            args=[version, encoded, int(lives * 1000), int(IN_RESERVE * 1000)],
-        )
+        await self._copies.store(Copy(name, version, encoded, lives))

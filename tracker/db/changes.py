@@ -12,6 +12,7 @@ from typing import Any
 import structlog
 from redis.asyncio import Redis
 from redis.asyncio.client import PubSub
+from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 
 from tracker.db.cache import Cache
@@ -49,6 +50,9 @@ class Changes:
     async def _follow(self, subscription: PubSub) -> None:
         alive = time.monotonic()
         while time.monotonic() - alive < SILENCE:
+            connection: Any = subscription.connection
+            if connection.is_outdated:
+                raise RedisConnectionError("the server is no primary any more")
             # The client connects anew before it reports a loss, which may take much longer.
             async with asyncio.timeout(SILENCE):
                 message = await subscription.get_message(timeout=PING_EVERY)

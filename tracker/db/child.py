@@ -14,12 +14,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, Literal, NamedTuple
 
 import msgspec
 
 from tracker.db.binaries import StoresError
-from tracker.priority import give_way
 
 START_SECONDS = 60.0
 """A mongod that recovers from a crash on a slow disk may need most of it."""
@@ -31,15 +30,13 @@ REASON_LENGTH = 300
 
 
 class Program(NamedTuple):
-    """What to run. `command` makes the command line for a port; `is_ready` takes port and pid.
-    `gives_way`: to processes that answer, see `priority`."""
+    """What to run. `command` makes the command line for a port; `is_ready` takes port and pid."""
 
     name: str
     log: Path
     environment: Mapping[str, str]
     command: Callable[[int], list[str]]
     is_ready: Callable[[int, int], bool]
-    gives_way: bool = False
 
 
 class Child:
@@ -54,14 +51,34 @@ class Child:
     def launch(self) -> None:
         """Start it on a free port, without waiting. Raises StoresError if it cannot be run."""
         self.port = free_port()
+        self._launch("wb")
+
+    def relaunch(self) -> None:
+        """Start it again on its port, without waiting; its log goes on. Raises StoresError."""
+        self._launch("ab")
+
+    def has_ended(self) -> bool:
+        """Return whether it was launched and runs no longer."""
+        return self._process is not None and self._process.poll() is not None
+
+    def ending(self) -> dict[str, object]:
+        """Return what the log is to tell of one that has ended."""
+        assert self._process is not None
+        text = self._program.log.read_text("utf-8", errors="replace")
+        return {
+            "store": self._program.name,
+            "status": self._process.returncode,
+            "reason": reason(text),
+        }
+
+    def _launch(self, log_mode: Literal["wb", "ab"]) -> None:
         try:
-            with self._program.log.open("wb") as log, _interrupt_held_back():
+            with self._program.log.open(log_mode) as log, _interrupt_held_back():
                 self._process = spawn(
                     self._program.command(self.port),
                     self._program.environment,
                     log,
                     keep_open=(self._lock,),
-                    gives_way=self._program.gives_way,
                 )
         except OSError as error:
             raise StoresError(f"{self._program.name} cannot be run: {error}") from None
@@ -137,7 +154,6 @@ def spawn(
     log: BinaryIO,
     keep_open: Sequence[int] = (),
     end_by: signal.Signals = signal.SIGTERM,
-    gives_way: bool = False,
 ) -> subprocess.Popen[bytes]:
     """Start a program. On Linux it gets `end_by` when the thread that calls this ends.
 
@@ -151,7 +167,7 @@ def spawn(
         stderr=subprocess.STDOUT,
         start_new_session=True,
         pass_fds=keep_open,
-        preexec_fn=_before(end_by, gives_way),  # noqa: PLW1509  it makes a few system calls
+        preexec_fn=_before(end_by),  # noqa: PLW1509  it makes a few system calls
     )
 
 
@@ -168,16 +184,15 @@ def _interrupt_held_back() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _before(end_by: signal.Signals, gives_way: bool) -> Callable[[], None] | None:
+def _before(end_by: signal.Signals) -> Callable[[], None]:
     """What a child does before it becomes the program."""
     end_with_us = end_with_parent(end_by)
-    if not gives_way:
-        return end_with_us
 
     def prepare() -> None:
+        # The parent of several processes blocks the signals that it waits for.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {end_by, signal.SIGHUP, signal.SIGCHLD})
         if end_with_us is not None:
             end_with_us()
-        give_way()
 
     return prepare
 

@@ -14,10 +14,13 @@ from pymongo import AsyncMongoClient
 from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import PyMongoError
-from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import ResponseError
+
+from tracker.db.keys import PROBE
+from tracker.db.redis_pool import Generation, NoConnectionFree, Pool
 
 Database = AsyncIOMotorDatabase[dict[str, Any]]
 Collection = AsyncIOMotorCollection[dict[str, Any]]
@@ -35,28 +38,40 @@ BLOCK_SECONDS = 1.0
 MONGODB_TIMEOUT = 5.0
 """Seconds for one MongoDB operation, retries of the driver and its search for a server included."""
 
+PROBE_SECONDS = 60
+"""How long the key lives that `check_writable` writes."""
+
 UNLIMITED = 0
 """Seconds for `pymongo.timeout` where an operation may take as long as it takes: its None would
 leave the client's own limit in force."""
 
 
 class UnusableStore(Exception):
-    """A store answers but cannot serve us. One line for the operator, with the remedy."""
+    """A store cannot serve us with these settings, however long we wait. One line for the operator,
+    with the remedy."""
 
 
-def redis_for_requests(url: str) -> Redis:
-    """For the request path: no retries, so that a dead Redis is known in milliseconds."""
-    return _redis(url, connections=64, timeout=REQUEST_TIMEOUT)
+class StoreUnavailable(Exception):
+    """A store cannot serve us now, and may later. One line for the operator."""
 
 
-def redis_for_waiting(url: str) -> Redis:
-    """For blocking reads and subscriptions, which outlast an ordinary timeout."""
-    return _redis(url, connections=4, timeout=BLOCK_SECONDS + 5)
+def redis_for_requests(url: str, generation: Generation | None = None) -> Redis:
+    """Return a client for the request path: no retries, so that a dead Redis is known in
+    milliseconds. Clients of one address share a `generation`: a server that one is to leave, all
+    leave."""
+    return _redis(url, generation, connections=64, timeout=REQUEST_TIMEOUT)
 
 
-def _redis(url: str, connections: int, timeout: float) -> Redis:
-    pool = BlockingConnectionPool.from_url(
+def redis_for_waiting(url: str, generation: Generation | None = None) -> Redis:
+    """Return a client for blocking reads and subscriptions, which outlast an ordinary timeout;
+    `generation` as in `redis_for_requests`."""
+    return _redis(url, generation, connections=4, timeout=BLOCK_SECONDS + 5)
+
+
+def _redis(url: str, generation: Generation | None, connections: int, timeout: float) -> Redis:
+    pool = Pool.from_url(
         url,
+        generation=generation or Generation(),
         max_connections=connections,
         timeout=REQUEST_TIMEOUT,
         socket_timeout=timeout,
@@ -93,14 +108,9 @@ def _mongodb_options() -> dict[str, Any]:
     }
 
 
-async def check_mongodb(client: MongoClient) -> None:
-    """Raises UnusableStore for a standalone server, and PyMongoError if none answers."""
-    hello = await client.admin.command("hello")
-    if "setName" not in hello and hello.get("msg") != "isdbgrid":
-        raise UnusableStore(
-            "MONGODB_URI names a standalone mongod, which has no transactions: restart it with "
-            "--replSet rs0 and run once: mongosh --eval 'rs.initiate()'"
-        )
+async def check_writable(client: Redis) -> None:
+    """Write one key that expires. Raises RedisError: a replica, and a full Redis, answer PING."""
+    await client.set(PROBE, "", ex=PROBE_SECONDS)
 
 
 async def redis_advice(client: Redis) -> list[str]:
@@ -134,13 +144,16 @@ __all__ = [
     "UNLIMITED",
     "Collection",
     "Database",
+    "Generation",
     "LookUpClient",
     "LookUpCollection",
     "LookUpDatabase",
     "MongoClient",
+    "NoConnectionFree",
     "PyMongoError",
+    "StoreUnavailable",
     "UnusableStore",
-    "check_mongodb",
+    "check_writable",
     "mongodb",
     "mongodb_for_look_ups",
     "redis_advice",

@@ -8,6 +8,7 @@ one, so a stale or half-written pid never lets two run on the same data.
 
 import fcntl
 import os
+import tempfile
 from pathlib import Path
 
 import msgspec
@@ -25,6 +26,23 @@ class Addresses(msgspec.Struct, frozen=True, kw_only=True):
     pid: int
     redis_url: str
     mongodb_uri: str
+
+
+def check_writable(path: Path) -> None:
+    """Make the folder if needed, and a file in it that is gone at once: what waits for Redis is
+    kept there. Raises StoresError if that fails."""
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path) as file:
+            file.write(b"x")
+    except OSError as error:
+        raise _unusable(path, error) from None
+
+
+def _unusable(path: Path, error: OSError) -> StoresError:
+    return StoresError(
+        f"DATA_DIR={path}: must be a folder that can be written to: {error.strerror}"
+    )
 
 
 class DataFolder:
@@ -47,7 +65,7 @@ class DataFolder:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             descriptor = os.open(self._lock, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
-            raise StoresError(f"DATA_DIR={self.path}: {error.strerror}") from None
+            raise _unusable(self.path, error) from None
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self._sign(descriptor)

@@ -15,7 +15,8 @@ from tracker.db.link import NOT_YET, Link
 
 class Direct:
     """One command at a time: whoever calls sees to that. The connection is one of the pool of
-    `redis`, with its timeouts, and ends with it. After any error but a refusal it is made anew."""
+    `redis`, with its timeouts, and ends with it. It is made again after any error but a refusal,
+    and after a refusal that says that the server takes no writes (`db/redis_pool`)."""
 
     def __init__(self, redis: Redis) -> None:
         self._pool: Any = redis.connection_pool
@@ -26,13 +27,18 @@ class Direct:
         """The answer. Raises RedisError. If the connection was lost since the last command, it is
         sent on another, perhaps for the second time."""
         packed = pack_command(command)  # type: ignore[arg-type]  # its stub knows tuples of one
-        if self._link is not None:
-            try:
-                return await self._link.ask(packed)
-            except RedisConnectionError:
-                self._link = None
-        self._link = link = await self._opened()
-        return await link.ask(packed)
+        try:
+            if self._link is not None and not self._connection.is_outdated:
+                try:
+                    return await self._link.ask(packed)
+                except RedisConnectionError:
+                    self._link = None
+            self._link = link = await self._opened()
+            return await link.ask(packed)
+        except ResponseError as error:
+            if self._connection is not None:
+                self._connection.refused(error)
+            raise
 
     async def _opened(self) -> "_Link":
         if self._connection is None:
@@ -40,7 +46,10 @@ class Direct:
         else:
             await self._connection.disconnect(nowait=True)
             await self._connection.connect()
-        return _Link(self._connection._writer.transport, self._connection.socket_timeout)
+        try:
+            return _Link(self._connection._writer.transport, self._connection.socket_timeout)
+        except RuntimeError as error:  # uvloop's, of a transport that is closed
+            raise RedisConnectionError(str(error)) from error
 
 
 class _Link(Link):

@@ -8,8 +8,9 @@ no child left behind; what was acknowledged is still there at the next start.
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import msgspec
 
@@ -17,6 +18,7 @@ from config.settings import Settings
 from tracker.db.binaries import StoresError
 from tracker.db.child import Child, stop
 from tracker.db.data_folder import Addresses, DataFolder, DataInUse
+from tracker.db.keeper import Keeper
 from tracker.db.servers import mongod_program, mongodb_uri, redis_program, redis_url
 
 OUTLIVE_SECONDS = 20.0
@@ -27,8 +29,9 @@ STARTING_SECONDS = 30.0
 
 
 @contextmanager
-def started(settings: Settings) -> Iterator[Settings]:
-    """Run what `settings` leaves out; yields the settings with every address filled in.
+def started(settings: Settings, keeper: Keeper | None = None) -> Iterator[Settings]:
+    """Run what `settings` leaves out; yields the settings with every address filled in. `keeper`
+    watches what was started.
 
     Call it from the main thread: the stores end with the thread that started them.
     Raises DataInUse if a service runs on the folder, StoresError if the stores cannot run.
@@ -39,13 +42,18 @@ def started(settings: Settings) -> Iterator[Settings]:
         return
     folder = DataFolder(settings.data_path)
     _take(folder)
-    with _running(settings, folder) as complete:
+    with _running(settings, folder, keeper) as complete:
         yield complete
 
 
 @contextmanager
-def reached(settings: Settings) -> Iterator[Settings]:
-    """The stores of the service that runs on the data folder; if none runs, as `started`.
+def reached(
+    settings: Settings,
+    notify: Callable[[str], object] = lambda line: None,
+    keeper: Keeper | None = None,
+) -> Iterator[Settings]:
+    """The stores of the service that runs on the data folder; if none runs, as `started`, which
+    `notify` is told: whoever forgot to name their stores should know that these are others.
 
     Borrowed stores are left running, and end with the service that they belong to.
     Raises StoresError as `started` does, and if the service uses stores of another kind.
@@ -59,8 +67,32 @@ def reached(settings: Settings) -> Iterator[Settings]:
     if addresses:
         yield _joined(settings, addresses)
         return
-    with _running(settings, folder) as complete:
+    notify(_starting(settings))
+    with _running(settings, folder, keeper) as complete:
         yield complete
+
+
+def in_use(folder: Path, pid: int) -> str:
+    """Return the line for whoever starts a second service on the folder."""
+    return (
+        f"already running on {folder}, with pid {pid}: stop that one first (kill {pid}), or run "
+        "this one beside it with another DATA_DIR and PORT"
+    )
+
+
+def _starting(settings: Settings) -> str:
+    missing = [
+        name
+        for name, builtin in (
+            ("REDIS_URL", settings.builtin_redis),
+            ("MONGODB_URI", settings.builtin_mongodb),
+        )
+        if builtin
+    ]
+    return (
+        f"no {' and no '.join(missing)} is set, and no service runs on {settings.data_path}: "
+        "starting built-in stores there until this ends"
+    )
 
 
 def service_on(settings: Settings) -> int | None:
@@ -86,9 +118,12 @@ def _take(folder: DataFolder) -> None:
     while not folder.try_take():
         pid = folder.service()
         if pid is not None:
-            raise DataInUse(f"{folder.path} is in use by the service with pid {pid}")
+            raise DataInUse(in_use(folder.path, pid))
         if time.monotonic() > deadline:
-            raise DataInUse(f"{folder.path} is in use by the stores of a service that has ended")
+            raise DataInUse(
+                f"{folder.path} is in use by the stores of a service that has ended: they should "
+                "end soon too; try again, or set another DATA_DIR"
+            )
         time.sleep(0.05)
 
 
@@ -100,7 +135,10 @@ def _take_or_join(folder: DataFolder) -> Addresses | None:
         if addresses:
             return addresses
         if time.monotonic() > deadline:
-            raise DataInUse(f"{folder.path} is in use, but its stores do not become ready")
+            raise DataInUse(
+                f"{folder.path} is in use, but its stores do not become ready: see "
+                "what the service there says, or set another DATA_DIR"
+            )
         time.sleep(0.05)
     return None
 
@@ -125,13 +163,13 @@ def _joined(settings: Settings, addresses: Addresses) -> Settings:
 
 
 @contextmanager
-def _running(settings: Settings, folder: DataFolder) -> Iterator[Settings]:
+def _running(settings: Settings, folder: DataFolder, keeper: Keeper | None) -> Iterator[Settings]:
     """The stores on a folder that is ours, which is given up in the end."""
     stack = ExitStack()
     owner = os.getpid()
     stack.callback(folder.release)
     try:
-        addresses = _start(settings, folder, stack)
+        addresses = _start(settings, folder, stack, keeper or Keeper())
         stack.callback(folder.withdraw)
         folder.publish(addresses)
         yield _completed(settings, addresses)
@@ -140,7 +178,7 @@ def _running(settings: Settings, folder: DataFolder) -> Iterator[Settings]:
             stack.close()
 
 
-def _start(settings: Settings, folder: DataFolder, stack: ExitStack) -> Addresses:
+def _start(settings: Settings, folder: DataFolder, stack: ExitStack, keeper: Keeper) -> Addresses:
     """Both start at the same time; `stack` will stop them, also when this fails halfway."""
     redis = Child(redis_program(folder.path), folder.descriptor) if settings.builtin_redis else None
     mongod = (
@@ -152,6 +190,7 @@ def _start(settings: Settings, folder: DataFolder, stack: ExitStack) -> Addresse
         child.launch()
     for child in children:
         child.wait_until_ready()
+    keeper.watch(children)
     return Addresses(
         pid=os.getpid(),
         redis_url=redis_url(redis.port) if redis else "",

@@ -93,9 +93,12 @@ class Finding:
             raise AutoReconnect("closed")
         server = await self._client._select_server(writable_server_selector, None, "find")
         self._pool = server.pool
-        self._connection = await self._pool.checkout().__aenter__()
-        transport = self._connection.conn.get_conn.transport
-        self._link = _Link(transport, connect.MONGODB_TIMEOUT)
+        try:
+            self._connection = await self._pool.checkout().__aenter__()
+            transport = self._connection.conn.get_conn.transport
+            self._link = _Link(transport, connect.MONGODB_TIMEOUT)
+        except RuntimeError as error:  # uvloop's, of a connection that the other end closed
+            raise AutoReconnect(str(error)) from error
         return self._link
 
     async def _drop(self) -> None:

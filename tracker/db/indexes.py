@@ -14,7 +14,9 @@ INDEXES: dict[str, list[IndexModel]] = {
         IndexModel([("account_id", ASCENDING), ("_id", DESCENDING)], name="by_account"),
     ],
     "links": [
-        IndexModel([("domain_name", ASCENDING), ("slug", ASCENDING)], name="by_slug", unique=True),
+        IndexModel(
+            [("domain_id", ASCENDING), ("slug", ASCENDING)], name="by_domain_and_slug", unique=True
+        ),
         IndexModel(
             [("account_id", ASCENDING), ("archived", ASCENDING), ("_id", DESCENDING)],
             name="by_account",
@@ -24,7 +26,25 @@ INDEXES: dict[str, list[IndexModel]] = {
         ),
     ],
     "domains": [
-        IndexModel([("domain_name", ASCENDING)], name="by_name", unique=True),
+        # The last tells apart what is in quarantine, of which an account may have more than one.
+        IndexModel(
+            [
+                ("domain_name", ASCENDING),
+                ("account_id", ASCENDING),
+                ("quarantined_until", ASCENDING),
+            ],
+            name="by_claim",
+            unique=True,
+        ),
+        IndexModel(
+            [("domain_name", ASCENDING)],
+            name="by_proven_name",
+            unique=True,
+            partialFilterExpression={"verified": True},
+        ),
+        IndexModel(
+            [("quarantined_until", ASCENDING)], name="quarantine", expireAfterSeconds=0, sparse=True
+        ),
         IndexModel([("account_id", ASCENDING), ("_id", DESCENDING)], name="by_account"),
     ],
     "tags": [
@@ -66,6 +86,10 @@ INDEXES: dict[str, list[IndexModel]] = {
             name="pending_of_click",
             partialFilterExpression={"status": "pending"},
         ),
+        # Only of events that belong to no account: whatever settles one takes the time off.
+        IndexModel([("expires_at", ASCENDING)], name="expiry", expireAfterSeconds=0, sparse=True),
+        # For accounts that bound the conversions of a click.
+        IndexModel([("click_id", ASCENDING), ("event_config_id", ASCENDING)], name="by_click"),
         IndexModel(
             [("tell_at", ASCENDING)],
             name="by_telling",
@@ -77,6 +101,9 @@ INDEXES: dict[str, list[IndexModel]] = {
             unique=True,
             partialFilterExpression={"transaction_id": _EXISTING},
         ),
+    ],
+    "conversion_locks": [
+        IndexModel([("at", ASCENDING)], name="expiry", expireAfterSeconds=3600),
     ],
     "rollups": [
         IndexModel(
@@ -92,8 +119,20 @@ INDEXES: dict[str, list[IndexModel]] = {
 }
 
 
+REPLACED: dict[str, str] = {"links": "by_slug", "domains": "by_name"}
+"""Unique indexes of earlier releases, by collection, that are stricter than what holds now: slugs
+were unique within a hostname, and a hostname was one account's. Dropped once the new ones stand."""
+
+
 async def ensure(database: Database) -> None:
-    """Make every index that is missing, however long that takes. Raises PyMongoError."""
+    """Make every index that is missing, however long that takes, and drop the REPLACED ones.
+
+    Raises PyMongoError.
+    """
     with pymongo.timeout(UNLIMITED):
         for collection, indexes in INDEXES.items():
             await database[collection].create_indexes(indexes)
+        for collection, name in REPLACED.items():
+            # Asked first: to drop what is not there would wait for every open transaction.
+            if name in await database[collection].index_information():
+                await database[collection].drop_index(name)

@@ -2,34 +2,46 @@
 
 journal                        stream   clicks and events until they are in MongoDB
 journal:dead                   stream   entries that could not be stored, with the reason
-link:<domain>/<slug>           hash     version, value: what a redirect needs; 10 min, a miss 30 s
-domain:<name>                  hash     version, value: the custom domain; the same
+link:<domain id>/<slug>        hash     version, value: what a redirect needs; 10 min, a miss 30 s
+domain:<name>                  hash     version, value: whose links it leads to; the same
 event_config:<pbk>             hash     version, value: the event configuration; the same
-transaction:<scope>:<digest>   string   the event id given to a transaction id, until it is drained
+account:<id>                   hash     version, value: the account's rules of conversions; the same
+conversions:<click>:<config>   string   conversions of a click, for accounts that bound them; 1 h
+transaction:<digest>           string   the event id given to a transaction id in a scope; until it
+                                        is drained, a week at most, and then an hour; of nobody's
+                                        events a minute
 reserve:<name of those>        string   the last value, for a week: for when MongoDB is away
 rate_limit:<scope>:<owner>     string   requests in a window that began with the first; the window
 visitors:salt:<day>            string   the salt of the day's visitors; 48 h
 visitors:<day>:<bucket>        hash     visitor (salted hash): the id of the first click; 48 h
 slot:<number>                  string   the drain that counts into this slot of the rollups; 10 s
 slot_sessions                  hash     slot: the MongoDB session of the drain that has or had it
+fleet:counters                 hash     what all drains have counted, by metric and labels (JSON)
+probe                          string   nothing: written to see that Redis takes writes; 60 s
+nobody                         none     never there: scripts that a full Redis must run delete it
 changes                        channel  the name of a hash that has changed
 
-The keys are not of one hash slot: the service uses one Redis, not Redis Cluster.
+All but the streams live within a budget: `db/budget`.
+
+The keys are not of one hash slot: the service uses one Redis, and refuses a Redis Cluster.
 """
 
-from hashlib import sha256
+from hashlib import blake2b
 from uuid import UUID
 
 JOURNAL = "journal"
 DRAIN_GROUP = "drain"
 DEAD_LETTERS = "journal:dead"
 CHANGES = "changes"
+PROBE = "probe"
+NOBODY = "nobody"
 SLOT_SESSIONS = "slot_sessions"
+FLEET_COUNTERS = "fleet:counters"
 
 
-def link(domain_name: str, slug: str) -> str:
-    """`domain_name` is empty for the default domain."""
-    return f"link:{domain_name}/{slug}"
+def link(namespace: str, slug: str) -> str:
+    """`namespace` is the id of a custom domain, in hex; empty for the default domain."""
+    return f"link:{namespace}/{slug}"
 
 
 def domain(name: str) -> str:
@@ -42,7 +54,7 @@ def reserve(name: str) -> str:
 
 
 def rate_limit(scope: str, owner: str) -> str:
-    """`scope` is `ip` or `account`, `owner` the address or the account's id."""
+    """`scope` is `ip` or `account`, `owner` the network of the address or the account's id."""
     return f"rate_limit:{scope}:{owner}"
 
 
@@ -50,9 +62,19 @@ def event_config(pbk: str) -> str:
     return f"event_config:{pbk}"
 
 
+def account(account_id: UUID) -> str:
+    return f"account:{account_id}"
+
+
+def conversions_of(click_id: UUID, config_id: UUID | None) -> str:
+    """`config_id` is that of an event configuration, None without one."""
+    return f"conversions:{click_id}:{config_id or 'none'}"
+
+
 def transaction(scope: UUID, transaction_id: str) -> str:
     """`scope` is an event config, an account or a click."""
-    return f"transaction:{scope}:{sha256(transaction_id.encode()).hexdigest()}"
+    digest = blake2b(transaction_id.encode(), digest_size=16, salt=scope.bytes)
+    return f"transaction:{digest.hexdigest()}"
 
 
 def salt(day: str) -> str:

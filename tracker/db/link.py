@@ -8,6 +8,9 @@ connection (address, password, TLS), and `db/direct` and `db/finding` say what i
 import asyncio
 from typing import Any, Final
 
+_GRACE: Final = 0.05
+"""Seconds more, so that a loop that stood still reads what has come before it is too late."""
+
 NOT_YET: Final = object()
 """The reply of a store of which only a part has come."""
 
@@ -42,12 +45,15 @@ class Link(asyncio.Protocol):
         if self._transport.is_closing():
             raise self.lost("the connection was lost")
         self._answer = answer = self._loop.create_future()
-        self._transport.write(command)
-        timeout = self._loop.call_later(self._seconds, self._too_late)
+        try:
+            self._transport.write(command)
+        except RuntimeError as error:  # uvloop's, of a transport that is closed
+            raise self.lost(str(error)) from error
+        self._timeout = self._loop.call_later(self._seconds, self._nearly_too_late)
         try:
             return await answer
         finally:
-            timeout.cancel()
+            self._timeout.cancel()
             if answer.cancelled():  # what comes yet is not to be taken for the next one's
                 self._transport.abort()
 
@@ -68,6 +74,9 @@ class Link(asyncio.Protocol):
     def connection_lost(self, error: Exception | None) -> None:
         self._tell(self.lost("the connection was lost"))
         self._client.connection_lost(error)
+
+    def _nearly_too_late(self) -> None:
+        self._timeout = self._loop.call_later(_GRACE, self._too_late)
 
     def _too_late(self) -> None:
         self._tell(self.late("no answer in time"))

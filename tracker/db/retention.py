@@ -1,4 +1,5 @@
-"""How long clicks are kept: MongoDB deletes them by an index, and what may be gone is on record.
+"""How long clicks, and events of nobody, are kept: MongoDB deletes them by an index, and which
+clicks may be gone is on record.
 
 The record only grows: a day of which clicks were deleted once can never be counted again, whatever
 the operator sets later. Written at each start, read by the operators' checks.
@@ -30,6 +31,21 @@ async def keep_clicks(database: Database, days: int) -> None:
     with pymongo.timeout(UNLIMITED):
         stored = (await database["clicks"].index_information()).get(_EXPIRY)
         await _change_expiry(database, stored and stored["expireAfterSeconds"], days * _DAY_SECONDS)
+
+
+async def expire_pending(database: Database, days: int) -> None:
+    """Give events that belong to nobody, stored by an earlier release, that many days; 0: for ever.
+
+    Those stored from now on have their time from the drain. Raises PyMongoError.
+    """
+    if not days:
+        return
+    of_nobody = {"status": "pending", "account_id": None, "expires_at": {"$exists": False}}
+    with pymongo.timeout(UNLIMITED):
+        await database["events"].update_many(
+            {"click_id": {"$ne": None}, **of_nobody},
+            {"$set": {"expires_at": now() + timedelta(days=days)}},
+        )
 
 
 async def first_kept(database: Database) -> str:

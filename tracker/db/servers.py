@@ -60,7 +60,7 @@ def mongod_program(data: Path) -> Program:
         return [str(server), *options.split(), "--dbpath", str(folder)]
 
     log = folder / "mongod.log"
-    return Program("mongod", log, environment, command, _mongod_is_ready, gives_way=True)
+    return Program("mongod", log, environment, command, _mongod_is_ready)
 
 
 def _private(folder: Path) -> Path:

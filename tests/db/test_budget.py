@@ -1,0 +1,169 @@
+"""What is not the journal stays within its share of Redis, and what is counted stays right."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
+from uuid import UUID
+
+import msgspec
+import pytest
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from tests.conversions import scene
+from tests.db.own_redis import nobody
+from tests.ingest import ledger
+from tracker import metrics
+from tracker.clicks.click import Click
+from tracker.db import connect, keys
+from tracker.db.budget import SHARE, SKIPPED_FROM, Budget, BudgetMeter, OptionalWrite, used_bytes
+from tracker.ids import new_id
+from tracker.services import Services
+
+MB = 1 << 20
+
+
+def test_what_is_skipped_first_is_written_down_in_that_order() -> None:
+    parts = [SKIPPED_FROM[kind] for kind in OptionalWrite]
+    assert parts == sorted(parts)
+
+
+@pytest.mark.parametrize(
+    ("used", "skipped"),
+    [
+        (0.0, []),
+        (0.59, []),
+        (0.6, ["miss"]),
+        (0.7, ["miss", "claim_of_nobody"]),
+        (0.8, ["miss", "claim_of_nobody", "visitor"]),
+        (0.9, ["miss", "claim_of_nobody", "visitor", "claim", "click_cap"]),
+        (1.0, ["miss", "claim_of_nobody", "visitor", "claim", "click_cap", "copy", "rate_limit"]),
+        (9.0, ["miss", "claim_of_nobody", "visitor", "claim", "click_cap", "copy", "rate_limit"]),
+    ],
+)
+def test_the_fuller_it_is_the_more_is_skipped(used: float, skipped: list[str]) -> None:
+    budget = Budget()
+    budget.used = used
+    assert budget.skipped() == skipped
+    assert [kind for kind in OptionalWrite if not budget.has_room(kind)] == skipped
+
+
+def test_what_is_skipped_is_counted() -> None:
+    budget, before = Budget(), skipped_writes("copy")
+    assert budget.allows(OptionalWrite.COPY)
+    budget.used = 1.0
+    assert not budget.allows(OptionalWrite.COPY)
+    assert skipped_writes("copy") == before + 1
+
+
+def skipped_writes(kind: str) -> float:
+    counted = metrics.REGISTRY.get_sample_value(
+        "tracker_redis_optional_writes_skipped_total", {"kind": kind}
+    )
+    return counted or 0.0
+
+
+INFO = {"used_memory": 100, "used_memory_startup": 10, "mem_clients_normal": 5, "maxmemory": 0}
+
+
+@pytest.mark.parametrize(
+    ("streams", "used"),
+    [
+        ([None, None], 85),
+        ([40, None], 45),
+        ([40, 20], 25),
+        ([90, None], 0),
+        ([RedisError("unknown command"), 20], 65),
+    ],
+)
+def test_what_is_used_is_neither_the_streams_nor_connections(streams: list[Any], used: int) -> None:
+    assert used_bytes(INFO, streams) == used
+
+
+async def used(services: Services) -> int:
+    """In bytes, as measured now."""
+    await services.budget_meter.measure()
+    return int(metrics.REGISTRY.get_sample_value("tracker_redis_optional_bytes") or 0)
+
+
+@pytest.mark.parametrize("stream", ["journal", "journal:dead"])
+async def test_the_journal_does_not_count(services: Services, stream: str) -> None:
+    before = await used(services)
+    for _ in range(80):
+        await services.redis.xadd(stream, {"1": b"x" * 100_000})
+    assert abs(await used(services) - before) < MB
+    await fill(services.redis, 4)
+    assert await used(services) - before > 3 * MB
+
+
+async def fill(redis: Redis, size: int) -> None:
+    """With other keys, of so many MB in all."""
+    for number in range(size * 16):
+        await redis.set(f"other:{number}", b"x" * (MB // 16 - 100))
+
+
+@contextlib.asynccontextmanager
+async def maxmemory(redis: Redis, size: int) -> AsyncIterator[None]:
+    await redis.config_set("maxmemory", size)
+    try:
+        yield
+    finally:
+        await redis.config_set("maxmemory", 0)
+
+
+async def test_the_budget_is_a_share_of_maxmemory_or_of_the_setting(services: Services) -> None:
+    budget = Budget()
+    meter = BudgetMeter(services.redis, budget, 64 * MB)
+    await fill(services.redis, 8)
+    await meter.measure()
+    assert budget.used == pytest.approx(8 / (64 * SHARE), rel=0.2)
+    async with maxmemory(services.redis, 256 * MB):
+        await meter.measure()
+    assert budget.used == pytest.approx(8 / (256 * SHARE), rel=0.2)
+
+
+async def test_while_redis_is_unavailable_nothing_changes() -> None:
+    budget = Budget()
+    budget.used = 0.75
+    async with connect.redis_for_requests(nobody()) as redis:
+        with pytest.raises(RedisError):
+            await BudgetMeter(redis, budget, MB).measure()
+    assert budget.used == 0.75
+
+
+async def test_a_flood_of_strangers_does_not_fill_redis(services: Services) -> None:
+    """New visitors, transaction ids of nobody and slugs that nobody has; then all is right."""
+    account_id, clicks = new_id(), 0
+    # A server that has run for long uses more from the start.
+    used = used_bytes(await services.redis.info("memory"), [])
+    meter = BudgetMeter(services.redis, services.budget, int((MB + 1.7 * used) / SHARE))
+    await meter.measure()
+    while services.budget.used < 0.8 or clicks < 9000:
+        numbers = range(clicks, clicks + 750)
+        await scene.applied(services, [stranger(account_id, number) for number in numbers])
+        await asyncio.gather(*(ask_for_nothing(services, number) for number in numbers[:20]))
+        clicks += 750
+        assert clicks < 60_000
+        await meter.measure()
+    await scene.applied(services, [stranger(account_id, clicks)])
+    await meter.measure()
+    assert 0.8 <= services.budget.used < 1.0
+    await scene.drained(services)
+    stored = services.database["clicks"]
+    assert await stored.count_documents({}) == clicks + 1
+    assert 0 < await stored.count_documents({"unique": True}) <= clicks
+    assert await services.database["events"].count_documents({}) == clicks // 750 * 20
+    await ledger.check(services)
+
+
+def stranger(account_id: UUID, number: int) -> Click:
+    """A click of a visitor who was never seen."""
+    agent = f"{scene.CHROME} {number}"
+    return msgspec.structs.replace(scene.click(account_id), user_agent=agent)
+
+
+async def ask_for_nothing(services: Services, number: int) -> None:
+    """A slug that nobody has, and an event of nobody with a transaction id."""
+    assert await services.link_cache.get(keys.link("", f"none{number}")) is None
+    await services.recorder.record(scene.conversion(click_id=new_id(), transaction_id=str(number)))

@@ -1,0 +1,28 @@
+"""TLS in front of a real server that has none itself, as the Redis of the suite."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from tests.db.relay import relay
+from tests.system.certificates import Certificate
+
+
+@asynccontextmanager
+async def tls_front(
+    target: int, files: Certificate, clients_of: str | None = None
+) -> AsyncIterator[int]:
+    """The port that speaks TLS and passes on to the port `target`. `clients_of`: the file of the
+    authority that clients have to have a certificate of."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(files.cert, files.key)
+    if clients_of is not None:
+        context.load_verify_locations(clients_of)
+        context.verify_mode = ssl.CERT_REQUIRED
+    async with relay(target) as way:
+        server = await asyncio.start_server(way.accept, "127.0.0.1", 0, ssl=context)
+        try:
+            yield server.sockets[0].getsockname()[1]
+        finally:
+            server.close()

@@ -1,0 +1,134 @@
+"""Background loops are started again after an error, and it shows when one does not run."""
+
+import asyncio
+
+import pytest
+
+from tracker import loops, metrics
+from tracker.db.tasks import ended
+from tracker.loops import LoopFailed, Loops
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loops, "FIRST_PAUSE", 0.01)
+
+
+class Loop:
+    """A loop that fails so many times, then runs until it is cancelled, or `until` is set."""
+
+    def __init__(self, failures: int, until: asyncio.Event | None = None) -> None:
+        self.left = failures
+        self.until = until
+        self.runs = asyncio.Event()
+
+    async def run(self) -> None:
+        if self.left:
+            self.left -= 1
+            raise RuntimeError("the handler is closed")
+        self.runs.set()
+        await (self.until or asyncio.Event()).wait()
+
+
+def failures_of(name: str) -> float:
+    return float(metrics.LOOP_FAILURES.labels(name)._value.get())
+
+
+def up(name: str) -> float:
+    return float(metrics.LOOP_UP.labels(name)._value.get())
+
+
+async def test_a_loop_that_fails_is_counted_and_started_again() -> None:
+    before, loop, supervised = failures_of("replay"), Loop(3), Loops()
+    task = supervised.start("replay", loop.run)
+    await asyncio.wait_for(loop.runs.wait(), 10)
+    assert failures_of("replay") == before + 3
+    await ended(task)
+
+
+async def test_one_that_does_not_run_is_told_until_it_runs_steadily(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(loops, "STEADY_SECONDS", 0.05)
+    loop, supervised = Loop(2), Loops()
+    task = supervised.start("replay", loop.run)
+    assert (supervised.down, up("replay")) == ([], 1)
+    await asyncio.wait_for(loop.runs.wait(), 10)
+    assert (supervised.down, up("replay")) == (["replay (RuntimeError)"], 0)
+    async with asyncio.timeout(10):
+        while supervised.down:
+            await asyncio.sleep(0.01)
+    assert up("replay") == 1
+    await ended(task)
+
+
+async def test_one_that_ends_before_it_is_to_is_started_again() -> None:
+    until, runs = asyncio.Event(), 0
+
+    async def run() -> None:
+        nonlocal runs
+        runs += 1
+        if runs == 3:
+            until.set()
+
+    await asyncio.wait_for(Loops().start("drain", run, until), 10)
+    assert runs == 3
+
+
+async def test_one_that_awaited_something_cancelled_is_started_again() -> None:
+    """Nobody cancelled the loop itself: its end would not be noticed."""
+    until, runs = asyncio.Event(), 0
+
+    async def run() -> None:
+        nonlocal runs
+        runs += 1
+        if runs == 2:
+            until.set()
+            return
+        waited: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        waited.cancel()
+        await waited
+
+    await asyncio.wait_for(Loops().start("replay", run, until), 10)
+    assert runs == 2
+
+
+async def test_a_stop_is_not_held_up_by_the_pause_after_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(loops, "FIRST_PAUSE", 3600.0)
+    monkeypatch.setattr(loops, "LONGEST_PAUSE", 3600.0)
+    until = asyncio.Event()
+    loop, supervised = Loop(1, until), Loops()
+    task = supervised.start("drain", loop.run, until)
+    async with asyncio.timeout(10):
+        while not supervised.down:
+            await asyncio.sleep(0)
+        until.set()
+        await task
+
+
+async def test_one_that_fails_again_and_again_is_given_up_if_it_is_bounded() -> None:
+    stopped, supervised = asyncio.Event(), Loops()
+    supervised.check()
+    supervised.when_given_up(stopped.set)
+    await asyncio.wait_for(supervised.start("drain", Loop(99).run, tries=3), 10)
+    assert stopped.is_set()
+    with pytest.raises(LoopFailed, match="drain failed again and again"):
+        supervised.check()
+
+
+async def test_who_asks_after_one_was_given_up_is_told_at_once() -> None:
+    stopped, supervised = asyncio.Event(), Loops()
+    await asyncio.wait_for(supervised.start("drain", Loop(99).run, tries=1), 10)
+    supervised.when_given_up(stopped.set)
+    assert stopped.is_set()
+
+
+def test_the_pause_doubles_up_to_a_bound() -> None:
+    assert [loops.pause(failures) for failures in (1, 2, 3, 99)] == [
+        loops.FIRST_PAUSE,
+        2 * loops.FIRST_PAUSE,
+        4 * loops.FIRST_PAUSE,
+        loops.LONGEST_PAUSE,
+    ]

@@ -1,0 +1,76 @@
+"""Whether the stores can serve us, asked when a process starts: see `db/diagnosis` for the rule.
+
+Every failure becomes UnusableStore, which ends the start, or StoreUnavailable, which does not.
+"""
+
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any, Final, NoReturn
+
+import pymongo
+from pymongo.errors import PyMongoError
+from redis.asyncio import Redis
+from redis.exceptions import RedisError, ResponseError
+
+from tracker.db.connect import MongoClient, StoreUnavailable, UnusableStore, check_writable
+from tracker.db.diagnosis import Fault, hello_fault
+from tracker.db.probe import diagnose_mongodb, diagnose_redis
+
+CHECK_SECONDS: Final = 3.0
+"""How long a start looks for a MongoDB that can be written to."""
+
+
+_CLUSTER: Final = (
+    "REDIS_URL names a Redis Cluster, which is not supported: what is recorded together would be "
+    "on different nodes. Name a Redis with cluster-enabled no"
+)
+
+
+async def check_redis(client: Redis, url: str) -> None:
+    """Raises UnusableStore if Redis never serves us with this URL, StoreUnavailable if it may."""
+    async with redis_diagnosed(url):
+        await client.ping()
+        if await _is_cluster(client):
+            raise UnusableStore(_CLUSTER)
+        await check_writable(client)
+
+
+async def _is_cluster(client: Redis) -> bool:
+    """Return False also where Redis does not tell, as managed ones may not."""
+    try:
+        cluster: Any = await client.info("cluster")
+    except ResponseError:
+        return False
+    return bool(cluster.get("cluster_enabled"))
+
+
+async def check_mongodb(client: MongoClient, uri: str) -> None:
+    """Raises UnusableStore if MongoDB never serves us with this URI, StoreUnavailable if it may."""
+    async with mongodb_diagnosed(uri):
+        with pymongo.timeout(CHECK_SECONDS):
+            hello = await client.admin.command("hello")
+    if fault := hello_fault(hello, ""):
+        _raise(fault)
+
+
+@contextlib.asynccontextmanager
+async def redis_diagnosed(url: str) -> AsyncIterator[None]:
+    """Raises UnusableStore or StoreUnavailable in place of what a Redis client raises."""
+    try:
+        yield
+    except RedisError as error:
+        _raise(await diagnose_redis(url, error), error)
+
+
+@contextlib.asynccontextmanager
+async def mongodb_diagnosed(uri: str) -> AsyncIterator[None]:
+    """Raises UnusableStore or StoreUnavailable in place of what a MongoDB client raises."""
+    try:
+        yield
+    except PyMongoError as error:
+        _raise(await diagnose_mongodb(uri, error), error)
+
+
+def _raise(fault: Fault, error: Exception | None = None) -> NoReturn:
+    kind = StoreUnavailable if fault.heals else UnusableStore
+    raise kind(fault.line) from error

@@ -1,0 +1,136 @@
+"""The copies in Redis of cached values (`db/cache`), read and written many at a time.
+
+A copy is a hash of a version and the encoded value, empty if there is none. Beside it stands a
+reserve that lives for a week, for when MongoDB is unavailable. An older version never replaces a
+newer one.
+"""
+
+import contextlib
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from redis.asyncio import Redis
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import RedisError, ResponseError
+
+from tracker.db import keys
+from tracker.db.batch import Batch
+from tracker.db.breaker import Breaker
+from tracker.errors import Unavailable
+
+IN_RESERVE: Final = 7 * 86400.0
+
+_AT_ONCE: Final = 100
+"""Copies of one script: until it ends, Redis answers nobody else."""
+
+# Stores values unless Redis holds newer ones. The time to live is that of the name: a newer value
+# never extends it, so what `expire_soon` shortened stays short, whoever stores meanwhile.
+# KEYS: name and its reserve, for each. ARGV: milliseconds that reserves live; then version, value
+# and milliseconds to live, for each.
+_STORE_NEWER: Final = """
+for i = 1, #KEYS, 2 do
+  local name, at = KEYS[i], 1 + (i - 1) / 2 * 3
+  local version, value, lives = ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
+  local held = redis.call('HGET', name, 'version')
+  if not held or tonumber(held) < tonumber(version) then
+    redis.call('HSET', name, 'version', version, 'value', value)
+    if redis.call('PTTL', name) < 0 then redis.call('PEXPIRE', name, lives) end
+    if value == '' then redis.call('DEL', KEYS[i + 1])
+    else redis.call('SET', KEYS[i + 1], value, 'PX', ARGV[1]) end
+  end
+end
+"""
+
+# Shortens the life of a name, of one without a value too: a reader may store the old one yet.
+# A full Redis refuses that (hence pcall), but then it refuses the old value as well.
+# KEYS: name. ARGV: milliseconds to live.
+_EXPIRE_SOON: Final = """
+if redis.call('PEXPIRE', KEYS[1], ARGV[1]) == 0 then
+  redis.pcall('HSET', KEYS[1], 'version', -1)
+  redis.call('PEXPIRE', KEYS[1], ARGV[1])
+end
+"""
+
+
+class Copy(NamedTuple):
+    """An encoded value (empty: there is none), and the seconds that its copy lives."""
+
+    name: str
+    version: int
+    value: bytes
+    lives: float
+
+
+class Copies:
+    def __init__(self, redis: Redis, breaker: Breaker) -> None:
+        self._redis = redis
+        self._breaker = breaker
+        self._store_newer = redis.register_script(_STORE_NEWER)
+        self._expire_soon = redis.register_script(_EXPIRE_SOON)
+        self._held = Batch[str, bytes | None](self._read_all)
+        self._reserves = Batch[str, bytes | None](self._read_reserves)
+        self._stored = Batch[Copy, None](self._store_all, _AT_ONCE)
+
+    async def read(self, name: str) -> bytes | None:
+        """Return the value, empty if there is none; None if Redis does not know or not answer."""
+        if self._breaker.is_open:
+            return None
+        try:
+            held = await self._held.submit(name)
+        except RedisError as error:
+            self._breaker.failed(error)
+            return None
+        self._breaker.worked()
+        return held
+
+    async def read_reserve(self, name: str) -> bytes | None:
+        """Return the last value that Redis was given, None if it has none or does not answer."""
+        with contextlib.suppress(RedisError):
+            return await self._reserves.submit(name)
+        return None
+
+    async def store(self, copy: Copy) -> None:
+        """Store it if Redis takes it: it is a copy, and the next reader tries again."""
+        try:
+            await self._stored.submit(copy)
+        except (ResponseError, Unavailable):  # Redis works but is full, or too many wait
+            return
+        except RedisError as error:
+            self._breaker.failed(error)
+
+    async def expire_soon(self, name: str, seconds: float) -> None:
+        """Leave a copy `seconds` to live. Raises Unavailable if Redis cannot be told."""
+        try:
+            await self._expire_soon(keys=[name], args=[int(seconds * 1000)])
+        except RedisError as error:
+            self._breaker.failed(error)
+            raise Unavailable("storage is away; try again") from error
+
+    async def publish(self, name: str) -> None:
+        """Notify every process that the value has changed, if Redis can be told."""
+        try:
+            await self._redis.publish(keys.CHANGES, name)
+        except RedisError as error:
+            self._breaker.failed(error)
+
+    async def _read_all(self, names: list[str]) -> Sequence[bytes | None]:
+        if self._breaker.is_open:  # since they were asked for: each group would wait in its turn
+            raise RedisConnectionError("Redis is away")
+        pipeline = self._redis.pipeline(transaction=False)
+        for name in names:
+            pipeline.hget(name, "value")
+        return await pipeline.execute()
+
+    async def _read_reserves(self, names: list[str]) -> Sequence[bytes | None]:
+        if self._breaker.is_open:
+            raise RedisConnectionError("Redis is away")
+        reserves: Any = await self._redis.mget([keys.reserve(name) for name in names])
+        return list(reserves)
+
+    async def _store_all(self, copies: list[Copy]) -> list[None]:
+        names = [key for copy in copies for key in (copy.name, keys.reserve(copy.name))]
+        values: list[int | bytes] = [int(IN_RESERVE * 1000)]
+        for copy in copies:
+            values += copy.version, copy.value, int(copy.lives * 1000)
+        await self._store_newer(keys=names, args=values)
+        return [None] * len(copies)

@@ -1,0 +1,111 @@
+"""Asks a store that could not be used at start what its error leaves open, for `db/diagnosis`.
+
+Connections of its own, without user and password, each given up after a second: nothing here is
+on the path of a request.
+"""
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import Mapping
+from typing import Any, Final
+
+import pymongo.uri_parser
+import redis.connection
+from pymongo import MongoClient
+from pymongo.errors import PyMongoError
+
+from tracker.db.diagnosis import Fault, Seed, Speaks, mongodb_fault, redis_fault
+
+SECONDS: Final = 1.0
+_MOST_SEEDS: Final = 7  # members of a replica set that may vote
+_NOT_THE_SEEDS: Final = frozenset({"replicaset", "authsource", "authmechanism"})
+
+
+async def diagnose_redis(url: str, error: BaseException) -> Fault:
+    """Return what `error`, which the Redis of this URL brought, means for the operator."""
+    options: dict[str, Any] = redis.connection.parse_url(url)  # type: ignore[no-untyped-call]
+    tls = url.startswith("rediss://")
+    if path := options.get("path"):
+        return redis_fault(error, path, tls, "nothing")
+    host, port = options.get("host", "localhost"), options.get("port", 6379)
+    speaks: Speaks = "nothing"
+    if await _speaks_tls(host, port):
+        speaks = "tls"
+    elif tls and await _speaks_redis(host, port):
+        speaks = "plain"
+    return redis_fault(error, f"{host}:{port}", tls, speaks)
+
+
+async def diagnose_mongodb(uri: str, error: BaseException) -> Fault:
+    """Return what `error`, which the MongoDB of this URI brought, means for the operator."""
+    try:
+        parsed = await asyncio.to_thread(pymongo.uri_parser.parse_uri, uri, connect_timeout=SECONDS)
+    except PyMongoError:  # mongodb+srv:// without its record: the error says so
+        parsed = {"nodelist": [], "options": {}}
+    options = parsed["options"]
+    tls = bool(options.get("tls"))
+    seeds = [_seed(host, port, tls, options) for host, port in parsed["nodelist"][:_MOST_SEEDS]]
+    return mongodb_fault(error, options.get("replicaSet", ""), tls, await asyncio.gather(*seeds))
+
+
+async def _seed(host: str, port: int | None, tls: bool, options: Mapping[str, Any]) -> Seed:
+    address = f"{host}:{port}" if port else host
+    how = {name: value for name, value in options.items() if name.lower() not in _NOT_THE_SEEDS}
+    try:
+        return Seed(address, await _hello(host, port, how))
+    except PyMongoError as error:
+        return Seed(address, None, str(error), await _mongod_speaks(host, port, tls))
+
+
+async def _mongod_speaks(host: str, port: int | None, tls: bool) -> Speaks:
+    if port is None:
+        return "nothing"
+    if await _speaks_tls(host, port):
+        return "tls"
+    if tls:
+        with contextlib.suppress(PyMongoError):
+            await _hello(host, port, {})
+            return "plain"
+    return "nothing"
+
+
+async def _hello(host: str, port: int | None, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a server says of itself, alone. Raises PyMongoError."""
+    # In a thread: PyMongo's asynchronous client leaves sockets open that it was shaking hands on.
+    return await asyncio.to_thread(_hello_in_thread, host, port, options)
+
+
+def _hello_in_thread(host: str, port: int | None, options: Mapping[str, Any]) -> dict[str, Any]:
+    milliseconds = int(SECONDS * 1000)
+    own = {
+        "directConnection": True,
+        "serverSelectionTimeoutMS": milliseconds,
+        "timeoutMS": milliseconds,
+    }
+    with MongoClient[dict[str, Any]](host, port, **{**options, **own}) as client:
+        return dict(client.admin.command("hello"))
+
+
+async def _speaks_tls(host: str, port: int) -> bool:
+    """Whether a handshake succeeds; whose certificate it is does not matter here."""
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return await _answers(host, port, b"", context)
+
+
+async def _speaks_redis(host: str, port: int) -> bool:
+    return await _answers(host, port, b"PING\r\n", None)
+
+
+async def _answers(host: str, port: int, sent: bytes, tls: ssl.SSLContext | None) -> bool:
+    """Whether a connection is made, and, if something is sent, answered as Redis does."""
+    try:
+        async with asyncio.timeout(SECONDS):
+            reader, writer = await asyncio.open_connection(host, port, ssl=tls)
+            with contextlib.closing(writer):
+                writer.write(sent)
+                return not sent or (await reader.read(1)) in (b"+", b"-")
+    except (OSError, RuntimeError):  # uvloop's for a peer that closes at once
+        return False

@@ -1,0 +1,151 @@
+"""The connections of the Redis clients that `db/connect` builds.
+
+Two things that the client leaves to its caller are done here, so that whoever catches RedisError
+has caught all:
+
+- uvloop raises RuntimeError for a connection that the other end closed while it was being set up,
+  as a balancer without a backend does. It becomes a ConnectionError.
+- A server that refuses because it is no primary, or not ready to be one, is left: every connection
+  made before that is made again when it is next used. A name may lead to another server by then.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Any, Final, Self
+
+from redis.asyncio import BlockingConnectionPool
+from redis.asyncio.connection import (
+    AbstractConnection,
+    Connection,
+    SSLConnection,
+    UnixDomainSocketConnection,
+)
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import RedisError
+
+from tracker.db.breaker import Overload
+
+_CODES: Final = "READONLY|LOADING|MASTERDOWN|NOREPLICAS|CLUSTERDOWN|UNBLOCKED"
+"""Refusals of a server that was demoted, restarts, lost its primary or its replicas."""
+
+_OF_SERVER: Final = re.compile(rf"({_CODES})\b|.* -({_CODES})\b")
+"""Redis 6.2 wraps what a script was refused with: ERR Error running script …: -READONLY …"""
+
+
+def is_of_server(refusal: Exception) -> bool:
+    """Return whether a refusal says that this server does not take writes, whatever is written."""
+    code = getattr(refusal, "status_code", None)
+    text = str(refusal)
+    return _OF_SERVER.match(f"{code} {text}" if code else text) is not None
+
+
+class Generation:
+    """Counts how often the server had to be left; shared by the clients of one address.
+
+    Connections of an earlier generation are not used again.
+    """
+
+    def __init__(self) -> None:
+        self.number = 0
+
+    def leave(self, number: int) -> None:
+        """End the generation `number`, if that was not done yet: many may be refused at once."""
+        if number == self.number:
+            self.number += 1
+
+
+class NoConnectionFree(RedisConnectionError, Overload):
+    """All connections of the pool are in use: by us, so nothing is wrong with Redis."""
+
+
+class Pool(BlockingConnectionPool):
+    """A bounded pool of connections to one address; `generation` says which are still good. Says
+    when it was the pool that was waited for, and not Redis."""
+
+    @classmethod
+    def from_url(cls, url: str, **options: Any) -> Self:
+        pool = super().from_url(url, **options)
+        pool.connection_class = _CLASSES[pool.connection_class]
+        return pool
+
+    async def get_connection(self, *arguments: Any, **options: Any) -> Any:
+        try:
+            return await super().get_connection(*arguments, **options)  # type: ignore[no-untyped-call]
+        except RedisConnectionError as error:
+            if str(error) != "No connection available.":
+                raise
+            raise NoConnectionFree(str(error)) from error
+
+    async def ensure_connection(self, connection: AbstractConnection) -> None:
+        if isinstance(connection, _Translated) and connection.is_outdated:
+            await connection.disconnect(nowait=True)
+        await super().ensure_connection(connection)
+
+
+class _Translated(AbstractConnection):
+    """Raises RedisError and OSError only, and tells its generation of refusals."""
+
+    def __init__(self, *, generation: Generation, **options: Any) -> None:
+        super().__init__(**options)
+        self._generation = generation
+        self._number = generation.number
+
+    @property
+    def is_outdated(self) -> bool:
+        return self._number != self._generation.number
+
+    def refused(self, error: Exception) -> None:
+        """Leave the server if `error` says that it does not take writes."""
+        if is_of_server(error):
+            self._generation.leave(self._number)
+
+    async def connect_check_health(self, *arguments: Any, **options: Any) -> None:
+        if not self.is_connected:
+            self._number = self._generation.number
+        try:
+            await super().connect_check_health(*arguments, **options)
+        except RuntimeError as error:
+            await self.disconnect(nowait=True)
+            raise RedisConnectionError(str(error)) from error
+
+    async def send_packed_command(
+        self, command: bytes | str | Iterable[bytes], check_health: bool = True
+    ) -> None:
+        try:
+            await super().send_packed_command(command, check_health)
+        except RuntimeError as error:
+            raise RedisConnectionError(str(error)) from error
+
+    async def can_read(self) -> bool:
+        try:
+            return bool(await super().can_read())
+        except RuntimeError as error:
+            raise RedisConnectionError(str(error)) from error
+
+    async def read_response(self, *arguments: Any, **options: Any) -> Any:
+        try:
+            return await super().read_response(*arguments, **options)
+        except RedisError as error:
+            self.refused(error)
+            raise
+        except RuntimeError as error:
+            raise RedisConnectionError(str(error)) from error
+
+
+class _Plain(_Translated, Connection):
+    pass
+
+
+class _Tls(_Translated, SSLConnection):
+    pass
+
+
+class _Unix(_Translated, UnixDomainSocketConnection):
+    pass
+
+
+_CLASSES: Final[dict[type[AbstractConnection], type[_Translated]]] = {
+    Connection: _Plain,
+    SSLConnection: _Tls,
+    UnixDomainSocketConnection: _Unix,
+}

@@ -1,0 +1,41 @@
+"""Where cached values come from (`db/cache`): documents found by one field, many at a time."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, TypeVar
+
+from tracker.db.connect import LookUpDatabase
+from tracker.db.finding import Finding
+
+Value = TypeVar("Value", covariant=True)
+
+
+class FieldSource(Generic[Value]):
+    """Documents of `collection` by a unique `field`. A name is `<prefix>:<value of the field>`.
+
+    `value_of` makes a value of a document; None: it is as if it were not there.
+    """
+
+    def __init__(
+        self,
+        database: LookUpDatabase,
+        collection: str,
+        field: str,
+        fields: Sequence[str],
+        value_of: Callable[[Any], Value | None],
+        named: Callable[[str], Any] = str,
+    ) -> None:
+        self._finding = Finding(database[collection])
+        self._field = field
+        self._fields = [*fields, field]
+        self._named = named
+        self.value_of = value_of
+
+    async def find(self, names: Sequence[str]) -> Mapping[str, Any]:
+        """Return the documents that there are, by name, with one query. Raises PyMongoError."""
+        wanted = {self._named(name.partition(":")[2]): name for name in names}
+        matching = {self._field: {"$in": list(wanted)}}
+        rows = await self._finding.rows(matching, self._fields, len(wanted))
+        return {wanted[row[self._field]]: row for row in rows}
+
+    async def close(self) -> None:
+        await self._finding.close()

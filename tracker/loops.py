@@ -1,0 +1,153 @@
+"""The background loops of a process, each supervised: an error is logged and counted, and the loop
+is started again, after a pause that doubles.
+
+`services` starts those that serving needs, `server` those of a drain. `/readyz` and the gauge
+`tracker_background_loop_up` tell of one that does not run. Guaranteed: none ends unnoticed.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import structlog
+
+from tracker import metrics
+
+log = structlog.get_logger(__name__)
+
+FIRST_PAUSE: Final = 0.2
+LONGEST_PAUSE: Final = 10.0
+"""Seconds before a loop that failed is started again."""
+
+STEADY_SECONDS: Final = 1.0
+"""How long a loop that failed has to run again before it counts as running."""
+
+
+class LoopFailed(Exception):
+    """A loop was given up. The message is one line, for the operator."""
+
+
+class _Interrupted(Exception):
+    """What a loop awaited was cancelled, and not the loop: it would end as if it were to."""
+
+    def __init__(self, error: asyncio.CancelledError) -> None:
+        super().__init__("what it awaited was cancelled")
+        self.__cause__ = error
+
+
+class Loops:
+    """Supervises loops by name; the names are the values of a metric's label."""
+
+    def __init__(self) -> None:
+        self._down: dict[str, str] = {}
+        self._given_up: LoopFailed | None = None
+        self._when_given_up: Callable[[], None] = lambda: None
+
+    @property
+    def down(self) -> list[str]:
+        """The loops that do not run now, each with the name of the error that ended it."""
+        return [f"{name} ({error})" for name, error in sorted(self._down.items())]
+
+    def start(
+        self,
+        name: str,
+        run: Callable[[], Awaitable[None]],
+        until: asyncio.Event | None = None,
+        tries: int | None = None,
+    ) -> asyncio.Task[None]:
+        """Keep `run` running until `until` is set or the task is cancelled.
+
+        `run` may return only once `until` is set: earlier is an error too. After `tries` errors
+        in a row, without STEADY_SECONDS between two of them, the loop is given up; None: never.
+        """
+        metrics.LOOP_FAILURES.labels(name)
+        self._set_up(name)
+        supervised = self._supervise(name, run, until, tries)
+        return asyncio.get_running_loop().create_task(supervised)
+
+    def when_given_up(self, call: Callable[[], None]) -> None:
+        """Have `call` called when a loop is given up; at once if one was already."""
+        self._when_given_up = call
+        if self._given_up is not None:
+            call()
+
+    def check(self) -> None:
+        """Raises LoopFailed if a loop was given up."""
+        if self._given_up is not None:
+            raise self._given_up
+
+    async def _supervise(
+        self,
+        name: str,
+        run: Callable[[], Awaitable[None]],
+        until: asyncio.Event | None,
+        tries: int | None,
+    ) -> None:
+        failures = 0
+        while True:
+            began = time.monotonic()
+            error = await self._ended(name, run, until)
+            if error is None:
+                return
+            failures = 1 if time.monotonic() - began >= STEADY_SECONDS else failures + 1
+            record_failure(name, error)
+            self._set_down(name, error)
+            if failures == tries:
+                self._give_up(name, error)
+                return
+            await _rest(until, pause(failures))
+
+    async def _ended(
+        self, name: str, run: Callable[[], Awaitable[None]], until: asyncio.Event | None
+    ) -> Exception | None:
+        """Run it until it ends; the error, or None if it was to end."""
+        steady = asyncio.get_running_loop().call_later(STEADY_SECONDS, self._set_up, name)
+        try:
+            await run()
+        except Exception as error:
+            return error
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            return _Interrupted(error)
+        finally:
+            steady.cancel()
+        if until is not None and until.is_set():
+            return None
+        return RuntimeError("it ended by itself")
+
+    def _set_up(self, name: str) -> None:
+        self._down.pop(name, None)
+        metrics.LOOP_UP.labels(name).set(1)
+
+    def _set_down(self, name: str, error: Exception) -> None:
+        self._down[name] = type(error).__name__
+        metrics.LOOP_UP.labels(name).set(0)
+
+    def _give_up(self, name: str, error: Exception) -> None:
+        log.error("loop is given up", loop=name, error=type(error).__name__)
+        self._given_up = LoopFailed(f"the loop {name} failed again and again; the log says why")
+        self._given_up.__cause__ = error
+        self._when_given_up()
+
+
+def record_failure(name: str, error: Exception) -> None:
+    """Log and count an error that ended the loop `name`, or a step of it."""
+    metrics.LOOP_FAILURES.labels(name).inc()
+    log.error("background loop failed", loop=name, exc_info=error)
+
+
+def pause(failures: int) -> float:
+    """Return the seconds before a loop is started again after so many errors in a row."""
+    return min(FIRST_PAUSE * 2.0 ** min(failures - 1, 32), LONGEST_PAUSE)
+
+
+async def _rest(until: asyncio.Event | None, seconds: float) -> None:
+    if until is None:
+        await asyncio.sleep(seconds)
+        return
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(until.wait(), seconds)
