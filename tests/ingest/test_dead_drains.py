@@ -12,18 +12,11 @@ from tests.ingest import ledger
 from tests.ingest.test_slot import recorded, slot_of
 from tracker.db.transaction import PATIENCE
 from tracker.ids import new_id
-from tracker.ingest import slot as slots
 from tracker.ingest.drain import Drain
-from tracker.ingest.slot import LEASE, Slot
+from tracker.ingest.slot import Slot, kept_slot
 from tracker.services import Services
 
 ACCOUNT = new_id()
-
-
-@pytest.fixture
-def renews_always(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every question for the number renews the lease."""
-    monkeypatch.setattr(slots, "_RENEW_EVERY", -1.0)
 
 
 async def killed_while_writing(services: Services, click: Any) -> Slot:
@@ -38,62 +31,51 @@ async def killed_while_writing(services: Services, click: Any) -> Slot:
     return slot
 
 
-@pytest.mark.parametrize("place", ["its own", "another's"])
+@pytest.mark.parametrize("is_new", [True, False])
 async def test_what_a_dead_drain_left_open_does_not_block_the_next(
-    services: Services, settings: Settings, place: str
+    services: Services, settings: Settings, is_new: bool
 ) -> None:
-    """Also if the next has another slot than the dead one had."""
+    """Be it one that starts or one that has a slot already."""
     click = scene.click(ACCOUNT)
-    taken = [slot_of(services) for _ in range(2)]
-    for one in taken:
-        await one.number()
-    async with scene.process(settings) as dead:
+    async with (
+        scene.process(settings) as dead,
+        kept_slot(services.redis, services.mongodb, lease=1) as living,
+    ):
+        if not is_new:
+            await living.number()
         await killed_while_writing(dead, click)
-        if place == "another's":
-            await taken[0].leave()
         began = time.monotonic()
-        await scene.applied(services, [click])
+        await Drain(services, living).apply([click])
         assert time.monotonic() - began < PATIENCE - 1
+        assert set(await recorded(services)) == {str(await living.number()).encode()}
     assert await services.database["clicks"].count_documents({}) == 1
     await ledger.check(services)
 
 
-async def test_a_drain_that_has_its_slot_ends_what_a_dead_one_left_at_its_next_renewal(
-    services: Services, settings: Settings, renews_always: None
-) -> None:
-    click, living = scene.click(ACCOUNT), slot_of(services)
-    drain = Drain(services, living)
-    await drain.apply([scene.click(ACCOUNT)])
-    async with scene.process(settings) as dead:
-        await killed_while_writing(dead, click)
-        began = time.monotonic()
-        await drain.apply([click])
-        assert time.monotonic() - began < PATIENCE - 1
-    assert set(await recorded(services)) == {b"0"}
-    await ledger.check(services)
-
-
 async def test_while_the_lease_of_a_drain_runs_its_transaction_is_left_alone(
-    services: Services, settings: Settings, renews_always: None
+    services: Services, settings: Settings
 ) -> None:
     click = scene.click(ACCOUNT)
     async with scene.process(settings) as other:
         slot = await killed_while_writing(other, click)
-        await services.redis.set("slot:0", slot._holder, ex=LEASE)
+        await slot.renew()
+        looking = slot_of(services)
         for _ in range(3):
-            await slot_of(services).number()
+            await looking.end_dead()
         await (await slot.session()).commit_transaction()
     assert await services.database["clicks"].count_documents({}) == 1
 
 
 async def test_a_drain_that_was_taken_for_dead_goes_on(
-    services: Services, settings: Settings, renews_always: None
+    services: Services, settings: Settings
 ) -> None:
     """It was stopped for longer than its lease; its session is ended, and works again."""
     click = scene.click(ACCOUNT)
     async with scene.process(settings) as stopped:
         slot = await killed_while_writing(stopped, click)
-        await slot_of(services).number()
+        other = slot_of(services)
+        for _ in range(2):
+            await other.end_dead()
         session = await slot.session()
         with pytest.raises(OperationFailure) as caught:
             await session.commit_transaction()

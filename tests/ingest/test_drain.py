@@ -175,15 +175,23 @@ async def test_an_empty_batch_is_nothing(services: Services) -> None:
     assert await applied(services, []) == []
 
 
-async def test_the_claim_of_a_stored_transaction_id_ends_an_hour_later(services: Services) -> None:
+@pytest.mark.parametrize(
+    ("account_id", "seconds"),
+    [(ACCOUNT.bytes, 3600), (None, 60)],
+    ids=["of an account", "of nobody"],
+)
+async def test_the_claim_of_a_stored_transaction_id_ends_an_hour_later_or_nobodys_a_minute(
+    services: Services, account_id: bytes | None, seconds: int
+) -> None:
     scope = new_id()
-    event = scene.event(1, CLICK.id, transaction_id="t", transaction_scope=scope.bytes)
+    of_event: dict[str, Any] = {"transaction_id": "t", "transaction_scope": scope.bytes}
+    event = scene.event(1, CLICK.id, account_id=account_id, **of_event)
     for each in (scope, UUID(bytes=CLICK.id)):
         await services.redis.set(transaction(each, "t"), 1)
     await services.redis.set(transaction(scope, "u"), 1)
     await applied(services, [event])
     for each in (scope, UUID(bytes=CLICK.id)):
-        assert 3500 < await services.redis.ttl(transaction(each, "t")) <= 3600
+        assert seconds - 30 < await services.redis.ttl(transaction(each, "t")) <= seconds
     assert await services.redis.ttl(transaction(scope, "u")) == -1
 
 

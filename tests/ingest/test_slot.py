@@ -1,21 +1,29 @@
-"""Drains do not share slots unless they must, whatever store is away."""
+"""Drains do not share slots unless they must, whatever store is unavailable, and those that live
+keep their sessions."""
 
 import asyncio
+import contextlib
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
 
 from tests.conversions import scene
-from tests.db.own_redis import hanging_redis, nobody
+from tests.db.own_redis import hanging_redis, nobody, own_redis
+from tests.db.relay import relay
 from tracker.db import connect
 from tracker.db.child import free_port
+from tracker.db.connect import PyMongoError
 from tracker.ids import new_id
-from tracker.ingest import slot as slots
-from tracker.ingest.slot import LEASE, SLOTS, Slot
+from tracker.ingest.slot import LEASE_SECONDS, SLOTS, Slot, kept_slot
 from tracker.services import Services
+
+SHORT_LEASE = 1.5
+"""Seconds; renewed every half."""
 
 
 def slot_of(services: Services) -> Slot:
@@ -31,12 +39,6 @@ async def recorded(services: Services) -> dict[bytes, bytes]:
 async def session_id(slot: Slot) -> bytes:
     known: Any = (await slot.session()).session_id
     return bytes(known["id"])
-
-
-@pytest.fixture
-def renews_always(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every question for the number renews the lease."""
-    monkeypatch.setattr(slots, "_RENEW_EVERY", -1.0)
 
 
 async def test_every_drain_gets_a_slot_of_its_own_the_lowest_that_is_free(
@@ -56,17 +58,28 @@ async def test_drains_that_ask_at_once_get_different_slots(services: Services) -
     assert sorted(numbers) == list(range(20))
 
 
-async def test_a_drain_keeps_its_slot_and_its_lease(
-    services: Services, renews_always: None
-) -> None:
+async def test_whoever_asks_at_once_gets_the_one_session(services: Services) -> None:
+    """The drain and the timers: what is on record has to be what is written with."""
+    slot = slot_of(services)
+    first, *others = await asyncio.gather(*(slot.session() for _ in range(5)))
+    assert all(one is first for one in others)
+
+
+async def test_a_renewal_keeps_the_slot_and_the_lease(services: Services) -> None:
     slot = slot_of(services)
     assert await slot.number() == 0
     await services.redis.expire("slot:0", 2)
+    await slot.renew()
     assert await slot.number() == 0
-    assert LEASE - 1 <= await services.redis.ttl("slot:0") <= LEASE
+    assert LEASE_SECONDS - 1 <= await services.redis.ttl("slot:0") <= LEASE_SECONDS
 
 
-async def test_between_renewals_redis_is_not_asked(services: Services) -> None:
+async def test_a_slot_that_was_not_asked_for_is_not_renewed(services: Services) -> None:
+    await slot_of(services).renew()
+    assert await services.redis.keys("slot*") == []
+
+
+async def test_a_batch_does_not_ask_redis_for_its_slot(services: Services) -> None:
     slot = slot_of(services)
     await slot.number()
     before = (await services.redis.info("stats"))["total_commands_processed"]
@@ -76,18 +89,87 @@ async def test_between_renewals_redis_is_not_asked(services: Services) -> None:
     assert after - before == 1
 
 
-async def test_a_slot_whose_lease_ran_out_is_taken_by_another(
-    services: Services, renews_always: None
+async def test_a_slot_with_a_session_on_record_is_taken_when_that_was_ended(
+    services: Services,
 ) -> None:
-    late, next_one = slot_of(services), slot_of(services)
+    """Its drain may live: after an outage of Redis every lease has run out."""
+    late, others = slot_of(services), [slot_of(services) for _ in range(2)]
     assert await late.number() == 0
     await services.redis.delete("slot:0")
-    assert await next_one.number() == 0
-    assert await late.number() == 1
+    assert await others[0].number() == 1
+    for _ in range(2):
+        await others[0].end_dead()
+    assert await others[1].number() == 0
+    await late.renew()
+    assert await late.number() == 2
     assert await recorded(services) == {
-        b"0": await session_id(next_one),
-        b"1": await session_id(late),
+        b"0": await session_id(others[1]),
+        b"1": await session_id(others[0]),
+        b"2": await session_id(late),
     }
+
+
+async def test_after_an_outage_of_redis_every_drain_has_its_slot_and_session_again(
+    services: Services,
+) -> None:
+    """Whoever is first: one that looks for dead drains, a new one, or one that renews its lease."""
+    living = [slot_of(services) for _ in range(3)]
+    for slot in living:
+        await slot.number()
+    before = await recorded(services)
+    await services.redis.delete("slot:0", "slot:1", "slot:2")
+    await living[2].end_dead()
+    new = slot_of(services)
+    assert await new.number() == 3
+    for slot in (living[2], living[0], living[1]):
+        await slot.renew()
+    await living[2].end_dead()
+    assert [await slot.number() for slot in living] == [0, 1, 2]
+    assert await recorded(services) == {**before, b"3": await session_id(new)}
+
+
+async def test_drains_keep_their_sessions_while_mongodb_stalls_for_longer_than_the_lease(
+    services: Services,
+) -> None:
+    """With a third beside them, which looks for sessions of the dead."""
+    port = int(services.settings.mongodb_uri.partition("127.0.0.1:")[2].partition("/")[0])
+    async with relay(port) as way, contextlib.AsyncExitStack() as stack:
+        client = connect.mongodb(f"mongodb://127.0.0.1:{way.port}/?directConnection=true")
+        stack.callback(client.close)
+        opened = [kept_slot(services.redis, client, SHORT_LEASE) for _ in range(2)]
+        slots = [await stack.enter_async_context(one) for one in opened]
+        third = kept_slot(services.redis, services.mongodb, SHORT_LEASE)
+        slots.append(await stack.enter_async_context(third))
+        assert [await one.number() for one in slots] == [0, 1, 2]
+        before = await recorded(services)
+        writing = [await one.session() for one in slots[:2]]
+        database = client[services.settings.mongodb_database]
+        for session in writing:
+            session.start_transaction()
+            await database["clicks"].insert_one({"account_id": new_id()}, session=session)
+        way.hold_answers()
+        committing = [one.commit_transaction() for one in writing]
+        await passed(services, 2 * SHORT_LEASE)
+        assert await recorded(services) == before
+        way.answer_again()
+        await asyncio.gather(*committing)
+        assert [await one.number() for one in slots] == [0, 1, 2]
+    assert await services.database["clicks"].count_documents({}) == 2
+
+
+async def test_a_lease_is_renewed_again_after_an_outage_of_redis(
+    services: Services, tmp_path: Path
+) -> None:
+    with own_redis(tmp_path) as server:
+        async with connect.redis_for_requests(server.url) as redis:
+            async with kept_slot(redis, services.mongodb, SHORT_LEASE) as slot:
+                await slot.number()
+                server.kill()
+                await until(lambda: is_unavailable(redis))
+                server.start()
+                await redis.delete("slot:0")
+                await until(lambda: redis.exists("slot:0"))
+            assert await redis.keys("slot*") == []
 
 
 async def test_when_all_slots_are_taken_one_is_shared(services: Services) -> None:
@@ -113,7 +195,7 @@ async def test_leaving_frees_the_slot_and_ends_the_session(services: Services) -
 async def test_leaving_does_not_free_the_slot_of_another(services: Services) -> None:
     late, next_one = slot_of(services), slot_of(services)
     await late.number()
-    await services.redis.delete("slot:0")
+    await services.redis.delete("slot:0", "slot_sessions")
     await next_one.number()
     await late.leave()
     assert await services.redis.exists("slot:0")
@@ -124,7 +206,34 @@ async def test_one_that_never_had_a_slot_may_leave(services: Services) -> None:
     await slot_of(services).leave()
 
 
-@asynccontextmanager
+async def until(holds: Callable[[], Awaitable[object]]) -> None:
+    """Wait until Redis says so; meanwhile it may be unavailable."""
+    while True:
+        with contextlib.suppress(RedisError):
+            if await holds():
+                return
+        await asyncio.sleep(0.01)
+
+
+async def passed(services: Services, seconds: float) -> None:
+    """Wait until a lease of that length, which nobody renews, has run out."""
+    await services.redis.set("lease", "", px=int(seconds * 1000))
+
+    async def ran_out() -> bool:
+        return not await services.redis.exists("lease")
+
+    await until(ran_out)
+
+
+async def is_unavailable(redis: Redis) -> bool:
+    try:
+        await redis.ping()
+    except RedisError:
+        return True
+    return False
+
+
+@contextlib.asynccontextmanager
 async def away(services: Services, url: str) -> AsyncIterator[Slot]:
     redis = connect.redis_for_requests(url)
     slot = Slot(redis, services.mongodb)
@@ -133,16 +242,14 @@ async def away(services: Services, url: str) -> AsyncIterator[Slot]:
     await redis.aclose()
 
 
-async def test_without_redis_a_number_comes_all_the_same_and_stays(
-    services: Services, renews_always: None
-) -> None:
+async def test_without_redis_a_number_comes_all_the_same_and_stays(services: Services) -> None:
     async with away(services, nobody()) as slot:
         number = await slot.number()
         assert 0 <= number < SLOTS
         assert {await slot.number() for _ in range(20)} == {number}
 
 
-async def test_a_redis_that_hangs_costs_one_timeout_and_then_nothing_for_a_while(
+async def test_a_redis_that_hangs_costs_one_timeout_and_then_nothing(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connect, "REQUEST_TIMEOUT", 0.2)
@@ -154,74 +261,61 @@ async def test_a_redis_that_hangs_costs_one_timeout_and_then_nothing_for_a_while
             assert time.monotonic() - began < 5
 
 
-async def test_when_redis_is_back_a_slot_is_leased(services: Services, renews_always: None) -> None:
-    slot = slot_of(services)
-    redis, slot._redis = slot._redis, connect.redis_for_requests(nobody())
-    await slot.number()
-    slot._redis = redis
-    assert await slot.number() == 0
-    assert await services.redis.exists("slot:0")
-
-
-async def test_a_redis_that_lost_everything_gets_lease_and_record_again(
-    services: Services, renews_always: None
+async def test_a_drain_without_a_lease_gets_one_when_redis_is_available_again(
+    services: Services,
 ) -> None:
+    async with away(services, nobody()) as slot:
+        number = await slot.number()
+        with pytest.raises(RedisError):
+            await slot.renew()
+        following = Slot(services.redis, services.mongodb)
+        following._number = number
+        await following.renew()
+        assert await services.redis.exists(f"slot:{number}")
+
+
+async def test_a_redis_that_lost_everything_gets_lease_and_record_again(services: Services) -> None:
     slot = slot_of(services)
     await slot.number()
     await services.redis.flushall()
+    await slot.renew()
     assert await slot.number() == 0
     assert await recorded(services) == {b"0": await session_id(slot)}
+    assert await services.redis.exists("slot:0")
 
 
-async def test_a_record_that_was_lost_is_made_again_with_the_lease(
-    services: Services, renews_always: None
-) -> None:
-    """Another may have found the lease of the one before run out just as this one took it."""
+async def test_a_full_redis_keeps_the_leases_and_gives_new_ones(services: Services) -> None:
     slot = slot_of(services)
     await slot.number()
-    await services.redis.delete("slot_sessions")
-    await slot.number()
-    assert await recorded(services) == {b"0": await session_id(slot)}
+    used = (await services.redis.info("memory"))["used_memory"]
+    await services.redis.config_set("maxmemory", used // 2)
+    try:
+        await services.redis.expire("slot:0", 2)
+        await slot.renew()
+        assert await services.redis.ttl("slot:0") > 2
+        assert await slot_of(services).number() == 1
+        assert len(await recorded(services)) == 2
+    finally:
+        await services.redis.config_set("maxmemory", 0)
 
 
-async def test_with_mongodb_away_the_slot_stays_and_a_dead_session_on_record(
-    services: Services, renews_always: None, monkeypatch: pytest.MonkeyPatch
+async def test_with_mongodb_unavailable_the_slot_is_kept_and_a_dead_session_stays_on_record(
+    services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Until it is back and can be told to end it."""
+    """Until it can be told to end it."""
     monkeypatch.setattr(connect, "MONGODB_TIMEOUT", 0.2)
     gone = connect.mongodb(f"mongodb://127.0.0.1:{free_port()}/?directConnection=true")
     dead = new_id().bytes
     await services.redis.hset("slot_sessions", "0", dead)
     slot = Slot(services.redis, gone)
     slot._session = await services.mongodb.start_session()
-    assert [await slot.number() for _ in range(2)] == [0, 0]
-    assert await recorded(services) == {b"0": dead}
+    assert await slot.number() == 1
+    await slot.end_dead()
+    with pytest.raises(PyMongoError):
+        await slot.end_dead()
+    assert await recorded(services) == {b"0": dead, b"1": await session_id(slot)}
     slot._client = services.mongodb
-    assert await slot.number() == 0
-    assert await recorded(services) == {b"0": await session_id(slot)}
+    await slot.end_dead()
+    assert await recorded(services) == {b"1": await session_id(slot)}
     await slot.leave()
     gone.close()
-
-
-class HandingOver:
-    """A Redis in which `following` takes a slot as soon as it is free."""
-
-    def __init__(self, redis: Any, following: Slot) -> None:
-        self._redis = redis
-        self._following = following
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._redis, name)
-
-    async def delete(self, name: str) -> None:
-        await self._redis.delete(name)
-        await self._following.number()
-
-
-async def test_leaving_keeps_the_record_of_the_next(services: Services) -> None:
-    following = slot_of(services)
-    leaving: Any = slot_of(services)
-    await leaving.number()
-    leaving._redis = HandingOver(services.redis, following)
-    await leaving.leave()
-    assert await recorded(services) == {b"0": await session_id(following)}

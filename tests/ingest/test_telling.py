@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from redis.exceptions import ConnectionError as RedisConnectionError
 
 from tests.conversions import scene
 from tests.db.profiler import profiled
@@ -241,7 +242,7 @@ async def test_the_loop_goes_on_after_an_error_and_ends_when_it_is_told(
 ) -> None:
     monkeypatch.setattr(overdue, "EVERY", 0.01)
     stop = asyncio.Event()
-    answers = iter([3, ValueError("a store is away"), 2, 0, 0])
+    answers = iter([3, RedisConnectionError("Redis is away"), 2, 0, 0])
 
     async def tell() -> int:
         answer: Any = next(answers, None)

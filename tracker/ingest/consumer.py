@@ -23,11 +23,13 @@ from redis.exceptions import RedisError
 from tracker import metrics
 from tracker.clicks.journal import FORMAT
 from tracker.db.connect import BLOCK_SECONDS
-from tracker.db.keys import DEAD_LETTERS, DRAIN_GROUP, JOURNAL
+from tracker.db.keys import DRAIN_GROUP, JOURNAL
 from tracker.db.tasks import ended
+from tracker.ingest.dead_letters import DeadLetters
 from tracker.ingest.drain import Record
 from tracker.ingest.faults import is_fault_of_record, is_to_wait, is_too_much, reason_of
 from tracker.ingest.reader import Entry, Read, Reader
+from tracker.loops import record_failure
 
 log = structlog.get_logger(__name__)
 
@@ -52,7 +54,7 @@ _KEPT = 18
 _DEAD = 3600.0
 
 _ACKNOWLEDGED = 200
-"""Entries of one transaction: until it ends, Redis answers nobody else."""
+"""Entries of one command: until it ends, Redis answers nobody else."""
 
 _BACKOFF = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 
@@ -73,6 +75,7 @@ class Consumer:
         self._stale = stale
         self._name = f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:8]}"
         self._reader = Reader(redis, waiting, self._name, stale)
+        self._dead_letters = DeadLetters(redis)
         self._encoder = msgspec.msgpack.Encoder()
         self._failing: bytes = b""
         self._failures = 0
@@ -95,7 +98,7 @@ class Consumer:
                 # Perhaps it was too much for the time it had.
                 self._most = max(1, self._most // 2)
                 if not is_to_wait(error):
-                    log.error("drain failed", exc_info=error)
+                    record_failure("drain", error)
                 pause = _BACKOFF[min(failures, len(_BACKOFF) - 1)]
                 failures += 1
                 log.warning("drain waits", error=type(error).__name__, seconds=pause)
@@ -222,16 +225,19 @@ class Consumer:
     async def _acknowledge(self, batch: Sequence[Read]) -> None:
         for start in range(0, len(batch), _ACKNOWLEDGED):
             ids = [entry.id for entry in batch[start : start + _ACKNOWLEDGED]]
-            pipeline = self._redis.pipeline(transaction=True)
-            pipeline.xack(JOURNAL, DRAIN_GROUP, *ids)
+            # No transaction: a full Redis 7.0 refuses all commands of one, these two included. In
+            # this order: an entry that is gone is acknowledged when it is read again, but one that
+            # is acknowledged and still there would stay for ever.
+            pipeline = self._redis.pipeline(transaction=False)
             pipeline.xdel(JOURNAL, *ids)
+            pipeline.xack(JOURNAL, DRAIN_GROUP, *ids)
             await pipeline.execute()
 
     async def _bury(self, entry_id: bytes, fields: Mapping[bytes, bytes], error: Exception) -> None:
         reason = reason_of(error)
         log.error("entry goes to the dead letters", entry=entry_id.decode(), reason=reason)
-        letter: Any = {**fields, b"id": entry_id, b"reason": reason}
-        await self._redis.xadd(DEAD_LETTERS, letter)
+        letter = {**fields, b"id": entry_id, b"reason": reason.encode(errors="replace")}
+        await self._dead_letters.add(letter)
         metrics.DEAD_LETTERS.inc()
 
 

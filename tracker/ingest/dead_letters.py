@@ -11,15 +11,25 @@ from typing import Any, NamedTuple
 
 import msgspec
 from redis.asyncio import Redis
+from redis.exceptions import OutOfMemoryError
 
 from tracker.clicks.click import Click
 from tracker.clicks.journal import FORMAT
 from tracker.clock import moment
-from tracker.db.keys import DEAD_LETTERS, JOURNAL
+from tracker.db.keys import DEAD_LETTERS, JOURNAL, NOBODY
 from tracker.ingest.drain import Record
 
 _PAGE = 20
 """Letters at a time, in Redis and in memory: one may be megabytes."""
+
+# A full Redis refuses a script whose first write takes room, and an entry that could not be buried
+# would stop the drain, the only one to make room. One that begins by deleting may go on.
+
+# KEYS: a name that nobody uses, dead letters. ARGV: names and values of the letter's fields.
+_ADD = """
+redis.call('DEL', KEYS[1])
+return redis.call('XADD', KEYS[2], '*', unpack(ARGV))
+"""
 
 # Moves the letters from one id to another, at most so many; answers how many. Whatever fails, a
 # letter is in one of the streams: its deletion comes last, and an error ends the script before it.
@@ -41,6 +51,14 @@ end
 return #letters
 """
 
+# Not a transaction, which a full Redis 7.0 refuses.
+# KEYS: dead letters. Answers how many there were.
+_DROP_ALL = """
+local dropped = redis.call('XLEN', KEYS[1])
+redis.call('UNLINK', KEYS[1])
+return dropped
+"""
+
 _decoder = msgspec.msgpack.Decoder(list[Record])
 
 
@@ -60,6 +78,16 @@ class DeadLetters:
 
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
+        self._add = redis.register_script(_ADD)
+
+    async def add(self, letter: Mapping[bytes, bytes]) -> None:
+        """Keep `letter`, also when Redis is full: the drain makes room only if it goes on."""
+        try:
+            fields: Any = letter
+            await self._redis.xadd(DEAD_LETTERS, fields)
+        except OutOfMemoryError:
+            parts = [part for field in letter.items() for part in field]
+            await self._add(keys=[NOBODY, DEAD_LETTERS], args=parts)
 
     async def count(self) -> int:
         return int(await self._redis.xlen(DEAD_LETTERS))
@@ -93,11 +121,8 @@ class DeadLetters:
         return bool(await self._redis.xdel(DEAD_LETTERS, letter_id))
 
     async def drop_all(self) -> int:
-        pipeline = self._redis.pipeline(transaction=True)
-        pipeline.xlen(DEAD_LETTERS)
-        pipeline.unlink(DEAD_LETTERS)
-        dropped, _ = await pipeline.execute()
-        return int(dropped)
+        dropped: Any = self._redis.eval(_DROP_ALL, 1, DEAD_LETTERS)
+        return int(await dropped)
 
     async def _replay(self, first: str, last: str | bytes) -> int:
         moved: Any = self._redis.eval(_REPLAY, 2, DEAD_LETTERS, JOURNAL, first, last, _PAGE)

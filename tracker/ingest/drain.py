@@ -7,6 +7,7 @@ other, whichever process stored the first.
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -16,13 +17,15 @@ from tracker.clicks.click import Click
 from tracker.clock import now, now_ms
 from tracker.conversions.attribution import DIMENSIONS, Status
 from tracker.conversions.event import Event
-from tracker.conversions.store import check_same, document
+from tracker.conversions.rules import NO_RULES
+from tracker.conversions.store import Transaction, check_same, click_and_config, document
 from tracker.db import keys
 from tracker.db.documents import StoredId, as_read
 from tracker.db.tasks import ended
 from tracker.ingest import plan
 from tracker.ingest.plan import Known
 from tracker.ingest.posting import Books, Outdated, Posting
+from tracker.ingest.ruling import Bounds, account_of, count_refused
 from tracker.ingest.slot import Slot
 from tracker.metrics import DRAINED
 from tracker.services import Services
@@ -41,6 +44,9 @@ _CLAIM_LIVES = 3600
 """Seconds that Redis still knows a transaction id after MongoDB has it: longer than any look-up
 in MongoDB that began before it was there, and than a short absence of MongoDB."""
 
+_CLAIM_OF_NOBODY_LIVES = 60
+"""The same for an event that came without an account: strangers make any number of them."""
+
 _BEHIND_MS = 60_000
 """A journal whose oldest entry is older may hold clicks that were in time."""
 
@@ -55,6 +61,9 @@ class Drain:
     def __init__(self, services: Services, slot: Slot) -> None:
         self._clicks = services.clicks
         self._events = services.events
+        self._rules = services.account_rules
+        days = services.settings.pending_event_days
+        self._pending_lives = timedelta(days=days) if days else None
         self._enrichment = services.enrichment
         self._visitors = services.visitors
         self._redis = services.redis
@@ -67,7 +76,8 @@ class Drain:
         events = [one for one in records if isinstance(one, Event)]
         documents = await self._documents(list(clicks.values()))
         arrived = await _by_id(events)
-        posting = await self._store(documents, arrived)
+        checked = {one.id for one in events if one.checked}
+        posting = await self._store(documents, arrived, checked)
         # Whoever stored the click of an event that was stored joined to it has met all the others.
         joined = {one["_id"] for one in posting.events if one["status"] != Status.PENDING}
         named = {arrived[one]["click_id"] for one in arrived.keys() - joined} - {None}
@@ -120,24 +130,44 @@ class Drain:
                 await ended(asking)
         return {document["_id"]: document for document in documents.values()}
 
-    async def _store(self, clicks: Arrived, events: Mapping[int, dict[str, Any]]) -> Posting:
+    async def _store(
+        self, clicks: Arrived, events: Mapping[int, dict[str, Any]], checked: Collection[int]
+    ) -> Posting:
         """What was not stored already."""
         named = {event["click_id"] for event in events.values()} - {None}
         of_batch = (clicks.get(StoredId(one.bytes)) for one in named)
         of_events = {one["_id"]: one for one in map(as_read, filter(None, of_batch))}
         of_events |= await self._clicks.find(named, _CLICK_FIELDS)
-        posting = plan.arrival(clicks.values(), events, of_events, Known(), now())
+        known = Known()
         for _ in range(_TRIES):
+            bounds = await self._bounds(events.values(), of_events, checked)
+            posting = plan.arrival(clicks.values(), events, of_events, known, now(), bounds)
             try:
                 await self._books.post(posting)
             except Outdated:
                 known = await self._known(clicks, events, of_events)
-                posting = plan.arrival(clicks.values(), events, of_events, known, now())
             else:
                 DRAINED.labels("click").inc(len(posting.clicks))
                 DRAINED.labels("event").inc(len(posting.events))
+                count_refused(posting.events)
                 return posting
         raise Outdated
+
+    async def _bounds(
+        self, events: Collection[dict[str, Any]], clicks: Stored, checked: Collection[int] = ()
+    ) -> Bounds:
+        """Return the rules of the events' accounts, and how much of their caps is used.
+
+        Raises Unavailable if no store can tell, after which it is to be tried again.
+        """
+        accounts = {account_of(event, clicks) for event in events} - {None}
+        found = {one: await self._rules.of(one) for one in accounts if one is not None}
+        rules = {one: found[one] for one in found if found[one] != NO_RULES}
+        capped = {one for one in rules if rules[one].max_per_click is not None}
+        of_capped = [one for one in events if account_of(one, clicks) in capped]
+        wanted = {click_and_config(one) for one in of_capped if one["click_id"] is not None}
+        others = await self._events.counted(wanted, [one["_id"] for one in of_capped])
+        return Bounds(rules, others, checked, self._pending_lives)
 
     async def _known(
         self, clicks: Arrived, events: Mapping[int, dict[str, Any]], of_events: Stored
@@ -159,22 +189,28 @@ class Drain:
             last = pending[-1]["_id"]
 
     async def _move(self, pending: Sequence[dict[str, Any]], clicks: Stored) -> None:
-        posting = plan.settlement(pending, clicks, {})
+        holders: Mapping[Transaction, int] = {}
         for _ in range(_TRIES):
+            # The others were let through before, and count already.
+            of_nobody = [one for one in pending if one["account_id"] is None]
+            bounds = await self._bounds(of_nobody, clicks)
+            posting = plan.settlement(pending, clicks, holders, bounds)
             try:
                 await self._books.post(posting)
             except Outdated:
                 still = await self._events.stored([one["_id"] for one in pending])
                 pending = [one for one in still.values() if one["status"] == Status.PENDING]
                 holders = await self._events.holders(plan.transactions_of(pending, clicks))
-                posting = plan.settlement(pending, clicks, holders)
             else:
+                count_refused(fields for _, fields in posting.moves)
                 return
         raise Outdated
 
     async def _release_claims(self, events: Sequence[Event]) -> None:
         claims = {
-            keys.transaction(UUID(bytes=scope), event.transaction_id)
+            keys.transaction(UUID(bytes=scope), event.transaction_id): (
+                _CLAIM_LIVES if event.account_id else _CLAIM_OF_NOBODY_LIVES
+            )
             for event in events
             if event.transaction_id is not None
             for scope in (event.transaction_scope, event.click_id)
@@ -183,8 +219,8 @@ class Drain:
         if not claims:
             return
         pipeline = self._redis.pipeline(transaction=False)
-        for name in claims:
-            pipeline.expire(name, _CLAIM_LIVES)
+        for name, seconds in claims.items():
+            pipeline.expire(name, seconds)
         await pipeline.execute()
 
 

@@ -7,6 +7,7 @@ from pymongo.errors import BulkWriteError, DocumentTooLarge, OperationFailure, P
 from redis.exceptions import RedisError
 
 from tracker.conversions.store import EventIdTaken
+from tracker.errors import Unavailable
 from tracker.ingest.posting import Outdated
 
 # Codes of MongoDB: BadValue, DollarPrefixedFieldName, EmptyFieldName, DottedFieldName,
@@ -33,7 +34,7 @@ def is_to_wait(error: Exception) -> bool:
     be the fault of the record, it may be ours."""
     if isinstance(error, OperationFailure):
         return not _codes(error) & (_OF_RECORD | _LASTING)
-    return isinstance(error, Outdated | RedisError | PyMongoError)
+    return isinstance(error, Outdated | RedisError | PyMongoError | Unavailable)
 
 
 def is_too_much(error: Exception) -> bool:

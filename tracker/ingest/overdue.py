@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 import structlog
+from pymongo.errors import PyMongoError
+from redis.exceptions import RedisError
 
 log = structlog.get_logger(__name__)
 
@@ -15,12 +17,13 @@ EVERY: Final = 10.0
 
 
 async def tell_in_time(tell: Callable[[], Awaitable[int]], stop: asyncio.Event) -> None:
-    """Until `stop` is set. `tell` answers how many events it has dealt with."""
+    """Run until `stop` is set. `tell` answers how many events it has dealt with. Raises what `tell`
+    raises, unless that says that a store is unavailable."""
     while not stop.is_set():
         try:
             while await tell() and not stop.is_set():
                 pass
-        except Exception as error:
+        except (PyMongoError, RedisError) as error:
             log.warning("webhooks wait to be told", error=type(error).__name__)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(stop.wait(), EVERY * random.uniform(0.5, 1))  # noqa: S311

@@ -15,6 +15,7 @@ import structlog
 from tracker.conversions.attribution import Status, attribute
 from tracker.conversions.store import Transaction, check_same, transaction_of
 from tracker.ingest.posting import Move, Posting
+from tracker.ingest.ruling import NO_BOUNDS, Bounds, Ruling
 from tracker.ingest.telling import waiting
 
 log = structlog.get_logger(__name__)
@@ -37,14 +38,17 @@ def arrival(
     clicks_of_events: Mapping[UUID, Document],
     known: Known,
     at: datetime,
+    bounds: Bounds = NO_BOUNDS,
 ) -> Posting:
     """What a batch adds at that time. `clicks_of_events`, as they are read: of those that its
-    events name, what is stored or in the batch.
+    events name, what is stored or in the batch. `bounds` tell which events may count.
 
     Raises EventIdTaken if the id of an event is another's.
     """
     taken = dict(known.transactions)
-    posting = Posting([one for one in clicks if one["_id"] not in known.clicks], [], [])
+    ruling = Ruling(bounds, known.events.values())
+    new_clicks = [one for one in clicks if one["_id"] not in known.clicks]
+    posting = Posting(new_clicks, [], [], ruling.caps)
     for event in events.values():
         stored = known.events.get(event["_id"])
         if stored is not None:
@@ -54,10 +58,11 @@ def arrival(
         arrived = _arrived(event, clicks_of_events.get(event["click_id"]), taken)
         if arrived is None:
             log.info("transaction id seen before", event_id=event["_id"])
-        elif stored is None:
-            posting.events.append(waiting(arrived, at))
+            continue
+        arrived = waiting(ruling.ruled(arrived), at, bounds.pending_lives)
+        if stored is None:
+            posting.events.append(arrived)
         else:
-            arrived = waiting(arrived, at)
             fields = {name: arrived[name] for name in arrived if name != "_id"}
             posting.moves.append(Move(stored, fields))
     return posting
@@ -67,17 +72,25 @@ def settlement(
     pending: Iterable[Document],
     stored_clicks: Mapping[UUID, Document],
     transactions: Mapping[Transaction, int],
+    bounds: Bounds = NO_BOUNDS,
 ) -> Posting:
-    """The moves of those pending events whose click is stored."""
+    """The moves of those pending events whose click is stored.
+
+    Rules are for those whose account their click tells: the others were let through before.
+    """
     taken = dict(transactions)
+    ruling = Ruling(bounds)
     moves = []
     for event in pending:
         if click := stored_clicks.get(event["click_id"]):
             fields = attribute(event, click)
             if not _take({**event, **fields}, taken):
                 fields = {"status": Status.DUPLICATE}
+            elif event["account_id"] is None:
+                ruled = ruling.ruled({**event, **fields})
+                fields |= {name: ruled[name] for name in ("status", "refused") if name in ruled}
             moves.append(Move(event, fields))
-    return Posting([], [], moves)
+    return Posting([], [], moves, ruling.caps)
 
 
 def overdue(pending: Iterable[Document]) -> Posting:

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple, TypeVar
 
 from pymongo.errors import BulkWriteError, OperationFailure
 
+from tracker.clock import now
+from tracker.conversions.store import ClickAndConfig, Events
 from tracker.db.connect import Database
 from tracker.db.documents import DUPLICATE_KEY, run_inserts, run_updates
 from tracker.db.transaction import Session, in_transaction
@@ -45,11 +47,13 @@ class Move(NamedTuple):
 
 
 class Posting(NamedTuple):
-    """Documents of clicks and of events that are new, and moves of events that are not."""
+    """Documents of clicks and of events that are new, and moves of events that are not. `caps`: how
+    many events of a click and configuration may count, of those that it adds to."""
 
     clicks: list[dict[str, Any]]
     events: list[dict[str, Any]]
     moves: list[Move]
+    caps: Mapping[ClickAndConfig, int] = {}
 
     def is_empty(self) -> bool:
         return not (self.clicks or self.events or self.moves)
@@ -123,6 +127,7 @@ class Books:
         self, posting: Posting, updates: Sequence[Mapping[str, Any]], session: Session
     ) -> int:
         """How many deliveries it has created."""
+        await self._lock(posting.caps, session)
         for collection, documents in (("clicks", posting.clicks), ("events", posting.events)):
             for new in _pieces(documents, _COMMAND):
                 await run_inserts(self._database, collection, new, session)
@@ -130,10 +135,30 @@ class Books:
             moves = [_move(one) for one in posting.moves]
             if await run_updates(self._database, "events", moves, session) < len(moves):
                 raise Outdated
+        await self._check_caps(posting.caps, session)
         created = await create_deliveries(self._database, posting.told(), session)
         for statements in _pieces(updates, _COMMAND):
             await run_updates(self._database, "rollups", statements, session)
         return created
+
+    async def _lock(self, caps: Mapping[ClickAndConfig, int], session: Session) -> None:
+        """Have transactions that add to the same click and configuration come one after the other:
+        else each would count without what the other adds."""
+        locks = [
+            {
+                "q": {"_id": {"click_id": click_id, "event_config_id": config_id}},
+                "u": {"$set": {"at": now()}, "$inc": {"taken": 1}},
+                "upsert": True,
+            }
+            for click_id, config_id in caps
+        ]
+        await run_updates(self._database, "conversion_locks", locks, session)
+
+    async def _check_caps(self, caps: Mapping[ClickAndConfig, int], session: Session) -> None:
+        """Raises Outdated if more count than may: others were stored since it was planned."""
+        counts = await Events(self._database).counted(caps.keys(), session=session)
+        if any(counts.get(one, 0) > caps[one] for one in caps):
+            raise Outdated
 
 
 async def _statements(rollup: Rollup, slot: int) -> list[dict[str, Any]]:
@@ -150,10 +175,12 @@ def _move(move: Move) -> dict[str, Any]:
     """It has moved on also if its webhooks were told meanwhile."""
     event, fields = move
     matching = {"_id": event["_id"], "status": event["status"], "tell_at": event.get("tell_at")}
-    change: dict[str, Any] = {"$set": fields}
-    if "tell_at" in event and "tell_at" not in fields:
-        change["$unset"] = {"tell_at": ""}
-    return {"q": matching, "u": change}
+    gone = {name: "" for name in ("tell_at", "expires_at") if name not in fields}
+    if "tell_at" not in event:
+        gone.pop("tell_at", None)
+    # `expires_at` also if it was not there when the event was read: a settled one must not expire.
+    unset = {"$unset": gone} if gone else {}
+    return {"q": matching, "u": {"$set": fields, **unset}}
 
 
 def _is_duplicate(error: OperationFailure) -> bool:

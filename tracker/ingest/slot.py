@@ -1,15 +1,19 @@
 """A drain's place: the slot of the rollups it counts into, and the MongoDB session it writes with.
 
 Slots keep drains from waiting for each other. A slot is a lease in Redis, of the lowest number that
-is free; should two drains share one, that is not a fault, only slower. A drain has one session, so
-that a transaction it gave up ends as soon as it begins the next. That of a drain that was killed
-would hold what it has written, uncommitted, for a minute: its session is on record with its slot,
-and the drains that live end it when the lease has run out.
+is free; two drains that share one are slow, not wrong. A timer renews the lease, so that it holds
+however long MongoDB takes to answer a batch.
+
+A drain has one session, so that a transaction it gave up ends as soon as it begins the next. The
+session of a drain that was killed would hold what it wrote, uncommitted, for a minute. It is on
+record with its slot, and the drains that live end it when they have found nobody to hold the slot
+twice: once does not do, for after an outage of Redis every lease has run out.
 """
 
+import asyncio
 import contextlib
 import random
-import time
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Final
 from uuid import uuid4
 
@@ -20,95 +24,179 @@ from redis.exceptions import RedisError
 
 from tracker.db import keys
 from tracker.db.connect import MongoClient, PyMongoError
+from tracker.db.tasks import ended
 from tracker.db.transaction import Session
+from tracker.loops import Loops
 
 log = structlog.get_logger(__name__)
 
 SLOTS: Final = 64
-LEASE: Final = 10
-_RENEW_EVERY: Final = 3.0
+LEASE_SECONDS: Final = 10.0
+
+_RENEWALS: Final = 3
+"""Renewals of a lease in its time, and looks for slots that nobody holds."""
+
+_RETRIES: Final = 10
+"""Tries in the same time while a store is unavailable: a drain that lives renews its lease sooner
+after an outage than another looks twice."""
+
+# Each script begins with a deletion, of a name that nobody uses: a full Redis refuses a script that
+# begins with a write that takes room.
+
+# Takes a slot, or keeps it, unless another drain holds it or has a session on record with it.
+# KEYS: slot, sessions, a name that nobody uses. ARGV: holder, milliseconds of the lease, number of
+# the slot, session.
+_HOLD: Final = """
+redis.call('DEL', KEYS[3])
+local holder = redis.call('GET', KEYS[1])
+local session = redis.call('HGET', KEYS[2], ARGV[3])
+if holder and holder ~= ARGV[1] or session and session ~= ARGV[4] then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+redis.call('HSET', KEYS[2], ARGV[3], ARGV[4])
+return 1
+"""
+
+# KEYS: slot, sessions. ARGV: holder, number of the slot, session.
+_FREE: Final = """
+if redis.call('HGET', KEYS[2], ARGV[2]) == ARGV[3] then redis.call('HDEL', KEYS[2], ARGV[2]) end
+if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
+"""
 
 
 class Slot:
-    def __init__(self, redis: Redis, client: MongoClient) -> None:
+    """A place for one drain. Its lease is kept only while `kept_slot` runs its loops."""
+
+    def __init__(self, redis: Redis, client: MongoClient, lease: float = LEASE_SECONDS) -> None:
         self._redis = redis
         self._client = client
+        self._lease = lease
+        self._hold = redis.register_script(_HOLD)
+        self._free = redis.register_script(_FREE)
         self._holder = uuid4().hex
         self._number: int | None = None
-        self._renew_at = 0.0
         self._session: Session | None = None
+        self._starting = asyncio.Lock()
+        self._vacant: dict[int, bytes] = {}
 
     async def session(self) -> Session:
-        if self._session is None:
-            self._session = await self._client.start_session()
-        return self._session
+        """Return the session that the drain writes with."""
+        async with self._starting:  # the drain and both timers may ask at once
+            if self._session is None:
+                self._session = await self._client.start_session()
+            return self._session
 
     async def number(self) -> int:
-        """From 0 to SLOTS - 1. Does without Redis, and without the end of a dead drain's session,
-        if it must. Ask before each transaction: this is what renews the lease."""
-        if self._number is None or time.monotonic() > self._renew_at:
+        """Return the slot, from 0 to SLOTS - 1; if no lease can be had, one that others may hold.
+
+        Redis is asked the first time only.
+        """
+        if self._number is None:
             try:
-                await self._lease()
-                await self._end_dead()
-            except (RedisError, PyMongoError) as error:
-                log.warning("slot not renewed", error=type(error).__name__)
-            if self._number is None:
-                self._number = self._any()
-            self._renew_at = time.monotonic() + _RENEW_EVERY
+                await self._take()
+            except RedisError as error:
+                log.warning("slot without a lease", error=type(error).__name__)
+        if self._number is None:
+            self._number = random.randrange(SLOTS)  # noqa: S311
         return self._number
 
     async def leave(self) -> None:
-        """Free the slot for the next, and end the session."""
+        """Free the slot for another drain, and end the session."""
         with contextlib.suppress(RedisError):
-            if self._number is not None and await self._holds(self._number):
-                # In this order: once the slot is free, the record is that of the next.
-                await self._redis.hdel(keys.SLOT_SESSIONS, str(self._number))
-                await self._redis.delete(keys.slot(self._number))
+            if self._number is not None:
+                names, session = self._keys(self._number), await self._session_id()
+                await self._free(keys=names, args=[self._holder, self._number, session])
         self._number = None
         if self._session is not None:
             with contextlib.suppress(PyMongoError):
                 await self._session.end_session()
             self._session = None
 
-    async def _lease(self) -> None:
-        """Keep the slot, or take another; if all are taken, share one."""
-        if self._number is not None and await self._holds(self._number):
-            await self._redis.expire(keys.slot(self._number), LEASE)
-            await self._record(self._number)
-            return
-        self._number = None
+    async def renew(self) -> None:
+        """Renew the lease, if a slot was asked for; take another slot if it was lost meanwhile.
+
+        Raises RedisError.
+        """
+        if self._number is not None and not await self._holds(self._number):
+            await self._take()
+
+    async def end_dead(self) -> None:
+        """End the sessions on record with slots that nobody held at the last call either.
+
+        Raises RedisError or PyMongoError; the next call tries again.
+        """
+        vacant = await self._sessions_of_vacant()
+        for number in [one for one in vacant if vacant[one] == self._vacant.get(one)]:
+            await self._end(number, vacant.pop(number))
+        self._vacant = vacant
+
+    async def keep_lease(self) -> None:
+        """Keep renewing the lease, until cancelled."""
+        await self._repeat(self.renew)
+
+    async def keep_ending_dead(self) -> None:
+        """Keep ending the sessions of dead drains, until cancelled."""
+        await self._repeat(self.end_dead)
+
+    async def _repeat(self, work: Callable[[], Awaitable[None]]) -> None:
+        pause = self._lease / _RENEWALS
+        while True:
+            await asyncio.sleep(pause)
+            try:
+                await work()
+                pause = self._lease / _RENEWALS
+            except (RedisError, PyMongoError) as error:
+                pause = self._lease / _RETRIES
+                log.warning("slot not kept", error=type(error).__name__, seconds=pause)
+
+    async def _take(self) -> None:
+        """The lowest that is free; none if all are taken. Raises RedisError."""
         for number in range(SLOTS):
-            if await self._redis.set(keys.slot(number), self._holder, nx=True, ex=LEASE):
+            if await self._holds(number):
                 self._number = number
-                await self._record(number)
                 return
 
-    async def _record(self, number: int) -> None:
-        """Put our session on record; that of a drain which had the slot before is ended."""
-        await self._end_session_of(number)
-        await self._redis.hset(keys.SLOT_SESSIONS, str(number), await self._session_id())
+    async def _holds(self, number: int) -> bool:
+        milliseconds, session = int(self._lease * 1000), await self._session_id()
+        arguments: list[str | int | bytes] = [self._holder, milliseconds, number, session]
+        return bool(await self._hold(keys=[*self._keys(number), keys.NOBODY], args=arguments))
 
-    async def _end_dead(self) -> None:
-        """End the sessions on record with slots that nobody holds any more."""
-        for name in await self._redis.hkeys(keys.SLOT_SESSIONS):
-            number = int(name)
-            if not await self._redis.exists(keys.slot(number)):
-                await self._end_session_of(number)
+    async def _sessions_of_vacant(self) -> dict[int, bytes]:
+        """By slot; without our own."""
+        recorded: Any = await self._redis.hgetall(keys.SLOT_SESSIONS)
+        sessions = {int(number): session for number, session in recorded.items()}
+        pipeline = self._redis.pipeline(transaction=False)
+        for number in sessions:
+            pipeline.exists(keys.slot(number))
+        held = dict(zip(sessions, await pipeline.execute(), strict=True))
+        own = await self._session_id()
+        return {one: sessions[one] for one in sessions if not held[one] and sessions[one] != own}
 
-    async def _end_session_of(self, number: int) -> None:
-        recorded: Any = await self._redis.hget(keys.SLOT_SESSIONS, str(number))
-        if recorded and recorded != await self._session_id():
-            of_drain = {"id": Binary(recorded, UUID_SUBTYPE)}
-            await self._client.admin.command({"killSessions": [of_drain]})
-            log.info("ended the session of a drain that is gone", slot=number)
-        await self._redis.hdel(keys.SLOT_SESSIONS, str(number))
+    async def _end(self, number: int, session: bytes) -> None:
+        of_drain = {"id": Binary(session, UUID_SUBTYPE)}
+        await self._client.admin.command({"killSessions": [of_drain]})
+        # Another drain may have ended it at the same time, and a third have the slot by now.
+        await self._free(keys=self._keys(number), args=["", number, session])
+        log.info("ended the session of a drain that is gone", slot=number)
 
     async def _session_id(self) -> bytes:
         session_id: Any = (await self.session()).session_id
         return bytes(session_id["id"])
 
-    async def _holds(self, number: int) -> bool:
-        return bool(await self._redis.get(keys.slot(number)) == self._holder.encode())
+    def _keys(self, number: int) -> list[str]:
+        return [keys.slot(number), keys.SLOT_SESSIONS]
 
-    def _any(self) -> int:
-        return random.randrange(SLOTS)  # noqa: S311
+
+@contextlib.asynccontextmanager
+async def kept_slot(
+    redis: Redis, client: MongoClient, lease: float = LEASE_SECONDS, loops: Loops | None = None
+) -> AsyncIterator[Slot]:
+    """Yield a slot that is kept by a timer, and freed on leaving. `lease` is in seconds; `loops`
+    supervises the timers."""
+    slot, loops = Slot(redis, client, lease), loops or Loops()
+    # Two, because ending a session waits for MongoDB.
+    timers = [loops.start("lease", slot.keep_lease), loops.start("dead", slot.keep_ending_dead)]
+    try:
+        yield slot
+    finally:
+        await asyncio.gather(*map(ended, timers))
+        await slot.leave()

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from tracker.conversions.attribution import Status
-from tracker.reports.rollup import COUNTED
+from tracker.conversions.attribution import COUNTED, Status
 
 PATIENCE: Final = timedelta(hours=1)
 """How long an event's click is waited for, from when the event is stored."""
@@ -19,11 +18,18 @@ _SETTLED: Final = frozenset(COUNTED) - {Status.PENDING}
 Document = Mapping[str, Any]
 
 
-def waiting(event: dict[str, Any], at: datetime) -> dict[str, Any]:
-    """`event` as it is stored at that time."""
-    if event["status"] != Status.PENDING or event["account_id"] is None:
+def waiting(
+    event: dict[str, Any], at: datetime, pending_lives: timedelta | None = None
+) -> dict[str, Any]:
+    """Return `event` as it is stored at that time.
+
+    One that waits for its click and belongs to no account until then is kept for `pending_lives`.
+    """
+    if event["status"] != Status.PENDING:
         return event
-    return {**event, "tell_at": at + PATIENCE}
+    if event["account_id"] is not None:
+        return {**event, "tell_at": at + PATIENCE}
+    return event if pending_lives is None else {**event, "expires_at": at + pending_lives}
 
 
 def is_to_be_told(before: Document | None, after: Document) -> bool:

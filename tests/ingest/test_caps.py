@@ -1,0 +1,101 @@
+"""The cap of conversions a click is exact, however drains overlap and batches repeat."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from tests.conversions import scene
+from tests.conversions.test_rules import account_with, statuses
+from tests.ingest import ledger
+from tests.ingest.test_pending import interposed
+from tracker.access.accounts import Account
+from tracker.conversions.event import Event
+from tracker.ids import new_id
+from tracker.services import Services
+
+
+async def forged(services: Services, account: Account, numbers: Sequence[int]) -> list[Event]:
+    """Events of one configuration and one click that has not come."""
+    known = {"account_id": account.id.bytes, "event_config_id": CONFIG.bytes, "checked": True}
+    return [scene.event(number, CLICK.bytes, **known) for number in numbers]
+
+
+CONFIG, CLICK = new_id(), new_id()
+
+
+async def counted(services: Services) -> int:
+    return [refused for _, refused in await statuses(services)].count(None)
+
+
+async def at_once(services: Services, own: Sequence[Event], others: Sequence[Event]) -> None:
+    await asyncio.gather(*(scene.applied(services, some) for some in (own, others)))
+
+
+@pytest.mark.parametrize("overlap", [interposed, at_once])
+async def test_two_drains_that_overlap_count_no_more_than_the_cap(
+    services: Services, overlap: Any
+) -> None:
+    account = await account_with(services, max_per_click=3)
+    own = await forged(services, account, [1, 2])
+    others = await forged(services, account, [3, 4])
+    await overlap(services, own, others)
+    assert await counted(services) == 3
+    assert (await ledger.totals(services))["conversions"] == 3
+    await ledger.check(services)
+
+
+@pytest.mark.parametrize("again", [[1, 2, 3, 4], [3, 4, 5], [4, 1]])
+async def test_a_batch_that_comes_again_changes_nothing(
+    services: Services, again: list[int]
+) -> None:
+    account = await account_with(services, max_per_click=2)
+    await scene.applied(services, await forged(services, account, [1, 2, 3, 4]))
+    await scene.applied(services, await forged(services, account, again))
+    outcomes = dict(enumerate(await statuses(services), 1))
+    assert [number for number in outcomes if outcomes[number][1] is None] == [1, 2]
+    await ledger.check(services)
+
+
+async def test_a_part_that_was_stored_counts_when_the_whole_comes_again(
+    services: Services,
+) -> None:
+    account = await account_with(services, max_per_click=2)
+    await scene.applied(services, await forged(services, account, [2]))
+    await scene.applied(services, await forged(services, account, [1, 2, 3]))
+    assert await statuses(services) == [
+        ("pending", None),
+        ("pending", None),
+        ("refused", "max_per_click"),
+    ]
+    await ledger.check(services)
+
+
+async def test_conversions_of_before_the_rule_count_toward_it(services: Services) -> None:
+    account = await services.accounts.create("Acme")
+    await scene.applied(services, await forged(services, account, [1, 2, 3]))
+    await services.account_rules.change(account.id, {"max_per_click": 2})
+    await scene.applied(services, await forged(services, account, [4]))
+    assert await counted(services) == 3
+    await ledger.check(services)
+
+
+async def test_events_that_counted_before_their_click_came_leave_no_room_for_others(
+    services: Services,
+) -> None:
+    """One whose account was known when it was answered, though its click is not stored (any more),
+    beside one whose account only its click tells."""
+    account = await account_with(services, max_per_click=1)
+    click = scene.click(account.id)
+    known = scene.event(1, click.id, account_id=account.id.bytes, checked=True)
+    await scene.applied(services, [known, scene.event(2, click.id)])
+    await scene.applied(services, [click])
+    assert await statuses(services) == [("attributed", None), ("refused", "max_per_click")]
+    await ledger.check(services)
+
+
+async def test_drains_without_a_cap_take_no_locks(services: Services) -> None:
+    account = await services.accounts.create("Acme")
+    await scene.applied(services, await forged(services, account, [1, 2]))
+    assert await services.database["conversion_locks"].count_documents({}) == 0

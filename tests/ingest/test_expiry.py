@@ -1,0 +1,134 @@
+"""Events of nobody are kept for a while, and whatever becomes somebody's is kept for ever."""
+
+from datetime import timedelta
+
+import msgspec
+import pytest
+
+from config.settings import Settings
+from tests.conversions import scene
+from tests.ingest import ledger
+from tests.ingest.test_pending import pair
+from tracker.clock import now
+from tracker.db import indexes, retention
+from tracker.services import Services
+
+DAYS = 30
+
+
+async def expiring(services: Services) -> list[int]:
+    """The ids of the events that MongoDB will delete."""
+    rows = await scene.stored_events(services)
+    return [row["_id"] for row in rows if "expires_at" in row]
+
+
+async def delete_what_expires(services: Services) -> None:
+    """What MongoDB does when the time has come."""
+    await services.database["events"].delete_many({"expires_at": {"$exists": True}})
+
+
+def of_nobody(number: int = 1) -> tuple:  # type: ignore[type-arg]
+    click, event = pair(number)
+    unknown = {"account_id": None, "event_config_id": None}
+    return click, msgspec.structs.replace(event, **unknown)
+
+
+async def test_an_event_of_nobody_expires_thirty_days_after_it_was_stored(
+    services: Services,
+) -> None:
+    _, event = of_nobody()
+    before = now()
+    await scene.applied(services, [event])
+    (row,) = await scene.stored_events(services)
+    assert before <= row["expires_at"] - timedelta(days=DAYS) <= now()
+    kept = {index.document["name"]: index.document for index in indexes.INDEXES["events"]}
+    assert kept["expiry"]["expireAfterSeconds"] == 0
+
+
+@pytest.mark.parametrize("days", [0, 3])
+async def test_how_long_is_a_setting(settings: Settings, services: Services, days: int) -> None:
+    changed = msgspec.structs.replace(settings, pending_event_days=days)
+    async with scene.process(changed) as other:
+        await scene.applied(other, [of_nobody()[1]])
+    (row,) = await scene.stored_events(services)
+    assert ("expires_at" in row) is bool(days)
+    if days:
+        assert row["expires_at"] < now() + timedelta(days=days)
+
+
+async def test_whatever_belongs_to_an_account_never_expires(services: Services) -> None:
+    click, settled = of_nobody(1)
+    _, with_key = pair(2)
+    without_click = scene.event(3, **{**_CONFIGURED, "account_id": click.account_id})
+    await scene.applied(services, [settled, with_key, without_click])
+    assert await expiring(services) == [1]
+    await scene.applied(services, [click])
+    assert await expiring(services) == []
+    await ledger.check(services)
+
+
+_CONFIGURED = {"event_config_id": None, "value": "5"}
+
+
+async def test_when_an_event_has_expired_its_click_counts_without_it(services: Services) -> None:
+    click, event = of_nobody()
+    _, kept = pair(2)
+    await scene.applied(services, [event, kept])
+    before = await ledger.counted(services)
+    await delete_what_expires(services)
+    await ledger.check(services)
+    assert await ledger.counted(services) == before
+    await scene.applied(services, [click])
+    assert (await ledger.totals(services))["conversions"] == 1
+    await ledger.check(services)
+
+
+async def test_an_event_that_expires_while_its_click_comes_is_left_alone(
+    services: Services,
+) -> None:
+    click, event = of_nobody()
+    await scene.applied(services, [event])
+    drain = scene.drain_of(services)
+    post = drain._books.post
+
+    async def post_after_the_deletion(posting: object) -> None:
+        if posting.moves:  # type: ignore[attr-defined]
+            await delete_what_expires(services)
+        await post(posting)  # type: ignore[arg-type]
+
+    drain._books.post = post_after_the_deletion  # type: ignore[method-assign]
+    await drain.apply([click])
+    assert await scene.stored_events(services) == []
+    await ledger.check(services)
+
+
+async def test_those_of_an_earlier_release_get_their_time_at_a_start(services: Services) -> None:
+    click, event = of_nobody()
+    await scene.applied(services, [event, pair(2)[1], scene.event(3)])
+    await services.database["events"].update_many({}, {"$unset": {"expires_at": ""}})
+    await retention.expire_pending(services.database, 0)
+    assert await expiring(services) == []
+    await retention.expire_pending(services.database, DAYS)
+    assert await expiring(services) == [1]
+    await scene.applied(services, [click])
+    assert await expiring(services) == []
+
+
+async def test_a_settlement_that_read_the_event_before_it_got_its_time_takes_it_off(
+    services: Services,
+) -> None:
+    click, event = of_nobody()
+    await scene.applied(services, [event])
+    await services.database["events"].update_many({}, {"$unset": {"expires_at": ""}})
+    drain = scene.drain_of(services)
+    post = drain._books.post
+
+    async def post_after_the_start(posting: object) -> None:
+        if posting.moves:  # type: ignore[attr-defined]
+            await retention.expire_pending(services.database, DAYS)
+        await post(posting)  # type: ignore[arg-type]
+
+    drain._books.post = post_after_the_start  # type: ignore[method-assign]
+    await drain.apply([click])
+    assert await expiring(services) == []
+    await ledger.check(services)

@@ -1,0 +1,134 @@
+"""What drains count is added up in Redis: by several, across their lives, and once."""
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Mapping
+
+import pytest
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from config.settings import Settings
+from tests.test_import_order import ROOT
+from tracker.db import connect
+from tracker.db.child import free_port
+from tracker.db.keys import FLEET_COUNTERS
+from tracker.db.servers import redis_url
+from tracker.ingest import fleet
+from tracker.ingest.fleet import Fleet, families
+from tracker.metrics import DEAD_LETTERS, DRAINED, WEBHOOK_ATTEMPTS
+from tracker.services import Services
+
+# In a process of its own, for metrics are made on import, once.
+LIVES = """
+import asyncio, os, sys
+from tracker.counting import counting_in
+
+with counting_in(2) as count_as:
+    from tracker.db import connect
+    from tracker.ingest.fleet import Fleet
+    from tracker.metrics import DRAINED, WEBHOOK_ATTEMPTS
+
+    async def publish(clicks):
+        async with connect.redis_for_requests(sys.argv[1]) as redis:
+            drain = Fleet(redis)
+            DRAINED.labels("click").inc(clicks)
+            WEBHOOK_ATTEMPTS.labels("5xx").inc()
+            await drain.publish()
+
+    for clicks in (5, 1):
+        pid = os.fork()
+        if pid == 0:
+            count_as(0)
+            asyncio.run(publish(clicks))
+            os._exit(0)
+        os.waitpid(pid, 0)
+"""
+
+Told = Mapping[tuple[str, str], float]
+
+
+async def told(redis: Redis) -> Told:
+    """By name and value of the label, if it has one."""
+    return {
+        (sample.name, next(iter(sample.labels.values()), "")): sample.value
+        for family in families(await redis.hgetall(FLEET_COUNTERS))
+        for sample in family.samples
+    }
+
+
+async def test_only_what_was_counted_since_is_added(services: Services) -> None:
+    DRAINED.labels("click").inc(1000)
+    drain = Fleet(services.redis)
+    await drain.publish()
+    assert await told(services.redis) == {}
+    for _ in range(2):
+        DRAINED.labels("click").inc(3)
+        WEBHOOK_ATTEMPTS.labels("5xx").inc()
+        DEAD_LETTERS.inc()
+        await drain.publish()
+    await drain.publish()
+    assert await told(services.redis) == {
+        ("tracker_fleet_drained_total", "click"): 6,
+        ("tracker_fleet_webhook_attempts_total", "5xx"): 2,
+        ("tracker_fleet_dead_letters_total", ""): 2,
+    }
+
+
+async def test_the_sums_outlive_a_drain_and_are_of_all(services: Services) -> None:
+    for _ in range(3):
+        drain = Fleet(services.redis)
+        DRAINED.labels("event").inc(2)
+        await drain.leave()
+    assert await told(services.redis) == {("tracker_fleet_drained_total", "event"): 6}
+
+
+async def test_a_process_that_took_the_place_of_another_publishes_only_its_own(
+    services: Services, settings: Settings
+) -> None:
+    """It goes on counting where the other stopped (`counting`)."""
+    command = [sys.executable, "-c", LIVES, settings.redis_url]
+    await asyncio.to_thread(subprocess.run, command, cwd=ROOT, check=True, timeout=30)
+    assert await told(services.redis) == {
+        ("tracker_fleet_drained_total", "click"): 6,
+        ("tracker_fleet_webhook_attempts_total", "5xx"): 2,
+    }
+
+
+async def test_what_redis_did_not_take_is_added_the_next_time(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drain = Fleet(services.redis)
+    DRAINED.labels("click").inc(5)
+    gone = connect.redis_for_requests(redis_url(free_port()))
+    with monkeypatch.context() as patched:
+        patched.setattr(drain, "_redis", gone)
+        with pytest.raises((RedisError, OSError)):
+            await drain.publish()
+        await drain.leave()
+    await gone.aclose()
+    DRAINED.labels("click").inc(1)
+    await drain.publish()
+    assert await told(services.redis) == {("tracker_fleet_drained_total", "click"): 6}
+
+
+async def test_a_running_drain_publishes_by_itself(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fleet, "EVERY", 0.01)
+    stop = asyncio.Event()
+    drain = Fleet(services.redis)
+    running = asyncio.ensure_future(drain.run(stop))
+    DRAINED.labels("click").inc(7)
+    async with asyncio.timeout(10):
+        while not await told(services.redis):
+            await asyncio.sleep(0)
+    stop.set()
+    await asyncio.wait_for(running, 10)
+    assert await told(services.redis) == {("tracker_fleet_drained_total", "click"): 7}
+
+
+async def test_a_counter_that_a_newer_version_publishes_is_left_out(services: Services) -> None:
+    await services.redis.hset(FLEET_COUNTERS, '["tracker_of_tomorrow", {}]', 1)
+    assert await told(services.redis) == {}

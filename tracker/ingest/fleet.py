@@ -1,0 +1,97 @@
+"""What all drains have counted, added up in Redis, so that every process can show it.
+
+A drain may run where nobody can scrape it, such as a dyno without a port. It publishes what it
+counted every few seconds; the sums outlive it, and only grow. They are for graphs and alerts: a
+drain that is killed takes its last seconds of counts with it, and what Redis took without saying so
+is added twice. The rollups are what accounts are told.
+"""
+
+import asyncio
+import contextlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import structlog
+from prometheus_client.metrics_core import Metric
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from tracker.db.keys import FLEET_COUNTERS
+from tracker.metrics import OF_DRAINS
+
+log = structlog.get_logger(__name__)
+
+EVERY: Final = 5.0
+"""Seconds between two publications: about a scrape of Prometheus."""
+
+Sums = Counter[str]
+"""By field of the hash: the name and the labels of a counter, as JSON."""
+
+
+class Fleet:
+    """One drain's share of the sums. What was counted before it was made is not published."""
+
+    def __init__(self, redis: Redis) -> None:
+        self._redis = redis
+        self._published = _counted()
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Publish every few seconds until `stop` is set."""
+        while not stop.is_set():
+            await self._try_to_publish()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), EVERY)
+
+    async def leave(self) -> None:
+        """Publish what was counted last, once nothing is counted any more."""
+        await self._try_to_publish()
+
+    async def _try_to_publish(self) -> None:
+        try:
+            await self.publish()
+        except (RedisError, OSError) as error:
+            log.debug("counters wait for Redis", error=type(error).__name__)
+
+    async def publish(self) -> None:
+        """Add what was counted since the last time. Raises RedisError; it is then added next time.
+
+        All or nothing, so that what was refused is not added twice.
+        """
+        counted = _counted()
+        grown = counted - self._published
+        if grown:
+            pipeline = self._redis.pipeline(transaction=True)
+            for field, number in grown.items():
+                pipeline.hincrby(FLEET_COUNTERS, field, number)
+            await pipeline.execute()
+        self._published = counted
+
+
+def families(stored: Mapping[Any, Any]) -> list[Metric]:
+    """Return what the hash `stored` holds as counters named `tracker_fleet_*`."""
+    shown = {}
+    for counter in OF_DRAINS:
+        [own] = counter.collect()
+        name = own.name.replace("tracker_", "tracker_fleet_", 1)
+        about = f"{own.documentation} By all drains: the same from every process, not to be added."
+        shown[own.name] = Metric(name, about, "counter")
+    for field, number in stored.items():
+        name, labels = json.loads(field)
+        if name in shown:
+            shown[name].add_sample(f"{shown[name].name}_total", labels, int(number))
+    return list(shown.values())
+
+
+def _counted() -> Sums:
+    """Return what this process has counted until now."""
+    return Counter(dict(_samples()))
+
+
+def _samples() -> Iterator[tuple[str, int]]:
+    for counter in OF_DRAINS:
+        for family in counter.collect():
+            for sample in family.samples:
+                if sample.name.endswith("_total"):
+                    yield json.dumps([family.name, sample.labels]), int(sample.value)
