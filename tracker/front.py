@@ -13,18 +13,22 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Final
 
-import msgspec
 import orjson
 import structlog
+from tornado.httputil import HTTPServerConnectionDelegate
 
 from config.settings import Settings
+from tracker.access.client_address import ClientAddress
 from tracker.api.handler import JSON
 from tracker.api.lanes import Lanes
 from tracker.app import make_app
+from tracker.http.admission import Admission
+from tracker.http.date import OwnFields
 from tracker.http.limits import Limits
 from tracker.http.server import Server
 from tracker.http.tls import reload_certificate, server_context
 from tracker.metrics import requests
+from tracker.network import is_loopback, network_of
 from tracker.services import Services
 
 log = structlog.get_logger(__name__)
@@ -33,8 +37,12 @@ IN_FLIGHT_SECONDS: Final = 8.0
 """How long a stop waits for requests that are being answered."""
 
 LIMITS: Final = Limits(target_bytes=56 * 1024, head_bytes=64 * 1024)
-"""The longest target that is documented is that of an event whose metadata are in the query: 16 KiB
-of UTF-8, each byte of which may be three when it is percent-encoded."""
+"""A target may be longer than the query of an event, so that the event's handler refuses that: with
+the headers that let a page of any origin read why."""
+
+OPERATORS_LIMITS: Final = Limits(connections=100, body_bytes=64 * 1024)
+OPERATORS_SECONDS: Final = 1.0
+"""How long a stop waits for what operators have asked, once visitors have been answered."""
 
 QUIET_SECONDS: Final = 0.3
 """How long nothing may have come on a connection that is kept open before a stop closes it: what a
@@ -73,11 +81,44 @@ async def answering(services: Services, sockets: Sequence[socket.socket]) -> Asy
         await services.stop()
 
 
+@contextlib.asynccontextmanager
+async def answering_operators(
+    application: HTTPServerConnectionDelegate, sockets: Sequence[socket.socket]
+) -> AsyncIterator[None]:
+    """Answer requests on a port of their own, without TLS and lanes; nothing without sockets."""
+    if not sockets:
+        yield
+        return
+    server = Server(application, render_refusal, OPERATORS_LIMITS)
+    await server.listen(sockets)
+    try:
+        yield
+    finally:
+        server.stop()
+        await server.finish(OPERATORS_SECONDS, 0)
+
+
 def make_server(services: Services) -> Server:
     """What answers requests, on sockets that it is yet to be given. To be made on the running
     loop."""
-    limits = msgspec.structs.replace(LIMITS, connections=_most_connections())
-    return Server(make_app(services), render_refusal, limits, Lanes(services))
+    own_fields = OwnFields(Strict_Transport_Security=services.settings.hsts)
+    admission = bounds_of_connections(services.settings, services.client_address)
+    lanes = Lanes(services)
+    return Server(make_app(services), render_refusal, LIMITS, lanes, own_fields, admission)
+
+
+def bounds_of_connections(settings: Settings, client_address: ClientAddress) -> Admission:
+    """Return the bounds of connections. However few files there are, one address has half."""
+    limit = _most_connections()
+    for_each = min(settings.connections_per_address, max(1, limit // 2))
+    excepts_loopback = settings.env == "development"
+
+    def counted_as(peer: str) -> str:
+        if client_address.is_proxy(peer) or (excepts_loopback and is_loopback(peer)):
+            return ""
+        return network_of(peer, settings.rate_limit_ipv6_prefix)
+
+    return Admission(limit, for_each, counted_as)
 
 
 def _most_connections() -> int:

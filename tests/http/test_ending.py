@@ -41,6 +41,18 @@ async def test_after_a_refusal_what_still_comes_is_read_and_dropped() -> None:
     assert protocol.eof_received() is False
 
 
+async def test_no_more_than_a_bound_is_read_and_dropped() -> None:
+    protocol, transport, shared = connected()
+    protocol.data_received(post(b"x" * 1001)[:-1001])
+    protocol.data_received(b"x" * LIMITS.linger_bytes)
+    assert transport.reading
+    protocol.data_received(b"x")
+    assert (transport.end, transport.reading) == ("half-closed", False)
+    shared.now += LIMITS.linger_seconds + 2 * LIMITS.sweep_seconds
+    protocol.check()
+    assert transport.end == "aborted"
+
+
 async def test_the_same_if_more_was_sent_than_the_last_request() -> None:
     protocol, transport, _ = connected()
     protocol.data_received(get(fields="Connection: close\r\n") + get())

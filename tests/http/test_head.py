@@ -10,7 +10,7 @@ from tornado.httputil import HTTPHeaders, HTTPInputError
 
 from tests.http.conformance import ROWS
 from tests.http.exchange_record import LIMITS
-from tracker.http.head import Head, HeadReader
+from tracker.http.head import Head, HeadReader, check_partial
 from tracker.http.limits import Limits
 from tracker.http.refusal import Refused
 
@@ -169,3 +169,28 @@ def test_no_option_of_a_connection_reaches_the_next(name: str, value: str) -> No
     reader = HeadReader()
     read(reader, raw_of([(name, value)]))
     assert read(reader, raw_of([])).keep_alive
+
+
+class Watched(bytes):
+    """Notes how many of its bytes were searched or copied."""
+
+    looked_at = 0
+
+    def find(self, sub, start=0, end=None):  # type: ignore[no-untyped-def]
+        self.looked_at += max(0, min(len(self), len(self) if end is None else end) - start)
+        return super().find(sub, start, end)
+
+    def __getitem__(self, key):  # type: ignore[no-untyped-def]
+        piece = super().__getitem__(key)
+        self.looked_at += len(piece) if isinstance(piece, bytes) else 1
+        return piece
+
+
+def test_a_long_target_that_comes_byte_by_byte_is_looked_at_once() -> None:
+    raw = b"GET /" + b"a" * 5_000
+    looked_at = 0
+    for length in range(1, len(raw)):
+        data = Watched(raw[:length])
+        check_partial(data, 0, length - 1, Limits())
+        looked_at += data.looked_at
+    assert looked_at <= 3 * len(raw)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracker.errors import BadRequest
-from tracker.http.strict_json import MAX_DEPTH, MAX_DIGITS, parse_json
+from tracker.http.strict_json import MAX_DEPTH, MAX_DIGITS, is_deeper, parse_json
 
 CHARACTERS = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 VALUES: st.SearchStrategy[Any] = st.recursive(
@@ -214,3 +214,52 @@ def test_any_bytes_give_a_value_or_a_reason(text: bytes) -> None:
         assert error.message.encode()
     else:
         assert json.loads(text) is not None or value is None
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                r"\u0000",
+                r"\ud83d",
+                r"\uDE00",
+                r"\ud800",
+                r"\udc00",
+                r"\\",
+                r"\u0041",
+                r"\n",
+                "u",
+                "d83d",
+            ]
+        ),
+        max_size=8,
+    ).map("".join)
+)
+def test_escapes_are_judged_by_the_characters_they_stand_for(escapes: str) -> None:
+    text = f'"{escapes}"'
+    value = json.loads(text)
+    bad = "\0" in value or any("\ud800" <= character <= "\udfff" for character in value)
+    if bad:
+        assert refused(text.encode()) == "no null characters and no lone surrogates"
+    else:
+        assert parse(text.encode()) == value
+
+
+@pytest.mark.parametrize("levels", [1, 8, 32])
+@pytest.mark.parametrize(
+    ("text", "depth"),
+    [
+        (b"", 0),
+        (b"1", 0),
+        (b"[[[]]]" * 100, 3),
+        (b"[" * 9, 9),
+        (b"[{" * 17, 34),
+        (b"]]]" + b"[" * 9, 6),
+        (b'"' + b"[" * 100, 0),
+        (b'["\\"' + b"[" * 100 + b'"]', 1),
+        (b'["\\\\",' + b"[" * 40, 41),
+        (b'["' + b"[" * 100 + b"\\", 1),
+    ],
+)
+def test_depth_is_told_without_parsing(text: bytes, depth: int, levels: int) -> None:
+    assert is_deeper(text, levels) == (depth > levels)

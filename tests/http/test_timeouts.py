@@ -10,6 +10,7 @@ from tornado.web import RequestHandler, stream_request_body
 
 from tests.http.serving import Client, application, client_of, get, post, serving
 from tests.open_files import room_for
+from tracker import metrics
 from tracker.http.limits import Limits
 
 SECONDS = 0.2
@@ -61,6 +62,30 @@ async def test_one_that_never_begins_is_closed_without_a_word() -> None:
         came, seconds = await ended(client)
         assert came == b""
         assert SECONDS * 0.9 <= seconds < SECONDS + LATE
+
+
+class Broken:
+    """A connection that cannot be checked, as uvloop's may be once the other end has gone."""
+
+    aborted = 0
+
+    def check(self) -> None:
+        raise RuntimeError("the handler is closed")
+
+    def abort(self) -> None:
+        self.aborted += 1
+
+
+async def test_a_connection_that_cannot_be_checked_is_cut_and_the_others_are_watched() -> None:
+    before = metrics.LOOP_FAILURES.labels("sweep")._value.get()
+    async with serving(APPLICATION, LIMITS) as (server, port), client_of(port) as client:
+        broken = Broken()
+        server._shared.add(broken)
+        came, _ = await asyncio.wait_for(ended(client), 10)
+        server._shared.remove(broken)
+        assert came == b""
+        assert metrics.LOOP_FAILURES.labels("sweep")._value.get() > before
+        assert broken.aborted
 
 
 @pytest.mark.parametrize("sent", [b"G", b"GET / HTTP/1.1\r\n", get()[:-1], b"\r"])

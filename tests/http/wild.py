@@ -39,7 +39,8 @@ class PlainLane:
 
     def __call__(self, connection: LaneConnection, data: bytes, start: int, end: int) -> bool:
         head = self._heads.read(data, start, end)
-        if head is None:
+        # The service's limit of targets is beyond what is plain, that of the tests is not.
+        if head is None or len(head.path) + len(head.query) >= LIMITS.target_bytes:
             return False
         target = data[start:end].split(b" ", 2)[1]
         self._seen.append(Seen(head.method, target.decode(), head.header[0], b""))

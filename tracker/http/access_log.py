@@ -12,6 +12,8 @@ log = structlog.get_logger("tracker.access")
 _is_enabled = logging.getLogger("tracker.access").isEnabledFor
 
 _ALL: Final = 1.0
+_PATH_CHARACTERS: Final = 1024
+"""A path may have 56 KiB, which would push other lines out of the queue of the log."""
 
 
 class AccessLog:
@@ -39,7 +41,7 @@ class AccessLog:
         log.info(
             "request",
             method=method,
-            path=path,
+            path=path if len(path) <= _PATH_CHARACTERS else f"{path[:_PATH_CHARACTERS]}...",
             status=status,
             milliseconds=round(seconds * 1000, 1),
             request_id=request_id,

@@ -1,15 +1,27 @@
-"""The fields that every answer carries, whoever makes it: rendered once a second."""
+"""The fields that every answer of a server carries, whoever makes it: rendered once a second."""
 
 import time
 from email.utils import formatdate
-from functools import lru_cache
 
 
-def own_fields() -> bytes:
-    """`Date` and `Server`, each with its line end."""
-    return _rendered(int(time.time()))
+class OwnFields:
+    """`Date` and `Server`, and `others`, which never change. Called for every answer."""
 
+    __slots__ = ("_others", "_rendered", "_second")
 
-@lru_cache(maxsize=1)
-def _rendered(second: int) -> bytes:
-    return f"Date: {formatdate(second, usegmt=True)}\r\nServer: tracker\r\n".encode()
+    def __init__(self, **others: str) -> None:
+        """Names are written with `_` for `-`; a field with an empty value is left out."""
+        self._others = "".join(
+            f"{name.replace('_', '-')}: {value}\r\n" for name, value in others.items() if value
+        )
+        self._second = 0
+        self._rendered = b""
+
+    def __call__(self) -> bytes:
+        """Return the fields, each with its line end."""
+        second = int(time.time())
+        if second != self._second:
+            date = formatdate(second, usegmt=True)
+            self._rendered = f"Date: {date}\r\nServer: tracker\r\n{self._others}".encode()
+            self._second = second
+        return self._rendered

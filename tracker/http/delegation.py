@@ -202,7 +202,8 @@ class Delegation(Wire):
         begun = self._exchange is not None and self._exchange.begun
         if self._phase < CLOSING and not begun:
             head_only = self._is_head_request()
-            self.write(refusal(refused, self._shared.render, head_only))
+            shared = self._shared
+            self.write(refusal(refused, shared.render, shared.own_fields(), head_only))
         self._abandon()
         self.close(linger=True)
 

@@ -18,7 +18,6 @@ from tornado.httputil import (
 from tornado.iostream import StreamClosedError
 
 from tracker.http.context import Context
-from tracker.http.date import own_fields
 from tracker.http.framing import connection_options
 from tracker.http.head import Head
 
@@ -34,6 +33,9 @@ class Connection(Protocol):
     @property
     def ending(self) -> bool:
         """Whether no further request will be read."""
+
+    def own_fields(self) -> bytes:
+        """Return the fields that every answer carries."""
 
     def write(self, data: bytes) -> None:
         """Send, after all that was written before."""
@@ -119,7 +121,7 @@ class Exchange(HTTPConnection):
         self.begun = True
         connection = self._connection
         body = self._framed(chunk) if chunk else b""
-        connection.write(b"%b%b\r\n%b" % (head, own_fields(), body))
+        connection.write(b"%b%b\r\n%b" % (head, connection.own_fields(), body))
         return connection.flow()
 
     def write(self, chunk: bytes) -> asyncio.Future[None]:

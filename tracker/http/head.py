@@ -141,9 +141,11 @@ def check_partial(data: bytes, start: int, checked: int, limits: Limits) -> None
     """Raises Refused if nothing that may follow makes `data[start:]`, which has no blank line yet,
     the beginning of a head. What is before `checked` was found good before.
     """
-    if b"\r\n" in data[start : start + limits.target_bytes + _LINE_BESIDE_TARGET]:
+    # Only what is new is searched: a target of 50 KB that came byte by byte cost 2.5 s otherwise.
+    line_limit = start + limits.target_bytes + _LINE_BESIDE_TARGET
+    if data.find(b"\r\n", max(start, checked - 1), line_limit) >= 0:
         _request_line(data, start, limits)
-    elif len(data) - start > limits.target_bytes + _LINE_BESIDE_TARGET:
+    elif len(data) > line_limit and data.find(b"\r\n", start, line_limit) < 0:
         raise Refused(414, f"request target: at most {limits.target_bytes} bytes")
     if FAULT.search(data, max(start, checked - 1)):
         raise Refused(400, "header: control character")

@@ -47,6 +47,10 @@ class Limits(msgspec.Struct, frozen=True):
     linger_seconds: float = 3.0
     """How long what a client still sends is read and dropped, so that it can read its answer."""
 
+    linger_bytes: int = 1024 * 1024
+    """How much of that: the longest body that any endpoint takes. The rest waits with the client
+    until the connection is cut; sixty that sent 8 MiB each stopped visitors for 0.2 s."""
+
     @property
     def sweep_seconds(self) -> float:
         """How often a server looks for connections whose time is up; they end up to twice this

@@ -29,12 +29,26 @@ _HEAD_END: Final = b"\r\n\r\n"
 class HTTPProtocol(Delegation):
     """Feeds the delegate of `shared`; is a tracker.http.lane.LaneConnection for its lane."""
 
-    __slots__ = ("_checked", "_declined", "_half_closed", "_linger", "_served")
+    __slots__ = (
+        "_admitted",
+        "_checked",
+        "_declined",
+        "_dropped",
+        "_half_closed",
+        "_hand_over",
+        "_linger",
+        "_served",
+    )
 
-    def __init__(self, shared: Shared) -> None:
+    def __init__(self, shared: Shared, hand_over: Callable[[], str] | None = None) -> None:
+        """`hand_over` gives the address of a connection that was admitted before, once it is
+        made."""
         super().__init__(shared)
+        self._hand_over = hand_over
+        self._admitted: str | None = None
         self._checked = 0
         self._declined = False
+        self._dropped = 0
         self._served = False
         self._half_closed = False
         self._linger = False
@@ -71,12 +85,17 @@ class HTTPProtocol(Delegation):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
+        if self._hand_over is not None:
+            self._admitted = self._hand_over()
+        elif self._shared.admission.enter(self.peer):
+            self._admitted = self.peer
         self._shared.add(self)
-        if len(self._shared.connections) > self._shared.limits.connections:
+        if self._admitted is None:
             self.abort()
 
     def data_received(self, data: bytes) -> None:
         if self._phase >= CLOSING:
+            self._drop(len(data))
             return
         if self._buffer:
             self._buffer += data
@@ -88,6 +107,12 @@ class HTTPProtocol(Delegation):
             if self._phase == HEAD and data.strip(b"\r\n"):
                 self._since = self._shared.now
         self._advance()
+
+    def _drop(self, size: int) -> None:
+        """Count what comes after the last answer, and read no more of it beyond its limit."""
+        self._dropped += size
+        if self._dropped > self._shared.limits.linger_bytes:
+            self.hold()
 
     def eof_received(self) -> bool:
         """The client will send nothing more. A lane's answer is at hand, so it still gets that;
@@ -114,6 +139,8 @@ class HTTPProtocol(Delegation):
     def connection_lost(self, error: Exception | None) -> None:
         super().connection_lost(error)
         self._shared.remove(self)
+        if self._admitted is not None:
+            self._shared.admission.leave(self._admitted)
         self._go()
         if self._head is not None:
             self._shared.delegate.on_close(self)

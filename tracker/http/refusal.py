@@ -3,25 +3,25 @@
 from collections.abc import Callable
 from typing import Final
 
-from tracker.http.date import own_fields
+from tracker.errors import CODE_HEADER, ErrorCode
 
 Render = Callable[[int, str], tuple[str, bytes]]
 """Status and reason to the Content-Type and the body of a refusal. Called once for each."""
 
-_PHRASES: Final = {
-    400: "Bad Request",
-    408: "Request Timeout",
-    413: "Content Too Large",
-    414: "URI Too Long",
-    431: "Request Header Fields Too Large",
-    500: "Internal Server Error",
-    501: "Not Implemented",
-    505: "HTTP Version Not Supported",
+_STATUSES: Final = {
+    400: ("Bad Request", ErrorCode.MALFORMED_REQUEST),
+    408: ("Request Timeout", ErrorCode.REQUEST_TIMEOUT),
+    413: ("Content Too Large", ErrorCode.PAYLOAD_TOO_LARGE),
+    414: ("URI Too Long", ErrorCode.TARGET_TOO_LONG),
+    431: ("Request Header Fields Too Large", ErrorCode.HEADER_TOO_LARGE),
+    500: ("Internal Server Error", ErrorCode.INTERNAL_ERROR),
+    501: ("Not Implemented", ErrorCode.NOT_IMPLEMENTED),
+    505: ("HTTP Version Not Supported", ErrorCode.VERSION_NOT_SUPPORTED),
 }
 
 
 class Refused(Exception):
-    """The request is answered with `status`, one of _PHRASES, and its connection ends."""
+    """The request is answered with `status`, one of _STATUSES, and its connection ends."""
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
@@ -29,11 +29,12 @@ class Refused(Exception):
         self.reason = reason
 
 
-def refusal(refused: Refused, render: Render, head_only: bool) -> bytes:
-    """The whole answer."""
+def refusal(refused: Refused, render: Render, own_fields: bytes, head_only: bool) -> bytes:
+    """Return the whole answer, with the fields that each carries (`http/date`)."""
     content_type, body = render(refused.status, refused.reason)
+    phrase, code = _STATUSES[refused.status]
     head = (
-        f"HTTP/1.1 {refused.status} {_PHRASES[refused.status]}\r\n"
+        f"HTTP/1.1 {refused.status} {phrase}\r\n{CODE_HEADER}: {code}\r\n"
         f"Content-Type: {content_type}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n"
     )
-    return b"%b%b\r\n%b" % (head.encode("latin-1"), own_fields(), b"" if head_only else body)
+    return b"%b%b\r\n%b" % (head.encode("latin-1"), own_fields, b"" if head_only else body)

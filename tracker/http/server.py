@@ -18,11 +18,15 @@ from typing import Final
 
 from tornado.httputil import HTTPServerConnectionDelegate
 
+from tracker.http.admission import Admission
+from tracker.http.date import OwnFields
 from tracker.http.lane import Lane
 from tracker.http.limits import Limits
 from tracker.http.protocol import HTTPProtocol
 from tracker.http.refusal import Render
 from tracker.http.shared import Shared
+from tracker.http.tls_listener import TLSListener
+from tracker.loops import record_failure
 
 _BACKLOG: Final = 1024
 
@@ -30,8 +34,9 @@ _BACKLOG: Final = 1024
 class Server:
     """Answers HTTP/1.1 with what `delegate` says, such as a tornado.web.Application.
 
-    `render` makes the body of refusals that reach no handler. To be made on the running loop, which
-    it keeps busy until `finish`.
+    `render` makes the body of refusals that reach no handler; `own_fields` are those of every
+    answer, but for a lane's, which has its own. `admission` bounds the connections, instead of the
+    limit. To be made on the running loop, which it keeps busy until `finish`.
     """
 
     def __init__(
@@ -40,9 +45,12 @@ class Server:
         render: Render,
         limits: Limits | None = None,
         lane: Lane | None = None,
+        own_fields: OwnFields | None = None,
+        admission: Admission | None = None,
     ) -> None:
-        self._shared = Shared(delegate, render, limits or Limits(), lane)
-        self._listening: list[asyncio.Server] = []
+        limits = limits or Limits()
+        self._shared = Shared(delegate, render, limits, lane, own_fields, admission)
+        self._listening: list[asyncio.Server | TLSListener] = []
         self._sweeping = self._shared.loop.call_later(self._shared.sweep_seconds, self._sweep)
 
     @property
@@ -54,17 +62,15 @@ class Server:
         self, sockets: Sequence[socket.socket], tls: ssl.SSLContext | None = None
     ) -> None:
         """Accept connections on bound sockets, with TLS if a context is given."""
-        limits = self._shared.limits
+        loop = self._shared.loop
         for one in sockets:
-            listening = await self._shared.loop.create_server(
-                self._connection,
-                sock=one,
-                backlog=_BACKLOG,
-                ssl=tls,
-                ssl_handshake_timeout=limits.head_seconds if tls else None,
-                ssl_shutdown_timeout=limits.linger_seconds if tls else None,
-            )
-            self._listening.append(listening)
+            if tls is None:
+                plain = await loop.create_server(self._connection, sock=one, backlog=_BACKLOG)
+                self._listening.append(plain)
+            else:
+                one.setblocking(False)
+                one.listen(_BACKLOG)
+                self._listening.append(TLSListener(self._shared, one, tls))
 
     def stop(self) -> None:
         """Accept no more connections; those that are open go on."""
@@ -99,5 +105,9 @@ class Server:
         shared = self._shared
         shared.now = shared.loop.time()
         for connection in tuple(shared.connections):
-            connection.check()
+            try:
+                connection.check()
+            except Exception as error:  # or one connection would end the watch over all
+                record_failure("sweep", error)
+                connection.abort()
         self._sweeping = shared.loop.call_later(shared.sweep_seconds, self._sweep)

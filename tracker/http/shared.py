@@ -7,6 +7,8 @@ from typing import Protocol
 from tornado.httputil import HTTPServerConnectionDelegate
 from tornado.routing import Router
 
+from tracker.http.admission import Admission
+from tracker.http.date import OwnFields
 from tracker.http.head import HeadReader
 from tracker.http.lane import Lane
 from tracker.http.limits import Limits
@@ -28,6 +30,7 @@ class Shared:
     asking for the time at every request. To be made on the running loop."""
 
     __slots__ = (
+        "admission",
         "connections",
         "context",
         "delegate",
@@ -39,6 +42,7 @@ class Shared:
         "limits",
         "loop",
         "now",
+        "own_fields",
         "quiet_seconds",
         "render",
         "router",
@@ -51,12 +55,16 @@ class Shared:
         render: Render,
         limits: Limits,
         lane: Lane | None,
+        own_fields: OwnFields | None = None,
+        admission: Admission | None = None,
     ) -> None:
         self.delegate = delegate
         self.router = _plain_router(delegate)
         self.render = render
         self.limits = limits
+        self.admission = admission or Admission(limits.connections)
         self.lane = lane
+        self.own_fields = own_fields or OwnFields()
         self.loop = asyncio.get_running_loop()
         self.now = self.loop.time()
         self.sweep_seconds = limits.sweep_seconds

@@ -9,14 +9,20 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
-from itertools import chain
+from itertools import accumulate
 from typing import Any, Never
 
 from tracker.errors import BadRequest
 
 MAX_DEPTH = 32
 MAX_DIGITS = 400
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_DOUBTFUL_ESCAPE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
+_PAIR = rb"u[dD][89abAB]..\\u[dD][c-fC-F].."
+_GOOD_ESCAPE = re.compile(rb"\\(?:%b|u(?!0000|[dD][89a-fA-F])....|[^u])" % _PAIR)
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
+"""One that nothing ends goes to the end of the text."""
+_STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+_NO_BRACKETS = bytes(byte for byte in range(256) if byte not in _STEPS)
 
 
 def parse_json(name: str, text: bytes) -> Any:
@@ -25,21 +31,34 @@ def parse_json(name: str, text: bytes) -> Any:
     Refused besides bad syntax: bytes that are not UTF-8, names that repeat, NaN and Infinity,
     null characters and lone surrogates in strings, and more than MAX_DEPTH levels.
     """
+    if is_deeper(text, MAX_DEPTH):
+        raise BadRequest(f"{name}: at most {MAX_DEPTH} levels deep")
     try:
         value = _DECODER.decode(text.decode())
     except UnicodeDecodeError:
         raise BadRequest(f"{name}: must be UTF-8") from None
     except json.JSONDecodeError as error:
         raise BadRequest(f"{name}: must be valid JSON ({error.msg}, {_where(error)})") from None
-    except RecursionError:
-        raise BadRequest(f"{name}: at most {MAX_DEPTH} levels deep") from None
     except ValueError as error:
         raise BadRequest(f"{name}: {error}") from None
-    # Only an escape can bring in a character that UTF-8 and JSON do not allow as it is; most texts
-    # have neither an escape nor more brackets than levels are allowed.
-    if b"\\u" in text or text.count(b"{") + text.count(b"[") > MAX_DEPTH:
-        _check(name, value, 0)
+    if _has_bad_escape(text):
+        raise BadRequest(f"{name}: no null characters and no lone surrogates")
     return value
+
+
+def is_deeper(text: bytes, levels: int) -> bool:
+    """Return whether arrays and objects nest more than `levels` deep in JSON text, well-formed or
+    not. Nothing is parsed: the text is read once, up to the first bracket that is too deep."""
+    if text.count(b"{") + text.count(b"[") <= levels:
+        return False
+    brackets = _STRING.sub(b"", text).translate(None, _NO_BRACKETS)
+    return any(map(levels.__lt__, accumulate(map(_STEPS.__getitem__, brackets))))
+
+
+def _has_bad_escape(text: bytes) -> bool:
+    """Return whether valid JSON text escapes a null character or a lone surrogate: only an escape
+    can bring them in."""
+    return bool(_DOUBTFUL_ESCAPE.search(text)) and b"\\" in _GOOD_ESCAPE.sub(b"", text)
 
 
 def _where(error: json.JSONDecodeError) -> str:
@@ -77,16 +96,3 @@ _DECODER = json.JSONDecoder(
     parse_float=_decimal,
     parse_int=_integer,
 )
-
-
-def _check(name: str, value: Any, levels: int) -> None:
-    """`value` lies within so many levels."""
-    if isinstance(value, str):
-        if "\0" in value or _SURROGATE.search(value):
-            raise BadRequest(f"{name}: no null characters and no lone surrogates")
-    elif isinstance(value, dict | list):
-        if levels == MAX_DEPTH:
-            raise BadRequest(f"{name}: at most {MAX_DEPTH} levels deep")
-        inner = chain(value, value.values()) if isinstance(value, dict) else value
-        for one in inner:
-            _check(name, one, levels + 1)

@@ -52,6 +52,10 @@ class Wire(asyncio.Protocol):
         self.context = Context(self._transport)
         self._transport.set_write_buffer_limits(high=self._shared.limits.unsent_bytes)
 
+    def own_fields(self) -> bytes:
+        """Return the fields that every answer carries, each with its line end."""
+        return self._shared.own_fields()
+
     def write(self, data: bytes) -> None:
         """Send, after all that was written before."""
         if not self._turn:

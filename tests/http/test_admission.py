@@ -1,0 +1,175 @@
+"""Connections are counted when they are accepted, in all and for each address."""
+
+import asyncio
+import socket
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+import trustme
+from tornado.netutil import bind_sockets
+
+from tests.http.exchange_record import render
+from tests.http.serving import client_of, get, post, until
+from tests.http.test_tls import APPLICATION, issue, trusting
+from tracker import metrics
+from tracker.http.admission import Admission
+from tracker.http.limits import Limits
+from tracker.http.server import Server
+from tracker.http.tls import server_context
+from tracker.network import network_of
+
+
+def refused(reason: str) -> float:
+    return float(metrics.CONNECTIONS_REFUSED.labels(reason)._value.get())
+
+
+@asynccontextmanager
+async def admitting(
+    admission: Admission, tls: ssl.SSLContext | None = None, limits: Limits | None = None
+) -> AsyncIterator[tuple[Server, int]]:
+    sockets = bind_sockets(0, "127.0.0.1")
+    server = Server(APPLICATION, render, limits, admission=admission)
+    await server.listen(sockets, tls)
+    try:
+        yield server, sockets[0].getsockname()[1]
+    finally:
+        server.stop()
+        await server.finish(0, 0)
+
+
+class Strangers:
+    """Connections that send nothing, of any address of this machine."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._open: list[socket.socket] = []
+
+    async def come(self, count: int, address: str = "127.0.0.1") -> list[socket.socket]:
+        loop = asyncio.get_running_loop()
+        came = []
+        for _ in range(count):
+            one = socket.socket()
+            one.setblocking(False)
+            one.bind((address, 0))
+            await loop.sock_connect(one, ("127.0.0.1", self._port))
+            came.append(one)
+        self._open += came
+        return came
+
+    def go(self) -> None:
+        for one in self._open:
+            one.close()
+
+
+async def is_closed(one: socket.socket) -> bool:
+    async with asyncio.timeout(10):
+        try:
+            return await asyncio.get_running_loop().sock_recv(one, 1) == b""
+        except ConnectionResetError:
+            return True
+
+
+def test_each_network_has_its_share_of_all_and_gives_it_back() -> None:
+    admission = Admission(5, 2, network_of)
+    assert [admission.enter("192.0.2.1") for _ in range(3)] == [True, True, False]
+    assert [admission.enter(f"2001:db8::{n}") for n in range(3)] == [True, True, False]
+    assert [admission.enter(f"192.0.2.{n}") for n in (2, 3)] == [True, False]
+    admission.leave("2001:db8::1")
+    assert admission.enter("2001:db8::9")
+    admission.leave("192.0.2.1")
+    assert not admission.enter("2001:db8::9")
+    assert admission.enter("192.0.2.1")
+
+
+def test_without_a_share_all_connections_may_be_of_one_address() -> None:
+    admission = Admission(3)
+    assert [admission.enter("192.0.2.1") for _ in range(4)] == [True, True, True, False]
+
+
+def test_a_peer_that_counts_as_nobody_is_bounded_in_all_only() -> None:
+    admission = Admission(3, 1, lambda peer: "")
+    assert [admission.enter("192.0.2.1") for _ in range(4)] == [True, True, True, False]
+    admission.leave("192.0.2.1")
+    assert admission.enter("192.0.2.1")
+
+
+@pytest.mark.parametrize("tls", [False, True])
+async def test_one_address_is_refused_beyond_its_share_and_others_are_answered(
+    tmp_path: Path, tls: bool
+) -> None:
+    authority = trustme.CA()
+    context = server_context(*issue(authority, tmp_path)) if tls else None
+    before = refused("address")
+    async with admitting(Admission(100, 5), context) as (server, port):
+        strangers = Strangers(port)
+        kept = await strangers.come(5, "127.0.0.2")
+        await until(lambda: server.connections == 5)
+        for one in await strangers.come(3, "127.0.0.2"):
+            assert await is_closed(one)
+        assert refused("address") == before + 3
+        assert server.connections == 5
+        async with client_of(port, trusting(authority) if tls else None) as client:
+            client.send(get())
+            assert (await client.answer()).status == 200
+        kept[0].close()
+        await until(lambda: server.connections == 4)
+        await strangers.come(1, "127.0.0.2")
+        await until(lambda: server.connections == 5)
+        strangers.go()
+
+
+async def test_handshakes_that_never_come_are_counted_and_end_in_time(tmp_path: Path) -> None:
+    authority = trustme.CA()
+    context = server_context(*issue(authority, tmp_path))
+    before = refused("total")
+    files = open_files()
+    async with admitting(Admission(20), context, Limits(head_seconds=0.5)) as (server, port):
+        strangers = Strangers(port)
+        came = await strangers.come(20)
+        await until(lambda: server.connections == 20)
+        (one_more,) = await strangers.come(1)
+        assert await is_closed(one_more)
+        assert refused("total") == before + 1
+        for one in came:
+            assert await is_closed(one)
+        await until(lambda: server.connections == 0)
+        strangers.go()
+        async with client_of(port, trusting(authority)) as client:
+            client.send(get() + post(b"x"))
+            assert [(await client.answer()).status for _ in range(2)] == [200, 200]
+    await until(lambda: open_files() <= files)
+
+
+async def test_a_handshake_that_the_client_does_not_begin_is_not_begun_here(tmp_path: Path) -> None:
+    authority = trustme.CA()
+    context = server_context(*issue(authority, tmp_path))
+    async with admitting(Admission(20), context) as (server, port):
+        strangers = Strangers(port)
+        await strangers.come(3)
+        await until(lambda: server.connections == 3)
+        async with client_of(port, trusting(authority)) as client:
+            client.send(get())
+            assert (await client.answer()).status == 200
+        assert context.session_stats()["accept"] == 1
+        strangers.go()
+
+
+async def test_a_stop_cuts_handshakes_that_are_under_way(tmp_path: Path) -> None:
+    context = server_context(*issue(trustme.CA(), tmp_path))
+    async with admitting(Admission(20), context) as (server, port):
+        strangers = Strangers(port)
+        came = await strangers.come(3)
+        await until(lambda: server.connections == 3)
+        server.stop()
+        await server.finish(0.1, 0)
+        assert server.connections == 0
+        for one in came:
+            assert await is_closed(one)
+        strangers.go()
+
+
+def open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))

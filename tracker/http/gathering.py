@@ -1,0 +1,170 @@
+"""Request bodies as they are received: who may keep how much, for how long, and in all.
+
+`Gathering` stands between the front and Tornado's delegate of a handler that streams its body. A
+body of up to EARLY_BYTES is received before its handler begins, so that a request that is refused
+keeps its connection. A longer one begins the handler first: `prepare` checks the key and the limits
+and says by `IncomingBody.allow` how much it takes, and nothing is kept of a body that it refuses.
+
+Guarantee: unfinished bodies hold at most the limit of `BodyMemory`, whatever is sent.
+"""
+
+from collections.abc import Awaitable
+from typing import Final
+
+from tornado.httputil import (
+    HTTPHeaders,
+    HTTPMessageDelegate,
+    RequestStartLine,
+    ResponseStartLine,
+)
+
+from tracker.errors import PayloadTooLarge, Unavailable
+from tracker.metrics import BODIES_DROPPED
+
+EARLY_BYTES: Final = 32 * 1024
+"""The longest body that is received before anything of its request is checked."""
+
+_RETRY_SECONDS: Final = 1
+
+
+class BodyMemory:
+    """A bound, in bytes, on what unfinished bodies hold together.
+
+    Beyond it the body that began first is dropped: one that is sent as fast as it can be is
+    complete in milliseconds, so those that are left are the slow ones.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.held = 0
+        self._limit = limit
+        self._held_by: dict[IncomingBody, int] = {}
+
+    def hold(self, body: "IncomingBody", size: int) -> None:
+        """Count `size` bytes more for `body`, and drop the oldest bodies until all fit."""
+        self._held_by[body] = self._held_by.get(body, 0) + size
+        self.held += size
+        while self.held > self._limit:
+            BODIES_DROPPED.inc()
+            next(iter(self._held_by)).drop()
+
+    def release(self, body: "IncomingBody") -> None:
+        """Count nothing for `body` any more."""
+        self.held -= self._held_by.pop(body, 0)
+
+
+class IncomingBody:
+    """The body of one request; `exceeded` says that more has come than was allowed."""
+
+    __slots__ = ("_allowed", "_declared", "_dropped", "_kept", "_memory", "exceeded")
+
+    def __init__(self, headers: HTTPHeaders, memory: BodyMemory) -> None:
+        self._memory = memory
+        self._declared = _declared_length(headers)
+        self._kept = bytearray()
+        self._allowed = EARLY_BYTES
+        self._dropped = False
+        self.exceeded = False
+
+    @property
+    def length(self) -> int:
+        """Bytes: as declared, or what has come so far of a body that tells its end itself."""
+        return max(self._declared, len(self._kept))
+
+    def allow(self, limit: int) -> None:
+        """Take up to `limit` bytes. Raises PayloadTooLarge if the body is longer."""
+        self._allowed = limit
+        if self.length > limit:
+            self.exceeded = True
+            self._refuse_excess()
+
+    def content(self) -> bytes:
+        """Return the body, which is complete. Raises PayloadTooLarge if it was longer than allowed,
+        Unavailable if it was dropped for want of memory."""
+        if self.exceeded:
+            self._refuse_excess()
+        if self._dropped:
+            raise Unavailable(
+                "too many bodies are being received; try again",
+                {"Retry-After": f"{_RETRY_SECONDS}"},
+            )
+        return bytes(self._kept)
+
+    def add(self, piece: bytes) -> None:
+        """Keep `piece`, which has arrived, unless the body was dropped."""
+        if self._dropped:
+            return
+        self._kept += piece
+        self._memory.hold(self, len(piece))
+
+    def exceeds(self) -> bool:
+        """Return whether more has come than was allowed; then nothing of it is kept."""
+        if len(self._kept) > self._allowed:
+            self.exceeded = True
+            self.drop()
+        return self.exceeded
+
+    def drop(self) -> None:
+        """Keep nothing of the body, also of what is to come."""
+        self._dropped = True
+        self._kept = bytearray()
+        self._memory.release(self)
+
+    def complete(self) -> None:
+        """Leave the body to its handler: it is no longer being received."""
+        self._memory.release(self)
+
+    def _refuse_excess(self) -> None:
+        raise PayloadTooLarge(f"body: at most {self._allowed} bytes")
+
+
+class Gathering(HTTPMessageDelegate):
+    """Gives `inner`, which streams, its request: a short one when it is complete, a long one at
+    once, so that `prepare` decides about its body. The body itself is in `body`."""
+
+    __slots__ = ("_begun", "_body", "_ended", "_head", "_inner")
+
+    def __init__(self, inner: HTTPMessageDelegate, body: IncomingBody) -> None:
+        self._inner = inner
+        self._body = body
+        self._begun = self._ended = False
+
+    def headers_received(
+        self, start_line: RequestStartLine | ResponseStartLine, headers: HTTPHeaders
+    ) -> Awaitable[None] | None:
+        self._head = start_line, headers
+        return self._begin() if self._body.length > EARLY_BYTES else None
+
+    def data_received(self, chunk: bytes) -> Awaitable[None] | None:
+        body = self._body
+        body.add(chunk)
+        if not self._begun:
+            return self._begin() if body.length > EARLY_BYTES else None
+        if body.exceeds():
+            self._end()
+        return None
+
+    def finish(self) -> None:
+        if not self._begun:
+            self._begin()
+        self._end()
+
+    def on_connection_close(self) -> None:
+        self._body.drop()
+        if self._begun:
+            self._inner.on_connection_close()
+
+    def _begin(self) -> Awaitable[None] | None:
+        self._begun = True
+        return self._inner.headers_received(*self._head)
+
+    def _end(self) -> None:
+        if not self._ended:
+            self._ended = True
+            self._body.complete()
+            self._inner.finish()
+
+
+def _declared_length(headers: HTTPHeaders) -> int:
+    """Content-Length; 0 for a body in chunks. The front has checked the field."""
+    length = headers.get("Content-Length", "")
+    return int(length) if length.isdigit() and length.isascii() else 0
