@@ -16,7 +16,7 @@ from config.settings import Settings
 from tests.db.own_redis import OwnRedis, hanging_redis, nobody, own_redis
 from tracker.clicks import journal as module
 from tracker.clicks.click import Click
-from tracker.clicks.journal import FORMAT, Claim, Journal
+from tracker.clicks.journal import CLAIM_SECONDS, FORMAT, Claim, Journal
 from tracker.clicks.spool import Spool
 from tracker.db.breaker import PAUSE, Breaker
 from tracker.db.connect import redis_for_requests
@@ -413,7 +413,19 @@ async def test_a_claim_that_is_repeated_keeps_its_holder_and_appends_nothing(
         for number in (7, 8, 9):
             assert await built.append_once(click(number), claim(number, *names)) == 7
         assert await streamed(redis) == clicks(7)
-        assert await redis.ttl(names[0]) == -1
+        assert CLAIM_SECONDS - 60 < await redis.ttl(names[0]) <= CLAIM_SECONDS
+
+
+async def test_a_claim_of_no_seconds_is_not_kept_and_asks_for_those_that_are(
+    settings: Settings, tmp_path: Path
+) -> None:
+    names = claim(0).names
+    async with journal(settings.redis_url, tmp_path) as (built, redis):
+        assert await built.append_once(click(1), Claim(names, 1, seconds=0)) == 1
+        assert await redis.keys("transaction:*") == []
+        assert await built.append_once(click(2), claim(2, *names)) == 2
+        assert await built.append_once(click(3), Claim(names, 3, seconds=0)) == 2
+        assert await streamed(redis) == clicks(1, 2)
 
 
 async def test_claims_and_plain_records_share_a_round_trip_and_get_their_own_answers(

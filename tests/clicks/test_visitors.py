@@ -13,10 +13,13 @@ from redis.exceptions import RedisError
 
 from tests.conversions import scene
 from tests.db.own_redis import nobody
+from tests.db.test_budget import skipped_writes
+from tests.ingest import ledger
 from tracker.clicks import visitors
 from tracker.clicks.click import Click
 from tracker.clicks.visitors import LIVES, Visitors
 from tracker.db import connect
+from tracker.db.budget import SKIPPED_FROM, Budget, OptionalWrite
 from tracker.ids import new_id
 from tracker.services import Services
 
@@ -187,7 +190,7 @@ async def test_a_visitor_has_another_name_every_day_and_with_another_salt(
     await first(services, again(), again(at=FIRST.at + DAY))
     before = await names(services)
     await services.redis.flushall()
-    await Visitors(services.redis).first([again()])
+    await Visitors(services.redis, Budget()).first([again()])
     assert len(before | await names(services)) == 3
 
 
@@ -240,11 +243,36 @@ async def test_only_people_are_asked_about(services: Services) -> None:
     assert found == [True]
 
 
+async def test_without_room_a_new_visitor_is_not_kept_and_not_unique(services: Services) -> None:
+    """Those that are known still are; and when there is room, who is new is unique."""
+    other = again(address="203.0.113.78")
+    await first(services, FIRST)
+    services.budget.used = SKIPPED_FROM[OptionalWrite.VISITOR]
+    before = skipped_writes("visitor")
+    assert await first(services, FIRST, again(), other) == [True, False, False]
+    assert skipped_writes("visitor") == before + 1
+    services.budget.used = 0.0
+    assert await first(services, other, again()) == [True, False]
+
+
+@pytest.mark.parametrize("room", [(0.0, 1.0), (1.0, 0.0), (1.0, 1.0)])
+async def test_a_click_that_is_drained_again_with_more_room_or_less_is_counted_as_it_is_stored(
+    services: Services, room: tuple[float, float]
+) -> None:
+    account_id = new_id()
+    clicks = [scene.click(account_id) for _ in range(3)]
+    for used in room:
+        services.budget.used = used
+        await scene.applied(services, clicks)
+        await scene.applied(services, [*clicks, scene.click(account_id)])
+    await ledger.check(services)
+
+
 async def test_no_clicks_are_no_question(services: Services) -> None:
     redis = connect.redis_for_requests(nobody())
-    assert await Visitors(redis).first([]) == set()
+    assert await Visitors(redis, Budget()).first([]) == set()
     with pytest.raises(RedisError):
-        await Visitors(redis).first([FIRST])
+        await Visitors(redis, Budget()).first([FIRST])
     await redis.aclose()
 
 

@@ -2,7 +2,9 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from queue import Queue
+from threading import Thread
 from typing import Any
 
 import dns.message
@@ -90,3 +92,24 @@ async def running() -> AsyncIterator[DnsServer]:
         yield server
     finally:
         transport.close()
+
+
+@contextlib.contextmanager
+def in_a_thread() -> Iterator[DnsServer]:
+    """For a test that has no loop running: what it knows is to be said before it is asked."""
+    started = Queue[tuple[DnsServer, asyncio.AbstractEventLoop, asyncio.Event]]()
+
+    async def serve() -> None:
+        end = asyncio.Event()
+        async with running() as server:
+            started.put((server, asyncio.get_running_loop(), end))
+            await end.wait()
+
+    thread = Thread(target=asyncio.run, args=(serve(),), daemon=True)
+    thread.start()
+    server, loop, end = started.get(timeout=10)
+    try:
+        yield server
+    finally:
+        loop.call_soon_threadsafe(end.set)
+        thread.join(10)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -12,11 +13,13 @@ from hypothesis import strategies as st
 
 from tests.db.own_redis import nobody
 from tests.links.test_store import outlived, process, request, visited
+from tracker.clock import now
 from tracker.db import keys
 from tracker.db.cache import WHILE_CHANGING
 from tracker.errors import BadRequest, NotFound, Unavailable
 from tracker.ids import new_id
-from tracker.links.domains import Domain, canonical_hostname, checked_name
+from tracker.links.domain import Domain, ServedName, served_name
+from tracker.links.hostnames import canonical_hostname, checked_name
 from tracker.links.link import Link, target
 from tracker.services import Services
 
@@ -130,21 +133,42 @@ async def test_every_process_sees_within_a_second_what_becomes_of_a_domain(
 ) -> None:
     async with process(services.settings) as other:
 
-        async def seen() -> Domain | None:
+        async def seen() -> ServedName | None:
             return await other.domains.by_name(NAME)
 
         assert await seen() is None
-        for owner in (ACCOUNT, OTHER, ACCOUNT):
+        for owner in (ACCOUNT, ACCOUNT):
             made = await services.domains.create(owner, NAME)
-            await becomes(seen, made)
+            await becomes(namespace(other, named=True), made.id.hex)
+            rival = await services.domains.create(OTHER, NAME)
+            await becomes(namespace(other, named=True), None)
+            await services.domains.delete(rival.id)
+            await becomes(namespace(other, named=True), made.id.hex)
             verified = await services.domains.verify(made.id)
             assert verified == msgspec.structs.replace(
                 made, verified=True, version=made.version + 1
             )
-            await becomes(seen, verified)
+            await becomes(seen, served_name([verified]))
             await services.domains.delete(made.id)
-            await becomes(seen, None)
-            assert await services.domains.by_name(NAME) is None
+            await becomes(namespace(other, named=False), None)
+            await released(services)
+
+
+def namespace(services: Services, named: bool) -> Callable[[], Awaitable[str | None]]:
+    """What a visitor of the name finds: its links', the default domain's (empty), or nothing."""
+
+    async def found() -> str | None:
+        name = await services.domains.by_name(NAME)
+        return services.domains.namespace(name, named)
+
+    return found
+
+
+async def released(services: Services) -> None:
+    """The quarantine has ended: MongoDB has deleted what kept the name, and the copies expired."""
+    await services.database["domains"].delete_many({"quarantined_until": {"$ne": None}})
+    await services.redis.delete(keys.domain(NAME))
+    services.domain_cache.forget(keys.domain(NAME))
 
 
 async def test_what_is_gone_cannot_be_verified_or_deleted(services: Services) -> None:
@@ -173,33 +197,146 @@ async def test_with_redis_away_a_domain_is_made_but_not_changed(services: Servic
     await away.close()
 
 
-@pytest.mark.parametrize("owner", [ACCOUNT, OTHER])
-async def test_a_name_that_comes_back_begins_anew(services: Services, owner: UUID) -> None:
+async def test_two_claims_of_a_name_have_slugs_of_their_own_and_only_proof_decides(
+    services: Services,
+) -> None:
+    claims = [await services.domains.create(owner, NAME) for owner in (ACCOUNT, OTHER)]
+    links = [await make_link(services, one) for one in claims]
+    assert [await visited(services, domain_id=one.id) for one in claims] == list(map(target, links))
+    assert await namespace(services, named=True)() is None
+    assert await namespace(services, named=False)() == ""
+    with pytest.raises(BadRequest, match="domain_name: already taken: already added"):
+        await services.domains.create(OTHER, NAME)
+    await services.domains.verify(claims[1].id)
+    for named in (True, False):
+        assert await namespace(services, named)() == claims[1].id.hex
+    assert await services.domains.find(claims[0].id) is None
+    ended = await services.links.find(links[0].id)
+    assert ended is not None
+    assert ended.archived
+    assert await services.links.find(links[1].id) == links[1]
+    with pytest.raises(BadRequest, match="domain_name: already taken: proven by another account"):
+        await services.domains.create(ACCOUNT, NAME)
+    assert await services.database["domains"].count_documents({}) == 1
+
+
+async def test_who_has_three_hundred_names_claimed_keeps_nobody_from_proving_one(
+    services: Services,
+) -> None:
+    for _ in range(300):
+        await services.domains.create(new_id(), NAME)
+    owners = await services.domains.create(ACCOUNT, NAME)
+    services.domain_cache.forget(keys.domain(NAME))
+    await services.redis.flushall()
+    assert await services.domains.by_name(NAME) is None
+    proven = await services.domains.verify(owners.id)
+    assert await services.database["domains"].count_documents({}) == 1
+    services.domain_cache.forget(keys.domain(NAME))
+    await services.redis.flushall()
+    assert await services.domains.by_name(NAME) == served_name([proven])
+
+
+async def test_a_name_that_was_proven_is_nobody_elses_for_thirty_days(services: Services) -> None:
     first = await services.domains.create(ACCOUNT, NAME)
     await services.domains.verify(first.id)
-    old = await make_link(services, first)
-    assert await visited(services, domain_name=NAME) == target(old)
-    await services.links.change(old.id, {"archived": True})
+    link = await make_link(services, first)
+    await services.links.change(link.id, {"archived": True})
     await services.domains.delete(first.id)
+    assert await services.domains.page(ACCOUNT, 1, 25) == ([], 0)
+    assert await services.domains.find(first.id) is None
+    until = (now() + timedelta(days=30)).date()
+    with pytest.raises(BadRequest, match=rf"^domain_name: .*; free after {until}"):
+        await services.domains.create(OTHER, NAME)
+    for named in (True, False):
+        assert await namespace(services, named)() is None
+    [row] = await services.database["domains"].find().to_list(None)
+    indexes = await services.database["domains"].index_information()
+    assert indexes["quarantine"]["expireAfterSeconds"] == 0
+    assert timedelta(days=29) < row["quarantined_until"] - now() <= timedelta(days=30)
 
-    second = await services.domains.create(owner, NAME)
-    assert (second.verified, second.token != first.token) == (False, True)
-    assert await visited(services, domain_name=NAME) is None
+    await released(services)
+    second = await services.domains.create(OTHER, NAME)
+    assert await namespace(services, named=True)() == second.id.hex
+    assert await visited(services, domain_id=second.id) is None
     new = await make_link(services, second, destination_url="https://new.example/")
-    assert await visited(services, domain_name=NAME) == target(new)
-    kept = await services.links.find(old.id)
-    assert kept is not None
-    assert kept.domain_name.startswith(f"{NAME}#")
-    assert (kept.account_id, kept.domain_id, kept.slug) == (ACCOUNT, first.id, "slug")
+    assert await visited(services, domain_id=second.id) == target(new)
 
 
-async def test_a_name_may_come_back_any_number_of_times(services: Services) -> None:
-    for owner in (ACCOUNT, OTHER, ACCOUNT):
-        domain = await services.domains.create(owner, NAME)
+async def test_an_account_may_have_its_name_back_at_once_and_begins_anew(
+    services: Services,
+) -> None:
+    tokens = set()
+    for _ in range(3):
+        domain = await services.domains.create(ACCOUNT, NAME)
+        tokens.add(domain.token)
+        assert not domain.verified
+        assert await namespace(services, named=True)() == domain.id.hex
+        await services.domains.verify(domain.id)
         link = await make_link(services, domain)
+        assert await visited(services, domain_id=domain.id) == target(link)
         await services.links.change(link.id, {"archived": True})
         await services.domains.delete(domain.id)
-    assert await services.database["links"].count_documents({"slug": "slug"}) == 3
+        with pytest.raises(BadRequest):
+            await services.domains.create(OTHER, NAME)
+    assert len(tokens) == 3
+    assert await services.database["domains"].count_documents({}) == 1
+
+
+async def test_a_deleted_claim_without_a_proof_leaves_the_name_free(services: Services) -> None:
+    first = await services.domains.create(ACCOUNT, NAME)
+    await services.domains.delete(first.id)
+    second = await services.domains.create(OTHER, NAME)
+    assert await namespace(services, named=True)() == second.id.hex
+
+
+@pytest.mark.parametrize(
+    ("env", "setting", "served"),
+    [
+        ("production", "auto", False),
+        ("production", "always", True),
+        ("development", "auto", True),
+        ("development", "never", False),
+    ],
+)
+async def test_in_production_the_host_header_finds_proven_domains_only(
+    services: Services, env: Any, setting: Any, served: bool
+) -> None:
+    settings = msgspec.structs.replace(services.settings, env=env, serve_claimed_domains=setting)
+    async with process(settings) as other:
+        claim = await services.domains.create(ACCOUNT, NAME)
+        await becomes(namespace(other, named=True), claim.id.hex)
+        assert await namespace(other, named=False)() == (claim.id.hex if served else "")
+        await services.domains.verify(claim.id)
+        await becomes(namespace(other, named=False), claim.id.hex)
+
+
+async def test_a_name_that_the_operator_has_reserved_since_leads_to_the_default_domain(
+    services: Services,
+) -> None:
+    proven = await services.domains.verify((await services.domains.create(ACCOUNT, NAME)).id)
+    settings = msgspec.structs.replace(services.settings, reserved_hosts=NAME)
+    async with process(settings) as other:
+        await services.redis.delete(keys.domain(NAME))
+        for named, expected in ((False, ""), (True, None)):
+            assert await namespace(other, named)() == expected
+        assert not await other.domains.serve(NAME)
+        await other.domains.delete(proven.id)
+        for named, expected in ((False, ""), (True, None)):
+            assert await namespace(other, named)() == expected
+
+
+async def test_a_name_in_quarantine_that_is_claimed_again_leads_nowhere_in_production(
+    services: Services,
+) -> None:
+    """Not to links of the default domain either."""
+    settings = msgspec.structs.replace(services.settings, env="production")
+    async with process(settings) as other:
+        await services.domains.verify((await services.domains.create(ACCOUNT, NAME)).id)
+        [held], _ = await services.domains.page(ACCOUNT, 1, 25)
+        await services.domains.delete(held.id)
+        again = await services.domains.create(ACCOUNT, NAME)
+        await becomes(namespace(other, named=True), again.id.hex)
+        assert await namespace(other, named=False)() is None
 
 
 async def test_links_elsewhere_keep_their_slugs_when_a_domain_goes(services: Services) -> None:
@@ -212,36 +349,19 @@ async def test_links_elsewhere_keep_their_slugs_when_a_domain_goes(services: Ser
     assert [await services.links.find(link.id) for link in kept] == kept
 
 
-async def test_a_crash_after_deleting_heals_when_the_name_comes_back(services: Services) -> None:
+async def test_a_link_made_while_its_domain_is_deleted_is_archived_or_found_by_nobody(
+    services: Services,
+) -> None:
     """The process died right after MongoDB had the deletion; a link was made meanwhile."""
     first = await services.domains.create(ACCOUNT, NAME)
     late = await make_link(services, first)
-    assert await services.domains.by_name(NAME) == first
     await services.domain_cache.changing(keys.domain(NAME))
     await services.database["domains"].delete_one({"_id": first.id})
-    await outlived_domain(services)
-    assert await services.domains.by_name(NAME) is None
-
-    second = await services.domains.create(OTHER, NAME)
-    new = await make_link(services, second, destination_url="https://new.example/")
-    assert await visited(services, domain_name=NAME) == target(new)
-    stranded = await services.links.find(late.id)
-    assert stranded is not None
-    assert stranded.archived
-    await services.links.change(new.id, {"archived": True})
-    assert not await services.links.any_on(NAME)
-
-
-async def outlived_domain(services: Services) -> None:
     await outlived(services, keys.domain(NAME), WHILE_CHANGING)
     services.domain_cache.forget(keys.domain(NAME))
-
-
-async def test_adding_a_name_that_is_taken_leaves_its_links_alone(services: Services) -> None:
-    domain = await services.domains.create(ACCOUNT, NAME)
-    links = [await make_link(services, domain, slug=slug) for slug in ("a", "b")]
-    await services.links.change(links[1].id, {"archived": True})
-    before = [await services.links.find(link.id) for link in links]
-    with pytest.raises(BadRequest, match="domain_name: already taken"):
-        await services.domains.create(OTHER, NAME)
-    assert [await services.links.find(link.id) for link in links] == before
+    assert await services.domains.by_name(NAME) is None
+    second = await services.domains.create(OTHER, NAME)
+    new = await make_link(services, second, destination_url="https://new.example/")
+    assert await namespace(services, named=True)() == second.id.hex
+    assert await visited(services, domain_id=second.id) == target(new)
+    assert await services.links.find(late.id) == late

@@ -20,12 +20,13 @@ from tracker.db.documents import document
 from tracker.errors import BadRequest, NotFound, Unavailable
 from tracker.ids import SLUG_ALPHABET, new_id
 from tracker.links import store
-from tracker.links.domains import canonical_hostname
+from tracker.links.domain import namespace_of, served_name
+from tracker.links.hostnames import canonical_hostname
 from tracker.links.link import SLUG, Target, target
 from tracker.links.store import NewLink
 from tracker.services import Services
 
-ACCOUNT = new_id()
+ACCOUNT, DOMAIN = new_id(), new_id()
 
 
 def request(**fields: Any) -> NewLink:
@@ -56,8 +57,10 @@ async def process(settings: Settings) -> AsyncIterator[Services]:
         await built.close()
 
 
-async def visited(services: Services, slug: str = "slug", domain_name: str = "") -> Target | None:
-    return await services.link_cache.get(keys.link(domain_name, slug))
+async def visited(
+    services: Services, slug: str = "slug", domain_id: UUID | None = None
+) -> Target | None:
+    return await services.link_cache.get(keys.link(namespace_of(domain_id), slug))
 
 
 async def outlived(services: Services, name: str, most: float) -> None:
@@ -107,14 +110,16 @@ async def test_of_simultaneous_creators_of_a_slug_one_wins(services: Services) -
     assert await services.database["links"].count_documents({}) == 1
 
 
-@pytest.mark.parametrize("other", [{"domain_name": "x.example"}, {"slug": "Slug"}])
+@pytest.mark.parametrize(
+    "other", [{"domain_id": DOMAIN, "domain_name": "x.example"}, {"slug": "Slug"}]
+)
 async def test_a_slug_is_taken_on_its_domain_only_and_in_its_case_only(
     services: Services, other: dict[str, Any]
 ) -> None:
     first = await services.links.create(request())
     second = await services.links.create(request(**other))
     assert await visited(services) == target(first)
-    assert await visited(services, second.slug, second.domain_name) == target(second)
+    assert await visited(services, second.slug, second.domain_id) == target(second)
 
 
 async def test_an_archived_link_keeps_its_slug(services: Services) -> None:
@@ -257,24 +262,22 @@ async def test_the_version_grows_from_the_time_of_creation(services: Services) -
     assert before <= made.version <= now_ms()
 
 
-async def test_of_simultaneous_creators_of_a_domain_one_wins(services: Services) -> None:
+async def test_of_accounts_that_prove_a_name_at_once_one_wins(services: Services) -> None:
     async with process(services.settings) as other:
-        assert await other.domains.by_name("go.example") is None
+        both = (services, other)
+        claims = [await services.domains.create(new_id(), "go.example") for _ in range(10)]
         outcomes = await asyncio.gather(
-            *(
-                (services, other)[number % 2].domains.create(new_id(), "go.example")
-                for number in range(20)
-            ),
+            *(both[number % 2].domains.verify(one.id) for number, one in enumerate(claims)),
             return_exceptions=True,
         )
-        won = [outcome for outcome in outcomes if not isinstance(outcome, BaseException)]
-        lost = [outcome for outcome in outcomes if isinstance(outcome, BadRequest)]
-        assert (len(won), len(lost)) == (1, 19)
-        assert all(refused.message.startswith("domain_name: ") for refused in lost)
-        assert await services.domains.find(won[0].id) == won[0]
+        [won] = [outcome for outcome in outcomes if not isinstance(outcome, BaseException)]
+        assert sum(isinstance(one, BadRequest | NotFound) for one in outcomes) == 9
+        assert [row["_id"] async for row in services.database["domains"].find()] == [won.id]
+        expected = served_name([won])
         async with asyncio.timeout(1):
-            while await other.domains.by_name("go.example") != won[0]:
-                await asyncio.sleep(0.005)
+            for one in both:
+                while await one.domains.by_name("go.example") != expected:
+                    await asyncio.sleep(0.005)
 
 
 async def test_an_unknown_domain_is_none(services: Services) -> None:

@@ -21,6 +21,7 @@ from redis.exceptions import RedisError
 from tracker.clicks.spool import Spool
 from tracker.db.batch import Batch, Waiter
 from tracker.db.breaker import Breaker
+from tracker.db.connect import check_writable
 from tracker.db.direct import Direct
 from tracker.db.keys import JOURNAL
 from tracker.errors import Unavailable
@@ -34,23 +35,31 @@ _TELL_EVERY = 5.0
 _CLOSE_SECONDS = 2.0
 
 # Appends unless one of the claims is held; answers who holds them then.
-# KEYS: stream, claims. ARGV: holder, format, payload.
+# KEYS: stream, claims. ARGV: holder, format, payload, seconds that the claims live (0: not kept).
 _APPEND_ONCE = """
 for i = 2, #KEYS do
   local holder = redis.call('GET', KEYS[i])
   if holder then return holder end
 end
 redis.call('XADD', KEYS[1], '*', ARGV[2], ARGV[3])
-for i = 2, #KEYS do redis.call('SET', KEYS[i], ARGV[1]) end
+if ARGV[4] ~= '0' then
+  for i = 2, #KEYS do redis.call('SET', KEYS[i], ARGV[1], 'EX', ARGV[4]) end
+end
 return ARGV[1]
 """
 
 
+CLAIM_SECONDS = 7 * 86_400
+"""How long a claim lives that nobody drains."""
+
+
 class Claim(NamedTuple):
-    """`names` (Redis keys) belong to the first `holder` (an event id) that is appended."""
+    """`names` (Redis keys) belong to the first `holder` (an event id) that is appended, for so many
+    `seconds`. 0: what others hold counts, and nothing is kept."""
 
     names: tuple[str, ...]
     holder: int
+    seconds: int = CLAIM_SECONDS
 
 
 class _Claimed(NamedTuple):
@@ -91,6 +100,17 @@ class Journal:
         """
         return self._batch.submit(_Claimed(self._encoded(record), claim))
 
+    async def holder(self, names: Sequence[str]) -> int | None:
+        """Return who holds one of these claims; None if nobody does, or Redis does not answer."""
+        if not names or self._breaker.is_open:
+            return None
+        try:
+            held: list[bytes | None] = await self._redis.mget(names)  # type: ignore[assignment]
+        except RedisError as error:
+            self._breaker.failed(error)
+            return None
+        return next((int(one) for one in held if one is not None), None)
+
     async def replay(self) -> None:
         """Keeps moving what is spooled to the stream, until cancelled."""
         while True:
@@ -105,13 +125,17 @@ class Journal:
         try:
             if await self._spool.is_empty():
                 return 0
-            await self._redis.ping()
+            await check_writable(self._redis)
             return await self._spool.replay(self._move, until)
         except RedisError as error:
             log.debug("replay waits", error=type(error).__name__)
         except OSError as error:
             log.error("spool cannot be replayed", error=str(error))
         return 0
+
+    async def check_spool(self) -> None:
+        """Raises OSError if the spool would refuse what is recorded now."""
+        await self._spool.check()
 
     @property
     def bytes_waiting(self) -> int:
@@ -134,7 +158,7 @@ class Journal:
             try:
                 return await self._append_to_stream(group)
             except RedisError as error:
-                self._breaker.failed()
+                self._breaker.failed(error)
                 log.warning("journal goes to the spool", error=type(error).__name__)
         try:
             await self._spool.append(self._encode(group))
@@ -159,11 +183,10 @@ class Journal:
         pipeline = self._redis.pipeline(transaction=False)
         for item in group:
             if isinstance(item, _Claimed):
-                names, holder = item.claim
+                names, holder, seconds = item.claim
                 payload = self._encode([item])
-                pipeline.eval(
-                    _APPEND_ONCE, 1 + len(names), JOURNAL, *names, holder, FORMAT, payload
-                )
+                arguments = (holder, FORMAT, payload, seconds)
+                pipeline.eval(_APPEND_ONCE, 1 + len(names), JOURNAL, *names, *arguments)
         if plain:
             pipeline.xadd(JOURNAL, {FORMAT: self._encode(plain)})
         holders = iter(await pipeline.execute())

@@ -20,7 +20,8 @@ from tracker.http.query import parameter
 from tracker.ids import new_click_id
 from tracker.links.cache import LinkCache
 from tracker.links.destination import Destination
-from tracker.links.domains import Domains, canonical_hostname
+from tracker.links.domains import Domains
+from tracker.links.hostnames import canonical_hostname
 from tracker.links.link import SLUG, Target
 
 _METHODS = "GET, HEAD, OPTIONS"
@@ -87,7 +88,7 @@ class Redirect:
         self._own_host = own_host
 
     async def answer(self, visit: Visit) -> Answer:
-        """Raises BadRequest, NotFound, MethodNotAllowed or Unavailable."""
+        """Raises BadRequest, NotFound, MethodNotAllowed, RateLimited or Unavailable."""
         if visit.method == "OPTIONS":
             return _OPTIONS
         if visit.method not in ("GET", "HEAD"):
@@ -120,38 +121,40 @@ class Redirect:
         return destination.location(visit.query, shown_id, macros), click
 
     def _known(self, visit: Visit) -> Target | None:
-        domain_name, named = self._namespace(visit)
-        if named and not domain_name:
+        host, named = self._host(visit)
+        if named and not host:
             return None
-        if domain_name:
-            domain = self._domains.known(domain_name)
-            if domain is None or (named and domain.value is None):
-                return None
-            domain_name = domain_name if domain.value else ""
-        entry = self._links.known(keys.link(domain_name, _slug(visit)))
+        namespace = self._known_namespace(host, named) if host else ""
+        if namespace is None:
+            return None
+        entry = self._links.known(keys.link(namespace, _slug(visit)))
         return None if entry is None else entry.value
+
+    def _known_namespace(self, host: str, named: bool) -> str | None:
+        domain = self._domains.known(host)
+        return None if domain is None else self._domains.namespace(domain.value, named)
 
     async def _find(self, visit: Visit) -> Target:
         slug = _slug(visit)
         if not slug and visit.slug is None:
             raise BadRequest("s: required: the slug of a short link")
-        domain_name = await self._domain_name(visit)
+        namespace = await self._namespace(visit)
         if SLUG.fullmatch(slug):
-            target = await self._links.get(keys.link(domain_name, slug))
+            target = await self._links.get(keys.link(namespace, slug), visit.address)
             if target is not None:
                 return target
         raise NotFound("short link: not found")
 
-    async def _domain_name(self, visit: Visit) -> str:
-        """The namespace; empty: the default domain."""
-        host, named = self._namespace(visit)
-        if host and await self._domains.by_name(host) is not None:
-            return host
-        if named:
-            raise NotFound("d: no such domain")
-        return ""
+    async def _namespace(self, visit: Visit) -> str:
+        """Return the namespace of the slug; empty: the default domain. Raises NotFound."""
+        host, named = self._host(visit)
+        domain = await self._domains.by_name(host, visit.address) if host else None
+        namespace = "" if not (host or named) else self._domains.namespace(domain, named)
+        if namespace is None:
+            raise NotFound("d: no such domain" if named else "short link: not found")
+        return namespace
 
-    def _namespace(self, visit: Visit) -> tuple[str, bool]:
+    def _host(self, visit: Visit) -> tuple[str, bool]:
         """The hostname that is one if it is a custom domain, and whether it must be: `d`, else for
         /c/ the Host header. Empty: the default domain."""
         named = parameter(visit.query, "d")

@@ -36,6 +36,9 @@ Result = TypeVar("Result")
 FILE_BYTES = 8 * 1024 * 1024
 """Size at which a file is finished: so much a new process may send twice, and replaying frees."""
 
+REFUSED_SECONDS = 10.0
+"""How long an append that was refused counts as a sign that the next one would be."""
+
 
 class Spool:
     """`folder` is made when it is first needed. `max_bytes` bounds the total of its files."""
@@ -44,6 +47,8 @@ class Spool:
         self._folder = SpoolFolder(folder, max_bytes)
         self._file: FileIO | None = None
         self._begun: dict[Path, SpoolReader] = {}
+        self._refused: OSError | None = None
+        self._refused_at = 0.0
         self._replaying = asyncio.Lock()
         # One thread each: appends keep their order and do not wait for reading, a read that was
         # cancelled ends before the next, and a slow disk never stops the event loop.
@@ -57,7 +62,18 @@ class Spool:
 
     async def append(self, payload: bytes) -> None:
         """Durable when it returns. Raises SpoolFull, or another OSError if the disk refuses."""
-        await _run(self._writing, self._append, entry(payload))
+        try:
+            await _run(self._writing, self._append, entry(payload))
+        except OSError as error:
+            self._refused, self._refused_at = error, time.monotonic()
+            raise
+        self._refused = None
+
+    async def check(self) -> None:
+        """Raises OSError, SpoolFull included, if an append would be refused, or just was."""
+        await _run(self._writing, self._folder.check)
+        if self._refused is not None and time.monotonic() - self._refused_at < REFUSED_SECONDS:
+            raise self._refused
 
     async def replay(self, send: Send, until: float = math.inf) -> int:
         """Send every entry that no other process holds; the number of entries sent.

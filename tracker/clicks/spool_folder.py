@@ -5,6 +5,7 @@ writes is added, and a look at the folder every MEASURE_EVERY seconds of use tel
 """
 
 import contextlib
+import errno
 import fcntl
 import os
 import time
@@ -18,6 +19,9 @@ from tracker.metrics import SPOOL_BYTES
 log = structlog.get_logger(__name__)
 
 MEASURE_EVERY = 1.0
+
+GROUP_BYTES = 1 << 20
+"""Room without which the spool does not count as ready: of some hundred records with long texts."""
 
 LEFTOVER_SECONDS = 60.0
 """Age at which a file that did not get its final name was left by a process that died."""
@@ -44,6 +48,16 @@ class SpoolFolder:
             self.measure()
         if self._bytes + length > self._max_bytes:
             raise SpoolFull(f"{self._bytes} of at most {self._max_bytes} bytes are in use")
+
+    def check(self) -> None:
+        """Raises OSError if a group of records would find no room, or the folder no writer."""
+        self.check_room(min(GROUP_BYTES, max(1, self._max_bytes // 10)))
+        existing = next(one for one in (self.path, *self.path.parents) if one.exists())
+        if not os.access(existing, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        disk = os.statvfs(existing)
+        if disk.f_bavail * disk.f_frsize < GROUP_BYTES:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def grew(self, length: int) -> None:
         """By what the own process wrote."""

@@ -18,6 +18,7 @@ from redis.asyncio import Redis
 from tracker.clicks.click import Click
 from tracker.clock import day_of, moment
 from tracker.db import keys
+from tracker.db.budget import Budget, OptionalWrite
 
 LIVES: Final = 48 * 3600
 """Seconds that a salt and the visitors of its day are kept."""
@@ -35,6 +36,7 @@ in time."""
 _DAY_MS: Final = 24 * 3600 * 1000
 _ID_BYTES: Final = 8
 _FIRST: Final = ord("1")
+_NOT_KEPT: Final = b"2"
 
 # Two bytes name a bucket, eight the visitor in it. A bucket of up to 128 visitors is kept as a
 # list, about 25 bytes each; larger ones cost four times that. So 65,536 buckets are cheap up to 8
@@ -43,35 +45,37 @@ _DIGEST_BYTES: Final = 2 + 8
 
 # A full Redis refuses a script that begins with a write that takes room, and that would stop the
 # drain, the only one to make room. One that begins by deleting (a name nobody uses) may go on.
+_BEGIN: Final = f"redis.call('DEL', '{keys.NOBODY}')"
 
 # KEYS: the salt of a day. ARGV: one to take if there is none, seconds that it lives.
-_AGREE: Final = """
-redis.call('DEL', 'visitors:none')
+_AGREE: Final = f"""
+{_BEGIN}
 redis.call('SET', KEYS[1], ARGV[1], 'NX', 'EX', ARGV[2])
 return redis.call('GET', KEYS[1])
 """
 
-# ARGV: seconds that buckets live; then for each day the beginning of its buckets' names, and its
-# clicks: for each two bytes of the bucket, eight of the visitor, eight of the click. Answers for
-# each click 1 if it was first, else 0. One text, for a thousand are slow to make and to read.
+# ARGV: seconds that buckets live; 1 if who is new is kept, else 0; then for each day the beginning
+# of its buckets' names, and its clicks: for each two bytes of the bucket, eight of the visitor,
+# eight of the click. Answers for each click 1 if it was first, 0 if it was not, 2 if nobody knows,
+# for the visitor is not kept. One text, for a thousand are slow to make and to read.
 # A visitor who was there before costs one command, the cheapest: half of what HSETNX takes to find
 # it out.
-_REMEMBER: Final = """
-redis.call('DEL', 'visitors:none')
-local answer = {}
-for day = 2, #ARGV, 2 do
+_REMEMBER: Final = f"""
+{_BEGIN}
+local answer = {{}}
+for day = 3, #ARGV, 2 do
   local clicks = ARGV[day + 1]
   for at = 1, #clicks, 18 do
     local high, low = string.byte(clicks, at, at + 1)
     local bucket = ARGV[day] .. string.format('%02x%02x', high, low)
     local visitor, click = string.sub(clicks, at + 2, at + 9), string.sub(clicks, at + 10, at + 17)
     local first = redis.call('HGET', bucket, visitor)
-    if not first then
+    if not first and ARGV[2] == '1' then
       first = click
       redis.call('HSET', bucket, visitor, click)
       if redis.call('TTL', bucket) < 0 then redis.call('EXPIRE', bucket, ARGV[1]) end
     end
-    answer[#answer + 1] = first == click and '1' or '0'
+    answer[#answer + 1] = first == click and '1' or first and '0' or '2'
   end
 end
 return table.concat(answer)
@@ -79,14 +83,18 @@ return table.concat(answer)
 
 
 class Visitors:
-    def __init__(self, redis: Redis) -> None:
+    def __init__(self, redis: Redis, budget: Budget) -> None:
+        self._budget = budget
         self._agree = redis.register_script(_AGREE)
         self._remember = redis.register_script(_REMEMBER)
         self._salts: dict[str, bytes] = {}
         self._forget_at = 0.0
 
     async def first(self, clicks: Sequence[Click]) -> set[bytes]:
-        """The ids of those that are the first of their visitor. Raises RedisError."""
+        """The ids of those that are the first of their visitor. Raises RedisError.
+
+        While Redis has no room for visitors, those that it does not know have no first click.
+        """
         found: set[bytes] = set()
         for start in range(0, len(clicks), _AT_ONCE):
             found |= await self._first(clicks[start : start + _AT_ONCE])
@@ -98,13 +106,16 @@ class Visitors:
             by_number[click.at // _DAY_MS].append(click)
         days = {day_of(moment(number * _DAY_MS)): some for number, some in by_number.items()}
         await self._know_salts(days)
-        arguments: list[str | bytes | int] = [LIVES]
+        has_room = self._budget.has_room(OptionalWrite.VISITOR)
+        arguments: list[str | bytes | int] = [LIVES, int(has_room)]
         for day, of_day in days.items():
             salted = blake2b(key=self._salts[day], digest_size=_DIGEST_BYTES)
             # The end of a UUID of version 7 is its random part.
             visits = [_digest(salted, click) + click.id[-_ID_BYTES:] for click in of_day]
             arguments += keys.visitors(day, ""), b"".join(visits)
         answer: Any = await self._remember(args=arguments)
+        if not has_room:
+            self._budget.count_skipped(OptionalWrite.VISITOR, answer.count(_NOT_KEPT))
         in_order = (click for of_day in days.values() for click in of_day)
         return {click.id for click, first in zip(in_order, answer, strict=True) if first == _FIRST}
 

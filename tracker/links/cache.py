@@ -1,22 +1,60 @@
 """Targets by slug: memory, then Redis, then MongoDB (see `db/cache`)."""
 
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
 from redis.asyncio import Redis
 
+from tracker.allowance import Allowance
+from tracker.db import keys
 from tracker.db.breaker import Breaker
+from tracker.db.budget import Budget
 from tracker.db.cache import Cache
-from tracker.db.connect import Database
+from tracker.db.connect import LookUpDatabase
 from tracker.db.documents import record
+from tracker.db.finding import Finding
+from tracker.links.domain import namespace_of
 from tracker.links.link import Link, Target, target
 
 LinkCache = Cache[Target]
 
+_FIELDS = [name for name in Link.__struct_fields__ if name != "id"]
 
-def link_cache(redis: Redis, breaker: Breaker, database: Database, entries: int) -> LinkCache:
+
+class _LinkSource:
+    def __init__(self, database: LookUpDatabase) -> None:
+        self._finding = Finding(database["links"])
+
+    async def find(self, names: Sequence[str]) -> Mapping[str, Any]:
+        """Return the links' documents by name, with one query. Raises PyMongoError."""
+        slugs: defaultdict[str, list[str]] = defaultdict(list)
+        for name in names:
+            namespace, _, slug = name.removeprefix("link:").partition("/")
+            slugs[namespace].append(slug)
+        branches = [{"domain_id": _domain_id(one), "slug": {"$in": slugs[one]}} for one in slugs]
+        rows = await self._finding.rows({"$or": branches}, _FIELDS, len(names))
+        return {keys.link(namespace_of(row["domain_id"]), row["slug"]): row for row in rows}
+
+    def value_of(self, found: Any) -> Target | None:
+        return target(record(Link, found))
+
+    async def close(self) -> None:
+        await self._finding.close()
+
+
+def _domain_id(namespace: str) -> UUID | None:
+    return UUID(namespace) if namespace else None
+
+
+def link_cache(
+    redis: Redis,
+    breaker: Breaker,
+    database: LookUpDatabase,
+    entries: int,
+    misses: Allowance,
+    budget: Budget,
+) -> LinkCache:
     """Names are those of `keys.link`."""
-
-    async def load(name: str) -> Target | None:
-        domain_name, _, slug = name.removeprefix("link:").partition("/")
-        row = await database["links"].find_one({"domain_name": domain_name, "slug": slug})
-        return None if row is None else target(record(Link, row))
-
-    return Cache(redis, breaker, Target, load, entries)
+    return Cache(redis, breaker, Target, _LinkSource(database), entries, misses, budget)

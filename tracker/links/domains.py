@@ -1,129 +1,55 @@
-"""Custom domains: hostnames that serve an account's links.
+"""Custom domains in MongoDB: claims to hostnames, of which proof makes one the name's owner.
 
-A name belongs to one account at a time; a unique index decides races. Domains are read through a
-cache (`db/cache`), so every process sees a change within a second.
+Unique indexes decide races: an account claims a name once, and one claim of a name is proven, which
+ends the others. Slugs are unique within a domain, not a name:
+so two accounts that claim one name do not meet, and a name that comes back begins anew. What a name
+leads to is read through a cache (`domain_cache`), so every process sees a change within a second.
 
-A domain can be deleted once all its links are archived, and anybody may add its name again. That
-begins anew: the archived links of before keep their history but no longer hold their slugs. Their
-`domain_name` becomes `<name>#<a new id>`, which no visitor can ask for. A link made in the very
-moment of the deletion is archived with them. Should the process die before all this is done, it is
-done when the name is added again.
+The links of a claim that has ended are archived afterwards; should the process die before, they
+stay in their owner's list, but no visitor finds them: nothing leads to their domain any more.
 """
 
-import re
-from datetime import datetime
-from functools import lru_cache
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-import idna
 from pymongo import ReturnDocument
 from pymongo.errors import DuplicateKeyError
-from redis.asyncio import Redis
 
 from tracker.clock import now, now_ms
 from tracker.db import keys
-from tracker.db.breaker import Breaker
-from tracker.db.cache import Cache, Known, Versioned
+from tracker.db.cache import Known
 from tracker.db.connect import Database
 from tracker.db.documents import document, record
 from tracker.db.paging import page_of
-from tracker.errors import BadRequest, NotFound
+from tracker.db.transaction import Session, in_transaction
+from tracker.errors import BadRequest, ErrorCode, NotFound
 from tracker.ids import new_id, new_secret
+from tracker.links.domain import QUARANTINE, Domain, Reserves, ServedName, served_name
+from tracker.links.domain_cache import DomainCache
 
-_LENGTH = 253
-_ADDED_LENGTH = 244
-"""Longest name that can be added: a label for its proof has to fit before it."""
 _TOKEN_BYTES = 24
-_LABELS = re.compile(
-    r"(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9])?\.)*"
-    r"(?=[a-z0-9-]*[a-z])[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
-)
-
-
-def canonical_hostname(text: str) -> str:
-    """Lower case, IDNA names in their ASCII form, no final dot; empty if it is not a hostname."""
-    # Visitors send it: what is remembered of them has to be bounded in size too.
-    return _canonical_hostname(text) if len(text) <= _LENGTH + 1 else ""
-
-
-@lru_cache(maxsize=10_000)
-def _canonical_hostname(text: str) -> str:
-    name = text.removesuffix(".").lower()
-    if not name.isascii():
-        try:
-            name = idna.encode(name, uts46=True).decode()
-        except idna.IDNAError:
-            return ""
-    return name if len(name) <= _LENGTH and _LABELS.fullmatch(name) else ""
-
-
-# The last label as browsers read a number: the whole is an IPv4 address then.
-_NUMBER = re.compile(r"0x[0-9a-f]*")
-
-
-def checked_name(text: str) -> str:
-    """The canonical form of a hostname that an account may add.
-
-    Raises BadRequest naming `domain_name` and the rule.
-    """
-    name = canonical_hostname(text)
-    labels = name.split(".")
-    if not name or "_" in name or _NUMBER.fullmatch(labels[-1]) or not all(map(_is_idna, labels)):
-        raise BadRequest(
-            "domain_name: must be a hostname such as go.example.com, without scheme, port, path "
-            "or wildcard, and no IP address"
-        )
-    if len(labels) < 2:
-        raise BadRequest("domain_name: at least two labels, as in go.example.com")
-    if len(name) > _ADDED_LENGTH:
-        raise BadRequest(f"domain_name: at most {_ADDED_LENGTH} characters in its ASCII form")
-    return name
-
-
-def _is_idna(label: str) -> bool:
-    """Whether an ASCII label that claims to stand for another one does."""
-    if not label.startswith("xn--"):
-        return True
-    try:
-        idna.ulabel(label)
-    except idna.IDNAError:
-        return False
-    return True
-
-
-class Domain(Versioned, frozen=True, kw_only=True):
-    """`token` is random: what DNS has to show as a proof is made of it (`verification`)."""
-
-    id: UUID
-    account_id: UUID
-    domain_name: str
-    verified: bool
-    token: str
-    created_at: datetime
-
-
-DomainCache = Cache[Domain]
-
-
-def domain_cache(redis: Redis, breaker: Breaker, database: Database, entries: int) -> DomainCache:
-    """Names are those of `keys.domain`."""
-
-    async def load(name: str) -> Domain | None:
-        row = await database["domains"].find_one({"domain_name": name.removeprefix("domain:")})
-        return None if row is None else record(Domain, row)
-
-    return Cache(redis, breaker, Domain, load, entries)
+_IN_USE: dict[str, Any] = {"quarantined_until": None}
 
 
 class Domains:
-    def __init__(self, database: Database, cache: DomainCache) -> None:
+    """`serve_claimed`: whether the Host header finds the links of a sole claim without a proof.
+    Names that are reserved lead nowhere."""
+
+    def __init__(
+        self, database: Database, cache: DomainCache, serve_claimed: bool, reserves: Reserves
+    ) -> None:
         self._domains = database["domains"]
         self._links = database["links"]
         self._cache = cache
+        self._serve_claimed = serve_claimed
+        self._reserves = reserves
 
     async def create(self, account_id: UUID, domain_name: str) -> Domain:
-        """`domain_name` in its canonical form. Raises BadRequest if it is taken."""
+        """Claim `domain_name`, in its canonical form, for the account.
+
+        Raises BadRequest if it has claimed it already, or another account has proven it.
+        """
         domain = Domain(
             version=now_ms(),
             id=new_id(),
@@ -136,53 +62,115 @@ class Domains:
         try:
             await self._domains.insert_one(document(domain))
         except DuplicateKeyError:
-            raise BadRequest("domain_name: already taken") from None
-        await self._release(domain_name, {"$ne": domain.id})
-        await self._cache.changed(keys.domain(domain_name), domain, domain.version)
+            raise _taken("already added to this account") from None
+        # Afterwards: whoever proves it from now on ends this claim.
+        if reason := await self._why_taken(domain):
+            await self._domains.delete_one({"_id": domain.id})
+            raise _taken(reason)
+        await self._renew(domain_name)
         return domain
 
     async def verify(self, domain_id: UUID) -> Domain:
-        """Set `verified`, for good. Raises NotFound, and Unavailable if Redis is away."""
+        """Make the name this domain's, for DNS has proven it; other accounts' claims end.
+
+        Raises NotFound, BadRequest if another account was first, Unavailable if Redis is away.
+        """
         domain = await self._changing(domain_id)
-        row = await self._domains.find_one_and_update(
-            {"_id": domain_id},
-            {"$set": {"verified": True}, "$inc": {"version": 1}},
-            return_document=ReturnDocument.AFTER,
-        )
-        if row is None:
-            raise NotFound("domain: not found")
-        verified = record(Domain, row)
-        await self._cache.changed(keys.domain(domain.domain_name), verified, verified.version)
-        return verified
+        async with await self._domains.database.client.start_session() as session:
+            try:
+                proven = await in_transaction(session, lambda _: self._prove(domain, session))
+            except DuplicateKeyError:
+                raise _taken("proven by another account") from None
+        ended = await self._end_other_claims(proven)
+        await self._renew(domain.domain_name)
+        await self._archive_links(ended)
+        return proven
 
     async def delete(self, domain_id: UUID) -> None:
         """Delete a domain whose links are all archived: its caller has to see to that.
 
-        Raises NotFound, and Unavailable if Redis is away.
+        A proven one goes into quarantine. Raises NotFound, and Unavailable if Redis is away.
         """
         domain = await self._changing(domain_id)
-        row = await self._domains.find_one_and_delete({"_id": domain_id})
-        if row is None:
-            raise NotFound("domain: not found")
-        gone = record(Domain, row).version + 1
-        await self._cache.changed(keys.domain(domain.domain_name), None, gone)
-        await self._release(domain.domain_name, domain_id)
+        quarantine = {"$set": {"quarantined_until": now() + QUARANTINE}, "$inc": {"version": 1}}
+        proven = {"_id": domain_id, "verified": True, **_IN_USE}
+        kept = await self._domains.update_one(proven, quarantine)
+        if not kept.matched_count:
+            gone = await self._domains.delete_one({"_id": domain_id, "verified": False})
+            if not gone.deleted_count:
+                raise NotFound("domain: not found")
+        await self._renew(domain.domain_name)
+        await self._archive_links([domain_id])
 
     async def find(self, domain_id: UUID) -> Domain | None:
-        row = await self._domains.find_one({"_id": domain_id})
+        """Return the domain, unless it was deleted."""
+        row = await self._domains.find_one({"_id": domain_id, **_IN_USE})
         return None if row is None else record(Domain, row)
 
-    def known(self, name: str) -> Known[Domain] | None:
+    def known(self, name: str) -> Known[ServedName] | None:
         """What `by_name` would answer without waiting; None if it would have to ask."""
         return self._cache.known(keys.domain(name))
 
-    async def by_name(self, domain_name: str) -> Domain | None:
-        return await self._cache.get(keys.domain(domain_name))
+    async def by_name(self, domain_name: str, client: str = "") -> ServedName | None:
+        """Return what the name leads to; `client` is the address of the visitor who asks."""
+        return await self._cache.get(keys.domain(domain_name), client)
+
+    def namespace(self, name: ServedName | None, named: bool) -> str | None:
+        """Return the namespace of a visitor's links: empty for the default one, None for no such.
+
+        `named`: the visitor names the domain, by `d`. By the Host header a claim is not enough in
+        production, and a name in quarantine leads nowhere: not to slugs of the default domain that
+        somebody has made to look like the old ones.
+        """
+        if name is None:
+            return None if named else ""
+        if name.namespace and (named or name.verified or self._serve_claimed):
+            return name.namespace
+        return None if named or name.quarantined else ""
+
+    async def serve(self, domain_name: str) -> bool:
+        """Return whether the Host header finds links of a custom domain by this name."""
+        return bool(self.namespace(await self.by_name(domain_name), named=False))
 
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[Domain], int]:
         """One page of the account's domains, newest first, and how many there are."""
-        rows, total = await page_of(self._domains, {"account_id": account_id}, page, page_size)
+        wanted = {"account_id": account_id, **_IN_USE}
+        rows, total = await page_of(self._domains, wanted, page, page_size)
         return [record(Domain, row) for row in rows], total
+
+    async def _prove(self, domain: Domain, session: Session) -> Domain:
+        """Return the proven domain. Raises NotFound, DuplicateKeyError if another is proven."""
+        name = {"domain_name": domain.domain_name, "_id": {"$ne": domain.id}}
+        own_quarantine = {**name, "account_id": domain.account_id, "verified": True}
+        await self._domains.delete_many(own_quarantine, session=session)
+        row = await self._domains.find_one_and_update(
+            {"_id": domain.id, **_IN_USE},
+            {"$set": {"verified": True}, "$inc": {"version": 1}},
+            return_document=ReturnDocument.AFTER,
+            session=session,
+        )
+        if row is None:
+            raise NotFound("domain: not found")
+        return record(Domain, row)
+
+    async def _end_other_claims(self, proven: Domain) -> list[UUID]:
+        """Return the ids of the claims that ended. Whoever claims the name from now on sees that it
+        is proven; a claim that outlives a crash here leads nowhere and cannot be proven."""
+        others = {"domain_name": proven.domain_name, "_id": {"$ne": proven.id}}
+        ended = [row["_id"] async for row in self._domains.find(others, ["_id"])]
+        await self._domains.delete_many({"_id": {"$in": ended}})
+        return ended
+
+    async def _why_taken(self, domain: Domain) -> str | None:
+        """Return why another account has the name for itself, if one does."""
+        others = {"domain_name": domain.domain_name, "verified": True}
+        row = await self._domains.find_one({**others, "account_id": {"$ne": domain.account_id}})
+        if row is None:
+            return None
+        until = record(Domain, row).quarantined_until
+        if until is None:
+            return "proven by another account"
+        return f"another account had it; free after {until:%Y-%m-%d}"
 
     async def _changing(self, domain_id: UUID) -> Domain:
         """The domain as it is, its copies about to expire. Raises NotFound and Unavailable."""
@@ -192,12 +180,26 @@ class Domains:
         await self._cache.changing(keys.domain(domain.domain_name))
         return domain
 
-    async def _release(self, domain_name: str, domain_id: Any) -> None:
-        """Take the name from links of deleted domains; `domain_id` as a MongoDB query has it."""
-        await self._links.update_many(
-            {"domain_name": domain_name, "domain_id": domain_id},
-            {
-                "$set": {"domain_name": f"{domain_name}#{new_id()}", "archived": True},
-                "$inc": {"version": 1},
-            },
-        )
+    async def _renew(self, domain_name: str) -> None:
+        """Tell every process what the name leads to now.
+
+        The version is the time before it was read: of two that change a name at once, the one that
+        has not seen the other's change is older. Should clocks differ by more, what `changing`
+        announced is forgotten within seconds.
+        """
+        version = now_ms()
+        rows = self._domains.find({"domain_name": domain_name})
+        claims = [record(Domain, row) async for row in rows]
+        served = served_name(claims, self._reserves)
+        await self._cache.changed(keys.domain(domain_name), served, version)
+
+    async def _archive_links(self, domain_ids: Sequence[UUID]) -> None:
+        if domain_ids:
+            await self._links.update_many(
+                {"domain_id": {"$in": list(domain_ids)}, "archived": False},
+                {"$set": {"archived": True}, "$inc": {"version": 1}},
+            )
+
+
+def _taken(reason: str) -> BadRequest:
+    return BadRequest(f"domain_name: already taken: {reason}", code=ErrorCode.ALREADY_TAKEN)

@@ -1,6 +1,6 @@
 """Short links in MongoDB, the record; every write also reaches Redis and all processes' memory.
 
-MongoDB's unique index on (domain, slug) decides races: one creator wins, whatever Redis holds.
+MongoDB's unique index on (domain's id, slug) decides races: one creator wins, whatever Redis holds.
 A crash after the write to MongoDB heals by itself: Redis remembers a miss for seconds only, and
 forgets the copy of a link that is being changed (see `db/cache`).
 """
@@ -21,9 +21,10 @@ from tracker.db import keys
 from tracker.db.connect import Database
 from tracker.db.documents import DUPLICATE_KEY, document, record
 from tracker.db.paging import page_of
-from tracker.errors import BadRequest, NotFound
+from tracker.errors import BadRequest, ErrorCode, NotFound
 from tracker.ids import new_id, new_slug
 from tracker.links.cache import LinkCache
+from tracker.links.domain import namespace_of
 from tracker.links.link import Link, target
 
 _SLUG_TRIES = 5
@@ -67,7 +68,7 @@ class Links:
                 continue
             await self._tell(link)
             return link
-        raise BadRequest("slug: already taken on this domain")
+        raise BadRequest("slug: already taken on this domain", code=ErrorCode.ALREADY_TAKEN)
 
     async def create_all(self, new: Sequence[NewLink]) -> list[Link]:
         """All or none, in one transaction. Raises BadRequest naming the first that is refused."""
@@ -79,7 +80,9 @@ class Links:
                 return links
             if new[refused].slug:
                 break
-        raise BadRequest(f"links[{refused}].slug: already taken on this domain")
+        raise BadRequest(
+            f"links[{refused}].slug: already taken on this domain", code=ErrorCode.ALREADY_TAKEN
+        )
 
     async def _insert_all(self, links: Sequence[Link]) -> int | None:
         """The index of the first whose slug is taken; None if all are stored."""
@@ -107,9 +110,9 @@ class Links:
         rows, total = await page_of(self._links, matching, page, page_size)
         return [record(Link, row) for row in rows], total
 
-    async def any_on(self, domain_name: str) -> bool:
+    async def any_on(self, domain_id: UUID) -> bool:
         """Whether links that are not archived are served from the domain."""
-        in_use = {"domain_name": domain_name, "archived": False}
+        in_use = {"domain_id": domain_id, "archived": False}
         return await self._links.find_one(in_use, ["_id"]) is not None
 
     async def untag(self, account_id: UUID, tag_id: UUID) -> None:
@@ -126,7 +129,7 @@ class Links:
         link = await self.find(link_id)
         if link is None:
             raise NotFound("short link: not found")
-        await self._cache.changing(keys.link(link.domain_name, link.slug))
+        await self._cache.changing(keys.link(namespace_of(link.domain_id), link.slug))
         row = await self._links.find_one_and_update(
             {"_id": link_id, "archived": False},
             {"$set": dict(fields), "$inc": {"version": 1}},
@@ -143,7 +146,7 @@ class Links:
         return None if row is None else record(Link, row)
 
     async def _tell(self, link: Link) -> None:
-        name = keys.link(link.domain_name, link.slug)
+        name = keys.link(namespace_of(link.domain_id), link.slug)
         await self._cache.changed(name, target(link), link.version)
 
 

@@ -16,7 +16,7 @@ from tracker.clock import now
 from tracker.db.connect import Database
 from tracker.db.documents import document, record
 from tracker.db.paging import page_of
-from tracker.errors import BadRequest, NotFound
+from tracker.errors import BadRequest, ErrorCode, NotFound
 from tracker.ids import new_id
 
 _TAKEN = "name: another tag of the account has it; upper and lower case do not differ"
@@ -39,7 +39,7 @@ class Tags:
         try:
             await self._tags.insert_one({**document(tag), "key": _key(name)})
         except DuplicateKeyError:
-            raise BadRequest(_TAKEN) from None
+            raise BadRequest(_TAKEN, code=ErrorCode.ALREADY_TAKEN) from None
         return tag
 
     async def rename(self, tag_id: UUID, name: str) -> Tag:
@@ -51,7 +51,7 @@ class Tags:
                 return_document=ReturnDocument.AFTER,
             )
         except DuplicateKeyError:
-            raise BadRequest(_TAKEN) from None
+            raise BadRequest(_TAKEN, code=ErrorCode.ALREADY_TAKEN) from None
         if row is None:
             raise NotFound("tag: not found")
         return record(Tag, row)

@@ -1,8 +1,9 @@
 """Whether DNS proves that a domain is its account's.
 
 Either of two records does: a TXT record with a value that only this addition of the domain has, or
-a CNAME record that sends the domain here. Called when an account asks for its domain to be
-verified. Guarantees an answer, or Unavailable, within SECONDS.
+a CNAME record that leads to the hostname that only its account has here. A CNAME to the base host
+proves nothing: it was there for whoever had the domain before. Called when an account asks for its
+domain to be verified. Guarantees an answer, or Unavailable, within SECONDS.
 """
 
 import asyncio
@@ -16,7 +17,7 @@ from dns.rdata import Rdata
 from dns.resolver import NXDOMAIN, NoAnswer
 
 from tracker.errors import Unavailable
-from tracker.links.domains import Domain, canonical_hostname
+from tracker.links.domain import Domain
 
 SECONDS: Final = 4.5
 """How long DNS is asked, all in all."""
@@ -30,18 +31,21 @@ class DnsRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Verification(msgspec.Struct, frozen=True, kw_only=True):
-    """The records either of which proves a domain. No `cname` if the service has no hostname."""
+    """The records either of which proves a domain. No `cname` if the service has no hostname.
+
+    The TXT record is the one for names that cannot have a CNAME, such as example.com itself.
+    """
 
     txt: DnsRecord
     cname: DnsRecord | None
 
 
-def verification(domain: Domain, base_host: str) -> Verification:
-    """`base_host` is the host of the service: a hostname or an IP address."""
-    name, host = domain.domain_name, canonical_hostname(base_host)
+def verification(domain: Domain, cname_target: str | None) -> Verification:
+    """`cname_target` is the hostname of the domain's account here (`OwnHosts.cname_target`)."""
+    name = domain.domain_name
     return Verification(
         txt=DnsRecord(name=f"_tracker.{name}", value=f"tracker-verification={domain.token}"),
-        cname=DnsRecord(name=name, value=host) if host else None,
+        cname=DnsRecord(name=name, value=cname_target) if cname_target else None,
     )
 
 

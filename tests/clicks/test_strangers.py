@@ -1,0 +1,103 @@
+"""What strangers make up costs others nothing: visitors of links that exist are redirected."""
+
+import asyncio
+from collections.abc import Sequence
+
+import msgspec
+import pytest
+
+from config.settings import Settings
+from tests.api.records import make_link
+from tests.clicks.test_redirect import VISIT
+from tests.conversions import scene
+from tests.db.profiler import profiled
+from tracker.clicks.redirect import Visit, sent
+from tracker.errors import NotFound
+from tracker.ids import new_id, new_secret, new_slug
+from tracker.services import Services
+
+CROWD, VISITORS = 1000, 20
+STRANGER = "203.0.113.7"
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    return msgspec.structs.replace(settings, miss_limit_ip_per_minute=100)
+
+
+def visit(slug: str, address: str = STRANGER, host: str = "tracker.test", query: str = "") -> Visit:
+    headers = sent(host, user_agent="curl/8.0", referrer="", purpose="", edge_country="")
+    return msgspec.structs.replace(VISIT, slug=slug, address=address, sent=headers, query=query)
+
+
+async def statuses(services: Services, visits: Sequence[Visit]) -> list[int]:
+    async def status(one: Visit) -> int:
+        try:
+            return (await services.redirect.answer(one)).status
+        except NotFound as error:
+            return error.status
+
+    return list(await asyncio.gather(*map(status, visits)))
+
+
+async def linked(services: Services) -> list[str]:
+    """Slugs of links that neither memory nor Redis knows."""
+    slugs = [new_slug() for _ in range(VISITORS)]
+    for slug in slugs:
+        await make_link(services, new_id(), slug)
+    await services.redis.flushdb()
+    services.link_cache.forget_all()
+    return slugs
+
+
+@pytest.mark.parametrize("address", [STRANGER, "203.0.113.8"], ids=["same address", "another"])
+async def test_visitors_of_links_not_in_memory_are_redirected_beside_a_thousand_random_slugs(
+    services: Services, address: str
+) -> None:
+    for _ in range(2):  # the second time the stranger's allowance is spent
+        visits = [visit(slug, address) for slug in await linked(services)]
+        crowd = [visit(new_slug()) for _ in range(CROWD)]
+        found = await statuses(services, [*crowd[::2], *visits, *crowd[1::2]])
+        assert found == [404] * (CROWD // 2) + [302] * VISITORS + [404] * (CROWD // 2)
+    assert services.link_cache._misses.is_spent(STRANGER)
+    assert not services.breaker.is_open
+
+
+async def test_a_thousand_random_slugs_at_once_are_a_few_questions(services: Services) -> None:
+    await statuses(services, [visit(new_slug())])
+    async with profiled(services.database) as rows:
+        await statuses(services, [visit(new_slug()) for _ in range(CROWD)])
+    assert {row["ns"].partition(".")[2] for row in rows} == {"links"}
+    assert len(rows) <= 4
+
+
+async def test_a_thousand_random_hosts_at_once_are_a_few_questions(services: Services) -> None:
+    (slug, *_) = await linked(services)
+    hosts = [f"{new_slug().lower().strip('-_')}.example" for _ in range(CROWD)]
+    async with profiled(services.database) as rows:
+        by_host = await statuses(services, [visit(slug, host=host) for host in hosts[::2]])
+        by_d = await statuses(services, [visit(slug, query=f"d={host}") for host in hosts[1::2]])
+    # What is no custom domain serves the links of the default one.
+    assert (set(by_host), set(by_d)) == ({302}, {404})
+    assert len(rows) <= 20
+
+
+async def test_a_thousand_random_postback_keys_at_once_are_a_few_questions(
+    services: Services,
+) -> None:
+    config = await scene.config(services)
+    await services.redis.flushdb()
+    services.pbk_cache.forget_all()
+
+    async def status(pbk: str) -> int:
+        try:
+            await services.recorder.record(scene.conversion(pbk=pbk), STRANGER)
+        except NotFound as error:
+            return error.status
+        return 200
+
+    made_up = [new_secret("", 16) for _ in range(CROWD)]
+    async with profiled(services.database) as rows:
+        found = await asyncio.gather(*map(status, [*made_up, config.pbk]))
+    assert found == [404] * CROWD + [200]
+    assert len([row for row in rows if row["ns"].endswith("event_configs")]) <= 4

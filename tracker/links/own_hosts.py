@@ -1,0 +1,106 @@
+"""The hosts that are the service's own: no webhook may point there, and no account claim them.
+
+A delivery to ourselves would be a request of our own making, and each could cause the next. Asked
+when a target is written, and again when a delivery connects, for a name may become ours in between.
+
+Each account has a hostname here, `a-<digest of its id>.<CNAME_HOST>`: a CNAME to that proves that a
+domain is the account's. Visitors get here by it only if there is wildcard DNS for CNAME_HOST.
+"""
+
+import re
+from collections.abc import Collection
+from hashlib import sha256
+from ipaddress import IPv6Address, ip_address
+from typing import Final
+from uuid import UUID
+
+from tracker.links.domains import Domains
+from tracker.links.hostnames import canonical_hostname
+
+_ACCOUNT_LABEL: Final = re.compile(r"a-[0-9a-f]{24}")
+
+
+class OwnHosts:
+    """The base host, the service's own port on this machine, and proven custom domains.
+
+    `base_host` and `base_port` are those of the public address, `port` the one that is listened on.
+    Accounts have their hostnames below `cname_host` (empty: the base host). `reserved` are further
+    names that no account may claim; one that begins with `*.` stands for all below it.
+    """
+
+    def __init__(
+        self,
+        base_host: str,
+        base_port: int,
+        port: int,
+        domains: Domains,
+        cname_host: str = "",
+        reserved: Collection[str] = (),
+    ) -> None:
+        self._host = base_host
+        self._cname_host = canonical_hostname(cname_host or base_host)
+        names = (self._host, self._cname_host, *reserved)
+        self._reserved = {name for name in names if not name.startswith("*.")}
+        self._reserved_below = tuple(name[1:] for name in reserved if name.startswith("*."))
+        self._ports = {port, base_port} if is_local(base_host) else {port}
+        # Another port of the same address is often another service of the same owner.
+        self._base_ports = {port, base_port} if _is_address(base_host) else None
+        self._domains = domains
+
+    def has(self, host: str, port: int) -> bool:
+        """Return whether `host`, in its canonical form, is known to be ours without asking."""
+        if is_local(host):
+            return port in self._ports
+        if self._is_account_host(host):
+            return True
+        return host == self._host and (self._base_ports is None or port in self._base_ports)
+
+    def reserves(self, name: str) -> bool:
+        """Return whether no account may claim `name`, in its canonical form."""
+        if name in self._reserved or self._is_account_host(name):
+            return True
+        return name.endswith(self._reserved_below)
+
+    def cname_target(self, account_id: UUID) -> str | None:
+        """Return the hostname that is this account's alone; None if the service has none itself."""
+        if not self._cname_host:
+            return None
+        return f"a-{sha256(account_id.bytes).hexdigest()[:24]}.{self._cname_host}"
+
+    def _is_account_host(self, host: str) -> bool:
+        label, _, rest = host.partition(".")
+        return rest == self._cname_host and bool(_ACCOUNT_LABEL.fullmatch(label))
+
+    async def serve(self, host: str, port: int) -> bool:
+        """Return whether `host` is ours, a custom domain that is served here included.
+
+        Raises Unavailable if no store can tell.
+        """
+        if self.has(host, port):
+            return True
+        name = canonical_hostname(host)
+        domain = await self._domains.by_name(name) if name else None
+        return domain is not None and domain.is_proven
+
+
+def is_localhost(host: str) -> bool:
+    """Return whether `host` is this machine by its name (RFC 6761), whatever DNS says."""
+    return host == "localhost" or host.endswith(".localhost")
+
+
+def is_local(host: str) -> bool:
+    """Return whether `host` is this machine, by its name or address."""
+    if not _is_address(host):
+        return is_localhost(host)
+    address = ip_address(host)
+    if isinstance(address, IPv6Address):
+        address = address.ipv4_mapped or address
+    return address.is_loopback or address.is_unspecified
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
