@@ -14,10 +14,13 @@ from bson import Decimal128
 
 from config.settings import Settings
 from tests.conversions import scene
+from tests.ingest import ledger
+from tracker.clicks.journal import CLAIM_SECONDS
 from tracker.conversions.event_config import EventConfig, PayoutType
 from tracker.conversions.parameters import Conversion
 from tracker.conversions.record import Recorded
 from tracker.db import connect
+from tracker.db.budget import SKIPPED_FROM, OptionalWrite
 from tracker.db.child import free_port
 from tracker.errors import BadRequest, NotFound, TrackerError, Unavailable
 from tracker.ids import new_id
@@ -211,14 +214,77 @@ async def test_simultaneous_senders_of_one_transaction_id_get_one_event(
     assert (await only_event(services))["_id"] == answers[0].event_id
 
 
-async def test_a_claim_is_kept_until_it_is_drained_and_an_hour_longer(services: Services) -> None:
-    fields = await said(services, "account")
+@pytest.mark.parametrize(("scope", "claims", "seconds"), [("account", 2, 3600), ("click", 1, 60)])
+async def test_a_claim_is_kept_for_a_week_and_when_it_is_drained_an_hour_or_nobodys_a_minute(
+    services: Services, scope: str, claims: int, seconds: int
+) -> None:
+    fields = await said(services, scope)
     await record(services, **fields)
     names: Any = await services.redis.keys("transaction:*")
-    assert len(names) == 2
-    assert {await services.redis.ttl(name) for name in names} == {-1}
+    assert len(names) == claims
+    lives = [await services.redis.ttl(name) for name in names]
+    assert all(CLAIM_SECONDS - 60 < one <= CLAIM_SECONDS for one in lives)
     await scene.drained(services)
-    assert all([3500 < await services.redis.ttl(name) <= 3600 for name in names])
+    lives = [await services.redis.ttl(name) for name in names]
+    assert all(seconds - 30 < one <= seconds for one in lives)
+
+
+NEAR = SKIPPED_FROM[OptionalWrite.CLAIM]
+
+
+@pytest.mark.parametrize("scope", ["config", "config and click", "account"])
+async def test_without_room_in_redis_a_transaction_id_gives_the_first_event_id_all_the_same(
+    services: Services, scope: str
+) -> None:
+    services.budget.used = NEAR
+    fields = await said(services, scope)
+    answers = await asyncio.gather(*(record(services, **fields) for _ in range(25)))
+    answers.append(await record(services, **fields))
+    assert len({answer.event_id for answer in answers}) == 1
+    assert await services.redis.keys("transaction:*") == []
+    await scene.drained(services)
+    assert (await record(services, **fields)).event_id == answers[0].event_id
+    await scene.drained(services)
+    row = await only_event(services)
+    assert row["_id"] == answers[0].event_id
+    assert row["status"] != "claimed"
+    assert (await ledger.totals(services))["conversions"] == 1
+
+
+async def test_without_room_in_redis_claims_from_before_count(services: Services) -> None:
+    fields = await said(services, "config")
+    first = (await record(services, **fields)).event_id
+    services.budget.used = NEAR
+    assert (await record(services, **fields)).event_id == first
+    assert await services.redis.xlen("journal") == 1
+
+
+async def test_without_room_in_redis_nobodys_transaction_id_is_counted_once(
+    services: Services,
+) -> None:
+    """It may be answered with an id of its own, and costs MongoDB nothing before it is drained."""
+    services.budget.used = SKIPPED_FROM[OptionalWrite.CLAIM_OF_NOBODY]
+    fields = await said(services, "click")
+    ids = [(await record(services, **fields)).event_id for _ in range(3)]
+    assert await services.redis.keys("transaction:*") == []
+    assert await scene.stored_events(services) == []
+    await scene.drained(services)
+    assert (await only_event(services))["_id"] in ids
+
+
+async def test_without_room_in_redis_and_without_mongodb_an_event_is_counted_once(
+    services: Services,
+) -> None:
+    config = await scene.config(services)
+    await services.event_configs.by_postback_key(config.pbk)
+    async with scene.process(without_mongodb(services.settings)) as cut_off:
+        cut_off.event_ids = services.event_ids
+        cut_off.recorder._event_ids = services.event_ids
+        cut_off.budget.used = NEAR
+        for _ in range(2):
+            await record(cut_off, pbk=config.pbk, transaction_id="t")
+    await scene.drained(services)
+    await only_event(services)
 
 
 async def test_a_transaction_id_is_unique_in_its_scope_only(services: Services) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 
 class Status(StrEnum):
@@ -21,6 +21,12 @@ class Status(StrEnum):
     """Its click belongs to another account than its event config."""
     DUPLICATE = "duplicate"
     """Its transaction id had come before on the account, as its click has shown."""
+    REFUSED = "refused"
+    """It breaks a rule of its account, named by `refused`; found after it was answered."""
+
+
+COUNTED: Final = (Status.PENDING, Status.NO_CLICK, Status.FOREIGN_CLICK, Status.ATTRIBUTED)
+"""States of an event in which it counts, if its account is known."""
 
 
 DIMENSIONS = ("link_id", "domain_name", "country", "device", "browser", "os", "bot")

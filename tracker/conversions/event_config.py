@@ -11,13 +11,16 @@ from bson import Decimal128
 from pymongo import ReturnDocument
 from redis.asyncio import Redis
 
+from tracker.allowance import Allowance
 from tracker.clock import now, now_ms
 from tracker.db import keys
 from tracker.db.breaker import Breaker
+from tracker.db.budget import Budget
 from tracker.db.cache import Cache, Known, Versioned
-from tracker.db.connect import Database
+from tracker.db.connect import Database, LookUpDatabase
 from tracker.db.documents import document, record
 from tracker.db.paging import page_of
+from tracker.db.source import FieldSource
 from tracker.errors import BadRequest, NotFound
 from tracker.ids import new_id, new_secret
 
@@ -34,6 +37,12 @@ class PayoutType(StrEnum):
     CPL = "CPL"
     CPS = "CPS"
     CPI = "CPI"
+
+    @classmethod
+    def _missing_(cls, value: object) -> "PayoutType | None":
+        """Find the type by its name without regard to case: `revshare` is RevShare."""
+        name = value.casefold() if isinstance(value, str) else None
+        return next((kind for kind in cls if kind.casefold() == name), None)
 
 
 class EventConfig(Versioned, frozen=True, kw_only=True):
@@ -73,15 +82,19 @@ EventConfigCache = Cache[EventConfig]
 
 
 def event_config_cache(
-    redis: Redis, breaker: Breaker, database: Database, entries: int
+    redis: Redis,
+    breaker: Breaker,
+    database: LookUpDatabase,
+    entries: int,
+    misses: Allowance,
+    budget: Budget,
 ) -> EventConfigCache:
     """Configurations that answer to their postback key; names are those of `keys.event_config`."""
-
-    async def load(name: str) -> EventConfig | None:
-        row = await database["event_configs"].find_one({"pbk": name.removeprefix("event_config:")})
-        return None if row is None else _served(_config(row))
-
-    return Cache(redis, breaker, EventConfig, load, entries)
+    fields = [name for name in EventConfig.__struct_fields__ if name != "id"]
+    source = FieldSource(
+        database, "event_configs", "pbk", fields, lambda row: _served(_config(row))
+    )
+    return Cache(redis, breaker, EventConfig, source, entries, misses, budget)
 
 
 class EventConfigs:
@@ -145,9 +158,9 @@ class EventConfigs:
         await self._tell(changed)
         return changed
 
-    async def by_postback_key(self, pbk: str) -> EventConfig | None:
-        """None if it is unknown or inactive."""
-        return await self._cache.get(keys.event_config(pbk))
+    async def by_postback_key(self, pbk: str, client: str = "") -> EventConfig | None:
+        """None if it is unknown or inactive; `client` is the address of the sender who asks."""
+        return await self._cache.get(keys.event_config(pbk), client)
 
     def known_by_postback_key(self, pbk: str) -> Known[EventConfig] | None:
         """What memory knows of it; None: ask `by_postback_key`."""

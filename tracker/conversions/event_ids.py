@@ -18,6 +18,7 @@ from pymongo import ReturnDocument
 
 from tracker.db.connect import Database, PyMongoError
 from tracker.errors import Unavailable
+from tracker.loops import record_failure
 
 log = structlog.get_logger(__name__)
 
@@ -83,6 +84,11 @@ class EventIds:
         """Fetch the first block. If there is none to be had, `next` will say so."""
         await self._fetched()
 
+    @property
+    def has_some(self) -> bool:
+        """Whether there are ids without asking MongoDB."""
+        return bool(self._blocks) or self._spare.is_kept()
+
     async def next(self) -> int:
         """A new id. Raises Unavailable if there is none in memory, in MongoDB or in the file."""
         while (one := self.next_at_once()) is None:  # a crowd may use up a block at once
@@ -120,7 +126,9 @@ class EventIds:
             self._blocks.append(await self._granted())
             await self._keep_spare()
             return True
-        except PyMongoError as error:
+        except Exception as error:
+            if not isinstance(error, PyMongoError):
+                record_failure("event_ids", error)
             log.warning("event ids come from the spare block", error=type(error).__name__)
             return await self._take_spare()
         finally:

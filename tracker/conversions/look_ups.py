@@ -5,16 +5,15 @@ does not answer a question in LOOK_UP_SECONDS it is taken to know nothing, and l
 moment: the event is pending then, and the drain finds out.
 """
 
-import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 from uuid import UUID
 
 from bson.binary import UuidRepresentation
 
 from tracker.db.batch import Batch
-from tracker.db.breaker import Breaker
+from tracker.db.breaker import Breaker, answer_within
 from tracker.db.connect import LookUpDatabase, PyMongoError
 from tracker.db.documents import StoredId, owner_id
 from tracker.db.finding import Finding
@@ -55,15 +54,14 @@ class LookUps:
         await self._events.close()
 
     def _told(
-        self, ask: Callable[[list[Item]], Awaitable[list[Result | None]]]
+        self, ask: Callable[[list[Item]], Coroutine[Any, Any, list[Result | None]]]
     ) -> Callable[[list[Item]], Awaitable[list[Result | None]]]:
         async def told(items: list[Item]) -> list[Result | None]:
             if not self.mongodb.is_open:
                 try:
-                    async with asyncio.timeout(LOOK_UP_SECONDS):
-                        return await ask(items)
-                except (PyMongoError, TimeoutError):
-                    self.mongodb.failed()
+                    return await answer_within(LOOK_UP_SECONDS, ask(items))
+                except (PyMongoError, TimeoutError) as error:
+                    self.mongodb.failed(error)
             return [None] * len(items)
 
         return told

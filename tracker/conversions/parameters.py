@@ -15,7 +15,7 @@ from uuid import UUID
 import msgspec
 
 from tracker.errors import BadRequest
-from tracker.http.strict_json import parse_json
+from tracker.http.strict_json import is_deeper, parse_json
 from tracker.ids import parse_id
 
 METADATA_BYTES = 16 * 1024
@@ -142,17 +142,9 @@ def _metadata(value: Any) -> str | None:
         return None
     if not isinstance(value, dict):
         raise BadRequest("metadata: must be a JSON object")
-    if _is_deeper(value, METADATA_DEPTH):
-        raise BadRequest(f"metadata: at most {METADATA_DEPTH} levels deep")
     text = _TO_JSON.encode(value)
+    if is_deeper(text, METADATA_DEPTH):
+        raise BadRequest(f"metadata: at most {METADATA_DEPTH} levels deep")
     if len(text) > METADATA_BYTES:
         raise BadRequest(f"metadata: at most {METADATA_BYTES} bytes")
     return text.decode()
-
-
-def _is_deeper(value: Any, levels: int) -> bool:
-    """Whether it nests more than `levels` deep. Goes down no further than that."""
-    if not isinstance(value, dict | list):
-        return False
-    inner = value.values() if isinstance(value, dict) else value
-    return levels == 0 or any(_is_deeper(one, levels - 1) for one in inner)

@@ -4,74 +4,50 @@ The order of checks is that of the contract with senders: nothing is recorded un
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextvars import Context
 from functools import partial
-from typing import NamedTuple
+from typing import Any, Final
 from uuid import UUID
 
 import structlog
 
-from tracker.clicks.journal import Claim, Journal
-from tracker.clock import now_ms
+from tracker.allowance import Allowance
+from tracker.clicks.journal import CLAIM_SECONDS, Claim, Journal
+from tracker.conversions.caps import Caps
 from tracker.conversions.event import Event
-from tracker.conversions.event_config import EventConfig, EventConfigs, PayoutType
+from tracker.conversions.event_config import EventConfig, EventConfigs
 from tracker.conversions.event_ids import EventIds
 from tracker.conversions.look_ups import LOOK_UP_SECONDS, LookUps
 from tracker.conversions.parameters import Conversion
+from tracker.conversions.resolution import (
+    account_of,
+    checked_config,
+    claims_of,
+    event_of,
+    scopes_of,
+)
+from tracker.conversions.rules import AccountRules, ConversionRules, Rule, rules_in
 from tracker.conversions.store import Events
-from tracker.db import keys
+from tracker.conversions.waiters import AppendWaiter, OwnerWaiter, Recorded
 from tracker.db.batch import Waiter
+from tracker.db.breaker import answer_within
+from tracker.db.budget import Budget, OptionalWrite
 from tracker.db.connect import PyMongoError
-from tracker.errors import BadRequest, NotFound, Unavailable
+from tracker.errors import RateLimited, Unavailable
+from tracker.metrics import PENDING_REFUSED
 
 log = structlog.get_logger(__name__)
 
+_PENDING_BYTES: Final = 1024
+"""Bytes of metadata that count as one more conversion of nobody: sizes are to be bounded too."""
 
-class Recorded(NamedTuple):
-    event_id: int
-    click_found: bool
+_AGAIN_SECONDS: Final = 10
+"""When a sender may try again: most clicks are stored within a second."""
 
-
-class _Appended:
-    """Tells `waiter`, when the journal has the event."""
-
-    __slots__ = ("_recorded", "_waiter")
-
-    def __init__(self, recorded: Recorded, waiter: Waiter[Recorded]) -> None:
-        self._recorded = recorded
-        self._waiter = waiter
-
-    def done(self) -> bool:
-        return self._waiter.done()
-
-    def set_result(self, _: int | None) -> None:
-        self._waiter.set_result(self._recorded)
-
-    def set_exception(self, error: Exception) -> None:
-        self._waiter.set_exception(error)
-
-
-class _LookedUp:
-    """Goes on with a conversion when it is known whose click it names."""
-
-    __slots__ = ("_append", "_waiter")
-
-    def __init__(self, append: Callable[[UUID | None], None], waiter: Waiter[Recorded]) -> None:
-        self._append = append
-        self._waiter = waiter
-
-    def done(self) -> bool:
-        """Never: the conversion counts, be its sender gone or not."""
-        return False
-
-    def set_result(self, owner_id: UUID | None) -> None:
-        try:
-            self._append(owner_id)
-        except Exception as error:
-            self._waiter.set_exception(error)
-
-    def set_exception(self, error: Exception) -> None:
-        self._waiter.set_exception(error)
+_CLAIMS_AT_ONCE: Final = 8
+"""Claims in MongoDB under way, fewer than motor has threads: the others wait for their turn here,
+where that is no failure of MongoDB. Once it fails, all that wait are refused."""
 
 
 class Recorder:
@@ -82,31 +58,62 @@ class Recorder:
         events: Events,
         event_ids: EventIds,
         journal: Journal,
+        budget: Budget,
+        rules: AccountRules,
+        caps: Caps,
+        pending: Allowance,
     ) -> None:
         self._configs = configs
         self._look_ups = look_ups
         self._events = events
         self._event_ids = event_ids
         self._journal = journal
+        self._budget = budget
+        self._rules = rules
+        self._caps = caps
+        self._pending = pending
+        self._later: set[asyncio.Task[None]] = set()
         self._mongodb = look_ups.mongodb
+        self._claiming = asyncio.Semaphore(_CLAIMS_AT_ONCE)
 
-    async def record(self, conversion: Conversion) -> Recorded:
-        """Raises BadRequest or NotFound, and has recorded nothing then.
+    async def record(self, conversion: Conversion, client: str = "") -> Recorded:
+        """Record what the sender at the address `client` reports.
+
+        Raises BadRequest or NotFound, and has recorded nothing then.
 
         Raises Unavailable if it cannot be made durable, or if no store can tell whether its
         transaction id came before: it may be recorded later then, and sending it again is safe.
         """
-        config = await self._config(conversion)
+        config = await self._config(conversion, client)
         owner_id = await self._owner(conversion.click_id)
-        account_id = _account(config, owner_id)
-        scopes = _scopes(conversion, config, account_id)
+        self._allow(conversion, config, owner_id, client)
+        return await self._record(conversion, config, owner_id)
+
+    async def _record(
+        self,
+        conversion: Conversion,
+        config: EventConfig | None,
+        owner_id: UUID | None,
+        event_id: int | None = None,
+    ) -> Recorded:
+        """Record it, now that it is known whose click it names; `event_id` is one to be used."""
+        account_id = account_of(config, owner_id)
+        rules = await self._rules_of(account_id)
+        scopes = scopes_of(conversion, config, account_id)
         first = await self._earlier(scopes, conversion.transaction_id)
+        if first is None and rules and (broken := _broken(rules, conversion)):
+            claims = claims_of(conversion.transaction_id, scopes)
+            first = await self._first_or_refuse(claims, rules, broken)
         if first is None:
-            event = _event(await self._event_ids.next(), conversion, config, account_id, scopes)
-            first = await self._append(event, scopes)
+            number = event_id or await self._event_ids.next()
+            event = event_of(number, conversion, config, account_id, scopes, rules is not None)
+            cap = rules.max_per_click if rules and owner_id is not None else None
+            first = await self._append_within(cap, rules, event, scopes)
         return Recorded(first, owner_id is not None)
 
-    def record_for(self, waiter: Waiter[Recorded], conversion: Conversion) -> bool:
+    def record_for(
+        self, waiter: Waiter[Recorded], conversion: Conversion, client: str = ""
+    ) -> bool:
         """As `record`, for a conversion without transaction id whose event config memory knows;
         False: ask `record`. It is `waiter` that is told, if nothing is raised, in a later turn."""
         if conversion.transaction_id is not None:
@@ -116,15 +123,15 @@ class Recorder:
             known = self._configs.known_by_postback_key(conversion.pbk)
             if known is None:
                 return False
-            config = _checked(known.value, conversion)
+            config = checked_config(known.value, conversion)
         event_id = self._event_ids.next_at_once()
         if event_id is None:
             return False
-        append = partial(self._append_for, waiter, event_id, conversion, config)
+        append = partial(self._append_for, waiter, event_id, conversion, config, client)
         if conversion.click_id is None:
             append(None)
         else:
-            self._look_ups.owners.add(conversion.click_id.bytes, _LookedUp(append, waiter))
+            self._look_ups.owners.add(conversion.click_id.bytes, OwnerWaiter(append, waiter))
         return True
 
     def _append_for(
@@ -133,19 +140,84 @@ class Recorder:
         event_id: int,
         conversion: Conversion,
         config: EventConfig | None,
+        client: str,
         owner_id: UUID | None,
     ) -> None:
-        event = _event(event_id, conversion, config, _account(config, owner_id), ())
+        self._allow(conversion, config, owner_id, client)
+        account_id = account_of(config, owner_id)
+        if account_id is not None:
+            known = self._rules.known(account_id)
+            rules = known and rules_in(known.value)
+            if rules is None or rules.max_per_click is not None:
+                self._record_later(waiter, conversion, config, owner_id, event_id)
+                return
+            if broken := _broken(rules, conversion):
+                raise rules.refusal(broken)
+        event = event_of(event_id, conversion, config, account_id, (), account_id is not None)
         recorded = Recorded(event_id, owner_id is not None)
-        self._journal.append_for(_Appended(recorded, waiter), event)
+        self._journal.append_for(AppendWaiter(recorded, waiter), event)
+
+    def _record_later(self, waiter: Waiter[Recorded], *rest: Any) -> None:
+        """Record what stores have to be asked about once more, and tell `waiter`."""
+
+        async def record() -> None:
+            try:
+                recorded = await self._record(*rest)
+            except Exception as error:
+                waiter.set_exception(error)
+            else:
+                waiter.set_result(recorded)
+
+        task = asyncio.get_running_loop().create_task(record(), context=Context())
+        self._later.add(task)
+        task.add_done_callback(self._later.discard)
 
     async def close(self) -> None:
         await self._look_ups.flushed()
+        while self._later:
+            await asyncio.wait(self._later)
 
-    async def _config(self, conversion: Conversion) -> EventConfig | None:
+    def _allow(
+        self,
+        conversion: Conversion,
+        config: EventConfig | None,
+        owner_id: UUID | None,
+        client: str,
+    ) -> None:
+        """Raises RateLimited if the sender reports too much that belongs to nobody.
+
+        While MongoDB does not answer, nobody knows whose clicks are named: all pass.
+        """
+        if config is not None or owner_id is not None or not client or self._mongodb.is_open:
+            return
+        size = 1 + len(conversion.metadata or "") // _PENDING_BYTES
+        if not self._pending.spend(client, size):
+            PENDING_REFUSED.inc()
+            raise RateLimited(
+                "click_id: too many conversions from this address name clicks that are not stored; "
+                "send them again later, or with pbk",
+                _AGAIN_SECONDS,
+            )
+
+    async def _rules_of(self, account_id: UUID | None) -> ConversionRules | None:
+        """None if the account is not known or no store can tell: the drain checks it then."""
+        if account_id is None:
+            return None
+        if known := self._rules.known(account_id):
+            return rules_in(known.value)
+        if self._mongodb.is_open:
+            return None
+        try:
+            return await answer_within(LOOK_UP_SECONDS, self._rules.of(account_id))
+        except (Unavailable, TimeoutError) as error:
+            self._mongodb.failed(error)
+            return None
+
+    async def _config(self, conversion: Conversion, client: str) -> EventConfig | None:
         if conversion.pbk is None:
             return None
-        return _checked(await self._configs.by_postback_key(conversion.pbk), conversion)
+        config = await self._configs.by_postback_key(conversion.pbk, client)
+        return checked_config(config, conversion)
 
     async def _owner(self, click_id: UUID | None) -> UUID | None:
         """Whose click it is; None also if MongoDB does not answer in time: the event is pending
@@ -158,78 +230,70 @@ class Recorder:
             return None
         return await self._look_ups.earlier.submit((scopes, transaction_id))
 
+    async def _append_within(
+        self, cap: int | None, rules: ConversionRules | None, event: Event, scopes: Sequence[UUID]
+    ) -> int:
+        """Append, unless the click of `event` has as many conversions as its account allows."""
+        if cap is None or rules is None or event.click_id is None:
+            return await self._append(event, scopes)
+        config_id = None if event.event_config_id is None else UUID(bytes=event.event_config_id)
+        which = UUID(bytes=event.click_id), config_id
+        if not await self._caps.take(*which, cap):
+            claims = claims_of(event.transaction_id, scopes)
+            return await self._first_or_refuse(claims, rules, Rule.MAX_PER_CLICK)
+        first = None
+        try:
+            first = await self._append(event, scopes)
+        finally:
+            if first != event.id:
+                await self._caps.give_back(*which)
+        return first
+
+    async def _first_or_refuse(
+        self, claims: Sequence[str], rules: ConversionRules, broken: Rule
+    ) -> int:
+        """Return the event that has these claims: one sent again is answered as it was, whatever
+        rules came since. Raises BadRequest if there is none."""
+        first = await self._journal.holder(claims)
+        if first is None:
+            raise rules.refusal(broken)
+        return first
+
     async def _append(self, event: Event, scopes: Sequence[UUID]) -> int:
         if event.transaction_id is None:
             await self._journal.append(event)
             return event.id
-        names = tuple(keys.transaction(scope, event.transaction_id) for scope in scopes)
-        claim = Claim(names, event.id)
-        holder = await self._journal.append_once(event, claim)
-        return holder or await self._claim_in_mongodb(event, scopes)
+        names = claims_of(event.transaction_id, scopes)
+        kind = OptionalWrite.CLAIM if event.account_id else OptionalWrite.CLAIM_OF_NOBODY
+        seconds = CLAIM_SECONDS if self._budget.allows(kind) else 0
+        holder = await self._journal.append_once(event, Claim(names, event.id, seconds))
+        if holder is None:
+            return await self._claim_in_mongodb(event, scopes)
+        if holder == event.id and not seconds and kind is OptionalWrite.CLAIM:
+            return await self._claim_without_redis(event, scopes)
+        return holder
+
+    async def _claim_without_redis(self, event: Event, scopes: Sequence[UUID]) -> int:
+        """Beyond the budget of Redis. If MongoDB cannot tell who was first, the drain decides."""
+        try:
+            return await self._claim_in_mongodb(event, scopes)
+        except Unavailable:
+            return event.id
 
     async def _claim_in_mongodb(self, event: Event, scopes: Sequence[UUID]) -> int:
         """With Redis away the unique index decides who was first; the spool has the event."""
-        if self._mongodb.is_open:
-            raise Unavailable("storage is away; try again")
-        try:
-            async with asyncio.timeout(LOOK_UP_SECONDS):
-                return await self._events.claim(event, scopes)
-        except (PyMongoError, TimeoutError) as error:
-            self._mongodb.failed()
-            raise Unavailable("storage is away; try again") from error
+        async with self._claiming:
+            if self._mongodb.is_open:
+                raise Unavailable("storage is away; try again")
+            try:
+                return await answer_within(LOOK_UP_SECONDS, self._events.claim(event, scopes))
+            except (PyMongoError, TimeoutError) as error:
+                self._mongodb.failed(error)
+                raise Unavailable("storage is away; try again") from error
 
 
-def _checked(config: EventConfig | None, conversion: Conversion) -> EventConfig:
-    """The one that its postback key names, if it is there."""
-    if config is None:
-        raise NotFound("pbk: no active event configuration has this postback key")
-    if config.payout_type is PayoutType.REV_SHARE and conversion.value is None:
-        raise BadRequest("value: required, because the payout type is RevShare")
-    return config
+def _broken(rules: ConversionRules, conversion: Conversion) -> Rule | None:
+    return rules.broken_by(conversion.pbk is not None, conversion.value)
 
 
-def _account(config: EventConfig | None, owner_id: UUID | None) -> UUID | None:
-    """`owner_id` is the account that the click belongs to, if it is known."""
-    if config is None:
-        return owner_id
-    if owner_id is not None and owner_id != config.account_id:
-        raise BadRequest("click_id: belongs to another account than pbk")
-    return config.account_id
-
-
-def _scopes(
-    conversion: Conversion, config: EventConfig | None, account_id: UUID | None
-) -> tuple[UUID, ...]:
-    """What the transaction id is unique in, the scope to be stored first.
-
-    Without an event config that is the account; the click stands in until it tells the account,
-    and is asked afterwards too, for an event may have been accepted under it.
-    """
-    if config is not None:
-        return (config.id,)
-    return tuple(scope for scope in (account_id, conversion.click_id) if scope is not None)
-
-
-def _event(
-    event_id: int,
-    conversion: Conversion,
-    config: EventConfig | None,
-    account_id: UUID | None,
-    scopes: Sequence[UUID],
-) -> Event:
-    return Event(
-        id=event_id,
-        at=now_ms(),
-        account_id=_bytes(account_id),
-        event_config_id=_bytes(None if config is None else config.id),
-        click_id=_bytes(conversion.click_id),
-        value=None if conversion.value is None else str(conversion.value),
-        payout=None if config is None else str(config.payout_of(conversion.value)),
-        metadata=conversion.metadata,
-        transaction_id=conversion.transaction_id,
-        transaction_scope=_bytes(scopes[0]) if conversion.transaction_id is not None else None,
-    )
-
-
-def _bytes(value: UUID | None) -> bytes | None:
-    return None if value is None else value.bytes
+__all__ = ["Recorded", "Recorder"]

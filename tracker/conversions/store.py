@@ -12,7 +12,7 @@ from bson import Decimal128
 from pymongo.errors import DuplicateKeyError
 
 from tracker.clock import moment
-from tracker.conversions.attribution import Status
+from tracker.conversions.attribution import COUNTED, Status
 from tracker.conversions.event import Event
 from tracker.db.connect import Database
 from tracker.db.documents import StoredId
@@ -22,6 +22,9 @@ _NEVER_CHANGE = ("at", "event_config_id", "click_id", "value", "metadata")
 
 Transaction = tuple[UUID, str]
 """A transaction id in its scope; unique."""
+
+ClickAndConfig = tuple[UUID, UUID | None]
+"""A click and an event configuration: an account may bound the conversions of each pair."""
 
 
 class EventIdTaken(Exception):
@@ -61,6 +64,32 @@ class Events:
         rows = self._events.find({"$or": wanted}, ["transaction_scope", "transaction_id"])
         return {(row["transaction_scope"], row["transaction_id"]): row["_id"] async for row in rows}
 
+    async def counted(
+        self,
+        wanted: Collection[ClickAndConfig],
+        but: Collection[int] = (),
+        session: Session | None = None,
+    ) -> dict[ClickAndConfig, int]:
+        """Return how many stored events of these clicks and configurations count, without those
+        whose ids are in `but`."""
+        if not wanted:
+            return {}
+        clicks = list({click_id for click_id, _ in wanted})
+        matching: dict[str, Any] = {
+            "click_id": {"$in": clicks},
+            "status": {"$in": list(COUNTED)},
+            "account_id": {"$ne": None},
+        }
+        if but:
+            matching["_id"] = {"$nin": list(but)}
+        which = {"click_id": "$click_id", "event_config_id": "$event_config_id"}
+        stages: list[dict[str, Any]] = [
+            {"$match": matching},
+            {"$group": {"_id": which, "count": {"$sum": 1}}},
+        ]
+        rows = self._events.aggregate(stages, session=session)
+        return {click_and_config(row["_id"]): row["count"] async for row in rows}
+
     async def _first(
         self, scopes: Collection[UUID], transaction_id: str, session: Session
     ) -> dict[str, Any] | None:
@@ -93,6 +122,10 @@ def check_same(stored: Mapping[str, Any], arrived: Mapping[str, Any]) -> None:
     """Raises EventIdTaken unless the stored event is the one that arrived (again)."""
     if any(stored[name] != arrived[name] for name in _NEVER_CHANGE):
         raise EventIdTaken(f"event id {arrived['_id']} belongs to another event")
+
+
+def click_and_config(event: Mapping[str, Any]) -> ClickAndConfig:
+    return event["click_id"], event["event_config_id"]
 
 
 def transaction_of(event: Mapping[str, Any]) -> Transaction | None:

@@ -1,0 +1,287 @@
+"""Rules of an account against forged conversions: refused with nothing recorded, or not counted."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from tests.conversions import scene
+from tests.ingest import ledger
+from tracker.access.accounts import Account
+from tracker.conversions.record import Recorded
+from tracker.conversions.rules import ConversionRules, Rule
+from tracker.errors import BadRequest, NotFound, TrackerError
+from tracker.ids import new_id
+from tracker.metrics import CONVERSIONS_REFUSED
+from tracker.services import Services
+
+Way = Callable[..., Awaitable[Recorded]]
+
+
+async def by_coroutine(services: Services, client: str = "", **fields: Any) -> Recorded:
+    return await services.recorder.record(scene.conversion(**fields), client)
+
+
+async def by_callback(services: Services, client: str = "", **fields: Any) -> Recorded:
+    await services.event_ids.start()
+    if fields.get("pbk"):
+        await services.event_configs.by_postback_key(fields["pbk"])
+    told: asyncio.Future[Recorded] = asyncio.get_running_loop().create_future()
+    if not services.recorder.record_for(told, scene.conversion(**fields), client):
+        return await by_coroutine(services, client, **fields)
+    return await told
+
+
+BOTH_WAYS = pytest.mark.parametrize("way", [by_coroutine, by_callback])
+
+
+async def account_with(services: Services, **rules: Any) -> Account:
+    account = await services.accounts.create("Acme")
+    await services.account_rules.change(account.id, rules)
+    return account
+
+
+async def statuses(services: Services) -> list[tuple[str, str | None]]:
+    rows = await scene.stored_events(services)
+    return [(row["status"], row.get("refused")) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("rules", "has_pbk", "value", "broken"),
+    [
+        ({}, False, "-1000", None),
+        ({}, False, "1e15", None),
+        ({"require_pbk": True}, True, None, None),
+        ({"require_pbk": True}, False, None, Rule.REQUIRE_PBK),
+        ({"no_negative_values": True}, True, "0", None),
+        ({"no_negative_values": True}, True, "-0.0", None),
+        ({"no_negative_values": True}, True, None, None),
+        ({"no_negative_values": True}, True, "-0.01", Rule.NO_NEGATIVE_VALUES),
+        ({"max_value": Decimal(100)}, True, "100.00", None),
+        ({"max_value": Decimal(100)}, True, "100.01", Rule.MAX_VALUE),
+        ({"max_value": Decimal(0)}, True, "-5", None),
+        ({"require_pbk": True, "max_value": Decimal(1)}, False, "2", Rule.REQUIRE_PBK),
+    ],
+)
+def test_a_conversion_breaks_a_rule_or_not(
+    rules: dict[str, Any], has_pbk: bool, value: str | None, broken: Rule | None
+) -> None:
+    number = None if value is None else Decimal(value)
+    assert ConversionRules(**rules).broken_by(has_pbk, number) is broken
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize("memory", ["cold", "warm"])
+@pytest.mark.parametrize(
+    ("rules", "fields", "message"),
+    [
+        ({"require_pbk": True}, {"click_id": "stored"}, "pbk: required"),
+        ({"no_negative_values": True}, {"click_id": "stored", "value": "-1"}, "value: the account"),
+        ({"no_negative_values": True}, {"pbk": "own", "value": "-1"}, "value: the account"),
+        ({"max_value": Decimal(10)}, {"pbk": "own", "value": "10.5"}, "value: at most 10"),
+        ({"max_value": Decimal(10)}, {"click_id": "stored", "value": "11"}, "value: at most 10"),
+    ],
+)
+async def test_what_breaks_a_rule_is_refused_by_field_and_rule_with_nothing_recorded(
+    services: Services, way: Way, memory: str, rules: Any, fields: dict[str, Any], message: str
+) -> None:
+    account = await account_with(services, **rules)
+    config = await scene.config(services, account.id)
+    click_id = await scene.stored_click(services, account.id)
+    if memory == "warm":
+        await services.account_rules.of(account.id)
+    known = {"own": config.pbk, "stored": click_id}
+    sent: dict[str, Any] = {name: known.get(value, value) for name, value in fields.items()}
+    if "value" in sent:
+        sent["value"] = Decimal(sent["value"])
+    rule = next(iter(rules))
+    before = CONVERSIONS_REFUSED.labels(rule)._value.get()
+    with pytest.raises(BadRequest) as refused:
+        await way(services, **sent)
+    assert refused.value.message.startswith(message)
+    assert CONVERSIONS_REFUSED.labels(rule)._value.get() == before + 1
+    assert await scene.drained(services) == 0
+
+
+@BOTH_WAYS
+async def test_without_rules_everything_is_taken_as_before(services: Services, way: Way) -> None:
+    account = await services.accounts.create("Acme")
+    click_id = await scene.stored_click(services, account.id)
+    for value in ("-1000", "1e15"):
+        assert (await way(services, click_id=click_id, value=Decimal(value))).click_found
+    await scene.drained(services)
+    assert await statuses(services) == [("attributed", None)] * 2
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize("by_key", [True, False])
+async def test_no_more_than_so_many_conversions_of_a_click_and_configuration_are_taken(
+    services: Services, way: Way, by_key: bool
+) -> None:
+    account = await account_with(services, max_per_click=2)
+    config = await scene.config(services, account.id)
+    click_id = await scene.stored_click(services, account.id)
+    fields = {"click_id": click_id, "pbk": config.pbk if by_key else None}
+    outcomes = await asyncio.gather(
+        *(way(services, **fields) for _ in range(20)), return_exceptions=True
+    )
+    assert sum(isinstance(one, Recorded) for one in outcomes) == 2
+    refused = [one for one in outcomes if isinstance(one, TrackerError)]
+    assert {one.message.partition(":")[0] for one in refused} == {"click_id"}
+    await scene.drained(services)
+    # Redis may forget: MongoDB has those that are stored.
+    await services.redis.flushdb()
+    with pytest.raises(BadRequest, match="at most 2 conversions"):
+        await way(services, **fields)
+    # Others have a bound of their own.
+    other = await scene.config(services, account.id)
+    await way(services, click_id=click_id, pbk=other.pbk)
+    await way(services, **{**fields, "click_id": await scene.stored_click(services, account.id)})
+    await scene.drained(services)
+    assert await statuses(services) == [("attributed", None)] * 4
+    assert (await ledger.totals(services))["conversions"] == 4
+
+
+async def test_a_repeated_transaction_id_is_answered_with_the_first_also_when_no_more_are_taken(
+    services: Services,
+) -> None:
+    account = await account_with(services, max_per_click=1)
+    click_id = await scene.stored_click(services, account.id)
+    fields: dict[str, Any] = {"click_id": click_id, "transaction_id": "t"}
+    first = await by_coroutine(services, **fields)
+    assert await by_coroutine(services, **fields) == first
+    await scene.drained(services)
+    assert await by_coroutine(services, **fields) == first
+    with pytest.raises(BadRequest):
+        await by_coroutine(services, click_id=click_id, transaction_id="u")
+
+
+@pytest.mark.parametrize("drained", [False, True])
+@pytest.mark.parametrize(
+    "rules", [{"require_pbk": True}, {"no_negative_values": True}, {"max_value": Decimal(-5)}]
+)
+async def test_a_repeated_transaction_id_is_answered_with_the_first_whatever_rule_came_since(
+    services: Services, rules: Any, drained: bool
+) -> None:
+    account = await services.accounts.create("Acme")
+    click_id = await scene.stored_click(services, account.id)
+    fields: dict[str, Any] = {"click_id": click_id, "value": Decimal(-1)}
+    first = await by_coroutine(services, **fields, transaction_id="t")
+    if drained:
+        await scene.drained(services)
+    await services.account_rules.change(account.id, rules)
+    assert await by_coroutine(services, **fields, transaction_id="t") == first
+    with pytest.raises(BadRequest):
+        await by_coroutine(services, **fields, transaction_id="u")
+    await scene.drained(services)
+    assert await statuses(services) == [("attributed", None)]
+
+
+async def test_what_was_not_recorded_uses_up_nothing(services: Services) -> None:
+    account = await account_with(services, max_per_click=2)
+    click_id = await scene.stored_click(services, account.id)
+    fields: dict[str, Any] = {"click_id": click_id, "transaction_id": "t"}
+    answers = await asyncio.gather(*(by_coroutine(services, **fields) for _ in range(2)))
+    assert answers[0] == answers[1]
+    await by_coroutine(services, click_id=click_id)
+    await scene.drained(services)
+    assert len(await statuses(services)) == 2
+
+
+async def early(services: Services, account_id: UUID, **fields: Any) -> UUID:
+    """Reported before their click is stored, without postback key: nobody knows whose it is."""
+    click = scene.click(account_id)
+    click_id = UUID(bytes=click.id)
+    for value in fields.pop("values"):
+        await by_coroutine(services, click_id=click_id, value=value, **fields)
+    await scene.drained(services)
+    assert {status for status, _ in await statuses(services)} == {"pending"}
+    await scene.applied(services, [click])
+    return click_id
+
+
+@pytest.mark.parametrize(
+    ("rules", "values", "expected"),
+    [
+        ({"require_pbk": True}, [1], [("refused", "require_pbk")]),
+        ({"no_negative_values": True}, [-1, 1], [("refused", "no_negative_values"), None]),
+        ({"max_value": Decimal(10)}, [11, 9], [("refused", "max_value"), None]),
+        ({"max_per_click": 2}, [1, 2, 3, 4], [None, None, *[("refused", "max_per_click")] * 2]),
+        ({}, [-(10**9), 10**15], [None, None]),
+    ],
+)
+async def test_what_came_before_its_click_is_kept_but_neither_counted_nor_delivered(
+    services: Services, rules: Any, values: list[int], expected: list[Any]
+) -> None:
+    account = await services.accounts.create("Acme")
+    await scene.webhook(services, account.id)
+    if rules:
+        await services.account_rules.change(account.id, rules)
+    await early(services, account.id, values=[Decimal(value) for value in values])
+    assert await statuses(services) == [one or ("attributed", None) for one in expected]
+    assert (await ledger.totals(services))["conversions"] == expected.count(None)
+    assert len(await ledger.told_of(services)) == expected.count(None)
+    await ledger.check(services)
+
+
+async def test_of_events_that_came_with_their_click_only_those_that_obey_count(
+    services: Services,
+) -> None:
+    account = await account_with(services, no_negative_values=True, max_per_click=1)
+    click = scene.click(account.id)
+    click_id = UUID(bytes=click.id)
+    await services.journal.append(click)
+    for value in (-5, 7, 8):
+        await by_coroutine(services, click_id=click_id, value=Decimal(value))
+    await scene.drained(services)
+    assert await statuses(services) == [
+        ("refused", "no_negative_values"),
+        ("attributed", None),
+        ("refused", "max_per_click"),
+    ]
+    await ledger.check(services)
+
+
+async def test_what_was_answered_before_a_rule_was_switched_on_counts(services: Services) -> None:
+    account = await services.accounts.create("Acme")
+    click_id = await scene.stored_click(services, account.id)
+    await by_coroutine(services, click_id=click_id, value=Decimal(-1))
+    await services.account_rules.change(account.id, {"no_negative_values": True})
+    await scene.drained(services)
+    assert await statuses(services) == [("attributed", None)]
+
+
+async def test_rules_are_changed_one_by_one(services: Services) -> None:
+    account = await account_with(services, require_pbk=True, max_value=Decimal("1.5"))
+    await services.account_rules.change(account.id, {"max_value": None, "max_per_click": 3})
+    expected = ConversionRules(require_pbk=True, max_per_click=3)
+    assert await services.account_rules.find(account.id) == expected
+    assert await services.account_rules.of(account.id) == expected
+    with pytest.raises(NotFound):
+        await services.account_rules.change(new_id(), {"require_pbk": True})
+    assert await services.account_rules.of(new_id()) == ConversionRules()
+
+
+async def test_other_processes_see_a_change_within_a_second(services: Services) -> None:
+    account = await services.accounts.create("Acme")
+    click_id = await scene.stored_click(services, account.id)
+    async with scene.process(services.settings) as other:
+        await other.start()
+        await other.changes.heard.wait()
+        await by_callback(other, click_id=click_id)
+        await services.account_rules.change(account.id, {"require_pbk": True})
+        async with asyncio.timeout(1):
+            while other.account_rules.known(account.id) is not None:
+                await asyncio.sleep(0.01)
+        with pytest.raises(BadRequest):
+            await by_callback(other, click_id=click_id)
+
+
+async def test_with_both_stores_away_the_drain_checks(services: Services) -> None:
+    account = await account_with(services, no_negative_values=True)
+    event = scene.event(1, None, account_id=account.id.bytes, value="-1")
+    await scene.applied(services, [event])
+    assert await statuses(services) == [("refused", "no_negative_values")]

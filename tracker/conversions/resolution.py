@@ -1,0 +1,82 @@
+"""What a conversion comes to: its account, the scopes of its transaction id, its event. Pure."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from tracker.clock import now_ms
+from tracker.conversions.event import Event
+from tracker.conversions.event_config import EventConfig, PayoutType
+from tracker.conversions.parameters import Conversion
+from tracker.db import keys
+from tracker.errors import BadRequest, NotFound
+
+
+def checked_config(config: EventConfig | None, conversion: Conversion) -> EventConfig:
+    """Return the configuration that the postback key names.
+
+    Raises NotFound if there is none, BadRequest if its payout type requires a value.
+    """
+    if config is None:
+        raise NotFound("pbk: no active event configuration has this postback key")
+    if config.payout_type is PayoutType.REV_SHARE and conversion.value is None:
+        raise BadRequest("value: required, because the payout type is RevShare")
+    return config
+
+
+def account_of(config: EventConfig | None, owner_id: UUID | None) -> UUID | None:
+    """Return the account of the conversion; `owner_id` is that of its click, if it is known.
+
+    Raises BadRequest if the click and the configuration belong to different accounts.
+    """
+    if config is None:
+        return owner_id
+    if owner_id is not None and owner_id != config.account_id:
+        raise BadRequest("click_id: belongs to another account than pbk")
+    return config.account_id
+
+
+def scopes_of(
+    conversion: Conversion, config: EventConfig | None, account_id: UUID | None
+) -> tuple[UUID, ...]:
+    """Return what the transaction id is unique in, the scope to be stored first.
+
+    Without an event config that is the account; the click stands in until it tells the account,
+    and is asked afterwards too, for an event may have been accepted under it.
+    """
+    if config is not None:
+        return (config.id,)
+    return tuple(scope for scope in (account_id, conversion.click_id) if scope is not None)
+
+
+def event_of(
+    event_id: int,
+    conversion: Conversion,
+    config: EventConfig | None,
+    account_id: UUID | None,
+    scopes: Sequence[UUID],
+    checked: bool,
+) -> Event:
+    return Event(
+        id=event_id,
+        at=now_ms(),
+        account_id=_bytes(account_id),
+        event_config_id=_bytes(None if config is None else config.id),
+        click_id=_bytes(conversion.click_id),
+        value=None if conversion.value is None else str(conversion.value),
+        payout=None if config is None else str(config.payout_of(conversion.value)),
+        metadata=conversion.metadata,
+        transaction_id=conversion.transaction_id,
+        transaction_scope=_bytes(scopes[0]) if conversion.transaction_id is not None else None,
+        checked=checked,
+    )
+
+
+def _bytes(value: UUID | None) -> bytes | None:
+    return None if value is None else value.bytes
+
+
+def claims_of(transaction_id: str | None, scopes: Sequence[UUID]) -> tuple[str, ...]:
+    """The Redis keys that belong to the first event with this transaction id."""
+    if transaction_id is None:
+        return ()
+    return tuple(keys.transaction(scope, transaction_id) for scope in scopes)
