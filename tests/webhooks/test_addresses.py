@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from tornado.platform.asyncio import AsyncIOLoop
@@ -13,10 +14,12 @@ from tests.webhooks.receiver import receiving
 from tests.webhooks.test_client import request
 from tests.webhooks.test_target import INSIDE, INSIDE_6, mapped
 from tracker.errors import BadRequest
+from tracker.links.own_hosts import OwnHosts
+from tracker.services import Services
 from tracker.webhooks import addresses as module
 from tracker.webhooks.addresses import CheckedResolver, Dns, NoAddress, PrivateAddress
 from tracker.webhooks.client import Client, Outcome, Request
-from tracker.webhooks.target import Address, check_target
+from tracker.webhooks.target import Address, check_addresses
 
 NAME = "hooks.example"
 
@@ -74,10 +77,10 @@ async def test_a_name_that_was_public_when_it_was_checked_is_checked_again(
     server.turns(NAME, "A", "8.8.8.8", "127.0.0.1")
     async with receiving() as receiver:
         url = f"http://{NAME}:{receiver.port}/"
-        await check_target(url, allow_private=False, resolve=Dns(at(server)).resolve)
+        await check_addresses(NAME, Dns(at(server)).resolve)
         outcome = await sent(url, server)
         with pytest.raises(BadRequest):
-            await check_target(url, allow_private=False, resolve=Dns(at(server)).resolve)
+            await check_addresses(NAME, Dns(at(server)).resolve)
     assert outcome.error == f"private: {NAME} is in a private network"
     assert receiver.received == []
 
@@ -198,8 +201,39 @@ async def test_this_machine_goes_by_its_name_and_nobody_is_asked(server: DnsServ
     assert server.asked == []
 
 
-async def test_where_private_networks_are_allowed_the_system_knows_their_names() -> None:
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("10.0.0.7 receiver.internal receiver", ["10.0.0.7"]),
+        ("10.0.0.7\tReceiver # theirs\nfd00::7 receiver", ["10.0.0.7", "fd00::7"]),
+        ("# 10.0.0.7 receiver\n10.0.0.8 other\nx receiver\n\n", []),
+    ],
+)
+async def test_where_private_networks_are_allowed_the_file_of_hosts_counts(
+    server: DnsServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, found: list[str]
+) -> None:
+    monkeypatch.setattr(module, "_HOSTS_FILE", tmp_path / "hosts")
+    (tmp_path / "hosts").write_text(line)
+    assert await Dns(at(server), inside=True).resolve("receiver") == found
+    assert (("receiver", "A") in server.asked) is not bool(found)
+    assert await Dns(at(server)).resolve("receiver") == []
+
+
+async def test_where_private_networks_are_allowed_this_machine_goes_by_its_name() -> None:
     async with receiving() as receiver:
         client = Client(allow_private=True, dns_address=None)
         outcome = await client.send(request(f"http://localhost:{receiver.port}/"))
     assert outcome.delivered
+
+
+async def test_what_leads_to_the_services_own_port_is_not_connected_to(
+    services: Services, server: DnsServer
+) -> None:
+    server.has(NAME, "A", "127.0.0.1")
+    async with receiving() as receiver:
+        own = OwnHosts("tracker.test", 443, receiver.port, services.domains)
+        client = Client(allow_private=True, dns_address=at(server), own_hosts=own)
+        for host in (NAME, "127.0.0.1", "localhost"):
+            outcome = await client.send(request(f"http://{host}:{receiver.port}/"))
+            assert outcome.failure == "own"
+    assert receiver.received == []

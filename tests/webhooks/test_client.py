@@ -25,6 +25,7 @@ from tests.webhooks.receiver import (
 from tracker.db.child import free_port
 from tracker.webhooks import client as module
 from tracker.webhooks.client import KEPT_BYTES, Client, Outcome, Request
+from tracker.webhooks.connection import HEAD_BYTES, MAX_CHUNKS
 from tracker.webhooks.signing import signed_request
 
 PAYLOAD = b'{"id":"\xc3\xbc","v":12.50}'
@@ -205,6 +206,41 @@ async def test_an_answer_without_end_is_left_and_its_code_counts(head: bytes, pi
 
 
 @pytest.mark.parametrize(
+    ("head", "piece"), [(CHUNKED, b"1\r\nx\r\n"), (LONG, b"x"), (UNTIL_CLOSE, b"x")]
+)
+async def test_an_answer_that_comes_in_bytes_is_left_after_some_dozens_and_its_code_counts(
+    head: bytes, piece: bytes
+) -> None:
+    outcome, _ = await outcome_of(endless(head, piece, 0.001))
+    assert (outcome.code, outcome.error) == (200, None)
+    assert outcome.milliseconds < 10_000  # 15,000 if nothing but the time ends it
+    assert set(outcome.answer) == {"x"}
+
+
+async def test_chunks_of_one_byte_are_no_longer_read_after_some_dozens() -> None:
+    outcome, _ = await outcome_of(raw(CHUNKED + b"1\r\nx\r\n" * 50_000))
+    assert (outcome.code, outcome.answer) == (200, "x" * MAX_CHUNKS)
+
+
+@pytest.mark.parametrize("head", [b"", b"HTTP/1.1 200 OK\r\nX: "])
+async def test_a_head_that_comes_in_bytes_is_no_answer(head: bytes) -> None:
+    outcome, receiver = await outcome_of(endless(head, b"x", 0.001))
+    assert (outcome.code, outcome.failure) == (None, "connection")
+    assert receiver.written < HEAD_BYTES
+
+
+@pytest.mark.parametrize("size", [0, 1, 500, KEPT_BYTES - 1, KEPT_BYTES, KEPT_BYTES + 1])
+@pytest.mark.parametrize("pieces", [1, 7])
+async def test_a_body_in_a_few_chunks_is_kept_whole(size: int, pieces: int) -> None:
+    body = b"x" * size
+    step = max(1, -(-size // pieces))
+    chunks = [body[start : start + step] for start in range(0, size, step)]
+    wire = b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in chunks) + b"0\r\n\r\n"
+    outcome, _ = await outcome_of(raw(CHUNKED + wire))
+    assert (outcome.code, outcome.answer) == (200, "x" * min(size, KEPT_BYTES))
+
+
+@pytest.mark.parametrize(
     "behaviour",
     [
         raw(),
@@ -262,11 +298,13 @@ async def test_nobody_there_is_a_failure_of_the_connection() -> None:
 
 
 @pytest.mark.usefixtures("brief")
-async def test_receivers_that_hang_take_no_place_for_ever() -> None:
+async def test_receivers_that_hang_take_no_place_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     async with receiving() as slow, receiving() as fast:
         slow.behaviour = hang
         client = Client(allow_private=True, dns_address=None)
-        hanging = [client.send(request(slow.url)) for _ in range(50)]
+        hanging = [asyncio.create_task(client.send(request(slow.url))) for _ in range(50)]
+        await asyncio.sleep(0)  # they begin, with the brief time
+        monkeypatch.undo()
         fine = [client.send(request(fast.url)) for _ in range(50)]
         outcomes = await asyncio.gather(*hanging, *fine)
     assert [outcome.failure for outcome in outcomes] == ["timeout"] * 50 + [None] * 50

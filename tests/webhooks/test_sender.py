@@ -448,7 +448,7 @@ async def test_a_busy_drain_does_not_have_it_looked_again_and_again(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sender_module, "IDLE_SECONDS", 60)
-    monkeypatch.setattr(sender_module, "NEWS_SECONDS", 0.3)
+    monkeypatch.setattr(sender_module, "NEWS_SECONDS", 0.6)
     async with sending(services) as one:
         looked = looks(services, monkeypatch)
         stop = asyncio.Event()
@@ -458,8 +458,8 @@ async def test_a_busy_drain_does_not_have_it_looked_again_and_again(
             await asyncio.sleep(0.01)
         stop.set()
         await running
-    # The first is that of the start.
-    assert looked[3] - looked[1] >= 0.55
+    # The first is that of the start; a busy machine may note a look after it began.
+    assert looked[3] - looked[1] >= 1.0
 
 
 def looks(services: Services, monkeypatch: pytest.MonkeyPatch) -> list[float]:
@@ -595,11 +595,11 @@ async def test_health_that_cannot_be_kept_for_a_moment_loses_neither_it_nor_the_
     disable = services.webhooks.disable
     statuses: list[str] = []
 
-    async def failing(webhook_id: UUID, reason: Disabled) -> None:
+    async def failing(webhook: Webhook, reason: Disabled, at: datetime) -> bool:
         statuses.append((await the_one(services))["status"])
         if len(statuses) == 1:
             raise scene.AWAY
-        await disable(webhook_id, reason)
+        return await disable(webhook, reason, at)
 
     monkeypatch.setattr(services.webhooks, "disable", failing)
     async with listening(services, ACCOUNT) as (receiver, webhook), sending(services) as one:

@@ -144,16 +144,18 @@ async def test_the_health_of_a_webhook_is_that_since_its_last_success(services: 
     async def health() -> tuple[object, ...]:
         found = await services.webhooks.find(made.id)
         assert found is not None
+        assert found.disabled_at == (None if found.disabled_reason is None else first)
         return found.failing_since, found.active, found.disabled_reason
 
-    await services.webhooks.failing(made.id, first)
-    await services.webhooks.failing(made.id, first + timedelta(hours=1))
+    assert not await services.webhooks.delivers(made.id)
+    assert await services.webhooks.failing(made.id, first)
+    assert not await services.webhooks.failing(made.id, first + timedelta(hours=1))
     assert await health() == (first, True, None)
-    await services.webhooks.delivers(made.id)
+    assert await services.webhooks.delivers(made.id)
     assert await health() == (None, True, None)
     await services.webhooks.failing(made.id, first)
-    await services.webhooks.disable(made.id, Disabled.FAILING)
-    await services.webhooks.disable(made.id, Disabled.GONE)
+    assert await services.webhooks.disable(made, Disabled.FAILING, first)
+    assert not await services.webhooks.disable(made, Disabled.GONE, now())
     assert await health() == (first, False, Disabled.FAILING)
     await services.webhooks.change(made.id, {"name": "B"})
     assert await health() == (first, False, Disabled.FAILING)

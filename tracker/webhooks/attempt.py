@@ -12,6 +12,7 @@ from pymongo.errors import PyMongoError
 from tracker import metrics
 from tracker.clock import moment
 from tracker.db.batch import Batch
+from tracker.http.url import check_url
 from tracker.webhooks.client import Client, Outcome
 from tracker.webhooks.deliveries import Deliveries, Result
 from tracker.webhooks.delivery import Attempt, Delivery, Status
@@ -19,6 +20,7 @@ from tracker.webhooks.material import NoPayload
 from tracker.webhooks.schedule import NO_PAYLOAD, next_attempt_at, why_disabled
 from tracker.webhooks.signing import signed_request
 from tracker.webhooks.store import Webhook, Webhooks
+from tracker.webhooks.target import FIELD
 
 log = structlog.get_logger(__name__)
 
@@ -73,21 +75,25 @@ class Attempts:
 
     async def _keep_health(self, webhook: Webhook, outcome: Outcome) -> None:
         """Costs nothing as long as all goes well. `webhook` is as it was before the attempt: what
-        failed meanwhile is known here."""
+        failed meanwhile is known here. Of all processes one logs its first failure, its recovery,
+        and that it is disabled; nothing is logged in between."""
         now, since = self._clock(), webhook.failing_since
         if outcome.delivered:
             if since is not None or webhook.id in self._failing:
-                await self._webhooks.delivers(webhook.id)
+                if await self._webhooks.delivers(webhook.id):
+                    log.info("webhook delivers again", **_named(webhook))
                 self._failing.discard(webhook.id)
             return
         self._failing.add(webhook.id)
         since_ms = None if since is None else round(since.timestamp() * 1000)
         if reason := why_disabled(since_ms, now, outcome):
-            log.warning("webhook disabled", webhook_id=str(webhook.id), reason=reason)
-            await self._webhooks.disable(webhook.id, reason)
+            if await self._webhooks.disable(webhook, reason, moment(now)):
+                log.warning("webhook disabled", **_named(webhook), reason=reason)
             self._failing.discard(webhook.id)
-        elif since is None:
-            await self._webhooks.failing(webhook.id, moment(now))
+        elif since is None and await self._webhooks.failing(webhook.id, moment(now)):
+            log.warning(
+                "webhook fails", **_named(webhook), failure=outcome.failure, code=outcome.code
+            )
 
     async def _record(self, results: Sequence[Result]) -> list[None]:
         await _tried_again(lambda: self._deliveries.record(results))
@@ -103,6 +109,13 @@ async def _tried_again(work: Callable[[], Awaitable[None]]) -> None:
         except PyMongoError as error:
             log.warning("attempts wait to be recorded", error=type(error).__name__)
             await asyncio.sleep(pause)
+
+
+def _named(webhook: Webhook) -> dict[str, str]:
+    """Return the fields that name a webhook in the log; of its target only the host, for the rest
+    may hold its owner's secrets."""
+    host, _ = check_url(FIELD, webhook.target_url).address
+    return {"webhook_id": str(webhook.id), "account_id": str(webhook.account_id), "host": host}
 
 
 def result_of(delivery: Delivery, outcome: Outcome, now_ms: int, jitter: float) -> Result:

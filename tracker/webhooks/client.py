@@ -2,8 +2,8 @@
 
 Called by the sender for each attempt. Guarantees an Outcome within SECONDS, whatever the receiver
 does; that nothing is connected to but an address that was checked (`addresses`); that no redirect
-and no proxy is followed; that certificates are verified; and that no answer, however long, takes
-more memory than a constant.
+and no proxy is followed; that certificates are verified; and that no answer takes more memory or
+processor than a constant (`connection`).
 """
 
 import asyncio
@@ -14,17 +14,12 @@ from collections.abc import Mapping
 from typing import Final
 
 import msgspec
-from tornado.http1connection import HTTP1Connection
 from tornado.httpclient import HTTPRequest, HTTPResponse
-from tornado.httputil import HTTPHeaders, RequestStartLine
-from tornado.iostream import IOStream
-from tornado.simple_httpclient import (
-    HTTPTimeoutError,
-    SimpleAsyncHTTPClient,
-    _HTTPConnection,
-)
+from tornado.simple_httpclient import HTTPTimeoutError, SimpleAsyncHTTPClient
 
-from tracker.webhooks.addresses import CheckedResolver, NoAddress, PrivateAddress
+from tracker.links.own_hosts import OwnHosts
+from tracker.webhooks.addresses import CheckedResolver, NoAddress, OwnHost, PrivateAddress, nobody
+from tracker.webhooks.connection import BODY_BYTES, HEAD_BYTES, Connection
 
 SECONDS: Final = 15.0
 """How long an attempt takes at most, from the question to DNS to the end of the answer."""
@@ -35,15 +30,13 @@ CONNECT_SECONDS: Final = 10.0
 MOST_REQUESTS: Final = 1000
 """At once. More would wait within their SECONDS, so whoever sends has a lower bound."""
 
-KEPT_BYTES: Final = 1024
+KEPT_BYTES: Final = BODY_BYTES
 """Of an answer's body."""
 
 _DETAIL_CHARACTERS: Final = 200
 
-_READ_BYTES: Final = 16 * 1024
-"""A body that is longer is not read to its end: the connection is closed."""
-
-_HEAD_BYTES: Final = 16 * 1024
+_BUFFER_BYTES: Final = 4 * HEAD_BYTES
+"""More than is ever waiting: half of it is what one read brings at most."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,7 +68,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def failure(self) -> str | None:
-        """One of 3xx, 4xx, 5xx, timeout, dns, private, tls, connection; None: delivered."""
+        """One of 3xx, 4xx, 5xx, timeout, dns, private, own, tls, connection; None: delivered."""
         if self.delivered:
             return None
         if self.code is not None:
@@ -84,15 +77,26 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Client:
-    """To be made where an event loop runs. `dns_address` None: the system's DNS servers."""
+    """To be made where an event loop runs. `dns_address` None: the system's DNS servers.
 
-    def __init__(self, allow_private: bool, dns_address: tuple[str, int] | None) -> None:
+    Nothing is sent to `own_hosts`.
+    """
+
+    def __init__(
+        self,
+        allow_private: bool,
+        dns_address: tuple[str, int] | None,
+        own_hosts: OwnHosts | None = None,
+    ) -> None:
+        is_own = nobody if own_hosts is None else own_hosts.serve
         self._http = _HttpClient(
             force_instance=True,
-            resolver=CheckedResolver(allow_private=allow_private, dns_address=dns_address),
+            resolver=CheckedResolver(
+                allow_private=allow_private, dns_address=dns_address, is_own=is_own
+            ),
             max_clients=MOST_REQUESTS,
-            max_buffer_size=2 * _READ_BYTES,
-            max_header_size=_HEAD_BYTES,
+            max_buffer_size=_BUFFER_BYTES,
+            max_header_size=HEAD_BYTES,
             max_body_size=sys.maxsize,
         )
 
@@ -118,44 +122,9 @@ class Client:
         self._http.close()
 
 
-class _Connection(_HTTPConnection):
-    """Stops in the middle of a body that is too long. The client's own limit would refuse it
-    before its first byte if it tells its length, and that byte is to be kept.
-
-    Sends the head of a request together with its body: one packet, for which a receiver wakes up
-    once, and a tenth less time than for two."""
-
-    _body_bytes = 0
-
-    def _create_connection(self, stream: IOStream) -> HTTP1Connection:
-        connection = super()._create_connection(stream)
-        body = self.request.body
-
-        def write_whole(
-            start_line: RequestStartLine, headers: HTTPHeaders
-        ) -> "asyncio.Future[None]":
-            del connection.write_headers  # back to its own, and no cycle that would keep the body
-            return connection.write_headers(start_line, headers, chunk=body)
-
-        if body:
-            connection.write_headers = write_whole  # type: ignore[method-assign,assignment]
-            connection.write = _written_already  # type: ignore[method-assign,assignment]
-        return connection
-
-    def data_received(self, chunk: bytes) -> None:
-        super().data_received(chunk)
-        self._body_bytes += len(chunk)
-        if self._body_bytes > _READ_BYTES:
-            self.stream.close()
-
-
-def _written_already(chunk: bytes) -> None:
-    """A body, together with its head."""
-
-
 class _HttpClient(SimpleAsyncHTTPClient):
     def _connection_class(self) -> type:
-        return _Connection
+        return Connection
 
 
 class _Answer:
@@ -220,6 +189,8 @@ def _described(failure: Exception) -> str:
         return f"dns: {failure}"
     if isinstance(failure, PrivateAddress):
         return f"private: {failure}"
+    if isinstance(failure, OwnHost):
+        return f"own: {failure}"
     if isinstance(failure, ssl.SSLError):
         return f"tls: {getattr(failure, 'verify_message', '') or failure.reason or 'failed'}"
     if isinstance(failure, OSError):

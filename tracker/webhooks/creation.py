@@ -15,7 +15,7 @@ from uuid import UUID
 from tracker.clock import now
 from tracker.db.connect import Collection, Database
 from tracker.db.transaction import Session
-from tracker.webhooks.delivery import Status, delivery_id
+from tracker.webhooks.delivery import Kind, delivery_id, new_row
 
 _PIECE: Final = 500
 """Deliveries of one command, which has a limit of time."""
@@ -28,7 +28,7 @@ async def create_deliveries(
     database: Database, events: Sequence[Document], session: Session
 ) -> int:
     """One delivery for each of these events, whose accounts are known, and each webhook that was
-    there before it and is active; how many are new. Raises PyMongoError."""
+    there before it, is active and asks for conversions; how many are new. Raises PyMongoError."""
     if not events:
         return 0
     webhooks = await _active(database, {event["account_id"] for event in events}, session)
@@ -52,9 +52,11 @@ async def _active(
 ) -> dict[UUID, list[Document]]:
     wanted = {"account_id": {"$in": list(account_ids)}, "active": True}
     found = defaultdict(list)
-    fields = ["account_id", "created_at"]
+    fields = ["account_id", "created_at", "events"]
     async for row in database["webhooks"].find(wanted, fields, session=session):
-        found[row["account_id"]].append(row)
+        # One that was made before there were others asks for conversions.
+        if Kind.CONVERSION in row.get("events", [Kind.CONVERSION]):
+            found[row["account_id"]].append(row)
     return dict(found)
 
 
@@ -71,13 +73,8 @@ async def _insert_new(deliveries: Collection, rows: list[Row], session: Session)
 
 
 def _row(webhook_id: UUID, event: Document, created_at: datetime) -> Row:
+    one = delivery_id(webhook_id, event["_id"])
     return {
-        "_id": delivery_id(webhook_id, event["_id"]),
-        "webhook_id": webhook_id,
-        "account_id": event["account_id"],
+        **new_row(one, webhook_id, event["account_id"], created_at),
         "event_id": event["_id"],
-        "status": Status.DUE,
-        "created_at": created_at,
-        "due_at": created_at,
-        "attempts": [],
     }

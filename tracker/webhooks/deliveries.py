@@ -7,6 +7,7 @@ due, and what a dead process held. Only who holds a delivery records an attempt 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Final, NamedTuple
 from uuid import UUID, uuid4
 
@@ -14,7 +15,9 @@ import msgspec
 
 from tracker.db.connect import Database
 from tracker.db.documents import record, run_updates
-from tracker.webhooks.delivery import Attempt, Delivery, Status
+from tracker.db.transaction import Session, in_transaction
+from tracker.webhooks.delivery import Attempt, Delivery, Kind, Status
+from tracker.webhooks.operational import create_messages, delivery_failed
 
 LEASE: Final = timedelta(seconds=30)
 """Twice what an attempt may take."""
@@ -119,8 +122,31 @@ class Deliveries:
             await run_updates(self._database, "deliveries", piece)
 
     async def record(self, results: Sequence[Result]) -> None:
-        """What is no longer ours is left as it is. May be repeated."""
-        await run_updates(self._database, "deliveries", [_recorded(one) for one in results])
+        """What is no longer ours is left as it is. May be repeated.
+
+        A conversion that has failed for good is told to the webhooks of its account that ask for
+        that, in the transaction that records it. Raises PyMongoError.
+        """
+        failed = [one for one in results if _is_told(one)]
+        others = [one for one in results if not _is_told(one)]
+        await run_updates(self._database, "deliveries", [_recorded(one) for one in others])
+        if failed:
+            async with await self._database.client.start_session() as session:
+                await in_transaction(session, partial(self._record_failed, failed))
+
+    async def _record_failed(self, results: Sequence[Result], session: Session) -> None:
+        ours = await self._held(results, session)
+        updates = [_recorded(one) for one in ours]
+        await run_updates(self._database, "deliveries", updates, session)
+        messages = [delivery_failed(one.delivery, one.attempt) for one in ours]
+        await create_messages(self._database, messages, session)
+
+    async def _held(self, results: Sequence[Result], session: Session) -> list[Result]:
+        """Return those of `results` whose deliveries are still ours."""
+        ids = {"_id": {"$in": [one.delivery.id for one in results]}}
+        rows = self._deliveries.find(ids, ["holder"], session=session)
+        holders = {row["_id"]: row.get("holder") async for row in rows}
+        return [one for one in results if holders.get(one.delivery.id) == one.delivery.holder]
 
     async def release(self, deliveries: Collection[Delivery], at: datetime) -> None:
         """What we hold is anyone's again, at once."""
@@ -170,9 +196,14 @@ class Deliveries:
             "status": {"$in": list(_RETRIED)},
             "created_at": {"$gte": since},
         }
-        updated = await self._deliveries.update_many(matching, _due(at))
+        return await self.retry_matching(matching, at)
+
+    async def retry_matching(self, matching: Mapping[str, Any], at: datetime) -> int:
+        """Make due what a query of MongoDB finds, but for what is being sent; return how many."""
+        free = {"$and": [matching, {"holder": {"$exists": False}}]}
+        updated = await self._deliveries.update_many(free, _due(at))
         self.made_due.set()
-        return updated.modified_count
+        return updated.matched_count
 
     async def backlog(self, at: datetime) -> Backlog:
         """Of all webhooks."""
@@ -180,6 +211,11 @@ class Deliveries:
         matching = {"status": Status.DUE, "due_at": {"$lte": at}}
         due = await self._deliveries.count_documents(matching, limit=_MOST_COUNTED)
         return Backlog(due, oldest)
+
+
+def _is_told(result: Result) -> bool:
+    """Whether webhooks may be told of it."""
+    return result.status is Status.FAILED and result.delivery.kind is Kind.CONVERSION
 
 
 def _oldest_of(webhook_id: UUID, at: datetime, most: int) -> list[dict[str, Any]]:

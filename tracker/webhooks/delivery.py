@@ -1,10 +1,22 @@
-"""A delivery: one conversion event that one webhook is to be told of, and what came of it."""
+"""A delivery: one event that one webhook is to be told of, and what came of it."""
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 from uuid import UUID, uuid5
 
 import msgspec
+
+
+class Kind(StrEnum):
+    """What a delivery tells of, and what a webhook may ask for."""
+
+    CONVERSION = "conversion"
+    """A conversion event."""
+    WEBHOOK_DISABLED = "webhook.disabled"
+    """The service has disabled another webhook of the account."""
+    DELIVERY_FAILED = "delivery.failed"
+    """A conversion has not reached another webhook of the account, and is not tried again."""
 
 
 class Status(StrEnum):
@@ -34,12 +46,14 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
 class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     """While it is due, `due_at` is when it may be claimed: when the next attempt is to be made, or,
     while a `holder` is making one, when that one counts as dead. `payload` is JSON text, made for
-    the first attempt and kept for all. Finished ones are deleted after `expires_at`."""
+    the first attempt and kept for all. Finished ones are deleted after `expires_at`. `event_id` is
+    a conversion's; what is of another kind has none, and its payload from the start."""
 
     id: UUID
     webhook_id: UUID
     account_id: UUID
-    event_id: int
+    kind: Kind = Kind.CONVERSION
+    event_id: int | None = None
     status: Status
     created_at: datetime
     due_at: datetime | None = None
@@ -52,3 +66,23 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
 def delivery_id(webhook_id: UUID, event_id: int) -> UUID:
     """That of the one delivery there is for both."""
     return uuid5(webhook_id, str(event_id))
+
+
+def message_id(webhook_id: UUID, kind: Kind, subject: str) -> UUID:
+    """Return the id of the one delivery of a message to a webhook."""
+    return uuid5(webhook_id, f"{kind} {subject}")
+
+
+def new_row(
+    delivery_id: UUID, webhook_id: UUID, account_id: UUID, created_at: datetime
+) -> dict[str, Any]:
+    """Return the document of a new delivery, due at once, without what it tells of."""
+    return {
+        "_id": delivery_id,
+        "webhook_id": webhook_id,
+        "account_id": account_id,
+        "status": Status.DUE,
+        "created_at": created_at,
+        "due_at": created_at,
+        "attempts": [],
+    }

@@ -26,9 +26,9 @@ class Found(NamedTuple):
     tags: Rows
     base_host: str
 
-    def payload(self, template: str, event_id: int) -> str:
+    def payload(self, template: str, event_id: int | None) -> str:
         """Raises NoPayload."""
-        event = self.events.get(event_id)
+        event = None if event_id is None else self.events.get(event_id)
         if event is None:
             raise NoPayload("the event is no longer stored")
         click = self.clicks.get(event["click_id"])

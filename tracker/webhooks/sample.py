@@ -4,19 +4,18 @@ Sent by a request to the API, which waits for what comes back: so there is a bou
 sent at once.
 """
 
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Final
-from uuid import UUID
 
 from bson import Decimal128
 
+from tracker.access.account_limiter import AccountLimiter
 from tracker.clock import now
-from tracker.errors import RateLimited, Unavailable
 from tracker.ids import new_id
 from tracker.webhooks.client import SECONDS
+from tracker.webhooks.delivery import Kind
+from tracker.webhooks.operational import webhook_disabled
 from tracker.webhooks.payload import render
+from tracker.webhooks.schedule import Disabled
 from tracker.webhooks.store import Webhook
 from tracker.webhooks.values import Values, values_of
 
@@ -28,32 +27,18 @@ MOST: Final = 32
 """Samples that a process sends at once, for one account and in all."""
 
 
-class Samples:
-    """Those that this process is sending."""
-
-    def __init__(self) -> None:
-        self._of_account: Counter[UUID] = Counter()
-
-    @contextmanager
-    def place(self, account_id: UUID) -> Iterator[None]:
-        """That of one sample while it is sent. Raises RateLimited if the account has OF_ACCOUNT,
-        Unavailable if there are MOST."""
-        if self._of_account[account_id] >= OF_ACCOUNT:
-            message = f"webhook: {OF_ACCOUNT} tests of the account are under way; try again"
-            raise RateLimited(message, round(SECONDS))
-        if self._of_account.total() >= MOST:
-            raise Unavailable("webhook: too many tests are under way; try again")
-        self._of_account[account_id] += 1
-        try:
-            yield
-        finally:
-            self._of_account[account_id] -= 1
-            self._of_account += Counter()  # without those that have none
+def sample_limiter() -> AccountLimiter:
+    """Make the bound on the samples that this process sends."""
+    return AccountLimiter("webhook", "tests", OF_ACCOUNT, MOST, SECONDS)
 
 
 def sample_payload(webhook: Webhook, base_host: str) -> bytes:
-    """The webhook's payload for the sample event."""
-    return render(webhook.payload_template, _values(webhook, base_host))
+    """The webhook's payload for the sample event; that one of its webhooks is disabled, if it does
+    not ask for conversions."""
+    if Kind.CONVERSION in webhook.events:
+        return render(webhook.payload_template, _values(webhook, base_host))
+    sample = webhook_disabled(new_id(), webhook.account_id, "Sample", Disabled.FAILING, now())
+    return sample.payload().encode()
 
 
 def _values(webhook: Webhook, base_host: str) -> Values:

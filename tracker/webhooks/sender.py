@@ -19,14 +19,17 @@ from tracker import metrics
 from tracker.clock import moment, now_ms
 from tracker.db.tasks import ended
 from tracker.http.url import check_url
+from tracker.loops import record_failure
 from tracker.webhooks.attempt import Attempts, Payload
 from tracker.webhooks.client import Client
 from tracker.webhooks.deliveries import Deliveries
 from tracker.webhooks.delivery import Delivery
 from tracker.webhooks.material import Found, Material, NoPayload
 from tracker.webhooks.places import SLOW_MS, Places
+from tracker.webhooks.secret_box import UnreadableSecret
 from tracker.webhooks.store import Target, Webhook, Webhooks
 from tracker.webhooks.target import FIELD
+from tracker.webhooks.withheld import Withheld
 
 log = structlog.get_logger(__name__)
 
@@ -68,6 +71,7 @@ class Sender:
         self._attempts = Attempts(client, webhooks, deliveries, clock)
         self._clock = clock
         self._places = Places()
+        self._withheld = Withheld(clock)
         self._under_way: dict[asyncio.Task[None], Delivery] = {}
         self._sent: set[asyncio.Task[None]] = set()
         """Of these, those that are being recorded."""
@@ -114,7 +118,7 @@ class Sender:
         except PyMongoError as error:
             log.warning("deliveries wait", error=type(error).__name__)
         except Exception as error:
-            log.error("sending failed", exc_info=error)
+            record_failure("webhooks", error)
         return 0
 
     async def _begin(self) -> int:
@@ -123,7 +127,7 @@ class Sender:
         due = await self._with_due(at)
         unused = self._take_places(due)
         try:
-            webhooks = await self._whole({one: due[one] for one in unused})
+            webhooks = self._opened(await self._whole({one: due[one] for one in unused}), at)
             wanted = {one: unused[one] for one in webhooks}
             claimed = await self._deliveries.claim(wanted, at)
             payloads = await self._payloads_or_release(claimed, webhooks)
@@ -141,7 +145,11 @@ class Sender:
     async def _with_due(self, at: datetime) -> dict[UUID, Target | Webhook]:
         """The active webhooks that there may be place for, in order. What is due for those that
         are not active is cancelled."""
-        due = [one for one in await self._deliveries.due(at) if self._places.might_have(one)]
+        due = [
+            one
+            for one in await self._deliveries.due(at)
+            if self._places.might_have(one) and not self._withheld.has(one)
+        ]
         active = await self._active(due) if due else {}
         if silent := set(due) - active.keys():
             await self._deliveries.cancel(silent, at)
@@ -159,6 +167,15 @@ class Sender:
         if len(whole) == len(chosen):
             return whole
         return await self._webhooks.find_all(chosen)
+
+    def _opened(self, webhooks: Mapping[UUID, Webhook], at: datetime) -> dict[UUID, Webhook]:
+        """Those whose secrets can be read. What is due for the others stays due."""
+        opened = {}
+        for webhook_id, webhook in webhooks.items():
+            with contextlib.suppress(UnreadableSecret):
+                opened[webhook_id] = self._webhooks.opened(webhook, at)
+        self._withheld.add(webhooks.keys() - opened.keys())
+        return opened
 
     def _take_places(self, targets: Mapping[UUID, Target | Webhook]) -> Counter[UUID]:
         """Those come first whose accounts, then who themselves have the fewest places; among equals
@@ -191,7 +208,7 @@ class Sender:
     ) -> list[Payload]:
         """In the order of `claimed`. Those that are new are kept before they are sent."""
         first = [one for one in claimed if one.payload is None]
-        found = await self._material.of({one.event_id for one in first})
+        found = await self._material.of({one.event_id for one in first if one.event_id})
         payloads: list[Payload] = []
         for one in claimed:
             payloads.append(one.payload or _payload(found, webhooks[one.webhook_id], one))

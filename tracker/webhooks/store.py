@@ -2,21 +2,26 @@
 
 import base64
 import secrets
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 import msgspec
+from msgspec.structs import replace
 from pymongo import ReturnDocument
 
 from tracker.clock import now
 from tracker.db.connect import Database
 from tracker.db.documents import document, record
 from tracker.db.paging import page_of
+from tracker.db.transaction import Session, in_transaction
 from tracker.errors import BadRequest
 from tracker.ids import new_id
+from tracker.webhooks.delivery import Kind
+from tracker.webhooks.operational import create_messages, webhook_disabled
 from tracker.webhooks.schedule import Disabled
+from tracker.webhooks.secret_box import SecretBox
 from tracker.webhooks.template import template_text
 
 MOST: Final = 10
@@ -27,10 +32,11 @@ ROTATION: Final = timedelta(days=1)
 
 
 class Webhook(msgspec.Struct, frozen=True, kw_only=True):
-    """`secret` signs deliveries, so it has to be kept as it is, and so does `previous_secret` until
-    its time is up. `payload_template` is JSON text. `failing_since` is when the first attempt
-    failed of those since the last that succeeded; `disabled_reason` is why the service itself has
-    made it inactive."""
+    """`secret` signs deliveries, so it has to be kept, and so does `previous_secret` until its time
+    is up; both are as they are stored, which `Webhooks.opened` undoes. `payload_template` is JSON
+    text. `failing_since` is when the first attempt failed of those since the last that succeeded;
+    `disabled_reason` is why the service itself has made it inactive, at `disabled_at`. `events` is
+    what it asks for."""
 
     id: UUID
     account_id: UUID
@@ -38,12 +44,14 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     target_url: str
     method: str
     payload_template: str
+    events: tuple[Kind, ...] = (Kind.CONVERSION,)
     active: bool
     secret: str
     previous_secret: str | None = None
     previous_secret_until: datetime | None = None
     failing_since: datetime | None = None
     disabled_reason: Disabled | None = None
+    disabled_at: datetime | None = None
     created_at: datetime
 
     def secrets(self, at: datetime) -> list[str]:
@@ -62,7 +70,11 @@ class Target(NamedTuple):
 
 
 class Webhooks:
-    def __init__(self, database: Database) -> None:
+    """`box` has the form in which secrets are stored."""
+
+    def __init__(self, database: Database, box: SecretBox) -> None:
+        self._database = database
+        self._box = box
         self._webhooks = database["webhooks"]
 
     async def create(
@@ -72,18 +84,21 @@ class Webhooks:
         target_url: str,
         method: str,
         payload_template: Mapping[str, Any],
+        events: Sequence[Kind] = (Kind.CONVERSION,),
     ) -> Webhook:
-        """A new webhook, with the secret that signs its deliveries. Raises BadRequest if the
-        account has MOST of them."""
+        """A new webhook, with the secret that signs its deliveries as it is. Raises BadRequest if
+        the account has MOST of them."""
+        webhook_id, secret = new_id(), _new_secret()
         webhook = Webhook(
-            id=new_id(),
+            id=webhook_id,
             account_id=account_id,
             name=name,
             target_url=target_url,
             method=method,
             payload_template=template_text(payload_template),
+            events=tuple(events),
             active=True,
-            secret=_new_secret(),
+            secret=self._box.seal(webhook_id, secret),
             created_at=now(),
         )
         await self._webhooks.insert_one(document(webhook))
@@ -92,7 +107,7 @@ class Webhooks:
         if number > MOST:
             await self.delete(webhook.id)
             raise BadRequest(f"account_id: has {MOST} webhooks, which is the most")
-        return webhook
+        return replace(webhook, secret=secret)
 
     async def find(self, webhook_id: UUID) -> Webhook | None:
         row = await self._webhooks.find_one({"_id": webhook_id})
@@ -109,19 +124,33 @@ class Webhooks:
         rows = self._webhooks.find(active, ["account_id", "target_url"])
         return {row["_id"]: Target(row["account_id"], row["target_url"]) async for row in rows}
 
-    async def failing(self, webhook_id: UUID, since: datetime) -> None:
-        """An attempt has failed, the first if none had before."""
+    async def failing(self, webhook_id: UUID, since: datetime) -> bool:
+        """Note that an attempt has failed; return whether it is the first of all processes."""
         first = {"_id": webhook_id, "failing_since": None}
-        await self._webhooks.update_one(first, {"$set": {"failing_since": since}})
+        done = await self._webhooks.update_one(first, {"$set": {"failing_since": since}})
+        return bool(done.modified_count)
 
-    async def delivers(self, webhook_id: UUID) -> None:
-        """An attempt has succeeded."""
+    async def delivers(self, webhook_id: UUID) -> bool:
+        """Note that an attempt has succeeded; return whether it is the first after a failure."""
         failed = {"_id": webhook_id, "failing_since": {"$ne": None}}
-        await self._webhooks.update_one(failed, {"$set": {"failing_since": None}})
+        done = await self._webhooks.update_one(failed, {"$set": {"failing_since": None}})
+        return bool(done.modified_count)
 
-    async def disable(self, webhook_id: UUID, reason: Disabled) -> None:
-        disabled = {"active": False, "disabled_reason": reason}
-        await self._webhooks.update_one({"_id": webhook_id, "active": True}, {"$set": disabled})
+    async def disable(self, webhook: Webhook, reason: Disabled, at: datetime) -> bool:
+        """Make it inactive, and have the webhooks of its account that ask for that told, in one
+        transaction; return whether it was active. Raises PyMongoError."""
+        message = webhook_disabled(webhook.id, webhook.account_id, webhook.name, reason, at)
+
+        async def work(session: Session) -> bool:
+            active = {"_id": webhook.id, "active": True}
+            disabled = {"active": False, "disabled_reason": reason, "disabled_at": at}
+            done = await self._webhooks.update_one(active, {"$set": disabled}, session=session)
+            if done.modified_count:
+                await create_messages(self._database, [message], session)
+            return bool(done.modified_count)
+
+        async with await self._database.client.start_session() as session:
+            return await in_transaction(session, work)
 
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[Webhook], int]:
         rows, total = await page_of(self._webhooks, {"account_id": account_id}, page, page_size)
@@ -136,16 +165,26 @@ class Webhooks:
 
     async def rotate_secret(self, webhook_id: UUID) -> Webhook | None:
         """Give it a new secret, beside which the one before signs for ROTATION; None if the
-        webhook is gone. Only one secret is kept beside it: that of the last rotation."""
+        webhook is gone. Only one secret is kept beside it: that of the last rotation. The new one
+        is returned as it is."""
+        secret = _new_secret()
         rotated = {
-            "secret": {"$literal": _new_secret()},
+            "secret": {"$literal": self._box.seal(webhook_id, secret)},
             "previous_secret": "$secret",
             "previous_secret_until": now() + ROTATION,
         }
         row = await self._webhooks.find_one_and_update(
             {"_id": webhook_id}, [{"$set": rotated}], return_document=ReturnDocument.AFTER
         )
-        return None if row is None else record(Webhook, row)
+        return None if row is None else replace(record(Webhook, row), secret=secret)
+
+    def opened(self, webhook: Webhook, at: datetime) -> Webhook:
+        """Return `webhook` with the secrets that sign at that moment as they are, not as stored.
+
+        Raises UnreadableSecret if one is encrypted with none of the keys that are set.
+        """
+        current, *previous = [self._box.open(webhook.id, one) for one in webhook.secrets(at)]
+        return replace(webhook, secret=current, previous_secret=next(iter(previous), None))
 
     async def delete(self, webhook_id: UUID) -> None:
         await self._webhooks.delete_one({"_id": webhook_id})
@@ -161,5 +200,5 @@ def _stored(fields: Mapping[str, Any]) -> dict[str, Any]:
     text = {} if template is None else {"payload_template": template_text(template)}
     # Its owner has decided, and begins anew.
     anew = {"failing_since": None} if {"active", "target_url"} & fields.keys() else {}
-    reason = {"disabled_reason": None} if "active" in fields else {}
+    reason = {"disabled_reason": None, "disabled_at": None} if "active" in fields else {}
     return {**fields, **text, **anew, **reason}

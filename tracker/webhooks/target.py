@@ -2,20 +2,23 @@
 
 A request from the service must not reach what its visitors cannot: loopback, private networks,
 link-local and metadata addresses. Checked here when a webhook is written; the name may resolve
-differently later, so a delivery has to check the address that it connects to.
+differently later, so a delivery has to check the address that it connects to. Pure but for the
+question to DNS, which is asked by the service itself (`addresses.Dns`) and only of those who have
+access: the system's resolver takes a thread for as long as a name server is slow, of the few that
+connections to Redis need too.
 """
 
-import asyncio
-import socket
 from collections.abc import Awaitable, Callable
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Final
 
 from tracker.errors import BadRequest
 from tracker.http.url import check_url
+from tracker.links.own_hosts import is_localhost
 
 FIELD: Final = "target_url"
-RESOLVE_SECONDS: Final = 2.0
+PRIVATE: Final = f"{FIELD}: must not be in a private network"
+OWN_HOST: Final = f"{FIELD}: must not be a host of this service"
 
 Address = IPv4Address | IPv6Address
 Resolve = Callable[[str], Awaitable[list[str]]]
@@ -54,33 +57,39 @@ def _inner(address: IPv6Address) -> IPv4Address | None:
     return address.ipv4_mapped or address.sixtofour
 
 
-async def resolve(host: str) -> list[str]:
-    """The addresses of `host`; empty if it has none or does not answer in time."""
-    loop = asyncio.get_running_loop()
-    try:
-        async with asyncio.timeout(RESOLVE_SECONDS):
-            found = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError, TimeoutError):
-        return []
-    return [str(address[0]).partition("%")[0] for *_, address in found]
+def check_target(url: str, allow_private: bool) -> tuple[str, int]:
+    """Check what the URL alone tells and return its (host, port), in canonical form.
+
+    Raises BadRequest naming the rule.
+    """
+    host, port = check_url(FIELD, url).address
+    if not allow_private and (is_localhost(host) or not all(map(is_public, literal(host)))):
+        raise BadRequest(PRIVATE)
+    return host, port
 
 
-async def check_target(url: str, allow_private: bool, resolve: Resolve = resolve) -> None:
-    """Raises BadRequest naming the rule. A name that does not resolve now is accepted."""
-    host, _ = check_url(FIELD, url).address
-    if allow_private:
-        return
-    if is_localhost(host) or not all(map(is_public, await _addresses(host, resolve))):
-        raise BadRequest(f"{FIELD}: must not be in a private network")
+async def check_addresses(host: str, resolve: Resolve) -> None:
+    """Check what `host` resolves to now.
+
+    Raises BadRequest if one of its addresses is private, or if it has none: a target that cannot be
+    checked is not accepted.
+    """
+    addresses = literal(host) or [ip_address(text) for text in await resolve(host)]
+    if not addresses:
+        raise BadRequest(f"{FIELD}: the host must resolve; DNS has no address of {host}, or failed")
+    if not all(map(is_public, addresses)):
+        raise BadRequest(PRIVATE)
 
 
-def is_localhost(host: str) -> bool:
-    """RFC 6761: whatever a name server says."""
-    return host == "localhost" or host.endswith(".localhost")
+def check_encrypted(url: str, allow_http: bool) -> None:
+    """Raises BadRequest if `url` is plain http and that is not allowed."""
+    if not allow_http and check_url(FIELD, url).scheme.lower() != "https":
+        raise BadRequest(f"{FIELD}: must be https (the operator can allow http)")
 
 
-async def _addresses(host: str, resolve: Resolve) -> list[Address]:
+def literal(host: str) -> list[Address]:
+    """Return the address that `host` is; empty for a name."""
     try:
         return [ip_address(host)]
     except ValueError:
-        return [ip_address(text) for text in await resolve(host)]
+        return []

@@ -1,0 +1,154 @@
+"""With SECRET_KEY the secrets in MongoDB are encrypted, and what cannot be read loses nothing."""
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from tests.conversions import scene
+from tests.webhooks.receiver import Receiver, receiving
+from tests.webhooks.sending import Clock, converted, listening, sending, stored, webhook_now
+from tracker import metrics
+from tracker.clock import now
+from tracker.ids import new_id
+from tracker.services import Services
+from tracker.webhooks.reseal import count_secrets, rewrite_secrets
+from tracker.webhooks.secret_box import PREFIX, SecretBox, UnreadableSecret
+from tracker.webhooks.store import Webhook, Webhooks
+from tracker.webhooks.withheld import PAUSE_MS
+
+ACCOUNT = new_id()
+KEY, NEW_KEY = os.urandom(32), os.urandom(32)
+
+
+def use_keys(services: Services, *keys: bytes) -> None:
+    """As if the service had been started with these."""
+    services.secret_box = SecretBox(keys)
+    services.webhooks = Webhooks(services.database, services.secret_box)
+
+
+async def row_of(services: Services, webhook: Webhook) -> dict[str, Any]:
+    row = await services.database["webhooks"].find_one({"_id": webhook.id})
+    assert row is not None
+    return dict(row)
+
+
+@asynccontextmanager
+async def listening_encrypted(services: Services) -> AsyncIterator[tuple[Receiver, Webhook]]:
+    use_keys(services, KEY)
+    async with listening(services, ACCOUNT) as (receiver, webhook):
+        yield receiver, webhook
+
+
+async def test_what_is_stored_is_encrypted_and_what_is_sent_is_signed_with_the_secret(
+    services: Services,
+) -> None:
+    async with listening_encrypted(services) as (receiver, webhook), sending(services) as one:
+        await converted(services, ACCOUNT)
+        assert await one.burst() == 1
+        row = await row_of(services, webhook)
+    assert webhook.secret.startswith("whsec_")
+    assert row["secret"].startswith(PREFIX)
+    assert webhook.secret not in str(row)
+    [received] = receiver.received
+    assert received.error == ""
+
+
+async def test_a_rotation_encrypts_the_new_secret_and_both_sign(services: Services) -> None:
+    async with listening_encrypted(services) as (receiver, webhook), sending(services) as one:
+        rotated = await services.webhooks.rotate_secret(webhook.id)
+        assert rotated is not None
+        row = await row_of(services, webhook)
+        for secret in (webhook.secret, rotated.secret):
+            assert secret.startswith("whsec_")
+            assert secret not in str(row)
+            receiver.secret = secret
+            await converted(services, ACCOUNT)
+            assert await one.burst() == 1
+    assert [received.error for received in receiver.received] == ["", ""]
+
+
+async def test_plain_secrets_of_before_are_still_read_with_a_key(services: Services) -> None:
+    async with listening(services, ACCOUNT) as (receiver, _):
+        use_keys(services, KEY)
+        async with sending(services) as one:
+            await converted(services, ACCOUNT)
+            assert await one.burst() == 1
+    assert receiver.received[0].error == ""
+
+
+@pytest.mark.parametrize("keys", [(), (NEW_KEY,)], ids=["missing", "wrong"])
+async def test_without_the_right_key_deliveries_stay_due_others_go_on_and_it_is_said_once_a_minute(
+    services: Services, caplog: pytest.LogCaptureFixture, keys: tuple[bytes, ...]
+) -> None:
+    clock, other = Clock(), new_id()
+    before = metrics.WEBHOOKS_WITHHELD._value.get()
+    async with listening_encrypted(services) as (receiver, _), receiving() as fine:
+        use_keys(services, *keys)
+        webhook = await scene.webhook(services, other, f"{fine.url}/hook")
+        fine.secret = webhook.secret
+        async with sending(services, clock) as one:
+            await converted(services, ACCOUNT, 3)
+            await converted(services, other, 2)
+            while await one.burst():
+                pass
+            assert (len(receiver.received), len(fine.received)) == (0, 2)
+            for _ in range(3):
+                clock.pass_seconds(10)
+                assert await one.burst() == 0
+            lines: list[Any] = [one.msg for one in caplog.records if one.levelname == "ERROR"]
+            assert [line["event"].partition(":")[0] for line in lines] == [
+                "webhook secrets cannot be read"
+            ]
+            clock.pass_seconds(PAUSE_MS / 1000)
+            assert await one.burst() == 0
+            assert len([one for one in caplog.records if one.levelname == "ERROR"]) == 2
+        rows = [row for row in await stored(services) if row["account_id"] == ACCOUNT]
+        assert {row["status"] for row in rows} == {"due"}
+        assert all(row["attempts"] == [] and "holder" not in row for row in rows)
+        assert metrics.WEBHOOKS_WITHHELD._value.get() == before + 2
+        use_keys(services, *keys, KEY)
+        async with sending(services, clock) as one:
+            assert await one.burst() == 3
+    assert {received.error for received in receiver.received} == {""}
+
+
+async def test_records_are_rewritten_by_the_first_key_or_plain_and_can_be_read_meanwhile(
+    services: Services,
+) -> None:
+    plain = await scene.webhook(services, ACCOUNT)
+    use_keys(services, KEY)
+    older = await scene.webhook(services, ACCOUNT)
+    assert await services.webhooks.rotate_secret(older.id)
+    use_keys(services, NEW_KEY, KEY)
+    newest = await scene.webhook(services, ACCOUNT)
+    webhooks, box, database = services.webhooks, services.secret_box, services.database
+    assert await count_secrets(database, box) == {"plain": 1, "older_key": 2, "key": 1}
+    assert await rewrite_secrets(database, box, box.seal) == {"rewritten": 3}
+    assert await count_secrets(database, box) == {"key": 4}
+    for made in (plain, newest):
+        found = await webhook_now(services, made)
+        assert webhooks.opened(found, now()).secret == made.secret
+    use_keys(services, KEY)
+    assert await rewrite_secrets(database, services.secret_box, box.seal) == {"unreadable": 3}
+    assert await count_secrets(database, services.secret_box) == {"unreadable": 4}
+    with pytest.raises(UnreadableSecret):
+        services.webhooks.opened(found, now())
+    assert await rewrite_secrets(database, box, lambda _, secret: secret) == {"rewritten": 3}
+    assert await count_secrets(database, box) == {"plain": 4}
+    assert (await row_of(services, older))["previous_secret"] == older.secret
+
+
+async def test_a_record_that_changes_meanwhile_is_left_to_the_next_run(services: Services) -> None:
+    made = await scene.webhook(services, ACCOUNT)
+    box = SecretBox([KEY])
+    collection = services.mongodb.delegate[services.settings.mongodb_database]["webhooks"]
+
+    def seal_late(webhook_id: Any, secret: str) -> str:
+        collection.update_one({"_id": made.id}, {"$set": {"secret": "whsec_new"}})
+        return box.seal(webhook_id, secret)
+
+    assert await rewrite_secrets(services.database, box, seal_late) == {"changed": 1}
+    assert (await row_of(services, made))["secret"] == "whsec_new"

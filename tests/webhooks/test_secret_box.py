@@ -1,0 +1,74 @@
+"""Secrets at rest: only the key and the webhook that they were encrypted for open them."""
+
+import os
+from collections.abc import Sequence
+
+import pytest
+
+from tracker.ids import new_id
+from tracker.webhooks.secret_box import PREFIX, SecretBox, UnreadableSecret
+
+ONE, OTHER = os.urandom(32), os.urandom(48)
+WEBHOOK = new_id()
+SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+
+@pytest.mark.parametrize(
+    ("sealing", "opening", "readable"),
+    [
+        ([ONE], [ONE], True),
+        ([ONE, OTHER], [ONE], True),
+        ([ONE], [OTHER, ONE], True),
+        ([ONE], [OTHER], False),
+        ([ONE], [], False),
+        ([], [ONE], True),
+        ([], [], True),
+    ],
+    ids=["same", "first encrypts", "older opens", "another", "missing", "plain", "without any"],
+)
+def test_a_secret_is_opened_by_any_key_that_fits(
+    sealing: Sequence[bytes], opening: Sequence[bytes], readable: bool
+) -> None:
+    stored = SecretBox(sealing).seal(WEBHOOK, SECRET)
+    assert stored.startswith(PREFIX) == bool(sealing)
+    assert (SECRET in stored) == (not sealing)
+    box = SecretBox(opening)
+    if readable:
+        assert box.open(WEBHOOK, stored) == SECRET
+    else:
+        with pytest.raises(UnreadableSecret):
+            box.open(WEBHOOK, stored)
+
+
+def test_no_two_texts_of_one_secret_are_alike() -> None:
+    box = SecretBox([ONE])
+    assert len({box.seal(WEBHOOK, SECRET) for _ in range(100)}) == 100
+
+
+def test_a_text_that_was_moved_to_another_webhook_is_not_opened() -> None:
+    box = SecretBox([ONE])
+    with pytest.raises(UnreadableSecret):
+        box.open(new_id(), box.seal(WEBHOOK, SECRET))
+
+
+@pytest.mark.parametrize("damage", ["", "x", "not base64 !", "AAAA", "whsec_abc"])
+def test_what_is_damaged_is_not_opened(damage: str) -> None:
+    with pytest.raises(UnreadableSecret):
+        SecretBox([ONE]).open(WEBHOOK, PREFIX + damage)
+
+
+def test_every_changed_byte_is_noticed() -> None:
+    box = SecretBox([ONE])
+    stored = box.seal(WEBHOOK, SECRET)
+    for place in range(len(PREFIX), len(stored) - 2):
+        other = "A" if stored[place] != "A" else "B"
+        with pytest.raises(UnreadableSecret):
+            box.open(WEBHOOK, stored[:place] + other + stored[place + 1 :])
+
+
+def test_what_the_first_key_encrypted_is_told_from_the_rest() -> None:
+    box = SecretBox([ONE, OTHER])
+    assert box.is_by_first_key(WEBHOOK, box.seal(WEBHOOK, SECRET))
+    assert not box.is_by_first_key(WEBHOOK, SecretBox([OTHER]).seal(WEBHOOK, SECRET))
+    assert not box.is_by_first_key(WEBHOOK, SECRET)
+    assert not SecretBox([]).is_by_first_key(WEBHOOK, SECRET)
