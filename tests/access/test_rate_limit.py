@@ -15,6 +15,7 @@ from tracker.access.rate_limit import RateLimiter, Scope, Usage
 from tracker.clock import now_ms
 from tracker.db import keys
 from tracker.db.breaker import Breaker
+from tracker.db.budget import SKIPPED_FROM, Budget, OptionalWrite
 from tracker.db.connect import redis_for_requests
 from tracker.ids import new_id
 from tracker.metrics import RATE_LIMIT_UNENFORCED
@@ -80,6 +81,21 @@ async def test_addresses_and_accounts_have_counters_of_their_own(services: Servi
     assert await numbers(limits, None, ACCOUNT) == [1]
     assert await numbers(limits, None, new_id()) == [1]
     assert await numbers(limits, ADDRESS, ACCOUNT) == [2, 2]
+
+
+async def test_the_addresses_of_one_ipv6_network_share_a_counter(services: Services) -> None:
+    limits = limiter(services)
+    assert await numbers(limits, "2001:db8:1:2::1", None) == [1]
+    assert await numbers(limits, "2001:db8:1:2:ffff::1", None) == [2]
+    assert await numbers(limits, "2001:db8:1:3::1", None) == [1]
+    whole = RateLimiter(services.redis, Breaker(), 3, 5, ipv6_prefix=128)
+    assert await numbers(whole, "2001:db8:1:2::1", None) == [1]
+
+
+async def test_an_ipv4_address_mapped_into_ipv6_counts_as_itself(services: Services) -> None:
+    limits = limiter(services)
+    assert await numbers(limits, ADDRESS, None) == [1]
+    assert await numbers(limits, f"::ffff:{ADDRESS}", None) == [2]
 
 
 @pytest.mark.parametrize(
@@ -164,7 +180,7 @@ async def test_both_scopes_are_counted_in_one_call(services: Services) -> None:
     assert stats["cmdstat_evalsha"]["calls"] == 1
     assert set(stats) <= {
         *("cmdstat_evalsha", "cmdstat_incr", "cmdstat_pttl"),
-        *("cmdstat_info", "cmdstat_config|resetstat"),
+        *("cmdstat_info", "cmdstat_config|resetstat", "cmdstat_config"),  # the last: Redis 6.2
     }
 
 
@@ -194,6 +210,18 @@ async def test_while_the_breaker_is_open_redis_is_not_asked(services: Services) 
     assert unenforced() == before + 1
     assert not await services.redis.exists(IP)
     breaker.worked()
+    assert await numbers(limits, ADDRESS, ACCOUNT) == [1, 1]
+
+
+async def test_without_room_in_redis_nothing_is_counted(services: Services) -> None:
+    budget = Budget()
+    limits = RateLimiter(services.redis, Breaker(), 3, 5, budget=budget)
+    budget.used = SKIPPED_FROM[OptionalWrite.RATE_LIMIT]
+    before = unenforced()
+    assert await numbers(limits, ADDRESS, ACCOUNT) == [0, 0]
+    assert unenforced() == before + 1
+    assert not await services.redis.exists(IP)
+    budget.used = 0.0
     assert await numbers(limits, ADDRESS, ACCOUNT) == [1, 1]
 
 

@@ -11,7 +11,7 @@ Document = dict[str, Any]
 Keys = dict[str, list[str]]
 
 WIDE = Context(prec=80)
-NOT_COUNTED = {"claimed", "duplicate"}
+NOT_COUNTED = {"claimed", "duplicate", "refused"}
 NO_KEYS = ("unknown", "none")
 
 

@@ -9,10 +9,9 @@ from bson import Decimal128
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracker.conversions.attribution import Status
+from tracker.conversions.attribution import COUNTED, Status
 from tracker.ids import new_id
 from tracker.reports.rollup import (
-    COUNTED,
     UNKNOWN,
     Rollup,
     RollupId,
@@ -134,6 +133,7 @@ def test_an_event_of_a_bots_click_counts_and_is_told_apart() -> None:
         {"status": "claimed"},
         {"status": "duplicate"},
         {"status": "duplicate", "link_id": LINK, **VALUES},
+        {"status": "refused", "link_id": LINK, **VALUES},
         {"account_id": None},
         {"account_id": None, "status": "pending"},
     ],
@@ -143,7 +143,7 @@ def test_an_event_that_does_not_count_adds_nothing(changed: dict[str, Any]) -> N
 
 
 def test_every_status_is_decided() -> None:
-    assert set(Status) - set(COUNTED) == {Status.CLAIMED, Status.DUPLICATE}
+    assert set(Status) - set(COUNTED) == {Status.CLAIMED, Status.DUPLICATE, Status.REFUSED}
 
 
 @pytest.mark.parametrize(

@@ -4,16 +4,22 @@ The queries are drawn at random from all that can be asked; the seeds make them 
 """
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from random import Random
 from typing import Any, get_args
+from uuid import UUID
 
 import pytest
 
 from tests.reports.counted import Counted
 from tests.reports.history import DOMAINS, FIRST, VALUES, History, days, made
+from tracker.errors import RateLimited
 from tracker.ids import new_id
 from tracker.reports.dimensions import source_of
 from tracker.reports.query import Bots, GroupBy, Query
+from tracker.reports.queue import ReportQueue
+from tracker.reports.turns import MAX_WAITING_OF_ACCOUNT
 from tracker.services import Services
 
 GROUPS = get_args(GroupBy)
@@ -119,3 +125,40 @@ async def test_reports_that_read_clicks_take_turns_and_no_other_waits_for_them(
         "report: too many that read every click are under way; try again"
     ]
     assert (await services.reports.run(queries[0])).total_rows == 0
+
+
+async def test_fifty_crossed_reports_of_one_account_keep_no_other_from_its_own(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those under way are held by the test, as long as the other account's is not answered."""
+    held, release = asyncio.Event(), asyncio.Event()
+    busy, other = new_id(), new_id()
+    within = ReportQueue.turn
+
+    @asynccontextmanager
+    async def turn(queue: ReportQueue, account_id: UUID, seconds: float) -> AsyncIterator[None]:
+        async with within(queue, account_id, seconds):
+            if account_id == busy:
+                held.set()
+                await release.wait()
+            yield
+
+    monkeypatch.setattr(ReportQueue, "turn", turn)
+    asked = [asyncio.create_task(services.reports.run(crossed(busy))) for _ in range(50)]
+    await held.wait()
+    assert (await services.reports.run(crossed(other))).total_rows == 0
+    release.set()
+    answers = await asyncio.gather(*asked, return_exceptions=True)
+    refused = [one for one in answers if isinstance(one, BaseException)]
+    assert len(refused) == 50 - 1 - MAX_WAITING_OF_ACCOUNT
+    for one in refused:
+        assert isinstance(one, RateLimited)
+        assert (one.message, one.headers) == (
+            "report: too many of the account that read every click wait; try again",
+            {"Retry-After": "30"},
+        )
+
+
+def crossed(account_id: UUID) -> Query:
+    filters = {"device": ["tv"], "os": ["iOS"]}
+    return Query(account_id=account_id, first=FIRST, last=FIRST, group_by="link", filters=filters)

@@ -14,10 +14,10 @@ from tracker.clock import now
 from tracker.db.connect import Database
 from tracker.db.documents import document, record
 from tracker.db.paging import page_of
-from tracker.errors import Forbidden, NotFound, Unauthorized
+from tracker.errors import ErrorCode, Forbidden, NotFound, Unauthorized
 from tracker.ids import new_id, new_secret
 
-SCOPES = ("links", "domains", "tags", "event_configs", "webhooks", "reports", "keys")
+SCOPES = ("links", "domains", "tags", "event_configs", "webhooks", "reports", "keys", "account")
 """Resources a scope can name: `links:read`, `links:write` or `links:*`."""
 
 _VISIBLE = 12
@@ -43,7 +43,7 @@ class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
         if self.scopes is None:
             return
         if scope not in self.scopes and scope.partition(":")[0] + ":*" not in self.scopes:
-            raise Forbidden(f"this API key lacks the scope {scope}")
+            raise Forbidden(f"this API key lacks the scope {scope}", code=ErrorCode.MISSING_SCOPE)
 
 
 class ApiKeys:
@@ -99,9 +99,9 @@ class ApiKeys:
             raise Unauthorized("API key: unknown")
         key = record(ApiKey, row)
         if key.revoked_at is not None:
-            raise Unauthorized("API key: revoked")
+            raise Unauthorized("API key: revoked", code=ErrorCode.KEY_REVOKED)
         if key.expires_at is not None and key.expires_at <= now():
-            raise Unauthorized("API key: expired")
+            raise Unauthorized("API key: expired", code=ErrorCode.KEY_EXPIRED)
         return key
 
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[ApiKey], int]:

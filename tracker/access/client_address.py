@@ -33,6 +33,11 @@ class ClientAddress:
             client = str(address)
         return client
 
+    def is_proxy(self, peer: str) -> bool:
+        """Return whether connections of `peer` may be of many clients: it is trusted to name
+        them."""
+        return self._trusts(peer, 0)
+
     def _trusts(self, text: str, number: int) -> bool:
         if self._hops:
             return number < self._hops

@@ -2,7 +2,8 @@
 
 A window begins with its first request. Counting is atomic in one script, so that of any number of
 simultaneous requests, on any number of processes, exactly the allowed number pass. With Redis away
-nothing is enforced (being available comes first), and the metric says so.
+or its budget used up (`db/budget`) nothing is enforced: being available comes first, and a metric
+says so.
 """
 
 import contextlib
@@ -18,7 +19,9 @@ from redis.exceptions import RedisError
 from tracker.clock import now_ms
 from tracker.db import keys
 from tracker.db.breaker import Breaker
+from tracker.db.budget import Budget, OptionalWrite
 from tracker.metrics import RATE_LIMIT_UNENFORCED
+from tracker.network import network_of
 
 log = structlog.get_logger(__name__)
 
@@ -53,8 +56,20 @@ class Usage(NamedTuple):
 
 
 class RateLimiter:
-    def __init__(self, redis: Redis, breaker: Breaker, per_minute: int, per_hour: int) -> None:
+    """IPv6 addresses count by their network of `ipv6_prefix` bits."""
+
+    def __init__(
+        self,
+        redis: Redis,
+        breaker: Breaker,
+        per_minute: int,
+        per_hour: int,
+        ipv6_prefix: int = 64,
+        budget: Budget | None = None,
+    ) -> None:
         self._breaker = breaker
+        self._budget = budget or Budget()
+        self._ipv6_prefix = ipv6_prefix
         self._ip = Scope("ip", per_minute, 60)
         self._account = Scope("account", per_hour, 3600)
         self._count = redis.register_script(_COUNT)
@@ -65,9 +80,10 @@ class RateLimiter:
 
         The answer ends with the first scope that is exceeded; with Redis away nothing is used up.
         """
+        network = None if address is None else network_of(address, self._ipv6_prefix)
         wanted = [
             (keys.rate_limit(scope.name, str(owner)), scope)
-            for scope, owner in ((self._ip, address), (self._account, account_id))
+            for scope, owner in ((self._ip, network), (self._account, account_id))
             if owner is not None and scope.limit
         ]
         if not wanted:
@@ -92,7 +108,7 @@ class RateLimiter:
 
     async def _counted(self, wanted: Sequence[tuple[str, Scope]]) -> Sequence[int] | None:
         """What the script answers; None if Redis is away."""
-        if self._breaker.is_open:
+        if self._breaker.is_open or not self._budget.allows(OptionalWrite.RATE_LIMIT):
             return None
         limits = [number for _, scope in wanted for number in (scope.limit, scope.window * 1000)]
         try:
@@ -100,7 +116,7 @@ class RateLimiter:
                 keys=[name for name, _ in wanted], args=limits
             )
         except RedisError as error:
-            self._breaker.failed()
+            self._breaker.failed(error)
             log.warning("rate limits are not enforced", error=type(error).__name__)
             return None
         return answer

@@ -10,9 +10,10 @@ from datetime import UTC, datetime, time
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
+from tracker.conversions.attribution import COUNTED
 from tracker.reports.dimensions import Source, key, source_of
 from tracker.reports.query import Query, Value
-from tracker.reports.rollup import COUNTED, UNKNOWN, VISITOR_DIMENSIONS, encoded
+from tracker.reports.rollup import UNKNOWN, VISITOR_DIMENSIONS, encoded
 
 Stages = list[dict[str, Any]]
 

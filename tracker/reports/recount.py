@@ -20,6 +20,7 @@ from tracker.conversions.attribution import Status
 from tracker.db.connect import Database, MongoClient
 from tracker.db.documents import run_updates
 from tracker.db.transaction import Session, in_transaction
+from tracker.reports.money import EXACT, differ
 from tracker.reports.rollup import Rollup, RollupId, Sums, increments, statement, stored_sums
 
 SLOT: Final = 1000
@@ -44,14 +45,26 @@ class DayCount(NamedTuple):
     domain_names: dict[RollupId, str]
     version: int
 
+    @property
+    def is_beyond_exact(self) -> bool:
+        """Whether a sum is too large for MongoDB to be exact: its first 30 digits are compared."""
+        return any(
+            abs(number) >= EXACT for sums in self.recounted.values() for number in sums.values()
+        )
+
     def differences(self) -> dict[RollupId, Sums]:
         """What is missing in each rollup, by path; negative where it has too much."""
         found = {}
         for rollup_id in self.recounted.keys() | self.stored.keys():
-            missing = Counter(self.recounted.get(rollup_id, {}))
-            missing.subtract(self.stored.get(rollup_id, {}))
-            if sums := {path: number for path, number in missing.items() if number}:
-                found[rollup_id] = sums
+            recounted = self.recounted.get(rollup_id, {})
+            stored = self.stored.get(rollup_id, {})
+            missing = {
+                path: recounted.get(path, 0) - stored.get(path, 0)
+                for path in recounted.keys() | stored.keys()
+                if differ(recounted.get(path, 0), stored.get(path, 0))
+            }
+            if missing:
+                found[rollup_id] = missing
         return found
 
 
@@ -175,7 +188,7 @@ class Recount:
         self, rollup: Rollup, account_id: UUID, day: str, session: Session
     ) -> int:
         total = 0
-        counting = {"$nin": [Status.CLAIMED, Status.DUPLICATE]}
+        counting = {"$nin": [Status.CLAIMED, Status.DUPLICATE, Status.REFUSED]}
         rows = self._database["events"].find(
             {**_on(account_id, day), "status": counting}, {"metadata": 0}, session=session
         )

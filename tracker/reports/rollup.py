@@ -28,7 +28,7 @@ from uuid import UUID
 
 from bson import Decimal128
 
-from tracker.conversions.attribution import Status
+from tracker.conversions.attribution import COUNTED
 from tracker.db.documents import StoredId, as_read
 from tracker.reports.money import billionths, of_billionths
 
@@ -47,9 +47,6 @@ MEASURES: Final = (
     "bot_value",
     "bot_payout",
 )
-
-COUNTED: Final = (Status.PENDING, Status.NO_CLICK, Status.FOREIGN_CLICK, Status.ATTRIBUTED)
-"""States of an event in which it counts, if its account is known."""
 
 MONEY: Final = tuple(name for name in MEASURES if name.endswith(("value", "payout")))
 """Here in billionths."""

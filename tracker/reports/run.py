@@ -1,8 +1,7 @@
 """Answers queries. All that one report reads is of one moment, so that its figures agree."""
 
-import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from decimal import Context, Decimal
 from typing import Any, Final
 from uuid import UUID
@@ -18,15 +17,12 @@ from tracker.reports.dimensions import LAST, NO_KEY
 from tracker.reports.names import names_of
 from tracker.reports.pipelines import Aggregation, aggregation
 from tracker.reports.query import Measures, Query, Report, Row
+from tracker.reports.queue import ReportQueue
 
 SECONDS: Final = 30.0
 """How long a report may take, and how long one that reads clicks waits for its turn."""
 
-_READING_CLICKS: Final = 2
-"""Reports of a process that read clicks at once: each keeps a thread and a core of MongoDB busy."""
-
 _TOO_LONG: Final = f"report: not done after {SECONDS:.0f} seconds; ask for fewer days"
-_TOO_MANY: Final = "report: too many that read every click are under way; try again"
 
 _NONE: Final = Measures(
     clicks=0,
@@ -45,12 +41,13 @@ class Reports:
     def __init__(self, database: Database, host: str) -> None:
         self._database = database
         self._host = host
-        self._turns = asyncio.Semaphore(_READING_CLICKS)
+        self._queue = ReportQueue()
 
     async def run(self, query: Query, session: AsyncIOMotorClientSession | None = None) -> Report:
         """Reads within `session` if there is one: its moment is the report's.
 
-        Raises Unavailable if it takes too long, and PyMongoError.
+        Raises RateLimited if too many of the account wait, Unavailable if it takes too long or too
+        many of others wait, and PyMongoError.
         """
         if session is not None:
             return await self._run(query, session)
@@ -59,7 +56,8 @@ class Reports:
 
     async def _run(self, query: Query, session: AsyncIOMotorClientSession) -> Report:
         links = await self._links(query, session)
-        found = await self._aggregated(aggregation(query, links, self._host), session)
+        wanted = aggregation(query, links, self._host)
+        found = await self._aggregated(query.account_id, wanted, session)
         without = NO_KEY.get(query.group_by, "")
         keys = [without if row["_id"] == LAST else str(row["_id"]) for row in found["rows"]]
         names = await names_of(self._database, query.group_by, keys, session)
@@ -90,10 +88,10 @@ class Reports:
         return [row["_id"] async for row in rows]
 
     async def _aggregated(
-        self, wanted: Aggregation, session: AsyncIOMotorClientSession
+        self, account_id: UUID, wanted: Aggregation, session: AsyncIOMotorClientSession
     ) -> Mapping[str, Any]:
         collection = self._database[wanted.collection]
-        async with self._turn(wanted.reads_clicks):
+        async with self._turn(account_id) if wanted.reads_clicks else nullcontext():
             try:
                 with pymongo.timeout(SECONDS):
                     answer = collection.aggregate(wanted.stages, session=session, allowDiskUse=True)
@@ -102,21 +100,8 @@ class Reports:
                 raise Unavailable(_TOO_LONG) from None
         return found
 
-    @asynccontextmanager
-    async def _turn(self, reads_clicks: bool) -> AsyncIterator[None]:
-        """Waits for others that read clicks too. Raises Unavailable if that takes too long."""
-        if not reads_clicks:
-            yield
-            return
-        try:
-            async with asyncio.timeout(SECONDS):
-                await self._turns.acquire()
-        except TimeoutError:
-            raise Unavailable(_TOO_MANY) from None
-        try:
-            yield
-        finally:
-            self._turns.release()
+    def _turn(self, account_id: UUID) -> AbstractAsyncContextManager[None]:
+        return self._queue.turn(account_id, SECONDS)
 
 
 def _measures(sums: Mapping[str, Any]) -> Measures:

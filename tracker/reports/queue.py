@@ -1,0 +1,67 @@
+"""The wait for a turn: reports that read clicks wait here until `turns` lets them begin."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+from uuid import UUID
+
+from tracker.errors import RateLimited, Unavailable
+from tracker.reports.turns import TooManyWait, Turn, Turns
+
+RETRY_SECONDS: Final = 30
+"""What a refused client is told to wait: as long as one report may take."""
+
+_OF_ACCOUNT: Final = "report: too many of the account that read every click wait; try again"
+_TOO_MANY: Final = "report: too many that read every click are under way; try again"
+
+
+class ReportQueue:
+    """The reports of a process that read clicks, in the order of `turns`."""
+
+    def __init__(self, turns: Turns | None = None) -> None:
+        self._turns = turns or Turns()
+        self._changed: dict[Turn, asyncio.Event] = {}
+
+    @asynccontextmanager
+    async def turn(self, account_id: UUID, seconds: float) -> AsyncIterator[None]:
+        """Wait for a turn of the account, at most `seconds`, and hold it within the context.
+
+        Raises RateLimited if too many of the account wait, Unavailable if too many of all do or no
+        turn came in time; both tell when to try again.
+        """
+        turn = self._ask(account_id)
+        try:
+            await self._begun(turn, seconds)
+            yield
+        finally:
+            self._changed.pop(turn, None)
+            self._notify(self._turns.end(turn))
+
+    def _ask(self, account_id: UUID) -> Turn:
+        try:
+            turn, given_up = self._turns.ask(account_id)
+        except TooManyWait as refused:
+            if refused.of_account:
+                raise RateLimited(_OF_ACCOUNT, RETRY_SECONDS) from None
+            raise _unavailable() from None
+        self._notify(given_up)
+        return turn
+
+    async def _begun(self, turn: Turn, seconds: float) -> None:
+        if not turn.under_way:
+            changed = self._changed[turn] = asyncio.Event()
+            try:
+                await asyncio.wait_for(changed.wait(), seconds)
+            except TimeoutError:
+                raise _unavailable() from None
+        if turn.given_up:
+            raise _unavailable()
+
+    def _notify(self, turn: Turn | None) -> None:
+        if turn is not None and turn in self._changed:
+            self._changed[turn].set()
+
+
+def _unavailable() -> Unavailable:
+    return Unavailable(_TOO_MANY, {"Retry-After": str(RETRY_SECONDS)})

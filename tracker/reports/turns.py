@@ -1,0 +1,116 @@
+"""Turns of reports that read clicks: few at once, and shared between accounts. Pure.
+
+`reports/run` asks here before such a report, each of which keeps a core of MongoDB busy.
+
+- An account has one turn at a time, so that the reports of one never hold every turn.
+- A free turn goes to the accounts that wait, one after another; in an account the oldest is next.
+- What may wait is bounded for an account, and in all. When the whole is full, the newest of the
+  account that has the most is given up, so that whoever fills it bears it.
+"""
+
+from collections import OrderedDict, deque
+from typing import Final
+from uuid import UUID
+
+import msgspec
+
+AT_ONCE: Final = 2
+"""Reports of a process that read clicks at once: each keeps a thread and a core of MongoDB busy."""
+
+MAX_WAITING_OF_ACCOUNT: Final = 25
+MAX_WAITING: Final = 200
+
+
+class TooManyWait(Exception):
+    """As many wait as may: `of_account`, of this account; otherwise of all."""
+
+    def __init__(self, of_account: bool) -> None:
+        super().__init__()
+        self.of_account = of_account
+
+
+class Turn(msgspec.Struct, eq=False):
+    """A report's place: waiting, under way, or given up for another account's."""
+
+    account_id: UUID
+    under_way: bool = False
+    given_up: bool = False
+
+
+class Turns:
+    """Who has a turn, and who waits for one."""
+
+    def __init__(
+        self,
+        at_once: int = AT_ONCE,
+        waiting_of_account: int = MAX_WAITING_OF_ACCOUNT,
+        waiting: int = MAX_WAITING,
+    ) -> None:
+        self._at_once = at_once
+        self._max_of_account = waiting_of_account
+        self._max = waiting
+        self._under_way: set[UUID] = set()
+        # An account whose turn has ended goes to the end.
+        self._waiting: OrderedDict[UUID, deque[Turn]] = OrderedDict()
+
+    @property
+    def waiting(self) -> int:
+        """The reports that wait, of all accounts."""
+        return sum(map(len, self._waiting.values()))
+
+    def ask(self, account_id: UUID) -> tuple[Turn, Turn | None]:
+        """Return a new turn, under way if there is room, and one that was given up for it.
+
+        Raises TooManyWait if the account has its bound, or the whole is full and no other account
+        has more.
+        """
+        turn = Turn(account_id)
+        if len(self._under_way) < self._at_once and account_id not in self._under_way:
+            self._begin(turn)
+            return turn, None
+        own = len(self._waiting.get(account_id, ()))
+        if own >= self._max_of_account:
+            raise TooManyWait(of_account=True)
+        given_up = self._give_up_for(own) if self.waiting >= self._max else None
+        self._waiting.setdefault(account_id, deque()).append(turn)
+        return turn, given_up
+
+    def end(self, turn: Turn) -> Turn | None:
+        """End `turn`, whether under way, waiting or given up; return the one that begins now."""
+        if turn.given_up:
+            return None
+        if not turn.under_way:
+            self._remove(turn)
+            return None
+        self._under_way.remove(turn.account_id)
+        if turn.account_id in self._waiting:
+            self._waiting.move_to_end(turn.account_id)
+        return self._next()
+
+    def _next(self) -> Turn | None:
+        account_id = next((one for one in self._waiting if one not in self._under_way), None)
+        if account_id is None:
+            return None
+        turn = self._waiting[account_id][0]
+        self._remove(turn)
+        self._begin(turn)
+        return turn
+
+    def _begin(self, turn: Turn) -> None:
+        turn.under_way = True
+        self._under_way.add(turn.account_id)
+
+    def _give_up_for(self, own: int) -> Turn:
+        account_id = max(self._waiting, key=lambda one: len(self._waiting[one]))
+        if len(self._waiting[account_id]) <= own + 1:
+            raise TooManyWait(of_account=False)
+        turn = self._waiting[account_id][-1]
+        self._remove(turn)
+        turn.given_up = True
+        return turn
+
+    def _remove(self, turn: Turn) -> None:
+        queue = self._waiting[turn.account_id]
+        queue.remove(turn)
+        if not queue:
+            del self._waiting[turn.account_id]
