@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import orjson
 from tornado.httputil import HTTPHeaders
 
+from tracker.errors import ErrorCode
+
 HOST = "tracker.test"
 
 
@@ -25,6 +27,7 @@ class Response(NamedTuple):
         assert list(body) == ["error"]
         assert isinstance(body["error"], str)
         assert self.headers["Content-Type"] == "application/json; charset=utf-8"
+        assert self.headers["X-Error-Code"] in set(ErrorCode)
         return str(body["error"])
 
 

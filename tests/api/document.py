@@ -7,7 +7,8 @@ import orjson
 
 from tracker.api.routes import description
 
-DOCUMENT: dict[str, Any] = orjson.loads(description())
+BASE_URL = "http://tracker.test"
+DOCUMENT: dict[str, Any] = orjson.loads(description(BASE_URL))
 OPERATIONS = [
     (method.upper(), path, operation)
     for path, item in DOCUMENT["paths"].items()

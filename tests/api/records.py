@@ -10,7 +10,7 @@ from tracker.clicks.click import Click
 from tracker.conversions.event import Event
 from tracker.conversions.event_config import EventConfig, PayoutType
 from tracker.db.keys import JOURNAL
-from tracker.links.domains import Domain
+from tracker.links.domain import Domain
 from tracker.links.link import Link
 from tracker.links.store import NewLink
 from tracker.services import Services

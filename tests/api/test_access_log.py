@@ -159,3 +159,14 @@ async def test_a_request_without_an_id_gets_one_that_its_line_has_too(
         answer = await client.answer()
     [line] = lines(logged)
     assert [line["request_id"]] == answer.all_of("X-Request-Id")
+
+
+async def test_a_long_path_is_cut_short_in_the_log(
+    services: Services, account: Account, logged: Logged
+) -> None:
+    async with answering(services, account, 1.0, "lane") as (client, _):
+        logged()
+        client.send(get("/c/" + "x" * 5000))
+        assert (await client.answer()).status == 404
+        (line,) = lines(logged)
+        assert line["path"] == "/c/" + "x" * 1021 + "..."

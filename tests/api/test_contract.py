@@ -28,7 +28,8 @@ WITH_BODY = [param for param, one in zip(ALL, ENDPOINTS, strict=True) if one.bod
 WITH_ID = [param for param, one in zip(ALL, ENDPOINTS, strict=True) if one.id_names]
 LISTS = {
     "short links": ("GET", "/api/short-links", "links"),
-    "tags": ("POST", "/api/tags", "tags"),
+    "tags": ("GET", "/api/tags", "tags"),
+    "tags by POST": ("POST", "/api/tags", "tags"),
     "domains": ("GET", "/api/domains", "domains"),
     "event configs": ("GET", "/api/event-configs", "event_configs"),
     "webhooks": ("GET", "/api/webhooks", "webhooks"),

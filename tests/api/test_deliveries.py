@@ -17,9 +17,11 @@ from tracker.clock import iso, now
 from tracker.ids import new_id
 from tracker.services import Services
 from tracker.webhooks.sample import OF_ACCOUNT
+from tracker.webhooks.secret_box import SecretBox
+from tracker.webhooks.store import Webhooks
 
 DELIVERY = [
-    *("id", "event_id", "status", "created_at", "next_attempt_at", "payload", "attempts"),
+    *("id", "kind", "event_id", "status", "created_at", "next_attempt_at", "payload", "attempts"),
 ]
 ATTEMPT = ["at", "milliseconds", "code", "answer", "error"]
 
@@ -241,6 +243,21 @@ async def test_no_more_tests_run_at_once_than_an_account_may_have(
     assert len(receiver.received) == OF_ACCOUNT + 1
 
 
+async def test_a_test_is_refused_while_the_secret_cannot_be_read(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    box = SecretBox([bytes(range(32))])
+    made = await Webhooks(services.database, box).create(
+        account.id, "A", "https://8.8.8.8", "POST", {}
+    )
+    refused = await api.post(f"/api/webhooks/{made.id}/test")
+    assert (refused.status, refused.error) == (
+        503,
+        "webhook: its signing secret cannot be read; the operator has to set SECRET_KEY",
+    )
+    assert (await api.get(f"/api/webhooks/{made.id}")).status == 200
+
+
 async def test_why_a_webhook_was_disabled_is_shown_until_it_is_active_again(
     services: Services, api: KeyedClient, account: Account
 ) -> None:
@@ -250,5 +267,7 @@ async def test_why_a_webhook_was_disabled_is_shown_until_it_is_active_again(
         await one.burst()
     shown = (await api.get(f"/api/webhooks/{webhook.id}")).json()
     assert (shown["active"], shown["disabled_reason"]) == (False, "gone")
+    assert shown["created_at"] < shown["disabled_at"] <= iso(now())
     changed = (await api.patch(f"/api/webhooks/{webhook.id}", active=True)).json()
     assert (changed["active"], changed["disabled_reason"]) == (True, None)
+    assert changed["disabled_at"] is None

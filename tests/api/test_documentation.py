@@ -21,6 +21,10 @@ async def test_the_page_loads_nothing_from_elsewhere(client: Client) -> None:
     assert b"://" not in page.body
 
 
+async def test_where_the_api_answers_too_it_can_be_tried_out(client: Client) -> None:
+    assert b'data-api="here"' in (await client.get("/docs")).body
+
+
 async def test_its_policy_allows_no_other_host_no_inline_script_and_no_frame(
     client: Client,
 ) -> None:

@@ -1,7 +1,9 @@
 """Custom domains over HTTP: added, proven by DNS, serving links, deleted."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
+from uuid import UUID
 
 import msgspec
 import orjson
@@ -31,7 +33,9 @@ def dns(io_loop: AsyncIOLoop) -> Iterator[DnsServer]:
 
 @pytest.fixture
 def settings(settings: Settings, dns: DnsServer) -> Settings:
-    return msgspec.structs.replace(settings, dns_resolver=dns.address)
+    return msgspec.structs.replace(
+        settings, dns_resolver=dns.address, reserved_hosts="WWW.tracker.test, *.inner.test"
+    )
 
 
 async def send(
@@ -72,7 +76,9 @@ async def test_an_added_domain_tells_how_it_is_proven(
     txt = domain["verification"]["txt"]
     assert txt["name"] == f"_tracker.{name}"
     assert txt["value"].startswith("tracker-verification=")
-    assert domain["verification"]["cname"] == {"name": name, "value": "tracker.test"}
+    cname = domain["verification"]["cname"]
+    assert cname["name"] == name
+    assert re.fullmatch(r"a-[0-9a-f]{24}\.tracker\.test", cname["value"])
 
 
 async def test_domains_are_listed_newest_first_in_pages(
@@ -101,6 +107,9 @@ async def test_domains_are_listed_newest_first_in_pages(
         ({"domain_name": "example"}, "domain_name: at least two labels"),
         ({"domain_name": "tracker.test"}, "domain_name: must not be the host of this service"),
         ({"domain_name": "TRACKER.test."}, "domain_name: must not be the host of this service"),
+        ({"domain_name": "www.tracker.test"}, "domain_name: reserved by the operator"),
+        ({"domain_name": "x.inner.test"}, "domain_name: reserved by the operator"),
+        ({"domain_name": f"a-{'0' * 24}.tracker.test"}, "domain_name: reserved by the operator"),
         ({"domain_name": "taken.example"}, "domain_name: already taken"),
         ({"domain_name": "Taken.Example."}, "domain_name: already taken"),
         ({"domain_name": None}, "domain_name: must be text"),
@@ -117,7 +126,8 @@ async def test_a_broken_rule_is_named_with_its_field(
     fields: dict[str, Any],
     error: str,
 ) -> None:
-    await services.domains.create(other_account.id, "taken.example")
+    taken = await services.domains.create(other_account.id, "taken.example")
+    await services.domains.verify(taken.id)
     response = await send(client, secret, "POST", accountId=str(account.id), **fields)
     assert response.status == 400
     assert response.error.startswith(error)
@@ -148,22 +158,95 @@ async def test_a_domain_is_verified_by_either_record_and_stays_so(
     assert (await client.get(f"/internal/tls-ask?domain={NAME}")).status == 200
 
 
-async def test_the_proof_of_one_account_is_none_for_the_next(
-    services: Services, client: Client, account: Account, other_account: Account, dns: DnsServer
+@pytest.mark.parametrize("kind", ["txt", "cname"])
+async def test_a_deleted_domain_whose_dns_still_points_here_proves_nothing_for_another(
+    services: Services,
+    client: Client,
+    account: Account,
+    other_account: Account,
+    secret: str,
+    dns: DnsServer,
+    kind: str,
 ) -> None:
-    async def proven(owner: Account) -> dict[str, Any]:
-        _, secret = await services.api_keys.create(owner.id, "a key")
-        domain = await add(client, secret, owner)
-        status = (await verify(client, secret, domain)).status
-        assert status == 400
-        txt = domain["verification"]["txt"]
-        dns.has(txt["name"], "TXT", f'"{txt["value"]}"')
-        assert (await verify(client, secret, domain)).status == 200
-        assert (await send(client, secret, "DELETE", f"{PATH}/{domain['id']}")).status == 200
-        return domain
+    """The take-over that was possible: the name is not even theirs to claim for thirty days."""
+    first = await add(client, secret, account)
+    point_here(dns, first, kind)
+    assert (await verify(client, secret, first)).status == 200
+    assert (await send(client, secret, "DELETE", f"{PATH}/{first['id']}")).status == 200
+    _, thief = await services.api_keys.create(other_account.id, "a key")
+    refused = await send(client, thief, "POST", accountId=str(other_account.id), domain_name=NAME)
+    assert refused.status == 400
+    assert refused.error.startswith("domain_name: already taken: another account had it")
+    assert (await client.get(f"/internal/tls-ask?domain={NAME}")).status == 404
+    await services.database["domains"].delete_many({})  # the thirty days are over
+    second = await add(client, thief, other_account)
+    assert (await verify(client, thief, second)).status == 400
+    for record in ("txt", "cname"):
+        assert first["verification"][record]["value"] != second["verification"][record]["value"]
 
-    first, second = await proven(account), await proven(other_account)
-    assert first["verification"]["txt"] != second["verification"]["txt"]
+
+async def test_what_was_claimed_before_the_operator_reserved_it_cannot_be_proven(
+    services: Services, client: Client, account: Account, secret: str, dns: DnsServer
+) -> None:
+    claim = await services.domains.create(account.id, "www.tracker.test")
+    listed = await send(client, secret, "GET", f"{PATH}?accountId={account.id}")
+    [domain] = listed.json()["rows"]
+    point_here(dns, domain, "txt")
+    response = await verify(client, secret, domain)
+    assert response.status == 400
+    assert response.error == "domain_name: reserved by the operator of this service"
+    assert await services.domains.find(claim.id) == claim
+    await make_link(services, account.id, "spring", domain=claim)
+    assert (await client.get("/c/spring?d=www.tracker.test")).status == 404
+    assert (await send(client, secret, "GET", f"{PATH}?accountId={account.id}")).status == 200
+
+
+def point_here(dns: DnsServer, domain: dict[str, Any], kind: str) -> None:
+    record = domain["verification"][kind]
+    form = {"txt": '"{}"', "cname": "{}."}[kind]
+    dns.has(record["name"], kind.upper(), form.format(record["value"]))
+
+
+async def test_a_squatter_keeps_nobody_from_proving_a_name(
+    services: Services,
+    client: Client,
+    account: Account,
+    other_account: Account,
+    secret: str,
+    dns: DnsServer,
+) -> None:
+    _, squatter = await services.api_keys.create(other_account.id, "a key")
+    squatted = await add(client, squatter, other_account)
+    link = await make_link(
+        services,
+        other_account.id,
+        "spring",
+        domain=await services.domains.find(UUID(squatted["id"])),
+    )
+    own = await add(client, secret, account)
+    point_here(dns, own, "txt")
+    assert (await verify(client, squatter, squatted)).status == 400
+    assert (await verify(client, secret, own)).status == 200
+    assert (await verify(client, squatter, squatted)).status == 404
+    assert (await client.get("/c/spring", Host=NAME)).status == 404
+    assert (await client.get(f"/c/spring?d={NAME}")).status == 404
+    ended = await services.links.find(link.id)
+    assert ended is not None
+    assert ended.archived
+    assert (await client.get(f"/internal/tls-ask?domain={NAME}")).status == 200
+
+
+async def test_links_of_the_default_domain_cannot_stand_in_for_those_of_a_deleted_one(
+    services: Services, client: Client, account: Account, other_account: Account
+) -> None:
+    domain = await services.domains.create(account.id, NAME)
+    await services.domains.verify(domain.id)
+    await make_link(services, other_account.id, "spring")
+    assert (await client.get("/c/spring")).status == 302
+    assert (await client.get("/c/spring", Host=NAME)).status == 404
+    await services.domains.delete(domain.id)
+    assert (await client.get("/c/spring", Host=NAME)).status == 404
+    assert (await client.get(f"/c/spring?d={NAME}")).status == 404
 
 
 @pytest.mark.parametrize("failure", ["SERVFAIL", "silence"])

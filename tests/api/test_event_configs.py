@@ -58,6 +58,17 @@ async def test_every_payout_type_is_taken_and_only_revshare_needs_a_value(
     assert event.status == (400 if payout_type == "RevShare" else 200)
 
 
+@pytest.mark.parametrize("sent", ["revshare", "REVSHARE", "revShare"])
+async def test_a_payout_type_is_taken_without_regard_to_case(
+    services: Services, api: KeyedClient, account: Account, sent: str
+) -> None:
+    fields = {"accountId": str(account.id), "name": "Sale", "payout_type": sent}
+    assert (await api.post(PATH, **fields)).json()["payout_type"] == "RevShare"
+    config = await make_config(services, account.id)
+    changed = await api.patch(f"{PATH}/{config.id}", payout_type=sent)
+    assert changed.json()["payout_type"] == "RevShare"
+
+
 @pytest.mark.parametrize(
     ("sent", "answered"),
     [
@@ -91,7 +102,8 @@ BROKEN: list[tuple[dict[str, Any], str]] = [
     ({"name": " "}, "name: 1 to 255 characters"),
     ({"name": "a" * 256}, "name: 1 to 255 characters"),
     ({"name": "a\nb"}, "name: 1 to 255 characters"),
-    ({"payout_type": "revshare"}, "payout_type: "),
+    ({"payout_type": "rev share"}, "payout_type: must be CPA or CPI or CPL or CPS or RevShare"),
+    ({"payout_type": ""}, "payout_type: must be CPA or CPI or CPL or CPS or RevShare"),
     ({"payout_type": None}, "payout_type: "),
     ({"payout_type": 1}, "payout_type: "),
     ({"payout": "1"}, "payout: must be a number"),

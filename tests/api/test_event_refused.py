@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.client import Client
+from tests.api.client import Client, Response
 from tests.api.records import journaled_events, make_config
 from tests.api.test_event import (
     EVERY_WAY,
@@ -123,7 +123,7 @@ async def test_a_body_of_another_type_is_refused(client: Client, kind: str, body
 
 @pytest.mark.parametrize(
     "body",
-    [b"{", b"[]", b"null", b"pbk=1", b'{"pbk":"\xff"}', b"[" * 100_000, b'{"pbk":"\\ud800"}', b" "],
+    [b"{", b"[]", b"null", b"pbk=1", b'{"pbk":"\xff"}', b"[" * 30_000, b'{"pbk":"\\ud800"}', b" "],
     ids=lambda body: repr(body[:12]),
 )
 async def test_a_body_that_is_no_json_object_is_refused(client: Client, body: bytes) -> None:
@@ -147,3 +147,20 @@ async def test_other_methods_are_refused(client: Client, method: str) -> None:
     assert response.status == 405
     assert response.headers["Allow"] == "GET, POST, OPTIONS"
     assert response.headers["Access-Control-Allow-Origin"] == "*"
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_what_a_webhook_delivers_is_refused_so_that_no_delivery_makes_another(
+    services: Services, client: Client, account: Account, method: str
+) -> None:
+    config = await make_config(services, account.id)
+
+    async def sent(webhook_id: str) -> Response:
+        headers: dict[str, str | bytes] = {"Webhook_Id": webhook_id, "Content_Length": "0"}
+        return await client.request(method, f"/api/event?pbk={config.pbk}", headers)
+
+    refused = await sent("msg_1")
+    assert refused.status == 400
+    assert refused.error.startswith("webhook-id: ")
+    assert await journaled_events(services) == []
+    assert (await sent("")).status == 200

@@ -1,6 +1,7 @@
-"""Whether the process is alive, and whether its stores answer."""
+"""Whether the process is alive, what of it is degraded, and whether it serves all the same."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -8,9 +9,11 @@ import pytest
 
 from tests.api.client import Client
 from tests.conversions import scene
-from tracker.api import health
+from tracker.api.readiness import unserved
 from tracker.db import connect
 from tracker.db.direct import Direct
+from tracker.db.tasks import ended
+from tracker.errors import Unavailable
 from tracker.services import Services
 
 DEAD = "127.0.0.1:1"
@@ -34,38 +37,63 @@ async def silence() -> AsyncIterator[str]:
         await server.wait_closed()
 
 
+Ready = dict[str, object]
+
+
+@asynccontextmanager
+async def without(services: Services, *stores: str, address: str = DEAD) -> AsyncIterator[None]:
+    """The stores of these names are at `address`, where none answers; the journal's Redis too."""
+    redis = connect.redis_for_requests(f"redis://{address}")
+    mongodb = connect.mongodb(f"mongodb://{address}/?directConnection=true")
+    with pytest.MonkeyPatch.context() as patched:
+        if "redis" in stores:
+            patched.setattr(services, "redis", redis)
+            patched.setattr(services.journal, "_redis", redis)
+            patched.setattr(services.journal, "_appending", Direct(redis))
+        if "mongodb" in stores:
+            patched.setattr(services, "database", mongodb["tracker"])
+        yield
+    await redis.aclose()
+    mongodb.close()
+
+
 async def test_a_process_that_answers_is_alive_and_ready(client: Client) -> None:
-    alive, ready = await client.get("/healthz"), await client.get("/readyz")
-    assert (alive.status, alive.json()) == (200, {"status": "ok"})
+    for path in ("/healthz", "/livez"):
+        alive = await client.get(path)
+        assert (alive.status, alive.json()["status"]) == (200, "ok")
+    ready = await client.get("/readyz")
     assert (ready.status, ready.json()) == (200, {"status": "ready"})
 
 
-async def test_a_dead_redis_is_named(services: Services, client: Client) -> None:
-    away, services.redis = services.redis, connect.redis_for_requests(f"redis://{DEAD}")
-    response = await client.get("/readyz")
-    await services.redis.aclose()
-    services.redis = away
-    assert (response.status, response.error) == (503, "no answer from redis")
-    assert "Retry-After" not in response.headers
+@pytest.mark.parametrize(
+    ("degraded", "expected"),
+    [
+        ([], []),
+        (["redis"], []),
+        (["spool"], []),
+        (["mongodb"], []),
+        (["indexes", "loops"], []),
+        (["mongodb", "indexes", "spool", "loops"], []),
+        (["redis", "spool"], ["visitors", "postbacks"]),
+        (["redis", "mongodb"], ["visitors", "postbacks"]),
+        (["redis", "mongodb", "event_ids"], ["visitors", "postbacks"]),
+        (["mongodb", "event_ids"], ["postbacks"]),
+    ],
+)
+def test_who_cannot_be_served_when(degraded: list[str], expected: list[str]) -> None:
+    assert unserved(dict.fromkeys(degraded, "so")) == expected
 
 
-async def test_what_waits_in_the_spool_is_told_until_it_is_in_redis(
-    services: Services, client: Client, monkeypatch: pytest.MonkeyPatch
+async def test_while_redis_is_unavailable_visitors_are_served(
+    services: Services, client: Client
 ) -> None:
-    there, away = services.redis, connect.redis_for_requests(f"redis://{DEAD}")
-    monkeypatch.setattr(services.journal, "_redis", away)
-    monkeypatch.setattr(services.journal, "_appending", Direct(away))
-    await services.journal.append(scene.click())
-    waiting = services.journal.bytes_waiting
-    monkeypatch.setattr(services, "redis", away)
-    response = await client.get("/readyz")
-    assert (response.status, waiting > 0) == (503, True)
-    message = f"no answer from redis; {waiting} bytes wait in the spool"
-    assert response.json() == {"error": message}
-    monkeypatch.setattr(services, "redis", there)
-    monkeypatch.setattr(services.journal, "_redis", there)
-    monkeypatch.setattr(services.journal, "_appending", Direct(there))
-    await away.aclose()
+    async with without(services, "redis"):
+        await services.journal.append(scene.click())
+        waiting = services.journal.bytes_waiting
+        response = await client.get("/readyz")
+    assert waiting > 0
+    expected: Ready = {"status": "degraded", "degraded": {"redis": "no answer"}}
+    assert (response.status, response.json()) == (200, expected | {"spool_bytes": waiting})
     response = await client.get("/readyz")
     assert (response.status, response.json()) == (200, {"status": "ready", "spool_bytes": waiting})
     assert await services.journal.replay_once() == 1
@@ -73,66 +101,116 @@ async def test_what_waits_in_the_spool_is_told_until_it_is_in_redis(
     assert (response.status, response.json()) == (200, {"status": "ready"})
 
 
-async def test_a_dead_mongodb_is_named_and_the_process_is_still_alive(
+async def test_a_full_redis_is_not_ready_though_it_answers_ping(
     services: Services, client: Client
 ) -> None:
-    there = services.database
-    dead = connect.mongodb(f"mongodb://{DEAD}/?directConnection=true")
-    services.database = dead["tracker"]
-    response = await client.get("/readyz")
-    assert (await client.get("/healthz")).status == 200
-    services.database = there
-    dead.close()
-    assert (response.status, response.error) == (503, "no answer from mongodb")
+    await services.redis.config_set("maxmemory", 1)
+    try:
+        assert await services.redis.ping()
+        response = await client.get("/readyz")
+    finally:
+        await services.redis.config_set("maxmemory", 0)
+    assert response.json()["degraded"] == {"redis": "full: it refuses writes"}
 
 
-async def test_stores_that_take_connections_but_never_answer_are_named(
+async def test_a_replica_is_not_ready_though_it_answers_ping(
+    services: Services, client: Client
+) -> None:
+    await services.redis.replicaof("127.0.0.1", "1")
+    try:
+        assert await services.redis.ping()
+        response = await client.get("/readyz")
+    finally:
+        await services.redis.replicaof("NO", "ONE")
+    assert response.json()["degraded"] == {"redis": "refuses writes: READONLY"}
+
+
+async def test_while_mongodb_is_unavailable_visitors_and_postbacks_are_served(
+    services: Services, client: Client
+) -> None:
+    await services.event_ids.start()
+    async with without(services, "mongodb"):
+        response = await client.get("/readyz")
+    expected: Ready = {"status": "degraded", "degraded": {"mongodb": "no answer"}}
+    assert (response.status, response.json()) == (200, expected)
+
+
+async def test_without_event_ids_postbacks_cannot_be_served(
+    services: Services, client: Client
+) -> None:
+    async with without(services, "mongodb"):
+        response = await client.get("/readyz")
+        assert (await client.get("/livez")).status == 200
+    assert response.status == 503
+    assert response.error == (
+        "postbacks cannot be served; mongodb: no answer; "
+        "event_ids: none left, and MongoDB has to give more"
+    )
+    assert "Retry-After" not in response.headers
+
+
+async def test_a_process_that_only_drains_is_degraded_at_most(
     services: Services, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(health, "_PATIENCE", 0.2)
-    redis, database = services.redis, services.database
-    async with silence() as address:
-        services.redis = connect.redis_for_requests(f"redis://{address}")
-        silent = connect.mongodb(f"mongodb://{address}/?directConnection=true")
-        services.database = silent["tracker"]
+    monkeypatch.setattr(services, "serves", False)
+    async with without(services, "redis", "mongodb"):
         response = await client.get("/readyz")
-        await services.redis.aclose()
-        silent.close()
-    services.redis, services.database = redis, database
-    assert (response.status, response.error) == (503, "no answer from redis and mongodb")
+    expected: Ready = {"redis": "no answer", "mongodb": "no answer"}
+    assert (response.status, response.json()["degraded"]) == (200, expected)
 
 
-@pytest.mark.parametrize(
-    ("away", "expected"),
-    [
-        ([], "MongoDB has no indexes yet"),
-        (["mongodb"], "no answer from mongodb; MongoDB has no indexes yet"),
-        (["redis", "mongodb"], "no answer from redis and mongodb; MongoDB has no indexes yet"),
-    ],
-)
-@pytest.mark.parametrize("spooled", [False, True])
-async def test_before_mongodb_has_its_indexes_all_that_is_away_and_spooled_is_told(
-    services: Services,
-    client: Client,
-    monkeypatch: pytest.MonkeyPatch,
-    away: list[str],
-    expected: str,
-    spooled: bool,
+async def test_stores_that_take_connections_but_never_answer_are_named_in_time(
+    services: Services, client: Client
 ) -> None:
-    redis = connect.redis_for_requests(f"redis://{DEAD}")
-    mongodb = connect.mongodb(f"mongodb://{DEAD}/?directConnection=true&serverSelectionTimeoutMS=1")
-    services.prepared.clear()
-    with monkeypatch.context() as patched:
-        if spooled:
-            patched.setattr(services.journal, "_redis", redis)
-            patched.setattr(services.journal, "_appending", Direct(redis))
-            await services.journal.append(scene.click())
-            expected += f"; {services.journal.bytes_waiting} bytes wait in the spool"
-        if "redis" in away:
-            patched.setattr(services, "redis", redis)
-        if "mongodb" in away:
-            patched.setattr(services, "database", mongodb["tracker"])
+    await services.event_ids.start()
+    async with silence() as address, without(services, "redis", "mongodb", address=address):
+        began = time.monotonic()
         response = await client.get("/readyz")
-    await redis.aclose()
-    mongodb.close()
-    assert (response.status, response.error) == (503, expected)
+        assert time.monotonic() - began < 10
+    assert response.status == 503
+    assert response.error.startswith("visitors and postbacks cannot be served; redis: no answer; ")
+
+
+@pytest.mark.parametrize("cause", ["full", "not writable"])
+async def test_without_redis_and_with_a_spool_that_refuses_nobody_is_served(
+    services: Services, client: Client, monkeypatch: pytest.MonkeyPatch, cause: str
+) -> None:
+    folder = services.journal._spool._folder
+    if cause == "full":
+        monkeypatch.setattr(folder, "_max_bytes", 0)
+    else:
+        blocked = folder.path.parent / "file"
+        blocked.write_text("where a folder should be")
+        monkeypatch.setattr(folder, "path", blocked / "spool")
+        with pytest.raises(Unavailable):
+            async with without(services, "redis"):
+                await services.journal.append(scene.click())
+    async with without(services, "redis"):
+        response = await client.get("/readyz")
+    assert response.status == 503
+    assert response.error.startswith("visitors and postbacks cannot be served; redis: no answer; ")
+    assert "spool: " in response.error
+
+
+async def test_a_loop_that_does_not_run_is_named(services: Services, client: Client) -> None:
+    failed = asyncio.Event()
+
+    async def fail() -> None:
+        failed.set()
+        raise RuntimeError("the handler is closed")
+
+    task = services.loops.start("replay", fail)
+    await failed.wait()
+    response = await client.get("/readyz")
+    await ended(task)
+    expected: Ready = {"status": "degraded", "degraded": {"loops": "replay (RuntimeError)"}}
+    assert (response.status, response.json()) == (200, expected)
+
+
+async def test_before_mongodb_has_its_indexes_visitors_are_served(
+    services: Services, client: Client
+) -> None:
+    services.prepared.clear()
+    response = await client.get("/readyz")
+    expected: Ready = {"status": "degraded", "degraded": {"indexes": "not made yet"}}
+    assert (response.status, response.json()) == (200, expected)

@@ -166,6 +166,8 @@ USUAL = (
     (b"HEAD /api/click?s=abc&d= HTTP/1.1", b"Host: tracker.test"),
     (b"GET /api/event?click_id=%b HTTP/1.1", b"Host: tracker.test"),
     (b"GET /api/event?a=1&click_id=%b&value=2 HTTP/1.1", b"Host: tracker.test\r\nAccept: image/*"),
+    (b"GET /api/event?click_id=%b HTTP/1.1", b"Host: tracker.test\r\nWebhook-Id: "),
+    (b"GET /c/abc HTTP/1.1", b"Host: tracker.test\r\nwebhook-id: msg_1"),
 )
 """Request lines and fields of what the lanes are for."""
 
@@ -195,6 +197,11 @@ UNUSUAL = (
     (b"GET /api/event?value=1 HTTP/1.1", b"Host: tracker.test"),
     (b"GET /api/event?click_id=7 HTTP/1.1", b"Host: tracker.test"),
     (b"HEAD /api/event?click_id=%b HTTP/1.1", b"Host: tracker.test"),
+    (b"GET /api/event?click_id=%b HTTP/1.1", b"Host: tracker.test\r\nwebhook-id: msg_1"),
+    (
+        b"GET /api/event?click_id=%b HTTP/1.1",
+        b"Host: tracker.test\r\nWebhook-Id:\tmsg_2\r\nAccept: image/*",
+    ),
 )
 """The same of what they leave to the handlers."""
 
@@ -270,7 +277,7 @@ async def test_with_too_many_waiting_both_ways_answer_503(
 ) -> None:
     monkeypatch.setattr(services.journal._batch, "_bound", 0)
     async with both_ways(services) as ways:
-        check_refused(await ways.compare(generated(known, 23, 300)))
+        check_refused(await ways.compare(generated(known, 23, 600)))
     assert await journaled(services) == []
 
 

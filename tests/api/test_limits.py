@@ -188,6 +188,15 @@ async def test_the_request_after_the_last_of_an_address_is_refused_until_its_win
     assert (response.status, limits(response)) == (200, (PER_HOUR, PER_HOUR - PER_MINUTE - 1))
 
 
+@pytest.mark.parametrize("network", ["2001:db8:0:7::", "::ffff:203.0.113."])
+async def test_a_client_with_a_whole_network_has_the_limit_of_one_address(
+    client: Client, account: Account, secret: str, network: str
+) -> None:
+    hosts = ["7"] * 3 if "." in network else ["1", "2", "ffff"]
+    seen = [limits(await listed(client, secret, account, network + host)) for host in hosts]
+    assert seen == [(PER_MINUTE, PER_MINUTE - number) for number in (1, 2, 3)]
+
+
 async def test_the_request_after_the_last_of_an_account_is_refused_from_any_address_and_key(
     services: Services, client: Client, account: Account, other_account: Account, secret: str
 ) -> None:

@@ -21,6 +21,7 @@ from tracker.clock import now
 from tracker.db import connect
 from tracker.db.direct import Direct
 from tracker.db.keys import DEAD_LETTERS, JOURNAL
+from tracker.ingest.fleet import Fleet
 from tracker.services import Services
 
 Values = dict[tuple[str, frozenset[tuple[str, str]]], float]
@@ -242,3 +243,18 @@ async def test_a_mongodb_that_does_not_answer_does_not_hold_a_scrape_up(
     values = await scraped(client)
     assert math.isnan(value(values, "webhook_deliveries_due"))
     assert math.isnan(value(values, "webhook_deliveries_oldest_due_seconds"))
+
+
+async def test_what_drains_have_counted_is_told_by_processes_that_do_not_drain(
+    services: Services, client: Client, account: Account
+) -> None:
+    await make_link(services, account.id, "abc")
+    drain = Fleet(services.redis)
+    await client.get("/c/abc")
+    await services.redis.xadd(JOURNAL, {b"1": b"not MessagePack"})
+    await scene.drained(services)
+    assert value(await scraped(client), "fleet_drained_total", kind="click") == 0
+    await drain.publish()
+    values = await scraped(client)
+    assert value(values, "fleet_drained_total", kind="click") == 1
+    assert value(values, "fleet_dead_letters_total") == 1

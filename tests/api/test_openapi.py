@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import jsonschema_rs
+import msgspec
 import pytest
 from schemathesis.specs.openapi.definitions import OPENAPI_31
 
 from tests.api.client import Client
-from tests.api.document import DOCUMENT, OPERATIONS, PROTECTED, refusals, resolved
+from tests.api.document import BASE_URL, DOCUMENT, OPERATIONS, PROTECTED, refusals, resolved
 from tests.test_import_order import ROOT
 from tracker.api import openapi
 from tracker.api.routes import ENDPOINTS, description
@@ -37,6 +38,8 @@ def every(node: Any) -> Iterator[dict[str, Any]]:
 
 
 def test_every_route_is_described_with_its_methods_and_no_others(services: Services) -> None:
+    # A trial has one more, which leads to the description.
+    services.settings = msgspec.structs.replace(services.settings, env="production")
     rules: list[Any] = make_app(services).wildcard_router.rules
     patterns = [rule.matcher.regex for rule in rules]
     answered = [
@@ -80,11 +83,6 @@ def test_operations_have_ids_of_their_own() -> None:
     assert all(re.fullmatch("[a-z][A-Za-z]+", one) for one in ids)
 
 
-def test_the_version_is_that_of_the_project() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert project["version"] == openapi.VERSION
-
-
 @pytest.mark.parametrize(
     ("method", "path", "expected"),
     [
@@ -119,6 +117,7 @@ def test_an_operation_is_described_in_full(
         if status >= "400" and has_content:
             schema = answer["content"]["application/json"]["schema"]
             assert schema == {"$ref": "#/components/schemas/Error"}
+        assert ("X-Error-Code" in answer["headers"]) == (status >= "400")
 
 
 @pytest.mark.parametrize(("method", "path", "operation"), PROTECTED)
@@ -175,4 +174,27 @@ async def test_the_document_is_served(client: Client, method: str) -> None:
     response = await client.request(method, "/openapi.json")
     assert response.status == 200
     assert response.headers["Content-Type"] == "application/json; charset=utf-8"
-    assert response.body == (description() if method == "GET" else b"")
+    assert response.body == (description(BASE_URL) if method == "GET" else b"")
+
+
+def test_the_document_says_where_the_service_is_its_licence_and_what_each_tag_is() -> None:
+    assert [server["url"] for server in DOCUMENT["servers"]] == [BASE_URL]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert DOCUMENT["info"]["license"]["identifier"] == project["license"]
+    assert all(tag["description"].endswith(".") for tag in DOCUMENT["tags"])
+
+
+def test_every_example_is_what_its_schema_says() -> None:
+    """Formats too, such as that of a URI."""
+    described = [node for node in every(DOCUMENT) if "examples" in node and "type" in node]
+    assert described
+    for schema in described:
+        for example in schema["examples"]:
+            assert refusals(schema, example) == []
+
+
+def test_no_body_is_a_choice_between_schemas() -> None:
+    """Which generators of clients leave out."""
+    for _, _, operation in OPERATIONS:
+        for content in operation.get("requestBody", {}).get("content", {}).values():
+            assert "anyOf" not in resolved(content["schema"])

@@ -225,9 +225,31 @@ async def test_what_is_not_known_and_what_is_said_twice_the_same_way_does_no_har
     assert await slugs(client, secret, account, query) == ["abc"]
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("selected_tags", "selectedTags"),
+        ("selectedtags", "selectedTags"),
+        ("selectedTags[a]", "selectedTags"),
+        ("selectedTags[0][id]", "selectedTags"),
+        ("selectedTags[-1]", "selectedTags"),
+        ("tag_operator", "tagOperator"),
+        ("page_size", "pageSize"),
+        ("Active", "active"),
+    ],
+)
+async def test_a_name_that_is_nearly_a_known_one_is_refused_not_ignored(
+    client: Client, account: Account, secret: str, name: str, meant: str
+) -> None:
+    response = await listed(client, secret, {"accountId": account.id, name: "x"})
+    assert response.status == 400
+    assert response.error == f"{name}: unknown parameter; did you mean {meant}?"
+
+
 SPELLINGS: dict[str, Callable[[list[str]], Query]] = {
     "repeated": lambda ids: [("selectedTags", one) for one in ids],
     "repeated with brackets": lambda ids: [("selectedTags[]", one) for one in ids],
+    "with indexes": lambda ids: [(f"selectedTags[{n}]", one) for n, one in enumerate(ids)],
     "comma list": lambda ids: {"selectedTags": ",".join(ids)},
     "comma list with spaces": lambda ids: {"selectedTags": f" {' , '.join(ids)} ,"},
     "JSON array": lambda ids: {"selectedTags": orjson.dumps(ids).decode()},

@@ -89,6 +89,18 @@ async def test_tags_are_listed_newest_first_in_pages(
         )
 
 
+async def test_get_lists_what_post_without_a_name_lists(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    for number in range(3):
+        await services.tags.create(account.id, str(number))
+    fields: dict[str, Any] = {"page": 2, "pageSize": 2}
+    posted = await send(client, secret, "POST", accountId=str(account.id), **fields)
+    got = await send(client, secret, "GET", f"{PATH}?account_id={account.id}&page=2&pageSize=2")
+    assert (got.status, got.json()) == (200, posted.json())
+    assert len(got.json()["rows"]) == 1
+
+
 BROKEN: list[tuple[dict[str, Any], str]] = [
     ({"name": ""}, "name: 1 to 190 characters"),
     ({"name": " \t "}, "name: 1 to 190 characters"),

@@ -1,5 +1,8 @@
 """What a proxy with on-demand certificates is told."""
 
+import asyncio
+import itertools
+
 import pytest
 
 from tests.api.client import Client
@@ -78,3 +81,16 @@ async def test_what_another_process_verified_holds_here(
 async def test_nothing_else_can_be_done_there(client: Client) -> None:
     response = await client.post(f"{PATH}?domain=go.example", b"{}")
     assert (response.status, response.headers["Allow"]) == (405, "GET, HEAD")
+
+
+async def test_names_that_are_made_up_here_count_as_unknown_ones_do_anywhere(
+    services: Services, client: Client, account: Account
+) -> None:
+    await services.domains.verify((await services.domains.create(account.id, "go.example")).id)
+    numbers = itertools.count()
+    while not services.domain_cache._misses.is_spent("127.0.0.1"):
+        asked = [f"{PATH}?domain=x{number}.example" for number in itertools.islice(numbers, 50)]
+        answers = await asyncio.gather(*map(client.get, asked))
+        assert {answer.status for answer in answers} == {404}
+    services.domain_cache.forget_all()
+    assert (await client.get(f"{PATH}?domain=go.example")).status == 200

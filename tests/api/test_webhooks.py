@@ -1,7 +1,7 @@
 """Webhooks over HTTP: every rule, what is answered, and the secret that is shown once."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 import msgspec
@@ -9,6 +9,7 @@ import pytest
 
 from tests.api.client import Client, Response
 from tests.api.keyed_client import KeyedClient
+from tests.links.dns_server import DnsServer
 from tracker.access.accounts import Account
 from tracker.clock import iso, now
 from tracker.ids import new_id
@@ -20,7 +21,7 @@ PATH = "/api/webhooks"
 TARGET = "https://8.8.8.8/hook?key=1"
 FIELDS = [
     *("id", "account_id", "name", "target_url", "method", "payload_template"),
-    *("active", "disabled_reason", "created_at"),
+    *("events", "active", "disabled_reason", "disabled_at", "created_at"),
 ]
 PRIVATE = "target_url: must not be in a private network"
 
@@ -72,6 +73,55 @@ async def test_the_request_of_the_specification_is_kept(api: KeyedClient, accoun
 
 
 @pytest.mark.parametrize(
+    ("env", "allow_http", "taken"),
+    [("development", False, True), ("production", True, True), ("production", False, False)],
+)
+async def test_in_production_a_plain_target_needs_a_setting(
+    services: Services,
+    api: KeyedClient,
+    account: Account,
+    env: Literal["development", "production"],
+    allow_http: bool,
+    taken: bool,
+) -> None:
+    before = services.settings
+    made = (await create(api, account.id)).json()["id"]
+    services.settings = msgspec.structs.replace(before, env=env, webhook_allow_http=allow_http)
+    created = await create(api, account.id, target_url="HTTP://8.8.8.8/")
+    changed = await api.patch(f"{PATH}/{made}", target_url="http://8.8.8.8/")
+    encrypted = await create(api, account.id, target_url="HTTPS://8.8.8.8/")
+    services.settings = before
+    assert encrypted.status == 200
+    for response in (created, changed):
+        assert (response.status == 200) == taken
+        assert taken or response.error.startswith("target_url: must be https")
+
+
+async def test_what_a_webhook_asks_for_is_kept_and_can_be_changed(
+    api: KeyedClient, account: Account
+) -> None:
+    asked = ["delivery.failed", "webhook.disabled", "delivery.failed"]
+    made = (await create(api, account.id, events=asked)).json()
+    assert made["events"] == ["webhook.disabled", "delivery.failed"]
+    assert (await create(api, account.id)).json()["events"] == ["conversion"]
+    path = f"{PATH}/{made['id']}"
+    assert (await api.patch(path, name="n")).json()["events"] == made["events"]
+    assert (await api.patch(path, events=["conversion"])).json()["events"] == ["conversion"]
+    refused = await api.patch(path, events=["conversion", "click"])
+    assert (refused.status, refused.error[:9]) == (400, "events[1]")
+
+
+async def test_a_webhook_of_before_there_were_other_events_asks_for_conversions(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    made = (await create(api, account.id)).json()
+    old = {"$unset": {"events": "", "disabled_at": ""}}
+    await services.database["webhooks"].update_one({"_id": UUID(made["id"])}, old)
+    shown = (await api.get(f"{PATH}/{made['id']}")).json()
+    assert (shown["events"], shown["disabled_at"]) == (["conversion"], None)
+
+
+@pytest.mark.parametrize(
     ("url", "name"),
     [
         ("https://8.8.8.8:8443/a?b=c", "8.8.8.8"),
@@ -81,8 +131,9 @@ async def test_the_request_of_the_specification_is_kept(api: KeyedClient, accoun
     ],
 )
 async def test_a_webhook_is_named_after_the_host_of_its_target(
-    api: KeyedClient, account: Account, url: str, name: str
+    api: KeyedClient, account: Account, names: DnsServer, url: str, name: str
 ) -> None:
+    names.has(name, "A", "8.8.8.8")
     webhook = (await create(api, account.id, target_url=url, name=None)).json()
     assert (webhook["name"], webhook["target_url"]) == (name, url)
 
@@ -132,6 +183,9 @@ BROKEN: list[tuple[dict[str, Any], str]] = [
     ({"target_url": "http://169.254.169.254/latest/meta-data/"}, PRIVATE),
     ({"target_url": "http://localhost/"}, PRIVATE),
     ({"target_url": "http://2130706433/"}, "target_url: the host must be"),
+    ({"events": []}, "events: "),
+    ({"events": ["click"]}, "events[0]: must be conversion or "),
+    ({"events": "conversion"}, "events: "),
     ({"name": ""}, "name: 1 to 255 characters"),
     ({"name": "a\nb"}, "name: 1 to 255 characters"),
     ({"name": 7}, "name: must be text"),

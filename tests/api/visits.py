@@ -88,6 +88,7 @@ _FIELDS = {
     "Cookie": ("a=b; c=d",),
     "Connection": (*("keep-alive",) * 6, "Keep-Alive", "close", "upgrade", "keep-alive, x"),
     "Upgrade-Insecure-Requests": ("1",),
+    "Webhook-Id": ("", "msg_1", ""),
     "X-Empty": ("",),
 }
 _RARE_FIELDS = (

@@ -81,7 +81,7 @@ def error_content(error: TrackerError, accept: str) -> Content:
 
 def _page(status: int) -> str:
     """Nothing of the request is repeated in it."""
-    if status >= 500:
+    if status == 429 or status >= 500:
         return _PAGE.format(title="Link not opened", text="Please try again in a moment.")
     if status == 404:
         return _PAGE.format(title="Link not found", text="This link does not exist or has ended.")

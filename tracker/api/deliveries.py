@@ -11,10 +11,11 @@ from tracker.api.endpoint import Call, Endpoint, Nothing
 from tracker.api.schema import Page, Paged, Timestamp
 from tracker.api.webhooks import own_webhook
 from tracker.clock import iso, now
-from tracker.errors import BadRequest, NotFound
+from tracker.errors import BadRequest, NotFound, Unavailable
 from tracker.ids import new_id
-from tracker.webhooks.delivery import Attempt, Delivery, Status
+from tracker.webhooks.delivery import Attempt, Delivery, Kind, Status
 from tracker.webhooks.sample import sample_payload
+from tracker.webhooks.secret_box import UnreadableSecret
 from tracker.webhooks.signing import signed_request
 from tracker.webhooks.store import Webhook
 
@@ -31,7 +32,8 @@ class AttemptRecord(msgspec.Struct, kw_only=True):
 
 class DeliveryRecord(msgspec.Struct, kw_only=True):
     id: UUID
-    event_id: int
+    kind: Annotated[Kind, Meta(description="what it tells of")]
+    event_id: Annotated[int | None, Meta(description="of a conversion; null otherwise")]
     status: StatusName
     created_at: Timestamp
     next_attempt_at: Annotated[
@@ -97,8 +99,9 @@ async def retry_all(call: Call[Nothing, RetryDeliveries]) -> Retried:
 
 async def test(call: Call[Nothing, Nothing]) -> TestResult:
     """Also of an inactive webhook: whoever mends a receiver wants to see it. Raises RateLimited or
-    Unavailable if too many are under way."""
-    webhook, at = await own_webhook(call), now()
+    Unavailable if too many are under way, Unavailable if its secret cannot be read."""
+    at = now()
+    webhook = _with_secrets(call, await own_webhook(call), at)
     payload = sample_payload(webhook, call.services.base.host)
     secrets, seconds = webhook.secrets(at), int(at.timestamp())
     request = signed_request(
@@ -114,6 +117,15 @@ async def test(call: Call[Nothing, Nothing]) -> TestResult:
         error=outcome.error,
     )
     return TestResult(delivered=outcome.delivered, payload=payload.decode(), attempt=attempt)
+
+
+def _with_secrets(call: Call[Any, Any], webhook: Webhook, at: datetime) -> Webhook:
+    """Raises Unavailable."""
+    try:
+        return call.services.webhooks.opened(webhook, at)
+    except UnreadableSecret:
+        message = "webhook: its signing secret cannot be read; the operator has to set SECRET_KEY"
+        raise Unavailable(message) from None
 
 
 def _in_utc(since: datetime) -> datetime:
@@ -144,6 +156,7 @@ def _shown(delivery: Delivery) -> DeliveryRecord:
     waits = delivery.status == Status.DUE and delivery.holder is None
     return DeliveryRecord(
         id=delivery.id,
+        kind=delivery.kind,
         event_id=delivery.event_id,
         status=delivery.status.value,
         created_at=iso(delivery.created_at),

@@ -49,7 +49,18 @@ class Docs(Handler):
         self.set_header("Content-Security-Policy", _POLICY)
         self.set_header("Referrer-Policy", "no-referrer")
         self.set_header("Cache-Control", "no-cache")
-        self.finish(_page())
+        self.finish(_page(api="elsewhere" if self.services.settings.internal_port else "here"))
+
+    head = get
+
+
+class Front(Handler):
+    """The first page of a trial. In production the base host has none: it is visitors'."""
+
+    methods = ("GET", "HEAD")
+
+    def get(self) -> None:
+        self.redirect("/docs")
 
     head = get
 
@@ -77,6 +88,8 @@ def _content(name: str) -> bytes:
 
 
 @cache
-def _page() -> str:
+def _page(api: str) -> str:
+    """`api`: whether it answers on the port of this page, "here" or "elsewhere"."""
     version = sha256(b"".join(map(_content, ASSETS))).hexdigest()[:12]
-    return (_STATIC / "docs.html").read_text(encoding="utf-8").replace("{version}", version)
+    text = (_STATIC / "docs.html").read_text(encoding="utf-8")
+    return text.replace("{version}", version).replace("{api}", api)

@@ -10,7 +10,8 @@ from tracker.api.endpoint import Call, Endpoint, Nothing
 from tracker.api.schema import AccountId, AccountPage, Done, Page, Timestamp
 from tracker.clock import iso
 from tracker.errors import BadRequest
-from tracker.links.domains import Domain, checked_name
+from tracker.links.domain import Domain
+from tracker.links.hostnames import checked_name
 from tracker.links.verification import Verification, is_proven, verification
 from tracker.services import Services
 
@@ -31,7 +32,11 @@ class DomainRecord(msgspec.Struct, kw_only=True):
     verified: bool
     created_at: Timestamp
     verification: Annotated[
-        Verification, Meta(description="DNS records: either proves that the domain is yours")
+        Verification,
+        Meta(
+            description="DNS records: either proves that the domain is yours; TXT for names that "
+            "cannot have a CNAME, such as example.com itself"
+        ),
     ]
 
 
@@ -44,8 +49,15 @@ class AddDomain(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 async def _check_new(services: Services, body: AddDomain) -> None:
-    if body.domain_name == services.base.host:
+    _check_name(services, body.domain_name)
+
+
+def _check_name(services: Services, name: str) -> None:
+    """Raises BadRequest if no account may have it."""
+    if name == services.base.host:
         raise BadRequest("domain_name: must not be the host of this service")
+    if services.own_hosts.reserves(name):
+        raise BadRequest("domain_name: reserved by the operator of this service")
 
 
 async def add(call: Call[Nothing, AddDomain]) -> DomainRecord:
@@ -60,11 +72,17 @@ async def list_domains(call: Call[AccountPage, Nothing]) -> Page[DomainRecord]:
 
 
 async def verify(call: Call[Nothing, Nothing]) -> DomainRecord:
-    """What was verified once stays so until it is deleted, and DNS is not asked again."""
+    """Return the domain, proven. It stays so until it is deleted: DNS is not asked again.
+
+    Raises RateLimited or Unavailable if too many look-ups are under way.
+    """
     services, domain = call.services, await _own_domain(call)
+    _check_name(services, domain.domain_name)  # it may be reserved since it was claimed
     if not domain.verified:
-        wanted = verification(domain, services.base.host)
-        if not await is_proven(wanted, services.settings.dns_address):
+        wanted = _wanted(services, domain)
+        with services.dns_limiter.place(call.account_id):
+            proven = await is_proven(wanted, services.settings.dns_address)
+        if not proven:
             raise BadRequest(_not_proven(wanted))
         domain = await services.domains.verify(domain.id)
     return _shown(services, domain)
@@ -72,7 +90,7 @@ async def verify(call: Call[Nothing, Nothing]) -> DomainRecord:
 
 async def delete(call: Call[Nothing, Nothing]) -> Done:
     domain = await _own_domain(call)
-    if await call.services.links.any_on(domain.domain_name):
+    if await call.services.links.any_on(domain.id):
         raise BadRequest("domain_name: short links use it; archive them first")
     await call.services.domains.delete(domain.id)
     return Done()
@@ -80,6 +98,10 @@ async def delete(call: Call[Nothing, Nothing]) -> Done:
 
 async def _own_domain(call: Call[Any, Any]) -> Domain:
     return call.own("domain", await call.services.domains.find(call.ids[0]))
+
+
+def _wanted(services: Services, domain: Domain) -> Verification:
+    return verification(domain, services.own_hosts.cname_target(domain.account_id))
 
 
 def _not_proven(wanted: Verification) -> str:
@@ -97,7 +119,7 @@ def _shown(services: Services, domain: Domain) -> DomainRecord:
         domain_name=domain.domain_name,
         verified=domain.verified,
         created_at=iso(domain.created_at),
-        verification=verification(domain, services.base.host),
+        verification=_wanted(services, domain),
     )
 
 
@@ -116,7 +138,7 @@ ENDPOINTS = (
         "/api/domains",
         "domains:write",
         add,
-        "Add a custom domain",
+        "Add a custom domain: several accounts may claim a name, until one proves it",
         DomainRecord,
         body=AddDomain,
         check=_check_new,
@@ -127,7 +149,7 @@ ENDPOINTS = (
         "/api/domains/{id}/verify",
         "domains:write",
         verify,
-        "Look in DNS for one of the records that prove a domain",
+        "Look in DNS for one of the records that prove a domain; other accounts' claims to it end",
         DomainRecord,
     ),
     Endpoint(
@@ -135,7 +157,8 @@ ENDPOINTS = (
         "/api/domains/{id}",
         "domains:write",
         delete,
-        "Delete a custom domain that no short link uses; archived ones do not count",
+        "Delete a custom domain that no short link uses; archived ones do not count. A name that "
+        "was proven is nobody else's for 30 days",
         Done,
     ),
 )

@@ -8,6 +8,7 @@ from uuid import UUID
 import msgspec
 
 from tracker.access.api_keys import ApiKey
+from tracker.api.handler import BODY_BYTES, IGNORED_BYTES
 from tracker.errors import Forbidden, NotFound
 from tracker.services import Services
 
@@ -70,6 +71,11 @@ class Endpoint(NamedTuple):
     def scope_of(self, body: Any) -> str:
         """The scope that a request with this parsed body needs."""
         return self.scope if isinstance(self.scope, str) else self.scope(body)
+
+    @property
+    def body_bytes(self) -> int:
+        """The longest body that is taken."""
+        return IGNORED_BYTES if self.body is Nothing else BODY_BYTES
 
     @property
     def pattern(self) -> str:

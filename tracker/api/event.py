@@ -3,8 +3,11 @@
 from tracker.api.handler import JSON, Content, Handler, json_error
 from tracker.conversions.parameters import Conversion, from_json, from_text
 from tracker.conversions.record import Recorded
-from tracker.errors import BadRequest, TrackerError
+from tracker.errors import BadRequest, PayloadTooLarge, TrackerError
 from tracker.http.accept import prefers
+
+EVENT_BYTES = 32 * 1024
+"""The longest query or body: 16 KB of metadata, most of it escaped, fit. Checked before parsing."""
 
 # A transparent picture of one pixel: GIF89a, the smallest that every browser shows.
 _PIXEL = Content(
@@ -16,11 +19,16 @@ _PIXEL = Content(
 
 HEADERS = (
     ("Access-Control-Allow-Origin", "*"),
-    ("Access-Control-Expose-Headers", "X-Event-Id, X-Request-Id"),
+    ("Access-Control-Expose-Headers", "X-Event-Id, X-Request-Id, X-Error-Code"),
     ("Cross-Origin-Resource-Policy", "cross-origin"),
     ("Cache-Control", "no-store"),
 )
 """Of every answer."""
+
+DELIVERY_HEADER = "webhook-id"
+"""A request that carries it is a webhook's delivery. One to ourselves would be a conversion, which
+is delivered in turn, and so on: measured, one conversion became 48,500 deliveries in 19 s."""
+_DELIVERY = f"{DELIVERY_HEADER}: a delivery of a webhook is not taken as a conversion"
 # Filled in, as making JSON of it would cost more than all the rest of an answer.
 _RECORDED = b'{"success":true,"eventId":%d,"clickStatus":"%b"}'
 _FORM = "application/x-www-form-urlencoded"
@@ -29,11 +37,17 @@ _JSON = ("application/json", "text/plain", "")
 
 class EventHandler(Handler):
     methods = ("GET", "POST", "OPTIONS")
+    body_bytes = EVENT_BYTES
 
     def set_default_headers(self) -> None:
         super().set_default_headers()
         for name, value in HEADERS:
             self.set_header(name, value)
+
+    def prepare(self) -> None:
+        super().prepare()
+        if self.header(DELIVERY_HEADER):
+            raise BadRequest(_DELIVERY)
 
     async def get(self) -> None:
         await self._record(from_text(self.request.query.encode("latin-1")))
@@ -49,11 +63,17 @@ class EventHandler(Handler):
         self.set_status(204)
         self.finish()
 
+    def check_size(self) -> None:
+        """Raises PayloadTooLarge if the query is too long, or the body is."""
+        if len(self.request.query) > EVENT_BYTES:
+            raise PayloadTooLarge(f"query: at most {EVENT_BYTES} bytes")
+        super().check_size()
+
     def finish_error(self, error: TrackerError) -> None:
         self.finish_with(error_content(error, self._wants_image()))
 
     async def _record(self, conversion: Conversion) -> None:
-        recorded: Recorded = await self.services.recorder.record(conversion)
+        recorded: Recorded = await self.services.recorder.record(conversion, self.client_address())
         self.set_header("X-Event-Id", str(recorded.event_id))
         self.finish_with(recorded_content(recorded, self._wants_image()))
 

@@ -30,6 +30,9 @@ SentPayout = Annotated[
 ]
 
 
+SentPayoutType = Annotated[PayoutType, Meta(description="taken without regard to case")]
+
+
 class EventConfigRecord(msgspec.Struct, kw_only=True):
     id: UUID
     account_id: UUID
@@ -44,7 +47,7 @@ class EventConfigRecord(msgspec.Struct, kw_only=True):
 class CreateEventConfig(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     account_id: AccountId = field(name="accountId")
     name: Text
-    payout_type: PayoutType
+    payout_type: SentPayoutType
     payout: SentPayout = 0
 
     def __post_init__(self) -> None:
@@ -54,7 +57,7 @@ class CreateEventConfig(msgspec.Struct, forbid_unknown_fields=True, kw_only=True
 
 class ChangeEventConfig(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     name: Text | UnsetType = UNSET
-    payout_type: PayoutType | UnsetType = UNSET
+    payout_type: SentPayoutType | UnsetType = UNSET
     payout: SentPayout = UNSET
     active: bool | UnsetType = UNSET
 

@@ -1,20 +1,32 @@
 """What every answer has in common: JSON, one shape of errors, the request id, the log record."""
 
 import re
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 from uuid import uuid4
 
 import orjson
 import structlog
 from pymongo.errors import ConnectionFailure, PyMongoError
-from tornado.web import HTTPError, RequestHandler
+from tornado.web import HTTPError, RequestHandler, stream_request_body
 
-from tracker.errors import MethodNotAllowed, NotFound, PayloadTooLarge, TrackerError, Unavailable
+from tracker.errors import (
+    ErrorCode,
+    MethodNotAllowed,
+    NotFound,
+    TrackerError,
+    Unavailable,
+)
+from tracker.http.gathering import IncomingBody
 from tracker.services import Services
 
 log = structlog.get_logger(__name__)
 
 BODY_BYTES = 1024 * 1024
+"""The longest body that an endpoint takes: of one that takes any, once the key is good."""
+
+IGNORED_BYTES = 64 * 1024
+"""The longest body that is received, and ignored, where none is expected."""
+
 SANE_REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 
 
@@ -32,15 +44,25 @@ def json_error(error: TrackerError) -> Content:
     return Content(JSON, orjson.dumps({"error": error.message}))
 
 
+@stream_request_body
 class Handler(RequestHandler):
-    """Raise a TrackerError to answer with it; anything else that is raised is a 500."""
+    """Raise a TrackerError to answer with it; anything else that is raised is a 500.
+
+    The body is in `incoming` (`http/gathering`). Tornado never parses it, whatever its type says.
+    """
+
+    body_bytes: ClassVar[int] = IGNORED_BYTES
+    """The longest body that is taken."""
 
     methods: tuple[str, ...] = ()
     """What a subclass answers: named here, so that 405 can tell."""
 
-    def initialize(self, services: Services, route: str = "unknown") -> None:
+    def initialize(
+        self, services: Services, incoming: IncomingBody, route: str = "unknown"
+    ) -> None:
         """`route` is the path in the route table, by which requests are counted."""
         self.services = services
+        self.incoming = incoming
         self.route = route
         # Here, for Tornado may refuse a request before it is prepared.
         sent = self.header("X-Request-Id")
@@ -49,10 +71,15 @@ class Handler(RequestHandler):
 
     def prepare(self) -> None:
         self.begin()
+        self.check_size()
         self.check_method()
 
     def begin(self) -> None:
         structlog.contextvars.bind_contextvars(request_id=self.request_id)
+
+    def check_size(self) -> None:
+        """Raises PayloadTooLarge if the request is longer than this endpoint takes."""
+        self.incoming.allow(self.body_bytes)
 
     def check_method(self) -> None:
         """Raises MethodNotAllowed."""
@@ -63,10 +90,9 @@ class Handler(RequestHandler):
         return MethodNotAllowed(", ".join(self.methods))
 
     def body(self) -> bytes:
-        """Raises PayloadTooLarge."""
-        if len(self.request.body) > BODY_BYTES:
-            raise PayloadTooLarge(f"body: at most {BODY_BYTES} bytes")
-        return self.request.body
+        """Return the body. Raises PayloadTooLarge, and Unavailable if it was dropped for want of
+        memory."""
+        return self.incoming.content()
 
     def header(self, name: str) -> str:
         """Empty if it was not sent."""
@@ -83,7 +109,7 @@ class Handler(RequestHandler):
 
     def answer_error(self, error: TrackerError) -> None:
         self.set_status(error.status)
-        for name, value in error.headers.items():
+        for name, value in error.all_headers.items():
             self.set_header(name, value)
         self.finish_error(error)
 
@@ -123,7 +149,7 @@ class UnknownPath(Handler):
     """Has no methods: each is refused, in the same way."""
 
     def method_refused(self) -> TrackerError:
-        return NotFound("no such path")
+        return NotFound("no such path", code=ErrorCode.UNKNOWN_PATH)
 
 
 def log_request(handler: RequestHandler) -> None:
@@ -140,6 +166,10 @@ def log_request(handler: RequestHandler) -> None:
     )
 
 
+_TORNADO_CODES = {404: ErrorCode.NOT_FOUND, 413: ErrorCode.PAYLOAD_TOO_LARGE}
+"""By status, of what Tornado itself refuses; anything else is a bad request."""
+
+
 class _Internal(TrackerError):
     """Says nothing of the inside; the log has it under the request id."""
 
@@ -151,7 +181,8 @@ def as_tracker_error(error: BaseException | None, status: int = 500) -> TrackerE
     if _is_away(error):
         return Unavailable("storage is away; try again")
     if isinstance(error, HTTPError) and status != 500:
-        refused = _Internal(error.reason or error.log_message or "bad request")
+        message = error.reason or error.log_message or "bad request"
+        refused = _Internal(message, code=_TORNADO_CODES.get(status, ErrorCode.BAD_REQUEST))
         refused.status = status  # type: ignore[misc]
         return refused
     return _Internal("internal error")

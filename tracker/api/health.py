@@ -1,12 +1,9 @@
-"""Whether the process is alive, and whether it can do all of its work."""
+"""Whether the process is alive, and whether it serves."""
 
-import asyncio
-from collections.abc import Awaitable
-
+from tracker import __version__
 from tracker.api.handler import Handler
+from tracker.api.readiness import degraded_parts, unserved
 from tracker.errors import Unavailable
-
-_PATIENCE = 2.0
 
 
 class Healthz(Handler):
@@ -15,46 +12,32 @@ class Healthz(Handler):
     methods = ("GET", "HEAD")
 
     def get(self) -> None:
-        self.answer({"status": "ok"})
+        self.answer({"status": "ok", "version": __version__})
 
     head = get
 
 
 class Readyz(Handler):
-    """Both stores answer, and MongoDB can be written to; otherwise 503 names all that is amiss.
-    Either tells what waits in the spool: journal records that were taken while Redis was away, or
-    full."""
+    """Names every part that is degraded; 503 only while visitors or postbacks cannot be served.
+
+    Either tells what waits in the spool: journal records that were taken while Redis was
+    unavailable, or full.
+    """
 
     methods = ("GET", "HEAD")
 
     async def get(self) -> None:
-        checks: dict[str, Awaitable[object]] = {
-            "redis": self.services.redis.ping(),
-            "mongodb": self.services.database.command("ping"),
-        }
-        results = await asyncio.gather(*map(_answers, checks.values()))
-        away = [name for name, answers in zip(checks, results, strict=True) if not answers]
+        degraded = await degraded_parts(self.services)
         waiting = self.services.journal.bytes_waiting
-        amiss = _amiss(away, self.services.prepared.is_set())
-        if amiss:
-            raise Unavailable("; ".join([*amiss, *_spooled(waiting)]))
-        self.answer({"status": "ready"} | ({"spool_bytes": waiting} if waiting else {}))
+        if self.services.serves and (lost := unserved(degraded)):
+            reasons = [f"{part}: {reason}" for part, reason in degraded.items()]
+            reasons += [f"{waiting} bytes wait in the spool"] if waiting else []
+            raise Unavailable(f"{' and '.join(lost)} cannot be served; {'; '.join(reasons)}")
+        answer: dict[str, object] = {"status": "degraded" if degraded else "ready"}
+        if degraded:
+            answer["degraded"] = degraded
+        if waiting:
+            answer["spool_bytes"] = waiting
+        self.answer(answer)
 
     head = get
-
-
-def _amiss(away: list[str], prepared: bool) -> list[str]:
-    amiss = [f"no answer from {' and '.join(away)}"] if away else []
-    return amiss if prepared else [*amiss, "MongoDB has no indexes yet"]
-
-
-def _spooled(waiting: int) -> list[str]:
-    return [f"{waiting} bytes wait in the spool"] if waiting else []
-
-
-async def _answers(check: Awaitable[object]) -> bool:
-    try:
-        await asyncio.wait_for(check, _PATIENCE)
-    except Exception:
-        return False
-    return True

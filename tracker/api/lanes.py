@@ -3,7 +3,7 @@
 GET and HEAD of `/c/<slug>` and `/api/click`, and GET of `/api/event`. The rules are those of the
 handlers in `api/click` and `api/event`, made by the same functions; the answers are the same, byte
 for byte. What is not plain (`http/plain`), paths that no link can have, and events whose parameters
-are refused are left to the handlers.
+are refused or that are a webhook's deliveries are left to the handlers.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from tracker.clicks.redirect import Answer, Sent, Visit, redirection, sent
 from tracker.conversions.parameters import from_text
 from tracker.conversions.record import Recorded
 from tracker.errors import TrackerError
-from tracker.http.date import own_fields
+from tracker.http.date import OwnFields
 from tracker.http.lane import LaneConnection
 from tracker.http.plain import PlainHead, PlainHeads
 from tracker.links.link import SLUG
@@ -49,6 +49,7 @@ class _Header(msgspec.Struct, frozen=True, gc=False):
     forwarded_for: str
     accept: str
     request_id: str
+    is_delivery: bool
 
 
 class _Request(msgspec.Struct, gc=False):
@@ -93,6 +94,7 @@ class _EventRequest(_Request, gc=False):
 
 _HEADERS: Final = (
     *("user-agent", "referer", "accept", "x-forwarded-for", "x-request-id"),
+    event.DELIVERY_HEADER,
     *click.PREFETCH_HEADERS,
 )
 
@@ -110,6 +112,7 @@ class Lanes:
         names = (*_HEADERS, country_header) if country_header else _HEADERS
         self._heads = PlainHeads(names, partial(_header, bool(country_header)))
         self._access_log = services.access_log
+        self._own_fields = OwnFields(Strict_Transport_Security=services.settings.hsts)
 
     def __call__(self, connection: LaneConnection, data: bytes, start: int, end: int) -> bool:
         """Whether it was taken; if not, the request is for the handlers."""
@@ -131,7 +134,9 @@ class Lanes:
     def refuse_click(self, request: _Request, error: BaseException) -> None:
         refused = _refused(request, error)
         content = click.error_content(refused, request.head.header.accept)
-        self._refuse(request, refused, (*refused.headers.items(), *click.ERROR_HEADERS), content)
+        self._refuse(
+            request, refused, (*refused.all_headers.items(), *click.ERROR_HEADERS), content
+        )
 
     def _click(self, connection: LaneConnection, head: _Head, route: str, slug: str | None) -> bool:
         header = head.header
@@ -168,19 +173,23 @@ class Lanes:
         self._end(request, answer.status, _head(answer.status, headers), b"")
 
     def _event(self, connection: LaneConnection, head: _Head) -> bool:
+        if head.header.is_delivery:
+            return False
         try:
             conversion = from_text(head.query.encode("latin-1"))
         except TrackerError:
             return False
         began = perf_counter()
+        address = self._client_address.of(connection.peer, (head.header.forwarded_for,))
         request = _EventRequest(self, connection, head, "/api/event", _id_of(head.header), began)
         try:
-            taken = self._recorder.record_for(request, conversion)
+            taken = self._recorder.record_for(request, conversion, address)
         except TrackerError as error:
             self.refuse_event(request, error)
             return True
         if not taken:
-            recording = asyncio.get_running_loop().create_task(self._recorder.record(conversion))
+            answering = self._recorder.record(conversion, address)
+            recording = asyncio.get_running_loop().create_task(answering)
             recording.add_done_callback(partial(self._answer_event, request))
         return True
 
@@ -200,7 +209,7 @@ class Lanes:
     def refuse_event(self, request: _Request, error: BaseException) -> None:
         refused = _refused(request, error)
         content = event.error_content(refused, _wants_image(request))
-        self._refuse(request, refused, (*event.HEADERS, *refused.headers.items()), content)
+        self._refuse(request, refused, (*event.HEADERS, *refused.all_headers.items()), content)
 
     def _refuse(
         self, request: _Request, refused: TrackerError, headers: Headers, content: Content
@@ -211,7 +220,7 @@ class Lanes:
         self._end(request, refused.status, head, body)
 
     def _end(self, request: _Request, status: int, answer_head: str, body: bytes) -> None:
-        answer = b"%b%b\r\n%b" % (answer_head.encode("latin-1"), own_fields(), body)
+        answer = b"%b%b\r\n%b" % (answer_head.encode("latin-1"), self._own_fields(), body)
         request.connection.answer(answer, True)
         self._access_log.record(
             request.head.method,
@@ -225,13 +234,14 @@ class Lanes:
 
 def _header(names_country: bool, host: str, values: Sequence[str]) -> _Header:
     """Of the values of _HEADERS and, if there is one, the header that names the country."""
-    user_agent, referrer, accept, forwarded_for, request_id, *others = values
+    user_agent, referrer, accept, forwarded_for, request_id, delivery, *others = values
     edge_country = others.pop() if names_country else ""
     return _Header(
         sent(host, user_agent, referrer, click.purpose_of(others), edge_country),
         forwarded_for,
         accept,
         request_id if SANE_REQUEST_ID.fullmatch(request_id) else "",
+        bool(delivery),
     )
 
 

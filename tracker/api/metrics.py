@@ -3,7 +3,8 @@
 import asyncio
 import math
 import time
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from pymongo.errors import PyMongoError
 from redis.asyncio import Redis
@@ -12,7 +13,8 @@ from redis.exceptions import RedisError
 from tracker import metrics
 from tracker.api.handler import Handler
 from tracker.clock import now
-from tracker.db.keys import DEAD_LETTERS, JOURNAL
+from tracker.db.keys import DEAD_LETTERS, FLEET_COUNTERS, JOURNAL
+from tracker.ingest.fleet import families
 from tracker.webhooks.deliveries import Deliveries
 
 _PATIENCE = 0.5
@@ -33,18 +35,19 @@ class Metrics(Handler):
         metrics.JOURNAL_AGE.set(backlog.seconds)
         metrics.DEAD_LETTER_ENTRIES.set(backlog.dead_letters)
         self.set_header("Content-Type", metrics.CONTENT_TYPE)
-        self.finish(metrics.exposition())
+        self.finish(metrics.exposition(families(backlog.fleet)))
 
     head = get
 
 
 class _Backlog(NamedTuple):
     """Entries of the journal, the age of the oldest in seconds, and entries that are dead letters;
-    NaN if Redis is away."""
+    NaN if Redis is away. `fleet`: what drains have counted (`ingest/fleet`)."""
 
     entries: float = math.nan
     seconds: float = math.nan
     dead_letters: float = math.nan
+    fleet: Mapping[Any, Any] = {}
 
 
 async def _backlog(redis: Redis) -> _Backlog:
@@ -52,12 +55,13 @@ async def _backlog(redis: Redis) -> _Backlog:
     pipeline.xlen(JOURNAL)
     pipeline.xrange(JOURNAL, count=1)
     pipeline.xlen(DEAD_LETTERS)
+    pipeline.hgetall(FLEET_COUNTERS)
     try:
         async with asyncio.timeout(_PATIENCE):
-            entries, oldest, dead_letters = await pipeline.execute()
+            entries, oldest, dead_letters, fleet = await pipeline.execute()
     except (RedisError, TimeoutError):
         return _Backlog()
-    return _Backlog(entries, _age(oldest[0][0]) if oldest else 0.0, dead_letters)
+    return _Backlog(entries, _age(oldest[0][0]) if oldest else 0.0, dead_letters, fleet)
 
 
 class _DueDeliveries(NamedTuple):

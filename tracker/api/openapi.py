@@ -8,7 +8,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from tracker import __version__
 from tracker.api.endpoint import Endpoint, Nothing
+from tracker.api.openapi_event import EVENT_SCHEMAS
 from tracker.api.openapi_parts import (
     API_KEY,
     ERRORS,
@@ -22,8 +24,6 @@ from tracker.api.openapi_public import PUBLIC_OPERATIONS
 from tracker.api.openapi_schemas import Schemas
 from tracker.api.schema import EXAMPLE_ACCOUNT
 
-VERSION = "0.1.0"
-
 _DESCRIPTION = """\
 Short tracking links, clicks and conversions, and what belongs to them.
 
@@ -33,11 +33,27 @@ for each account; the `X-RateLimit-*` headers tell of the limit that is nearer.
 
 `accountId` and `account_id` are two spellings of one field: both are accepted everywhere, in bodies
 and in queries. Every error has the body `{"error": "<message>"}`; it names the field and the rule.
+Beside it the header `X-Error-Code` has a word for machines.
 """
 
 
-def document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
-    """The whole description, as values of JSON."""
+_TAGS = {
+    "Short links": "Links that are opened at `/c/{slug}`, and what they lead to.",
+    "Tags": "Labels of links, by which lists and reports are filtered.",
+    "Domains": "Hostnames of the account that serve its links, proven by DNS.",
+    "Event configs": "What a conversion is and pays; each has a postback key.",
+    "Webhooks": "Receivers of conversions, and what was sent to them.",
+    "Account": "The account of the key, and its rules against forged conversions.",
+    "Keys": "The API keys of the account.",
+    "Reports": "Clicks, visitors, conversions and money, added up.",
+    "Clicks": "What opens a short link: for visitors, without a key.",
+    "Conversions": "What records a conversion: for pixels and servers, without a key.",
+    "Operations": "What operators, balancers and proxies ask; not for the public.",
+}
+
+
+def document(endpoints: Sequence[Endpoint], base_url: str) -> dict[str, Any]:
+    """Return the whole description, as values of JSON, of the service at `base_url`."""
     schemas = Schemas(endpoints)
     operations = [
         *((one.path, one.method, _operation(one, schemas)) for one in endpoints),
@@ -49,11 +65,17 @@ def document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     tags = dict.fromkeys(tag for _, _, operation in operations for tag in operation["tags"])
     return {
         "openapi": "3.1.0",
-        "info": {"title": "Tracker", "version": VERSION, "description": _DESCRIPTION},
-        "servers": [{"url": "/"}],
-        "tags": [{"name": tag} for tag in tags],
+        "info": {
+            "title": "Tracker",
+            "version": __version__,
+            "description": _DESCRIPTION,
+            "license": {"name": "MIT", "identifier": "MIT"},
+            "contact": {"name": "The operator of this service", "url": base_url},
+        },
+        "servers": [{"url": base_url, "description": "The public address (BASE_URL)."}],
+        "tags": [{"name": tag, "description": _TAGS[tag]} for tag in tags],
         "paths": paths,
-        "components": components(schemas.shared),
+        "components": components(schemas.shared | EVENT_SCHEMAS),
     }
 
 

@@ -14,6 +14,7 @@ from tracker.api.openapi_parts import (
     public_answer,
     public_error,
     query,
+    ref,
 )
 from tracker.conversions.parameters import (
     METADATA_BYTES,
@@ -61,15 +62,15 @@ _FIELDS: dict[str, Described] = {
     },
     "txid": _TRANSACTION_ID | {"description": "another name for transaction_id"},
 }
+# That one of two fields is required is said in words: generators of clients make nothing of a body
+# with `anyOf` (openapi-python-client leaves it out).
 _CONVERSION: Described = {
-    "title": "Conversion",
     "type": "object",
-    "description": "Unknown fields are ignored, an empty one counts as not sent.",
+    "description": "At least one of pbk and click_id is required. Unknown fields are ignored, an "
+    "empty one counts as not sent.",
     "properties": _FIELDS,
-    "anyOf": [{"required": ["pbk"]}, {"required": ["click_id"]}],
 }
 _RECORDED: Described = {
-    "title": "Recorded",
     "type": "object",
     "properties": {
         "success": {"type": "boolean", "const": True},
@@ -89,6 +90,14 @@ _HEADERS = constants(
 )
 
 
+# Of its own: a generated client that has one type for both bodies sends both.
+_FORM = _CONVERSION | {
+    "properties": _FIELDS | {"metadata": TEXT | {"description": "the same object as JSON text"}}
+}
+EVENT_SCHEMAS = {"Conversion": _CONVERSION, "ConversionForm": _FORM, "Recorded": _RECORDED}
+"""Referred to by their names."""
+
+
 def _parameter(name: str) -> Described:
     schema = dict(_FIELDS[name])
     parameter = query(name, schema, schema.pop("description"))
@@ -104,7 +113,7 @@ def _answers(*forms: str) -> dict[int, Described]:
     def refused(status: int, meaning: str = "", example: str = "") -> Described:
         return public_error(status, meaning, example, forms, _HEADERS)
 
-    content = json_content(_RECORDED) | {form: {"schema": TEXT} for form in forms}
+    content = json_content(ref("Recorded")) | {form: {"schema": TEXT} for form in forms}
     event_id = {"X-Event-Id": header("eventId", {"type": "integer", "minimum": 1})}
     return {
         200: public_answer("The event is durable.", content, _HEADERS | event_id),
@@ -114,23 +123,27 @@ def _answers(*forms: str) -> dict[int, Described]:
             "The postback key is unknown or not active.",
             "pbk: no active event configuration has this postback key",
         ),
-        413: refused(413),
+        413: refused(413, example="body: at most 32768 bytes"),
+        429: refused(
+            429,
+            "The address has reported too many conversions of clicks not stored, without a "
+            "postback key; or asked for too many postback keys that do not exist.",
+            "click_id: too many conversions from this address name clicks that are not stored; "
+            "send them again later, or with pbk",
+        ),
         500: refused(500),
         503: refused(503),
     }
 
 
 _BODY: Described = {
-    "description": "Without a body the parameters are taken from the query.",
+    "description": "Without a body the parameters are taken from the query. The same JSON is taken "
+    "as `text/plain` too, as navigator.sendBeacon sends it.",
     "content": {
         **json_content(
-            _CONVERSION, {"pbk": EXAMPLE_PBK, "value": 12.5, "metadata": {"plan": "pro"}}
+            ref("Conversion"), {"pbk": EXAMPLE_PBK, "value": 12.5, "metadata": {"plan": "pro"}}
         ),
-        "text/plain": {
-            "schema": TEXT | {"description": "the same JSON, as navigator.sendBeacon sends it"},
-            "example": f'{{"pbk": "{EXAMPLE_PBK}", "value": 12.5}}',
-        },
-        FORM: {"schema": _CONVERSION, "example": {"pbk": EXAMPLE_PBK, "value": 12.5}},
+        FORM: {"schema": ref("ConversionForm"), "example": {"pbk": EXAMPLE_PBK, "value": 12.5}},
     },
 }
 _PREFLIGHT = _HEADERS | constants(
@@ -147,7 +160,7 @@ EVENT: tuple[PublicOperation, ...] = (
         "recordEventByPixel",
         _TAG,
         "Record a conversion; the answer is a 1x1 GIF where `Accept` prefers an image",
-        {status: one for status, one in _answers("image/gif").items() if status != 413},
+        _answers("image/gif"),
         tuple(map(_parameter, _FIELDS)),
     ),
     PublicOperation(

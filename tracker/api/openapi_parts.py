@@ -6,6 +6,8 @@ Everything here is OpenAPI, as values of JSON.
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from tracker.errors import CODE_HEADER, ErrorCode
+
 Described = dict[str, Any]
 
 API_KEY = "apiKey"
@@ -31,6 +33,7 @@ class PublicOperation(NamedTuple):
         operation: Described = {
             "operationId": self.id,
             "summary": self.summary,
+            "description": "Needs no API key.",
             "tags": [self.tag],
             "security": [],
             "parameters": list(self.parameters),
@@ -41,6 +44,11 @@ class PublicOperation(NamedTuple):
 
 def json_content(schema: Described, example: Any = None) -> Described:
     return {"application/json": {"schema": schema} | ({"example": example} if example else {})}
+
+
+def ref(schema: str) -> Described:
+    """Refer to a schema of the components by its name."""
+    return {"$ref": f"#/components/schemas/{schema}"}
 
 
 def query(name: str, schema: Described, description: str, required: bool = False) -> Described:
@@ -66,6 +74,7 @@ def _refs(*names: str) -> Described:
 
 _HEADERS = {
     "X-Request-Id": header("The id sent, if sane; else a new one. The log has it.", TEXT),
+    CODE_HEADER: header("What is wrong, as a word for machines.", TEXT | {"enum": list(ErrorCode)}),
     "X-RateLimit-Limit": header("Requests allowed in the window.", _WHOLE),
     "X-RateLimit-Remaining": header("Requests left in it.", _WHOLE),
     "X-RateLimit-Reset": header("When it ends: Unix epoch seconds.", _WHOLE),
@@ -77,6 +86,8 @@ _HEADERS = {
 REQUEST_ID = _refs("X-Request-Id")
 RATE_LIMIT = REQUEST_ID | _refs(*(name for name in _HEADERS if "RateLimit" in name))
 """The headers of an operation that needs a key."""
+
+_CODE = _refs(CODE_HEADER)
 
 _OF_STATUS = {
     401: _refs("WWW-Authenticate"),
@@ -138,7 +149,7 @@ def public_error(
     """`forms` are the media types that it may have instead of JSON."""
     _, usual, usual_example = ERRORS[status]
     content = _error_content(example or usual_example) | {form: {"schema": TEXT} for form in forms}
-    own = _OF_STATUS.get(status, {}) | (headers or {})
+    own = _CODE | _OF_STATUS.get(status, {}) | (headers or {})
     return public_answer(meaning or usual, content, own)
 
 
@@ -151,14 +162,14 @@ def without_content(answers: Mapping[int, Described]) -> dict[int, Described]:
 
 
 def _error_content(example: str) -> Described:
-    return json_content({"$ref": "#/components/schemas/Error"}, {"error": example})
+    return json_content(ref("Error"), {"error": example})
 
 
 def components(schemas: Mapping[str, Described]) -> Described:
     responses = {
         name: {
             "description": meaning,
-            "headers": RATE_LIMIT | _OF_STATUS.get(status, {}),
+            "headers": RATE_LIMIT | _CODE | _OF_STATUS.get(status, {}),
             "content": _error_content(example),
         }
         for status, (name, meaning, example) in ERRORS.items()

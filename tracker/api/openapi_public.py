@@ -47,6 +47,12 @@ _OPENED = {
     ),
     400: _refused(400, "The slug is missing.", "s: required: the slug of a short link"),
     404: _refused(404, "No such link, or it is not active."),
+    429: _refused(
+        429,
+        "The address has asked for too many links that do not exist, and too many such addresses "
+        "wait. Links in use are never refused so.",
+        "too many unknown names from this address",
+    ),
     500: _refused(500),
     503: _refused(503),
 }
@@ -140,14 +146,21 @@ PUBLIC_OPERATIONS: tuple[PublicOperation, ...] = (
     *_asking(
         "/healthz", "isAlive", "Is the process alive", {200: _said("status", {"const": "ok"})}
     ),
+    *_asking("/livez", "isLive", "The same as /healthz", {200: _said("status", {"const": "ok"})}),
     *_asking(
         "/readyz",
         "isReady",
-        "Do Redis and MongoDB answer",
+        "Is anything degraded, and are visitors and postbacks served all the same",
         {
             200: _said(
                 "status",
-                {"const": "ready"},
+                {"enum": ["ready", "degraded"]},
+                degraded={
+                    "type": "object",
+                    "description": "what is wrong, by part: redis, mongodb, spool, indexes, "
+                    "event_ids, loops",
+                    "additionalProperties": TEXT,
+                },
                 spool_bytes={
                     "type": "integer",
                     "description": "what waits on disk for Redis, if anything does",
@@ -155,8 +168,9 @@ PUBLIC_OPERATIONS: tuple[PublicOperation, ...] = (
             ),
             503: public_error(
                 503,
-                "The message names who does not, and what waits on disk for Redis.",
-                "no answer from redis; 1024 bytes wait in the spool",
+                "Visitors or postbacks cannot be served. The message names every part that is "
+                "degraded, and what waits on disk for Redis.",
+                "visitors and postbacks cannot be served; redis: no answer; spool: no space left",
             ),
         },
     ),

@@ -29,6 +29,7 @@ Kind = TypeVar("Kind", bound=msgspec.Struct)
 _MOST_PARAMETERS = 200
 _ACCOUNT = ("accountId", "account_id")
 _INTEGER = re.compile(r"-?[0-9]{1,20}", re.ASCII)
+_INDEX = re.compile(r"\[[0-9]*\]\Z", re.ASCII)
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
 
 _AT = re.compile(r"(.*) - at `\$\.?(.*)`\Z", re.DOTALL)
@@ -63,21 +64,38 @@ def parse_body(kind: type[Kind], body: bytes) -> Parsed[Kind]:
 
 
 def parse_query(kind: type[Kind], raw: str) -> Parsed[Kind]:
-    """`raw` holds one byte a character. Unknown names are ignored. Raises BadRequest.
+    """Parse the query `raw`, which holds one byte a character, into a struct of `kind`.
 
-    A field that is a list takes its name repeated, and `name[]` too; any other is given once.
+    A field that is a list takes its name repeated, `name[]` and `name[0]`, as PHP and qs write it;
+    any other is given once. Unknown names are ignored, unless one is nearly that of a field: what
+    it was to change would silently stay as it is. Raises BadRequest.
     """
     types = _field_types(kind)
     fields: dict[str, Any] = {}
     for name, text in _pairs(raw):
-        listed = name.removesuffix("[]")
+        listed = _INDEX.sub("", name)
         if ListType in types.get(listed, ()):
             fields.setdefault(listed, []).append(text)
         elif name in types or name in _ACCOUNT:
             value = _typed(types.get(name, set()), text)
             if fields.setdefault(name, value) != value:
                 raise BadRequest(f"{name}: given more than once")
+        else:
+            _check_no_typo(name, types)
     return _parsed(kind, fields)
+
+
+def _check_no_typo(name: str, types: Mapping[str, set[type]]) -> None:
+    """Raises BadRequest if `name` is a known one but for its case, `_`, `-`, or a key of a list."""
+    plain = _plain(name)
+    for known in types:
+        is_key_of_list = ListType in types[known] and name.startswith(f"{known}[")
+        if plain == _plain(known) or is_key_of_list:
+            raise BadRequest(f"{name[:60]}: unknown parameter; did you mean {known}?")
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "").replace("-", "").casefold()
 
 
 def _pairs(raw: str) -> list[tuple[str, str]]:

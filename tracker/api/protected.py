@@ -1,7 +1,8 @@
 """Answers endpoints that need an API key: `Authorization: Bearer <key>`.
 
-The checks, in order: the limit of the address, the key, the limit of the account, parameters and
-body (400), access (403), existence (404, in the endpoint). Every answer carries the limits.
+The checks, in order: the limit of the address, the key, the limit of the account, the size of the
+body (413), parameters and body (400), access (403), existence (404, in the endpoint). Every answer
+carries the limits. A long body is not received before its size is checked (`http/gathering`).
 """
 
 import re
@@ -20,6 +21,7 @@ from tracker.api.handler import Handler
 from tracker.api.parameters import Parsed, parse_body, parse_query
 from tracker.clock import now_ms
 from tracker.errors import Forbidden, RateLimited, Unauthorized
+from tracker.http.gathering import IncomingBody
 from tracker.ids import parse_id
 from tracker.metrics import RATE_LIMITED
 from tracker.services import Services
@@ -32,16 +34,15 @@ class ProtectedHandler(Handler):
     """`endpoints` of one path, by method."""
 
     def initialize(  # type: ignore[override]
-        self, services: Services, endpoints: Mapping[str, Endpoint]
+        self, services: Services, incoming: IncomingBody, endpoints: Mapping[str, Endpoint]
     ) -> None:
-        super().initialize(services, next(iter(endpoints.values())).path)
+        super().initialize(services, incoming, next(iter(endpoints.values())).path)
         self.endpoints = endpoints
         self.methods = tuple(endpoints)
         self.usages: list[Usage] = []
         # Whatever is wrong with a request, it is counted: Tornado must not refuse it before that
-        # for its method, or for a body that is not the form its type promises.
+        # for its method.
         self.SUPPORTED_METHODS = (*RequestHandler.SUPPORTED_METHODS, self.request.method or "")
-        self.request.headers.pop("Content-Type", None)
 
     def decode_argument(self, value: bytes, name: str | None = None) -> str:
         """An id that is not UTF-8 is refused as any other that is no id."""
@@ -63,6 +64,7 @@ class ProtectedHandler(Handler):
         if known is None:
             await self._count(None, self.key.account_id)
         self._refuse_over("account")
+        self.incoming.allow(self.endpoints[self.request.method or ""].body_bytes)
 
     async def _authenticated(self, secret: str, known: UUID | None) -> ApiKey:
         try:

@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 from tracker.api.schema import AccountId, Paged, Pagination
 from tracker.clicks.country import UNKNOWN
 from tracker.errors import BadRequest
-from tracker.links.domains import canonical_hostname
+from tracker.links.hostnames import canonical_hostname
 from tracker.reports.query import Bots, GroupBy, Value
 
 DAYS = 731

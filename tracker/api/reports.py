@@ -9,7 +9,7 @@ from msgspec.structs import asdict
 from tracker.api.endpoint import Call, Endpoint, Nothing
 from tracker.api.report_schema import CreateReport, ReportAnswer, ReportMeasures, ReportRow
 from tracker.errors import BadRequest
-from tracker.links.domains import canonical_hostname
+from tracker.links.hostnames import canonical_hostname
 from tracker.reports.query import Measures, Query, Row
 from tracker.services import Services
 

@@ -1,7 +1,7 @@
 """The route table: every path and what answers it."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from itertools import groupby
 from typing import Any
@@ -10,6 +10,7 @@ import msgspec
 from tornado.web import RequestHandler
 
 from tracker.api import (
+    account,
     deliveries,
     domains,
     event_configs,
@@ -21,7 +22,7 @@ from tracker.api import (
     webhooks,
 )
 from tracker.api.click import ClickQuery, ClickSlug
-from tracker.api.documentation import Docs, DocsAsset, OpenApi
+from tracker.api.documentation import Docs, DocsAsset, Front, OpenApi
 from tracker.api.endpoint import Endpoint
 from tracker.api.event import EventHandler
 from tracker.api.health import Healthz, Readyz
@@ -37,6 +38,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *webhooks.ENDPOINTS,
     *deliveries.ENDPOINTS,
     *keys.ENDPOINTS,
+    *account.ENDPOINTS,
     *reports.ENDPOINTS,
 )
 """Those that need a key. Of paths that match alike the first answers."""
@@ -47,6 +49,7 @@ PUBLIC: tuple[tuple[str, type[RequestHandler]], ...] = (
     ("/api/event", EventHandler),
     ("/internal/tls-ask", TlsAsk),
     ("/healthz", Healthz),
+    ("/livez", Healthz),
     ("/readyz", Readyz),
     ("/metrics", Metrics),
     ("/openapi.json", OpenApi),
@@ -55,10 +58,20 @@ PUBLIC: tuple[tuple[str, type[RequestHandler]], ...] = (
 )
 """Those that need none; a name in braces stands for the rest of the path."""
 
+TRIAL: tuple[tuple[str, type[RequestHandler]], ...] = (("/", Front),)
+"""Those that are not there in production."""
 
-def routes(given: Mapping[str, Any]) -> list[tuple[str, type[RequestHandler], dict[str, Any]]]:
-    """As Tornado takes them; every handler is initialized with `given`."""
-    public = [(_pattern(path), handler, {**given, "route": path}) for path, handler in PUBLIC]
+HEALTH = ("/healthz", "/livez", "/readyz")
+INTERNAL = ("/internal/tls-ask", "/metrics", "/openapi.json", "/docs", "/docs/{file}", "/")
+"""Paths for operators, which may have a port of their own (INTERNAL_PORT)."""
+
+Route = tuple[str, type[RequestHandler], dict[str, Any]]
+
+
+def routes(given: Mapping[str, Any], without: Collection[str] = ()) -> list[Route]:
+    """Return all routes but those of the paths `without`, as Tornado takes them; every handler is
+    initialized with `given`."""
+    public = routes_of(given, [path for path, _ in PUBLIC + TRIAL if path not in without])
     ordered = sorted(ENDPOINTS, key=lambda endpoint: endpoint.pattern)
     protected = [
         (pattern, ProtectedHandler, {**given, "endpoints": {one.method: one for one in alike}})
@@ -68,10 +81,20 @@ def routes(given: Mapping[str, Any]) -> list[tuple[str, type[RequestHandler], di
     return public + sorted(protected, key=lambda route: "(" in route[0])
 
 
+def routes_of(given: Mapping[str, Any], paths: Collection[str]) -> list[Route]:
+    """Return the routes of `paths`, all of which need no key."""
+    in_production = given["services"].settings.env == "production"
+    return [
+        (_pattern(path), handler, {**given, "route": path})
+        for path, handler in (PUBLIC if in_production else PUBLIC + TRIAL)
+        if path in paths
+    ]
+
+
 @cache
-def description() -> bytes:
-    """The OpenAPI document, as JSON."""
-    return msgspec.json.encode(openapi.document(ENDPOINTS))
+def description(base_url: str) -> bytes:
+    """Return the OpenAPI document of the service at `base_url`, as JSON."""
+    return msgspec.json.encode(openapi.document(ENDPOINTS, base_url))
 
 
 def _pattern(path: str) -> str:

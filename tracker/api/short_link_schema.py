@@ -21,7 +21,8 @@ DestinationUrl = Annotated[
     str,
     Meta(
         description="redirect target: absolute http or https URL; may hold macros such as {slug}",
-        extra_json_schema={"format": "uri", "maxLength": 2048},
+        # No format: a URI has no braces, a destination may.
+        extra_json_schema={"pattern": "^[Hh][Tt][Tt][Pp][Ss]?://", "maxLength": 2048},
         examples=["https://example.com/offer?ref={slug}"],
     ),
 ]
@@ -114,7 +115,10 @@ class ChangeShortLink(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 class ListShortLinks(AccountPage, kw_only=True):
     selected_tags: Annotated[
-        list[str], Meta(description="tag ids: repeated, with [], comma-separated or a JSON array")
+        list[str],
+        Meta(
+            description="tag ids: repeated, with [] or [0], comma-separated or a JSON array",
+        ),
     ] = field(default_factory=list, name="selectedTags")
     tag_operator: Annotated[
         Literal["OR", "AND"], Meta(description="any or all of the selected tags")

@@ -23,7 +23,7 @@ from tracker.api.short_link_schema import (
 from tracker.clock import iso
 from tracker.errors import BadRequest, NotFound
 from tracker.links import destination
-from tracker.links.domains import Domain
+from tracker.links.domain import Domain
 from tracker.links.link import Link
 from tracker.links.store import LinkFilter, NewLink
 from tracker.links.tags import Tag
@@ -59,12 +59,12 @@ async def _check_change(services: Services, body: ChangeShortLink) -> None:
 
 
 async def _check_destination(services: Services, url: str) -> None:
-    """Raises BadRequest; a redirect on anybody's custom domain would be a loop too."""
+    """Raises BadRequest; a redirect on a custom domain that is served here would be a loop too."""
     address = destination.redirect_address(url)
     if address is None:
         return
     host, port = address
-    if services.base.is_at(host, port) or await services.domains.by_name(host) is not None:
+    if services.base.is_at(host, port) or await services.domains.serve(host):
         raise BadRequest(destination.OWN_REDIRECT)
 
 

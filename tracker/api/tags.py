@@ -1,13 +1,14 @@
-"""`/api/tags`: one POST lists or creates tags; PATCH renames one, DELETE takes it off all links."""
+"""`/api/tags`: GET lists tags, POST creates or lists; PATCH renames one, DELETE takes it off all
+links."""
 
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
 from tracker.api.endpoint import Call, Endpoint, Nothing
-from tracker.api.schema import AccountId, Done, Page, Paged, Timestamp, trimmed
+from tracker.api.schema import AccountId, AccountPage, Done, Page, Paged, Timestamp, trimmed
 from tracker.clock import iso
 from tracker.links.tags import Tag
 
@@ -56,8 +57,16 @@ async def list_or_create(call: Call[Nothing, ListOrCreateTag]) -> TagRecord | Pa
     body, tags = call.body, call.services.tags
     if body.name is not UNSET:
         return _shown(await tags.create(call.account_id, body.name))
-    rows, total = await tags.page(call.account_id, body.page, body.page_size)
-    return body.page_of([_shown(tag) for tag in rows], total)
+    return await _page(call, body)
+
+
+async def list_tags(call: Call[AccountPage, Nothing]) -> Page[TagRecord]:
+    return await _page(call, call.query)
+
+
+async def _page(call: Call[Any, Any], asked: Paged) -> Page[TagRecord]:
+    rows, total = await call.services.tags.page(call.account_id, asked.page, asked.page_size)
+    return asked.page_of([_shown(tag) for tag in rows], total)
 
 
 async def change(call: Call[Nothing, ChangeTag]) -> TagRecord:
@@ -87,6 +96,15 @@ def _shown(tag: Tag) -> TagRecord:
 
 
 ENDPOINTS = (
+    Endpoint(
+        "GET",
+        "/api/tags",
+        "tags:read",
+        list_tags,
+        "List tags, newest first",
+        Page[TagRecord],
+        query=AccountPage,
+    ),
     Endpoint(
         "POST",
         "/api/tags",

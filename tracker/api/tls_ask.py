@@ -7,7 +7,7 @@ one, so that a name pointed at the service does not make it ask for certificates
 from tracker.api.handler import Handler
 from tracker.errors import BadRequest, NotFound
 from tracker.http.query import parameter
-from tracker.links.domains import canonical_hostname
+from tracker.links.hostnames import canonical_hostname
 
 
 class TlsAsk(Handler):
@@ -18,8 +18,8 @@ class TlsAsk(Handler):
         if not asked:
             raise BadRequest("domain: required: the host a certificate is wanted for")
         name = canonical_hostname(asked)
-        domain = await self.services.domains.by_name(name) if name else None
-        if domain is None or not domain.verified:
+        domain = await self.services.domains.by_name(name, self.client_address()) if name else None
+        if domain is None or not domain.is_proven:
             raise NotFound("domain: not a verified custom domain")
         self.answer({"ok": True})
 

@@ -9,9 +9,11 @@ from msgspec import UNSET, Meta, UnsetType
 from tracker.api.endpoint import Call, Endpoint, Nothing
 from tracker.api.schema import AccountId, AccountPage, Done, Page, Text, Timestamp, sent, trimmed
 from tracker.clock import iso
+from tracker.errors import BadRequest
 from tracker.http.url import check_url
 from tracker.services import Services
 from tracker.webhooks import target, template
+from tracker.webhooks.delivery import Kind
 from tracker.webhooks.schedule import Disabled
 from tracker.webhooks.store import Webhook
 
@@ -36,6 +38,18 @@ PayloadTemplate = Annotated[
     ),
 ]
 
+Events = Annotated[
+    tuple[Kind, ...],
+    Meta(
+        min_length=1,
+        description="what it is told of. conversion: conversions of the account; "
+        "webhook.disabled: the service has disabled another webhook of the account; "
+        "delivery.failed: a conversion did not reach another one, and is not tried again. "
+        "The payload template is for conversions; the others come as {type, timestamp, data}",
+        examples=[["webhook.disabled", "delivery.failed"]],
+    ),
+]
+
 
 class WebhookRecord(msgspec.Struct, kw_only=True):
     id: UUID
@@ -44,6 +58,7 @@ class WebhookRecord(msgspec.Struct, kw_only=True):
     target_url: str
     method: Method
     payload_template: Annotated[msgspec.Raw, Meta(extra_json_schema={"type": "object"})]
+    events: Events
     active: bool
     disabled_reason: Annotated[
         Disabled | None,
@@ -51,6 +66,9 @@ class WebhookRecord(msgspec.Struct, kw_only=True):
             description="why the service made it inactive. gone: its receiver answered 410; "
             "failing: every attempt of five days failed"
         ),
+    ]
+    disabled_at: Annotated[
+        Timestamp | None, Meta(description="when it did so; null again once it is made active")
     ]
     created_at: Timestamp
 
@@ -73,8 +91,10 @@ class CreateWebhook(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     name: Annotated[Text, Meta(description="default: the host of the target")] | None = None
     method: Method = "POST"
     payload_template: PayloadTemplate | None = None
+    events: Events = (Kind.CONVERSION,)
 
     def __post_init__(self) -> None:
+        self.events = _once(self.events)
         if self.name is not None:
             self.name = trimmed("name", self.name)
         if self.payload_template is not None:
@@ -86,9 +106,12 @@ class ChangeWebhook(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     target_url: TargetUrl | UnsetType = UNSET
     method: Method | UnsetType = UNSET
     payload_template: PayloadTemplate | UnsetType = UNSET
+    events: Events | UnsetType = UNSET
     active: bool | UnsetType = UNSET
 
     def __post_init__(self) -> None:
+        if self.events is not UNSET:
+            self.events = _once(self.events)
         if self.name is not UNSET:
             self.name = trimmed("name", self.name)
         if self.payload_template is not UNSET:
@@ -96,14 +119,33 @@ class ChangeWebhook(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 async def _check_target(services: Services, body: CreateWebhook | ChangeWebhook) -> None:
+    """Check what can be told without asking anybody; access is checked after it."""
     if body.target_url is not UNSET:
+        target.check_encrypted(body.target_url, services.settings.http_targets_allowed)
         allow_private = services.settings.webhook_allow_private
-        await target.check_target(body.target_url, allow_private)
+        host, port = target.check_target(body.target_url, allow_private)
+        if services.own_hosts.has(host, port):
+            raise BadRequest(target.OWN_HOST)
+
+
+async def _check_host(call: Call[Any, Any], url: str) -> None:
+    """Check the rest of a target, for those who have access.
+
+    Raises BadRequest; RateLimited or Unavailable if too many look-ups are under way.
+    """
+    services = call.services
+    host, port = check_url(target.FIELD, url).address
+    if await services.own_hosts.serve(host, port):
+        raise BadRequest(target.OWN_HOST)
+    if not services.settings.webhook_allow_private:
+        with services.dns_limiter.place(call.account_id):
+            await target.check_addresses(host, services.dns.resolve)
 
 
 async def create(call: Call[Nothing, CreateWebhook]) -> CreatedWebhook:
     body = call.body
     host, _ = check_url(target.FIELD, body.target_url).address
+    await _check_host(call, body.target_url)
     webhook = await call.services.webhooks.create(
         account_id=call.account_id,
         name=body.name or host,
@@ -112,6 +154,7 @@ async def create(call: Call[Nothing, CreateWebhook]) -> CreatedWebhook:
         payload_template=template.DEFAULT
         if body.payload_template is None
         else body.payload_template,
+        events=body.events,
     )
     return CreatedWebhook(**_fields(webhook), secret=webhook.secret)
 
@@ -131,6 +174,8 @@ async def show(call: Call[Nothing, Nothing]) -> WebhookRecord:
 async def change(call: Call[Nothing, ChangeWebhook]) -> WebhookRecord:
     webhook = await own_webhook(call)
     changed = sent(call.body)
+    if "target_url" in changed:
+        await _check_host(call, changed["target_url"])
     if changed:
         webhook = call.own("webhook", await call.services.webhooks.change(webhook.id, changed))
     return _shown(webhook)
@@ -157,6 +202,11 @@ async def own_webhook(call: Call[Any, Any]) -> Webhook:
     return call.own("webhook", await call.services.webhooks.find(call.ids[0]))
 
 
+def _once(events: Events) -> Events:
+    """Return the kinds of `events` without repeats, in the order in which they are documented."""
+    return tuple(kind for kind in Kind if kind in events)
+
+
 def _shown(webhook: Webhook) -> WebhookRecord:
     return WebhookRecord(**_fields(webhook))
 
@@ -170,8 +220,10 @@ def _fields(webhook: Webhook) -> dict[str, Any]:
         "target_url": webhook.target_url,
         "method": webhook.method,
         "payload_template": msgspec.Raw(webhook.payload_template.encode()),
+        "events": webhook.events,
         "active": webhook.active,
         "disabled_reason": webhook.disabled_reason,
+        "disabled_at": None if webhook.disabled_at is None else iso(webhook.disabled_at),
         "created_at": iso(webhook.created_at),
     }
 

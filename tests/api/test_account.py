@@ -1,0 +1,143 @@
+"""The account of a key over HTTP, and its rules against forged conversions."""
+
+from typing import Any
+
+import pytest
+
+from tests.api.client import Client
+from tests.api.keyed_client import KeyedClient
+from tests.api.records import journaled_events, make_config
+from tests.conversions import scene
+from tracker.access.accounts import Account
+from tracker.clock import iso
+from tracker.services import Services
+
+PATH = "/api/account"
+OFF = {
+    "require_pbk": False,
+    "no_negative_values": False,
+    "max_value": None,
+    "max_per_click": None,
+}
+
+
+@pytest.fixture
+def api(client: Client, secret: str) -> KeyedClient:
+    return KeyedClient(client, secret)
+
+
+@pytest.mark.parametrize("spelling", ["accountId", "account_id"])
+async def test_an_account_is_shown_with_every_rule_off(
+    api: KeyedClient, account: Account, spelling: str
+) -> None:
+    shown = await api.get(f"{PATH}?{spelling}={account.id}")
+    assert shown.status == 200
+    assert shown.json() == {
+        "id": str(account.id),
+        "name": "Acme",
+        "created_at": iso(account.created_at),
+        "conversion_rules": OFF,
+    }
+
+
+async def test_rules_are_switched_on_and_off_one_by_one(api: KeyedClient, account: Account) -> None:
+    expected: dict[str, Any] = dict(OFF)
+    for change in (
+        {"require_pbk": True},
+        {"max_value": 99.5, "max_per_click": 2},
+        {},
+        {"no_negative_values": True, "max_value": 0},
+        {"require_pbk": False, "max_value": None},
+        {"max_per_click": None},
+    ):
+        answer = await api.patch(PATH, account_id=str(account.id), conversion_rules=change)
+        expected |= change
+        assert (answer.status, answer.json()["conversion_rules"]) == (200, expected)
+        shown = await api.get(f"{PATH}?accountId={account.id}")
+        assert shown.json() == answer.json()
+    assert (await api.patch(PATH, accountId=str(account.id))).json() == shown.json()
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ({"max_value": -1}, "max_value: must be from 0 to 1000000000000000"),
+        ({"max_value": 1e16}, "max_value: must be from 0 to 1000000000000000"),
+        ({"max_value": "5"}, "max_value: must be a number or null"),
+        ({"max_value": True}, "max_value: must be a number or null"),
+        ({"max_value": 0.1234567}, "max_value: at most 6 decimals"),
+        *(
+            (
+                {"max_per_click": number},
+                "max_per_click: must be a whole number from 1 to 1000, or null",
+            )
+            for number in (0, -1, 1001, 1.5, "1", True)
+        ),
+        ({"require_pbk": 1}, "conversion_rules.require_pbk: must be true or false"),
+        ({"require_pbk": None}, "conversion_rules.require_pbk: must be true or false"),
+        ({"requirePbk": True}, "conversion_rules.requirePbk: unknown field"),
+        (None, "conversion_rules: must be object"),
+    ],
+    ids=str,
+)
+async def test_a_wrong_rule_is_refused_by_name_and_changes_nothing(
+    api: KeyedClient, account: Account, rules: Any, message: str
+) -> None:
+    refused = await api.patch(PATH, accountId=str(account.id), conversion_rules=rules)
+    assert refused.status == 400
+    assert refused.error.startswith(message.partition(": must be object")[0])
+    shown = await api.get(f"{PATH}?accountId={account.id}")
+    assert shown.json()["conversion_rules"] == OFF
+
+
+@pytest.mark.parametrize(
+    ("scopes", "reads", "writes"),
+    [
+        (["account:read"], 200, 403),
+        (["account:write"], 403, 200),
+        (["account:*"], 200, 200),
+        (["event_configs:*"], 403, 403),
+    ],
+)
+async def test_a_key_needs_the_scope(
+    services: Services,
+    client: Client,
+    account: Account,
+    scopes: list[str],
+    reads: int,
+    writes: int,
+) -> None:
+    _, secret = await services.api_keys.create(account.id, "a key", scopes)
+    api = KeyedClient(client, secret)
+    assert (await api.get(f"{PATH}?accountId={account.id}")).status == reads
+    assert (await api.patch(PATH, accountId=str(account.id))).status == writes
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_a_forged_conversion_is_refused_over_http(
+    services: Services,
+    api: KeyedClient,
+    client: Client,
+    account: Account,
+    method: str,
+) -> None:
+    config = await make_config(services, account.id)
+    click_id = await scene.stored_click(services, account.id)
+    rules = {"require_pbk": True, "max_value": 10, "no_negative_values": True, "max_per_click": 1}
+    await api.patch(PATH, accountId=str(account.id), conversion_rules=rules)
+    sent: list[tuple[str, int, str]] = [
+        (f"click_id={click_id}", 400, "pbk: "),
+        (f"click_id={click_id}&pbk={config.pbk}&value=-1", 400, "value: "),
+        (f"click_id={click_id}&pbk={config.pbk}&value=10.01", 400, "value: "),
+        (f"click_id={click_id}&pbk={config.pbk}&value=10", 200, ""),
+        (f"click_id={click_id}&pbk={config.pbk}&value=10", 400, "click_id: "),
+    ]
+    form = {"Content_Type": "application/x-www-form-urlencoded"}
+    for query, status, field in sent:
+        if method == "GET":
+            answer = await client.get(f"/api/event?{query}")
+        else:
+            answer = await client.request("POST", "/api/event", form, query.encode())
+        assert answer.status == status, answer.body
+        assert status == 200 or answer.error.startswith(field)
+    assert len(await journaled_events(services)) == 1

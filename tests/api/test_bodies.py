@@ -1,0 +1,214 @@
+"""What is kept of a body: as much as its endpoint takes, of whoever may use it, and no more."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import orjson
+import pytest
+
+from tests.api.client import Client
+from tests.api.records import LANDING, journaled_events, make_config
+from tests.http.serving import Client as Connection
+from tests.http.serving import client_of, serving, until
+from tracker import metrics
+from tracker.access.accounts import Account
+from tracker.api.event import EVENT_BYTES
+from tracker.api.handler import BODY_BYTES, IGNORED_BYTES
+from tracker.app import make_app
+from tracker.http.gathering import EARLY_BYTES
+from tracker.services import Services
+
+MIB = 1024 * 1024
+LINKS = "/api/short-links"
+BULK = f"{LINKS}/bulk"
+
+
+@asynccontextmanager
+async def connected(client: Client) -> AsyncIterator[Connection]:
+    async with client_of(client._port) as connection:
+        yield connection
+
+
+def head(path: str, framing: str, fields: str = "", method: str = "POST") -> bytes:
+    return f"{method} {path} HTTP/1.1\r\nHost: tracker.test\r\n{framing}\r\n{fields}\r\n".encode()
+
+
+def declared(length: int) -> str:
+    return f"Content-Length: {length}"
+
+
+CHUNKED = "Transfer-Encoding: chunked"
+
+
+def chunk(data: bytes) -> bytes:
+    return b"%x\r\n%b\r\n" % (len(data), data)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "limit"),
+    [
+        ("POST", "/nothing", IGNORED_BYTES),
+        ("PUT", "/c/abc", IGNORED_BYTES),
+        ("GET", "/c/abc", IGNORED_BYTES),
+        ("GET", "/healthz", IGNORED_BYTES),
+        ("POST", "/metrics", IGNORED_BYTES),
+        ("POST", "/api/event", EVENT_BYTES),
+        ("OPTIONS", "/api/event", EVENT_BYTES),
+    ],
+)
+async def test_a_body_that_an_open_path_does_not_take_is_refused_before_it_comes(
+    client: Client, method: str, path: str, limit: int
+) -> None:
+    for length in (limit + 1, 8 * MIB, 9 * MIB):
+        async with connected(client) as connection:
+            connection.send(head(path, declared(length), method=method))
+            answer = await connection.answer()
+            assert (answer.status, answer.all_of("Connection")) == (413, ["close"])
+            assert orjson.loads(answer.body) == {"error": f"body: at most {limit} bytes"}
+            assert answer.all_of("X-Request-Id")
+
+
+@pytest.mark.parametrize(
+    ("path", "limit"), [("/nothing", IGNORED_BYTES), ("/api/event", EVENT_BYTES)]
+)
+async def test_a_body_in_chunks_is_refused_as_soon_as_it_is_too_long(
+    client: Client, path: str, limit: int
+) -> None:
+    async with connected(client) as connection:
+        connection.send(head(path, CHUNKED) + chunk(b" " * 1024) * (limit // 1024) + b"1\r\n \r\n")
+        answer = await connection.answer()
+        assert (answer.status, answer.all_of("Connection")) == (413, ["close"])
+        assert orjson.loads(answer.body) == {"error": f"body: at most {limit} bytes"}
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/api/event"])
+@pytest.mark.parametrize("framing", ["declared", "chunked"])
+async def test_a_body_that_is_as_long_as_it_may_be_is_read(
+    client: Client, path: str, framing: str
+) -> None:
+    body = b" " * (EVENT_BYTES if path == "/api/event" else IGNORED_BYTES)
+    raw = head(path, declared(len(body))) + body
+    if framing == "chunked":
+        raw = head(path, CHUNKED) + chunk(body) + chunk(b"")
+    async with connected(client) as connection:
+        connection.send(raw)
+        assert (await connection.answer()).status == (400 if path == "/api/event" else 404)
+
+
+@pytest.mark.parametrize("framing", [declared(MIB), CHUNKED])
+async def test_a_long_body_is_not_received_before_its_key_is_known_to_be_good(
+    client: Client, secret: str, framing: str
+) -> None:
+    """Refused with 401 while most of it is still to come; with a good key it is asked for."""
+    begun = chunk(b" " * (EARLY_BYTES + 1)) if framing == CHUNKED else b""
+    expects = "" if begun else "Expect: 100-continue\r\n"
+    for key, status in (("trk_unknown", 401), (secret, 100)):
+        fields = f"Authorization: Bearer {key}\r\n{expects}"
+        async with connected(client) as connection:
+            connection.send(head(BULK, framing, fields) + begun)
+            if begun and status == 100:
+                connection.send(chunk(b""))
+                status = 400
+            assert (await connection.answer()).status == status
+
+
+async def test_the_longest_body_of_an_endpoint_is_refused_after_its_key_and_with_the_limits(
+    client: Client, secret: str
+) -> None:
+    for method, limit in (("POST", BODY_BYTES), ("GET", IGNORED_BYTES)):
+        for key, status in (("trk_unknown", 401), (secret, 413)):
+            async with connected(client) as connection:
+                fields = f"Authorization: Bearer {key}\r\n"
+                connection.send(head(LINKS, declared(limit + 1), fields, method))
+                answer = await connection.answer()
+                assert answer.status == status
+                assert answer.all_of("X-Ratelimit-Remaining")
+        sent: dict[str, str | bytes] = {"Authorization": f"Bearer {secret}"}
+        response = await client.request(method, LINKS, sent, b" " * limit)
+        assert (response.status, response.error.partition(":")[0]) == (
+            (400, "body") if method == "POST" else (400, "accountId")
+        )
+
+
+async def test_the_longest_bulk_is_created(client: Client, account: Account, secret: str) -> None:
+    links = [{"destination_url": f"{LANDING}?{'x' * 1900}{n}"} for n in range(100)]
+    body = orjson.dumps({"accountId": str(account.id), "links": links})
+    assert len(body) > 5 * EARLY_BYTES
+    response = await client.post(BULK, body, Authorization=f"Bearer {secret}")
+    assert response.status == 200
+    assert len(response.json()["rows"]) == 100
+
+
+async def test_a_refusal_of_a_short_body_keeps_the_connection(client: Client) -> None:
+    async with connected(client) as connection:
+        for path, status in ((LINKS, 401), ("/nothing", 404), ("/healthz", 405)):
+            for raw in (
+                head(path, declared(EARLY_BYTES)) + b" " * EARLY_BYTES,
+                head(path, CHUNKED) + chunk(b"{}") + chunk(b""),
+            ):
+                connection.send(raw)
+                answer = await connection.answer()
+                assert (answer.status, answer.all_of("Connection")) == (status, [])
+
+
+@pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "multipart/form-data"])
+async def test_a_body_is_parsed_as_a_form_for_an_event_only(client: Client, kind: str) -> None:
+    """Tornado refuses a form with too many fields, or none of what its type promises, with 400."""
+    body = b"&a=1" * 5000
+    for path, status in (("/nothing", 404), ("/c/abc", 405), ("/readyz", 405), (LINKS, 401)):
+        response = await client.post(path, body, Content_Type=kind)
+        assert response.status == status
+
+
+async def test_the_query_of_an_event_is_refused_unparsed_beyond_its_limit(
+    services: Services, client: Client, account: Account
+) -> None:
+    config = await make_config(services, account.id)
+    start = f"pbk={config.pbk}&x="
+    longest = start + "x" * (EVENT_BYTES - len(start))
+    assert (await client.get(f"/api/event?{longest}")).status == 200
+    for method in ("GET", "POST"):
+        response = await client.request(method, f"/api/event?{longest}x")
+        assert (response.status, response.error) == (413, f"query: at most {EVENT_BYTES} bytes")
+        assert response.headers["Access-Control-Allow-Origin"] == "*"
+    image = await client.get(f"/api/event?{longest}x", Accept="image/*")
+    assert (image.status, image.headers["Content-Type"]) == (413, "image/gif")
+    assert len(await journaled_events(services)) == 1
+
+
+async def test_unfinished_bodies_hold_no_more_than_the_bound_and_the_slowest_is_dropped(
+    services: Services, account: Account
+) -> None:
+    config = await make_config(services, account.id)
+    body = orjson.dumps({"pbk": config.pbk, "x": "x" * 900})
+    app = make_app(services, bodies_bytes=2048)
+    memory = app._memory  # type: ignore[attr-defined]
+    dropped = metrics.BODIES_DROPPED._value.get()
+    async with (
+        serving(app) as (_, port),
+        client_of(port) as slow,
+        client_of(port) as slower,
+        client_of(port) as quick,
+    ):
+        for connection, held in ((slow, 900), (slower, 1800)):
+            connection.send(head("/api/event", declared(len(body))) + body[:900])
+            await until(lambda held=held: memory.held == held)  # type: ignore[misc]
+        quick.send(head("/api/event", declared(len(body))) + body[:500])
+        await until(lambda: memory.held == 1400)
+        assert metrics.BODIES_DROPPED._value.get() == dropped + 1
+        for connection, sent, status in ((quick, 500, 200), (slow, 900, 503), (slower, 900, 200)):
+            connection.send(body[sent:])
+            answer = await connection.answer()
+            assert answer.status == status
+            assert answer.all_of("Retry-After") == (["1"] if status == 503 else [])
+        assert memory.held == 0
+
+
+async def test_a_body_of_a_client_that_goes_is_held_no_more(services: Services) -> None:
+    app = make_app(services)
+    memory = app._memory  # type: ignore[attr-defined]
+    async with serving(app) as (_, port), client_of(port) as client:
+        client.send(head("/api/event", declared(1000)) + b"x" * 999)
+        await until(lambda: memory.held == 999)
+        client.cut()
+        await until(lambda: memory.held == 0)

@@ -1,0 +1,184 @@
+"""Where a webhook may point, as far as others have to be asked: DNS, and who is served here."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+import msgspec
+import pytest
+from tornado.platform.asyncio import AsyncIOLoop
+
+from config.settings import Settings
+from tests.api.client import Client, Response
+from tests.api.keyed_client import KeyedClient
+from tests.http.serving import until
+from tests.links import dns_server
+from tests.links.dns_server import DnsServer
+from tracker.access.accounts import Account
+from tracker.ids import new_id
+from tracker.services import Services
+from tracker.webhooks import addresses
+
+PATH, NAME = "/api/webhooks", "hooks.example"
+TARGET = f"https://{NAME}/"
+OWN = "target_url: must not be a host of this service"
+
+
+@pytest.fixture
+def dns(io_loop: AsyncIOLoop) -> Iterator[DnsServer]:
+    context = dns_server.running()
+    yield io_loop.run_sync(context.__aenter__)
+    io_loop.run_sync(lambda: context.__aexit__(None, None, None))
+
+
+@pytest.fixture
+def settings(settings: Settings, dns: DnsServer) -> Settings:
+    """The stores have names, which have to be looked up to reach them."""
+    return msgspec.structs.replace(
+        settings,
+        dns_resolver=dns.address,
+        redis_url=settings.redis_url.replace("127.0.0.1", "localhost"),
+    )
+
+
+@pytest.fixture
+def api(client: Client, secret: str) -> KeyedClient:
+    return KeyedClient(client, secret)
+
+
+async def create(api: KeyedClient, account: Account, target_url: str = TARGET) -> Response:
+    return await api.post(PATH, account_id=str(account.id), target_url=target_url)
+
+
+@pytest.mark.parametrize("failure", ["no address", "NXDOMAIN", "SERVFAIL", "silence"])
+async def test_a_target_whose_look_up_fails_is_refused_when_it_is_made_and_when_it_is_changed(
+    services: Services,
+    api: KeyedClient,
+    account: Account,
+    dns: DnsServer,
+    failure: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(addresses, "SECONDS", 0.3)
+    made = (await create(api, account, "https://8.8.8.8/")).json()
+    if failure == "no address":
+        dns.has(NAME, "TXT", '"x"')
+    elif failure == "silence":
+        dns.silent = {NAME}
+    elif failure == "SERVFAIL":
+        dns.fails(NAME, failure)
+    for response in (
+        await create(api, account),
+        await api.patch(f"{PATH}/{made['id']}", target_url=TARGET),
+    ):
+        assert response.status == 400
+        assert response.error == (
+            f"target_url: the host must resolve; DNS has no address of {NAME}, or failed"
+        )
+    assert (NAME, "A") in dns.asked
+    [webhook], total = await services.webhooks.page(account.id, 1, 25)
+    assert (total, webhook.target_url) == (1, "https://8.8.8.8/")
+
+
+async def test_a_target_that_resolves_to_public_addresses_is_taken_and_no_other(
+    api: KeyedClient, account: Account, dns: DnsServer
+) -> None:
+    dns.has(NAME, "A", "8.8.8.8")
+    dns.has("inside.example", "A", "10.0.0.1")
+    assert (await create(api, account)).status == 200
+    refused = await create(api, account, "https://inside.example/")
+    assert (refused.status, refused.error) == (
+        400,
+        "target_url: must not be in a private network",
+    )
+
+
+async def test_nobody_is_asked_for_those_who_have_no_access(
+    services: Services,
+    api: KeyedClient,
+    client: Client,
+    account: Account,
+    other_account: Account,
+    dns: DnsServer,
+) -> None:
+    _, reader = await services.api_keys.create(account.id, "k", ["webhooks:read"])
+    assert (await create(api, other_account)).status == 403
+    assert (await create(KeyedClient(client, reader), account)).status == 403
+    assert (await api.patch(f"{PATH}/{new_id()}", target_url=TARGET)).status == 404
+    assert dns.asked == []
+
+
+Call = Callable[[KeyedClient, Account, int], Awaitable[Response]]
+
+
+async def a_webhook(api: KeyedClient, account: Account, number: int) -> Response:
+    return await create(api, account, f"https://slow{number}.example/")
+
+
+async def a_verification(api: KeyedClient, account: Account, number: int) -> Response:
+    name = f"slow{number}.example"
+    added = await api.post("/api/domains", accountId=str(account.id), domain_name=name)
+    return await api.post(f"/api/domains/{added.json()['id']}/verify")
+
+
+@pytest.mark.parametrize("call", [a_webhook, a_verification])
+async def test_names_that_dns_never_answers_for_hold_up_neither_redis_nor_another_account(
+    services: Services,
+    client: Client,
+    api: KeyedClient,
+    account: Account,
+    other_account: Account,
+    dns: DnsServer,
+    call: Call,
+) -> None:
+    """Redis is known by a name, which asks the system, and every connection to it is new."""
+    slow = [f"slow{number}.example" for number in range(20)]
+    dns.silent = {*slow, *(f"_tracker.{name}" for name in slow)}
+    dns.has(NAME, "A", "8.8.8.8")
+    hanging = [asyncio.ensure_future(call(api, account, number)) for number in range(20)]
+    await until(lambda: sum(one.done() for one in hanging) == 10)
+    for one in hanging:
+        if one.done():
+            answer = one.result()
+            assert answer.status == 429
+            assert 1 <= int(answer.headers["Retry-After"]) <= 5
+            assert answer.error == "DNS: 10 look-ups of the account are under way; try again"
+    await services.redis.connection_pool.disconnect()
+    assert await services.redis.ping()
+    _, secret = await services.api_keys.create(other_account.id, "k")
+    assert (await create(KeyedClient(client, secret), other_account)).status == 200
+    assert sum(one.done() for one in hanging) == 10
+    statuses = {one.status for one in await asyncio.gather(*hanging)}
+    assert statuses <= {429, 400, 503}
+
+
+@pytest.mark.parametrize(
+    "target_url",
+    ["https://tracker.test/api/event", "http://TRACKER.Test.:9000/", "https://own.example/x?y=1"],
+)
+async def test_the_services_own_hosts_are_no_targets(
+    services: Services, api: KeyedClient, account: Account, dns: DnsServer, target_url: str
+) -> None:
+    for name in ("own.example", "claimed.example", "tracker.test"):
+        dns.has(name, "A", "8.8.8.8")
+    domain = await services.domains.create(account.id, "own.example")
+    await services.domains.verify(domain.id)
+    await services.domains.create(account.id, "claimed.example")
+    made = await create(api, account, "https://claimed.example/")
+    assert made.status == 200
+    for response in (
+        await create(api, account, target_url),
+        await api.patch(f"{PATH}/{made.json()['id']}", target_url=target_url),
+    ):
+        assert (response.status, response.error) == (400, OWN)
+
+
+async def test_a_host_that_became_ours_is_not_delivered_to(
+    services: Services, api: KeyedClient, account: Account, dns: DnsServer
+) -> None:
+    dns.has(NAME, "A", "8.8.8.8")
+    made = (await create(api, account)).json()
+    domain = await services.domains.create(account.id, NAME)
+    await services.domains.verify(domain.id)
+    tested: dict[str, Any] = (await api.post(f"{PATH}/{made['id']}/test")).json()
+    assert tested["attempt"]["error"] == f"own: {NAME} is a host of this service"

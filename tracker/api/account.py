@@ -1,0 +1,127 @@
+"""`/api/account`: the account of the key, and its rules against forged conversions."""
+
+from decimal import Decimal
+from typing import Annotated, Any
+from uuid import UUID
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType, field
+
+from tracker.api.endpoint import Call, Endpoint, Nothing
+from tracker.api.schema import AccountId, Timestamp, sent
+from tracker.clock import iso
+from tracker.conversions.rules import (
+    MAX_PER_CLICK,
+    MAX_VALUE,
+    ConversionRules,
+    checked_max_per_click,
+    checked_max_value,
+)
+from tracker.errors import NotFound
+
+_RequirePbk = Annotated[
+    bool, Meta(description="conversions need a postback key: a click id alone is refused")
+]
+_NoNegativeValues = Annotated[bool, Meta(description="conversions of a value below 0 are refused")]
+
+# Any, for msgspec would take a number in a text as well.
+_SentMaxValue = Annotated[
+    Any,
+    Meta(
+        description="the highest value that a conversion may have; null: any",
+        extra_json_schema={"type": ["number", "null"], "minimum": 0, "maximum": MAX_VALUE},
+    ),
+]
+_SentMaxPerClick = Annotated[
+    Any,
+    Meta(
+        description="how many conversions of one click and event configuration count; null: any "
+        "number",
+        extra_json_schema={"type": ["integer", "null"], "minimum": 1, "maximum": MAX_PER_CLICK},
+    ),
+]
+
+
+class ConversionRulesRecord(msgspec.Struct, kw_only=True):
+    require_pbk: _RequirePbk
+    no_negative_values: _NoNegativeValues
+    max_value: Annotated[Decimal | None, Meta(description="null: any")]
+    max_per_click: Annotated[int | None, Meta(description="null: any number")]
+
+
+class AccountRecord(msgspec.Struct, kw_only=True):
+    id: UUID
+    name: str
+    created_at: Timestamp
+    conversion_rules: ConversionRulesRecord
+
+
+class AccountQuery(msgspec.Struct, kw_only=True):
+    account_id: AccountId = field(name="accountId")
+
+
+class ChangeConversionRules(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """Those that are left out stay as they are."""
+
+    require_pbk: _RequirePbk | UnsetType = UNSET
+    no_negative_values: _NoNegativeValues | UnsetType = UNSET
+    max_value: _SentMaxValue = UNSET
+    max_per_click: _SentMaxPerClick = UNSET
+
+    def __post_init__(self) -> None:
+        if self.max_value is not UNSET:
+            self.max_value = checked_max_value(self.max_value)
+        if self.max_per_click is not UNSET:
+            self.max_per_click = checked_max_per_click(self.max_per_click)
+
+
+class ChangeAccount(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    account_id: AccountId = field(name="accountId")
+    conversion_rules: ChangeConversionRules | UnsetType = UNSET
+
+
+async def show(call: Call[AccountQuery, Nothing]) -> AccountRecord:
+    return await _shown(call, await call.services.account_rules.find(call.account_id))
+
+
+async def change(call: Call[Nothing, ChangeAccount]) -> AccountRecord:
+    rules = call.body.conversion_rules
+    changed = {} if isinstance(rules, UnsetType) else sent(rules)
+    if not changed:
+        return await _shown(call, await call.services.account_rules.find(call.account_id))
+    return await _shown(call, await call.services.account_rules.change(call.account_id, changed))
+
+
+async def _shown(call: Call[Any, Any], rules: ConversionRules) -> AccountRecord:
+    account = await call.services.accounts.find(call.account_id)
+    if account is None:
+        raise NotFound("account: not found")
+    return AccountRecord(
+        id=account.id,
+        name=account.name,
+        created_at=iso(account.created_at),
+        conversion_rules=ConversionRulesRecord(**msgspec.structs.asdict(rules)),
+    )
+
+
+ENDPOINTS = (
+    Endpoint(
+        "GET",
+        "/api/account",
+        "account:read",
+        show,
+        "Show the account and its rules against forged conversions",
+        AccountRecord,
+        query=AccountQuery,
+    ),
+    Endpoint(
+        "PATCH",
+        "/api/account",
+        "account:write",
+        change,
+        "Switch rules against forged conversions on and off; what is left out stays as it is",
+        AccountRecord,
+        body=ChangeAccount,
+        example={"conversion_rules": {"require_pbk": True, "max_per_click": 1}},
+    ),
+)

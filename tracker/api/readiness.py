@@ -1,0 +1,88 @@
+"""What of a process is degraded, and whether it can serve all the same: the rule of `/readyz`.
+
+| part | is needed for |
+|---|---|
+| redis | nothing, while the spool takes what is recorded and MongoDB knows the links |
+| spool | what is recorded while Redis is degraded |
+| mongodb | nothing at once, while Redis knows the links: the API and the drain wait |
+| indexes | the API and the drain |
+| event_ids | postbacks |
+| loops | nothing at once: a loop that failed is started again |
+
+A process that only drains serves neither visitors nor postbacks, and has neither spool
+nor event ids to tell of: it is never unready, only degraded.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
+
+from redis.exceptions import OutOfMemoryError, ResponseError
+
+from tracker.db.connect import check_writable
+from tracker.services import Services
+
+PROBE_TIMEOUT_SECONDS: Final = 0.8
+"""How long a part may take to answer: a Kubernetes probe waits a second unless told otherwise."""
+
+Degraded = Mapping[str, str]
+"""What is wrong, by part; a part that is well is not in it."""
+
+
+def unserved(degraded: Degraded) -> list[str]:
+    """Return who cannot be served: visitors, postbacks, or nobody."""
+    bad = degraded.keys()
+    recorded = not {"redis", "spool"} <= bad
+    found = not {"redis", "mongodb"} <= bad
+    if not (recorded and found):
+        return ["visitors", "postbacks"]
+    return ["postbacks"] if "event_ids" in bad else []
+
+
+async def degraded_parts(services: Services) -> dict[str, str]:
+    """Ask every part at once, each for PROBE_TIMEOUT_SECONDS at most."""
+    checks: dict[str, Callable[[], Awaitable[str]]] = {
+        "redis": lambda: _redis(services),
+        "mongodb": lambda: _mongodb(services),
+    }
+    if services.serves:
+        checks["spool"] = lambda: _spool(services)
+    found = await asyncio.gather(*(_in_time(check) for check in checks.values()))
+    reasons = dict(zip(checks, found, strict=True))
+    if not services.prepared.is_set():
+        reasons["indexes"] = "not made yet"
+    if services.serves and reasons["mongodb"] and not services.event_ids.has_some:
+        reasons["event_ids"] = "none left, and MongoDB has to give more"
+    reasons["loops"] = ", ".join(services.loops.down)
+    return {part: reason for part, reason in reasons.items() if reason}
+
+
+async def _in_time(check: Callable[[], Awaitable[str]]) -> str:
+    try:
+        async with asyncio.timeout(PROBE_TIMEOUT_SECONDS):
+            return await check()
+    except Exception:
+        return "no answer"
+
+
+async def _redis(services: Services) -> str:
+    try:
+        await check_writable(services.redis)
+    except OutOfMemoryError:
+        return "full: it refuses writes"
+    except ResponseError as error:
+        return f"refuses writes: {error.status_code or 'ERR'}"
+    return ""
+
+
+async def _mongodb(services: Services) -> str:
+    hello = await services.database.command("hello")
+    return "" if hello.get("isWritablePrimary") else "not a primary"
+
+
+async def _spool(services: Services) -> str:
+    try:
+        await services.journal.check_spool()
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
