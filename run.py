@@ -1,13 +1,20 @@
 """The service. `python run.py --help` lists what can be configured."""
 
+import signal
+
+if __name__ == "__main__":
+    # Until `main` can: Ctrl-C while the modules below are imported ends the process, silently.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
 import argparse
 import os
-import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from config import logging
-from config.settings import SettingsError, describe, read
+from config.settings import Settings, SettingsError, describe, read
+from tracker import __version__
 from tracker.counting import counting_in
 
 
@@ -22,11 +29,33 @@ def main(arguments: Sequence[str]) -> int:
     logging.configure(settings)
     # Whoever has a certificate reads it again then; nobody is to end.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        return _run(role, settings)
+    except KeyboardInterrupt:
+        return 130
+    finally:
+        # All is done: who presses Ctrl-C once more does not wait for Python's own end.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def _run(role: str, settings: Settings) -> int:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with counting_in(1 if role == "drain" else settings.web_concurrency) as count_as:
-        # Not before: metrics are made on import.
-        from tracker import roles
+        with _interrupt_held_back():
+            # Not before: metrics are made on import.
+            from tracker import roles
 
         return roles.run(role, settings, count_as)
+
+
+@contextmanager
+def _interrupt_held_back() -> Iterator[None]:
+    """An import that is interrupted halfway may report it as anything."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -43,6 +72,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
         help="web answers requests, drain moves what was recorded from Redis into MongoDB; "
         "run as many of each as you like; all does both [all]",
     )
+    parser.add_argument("--version", action="version", version=f"tracker {__version__}")
     return parser.parse_args(arguments)
 
 

@@ -18,13 +18,33 @@ from tornado.platform.asyncio import AsyncIOLoop
 
 from config import logging
 from config.settings import Settings
+from tests.db.lowest_redis import LOWEST, first_on_path, lowest_redis
 from tests.db.own_mongodb import standalone_mongodb
+from tests.links import dns_server
+from tests.links.dns_server import DnsServer
 from tracker.db import connect, embedded, indexes
 from tracker.services import Services
 
 # No test depends on how fast the machine is; the first to draw texts also has tables made.
 of_hypothesis.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 of_hypothesis.load_profile("suite")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    about = f"the redis-server to test with: its path, or `{LOWEST}` for 6.2 [that on PATH]"
+    parser.addoption("--redis", help=about)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    chosen: str | None = config.getoption("--redis")
+    if not chosen:
+        return
+    server = lowest_redis() if chosen == LOWEST else Path(chosen)
+    if server is None:
+        pytest.exit("no wheel with Redis 6.2 for this system: nothing is tested on it", 0)
+    stack = contextlib.ExitStack()
+    stack.enter_context(first_on_path(server))
+    config.add_cleanup(stack.close)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -69,8 +89,20 @@ def standalone(tmp_path: Path) -> Iterator[str]:
         yield uri
 
 
+@pytest.fixture(scope="session")
+def names(io_loop: AsyncIOLoop) -> Iterator[DnsServer]:
+    """DNS for the suite: it knows the hosts of the documented examples and nothing else."""
+    context = dns_server.running()
+    server: DnsServer = io_loop.run_sync(context.__aenter__)
+    server.has("example.com", "A", "93.184.216.34")
+    yield server
+    io_loop.run_sync(lambda: context.__aexit__(None, None, None))
+
+
 @pytest.fixture
-def settings(stores: Settings, mongodb: MongoClient[dict[str, Any]], tmp_path: Path) -> Settings:
+def settings(
+    stores: Settings, mongodb: MongoClient[dict[str, Any]], tmp_path: Path, names: DnsServer
+) -> Settings:
     """Settings of an empty Redis and an empty database. Its indexes stay: making them is slow.
     So is deleting where there is nothing."""
     with redis.Redis.from_url(stores.redis_url) as client:
@@ -79,7 +111,12 @@ def settings(stores: Settings, mongodb: MongoClient[dict[str, Any]], tmp_path: P
     for name in database.list_collection_names(filter={"name": {"$not": {"$regex": "^system\\."}}}):
         if database[name].find_one({}, ["_id"]):
             database[name].delete_many({})
-    return msgspec.structs.replace(stores, base_url="http://tracker.test", data_dir=str(tmp_path))
+    return msgspec.structs.replace(
+        stores,
+        base_url="http://tracker.test",
+        data_dir=str(tmp_path),
+        dns_resolver=names.address,
+    )
 
 
 @pytest.fixture(scope="session")

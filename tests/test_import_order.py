@@ -9,8 +9,9 @@ ROOT = Path(__file__).parent.parent
 
 # Rooms on one line do not import each other.
 ORDER = (
-    ("config", "tracker.counting", "tracker.priority", "tracker.errors", "tracker.clock"),
-    ("tracker.ids", "tracker.metrics"),
+    ("config", "tracker.counting", "tracker.errors", "tracker.clock", "tracker.network"),
+    ("tracker.ids", "tracker.metrics", "tracker.allowance"),
+    ("tracker.loops",),
     ("tracker.db", "tracker.http"),
     ("tracker.access",),
     ("tracker.links",),

@@ -1,7 +1,6 @@
 """The life of a process, where a whole process would take too long to show it."""
 
 import asyncio
-import signal
 
 import pytest
 
@@ -25,18 +24,21 @@ async def test_a_start_does_not_wait_for_an_index_that_takes_long(
     assert asked.is_set()
 
 
-async def test_a_drain_that_ends_by_an_error_stops_its_process(
+async def test_a_drain_that_fails_now_and_then_goes_on(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    runs, again = Consumer.run, asyncio.Event()
+
     async def fail(self: Consumer, stop: asyncio.Event) -> None:
-        raise RuntimeError("it should never have ended")
+        monkeypatch.setattr(Consumer, "run", go_on)
+        raise RuntimeError("the handler is closed")
+
+    async def go_on(self: Consumer, stop: asyncio.Event) -> None:
+        again.set()
+        await runs(self, stop)
 
     monkeypatch.setattr(Consumer, "run", fail)
-    stopped = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGTERM, stopped.set)
-    try:
-        async with server._draining(services):
-            await asyncio.wait_for(stopped.wait(), 5)
-    finally:
-        loop.remove_signal_handler(signal.SIGTERM)
+    async with server._draining(services):
+        await asyncio.wait_for(again.wait(), 10)
+        assert services.loops.down == ["drain (RuntimeError)"]
+    services.loops.check()

@@ -4,6 +4,7 @@ Processes that `run.py` starts together count together (`counting`). Every label
 a route is the path of the route table.
 """
 
+from collections.abc import Iterable
 from functools import cache
 
 from prometheus_client import (
@@ -14,6 +15,8 @@ from prometheus_client import (
     disable_created_metrics,
     generate_latest,
 )
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
 
 from tracker.counting import counted
 
@@ -43,9 +46,43 @@ DEAD_LETTERS = Counter(
     "Journal entries, or records of one, that could not be stored.",
     registry=REGISTRY,
 )
+LOOP_FAILURES = Counter(
+    "tracker_background_loop_failures",
+    "Errors that ended a background loop, or a step of it; it is started again.",
+    ["loop"],
+    registry=REGISTRY,
+)
+LOOP_UP = Gauge(
+    "tracker_background_loop_up",
+    "1 while a background loop runs, 0 while it waits to be started again, in any process.",
+    ["loop"],
+    multiprocess_mode="min",
+    registry=REGISTRY,
+)
 RATE_LIMITED = Counter("tracker_rate_limited", "Requests refused.", ["scope"], registry=REGISTRY)
 RATE_LIMIT_UNENFORCED = Counter(
-    "tracker_rate_limit_unenforced", "Requests not counted: Redis was away.", registry=REGISTRY
+    "tracker_rate_limit_unenforced",
+    "Requests not counted: Redis was away or full.",
+    registry=REGISTRY,
+)
+LOOK_UPS_SHARED = Counter(
+    "tracker_look_ups_shared",
+    "Look-ups in MongoDB for addresses that asked for too much that does not exist: answered from "
+    "the share that these have together, or refused because too many waited for it.",
+    ["outcome"],
+    registry=REGISTRY,
+)
+PENDING_REFUSED = Counter(
+    "tracker_pending_refused",
+    "Conversions without postback key answered with 429: their address had named too many clicks "
+    "that are not stored.",
+    registry=REGISTRY,
+)
+CONVERSIONS_REFUSED = Counter(
+    "tracker_conversions_refused",
+    "Conversions that break a rule of their account: answered with 400, or stored and not counted.",
+    ["rule"],
+    registry=REGISTRY,
 )
 JOURNAL_DEPTH = Gauge(
     "tracker_journal_entries",
@@ -65,6 +102,25 @@ DEAD_LETTER_ENTRIES = Gauge(
     multiprocess_mode="mostrecent",
     registry=REGISTRY,
 )
+REDIS_OPTIONAL_BYTES = Gauge(
+    "tracker_redis_optional_bytes",
+    "Memory of Redis that is neither the journal nor dead letters, as last measured.",
+    multiprocess_mode="mostrecent",
+    registry=REGISTRY,
+)
+REDIS_OPTIONAL_LIMIT = Gauge(
+    "tracker_redis_optional_limit_bytes",
+    "What that may be: half of maxmemory, or of REDIS_MEMORY_BYTES.",
+    multiprocess_mode="mostrecent",
+    registry=REGISTRY,
+)
+REDIS_SKIPPED = Counter(
+    "tracker_redis_optional_writes_skipped",
+    "Writes to Redis that were skipped because the memory of what is not the journal neared its "
+    "limit.",
+    ["kind"],
+    registry=REGISTRY,
+)
 WEBHOOK_ATTEMPTS = Counter(
     "tracker_webhook_attempts",
     "Requests to receivers: delivered, or how they failed.",
@@ -73,6 +129,11 @@ WEBHOOK_ATTEMPTS = Counter(
 )
 WEBHOOKS_IN_FLIGHT = Gauge(
     "tracker_webhook_attempts_in_flight", "Requests to receivers under way.", registry=REGISTRY
+)
+WEBHOOKS_WITHHELD = Counter(
+    "tracker_webhooks_withheld",
+    "Times that a webhook was not sent to for a minute: its signing secret could not be read.",
+    registry=REGISTRY,
 )
 DELIVERIES_DUE = Gauge(
     "tracker_webhook_deliveries_due",
@@ -86,6 +147,44 @@ DELIVERIES_AGE = Gauge(
     "is away.",
     registry=REGISTRY,
 )
+CONNECTIONS_REFUSED = Counter(
+    "tracker_connections_refused",
+    "Connections closed at once: too many in all (total), or of one address (address).",
+    ["reason"],
+    registry=REGISTRY,
+)
+LOG_LINES_DROPPED = Counter(
+    "tracker_log_lines_dropped",
+    "Log lines dropped because nobody read standard error.",
+    registry=REGISTRY,
+)
+BODIES_DROPPED = Counter(
+    "tracker_bodies_dropped",
+    "Request bodies dropped because those being received held too much together.",
+    registry=REGISTRY,
+)
+
+OF_DRAINS = (
+    DRAINED,
+    DEAD_LETTERS,
+    WEBHOOK_ATTEMPTS,
+    WEBHOOKS_WITHHELD,
+    REDIS_SKIPPED,
+    LOOP_FAILURES,
+)
+"""Counters that drains publish in Redis, for every process to show (`ingest/fleet`)."""
+
+_OUTCOMES = (
+    *("delivered", "3xx", "4xx", "5xx", "timeout", "dns", "private", "own", "tls", "connection"),
+    *("payload", "internal"),
+)
+
+# Made on import: a process that takes another's place goes on where that stopped (`counting`), and
+# a series that it made later would look as if this process had counted all of it.
+for _kind in ("click", "event"):
+    DRAINED.labels(_kind)
+for _outcome in _OUTCOMES:
+    WEBHOOK_ATTEMPTS.labels(_outcome)
 
 
 @cache
@@ -94,8 +193,18 @@ def requests(route: str, method: str, status: int) -> Counter:
     return REQUESTS.labels(route, method, str(status))
 
 
-def exposition() -> bytes:
-    """All metrics as `CONTENT_TYPE`."""
+class _Given(Collector):
+    """Metrics that were made elsewhere."""
+
+    def __init__(self, families: Iterable[Metric]) -> None:
+        self._families = families
+
+    def collect(self) -> Iterable[Metric]:
+        return self._families
+
+
+def exposition(others: Iterable[Metric] = ()) -> bytes:
+    """Return all metrics, and `others`, as `CONTENT_TYPE`."""
     # The times at which counters began would be as many series again.
     disable_created_metrics()  # type: ignore[no-untyped-call]
-    return generate_latest(counted(REGISTRY))
+    return generate_latest(counted(REGISTRY)) + generate_latest(_Given(others))

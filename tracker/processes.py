@@ -53,8 +53,15 @@ Work = Callable[[Process], int]
 """Runs in its process until that gets SIGTERM. The exit code: 0 unless it could not start."""
 
 
-def run_processes(count: int, work: Work, stopping: Callable[[], None]) -> int:
+def run_processes(
+    count: int,
+    work: Work,
+    stopping: Callable[[], None],
+    tend: Callable[[], float] = lambda: math.inf,
+) -> int:
     """Run `work` in `count` processes until a signal to stop, of which `stopping` is told.
+    `tend` is called whenever a child has ended, one of its own too, and after the seconds that it
+    answers.
 
     The exit code: 0 after a clean stop, or that of a process that ended with an error before any of
     its number was ready, which stops the others. One process is this one: nothing is forked.
@@ -63,7 +70,7 @@ def run_processes(count: int, work: Work, stopping: Callable[[], None]) -> int:
         return work(Process(0, False, _nothing))
     before = {signal.Signals(one) for one in signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)}
     try:
-        return _Parent(count, work, stopping, before).run()
+        return _Parent(count, work, stopping, tend, before).run()
     finally:
         # Whoever asks to stop once more has what they want.
         while signal.sigpending() & _STOP:
@@ -89,8 +96,14 @@ class _Parent:
     """Single-threaded; the signals it watches are blocked, and taken one by one."""
 
     def __init__(
-        self, count: int, work: Work, stopping: Callable[[], None], mask: set[signal.Signals]
+        self,
+        count: int,
+        work: Work,
+        stopping: Callable[[], None],
+        tend: Callable[[], float],
+        mask: set[signal.Signals],
     ) -> None:
+        self._tend = tend
         self._work = work
         self._stopping = stopping
         self._mask = mask
@@ -107,7 +120,7 @@ class _Parent:
             self._start_due()
             if not self._children and not self._due:
                 return self._code
-            received = signal.sigtimedwait(_WATCHED, self._patience())
+            received = signal.sigtimedwait(_WATCHED, min(self._patience(), self._tend()))
             if received is not None and received.si_signo in _STOP:
                 self._stop()
             elif received is not None and received.si_signo == signal.SIGHUP:

@@ -7,21 +7,29 @@ import asyncio
 import sys
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractContextManager
+from functools import partial
 from socket import socket
 from typing import Any, Final
 
 import structlog
 import uvloop
 
+from config.logging import background_writer, tell_operator
 from config.settings import Settings
-from tracker import front, server
+from tracker import __version__, front, server
 from tracker.counting import CountAs
 from tracker.db import embedded
 from tracker.db.connect import UnusableStore
+from tracker.db.data_folder import check_writable
+from tracker.db.keeper import Keeper
+from tracker.db.tasks import ended
 from tracker.demo import Banner
-from tracker.priority import give_way
+from tracker.loops import LoopFailed, Loops
+from tracker.metrics import LOG_LINES_DROPPED
 from tracker.processes import Process, run_processes
 from tracker.services import Services
+
+log = structlog.get_logger(__name__)
 
 TURN_SECONDS: Final = 0.0005
 """How long a thread that wants the interpreter waits for one that is busy. With the default of 5 ms
@@ -30,8 +38,8 @@ three times for a look-up."""
 
 
 def run(role: str, settings: Settings, count_as: CountAs) -> int:
-    """`role`: all, web or drain. 0 after a clean stop, 1 if it could not start, 2 for a wrong
-    setting."""
+    """`role`: all, web or drain. 0 after a clean stop, 1 if it could not start or the drain failed,
+    2 for a wrong setting."""
     if role == "drain":
         return _drain(settings)
     try:
@@ -41,23 +49,39 @@ def run(role: str, settings: Settings, count_as: CountAs) -> int:
         return fail(str(error), 2)
     except (OSError, UnicodeError) as error:  # the latter for a name that cannot be one
         if pid := embedded.service_on(settings):
-            return fail(f"already running on {settings.data_path}, with pid {pid}", 1)
-        where = f"{settings.listen_address}, port {settings.port}"
-        reason = getattr(error, "strerror", None) or error
-        return fail(f"cannot listen on {where}: {reason}. Set HOST or PORT.", 1)
-    return _serve(settings, sockets, count_as, draining=role == "all")
+            return fail(embedded.in_use(settings.data_path, pid), 1)
+        return fail(_cannot_listen(settings, settings.port, error, "HOST or PORT"), 1)
+    try:
+        internal = server.bind_operators(settings, settings.internal_port)
+    except OSError as error:
+        _close(sockets)
+        return fail(_cannot_listen(settings, settings.internal_port, error, "INTERNAL_PORT"), 1)
+    return _serve(settings, sockets, internal, count_as, draining=role == "all")
+
+
+def _cannot_listen(settings: Settings, port: int, error: Exception, remedy: str) -> str:
+    where = f"{settings.listen_address}, port {port}"
+    reason = getattr(error, "strerror", None) or error
+    return f"cannot listen on {where}: {reason}. Set {remedy}."
 
 
 def fail(message: str, code: int) -> int:
-    print(f"run.py: {message}", file=sys.stderr)
+    tell_operator(f"run.py: {message}")
     return code
 
 
-def _serve(settings: Settings, sockets: list[socket], count_as: CountAs, draining: bool) -> int:
+def _serve(
+    settings: Settings,
+    sockets: list[socket],
+    internal: list[socket],
+    count_as: CountAs,
+    draining: bool,
+) -> int:
     """In WEB_CONCURRENCY processes, of which the first announces the service, and drains."""
-    banner = Banner(builtin_stores=settings.builtin_mongodb)
+    banner, keeper = Banner(builtin_stores=settings.builtin_mongodb), Keeper()
 
     def work(stores: Settings) -> int:
+        check_writable(stores.data_path)
         complete = server.with_base_url(stores, sockets)
 
         def serve(process: Process) -> int:
@@ -69,11 +93,18 @@ def _serve(settings: Settings, sockets: list[socket], count_as: CountAs, drainin
                 process.ready()
 
             count_as(process.number)
-            return _run(server.serve(complete, sockets, announce, draining and first))
+            serving = server.serve(complete, sockets, announce, draining and first, internal)
+            return _run(serving, keeper)
 
-        return run_processes(settings.web_concurrency, serve, lambda: _close(sockets))
+        stopping = partial(_close, sockets + internal)
+        return run_processes(settings.web_concurrency, serve, stopping, keeper.revive)
 
-    return _with_stores(embedded.started(settings), work)
+    _log_start(role="all" if draining else "web")
+    return _with_stores(embedded.started(settings, keeper), work)
+
+
+def _log_start(role: str) -> None:
+    log.info("starting", version=__version__, role=role)
 
 
 def _close(sockets: list[socket]) -> None:
@@ -83,16 +114,15 @@ def _close(sockets: list[socket]) -> None:
 
 
 def _drain(settings: Settings) -> int:
-    """With the stores of the service that runs on the data folder, if they are the built-in.
-
-    On a machine that it shares it gives way to those who answer: what it does can wait.
-    """
-
-    def work(stores: Settings) -> int:
-        give_way()  # now: stores that were started here are not to
-        return _run(server.drain(stores))
-
-    return _with_stores(embedded.reached(settings), work)
+    """Drain with the stores of the service that runs on the data folder, if they are built in."""
+    try:
+        monitoring = server.bind_operators(settings, settings.metrics_port)
+    except (OSError, UnicodeError) as error:
+        return fail(_cannot_listen(settings, settings.metrics_port, error, "METRICS_PORT"), 1)
+    _log_start(role="drain")
+    keeper = Keeper()
+    stores = embedded.reached(settings, log.warning, keeper)
+    return _with_stores(stores, lambda complete: _run(server.drain(complete, monitoring), keeper))
 
 
 def _with_stores(stores: AbstractContextManager[Settings], work: Callable[[Settings], int]) -> int:
@@ -103,15 +133,26 @@ def _with_stores(stores: AbstractContextManager[Settings], work: Callable[[Setti
     except embedded.StoresError as error:
         return fail(str(error), 1)
     except KeyboardInterrupt:
-        structlog.get_logger(__name__).info("interrupted while starting")
+        log.info("interrupted while starting")
         return 130
 
 
-def _run(work: Coroutine[Any, Any, None]) -> int:
+async def _kept(work: Coroutine[Any, Any, None], keeper: Keeper) -> None:
+    keeping = Loops().start("stores", keeper.keep)
+    try:
+        await work
+    finally:
+        await ended(keeping)
+
+
+def _run(work: Coroutine[Any, Any, None], keeper: Keeper) -> int:
     sys.setswitchinterval(TURN_SECONDS)
     try:
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(work)
-    except (UnusableStore, front.UnusableCertificate) as error:
+        with (
+            background_writer(LOG_LINES_DROPPED.inc),
+            asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
+        ):
+            runner.run(_kept(work, keeper) if keeper.has_stores else work)
+    except (UnusableStore, front.UnusableCertificate, LoopFailed) as error:
         return fail(str(error), 1)
     return 0

@@ -5,7 +5,7 @@ import contextlib
 import gc
 import signal
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
 import msgspec
 import structlog
@@ -13,12 +13,16 @@ from redis.exceptions import RedisError
 from tornado.netutil import bind_sockets
 
 from config.settings import Settings
-from tracker.db.connect import PyMongoError, UnusableStore, redis_advice
-from tracker.front import answering
+from tracker.app import make_internal_app, make_monitoring_app
+from tracker.db.connect import StoreUnavailable, UnusableStore, redis_advice
+from tracker.db.tasks import ended
+from tracker.front import answering, answering_operators
 from tracker.ingest.consumer import Consumer
 from tracker.ingest.drain import Drain
+from tracker.ingest.fleet import Fleet
 from tracker.ingest.overdue import tell_in_time
-from tracker.ingest.slot import Slot
+from tracker.ingest.slot import Slot, kept_slot
+from tracker.loops import Loops
 from tracker.services import Services
 
 log = structlog.get_logger(__name__)
@@ -27,6 +31,10 @@ PREPARE_EVERY = 0.5
 
 PREPARE_SECONDS = 5.0
 """How long a start waits for MongoDB's indexes; those of a large collection take minutes."""
+
+_TRIES = 5
+"""Errors in a row after which a loop of the drain is given up, and with it the process: another may
+do better, and a process that went on without would hide it."""
 
 _COLLECT_EVERY = 10_000
 """Of a process that only drains: so many more objects before the collector looks at the new ones. A
@@ -41,6 +49,12 @@ def bind(settings: Settings) -> list[socket.socket]:
     return bind_sockets(settings.port, settings.listen_address)
 
 
+def bind_operators(settings: Settings, port: int) -> list[socket.socket]:
+    """Return the listening sockets of a port for operators, none if it is 0. Raises OSError if it
+    is taken."""
+    return bind_sockets(port, settings.listen_address) if port else []
+
+
 def with_base_url(settings: Settings, sockets: list[socket.socket]) -> Settings:
     """`settings` with the port that was bound, and the base URL that follows from it."""
     port = sockets[0].getsockname()[1]
@@ -50,28 +64,45 @@ def with_base_url(settings: Settings, sockets: list[socket.socket]) -> Settings:
 
 
 async def serve(
-    settings: Settings, sockets: list[socket.socket], announce: Announce, draining: bool
+    settings: Settings,
+    sockets: list[socket.socket],
+    announce: Announce,
+    draining: bool,
+    internal: Sequence[socket.socket] = (),
 ) -> None:
     """Serve until SIGTERM or SIGINT, draining as well or not. `announce` is called when requests
-    are answered. Raises UnusableStore if MongoDB is not a replica set.
+    are answered. `internal` are the sockets of INTERNAL_PORT, if it is set. Raises UnusableStore if
+    a store never serves us with these settings, and LoopFailed if the drain was given up.
     """
     async with _services(settings) as (services, stop):
         ingest = _draining(services) if draining else _preparing(services)
-        async with ingest, answering(services, sockets):
+        operators = answering_operators(make_internal_app(services), internal)
+        async with operators, ingest, answering(services, sockets):
             await announce(services)
             _leave_out_what_stays()
-            await stop.wait()
-            log.info("stopping")
+            await _stopped(stop, services.loops)
 
 
-async def drain(settings: Settings) -> None:
-    """Only drain, until SIGTERM or SIGINT. Raises UnusableStore as `serve` does."""
-    async with _services(settings) as (services, stop), _draining(services):
+async def drain(settings: Settings, monitoring: Sequence[socket.socket] = ()) -> None:
+    """Only drain, until SIGTERM or SIGINT. `monitoring` are the sockets of METRICS_PORT, if it is
+    set. Raises UnusableStore and LoopFailed as `serve` does."""
+    async with (
+        _services(settings, serves=False) as (services, stop),
+        answering_operators(make_monitoring_app(services), monitoring),
+        _draining(services),
+    ):
         print("tracker drains the journal into MongoDB   (Ctrl-C stops it)", flush=True)
         _leave_out_what_stays()
         gc.set_threshold(_COLLECT_EVERY)
-        await stop.wait()
-        log.info("stopping")
+        await _stopped(stop, services.loops)
+
+
+async def _stopped(stop: asyncio.Event, loops: Loops) -> None:
+    """Return at a signal to stop. Raises LoopFailed if a loop was given up."""
+    loops.when_given_up(stop.set)
+    await stop.wait()
+    log.info("stopping")
+    loops.check()
 
 
 def _leave_out_what_stays() -> None:
@@ -81,14 +112,19 @@ def _leave_out_what_stays() -> None:
 
 
 @contextlib.asynccontextmanager
-async def _services(settings: Settings) -> AsyncIterator[tuple[Services, asyncio.Event]]:
+async def _services(
+    settings: Settings, serves: bool = True
+) -> AsyncIterator[tuple[Services, asyncio.Event]]:
     """The services, and what is set by a signal to stop."""
     stop = _stop_signal()
     services = Services(settings)
+    services.serves = serves
+    measuring = services.loops.start("memory", services.budget_meter.keep_measuring)
     try:
         await _prepare(services)
         yield services, stop
     finally:
+        await ended(measuring)
         await services.close()
     log.info("stopped")
 
@@ -101,36 +137,46 @@ def _stop_signal() -> asyncio.Event:
 
 
 async def _prepare(services: Services) -> None:
-    """Raises UnusableStore. Neither a store that is away nor an index that takes long hinders the
-    start."""
+    """Raises UnusableStore. Neither a store that may come back nor an index that takes long hinders
+    the start."""
     try:
+        await services.check_mongodb()
         async with asyncio.timeout(PREPARE_SECONDS):
             await services.prepare()
     except TimeoutError:
         log.warning("MongoDB is making indexes; meanwhile the journal keeps what comes")
-    except PyMongoError as error:
-        log.warning("MongoDB is away; links known to Redis redirect", error=str(error)[:200])
+    except StoreUnavailable as error:
+        log.warning(
+            "MongoDB is unavailable; links known to Redis redirect, the journal keeps what comes",
+            reason=str(error),
+        )
     try:
+        await services.check_redis()
         for advice in await redis_advice(services.redis):
             log.warning("Redis is not safe for clicks", advice=advice)
-    except RedisError as error:
-        log.warning("Redis is away; clicks go to the spool", error=str(error)[:200])
+    except (StoreUnavailable, RedisError) as error:
+        log.warning("Redis is unavailable; clicks go to the spool", reason=str(error)[:300])
 
 
 async def _keep_preparing(services: Services) -> None:
-    """Returns once MongoDB can be written to."""
+    """Returns once MongoDB can be written to. A reason is logged once until there is another."""
+    logged = ""
     while not services.prepared.is_set():
         await asyncio.sleep(PREPARE_EVERY)
         try:
             await services.prepare()
-        except (PyMongoError, UnusableStore) as error:
-            log.warning("MongoDB cannot be used yet", error=str(error)[:200])
+        except (StoreUnavailable, UnusableStore) as error:
+            if str(error) != logged:
+                log.warning("MongoDB cannot be used yet", reason=str(error))
+            logged = str(error)
 
 
 @contextlib.asynccontextmanager
 async def _preparing(services: Services) -> AsyncIterator[None]:
     """Prepare MongoDB as soon as it can be, if it is not yet."""
-    preparing = asyncio.get_running_loop().create_task(_keep_preparing(services))
+    preparing = services.loops.start(
+        "prepare", lambda: _keep_preparing(services), services.prepared
+    )
     try:
         yield
     finally:
@@ -141,33 +187,44 @@ async def _preparing(services: Services) -> AsyncIterator[None]:
 @contextlib.asynccontextmanager
 async def _draining(services: Services) -> AsyncIterator[None]:
     """Drain in this process, and send to webhooks; on leaving, the batch under way is finished."""
-    slot = Slot(services.redis, services.mongodb)
+    kept = kept_slot(services.redis, services.mongodb, loops=services.loops)
+    async with kept as slot, _preparing(services), _draining_into(services, slot):
+        yield
+
+
+@contextlib.asynccontextmanager
+async def _draining_into(services: Services, slot: Slot) -> AsyncIterator[None]:
     drain = Drain(services, slot)
     consumer = Consumer(services.redis, services.redis_waiting, drain.apply)
+    fleet = Fleet(services.redis)
+    sender = services.sender()
     stop = asyncio.Event()
-
-    async def run() -> None:
-        await _keep_preparing(services)
-        async with asyncio.TaskGroup() as together:
-            together.create_task(consumer.run(stop))
-            together.create_task(tell_in_time(drain.tell_overdue, stop))
-            together.create_task(services.sender().run(stop))
-
-    running = asyncio.get_running_loop().create_task(run())
-    running.add_done_callback(_stop_without)
+    loops = {
+        "drain": lambda: consumer.run(stop),
+        "overdue": lambda: tell_in_time(drain.tell_overdue, stop),
+        "webhooks": lambda: sender.run(stop),
+        "fleet": lambda: fleet.run(stop),
+    }
+    running = [_start_prepared(services, name, run, stop) for name, run in loops.items()]
     try:
         yield
     finally:
         stop.set()
         if not services.prepared.is_set():
-            running.cancel()
-        await asyncio.wait([running])
+            for one in running:
+                one.cancel()
+        await asyncio.wait(running)
+        await fleet.leave()
         await consumer.leave()
-        await slot.leave()
 
 
-def _stop_without(drain: asyncio.Task[None]) -> None:
-    """A drain never ends by an error; should one, a process that goes on without would hide it."""
-    if not drain.cancelled() and drain.exception() is not None:
-        log.error("drain ended", exc_info=drain.exception())
-        signal.raise_signal(signal.SIGTERM)
+def _start_prepared(
+    services: Services, name: str, run: Callable[[], Awaitable[None]], stop: asyncio.Event
+) -> asyncio.Task[None]:
+    """Start a loop that begins when MongoDB can be written to."""
+
+    async def prepared() -> None:
+        await services.prepared.wait()
+        await run()
+
+    return services.loops.start(name, prepared, stop, _TRIES)

@@ -8,10 +8,12 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from tests.links.dns_server import in_a_thread
 from tests.system.fuzz_hooks import REAL
 from tests.system.owner import new_event_config, new_owner
 from tests.system.service import Service, environment, running
@@ -64,9 +66,17 @@ def fuzz(
     return subprocess.run(command, cwd=folder, env=os.environ | known, check=False).returncode
 
 
+@contextmanager
+def example_names() -> Iterator[str]:
+    """The address of a DNS server that knows the host of the examples, and nothing else."""
+    with in_a_thread() as server:
+        server.has("example.com", "A", "93.184.216.34")
+        yield server.address
+
+
 def main(arguments: Sequence[str]) -> int:
-    with TemporaryDirectory() as folder:
-        variables = environment(None, DATA_DIR=folder, **UNLIMITED)
+    with TemporaryDirectory() as folder, example_names() as resolver:
+        variables = environment(None, DATA_DIR=folder, DNS_RESOLVER=resolver, **UNLIMITED)
         with running(variables) as service:
             return fuzz(service, variables, Path(folder), arguments or ["--max-time", "300"])
 

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 from config.settings import Settings
@@ -112,14 +112,19 @@ def environment(settings: Settings | None = None, **variables: str) -> dict[str,
 
 @contextmanager
 def running(
-    variables: Mapping[str, str], *arguments: str, program: Sequence[str] = ("run.py",)
+    variables: Mapping[str, str],
+    *arguments: str,
+    program: Sequence[str] = ("run.py",),
+    errors: IO[str] | None = None,
 ) -> Iterator[Service]:
-    """Start `program` of Python, wait until it answers, and see that it ends."""
+    """Start `program` of Python, wait until it answers, and see that it ends. Its log goes to
+    `errors`, or where that of the tests goes."""
     process = subprocess.Popen(
         [sys.executable, *program, *arguments],
         cwd=ROOT,
         env=dict(variables),
         stdout=subprocess.PIPE,
+        stderr=errors,
         text=True,
     )
     try:
@@ -150,7 +155,7 @@ def _lines(process: subprocess.Popen[str]) -> "queue.Queue[str]":
 def _banner(process: subprocess.Popen[str], lines: "queue.Queue[str]") -> str:
     """What is printed up to the last line of the banner."""
     text = ""
-    while not ("api/event?" in text if "Ctrl-C" in text else "answers at" in text):
+    while not ("/docs" in text if "Ctrl-C" in text else "answers at" in text):
         line = lines.get(timeout=START_SECONDS)
         assert line, f"run.py ended with {process.wait(5)}: {text}"
         text += line

@@ -41,7 +41,7 @@ def test_with_mongodb_away_at_the_start_nothing_is_written_before_the_indexes_ar
         assert service.get("/readyz").status == 503
         assert owner.create_link(service, slug="same").status == 503
     try:
-        until(lambda: service.get("/readyz").status == 200)
+        until(lambda: service.get("/readyz").json == {"status": "ready"})
         assert [owner.create_link(service, slug="same").status for _ in range(2)] == [200, 400]
     finally:
         process.__exit__(None, None, None)

@@ -1,4 +1,4 @@
-"""Very short runs of `make bench` and `make soak`: what they tell and leave, not how fast."""
+"""Very short runs of `make bench`, `make soak` and `make abuse`: what they tell, not how fast."""
 
 import json
 import signal
@@ -56,15 +56,19 @@ def test_rows_are_measured_one_after_the_other_and_everything_is_written(tmp_pat
     assert list(folder.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", ["bench", "soak"])
+@pytest.mark.parametrize("name", ["bench", "soak", "abuse"])
 def test_an_interrupt_ends_every_process(tmp_path: Path, name: str) -> None:
-    arguments = {"bench": "--seconds 60 --rows c --client own", "soak": "--seconds 60 --rate 50"}
+    arguments = {
+        "bench": "--seconds 60 --rows c --client own",
+        "soak": "--seconds 60 --rate 50",
+        "abuse": "--seconds 60 --rate 50",
+    }
     with script(name, tmp_path, arguments[name]) as process:
         try:
             # Redis, mongod, web and drain.
             until(lambda: len(children(process.pid)) == 4, START_SECONDS)
             started = children(process.pid)
-            process.send_signal(signal.SIGTERM if name == "soak" else signal.SIGINT)
+            process.send_signal(signal.SIGINT if name == "bench" else signal.SIGTERM)
             assert process.wait(START_SECONDS) == 130
         finally:
             process.kill()
@@ -79,6 +83,17 @@ def test_after_a_soak_all_that_was_answered_is_stored_and_counted(tmp_path: Path
     told = {line[:-12].strip(): line[-12:].strip() for line in printed.splitlines()}
     assert told["requests answered"] == "600"
     assert (told["errors"], told["answered and not stored"]) == ("0", "0")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_attacks_are_tried_beside_visitors_who_do_not_notice(tmp_path: Path) -> None:
+    process = script("abuse", tmp_path, "--seconds 1 --rate 50 --rows loop,log")
+    printed, errors = ended(process)
+    faults = [
+        line for line in printed.splitlines() if line.startswith("FAULT") and "p99" not in line
+    ]
+    assert faults == [], errors
+    assert "400 x 100, creation 400 x 1" in printed
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,12 +1,13 @@
 """Generated requests never get a 5xx, nor an answer that `/openapi.json` does not describe."""
 
+import contextlib
 import re
 from pathlib import Path
 
 import pytest
 
 from config.settings import Settings
-from tests.system.fuzz import UNLIMITED, fuzz
+from tests.system.fuzz import UNLIMITED, example_names, fuzz
 from tests.system.service import Service, environment, running
 from tracker.api.routes import ENDPOINTS
 
@@ -16,8 +17,9 @@ EXAMPLES = ("--max-examples", "5", "--generation-deterministic")
 def test_generated_requests_are_answered_as_described(
     settings: Settings, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    variables = environment(settings, **UNLIMITED)
-    with running(variables) as service:
+    with example_names() as resolver, contextlib.ExitStack() as stack:
+        variables = environment(settings, DNS_RESOLVER=resolver, **UNLIMITED)
+        service = stack.enter_context(running(variables))
         code = fuzz(service, variables, tmp_path, EXAMPLES)
         found = capfd.readouterr().out
         assert code == 0, found

@@ -10,6 +10,7 @@ from config.settings import Settings
 from tests.system.conftest import Rows
 from tests.system.owner import new_event_config, new_owner
 from tests.system.service import Service, environment, until
+from tracker import __version__
 
 PHONE = (
     "Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) "
@@ -91,5 +92,5 @@ def test_a_pixel_gets_a_picture(settings: Settings, service: Service) -> None:
 
 
 def test_health_and_readiness_are_told(service: Service) -> None:
-    assert service.get("/healthz").json == {"status": "ok"}
+    assert service.get("/healthz").json == {"status": "ok", "version": __version__}
     assert service.get("/readyz").json == {"status": "ready"}

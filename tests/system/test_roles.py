@@ -9,15 +9,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
 import redis
+from pymongo import MongoClient
 
 from config.settings import Settings
 from tests.system.conftest import Rows
 from tests.system.owner import new_owner
-from tests.system.service import environment, running, until
+from tests.system.service import Service, environment, running, until
 from tests.test_import_order import ROOT
-from tracker.db.data_folder import DataFolder
+from tracker.db.data_folder import Addresses, DataFolder
 
 
 def test_what_web_has_recorded_waits_for_a_drain(settings: Settings, database: Rows) -> None:
@@ -35,6 +35,30 @@ def test_what_web_has_recorded_waits_for_a_drain(settings: Settings, database: R
             process.send_signal(signal.SIGTERM)
             assert process.wait(20) == 0
         assert not client.keys("slot:*")
+
+
+def test_web_tells_what_drains_have_counted(settings: Settings) -> None:
+    """As on a platform whose workers have no port."""
+    variables = environment(settings)
+    with running(variables, "--role", "web") as web:
+        new_owner(variables).create_link(web, slug="abc")
+        for _ in range(3):
+            web.get("/c/abc")
+        with drain(variables) as process:
+            until(lambda: counted(web, 'tracker_fleet_drained_total{kind="click"}') == 3)
+            web.get("/c/abc")
+            until(lambda: counted(web, "tracker_journal_entries") == 0)
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(20) == 0
+        # What it counted last it tells as it stops.
+        assert counted(web, 'tracker_fleet_drained_total{kind="click"}') == 4
+        assert counted(web, 'tracker_drained_total{kind="click"}') == 0
+
+
+def counted(service: Service, series: str) -> float:
+    """What a scrape says; 0 if it does not know the series."""
+    lines = service.get("/metrics").body.decode().splitlines()
+    return next((float(line.split()[-1]) for line in lines if line.startswith(f"{series} ")), 0)
 
 
 def test_a_drain_that_is_killed_in_the_middle_is_replaced_by_another(
@@ -59,17 +83,16 @@ def test_a_drain_that_is_killed_in_the_middle_is_replaced_by_another(
     assert sum(row["total"]["bots"] for row in slots) == 6
 
 
-@pytest.mark.skipif(not hasattr(os, "SCHED_IDLE"), reason="no such class of processes here")
-def test_a_drain_gives_way_and_the_redis_that_it_starts_does_not(tmp_path: Path) -> None:
-    usual, folder = os.sched_getscheduler(0), DataFolder(tmp_path)
+def test_a_drain_and_the_stores_that_it_starts_have_the_usual_priority(tmp_path: Path) -> None:
+    folder = DataFolder(tmp_path)
     with drain(environment(DATA_DIR=str(tmp_path))) as process:
         until(lambda: folder.addresses() is not None, seconds=60)
-        until(lambda: os.sched_getscheduler(process.pid) == os.SCHED_IDLE)
         addresses = folder.addresses()
         assert addresses is not None
         with redis.Redis.from_url(addresses.redis_url) as client:
-            info: Any = client.info("server")
-        assert os.sched_getscheduler(info["process_id"]) == usual
+            until(lambda: bool(client.exists("journal")))  # the drain reads
+        pids = [process.pid, *pids_of(addresses)]
+        assert [scheduling(pid) for pid in pids] == [scheduling(0)] * 3
 
 
 def test_an_unknown_role_is_refused() -> None:
@@ -78,6 +101,21 @@ def test_an_unknown_role_is_refused() -> None:
     )
     assert ended.returncode == 2
     assert "invalid choice: 'none'" in ended.stderr
+
+
+def scheduling(pid: int) -> tuple[int, int]:
+    """The class and the niceness of a process."""
+    return os.sched_getscheduler(pid), os.getpriority(os.PRIO_PROCESS, pid)
+
+
+def pids_of(addresses: Addresses) -> list[int]:
+    """Those of the built-in Redis and mongod."""
+    with (
+        redis.Redis.from_url(addresses.redis_url) as client,
+        MongoClient[dict[str, Any]](addresses.mongodb_uri) as mongod,
+    ):
+        info: Any = client.info("server")
+        return [info["process_id"], mongod.admin.command("serverStatus")["pid"]]
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from tests.system.certificates import Authority
 from tests.system.service import Service, environment, running, until
 from tests.system.test_processes import both_asked, frozen, processes
 from tests.test_import_order import ROOT
+from tracker.db.child import free_port
 
 
 @pytest.fixture
@@ -190,3 +191,49 @@ def test_files_that_cannot_be_used_are_named_before_anything_starts(
     assert expected in ended.stderr
     assert ended.stderr.count("\n") == 1
     assert not data.exists()
+
+
+def named_example(scheme: str) -> dict[str, str]:
+    """The variables of a service that is not at localhost, on a port that is free."""
+    port = free_port()
+    return {"PORT": str(port), "BASE_URL": f"{scheme}://go.example:{port}"}
+
+
+HSTS = "Strict-Transport-Security"
+
+
+@pytest.mark.parametrize(
+    ("variables", "sent"),
+    [
+        ({}, "max-age=15552000"),
+        ({"HSTS_SECONDS": "60"}, "max-age=60"),
+        ({"HSTS_SECONDS": "0"}, None),
+        ({"BASE_URL": ""}, None),  # other things run on localhost
+    ],
+    ids=["usual", "other time", "off", "localhost"],
+)
+def test_every_answer_over_tls_tells_browsers_to_stay_with_https(
+    settings: Settings, authority: Authority, variables: dict[str, str], sent: str | None
+) -> None:
+    variables = named_example("https") | authority.issue().variables | variables
+    with running(environment(settings, **variables)) as service:
+        port = service.port
+        told = []
+        for method, path in (("GET", "/c/none"), ("GET", "/healthz"), ("PUT", "/api/event")):
+            client = authority.client(port)
+            client.request(method, path)
+            told.append(client.getresponse().headers.get(HSTS))
+            client.close()
+        client = authority.client(port)
+        client.connect()
+        client.sock.sendall(b"nonsense\r\n\r\n")
+        refused = client.sock.recv(10_000).decode()
+        client.close()
+        assert told == [sent] * 3
+        assert (f"{HSTS}: {sent}\r\n" in refused) == (sent is not None)
+
+
+def test_without_tls_of_our_own_browsers_are_told_nothing(settings: Settings) -> None:
+    """Whoever ends TLS before us says for how long it stays."""
+    with running(environment(settings, **named_example("https"))) as service:
+        assert HSTS.lower() not in service.get("/healthz").headers

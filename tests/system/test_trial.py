@@ -1,5 +1,6 @@
 """The first minutes of a newcomer: `run.py` on its built-in stores."""
 
+import os
 import shlex
 import signal
 import subprocess
@@ -10,13 +11,18 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+import redis
 from pymongo import MongoClient
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from config.settings import Settings
 from tests.system.owner import script
 from tests.system.service import environment, running, until
 from tests.test_import_order import ROOT
 from tracker.db import embedded
+from tracker.db.child import free_port
+from tracker.db.data_folder import DataFolder
 
 
 def curl_lines(banner: str) -> list[str]:
@@ -33,14 +39,42 @@ def paste(line: str) -> str:
 def test_the_banner_of_a_first_start_can_be_pasted(tmp_path: Path) -> None:
     variables = environment(DATA_DIR=str(tmp_path))
     with running(variables) as service:
-        create, open_link, convert = curl_lines(service.banner)
+        create, open_link, convert, report = curl_lines(service.banner)
         assert '"short_url"' in paste(create)
         opened = paste(open_link)
         assert opened.startswith("HTTP/1.1 302")
         location = next(line for line in opened.splitlines() if line.startswith("Location: "))
         click_id = parse_qs(urlsplit(location).query)["click_id"][0]
         assert '"success":true' in paste(convert)
-        assert '"success":true' in paste(f"{convert[:-1]}&click_id={click_id}'")
+        assert '"success":true' in paste(f'{convert[:-1]}&click_id={click_id}"')
+        until(lambda: '"conversions":2' in paste(report))
+        assert '"name":"Demo link","clicks":1,' in paste(report)
+
+
+def test_the_root_of_a_trial_leads_to_the_documentation(tmp_path: Path) -> None:
+    with running(environment(DATA_DIR=str(tmp_path))) as service:
+        assert f"{service.port}/docs" in service.banner
+        answer = service.get("/")
+        assert (answer.status, answer.headers["location"]) == (302, "/docs")
+        assert service.get("/docs").status == 200
+
+
+def test_with_a_port_of_its_own_the_documentation_is_announced_there(tmp_path: Path) -> None:
+    port = free_port()
+    variables = environment(DATA_DIR=str(tmp_path), INTERNAL_PORT=str(port))
+    with running(variables) as service:
+        assert f"http://localhost:{port}/docs" in service.banner
+        assert f":{service.port}/docs" not in service.banner
+
+
+def test_in_production_the_root_is_no_path(settings: Settings) -> None:
+    port = free_port()
+    variables = environment(
+        settings, ENV="production", BASE_URL=f"http://localhost:{port}", PORT=str(port)
+    )
+    with running(variables) as service:
+        assert service.get("/").status == 404
+        assert service.get("/").body == service.get("/none").body
 
 
 def test_a_later_start_keeps_the_data_and_says_how_to_make_a_key(tmp_path: Path) -> None:
@@ -123,14 +157,35 @@ def test_a_second_make_run_on_the_same_port_and_data_says_it_runs_already(tmp_pa
     with running(variables) as service:
         code, lines = start_and_fail(variables | {"PORT": str(service.port)})
         pid = service.process.pid
-    assert (code, lines) == (1, [f"run.py: already running on {tmp_path}, with pid {pid}"])
+    assert code == 1
+    assert lines == [
+        f"run.py: already running on {tmp_path}, with pid {pid}: stop that one first (kill {pid}), "
+        "or run this one beside it with another DATA_DIR and PORT"
+    ]
+
+
+def test_a_script_that_starts_stores_of_its_own_says_so(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "scripts.accounts", "list", "--json"]
+    variables = environment(DATA_DIR=str(tmp_path))
+
+    def said() -> str:
+        return subprocess.run(
+            command, cwd=ROOT, env=variables, capture_output=True, text=True, check=True, timeout=60
+        ).stderr
+
+    assert said() == (
+        "python -m scripts.accounts: no REDIS_URL and no MONGODB_URI is set, and no service runs "
+        f"on {tmp_path}: starting built-in stores there until this ends\n"
+    )
+    with running(variables):
+        assert said() == ""
 
 
 def test_a_first_start_after_an_account_was_made_by_hand_can_be_pasted_too(tmp_path: Path) -> None:
     variables = environment(DATA_DIR=str(tmp_path))
     script(variables, "accounts", "create", "Mine")
     with running(variables) as service:
-        create, open_link, convert = curl_lines(service.banner)
+        create, open_link, convert, _ = curl_lines(service.banner)
         assert '"short_url"' in paste(create)
         assert paste(open_link).startswith("HTTP/1.1 302")
         assert '"success":true' in paste(convert)
@@ -149,3 +204,34 @@ def test_clicks_survive_kill_9_of_the_service_on_its_built_in_stores(tmp_path: P
             clicks = client["tracker"]["clicks"]
             until(lambda: clicks.count_documents({}) == len(answered))
             assert {str(row["_id"]) for row in clicks.find({}, ["_id"])} == set(answered)
+
+
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_a_redis_that_is_killed_is_started_again_and_clicks_are_stored(
+    tmp_path: Path, processes: str
+) -> None:
+    variables = environment(DATA_DIR=str(tmp_path), WEB_CONCURRENCY=processes)
+    with running(variables) as service:
+        addresses = DataFolder(tmp_path).addresses()
+        assert addresses is not None
+        with (
+            redis.Redis.from_url(addresses.redis_url, retry=Retry(NoBackoff(), 0)) as client,
+            MongoClient[dict[str, Any]](addresses.mongodb_uri) as mongodb,
+        ):
+            killed: Any = client.info("server")
+            assert service.get("/c/demo").status == 302
+            os.kill(killed["process_id"], signal.SIGKILL)
+            assert service.get("/c/demo").status == 302
+            until(lambda: answers(client), seconds=30)
+            assert service.get("/c/demo").status == 302
+            clicks = mongodb["tracker"]["clicks"]
+            until(lambda: clicks.count_documents({}) == 3, seconds=60)
+        assert service.stop() == 0
+    assert not answers(client)
+
+
+def answers(client: redis.Redis) -> bool:
+    try:
+        return bool(client.ping())
+    except redis.RedisError:
+        return False

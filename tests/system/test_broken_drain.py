@@ -1,0 +1,28 @@
+"""A drain that ends by an error: whoever watches the process learns of it by its exit code."""
+
+import subprocess
+import sys
+
+import pytest
+
+from config.settings import Settings
+from tests.system.service import STOP_SECONDS, environment
+from tests.test_import_order import ROOT
+
+
+@pytest.mark.parametrize("role", ["all", "drain"])
+def test_a_drain_that_ends_by_an_error_has_its_process_exit_with_1(
+    settings: Settings, role: str
+) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "tests.system.broken_drain", "--role", role],
+        cwd=ROOT,
+        env=environment(settings),
+        capture_output=True,
+        text=True,
+        timeout=30 + STOP_SECONDS,
+    )
+    assert ended.returncode == 1
+    assert ended.stderr.splitlines()[-1] == (
+        "run.py: the loop drain failed again and again; the log says why"
+    )

@@ -1,0 +1,154 @@
+"""INTERNAL_PORT and METRICS_PORT: what operators ask, off the port that the public reaches."""
+
+import http.client
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from config.settings import Settings
+from tests.system.certificates import Authority
+from tests.system.owner import new_owner
+from tests.system.service import Client, Response, environment, running, until
+from tests.system.test_processes import both_asked, both_ready
+from tests.system.test_roles import drain
+from tests.system.test_tls import named_example
+from tests.test_import_order import ROOT
+from tracker.db.child import free_port
+
+INTERNAL = ("/metrics", "/docs", "/docs/docs.js", "/openapi.json", "/internal/tls-ask?domain=a.b")
+HEALTH = ("/healthz", "/livez", "/readyz")
+
+
+def ask(port: int, path: str) -> Response:
+    client = Client(port)
+    try:
+        return client("GET", path)
+    finally:
+        client.close()
+
+
+def answers(port: int) -> bool:
+    try:
+        return ask(port, "/healthz").status == 200
+    except (OSError, http.client.HTTPException):
+        return False
+
+
+@contextmanager
+def taken() -> Iterator[int]:
+    """A port that somebody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        yield listening.getsockname()[1]
+
+
+def test_without_a_port_of_their_own_internal_paths_are_on_the_public_one(
+    settings: Settings,
+) -> None:
+    with running(environment(settings)) as service:
+        statuses = [service.get(path).status for path in (*HEALTH, *INTERNAL)]
+        assert statuses == [200] * 7 + [404]
+        assert "verified" in service.get(INTERNAL[-1]).json["error"]
+
+
+def test_with_a_port_of_their_own_they_are_only_there_and_nothing_else_is(
+    settings: Settings,
+) -> None:
+    port = free_port()
+    variables = environment(settings, INTERNAL_PORT=str(port))
+    with running(variables) as service:
+        new_owner(variables).create_link(service, slug="abc")
+        for path in INTERNAL:
+            hidden = service.get(path)
+            assert (hidden.status, hidden.headers["x-error-code"]) == (404, "unknown_path")
+        assert [ask(port, path).status for path in INTERNAL] == [200] * 4 + [404]
+        assert "verified" in ask(port, INTERNAL[-1]).json["error"]
+        assert b'data-api="elsewhere"' in ask(port, "/docs").body
+        for path in HEALTH:
+            assert [service.get(path).status, ask(port, path).status] == [200, 200]
+        assert service.get("/c/abc").status == 302
+        for path in ("/c/abc", "/api/click?s=abc", "/api/event?pbk=x", "/api/short-links"):
+            elsewhere = ask(port, path)
+            assert (elsewhere.status, elsewhere.json["error"]) == (404, "no such path")
+        assert service.stop() == 0
+    assert not answers(port)
+
+
+def test_either_of_two_processes_tells_on_the_internal_port_what_both_have_counted(
+    settings: Settings,
+) -> None:
+    port = free_port()
+    variables = environment(settings, WEB_CONCURRENCY="2", INTERNAL_PORT=str(port))
+    with running(variables, "--role", "web") as service:
+        both_ready(service)
+        both_asked(service, lambda: service.get("/c/none").status)
+        series = 'tracker_requests_total{method="GET",route="/c/{slug}",status="404"} 2.0'
+
+        def told() -> list[bool]:
+            return both_asked(service, lambda: series in ask(port, "/metrics").body.decode())
+
+        # One may be frozen when it has answered, and not yet counted that.
+        until(lambda: told() == [True, True])
+        assert service.stop() == 0
+
+
+def test_a_drain_tells_on_its_metrics_port_what_it_does_and_whether_it_lives(
+    settings: Settings,
+) -> None:
+    port = free_port()
+    variables = environment(settings)
+    with running(variables, "--role", "web") as web:
+        new_owner(variables).create_link(web, slug="abc")
+        web.get("/c/abc")
+        with drain({**variables, "METRICS_PORT": str(port)}) as process:
+            until(lambda: answers(port))
+            assert [ask(port, path).status for path in HEALTH] == [200] * 3
+            drained = 'tracker_drained_total{kind="click"} 1.0'
+            until(lambda: drained in ask(port, "/metrics").body.decode())
+            for path in ("/docs", "/openapi.json", "/internal/tls-ask", "/c/abc", "/api/event"):
+                assert ask(port, path).status == 404
+            process.terminate()
+            assert process.wait(20) == 0
+
+
+def test_a_drain_names_a_store_that_does_not_answer_and_stays_ready(settings: Settings) -> None:
+    port = free_port()
+    gone = f"redis://127.0.0.1:{free_port()}/0"
+    with drain(environment(settings, METRICS_PORT=str(port), REDIS_URL=gone)):
+        until(lambda: answers(port))
+        told = ask(port, "/readyz")
+        assert told.status == 200
+        assert told.json["degraded"]["redis"] == "no answer"
+
+
+@pytest.mark.parametrize(("role", "name"), [("web", "INTERNAL_PORT"), ("drain", "METRICS_PORT")])
+def test_a_port_that_is_taken_is_told_by_its_name(settings: Settings, role: str, name: str) -> None:
+    with taken() as port:
+        ended = subprocess.run(
+            [sys.executable, "run.py", "--role", role],
+            cwd=ROOT,
+            env=environment(settings, **{name: str(port)}),
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+    assert ended.returncode == 1
+    assert ended.stderr == (
+        f"run.py: cannot listen on 127.0.0.1, port {port}: Address already in use. Set {name}.\n"
+    )
+
+
+def test_the_internal_port_speaks_plain_http_where_the_public_one_speaks_tls(
+    settings: Settings, tmp_path: Path
+) -> None:
+    port = free_port()
+    files = Authority(tmp_path).issue().variables
+    variables = files | named_example("https") | {"INTERNAL_PORT": str(port)}
+    with running(environment(settings, **variables)):
+        answer = ask(port, "/metrics")
+        assert answer.status == 200
+        assert "strict-transport-security" not in answer.headers

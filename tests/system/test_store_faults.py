@@ -1,0 +1,109 @@
+"""What a start says of stores that cannot be used, as an operator sees it: a line and a code."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from config.settings import Settings
+from tests.db.own_mongodb import uninitiated_mongodb
+from tests.db.own_redis import nobody
+from tests.system.service import environment, running, until
+from tests.test_import_order import ROOT
+
+
+def end(variables: dict[str, str], *arguments: str) -> tuple[int, str]:
+    """The exit code of a start that fails, and what it said on standard error."""
+    done = subprocess.run(
+        [sys.executable, *(arguments or ("run.py",))],
+        cwd=ROOT,
+        env=variables,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout == ""
+    return done.returncode, done.stderr
+
+
+WRONG = {
+    "database": (
+        "REDIS_URL",
+        "{redis}99",
+        "run.py: REDIS_URL: Redis has no database of this number",
+    ),
+    "password": (
+        "REDIS_URL",
+        "redis://:geheim@{redis_address}/0",
+        "run.py: REDIS_URL: it has a password, but Redis has none",
+    ),
+    "tls": ("REDIS_URL", "rediss://{redis_address}/0", " speaks no TLS: begin it with redis://"),
+    "replica set": (
+        "MONGODB_URI",
+        "mongodb://{mongodb_address}/?replicaSet=other",
+        "run.py: MONGODB_URI: its servers are of the replica set rs0: write replicaSet=rs0",
+    ),
+    "credentials": (
+        "MONGODB_URI",
+        "mongodb://joe:geheim@{mongodb_address}/?directConnection=true",
+        "run.py: MONGODB_URI: MongoDB refuses the user or the password",
+    ),
+}
+
+
+@pytest.mark.parametrize("role", ["all", "drain"])
+@pytest.mark.parametrize("case", WRONG)
+def test_a_fault_that_waiting_cannot_heal_ends_the_start_with_one_line(
+    settings: Settings, case: str, role: str
+) -> None:
+    name, value, told = WRONG[case]
+    url = value.format(
+        redis=settings.redis_url,
+        redis_address=settings.redis_url.split("/")[2],
+        mongodb_address=settings.mongodb_uri.split("/")[2],
+    )
+    code, said = end(environment(settings) | {name: url}, "run.py", "--role", role)
+    assert code == 1
+    assert told in said
+    assert said.count("\n") == 1
+    assert "geheim" not in said
+
+
+def test_a_script_says_it_too(settings: Settings) -> None:
+    wrong = environment(settings) | {
+        "MONGODB_URI": f"mongodb://{settings.mongodb_uri.split('/')[2]}/?replicaSet=other"
+    }
+    code, said = end(wrong, "-m", "scripts.accounts", "list")
+    assert code == 1
+    assert said == (
+        "python -m scripts.accounts: MONGODB_URI: its servers are of the replica set rs0: "
+        "write replicaSet=rs0 instead of other\n"
+    )
+
+
+@pytest.mark.parametrize("folder", ["run.py", "run.py/data", "/proc"])
+def test_a_data_folder_that_cannot_be_written_to_is_refused(
+    settings: Settings, folder: str
+) -> None:
+    code, said = end(environment(settings) | {"DATA_DIR": folder})
+    assert code == 1
+    assert said.startswith(f"run.py: DATA_DIR={(ROOT / folder).resolve()}: must be a folder")
+    assert said.count("\n") == 1
+
+
+def test_stores_that_may_come_are_waited_for(tmp_path: Path, settings: Settings) -> None:
+    with uninitiated_mongodb(tmp_path) as port:
+        variables = environment(
+            settings,
+            LOG_FORMAT="json",
+            REDIS_URL=nobody(),
+            MONGODB_URI=f"mongodb://127.0.0.1:{port}/?replicaSet=rs0",
+        )
+        log = tmp_path / "log"
+        with log.open("w") as errors, running(variables, errors=errors) as service:
+            assert service.get("/healthz").status == 200
+            until(lambda: "nothing listens at" in log.read_text())
+            assert "never initiated: run once: mongosh --eval 'rs.initiate()'" in log.read_text()
+            assert "making indexes" not in log.read_text()

@@ -1,0 +1,40 @@
+"""The version stands in one place, and is told wherever somebody looks for it."""
+
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+from config.settings import Settings
+from tests.system.service import environment, running
+from tests.test_import_order import ROOT
+from tracker import __version__
+from tracker.api import openapi
+
+
+def test_the_project_and_its_description_read_it_from_the_package() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert "version" in project["project"]["dynamic"]
+    assert project["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "tracker.__version__"}
+    assert openapi.document([], "https://go.example")["info"]["version"] == __version__
+
+
+def test_run_py_tells_it() -> None:
+    done = subprocess.run(
+        [sys.executable, "run.py", "--version"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert (done.stdout, done.stderr) == (f"tracker {__version__}\n", "")
+
+
+def test_the_first_line_of_the_log_and_healthz_tell_it(settings: Settings, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    variables = environment(settings, LOG_LEVEL="INFO", LOG_FORMAT="json")
+    with log.open("w") as errors, running(variables, errors=errors) as service:
+        assert service.get("/healthz").json == {"status": "ok", "version": __version__}
+    first = json.loads(log.read_text().splitlines()[0])
+    assert (first["event"], first["version"], first["role"]) == ("starting", __version__, "all")
