@@ -1,11 +1,57 @@
-"""Make and list accounts."""
+"""Make and list accounts, and set their rules against forged conversions."""
 
 import argparse
+from decimal import Decimal, InvalidOperation
+from typing import Final
 
-from scripts.command import Command, Row, label
+import msgspec
+
+from scripts.command import Command, Row, add_account, label
 from tracker.access.accounts import Account
 from tracker.clock import iso
+from tracker.conversions.rules import checked_max_per_click, checked_max_value
+from tracker.errors import BadRequest, NotFound
 from tracker.services import Services
+
+_KEEP: Final = object()
+"""The default of an option that was not given."""
+
+
+def _truth(text: str) -> bool:
+    if text not in ("true", "false"):
+        raise argparse.ArgumentTypeError("must be true or false")
+    return text == "true"
+
+
+def _max_value(text: str) -> Decimal | None:
+    try:
+        return None if text == "none" else checked_max_value(Decimal(text))
+    except InvalidOperation:
+        raise argparse.ArgumentTypeError("must be a number, or none") from None
+    except BadRequest as error:
+        raise argparse.ArgumentTypeError(error.message.removeprefix("max_value: ")) from None
+
+
+def _max_per_click(text: str) -> int | None:
+    try:
+        return None if text == "none" else checked_max_per_click(int(text))
+    except ValueError:
+        raise argparse.ArgumentTypeError("must be a whole number, or none") from None
+    except BadRequest as error:
+        raise argparse.ArgumentTypeError(error.message.removeprefix("max_per_click: ")) from None
+
+
+_METAVARS: Final = {_truth: "true|false", _max_value: "NUMBER", _max_per_click: "NUMBER"}
+_RULES: Final = {
+    "require_pbk": (_truth, "refuse conversions without postback key"),
+    "no_negative_values": (_truth, "refuse conversions of a value below 0"),
+    "max_value": (_max_value, "the highest value of a conversion; none: any"),
+    "max_per_click": (
+        _max_per_click,
+        "conversions of one click and event configuration that count; none: any number",
+    ),
+}
+"""Options by the name of the rule."""
 
 
 async def _create(services: Services, parsed: argparse.Namespace) -> list[Row]:
@@ -16,17 +62,41 @@ async def _list(services: Services, parsed: argparse.Namespace) -> list[Row]:
     return [_row(account) for account in await services.accounts.list()]
 
 
+async def _set(services: Services, parsed: argparse.Namespace) -> list[Row]:
+    fields = {name: value for name in _RULES if (value := getattr(parsed, name)) is not _KEEP}
+    if fields:
+        await services.account_rules.change(parsed.account, fields)
+    return await _show(services, parsed)
+
+
+async def _show(services: Services, parsed: argparse.Namespace) -> list[Row]:
+    account = await services.accounts.find(parsed.account)
+    if account is None:
+        raise NotFound(f"account {parsed.account}: not found")
+    rules = await services.account_rules.find(parsed.account)
+    return [_row(account) | msgspec.structs.asdict(rules)]
+
+
 def _row(account: Account) -> Row:
     return {"id": account.id, "name": account.name, "created_at": iso(account.created_at)}
 
 
 def main() -> None:
     command = Command(
-        "accounts", "Make and list accounts.", 'python -m scripts.accounts create "Acme Media"'
+        "accounts",
+        "Make and list accounts, and set their rules against forged conversions.",
+        'python -m scripts.accounts create "Acme Media"',
     )
     create = command.action("create", "make an account", _create)
     create.add_argument("name", type=label, help="label for people")
     command.action("list", "list all accounts, oldest first", _list)
+    about = "show an account and its rules against forged conversions"
+    add_account(command.action("show", about, _show))
+    change = command.action("set", "set rules against forged conversions", _set)
+    add_account(change)
+    for name, (kind, about) in _RULES.items():
+        option = "--" + name.replace("_", "-")
+        change.add_argument(option, type=kind, default=_KEEP, metavar=_METAVARS[kind], help=about)
     command.main()
 
 

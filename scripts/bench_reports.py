@@ -32,7 +32,7 @@ from tracker.db import embedded, indexes
 from tracker.ids import new_click_id
 from tracker.ingest.consumer import BATCH
 from tracker.ingest.drain import Drain, Record
-from tracker.ingest.slot import Slot
+from tracker.ingest.slot import kept_slot
 from tracker.links.store import NewLink
 from tracker.reports.query import GroupBy, Query
 from tracker.services import Services
@@ -214,20 +214,19 @@ async def _time_stages(services: Services, stages: Sequence[dict[str, Any]]) -> 
 
 async def _measure(settings: Settings, parsed: argparse.Namespace) -> None:
     services = Services(msgspec.structs.replace(settings, base_url="http://localhost"))
-    slot = Slot(services.redis, services.mongodb)
     sizes = sorted({max(1000, parsed.clicks // 100), max(1000, parsed.clicks // 10), parsed.clicks})
     try:
         scene = await _scene(services, parsed.links)
-        kinds, drain, done = _kinds(scene), Drain(services, slot), 0
-        times = []
-        for size in sizes:
-            rate = await _fill(drain, scene, done, size)
-            print(f"{size:,} clicks stored and counted, {rate:,.0f} a second", flush=True)
-            times.append(await _time(services, kinds, parsed.rounds))
-            done = size
+        kinds, done, times = _kinds(scene), 0, []
+        async with kept_slot(services.redis, services.mongodb) as slot:
+            drain = Drain(services, slot)
+            for size in sizes:
+                rate = await _fill(drain, scene, done, size)
+                print(f"{size:,} clicks stored and counted, {rate:,.0f} a second", flush=True)
+                times.append(await _time(services, kinds, parsed.rounds))
+                done = size
         raw = await _time_raw(services, scene, kinds)
     finally:
-        await slot.leave()
         await services.stop()
         await services.close()
     _print(sizes, kinds, times, raw)

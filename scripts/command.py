@@ -18,7 +18,8 @@ from config import logging
 from config.settings import Settings, SettingsError, read
 from tracker.clock import day_of, start_of
 from tracker.db import embedded
-from tracker.db.connect import PyMongoError
+from tracker.db.check import mongodb_diagnosed, redis_diagnosed
+from tracker.db.connect import StoreUnavailable, UnusableStore
 from tracker.errors import TrackerError
 from tracker.ids import parse_id
 from tracker.services import Services
@@ -72,15 +73,26 @@ class Command:
         """Run and exit; with 1 if a row of the answer is wrong."""
         parsed = self._parser.parse_args(arguments)
         try:
-            rows = _run(parsed)
+            rows = self._run(parsed)
         except SettingsError as error:
             self._parser.error(str(error))
-        except (TrackerError, embedded.StoresError, PyMongoError) as error:
-            print(f"{self._parser.prog}: {error}", file=sys.stderr)
+        except (TrackerError, embedded.StoresError, StoreUnavailable, UnusableStore) as error:
+            self._say(str(error))
             sys.exit(1)
+        except KeyboardInterrupt:
+            sys.exit(130)
         print(_as_json(rows) if parsed.json else _as_text(rows))
         if any(map(is_wrong, rows)):
             sys.exit(1)
+
+    def _run(self, parsed: argparse.Namespace) -> Sequence[Row]:
+        settings = read(os.environ)
+        logging.configure(settings)
+        with embedded.reached(settings, self._say) as stores:
+            return asyncio.run(_act(stores, parsed))
+
+    def _say(self, line: str) -> None:
+        print(f"{self._parser.prog}: {line}", file=sys.stderr)
 
 
 def uuid(text: str) -> UUID:
@@ -127,17 +139,11 @@ async def require_account(services: Services, account: UUID) -> None:
         raise TrackerError(f"account {account}: not found")
 
 
-def _run(parsed: argparse.Namespace) -> Sequence[Row]:
-    settings = read(os.environ)
-    logging.configure(settings)
-    with embedded.reached(settings) as stores:
-        return asyncio.run(_act(stores, parsed))
-
-
 async def _act(settings: Settings, parsed: argparse.Namespace) -> Sequence[Row]:
     services = Services(settings)
     try:
-        rows: Sequence[Row] = await parsed.run(services, parsed)
+        async with redis_diagnosed(settings.redis_url), mongodb_diagnosed(settings.mongodb_uri):
+            rows: Sequence[Row] = await parsed.run(services, parsed)
         return rows
     finally:
         await services.close()

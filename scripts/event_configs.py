@@ -9,11 +9,14 @@ from tracker.conversions.event_config import EventConfig, PayoutType, checked_pa
 from tracker.errors import BadRequest
 from tracker.services import Services
 
+_TYPES = ", ".join(PayoutType)
+"""Taken without regard to case."""
+
 
 async def _create(services: Services, parsed: argparse.Namespace) -> list[Row]:
     await require_account(services, parsed.account)
     config = await services.event_configs.create(
-        parsed.account, parsed.name, PayoutType(parsed.payout_type), parsed.payout
+        parsed.account, parsed.name, parsed.payout_type, parsed.payout
     )
     return [_row(config)]
 
@@ -34,6 +37,13 @@ def _row(config: EventConfig) -> Row:
         "active": config.active,
         "created_at": iso(config.created_at),
     }
+
+
+def _payout_type(text: str) -> PayoutType:
+    try:
+        return PayoutType(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be {_TYPES}") from None
 
 
 def _payout(text: str) -> Decimal:
@@ -58,8 +68,9 @@ def main() -> None:
     create.add_argument(
         "--payout-type",
         required=True,
-        choices=[str(kind) for kind in PayoutType],
-        help="RevShare pays a percentage of the value, the others a fixed amount",
+        type=_payout_type,
+        metavar="TYPE",
+        help=f"{_TYPES}: RevShare pays a percentage of the value, the others a fixed amount",
     )
     create.add_argument(
         "--payout", type=_payout, default=Decimal(0), help="the percentage or the amount"

@@ -4,17 +4,12 @@ import argparse
 from collections.abc import Sequence
 
 from scripts.command import Command, Row
-from tracker.db.connect import UnusableStore
 from tracker.db.indexes import INDEXES
-from tracker.errors import TrackerError
 from tracker.services import Services
 
 
 async def _ensure(services: Services, _: argparse.Namespace) -> Sequence[Row]:
-    try:
-        await services.prepare()
-    except UnusableStore as error:
-        raise TrackerError(str(error)) from None
+    await services.prepare()
     return [
         {"collection": collection, "index": index.document["name"]}
         for collection, of_collection in INDEXES.items()

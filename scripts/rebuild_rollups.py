@@ -4,6 +4,7 @@ import argparse
 
 from scripts.command import Command, Row, day, require_account, uuid
 from scripts.progress import Progress
+from tracker.db import indexes
 from tracker.db.retention import first_kept
 from tracker.errors import TrackerError
 from tracker.reports.recount import Recount
@@ -12,6 +13,7 @@ from tracker.services import Services
 
 async def _rebuild(services: Services, parsed: argparse.Namespace) -> list[Row]:
     await _check(services, parsed)
+    await indexes.ensure(services.database)
     if parsed.account is not None:
         await require_account(services, parsed.account)
     recount = Recount(services.mongodb, services.database)
@@ -51,7 +53,8 @@ def main() -> None:
     command = Command(
         "rebuild_rollups",
         "Recount the rollups of these days from the stored clicks and events, while the service "
-        "runs. What is wrong becomes right at once, day by day; what is right stays.",
+        "runs. An index that is missing is made first. What is wrong becomes right at once, day "
+        "by day; what is right stays.",
         "python -m scripts.rebuild_rollups --from 2026-01-01 --to 2026-01-31",
     )
     parser = command.always(_rebuild)

@@ -10,13 +10,13 @@ from uuid import UUID
 from scripts.command import Command, Row, day, require_account, uuid
 from scripts.progress import Progress
 from tracker.db.retention import first_kept
+from tracker.reports.money import differ, in_billionths
 from tracker.reports.query import Measures, Query
 from tracker.reports.recount import DayCount, Recount
 from tracker.reports.rollup import RollupId, Sums
 from tracker.services import Services
 
 _SHOWN = 20
-_BILLION = 10**9
 
 
 async def _verify(services: Services, parsed: argparse.Namespace) -> list[Row]:
@@ -57,8 +57,8 @@ def _figures(counted: DayCount, told: Measures) -> Counter[str]:
         "unique": told.unique_clicks,
         "bots": told.bot_clicks,
         "conversions": told.conversions,
-        "value": int(told.value * _BILLION),
-        "payout": int(told.payout * _BILLION),
+        "value": in_billionths(told.value),
+        "payout": in_billionths(told.payout),
     }
     return Counter(
         {
@@ -68,7 +68,7 @@ def _figures(counted: DayCount, told: Measures) -> Counter[str]:
             "conversions": recounted.get("total.conversions", 0),
             "reported": told.conversions,
             "differences": sum(map(len, counted.differences().values()))
-            + sum(recounted.get(f"total.{name}", 0) != reported[name] for name in reported),
+            + sum(differ(recounted.get(f"total.{name}", 0), reported[name]) for name in reported),
         }
     )
 
@@ -87,6 +87,12 @@ def _clicks(sums: Sums) -> int:
 
 
 def _explain(counted: DayCount) -> None:
+    if counted.is_beyond_exact:
+        print(
+            f"{counted.day}: sums beyond 10^25 are rounded by MongoDB, which keeps 34 digits; "
+            "their first 30 were compared",
+            file=sys.stderr,
+        )
     differences: list[tuple[Any, str, int]] = [
         (rollup_id, path, number)
         for rollup_id, sums in counted.differences().items()

@@ -22,13 +22,13 @@ class Run:
     """Runs `python -m scripts.<name> …` against given stores."""
 
     def __init__(self, environment: dict[str, str]) -> None:
-        self._environment = environment
+        self.environment = environment
 
     def __call__(self, name: str, *arguments: str, **changed: str) -> Ended:
         return subprocess.run(
             [sys.executable, "-m", f"scripts.{name}", *arguments],
             cwd=ROOT,
-            env={"PATH": os.environ["PATH"], **self._environment, **changed},
+            env={"PATH": os.environ["PATH"], **self.environment, **changed},
             capture_output=True,
             text=True,
             timeout=30,

@@ -93,3 +93,40 @@ def test_an_unknown_account_exits_1(run: Run, arguments: tuple[str, ...]) -> Non
     ended = run(name, action, "--account", unknown, *rest)
     assert (ended.returncode, ended.stdout) == (1, "")
     assert ended.stderr == f"python -m scripts.{name}: account {unknown}: not found\n"
+
+
+def test_rules_against_forged_conversions_are_set_and_shown(run: Run) -> None:
+    (account,) = run.rows("accounts", "create", "Acme")
+    named = ("--account", account["id"])
+    (shown,) = run.rows("accounts", "show", *named)
+    off = {
+        "require_pbk": False,
+        "no_negative_values": False,
+        "max_value": None,
+        "max_per_click": None,
+    }
+    assert shown == account | off
+    options = ("--require-pbk", "true", "--max-value", "9.5", "--max-per-click", "1")
+    (changed,) = run.rows("accounts", "set", *named, *options)
+    on = {"require_pbk": True, "max_value": 9.5, "max_per_click": 1}
+    assert changed == shown | on
+    (changed,) = run.rows("accounts", "set", *named, "--max-value", "none")
+    assert changed == shown | on | {"max_value": None}
+    assert run.rows("accounts", "show", *named) == [changed]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("set",),
+        ("set", "--account", "x"),
+        ("set", "--account", str(new_id()), "--require-pbk", "yes"),
+        ("set", "--account", str(new_id()), "--max-value", "-1"),
+        ("set", "--account", str(new_id()), "--max-value", "much"),
+        ("set", "--account", str(new_id()), "--max-per-click", "0"),
+        ("set", "--account", str(new_id()), "--max-per-click", "1.5"),
+    ],
+    ids=lambda arguments: " ".join(arguments[-2:])[:30] if len(arguments) != 3 else "no id",
+)
+def test_wrong_rules_exit_2_and_say_why(refused: Refused, arguments: tuple[str, ...]) -> None:
+    assert "error: " in refused(accounts.main, *arguments)

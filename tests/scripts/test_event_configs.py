@@ -26,6 +26,14 @@ def test_a_config_is_made_and_found_by_its_postback_key(
     assert run.rows("event_configs", "list", "--account", account_id) == [made]
 
 
+@pytest.mark.parametrize("sent", ["revshare", "REVSHARE", "RevShare"])
+def test_a_payout_type_is_taken_without_regard_to_case(
+    run: Run, account_id: str, sent: str
+) -> None:
+    (made,) = run.rows("event_configs", *arguments(account_id, "--payout-type", sent))
+    assert made["payout_type"] == "RevShare"
+
+
 @pytest.mark.parametrize("payout", ["1000000000", "0.000001", "1e3"])
 def test_a_payout_is_kept_exactly(run: Run, account_id: str, payout: str) -> None:
     ended = run("event_configs", *arguments(account_id, "--payout", payout))
@@ -47,7 +55,7 @@ def test_a_payout_is_kept_exactly(run: Run, account_id: str, payout: str) -> Non
         ("--payout", f"0.{'1' * 40}"),
         ("--payout", "1e-6200"),
         ("--payout", "1e999999999"),
-        ("--payout-type", "revshare"),
+        ("--payout-type", "rev-share"),
         ("--name", " "),
         ("--account", "acme"),
     ],

@@ -9,6 +9,7 @@ import orjson
 import pytest
 from pymongo import MongoClient
 from pymongo.database import Database
+from pymongo.errors import DuplicateKeyError
 
 from tests.scripts.conftest import ROOT, Run
 from tracker.db.child import free_port
@@ -53,8 +54,8 @@ def test_one_that_is_missing_is_made_and_the_others_stay(
     run: Run, empty: Database[dict[str, Any]]
 ) -> None:
     assert run("indexes", MONGODB_DATABASE=empty.name).returncode == 0
-    empty["links"].insert_one({"domain_name": "", "slug": "a"})
-    empty["links"].drop_index("by_slug")
+    empty["links"].insert_one({"domain_id": None, "slug": "a"})
+    empty["links"].drop_index("by_domain_and_slug")
     assert run("indexes", MONGODB_DATABASE=empty.name).returncode == 0
     assert set(empty["links"].index_information()) == NAMES["links"] | {"_id_"}
     assert empty["links"].count_documents({}) == 1
@@ -75,3 +76,26 @@ def test_a_mongodb_that_is_away_ends_it_with_1(run: Run) -> None:
     assert (ended.returncode, ended.stdout) == (1, "")
     assert ended.stderr.startswith("python -m scripts.indexes: ")
     assert "Traceback" not in ended.stderr
+
+
+def test_the_unique_indexes_of_the_release_before_are_replaced_and_the_data_stay(
+    run: Run, empty: Database[dict[str, Any]]
+) -> None:
+    """A name was one account's, and a slug unique within a name."""
+    domain_id = uuid4()
+    domain = {"_id": domain_id, "domain_name": "go.example", "verified": True, "account_id": 1}
+    empty["domains"].insert_one(domain)
+    empty["domains"].create_index("domain_name", name="by_name", unique=True)
+    link = {"domain_name": "go.example", "domain_id": domain_id, "slug": "a"}
+    empty["links"].insert_many([link, {"domain_name": "", "domain_id": None, "slug": "a"}])
+    slugs = [("domain_name", 1), ("slug", 1)]
+    empty["links"].create_index(slugs, name="by_slug", unique=True)
+    assert run("indexes", MONGODB_DATABASE=empty.name).returncode == 0
+    for collection in ("links", "domains"):
+        assert set(empty[collection].index_information()) == NAMES[collection] | {"_id_"}
+    claim = {"domain_name": "go.example", "verified": False, "account_id": 2}
+    empty["domains"].insert_one(claim)
+    empty["links"].insert_one({**link, "_id": 7, "domain_id": uuid4()})
+    for twin, collection in (({**domain, "_id": 8, "account_id": 3}, "domains"), (link, "links")):
+        with pytest.raises(DuplicateKeyError):
+            empty[collection].insert_one({**twin, "_id": 9})

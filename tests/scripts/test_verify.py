@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from bson import Decimal128
 from pymongo import MongoClient
 from tornado.platform.asyncio import AsyncIOLoop
 
@@ -108,3 +109,60 @@ def test_days_whose_clicks_may_be_deleted_are_neither_compared_nor_rebuilt(
     assert ended.returncode == 1
     kept = day_of(now() - timedelta(days=1))
     assert f"clicks before {kept} may be deleted already" in ended.stderr
+
+
+LARGE = "9999999999999999999.123456789"
+
+
+def convert(services: Services, io_loop: AsyncIOLoop, *values: str) -> str:
+    """A conversion of each value, of a new account, each in a batch of its own; the account."""
+
+    async def make() -> str:
+        made = await services.accounts.create("Large")
+        for number, value in enumerate(values, 1):
+            click = scene.click(made.id)
+            event = scene.event(number, click.id, value=value, payout=value)
+            await scene.applied(services, [click, event])
+        return str(made.id)
+
+    account_id: str = io_loop.run_sync(make)
+    return account_id
+
+
+def test_sums_beyond_28_digits_are_compared_to_the_last_one(
+    run: Run, services: Services, io_loop: AsyncIOLoop, mongodb: MongoClient[dict[str, Any]]
+) -> None:
+    convert(services, io_loop, LARGE, LARGE, LARGE)
+    assert run.rows("verify")[0]["differences"] == 0
+    rollups = mongodb[services.settings.mongodb_database]["rollups"]
+    billionth = {"$inc": {"total.value": Decimal128("0.000000001")}}
+    rollups.update_one({"_id.of": "account"}, billionth)
+    ended = run("verify")
+    assert ended.returncode == 1
+    assert "total.value is 29,999,999,999,999,999,997,370,370,368 in the rollups" in ended.stderr
+    assert run.rows("rebuild_rollups", *RANGE)[0]["figures_corrected"] == 1
+    assert run.rows("verify")[0]["differences"] == 0
+
+
+def test_beyond_the_34_digits_of_mongodb_verify_says_what_it_compares(
+    run: Run, services: Services, io_loop: AsyncIOLoop
+) -> None:
+    convert(services, io_loop, "1e26", "0.000000001", "2e26")
+    ended = run("verify")
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stderr == (
+        f"{DAY}: sums beyond 10^25 are rounded by MongoDB, which keeps 34 digits; their first 30 "
+        "were compared\n"
+    )
+    assert run.rows("rebuild_rollups", *RANGE)[0]["figures_corrected"] == 0
+
+
+def test_a_rebuild_makes_an_index_again_that_is_missing(
+    run: Run, account: Account, services: Services, mongodb: MongoClient[dict[str, Any]]
+) -> None:
+    database = mongodb[services.settings.mongodb_database]
+    for collection in ("rollups", "clicks"):
+        database[collection].drop_index("by_account")
+    run.rows("rebuild_rollups", *RANGE)
+    for collection in ("rollups", "clicks"):
+        assert "by_account" in database[collection].index_information()

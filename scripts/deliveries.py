@@ -1,0 +1,124 @@
+"""List deliveries to webhooks across accounts, and send them again."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from uuid import UUID
+
+from scripts.command import Command, Row, positive, uuid
+from tracker.clock import iso, now
+from tracker.errors import TrackerError
+from tracker.services import Services
+from tracker.webhooks.delivery import Delivery, Status
+from tracker.webhooks.search import RETRIED, DeliverySearch, Filter
+
+_EXAMPLES = (
+    "python -m scripts.deliveries list --status failed --since 2026-01-31",
+    "python -m scripts.deliveries list --webhook <ID> --limit 10 --json",
+    "python -m scripts.deliveries retry <ID> <ID>",
+    "python -m scripts.deliveries retry --account <ID> --since 2026-01-31T09:30:00Z",
+    "python -m scripts.deliveries retry --all --status failed",
+)
+
+
+async def _list(services: Services, parsed: argparse.Namespace) -> list[Row]:
+    statuses = (Status(parsed.status),) if parsed.status else tuple(Status)
+    search = DeliverySearch(services.database, services.deliveries)
+    shown, total = await search.find(_filter(parsed, statuses), parsed.limit)
+    if len(shown) < total:
+        print(f"{total:,} in all; the newest {len(shown)} are shown", file=sys.stderr)
+    return [_row(one) for one in shown]
+
+
+async def _retry(services: Services, parsed: argparse.Namespace) -> list[Row]:
+    """Raises TrackerError if nothing says which, or ids are not known."""
+    narrowed = parsed.ids or parsed.account or parsed.webhook or parsed.since
+    if not narrowed and not parsed.all:
+        raise TrackerError("which: name ids, --account, --webhook or --since, or say --all")
+    search = DeliverySearch(services.database, services.deliveries)
+    if missing := await search.missing(parsed.ids):
+        raise TrackerError(f"not found: {', '.join(map(str, missing))}")
+    by_default = tuple(Status) if parsed.ids else RETRIED
+    statuses = (Status(parsed.status),) if parsed.status else by_default
+    done = await search.retry(_filter(parsed, statuses, parsed.ids), now())
+    return [done._asdict()]
+
+
+def _filter(
+    parsed: argparse.Namespace, statuses: tuple[Status, ...], ids: Sequence[UUID] = ()
+) -> Filter:
+    return Filter(
+        ids=list(ids),
+        account_id=parsed.account,
+        webhook_id=parsed.webhook,
+        statuses=statuses,
+        since=parsed.since,
+    )
+
+
+def _row(delivery: Delivery) -> Row:
+    """Nothing of the payload: it is the account's."""
+    last = delivery.attempts[-1] if delivery.attempts else None
+    waits = delivery.status is Status.DUE and delivery.holder is None
+    return {
+        "id": delivery.id,
+        "account_id": delivery.account_id,
+        "webhook_id": delivery.webhook_id,
+        "kind": delivery.kind.value,
+        "event_id": delivery.event_id,
+        "status": delivery.status.value,
+        "created_at": iso(delivery.created_at),
+        "next_attempt_at": iso(delivery.due_at) if waits and delivery.due_at else None,
+        "attempts": len(delivery.attempts),
+        "last_code": last.code if last else None,
+        "last_error": last.error if last else None,
+    }
+
+
+def _moment(text: str) -> datetime:
+    """The type of arguments that are days or moments, UTC where they name no zone."""
+    try:
+        moment = datetime.fromisoformat(text)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise argparse.ArgumentTypeError(
+            "must be a day or a moment such as 2026-01-31T09:30:00Z"
+        ) from None
+
+
+def _add_filters(parser: argparse.ArgumentParser, statuses: tuple[Status, ...]) -> None:
+    parser.add_argument("--account", type=uuid, metavar="ID", help="only those of an account")
+    parser.add_argument("--webhook", type=uuid, metavar="ID", help="only those to a webhook")
+    names = [one.value for one in statuses]
+    parser.add_argument("--status", choices=names, help="only those in this state")
+    parser.add_argument(
+        "--since", type=_moment, metavar="WHEN", help="only those created since then (UTC)"
+    )
+
+
+def main() -> None:
+    command = Command(
+        "deliveries",
+        "List deliveries to webhooks across accounts, and send them again. Finished ones are kept "
+        "for 30 days.",
+        "\n  ".join(_EXAMPLES),
+    )
+    show = command.action("list", "list deliveries, newest first", _list)
+    _add_filters(show, tuple(Status))
+    show.add_argument("--limit", type=positive, default=100, metavar="N", help="at most [100]")
+    retry = command.action(
+        "retry",
+        "send deliveries again, with the same ids and payloads: those that are named, whatever "
+        "became of them, or those of a filter that failed or were cancelled. Those of inactive "
+        "webhooks are left as they are",
+        _retry,
+    )
+    retry.add_argument("ids", type=uuid, nargs="*", default=[], metavar="ID", help="which")
+    _add_filters(retry, RETRIED)
+    retry.add_argument("--all", action="store_true", help="all that failed or were cancelled")
+    command.main()
+
+
+if __name__ == "__main__":
+    main()

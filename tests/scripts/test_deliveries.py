@@ -1,0 +1,139 @@
+"""Deliveries of every account, as an operator lists them and sends them again."""
+
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from tornado.platform.asyncio import AsyncIOLoop
+
+from scripts import deliveries
+from tests.conversions import scene
+from tests.scripts.conftest import Refused, Run
+from tests.webhooks.sending import converted
+from tracker.clock import iso, now
+from tracker.ids import new_id
+from tracker.services import Services
+from tracker.webhooks.store import Webhook
+
+Doing = Callable[[Awaitable[Any]], Any]
+
+
+@pytest.fixture
+def do(io_loop: AsyncIOLoop) -> Doing:
+    """Awaits something on the loop of the services."""
+
+    def run(awaitable: Awaitable[Any]) -> Any:
+        async def wait() -> Any:
+            return await awaitable
+
+        return io_loop.run_sync(wait)
+
+    return run
+
+
+async def webhooks_with_failed(services: Services, *numbers: int) -> list[Webhook]:
+    """Webhooks, each of an account of its own, with so many deliveries that failed."""
+    made = []
+    for number in numbers:
+        account_id = new_id()
+        made.append(await scene.webhook(services, account_id))
+        await converted(services, account_id, number)
+    attempt = {"at": now(), "milliseconds": 5, "code": 500, "answer": "", "error": None}
+    expires_at = now() + timedelta(days=1)  # what has expired, MongoDB deletes within a minute
+    failed = {
+        "$set": {"status": "failed", "attempts": [attempt], "expires_at": expires_at},
+        "$unset": {"due_at": ""},
+    }
+    await services.database["deliveries"].update_many({}, failed)
+    return made
+
+
+async def statuses(services: Services, webhook: Webhook) -> set[str]:
+    rows = services.database["deliveries"].find({"webhook_id": webhook.id})
+    return {row["status"] async for row in rows}
+
+
+def test_deliveries_of_every_account_are_listed_newest_first(
+    run: Run, do: Doing, services: Services
+) -> None:
+    one, other = do(webhooks_with_failed(services, 2, 1))
+    rows = run.rows("deliveries", "list")
+    assert [row["created_at"] for row in rows] == sorted(
+        (row["created_at"] for row in rows), reverse=True
+    )
+    assert {row["account_id"] for row in rows} == {str(one.account_id), str(other.account_id)}
+    for row in rows:
+        assert (row["kind"], row["status"], row["attempts"]) == ("conversion", "failed", 1)
+        assert (row["last_code"], row["last_error"], row["next_attempt_at"]) == (500, None, None)
+        assert "payload" not in row
+
+
+def test_a_list_has_only_what_every_filter_lets_through(
+    run: Run, do: Doing, services: Services
+) -> None:
+    one, other = do(webhooks_with_failed(services, 2, 1))
+    later = iso(now() + timedelta(hours=1))
+    for arguments, number in (
+        (("--account", str(one.account_id)), 2),
+        (("--webhook", str(other.id)), 1),
+        (("--webhook", str(other.id), "--account", str(one.account_id)), 0),
+        (("--status", "failed", "--since", "2026-01-31"), 3),
+        (("--status", "due"), 0),
+        (("--since", later), 0),
+    ):
+        assert len(run.rows("deliveries", "list", *arguments)) == number, arguments
+    ended = run("deliveries", "list", "--limit", "2")
+    assert ended.stderr == "3 in all; the newest 2 are shown\n"
+
+
+def test_what_failed_is_sent_again_by_id_or_by_filter_and_not_where_it_would_be_cancelled(
+    run: Run, do: Doing, services: Services
+) -> None:
+    one, other, off = do(webhooks_with_failed(services, 2, 2, 1))
+    do(services.webhooks.change(off.id, {"active": False}))
+    listed = run.rows("deliveries", "list", "--webhook", str(one.id))
+    assert run.rows("deliveries", "retry", listed[0]["id"]) == [
+        {"retried": 1, "inactive": 0, "being_sent": 0}
+    ]
+    assert do(statuses(services, one)) == {"due", "failed"}
+    assert do(statuses(services, other)) == {"failed"}
+    assert run.rows("deliveries", "retry", "--all") == [
+        {"retried": 3, "inactive": 1, "being_sent": 0}
+    ]
+    assert do(statuses(services, one)) == do(statuses(services, other)) == {"due"}
+    assert do(statuses(services, off)) == {"failed"}
+    rows = do(services.database["deliveries"].find({"status": "due"}).to_list(None))
+    assert all("expires_at" not in row and row["due_at"] <= now() for row in rows)
+
+
+def test_what_is_not_there_is_named_and_nothing_is_retried_unasked(
+    run: Run, do: Doing, services: Services
+) -> None:
+    [one] = do(webhooks_with_failed(services, 1))
+    [listed] = run.rows("deliveries", "list")
+    unknown = str(UUID(int=7))
+    for arguments, said in (
+        ((listed["id"], unknown), f"not found: {unknown}"),
+        ((), "which: name ids, --account, --webhook or --since, or say --all"),
+        (("--status", "failed"), "which: name ids"),
+    ):
+        ended = run("deliveries", "retry", *arguments)
+        assert (ended.returncode, ended.stdout) == (1, "")
+        assert said in ended.stderr
+    assert do(statuses(services, one)) == {"failed"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "rule"),
+    [
+        (("list", "--since", "yesterday"), "must be a day or a moment"),
+        (("list", "--status", "lost"), "invalid choice"),
+        (("list", "--limit", "0"), "1 or more"),
+        (("retry", "7"), "must be a UUID"),
+        (("retry", "--status", "delivered"), "invalid choice"),
+    ],
+)
+def test_wrong_usage_is_told(refused: Refused, arguments: tuple[str, ...], rule: str) -> None:
+    assert rule in refused(deliveries.main, *arguments)
