@@ -22,7 +22,7 @@ from tracker.conversions.event import Event
 from tracker.conversions.event_config import EventConfig, PayoutType
 from tracker.db import indexes
 from tracker.ingest.drain import Drain
-from tracker.ingest.slot import Slot
+from tracker.ingest.slot import kept_slot
 from tracker.roles import TURN_SECONDS
 from tracker.services import Services
 from tracker.webhooks import template
@@ -91,12 +91,11 @@ async def _convert(services: Services, target_url: str, number: int) -> None:
     account = await services.accounts.create("Bench")
     config = await services.event_configs.create(account.id, "Sale", PayoutType.CPA, Decimal(1))
     await services.webhooks.create(account.id, "Bench", target_url, "POST", template.DEFAULT)
-    slot = Slot(services.redis, services.mongodb)
-    drain, first = Drain(services, slot), now_ms()
-    for start in range(first, first + number, _EVENTS):
-        numbers = range(start, min(start + _EVENTS, first + number))
-        await drain.apply([_event(one, config) for one in numbers])
-    await slot.leave()
+    async with kept_slot(services.redis, services.mongodb) as slot:
+        drain, first = Drain(services, slot), now_ms()
+        for start in range(first, first + number, _EVENTS):
+            numbers = range(start, min(start + _EVENTS, first + number))
+            await drain.apply([_event(one, config) for one in numbers])
 
 
 async def _sent(services: Services, number: int) -> float:

@@ -17,8 +17,8 @@ from scripts.chaos.ledger import EventAnswer, Ledger
 from scripts.chaos.receiver import Receiver
 from scripts.chaos.told import Deliveries, deliveries
 from tracker.clock import day_of
-from tracker.conversions.attribution import Status
-from tracker.reports.rollup import COUNTED, Rollup, RollupId, stored_sums
+from tracker.conversions.attribution import COUNTED, Status
+from tracker.reports.rollup import Rollup, RollupId, stored_sums
 
 _NUMBER: Final = re.compile(r"(?:^|&)n=(\d+)(?:&|$)")
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from config.settings import Settings
 from tracker.conversions.event_config import PayoutType
 from tracker.db import indexes
-from tracker.links.domains import Domain
+from tracker.links.domain import Domain
 from tracker.links.store import NewLink
 from tracker.services import Services
 

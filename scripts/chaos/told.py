@@ -8,8 +8,7 @@ from uuid import UUID
 import msgspec
 
 from scripts.chaos.receiver import Told
-from tracker.conversions.attribution import Status
-from tracker.reports.rollup import COUNTED
+from tracker.conversions.attribution import COUNTED, Status
 from tracker.webhooks.delivery import Status as DeliveryStatus
 
 _TOLD: Final = frozenset(COUNTED) - {Status.PENDING}

@@ -7,10 +7,13 @@ time: requests of a `Paced` load are sent up to a millisecond late.
 
 import asyncio
 import re
+import ssl
 import time
 from array import array
 from collections import Counter, deque
+from collections.abc import Sequence
 from contextlib import suppress
+from itertools import cycle
 from typing import Any, Final, Protocol
 
 from scripts.load.outcome import Outcome, outcome
@@ -37,12 +40,22 @@ class Traffic(Protocol):
 
 
 class Load:
-    """Answers on `connections` to 127.0.0.1. A load runs once."""
+    """Answers on `connections` to 127.0.0.1, which come from `sources` in turn (addresses of this
+    machine). A load runs once."""
 
-    def __init__(self, port: int, traffic: Traffic, connections: int) -> None:
+    def __init__(
+        self,
+        port: int,
+        traffic: Traffic,
+        connections: int,
+        sources: Sequence[str] = (),
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         self._port = port
         self._traffic = traffic
         self._count = connections
+        self._sources = cycle([(source, 0) for source in sources] or [None])
+        self._tls = tls
         self._schedule: Schedule
         self._idle: deque[_Connection] = deque()
         self._open: set[_Connection] = set()
@@ -120,8 +133,13 @@ class Load:
         return True
 
     async def _connect(self) -> None:
-        loop = asyncio.get_running_loop()
-        await loop.create_connection(lambda: _Connection(self), "127.0.0.1", self._port)
+        await asyncio.get_running_loop().create_connection(
+            lambda: _Connection(self),
+            "127.0.0.1",
+            self._port,
+            local_addr=next(self._sources),
+            ssl=self._tls,
+        )
 
     async def _connect_again(self) -> None:
         while not self._ending:

@@ -13,7 +13,7 @@ def service(
     folder: Path, stores: Settings, role: Literal["all", "web", "drain"], port: int
 ) -> Process:
     """Not started. Its log and its files are in `folder`; `stores` says where the stores are. One
-    web process; no rate limits, no access log."""
+    web process; no limits by address, as all of a load comes from one; no access log."""
     settings = structs.replace(
         stores,
         host="127.0.0.1",
@@ -22,6 +22,8 @@ def service(
         data_dir=str(folder / "service"),
         rate_limit_ip_per_minute=0,
         rate_limit_account_per_hour=0,
+        miss_limit_ip_per_minute=0,
+        pending_limit_ip_per_minute=0,
         access_log=0.0,
         log_level="warning",
     )

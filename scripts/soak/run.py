@@ -1,27 +1,23 @@
 """The whole of it, in order: start, load and look, let it settle, compare."""
 
 import asyncio
-import os
-import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
 from typing import Final, NamedTuple
-from uuid import UUID
 
 import msgspec
-import orjson
 
 from config.settings import Settings
 from scripts.load import scene
 from scripts.load.client import Load
+from scripts.load.comparison import differences, lost
 from scripts.load.mixed import Mixed
 from scripts.load.outcome import percentile
 from scripts.load.schedule import Closed, Paced
 from scripts.load.service import service
 from scripts.load.stores import Stores
-from scripts.processes import ROOT, free_ports, started, variables_of
+from scripts.processes import free_ports, started
 from scripts.soak.result import MEGABYTE, Result
 from scripts.usage import resident_bytes
 
@@ -37,7 +33,6 @@ DRAIN_SECONDS: Final = 300.0
 _TELL_EVERY: Final = 30.0
 _LOOK_EVERY: Final = 0.25
 _AT_ONCE: Final = 10_000
-_VERIFY_SECONDS: Final = 600
 
 
 class Options(NamedTuple):
@@ -129,7 +124,7 @@ class Soak:
 
     async def _compared(self, traffic: Mixed, stores: Stores, size_after: int) -> Result:
         clicks, events = traffic.clicks, len(traffic.event_ids)
-        lost = await _lost(traffic, stores)
+        missing = await lost(traffic, stores)
         stored = await stores.stored("clicks") + await stores.stored("events")
         errors = sum((load.errors for load in self._loads), start=Counter[str]())
         before = self._size_before
@@ -138,36 +133,12 @@ class Soak:
             clicks=clicks,
             events=events,
             errors=dict(errors),
-            lost=lost,
-            unknown=stored - (clicks + events - lost),
-            differences=await asyncio.to_thread(_differences, self._settings),
+            lost=missing,
+            unknown=stored - (clicks + events - missing),
+            differences=await asyncio.to_thread(differences, self._settings),
             ended=[line for process in self._processes for line in process.ended_by_itself],
             growth=None if before is None else size_after - before,
         )
-
-
-async def _lost(traffic: Mixed, stores: Stores) -> int:
-    """How many of the answered ids are not stored."""
-    lost = 0
-    for first in range(0, traffic.clicks, _AT_ONCE):
-        ids = [UUID(bytes=one) for one in traffic.click_ids(first, _AT_ONCE)]
-        lost += await stores.missing("clicks", ids)
-    for first in range(0, len(traffic.event_ids), _AT_ONCE):
-        lost += await stores.missing("events", traffic.event_ids[first : first + _AT_ONCE].tolist())
-    return lost
-
-
-def _differences(settings: Settings) -> int:
-    """Of what is stored from what reports say, as `scripts.verify` finds them."""
-    done = subprocess.run(
-        [sys.executable, "-m", "scripts.verify", "--json"],
-        cwd=ROOT,
-        env=os.environ | variables_of(settings),
-        stdout=subprocess.PIPE,
-        timeout=_VERIFY_SECONDS,
-        check=False,
-    )
-    return sum(row["differences"] for row in orjson.loads(done.stdout))
 
 
 def _megabytes(pid: int) -> str:
