@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import msgspec
@@ -15,11 +16,12 @@ import pytest
 
 from config.settings import Settings
 from tests.system.owner import new_event_config, new_owner
-from tests.system.service import Service, environment, running
+from tests.system.service import Service, environment, running, until
 from tests.test_import_order import ROOT
 from tests.webhooks.receiver import SECRET
 from tracker.api.routes import ENDPOINTS
 from tracker.db.child import free_port
+from tracker.demo import COMMANDS
 from tracker.webhooks.client import Client
 from tracker.webhooks.schedule import DELAYS
 from tracker.webhooks.signing import signed_request
@@ -55,37 +57,52 @@ def test_the_two_commands_of_the_first_screen_are_verbs_of_the_makefile() -> Non
         assert f"make {verb} " in shown.stdout
 
 
-def test_the_three_lines_work_with_the_account_and_keys_of_the_banner(tmp_path: Path) -> None:
+def commands_of(block: str) -> list[str]:
+    """Each command of a block, in one line."""
+    return [re.sub(r"\s*\\?\n\s*", " ", command.strip()) for command in block.split("\n\n")]
+
+
+def test_the_first_screen_has_the_commands_of_the_banner() -> None:
+    assert commands_of(blocks("sh")[1]) == [command for _, command in COMMANDS]
+
+
+def test_pasted_one_by_one_after_the_export_line_the_commands_show_a_click(tmp_path: Path) -> None:
     with running(environment(DATA_DIR=str(tmp_path))) as service:
-        values = {
-            "ACCOUNT_ID": re.search(r"account +(\S+)", service.banner),
-            "API_KEY": re.search(r"API key +(\S+)", service.banner),
-            "POSTBACK_KEY": re.search(r"pbk=([^&]+)", service.banner),
-        }
-        exports = "\n".join(f"{name}={match[1]}" for name, match in values.items() if match)
-        report = next(text for text in blocks("sh") if "/api/reports" in text)
-        lines = (blocks("sh")[1] + report).replace("localhost:8080", f"localhost:{service.port}")
-        done = subprocess.run(
-            ["bash", "-ec", f"{exports}\n{lines}"],
-            capture_output=True,
-            text=True,
-            timeout=30,
-            check=True,
-        )
-    assert '"short_url"' in done.stdout
-    assert "HTTP/1.1 302" in done.stdout
-    location = re.search(r"Location: (\S+)", done.stdout)
-    assert location is not None
-    assert "click_id" in parse_qs(urlsplit(location[1]).query)
-    assert '"success":true' in done.stdout
-    assert '"groupBy":"country"' in done.stdout
+        [exports] = re.findall(r"^ +(export BASE=.*)$", service.banner, re.MULTILINE)
+
+        def paste(command: str) -> str:
+            return subprocess.run(
+                ["bash", "-ec", f"{exports}\n{command}"],
+                capture_output=True,
+                text=True,
+                timeout=30,
+                check=True,
+            ).stdout
+
+        create, open_link, convert, report = commands_of(blocks("sh")[1])
+        assert '"short_url"' in paste(create)
+        opened = paste(open_link)
+        assert "HTTP/1.1 302" in opened
+        location = re.search(r"Location: (\S+)", opened)
+        assert location is not None
+        assert "click_id" in parse_qs(urlsplit(location[1]).query)
+        assert '"success":true' in paste(convert)
+        until(lambda: json.loads(paste(report))["totals"]["conversions"] == 1)
+        shown = json.loads(paste(report))
+        assert [(row["name"], row["clicks"]) for row in shown["rows"]] == [
+            ("Demo link", 1),
+            ("No click", 0),
+        ]
+        other = next(text for text in blocks("sh")[2:] if "/api/reports" in text)
+        assert '"groupBy":"country"' in paste(other)
 
 
 def test_the_operators_lines_run_as_they_stand(settings: Settings) -> None:
     block = next(text for text in blocks("sh") if "scripts.accounts" in text)
     account_id = ""
-    printed = {}
-    for line in block.splitlines():
+    printed: dict[str, Any] = {}
+    lines = block.splitlines()
+    for line in lines:
         command = line.partition("#")[0].strip().replace("<ID>", account_id)
         done = subprocess.run(
             ["bash", "-c", f"{command} --json".replace("python ", f"{sys.executable} ", 1)],
@@ -100,7 +117,7 @@ def test_the_operators_lines_run_as_they_stand(settings: Settings) -> None:
         account_id = printed["scripts.accounts"][0]["id"]
     assert printed["scripts.event_configs"][0]["payout"] == 5
     assert printed["scripts.verify"][0]["differences"] == 0
-    assert len(printed) == 6
+    assert set(printed) == {line.split()[2] for line in lines}
 
 
 async def test_the_receiver_takes_each_delivery_once_and_nothing_forged() -> None:
