@@ -12,6 +12,7 @@ from tracker.access.account_limiter import AccountLimiter
 from tracker.access.accounts import Accounts
 from tracker.access.api_keys import ApiKeys
 from tracker.access.client_address import ClientAddress
+from tracker.access.pacing import Pacing
 from tracker.access.rate_limit import RateLimiter
 from tracker.allowance import Allowance
 from tracker.clicks.country import Countries
@@ -123,6 +124,7 @@ class Services:
             self.budget,
         )
         self.rate_limiter = RateLimiter(self.redis, self.breaker, *limits)
+        self.pacing = Pacing()
         self.accounts = Accounts(self.database)
         self.api_keys = ApiKeys(self.database)
         self.client_address = ClientAddress(self.settings.trusted_proxies)

@@ -335,7 +335,7 @@ async def test_clicks_events_and_health_have_no_limit(
             response = await client.get(path)
             assert response.status == status
             assert not shown(response)
-    assert not await services.redis.keys("rate_limit:*")
+    assert not await services.redis.keys("rate_rate_limit:*")
 
 
 async def test_with_redis_away_requests_are_answered_and_the_metric_says_so(
@@ -388,3 +388,25 @@ async def test_of_requests_at_the_same_time_exactly_the_allowed_number_pass(
     )
     statuses = [response.status for response in responses]
     assert (statuses.count(200), statuses.count(429)) == (PER_MINUTE, 2 * PER_MINUTE)
+
+
+async def test_every_request_with_a_key_or_without_waits_for_its_turn(
+    services: Services,
+    client: Client,
+    account: Account,
+    secret: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begin, under_way = asyncio.Event(), []
+
+    async def turn() -> None:
+        under_way.append("turn")
+        await begin.wait()
+
+    monkeypatch.setattr(services.pacing, "turn", turn)
+    asked = [asyncio.create_task(listed(client, key, account)) for key in (secret, None)]
+    while len(under_way) < len(asked):
+        await asyncio.sleep(0)
+    assert not await services.redis.keys("rate_limit:*")
+    begin.set()
+    assert [response.status for response in await asyncio.gather(*asked)] == [200, 401]
