@@ -155,6 +155,8 @@ async def test_a_handshake_that_the_client_does_not_begin_is_not_begun_here(tmp_
             assert (await client.answer()).status == 200
         assert context.session_stats()["accept"] == 1
         strangers.go()
+        await until(lambda: server.connections == 0)
+        assert context.session_stats()["accept"] == 1
 
 
 async def test_a_stop_cuts_handshakes_that_are_under_way(tmp_path: Path) -> None:

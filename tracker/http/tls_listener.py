@@ -89,7 +89,8 @@ class Handshake:
         limits, loop = self._shared.limits, self._shared.loop
         ends = loop.time() + limits.head_seconds
         try:
-            await self._begun(accepted, limits.head_seconds)
+            if not await self._begun(accepted, limits.head_seconds):
+                return
             await loop.connect_accepted_socket(
                 self._protocol,
                 accepted,
@@ -103,10 +104,12 @@ class Handshake:
             if not self._made:
                 accepted.close()
 
-    async def _begun(self, accepted: socket.socket, seconds: float) -> None:
-        """Wait for the client's first byte: until then TLS would cost 50 KB for nothing.
+    async def _begun(self, accepted: socket.socket, seconds: float) -> bool:
+        """Wait for the client's first byte, and return whether it came: without it TLS would cost
+        50 KB for nothing.
 
-        Raises TimeoutError if there is none within `seconds`.
+        Raises TimeoutError if the client neither sends nor ends within `seconds`, OSError if it
+        has cut the connection.
         """
         loop = self._shared.loop
         readable = loop.create_future()
@@ -116,6 +119,7 @@ class Handshake:
                 await readable
         finally:
             loop.remove_reader(accepted.fileno())
+        return bool(accepted.recv(1, socket.MSG_PEEK))
 
     def _protocol(self) -> HTTPProtocol:
         return HTTPProtocol(self._shared, self._hand_over)
