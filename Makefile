@@ -41,19 +41,19 @@ lint: $(VENV)/ready  ## ruff (lint and format) and mypy strict
 	@$(BIN)/mypy
 
 bench: $(VENV)/ready  ## clicks and events against a bare Tornado redirect and nginx (about six minutes)
-	@$(BIN)/python -m scripts.bench $(ARGS)
+	@$(BIN)/python -m lab.bench $(ARGS)
 
 bench-reports: $(VENV)/ready  ## what a report costs as clicks grow, up to a million (some minutes)
-	@$(BIN)/python -m scripts.bench_reports $(ARGS)
+	@$(BIN)/python -m lab.bench_reports $(ARGS)
 
 chaos: $(VENV)/ready  ## kill and stop the service and its stores under load; is anything lost?
-	@$(BIN)/python -m scripts.chaos $(ARGS)
+	@$(BIN)/python -m lab.chaos $(ARGS)
 
 abuse: $(VENV)/ready  ## attack the service as strangers and accounts would; do visitors notice? (seven minutes)
-	@$(BIN)/python -m scripts.abuse $(ARGS)
+	@$(BIN)/python -m lab.abuse $(ARGS)
 
 soak: $(VENV)/ready  ## clicks and events for ten minutes; does anything grow, err or get lost?
-	@$(BIN)/python -m scripts.soak $(ARGS)
+	@$(BIN)/python -m lab.soak $(ARGS)
 
 lock: $(VENV)/trial  ## write the lock files: requirements*.txt, with hashes, from requirements*.in (ARGS=--upgrade for newer)
 	@$(PIP) uv==0.13.9

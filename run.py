@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from config import logging
 from config.settings import Settings, SettingsError, describe, read
 from tracker import __version__
-from tracker.counting import counting_in
+from tracker.multiprocess_metrics import counting_in
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -43,7 +43,7 @@ def _run(role: str, settings: Settings) -> int:
     with counting_in(1 if role == "drain" else settings.web_concurrency) as count_as:
         with _interrupt_held_back():
             # Not before: metrics are made on import.
-            from tracker import roles
+            from tracker.service import roles
 
         return roles.run(role, settings, count_as)
 

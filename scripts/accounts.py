@@ -11,7 +11,7 @@ from tracker.access.accounts import Account
 from tracker.clock import iso
 from tracker.conversions.rules import checked_max_per_click, checked_max_value
 from tracker.errors import BadRequest, NotFound
-from tracker.services import Services
+from tracker.service.services import Services
 
 _KEEP: Final = object()
 """The default of an option that was not given."""

@@ -6,7 +6,7 @@ from datetime import timedelta
 from scripts.command import Command, Row, add_account, label, require_account, uuid
 from tracker.access.api_keys import SCOPES, ApiKey
 from tracker.clock import iso, now
-from tracker.services import Services
+from tracker.service.services import Services
 
 _SCOPES = [f"{resource}:{verb}" for resource in SCOPES for verb in ("read", "write", "*")]
 

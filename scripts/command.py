@@ -16,13 +16,13 @@ import orjson
 
 from config import logging
 from config.settings import Settings, SettingsError, read
+from tracker.builtin import stores as embedded
 from tracker.clock import day_of, start_of
-from tracker.db import embedded
 from tracker.db.check import mongodb_diagnosed, redis_diagnosed
 from tracker.db.connect import StoreUnavailable, UnusableStore
 from tracker.errors import TrackerError
 from tracker.ids import parse_id
-from tracker.services import Services
+from tracker.service.services import Services
 
 _NAME_LENGTH = 255
 # Control characters, and what the shell passed that is not text.

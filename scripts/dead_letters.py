@@ -13,7 +13,7 @@ from scripts.progress import Progress
 from tracker.clock import iso
 from tracker.errors import TrackerError
 from tracker.ingest.dead_letters import DeadLetters, Letter
-from tracker.services import Services
+from tracker.service.services import Services
 
 _ID = re.compile(r"[0-9]{1,20}-[0-9]{1,20}")
 _EXAMPLES = (

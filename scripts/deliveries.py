@@ -9,7 +9,7 @@ from uuid import UUID
 from scripts.command import Command, Row, positive, uuid
 from tracker.clock import iso, now
 from tracker.errors import TrackerError
-from tracker.services import Services
+from tracker.service.services import Services
 from tracker.webhooks.delivery import Delivery, Status
 from tracker.webhooks.search import RETRIED, DeliverySearch, Filter
 

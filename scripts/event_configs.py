@@ -7,7 +7,7 @@ from scripts.command import Command, Row, add_account, label, require_account
 from tracker.clock import iso
 from tracker.conversions.event_config import EventConfig, PayoutType, checked_payout
 from tracker.errors import BadRequest
-from tracker.services import Services
+from tracker.service.services import Services
 
 _TYPES = ", ".join(PayoutType)
 """Taken without regard to case."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from scripts.command import Command, Row
 from tracker.db.indexes import INDEXES
-from tracker.services import Services
+from tracker.service.services import Services
 
 
 async def _ensure(services: Services, _: argparse.Namespace) -> Sequence[Row]:

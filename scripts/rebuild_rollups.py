@@ -8,7 +8,7 @@ from tracker.db import indexes
 from tracker.db.retention import first_kept
 from tracker.errors import TrackerError
 from tracker.reports.recount import Recount
-from tracker.services import Services
+from tracker.service.services import Services
 
 
 async def _rebuild(services: Services, parsed: argparse.Namespace) -> list[Row]:

@@ -14,7 +14,7 @@ from tracker.reports.money import differ, in_billionths
 from tracker.reports.query import Measures, Query
 from tracker.reports.recount import DayCount, Recount
 from tracker.reports.rollup import RollupId, Sums
-from tracker.services import Services
+from tracker.service.services import Services
 
 _SHOWN = 20
 

@@ -5,7 +5,7 @@ from collections import Counter
 
 from scripts.command import Command, Row
 from tracker.errors import TrackerError
-from tracker.services import Services
+from tracker.service.services import Services
 from tracker.webhooks.reseal import count_secrets, rewrite_secrets
 
 _EXAMPLES = (

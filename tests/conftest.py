@@ -22,8 +22,9 @@ from tests.db.lowest_redis import LOWEST, first_on_path, lowest_redis
 from tests.db.own_mongodb import standalone_mongodb
 from tests.links import dns_server
 from tests.links.dns_server import DnsServer
-from tracker.db import connect, embedded, indexes
-from tracker.services import Services
+from tracker.builtin import stores as embedded
+from tracker.db import connect, indexes
+from tracker.service.services import Services
 
 # No test depends on how fast the machine is; the first to draw texts also has tables made.
 of_hypothesis.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])

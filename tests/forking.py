@@ -11,8 +11,8 @@ from unittest.mock import patch
 
 from config import logging
 from config.settings import Settings
-from tracker import processes
-from tracker.processes import Process, run_processes
+from tracker.service import supervisor as processes
+from tracker.service.supervisor import Process, run_processes
 
 WAITED_FOR = {signal.SIGTERM, signal.SIGHUP}
 

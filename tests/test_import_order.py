@@ -9,32 +9,25 @@ ROOT = Path(__file__).parent.parent
 
 # Rooms on one line do not import each other.
 ORDER = (
-    ("config", "tracker.counting", "tracker.errors", "tracker.clock", "tracker.network"),
-    ("tracker.ids", "tracker.metrics", "tracker.allowance"),
-    ("tracker.loops",),
-    ("tracker.db", "tracker.http"),
-    ("tracker.access",),
-    ("tracker.links",),
-    ("tracker.clicks",),
-    ("tracker.webhooks",),
-    ("tracker.conversions",),
+    ("config", "tracker.clock", "tracker.errors", "tracker.multiprocess_metrics"),
+    ("tracker.ids", "tracker.limits", "tracker.metrics", "tracker.syntax"),
+    ("tracker.db", "tracker.loops"),
+    ("tracker.access", "tracker.builtin", "tracker.http", "tracker.journal", "tracker.links"),
+    ("tracker.clicks", "tracker.conversions", "tracker.webhooks"),
     ("tracker.reports",),
-    ("tracker.services",),
     ("tracker.ingest",),
     ("tracker.api",),
-    ("tracker.app",),
-    ("tracker.front",),
-    ("tracker.demo", "tracker.processes", "tracker.server"),
-    ("tracker.roles",),
+    ("tracker.service",),
     ("run", "scripts"),
+    ("lab",),
 )
 RANKS = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
-TORNADO_WEB_IN = ("tracker.api", "tracker.app", "scripts")
+TORNADO_WEB_IN = ("tracker.api", "tracker.service", "lab")
 
 FILES = [
     *(
         path
-        for folder in ("config", "tracker", "scripts")
+        for folder in ("config", "tracker", "scripts", "lab")
         for path in sorted((ROOT / folder).rglob("*.py"))
         if path.name != "__init__.py"
     ),

@@ -20,8 +20,8 @@ from tests.system.service import Service, environment, running, until
 from tests.test_import_order import ROOT
 from tests.webhooks.receiver import SECRET
 from tracker.api.routes import ENDPOINTS
-from tracker.db.child import free_port
-from tracker.demo import COMMANDS
+from tracker.builtin.child import free_port
+from tracker.service.demo import COMMANDS
 from tracker.webhooks.client import Client
 from tracker.webhooks.schedule import DELAYS
 from tracker.webhooks.signing import signed_request

@@ -18,7 +18,7 @@ from prometheus_client import (
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from tracker.counting import counted
+from tracker.multiprocess_metrics import counted
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 REGISTRY = CollectorRegistry()

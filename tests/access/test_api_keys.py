@@ -12,7 +12,7 @@ from tracker.access.api_keys import ApiKey
 from tracker.clock import now
 from tracker.errors import Forbidden, NotFound, Unauthorized
 from tracker.ids import new_id
-from tracker.services import Services
+from tracker.service.services import Services
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 

@@ -19,7 +19,7 @@ from tracker.db.budget import SKIPPED_FROM, Budget, OptionalWrite
 from tracker.db.connect import redis_for_requests
 from tracker.ids import new_id
 from tracker.metrics import RATE_LIMIT_UNENFORCED
-from tracker.services import Services
+from tracker.service.services import Services
 
 ADDRESS = "203.0.113.7"
 ACCOUNT = new_id()

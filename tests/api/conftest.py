@@ -16,9 +16,9 @@ from config import logging as config_logging
 from tests.api.client import Client
 from tracker.access.accounts import Account
 from tracker.access.api_keys import ApiKey
-from tracker.front import make_server
 from tracker.http.server import Server
-from tracker.services import Services
+from tracker.service.front import make_server
+from tracker.service.services import Services
 
 Logged = Callable[[], list[dict[str, Any]]]
 

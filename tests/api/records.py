@@ -13,7 +13,7 @@ from tracker.db.keys import JOURNAL
 from tracker.links.domain import Domain
 from tracker.links.link import Link
 from tracker.links.store import NewLink
-from tracker.services import Services
+from tracker.service.services import Services
 
 LANDING = "https://example.com/landing"
 _GROUP = msgspec.msgpack.Decoder(list[Click | Event])

@@ -13,7 +13,7 @@ from tracker.api.endpoint import Endpoint
 from tracker.api.routes import ENDPOINTS
 from tracker.clock import now
 from tracker.ids import new_id
-from tracker.services import Services
+from tracker.service.services import Services
 
 
 @pytest.fixture

@@ -12,11 +12,11 @@ from tests.api.records import make_config, make_link
 from tests.http.serving import Client, client_of, get, serving
 from tracker.access.accounts import Account
 from tracker.api.lanes import Lanes
-from tracker.app import make_app
 from tracker.http.access_log import AccessLog
 from tracker.http.lane import LaneConnection
 from tracker.metrics import REQUESTS
-from tracker.services import Services
+from tracker.service.app import make_app
+from tracker.service.services import Services
 
 WAYS = ("lane", "handlers")
 TIMES = 400

@@ -10,7 +10,7 @@ from tests.api.records import journaled_events, make_config
 from tests.conversions import scene
 from tracker.access.accounts import Account
 from tracker.clock import iso
-from tracker.services import Services
+from tracker.service.services import Services
 
 PATH = "/api/account"
 OFF = {

@@ -14,9 +14,9 @@ from tracker import metrics
 from tracker.access.accounts import Account
 from tracker.api.event import EVENT_BYTES
 from tracker.api.handler import BODY_BYTES, IGNORED_BYTES
-from tracker.app import make_app
 from tracker.http.gathering import EARLY_BYTES
-from tracker.services import Services
+from tracker.service.app import make_app
+from tracker.service.services import Services
 
 MIB = 1024 * 1024
 LINKS = "/api/short-links"

@@ -12,7 +12,7 @@ from tests.api.records import LANDING, journaled_clicks, make_link
 from tests.conversions import scene
 from tracker.access.accounts import Account
 from tracker.access.client_address import ClientAddress
-from tracker.services import Services
+from tracker.service.services import Services
 
 BOTH_PATHS = pytest.mark.parametrize("target", ["/c/abc", "/api/click?s=abc"])
 IDN, IDN_ASCII = "b\u00fccher.example", "xn--bcher-kva.example"

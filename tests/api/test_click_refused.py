@@ -5,9 +5,9 @@ import pytest
 from tests.api.client import Client
 from tests.api.records import journaled_clicks, make_link
 from tests.api.test_click import BOTH_PATHS
-from tests.http.test_accept import NAVIGATIONS
+from tests.syntax.test_accept import NAVIGATIONS
 from tracker.access.accounts import Account
-from tracker.services import Services
+from tracker.service.services import Services
 
 
 @pytest.mark.parametrize("name", ["other.example", "tracker.test:80", "a b", "%FF", "..", "*"])

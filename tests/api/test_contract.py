@@ -21,7 +21,7 @@ from tracker.api.endpoint import Endpoint, Nothing
 from tracker.api.routes import ENDPOINTS
 from tracker.api.schema import Paged
 from tracker.ids import new_id
-from tracker.services import Services
+from tracker.service.services import Services
 
 ALL = [pytest.param(one, id=f"{one.method} {one.path}") for one in ENDPOINTS]
 WITH_BODY = [param for param, one in zip(ALL, ENDPOINTS, strict=True) if one.body is not Nothing]

@@ -15,7 +15,7 @@ from tests.webhooks.sending import Clock, converted, listening, sending, stored,
 from tracker.access.accounts import Account
 from tracker.clock import iso, now
 from tracker.ids import new_id
-from tracker.services import Services
+from tracker.service.services import Services
 from tracker.webhooks.sample import OF_ACCOUNT
 from tracker.webhooks.secret_box import SecretBox
 from tracker.webhooks.store import Webhooks

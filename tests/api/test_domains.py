@@ -19,7 +19,7 @@ from tracker.access.accounts import Account
 from tracker.clock import iso, now
 from tracker.ids import new_id
 from tracker.links import verification
-from tracker.services import Services
+from tracker.service.services import Services
 
 PATH, NAME = "/api/domains", "go.example"
 

@@ -17,7 +17,7 @@ from tracker.access.rate_limit import RateLimiter
 from tracker.clicks.redirect import Answer, Visit
 from tracker.clock import now
 from tracker.errors import ErrorCode
-from tracker.services import Services
+from tracker.service.services import Services
 
 
 @pytest.mark.parametrize("path", ["/c", "/api/click/", "/API/event", "//"])

@@ -11,10 +11,10 @@ import pytest
 from tests.api.client import Client, Response
 from tests.api.records import journaled_events, make_config, make_link
 from tests.conversions import scene
-from tests.http.test_accept import IMAGES, NAVIGATIONS
+from tests.syntax.test_accept import IMAGES, NAVIGATIONS
 from tracker.access.accounts import Account
 from tracker.ids import new_id
-from tracker.services import Services
+from tracker.service.services import Services
 
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"

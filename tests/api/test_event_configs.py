@@ -16,7 +16,7 @@ from tests.conversions import scene
 from tracker.access.accounts import Account
 from tracker.clock import iso, now
 from tracker.conversions.event_config import PayoutType
-from tracker.services import Services
+from tracker.service.services import Services
 
 PATH = "/api/event-configs"
 FIELDS = ["id", "account_id", "name", "pbk", "payout_type", "payout", "active", "created_at"]

@@ -19,7 +19,7 @@ from tests.api.test_event import (
 )
 from tracker.access.accounts import Account
 from tracker.conversions.event_config import PayoutType
-from tracker.services import Services
+from tracker.service.services import Services
 
 
 @EVERY_WAY

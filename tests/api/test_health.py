@@ -14,7 +14,7 @@ from tracker.db import connect
 from tracker.db.direct import Direct
 from tracker.db.tasks import ended
 from tracker.errors import Unavailable
-from tracker.services import Services
+from tracker.service.services import Services
 
 DEAD = "127.0.0.1:1"
 

@@ -10,7 +10,7 @@ from tests.api.client import Client
 from tests.api.keyed_client import KeyedClient
 from tracker.access.accounts import Account
 from tracker.clock import iso, now
-from tracker.services import Services
+from tracker.service.services import Services
 
 PATH = "/api/keys"
 UNKNOWN = {"last_used_at": None, "expires_at": None, "revoked_at": None}

@@ -23,7 +23,7 @@ from tracker.clicks.click import Click
 from tracker.conversions.event import Event
 from tracker.conversions.event_config import PayoutType
 from tracker.ids import new_id
-from tracker.services import Services
+from tracker.service.services import Services
 
 CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "as it comes": {},

@@ -22,7 +22,7 @@ from tracker.db import keys
 from tracker.db.breaker import Breaker
 from tracker.db.connect import redis_for_requests
 from tracker.metrics import RATE_LIMIT_UNENFORCED, RATE_LIMITED
-from tracker.services import Services
+from tracker.service.services import Services
 
 PER_MINUTE, PER_HOUR = 10, 15
 PEER = "127.0.0.1"

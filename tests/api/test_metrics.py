@@ -22,7 +22,7 @@ from tracker.db import connect
 from tracker.db.direct import Direct
 from tracker.db.keys import DEAD_LETTERS, JOURNAL
 from tracker.ingest.fleet import Fleet
-from tracker.services import Services
+from tracker.service.services import Services
 
 Values = dict[tuple[str, frozenset[tuple[str, str]]], float]
 

@@ -16,8 +16,8 @@ from tests.test_import_order import ROOT
 from tracker.api import openapi
 from tracker.api.routes import ENDPOINTS, description
 from tracker.api.schema import EXAMPLE_ACCOUNT
-from tracker.app import make_app
-from tracker.services import Services
+from tracker.service.app import make_app
+from tracker.service.services import Services
 
 HEADERS = {
     "X-Request-Id",

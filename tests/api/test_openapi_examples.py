@@ -12,7 +12,7 @@ from tracker.access.accounts import Account
 from tracker.api.openapi_event import EXAMPLE_PBK
 from tracker.api.openapi_public import EXAMPLE_SLUG
 from tracker.api.schema import EXAMPLE_ACCOUNT
-from tracker.services import Services
+from tracker.service.services import Services
 
 READS = [one[:2] for one in PROTECTED if one[0] == "GET"]
 

@@ -17,7 +17,7 @@ from tracker.access.accounts import Account
 from tracker.api.report_schema import Device
 from tracker.clicks.user_agent import DEVICES
 from tracker.ids import new_id
-from tracker.services import Services
+from tracker.service.services import Services
 
 DAYS = {"from": "2026-01-30", "to": "2026-01-31"}
 MEASURES = (

@@ -17,7 +17,7 @@ from tracker.access.accounts import Account
 from tracker.errors import BadRequest
 from tracker.links import store
 from tracker.links.link import Link, target
-from tracker.services import Services
+from tracker.service.services import Services
 
 BULK = f"{PATH}/bulk"
 GOOD = {"destination_url": LANDING}

@@ -18,7 +18,7 @@ from tracker.db import keys
 from tracker.db.cache import WHILE_CHANGING
 from tracker.ids import new_id
 from tracker.links.store import Links
-from tracker.services import Services
+from tracker.service.services import Services
 
 NEW = "https://new.example/page"
 

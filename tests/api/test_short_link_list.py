@@ -18,7 +18,7 @@ from tracker.ids import new_id
 from tracker.links.link import Link
 from tracker.links.store import NewLink
 from tracker.links.tags import Tag
-from tracker.services import Services
+from tracker.service.services import Services
 
 Query = Mapping[str, Any] | Sequence[tuple[str, Any]] | str
 

@@ -13,7 +13,7 @@ from tracker.access.accounts import Account
 from tracker.clock import iso, now
 from tracker.errors import NotFound
 from tracker.ids import SLUG_ALPHABET, new_id
-from tracker.services import Services
+from tracker.service.services import Services
 
 PATH = "/api/short-links"
 # With the invisible joiners that both need.

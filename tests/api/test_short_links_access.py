@@ -12,7 +12,7 @@ from tests.api.test_short_links import PATH, create
 from tracker.access.accounts import Account
 from tracker.clock import now
 from tracker.ids import new_id
-from tracker.services import Services
+from tracker.service.services import Services
 
 NO_KEY = "API key: send it as Authorization: Bearer <API_KEY>"
 

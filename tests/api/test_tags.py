@@ -13,7 +13,7 @@ from tracker.errors import Unavailable
 from tracker.ids import new_id
 from tracker.links.store import LinkFilter, Links, NewLink
 from tracker.links.tags import Tag, Tags
-from tracker.services import Services
+from tracker.service.services import Services
 
 PATH = "/api/tags"
 

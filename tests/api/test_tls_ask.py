@@ -8,7 +8,7 @@ import pytest
 from tests.api.client import Client
 from tests.links.test_store import process
 from tracker.access.accounts import Account
-from tracker.services import Services
+from tracker.service.services import Services
 
 PATH = "/internal/tls-ask"
 

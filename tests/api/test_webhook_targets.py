@@ -16,7 +16,7 @@ from tests.links import dns_server
 from tests.links.dns_server import DnsServer
 from tracker.access.accounts import Account
 from tracker.ids import new_id
-from tracker.services import Services
+from tracker.service.services import Services
 from tracker.webhooks import addresses
 
 PATH, NAME = "/api/webhooks", "hooks.example"

@@ -13,7 +13,7 @@ from tests.links.dns_server import DnsServer
 from tracker.access.accounts import Account
 from tracker.clock import iso, now
 from tracker.ids import new_id
-from tracker.services import Services
+from tracker.service.services import Services
 from tracker.webhooks.store import ROTATION
 from tracker.webhooks.template import DEFAULT
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tests.api.ways import WAY, Sent
 from tests.conversions.scene import CHROME
-from tests.http.test_accept import IMAGES, NAVIGATIONS
+from tests.syntax.test_accept import IMAGES, NAVIGATIONS
 
 LINKS = {
     "abc": "https://example.com/landing",

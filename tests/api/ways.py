@@ -13,14 +13,14 @@ import msgspec
 from tornado.netutil import bind_sockets
 
 from tracker.api.lanes import Lanes
-from tracker.app import make_app
 from tracker.clicks.click import Click
 from tracker.conversions.event import Event
-from tracker.front import LIMITS, render_refusal
 from tracker.http.lane import LaneConnection
 from tracker.http.server import Server
 from tracker.metrics import REQUESTS
-from tracker.services import Services
+from tracker.service.app import make_app
+from tracker.service.front import LIMITS, render_refusal
+from tracker.service.services import Services
 
 WAY = "WAY0"
 """Stands in a request for what is to differ between the ways: one transaction id is taken once."""

@@ -17,7 +17,7 @@ from tracker.api.endpoint import Endpoint, Nothing
 from tracker.api.parameters import parse_body
 from tracker.clock import now
 from tracker.conversions.event_config import PayoutType
-from tracker.services import Services
+from tracker.service.services import Services
 from tracker.webhooks import template
 from tracker.webhooks.creation import create_deliveries
 from tracker.webhooks.delivery import delivery_id

@@ -9,7 +9,7 @@ from tests.api.records import LANDING, journaled_clicks, make_link
 from tracker.clicks.redirect import Redirect, Visit, sent
 from tracker.errors import MethodNotAllowed, NotFound, Unavailable
 from tracker.ids import new_id
-from tracker.services import Services
+from tracker.service.services import Services
 
 VISIT = Visit(
     method="GET",

@@ -3,7 +3,7 @@
 from tests.conversions import scene
 from tracker.db.documents import as_read
 from tracker.ids import new_id
-from tracker.services import Services
+from tracker.service.services import Services
 
 
 async def test_of_the_clicks_asked_for_those_that_are_stored_are_found_whole(

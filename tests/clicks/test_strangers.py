@@ -14,7 +14,7 @@ from tests.db.profiler import profiled
 from tracker.clicks.redirect import Visit, sent
 from tracker.errors import NotFound
 from tracker.ids import new_id, new_secret, new_slug
-from tracker.services import Services
+from tracker.service.services import Services
 
 CROWD, VISITORS = 1000, 20
 STRANGER = "203.0.113.7"

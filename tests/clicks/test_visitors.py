@@ -21,7 +21,7 @@ from tracker.clicks.visitors import LIVES, Visitors
 from tracker.db import connect
 from tracker.db.budget import SKIPPED_FROM, Budget, OptionalWrite
 from tracker.ids import new_id
-from tracker.services import Services
+from tracker.service.services import Services
 
 DAY = 24 * 3600 * 1000
 LINK = new_id().bytes

@@ -11,7 +11,7 @@ RECORD = {
     "reason": "no answer",
     "request_id": "r-1",
     "level": "warning",
-    "logger": "tracker.server",
+    "logger": "tracker.service.lifecycle",
     "timestamp": "2026-11-22T13:20:01.123456Z",
 }
 
@@ -23,7 +23,7 @@ def rendered(terminal: bool = False, **changed: Any) -> str:
 def test_columns_are_time_level_message_and_then_the_fields() -> None:
     assert rendered() == (
         "2026-11-22T13:20:01.123Z  warning  Redis is unavailable                  "
-        'reason="no answer" request_id=r-1 logger=tracker.server'
+        'reason="no answer" request_id=r-1 logger=tracker.service.lifecycle'
     )
     assert rendered(level="info").index("Redis") == rendered().index("Redis")
 

@@ -21,7 +21,7 @@ from tracker.ingest.drain import Drain, Record
 from tracker.ingest.slot import Slot
 from tracker.links.link import Link
 from tracker.links.store import NewLink
-from tracker.services import Services
+from tracker.service.services import Services
 from tracker.webhooks.store import Webhook
 from tracker.webhooks.template import DEFAULT
 
@@ -117,7 +117,7 @@ async def stored_events(services: Services) -> list[dict[str, Any]]:
 
 
 def drain_of(services: Services) -> Drain:
-    return Drain(services, Slot(services.redis, services.mongodb))
+    return services.drain(Slot(services.redis, services.mongodb))
 
 
 async def applied(services: Services, records: Sequence[Record]) -> None:

@@ -22,7 +22,7 @@ from tracker.db import keys
 from tracker.db.cache import WHILE_CHANGING
 from tracker.errors import BadRequest, NotFound, Unavailable
 from tracker.ids import new_id
-from tracker.services import Services
+from tracker.service.services import Services
 
 
 @pytest.mark.parametrize(

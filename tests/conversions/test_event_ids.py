@@ -10,12 +10,12 @@ import pytest
 
 from config.settings import Settings
 from tests.conversions import scene
+from tracker.builtin.child import free_port
 from tracker.conversions import event_ids
 from tracker.conversions.event_ids import EventIds, SpareBlock
 from tracker.db import connect
-from tracker.db.child import free_port
 from tracker.errors import Unavailable
-from tracker.services import Services
+from tracker.service.services import Services
 
 
 def without_mongodb(settings: Settings) -> Settings:

@@ -15,7 +15,7 @@ from tests.db.profiler import profiled
 from tests.db.relay import relay
 from tracker.conversions import look_ups
 from tracker.ids import new_id
-from tracker.services import Services
+from tracker.service.services import Services
 
 SCOPE = new_id()
 

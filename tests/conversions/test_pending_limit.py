@@ -11,7 +11,7 @@ from tests.conversions.test_rules import BOTH_WAYS, Way, by_coroutine
 from tracker.errors import RateLimited
 from tracker.ids import new_id
 from tracker.metrics import PENDING_REFUSED
-from tracker.services import Services
+from tracker.service.services import Services
 
 LIMIT = 10
 STRANGER, OTHER = "203.0.113.7", "203.0.113.8"

@@ -15,16 +15,16 @@ from bson import Decimal128
 from config.settings import Settings
 from tests.conversions import scene
 from tests.ingest import ledger
-from tracker.clicks.journal import CLAIM_SECONDS
+from tracker.builtin.child import free_port
 from tracker.conversions.event_config import EventConfig, PayoutType
 from tracker.conversions.parameters import Conversion
 from tracker.conversions.record import Recorded
 from tracker.db import connect
 from tracker.db.budget import SKIPPED_FROM, OptionalWrite
-from tracker.db.child import free_port
 from tracker.errors import BadRequest, NotFound, TrackerError, Unavailable
 from tracker.ids import new_id
-from tracker.services import Services
+from tracker.journal.stream import CLAIM_SECONDS
+from tracker.service.services import Services
 
 
 async def record(services: Services, **fields: Any) -> Recorded:

@@ -11,7 +11,7 @@ from tracker.conversions.event_config import PayoutType
 from tracker.conversions.record import Recorded
 from tracker.errors import BadRequest, NotFound, TrackerError, Unavailable
 from tracker.ids import new_id
-from tracker.services import Services
+from tracker.service.services import Services
 
 Waiter = asyncio.Future[Recorded]
 

@@ -16,7 +16,7 @@ from tracker.conversions.rules import ConversionRules, Rule
 from tracker.errors import BadRequest, NotFound, TrackerError
 from tracker.ids import new_id
 from tracker.metrics import CONVERSIONS_REFUSED
-from tracker.services import Services
+from tracker.service.services import Services
 
 Way = Callable[..., Awaitable[Recorded]]
 

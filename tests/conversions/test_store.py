@@ -13,7 +13,7 @@ from tests.conversions import scene
 from tracker.clock import now
 from tracker.conversions.store import EventIdTaken
 from tracker.ids import new_id
-from tracker.services import Services
+from tracker.service.services import Services
 
 SCOPE = new_id()
 

@@ -10,9 +10,9 @@ from typing import Any
 from pymongo import MongoClient
 
 from tests.system.certificates import Authority
-from tracker.db import binaries
-from tracker.db.child import free_port
-from tracker.db.servers import mongod_program, mongodb_uri
+from tracker.builtin import binaries
+from tracker.builtin.child import free_port
+from tracker.builtin.servers import mongod_program, mongodb_uri
 
 
 @contextmanager

@@ -15,8 +15,8 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from tracker.db.child import free_port
-from tracker.db.servers import redis_program, redis_url
+from tracker.builtin.child import free_port
+from tracker.builtin.servers import redis_program, redis_url
 
 
 class OwnRedis:

@@ -19,7 +19,7 @@ from tracker.clicks.click import Click
 from tracker.db import connect, keys
 from tracker.db.budget import SHARE, SKIPPED_FROM, Budget, BudgetMeter, OptionalWrite, used_bytes
 from tracker.ids import new_id
-from tracker.services import Services
+from tracker.service.services import Services
 
 MB = 1 << 20
 

@@ -11,15 +11,15 @@ from redis.asyncio import Redis
 
 from tests.db.own_redis import nobody
 from tests.db.test_budget import skipped_writes
-from tracker.allowance import Allowance
 from tracker.db import cache as levels
 from tracker.db.breaker import Breaker
 from tracker.db.budget import SKIPPED_FROM, Budget, OptionalWrite
 from tracker.db.cache import Cache, Source, Versioned
 from tracker.db.connect import redis_for_requests
 from tracker.errors import RateLimited, Unavailable
+from tracker.limits.allowance import Allowance
 from tracker.metrics import LOOK_UPS_SHARED
-from tracker.services import Services
+from tracker.service.services import Services
 
 NAME = "link:/a"
 

@@ -17,7 +17,7 @@ from tracker.db.cache import Cache
 from tracker.db.changes import Changes
 from tracker.db.connect import redis_for_requests, redis_for_waiting
 from tracker.db.keys import CHANGES
-from tracker.services import Services
+from tracker.service.services import Services
 
 
 class Process:

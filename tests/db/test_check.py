@@ -18,11 +18,11 @@ from tests.db.own_redis import nobody, own_redis
 from tests.db.relay import relay
 from tests.db.tls_front import tls_front
 from tests.system.certificates import Authority
+from tracker.builtin.servers import mongodb_uri
 from tracker.db import connect
 from tracker.db.check import check_mongodb, check_redis, mongodb_diagnosed
 from tracker.db.connect import StoreUnavailable, UnusableStore
-from tracker.db.servers import mongodb_uri
-from tracker.services import Services
+from tracker.service.services import Services
 
 NO_HOST = "no-such-host.invalid"
 

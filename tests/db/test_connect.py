@@ -12,11 +12,11 @@ from redis.exceptions import RedisError
 
 from config.settings import Settings
 from tests.db.own_redis import hanging_redis, nobody, own_redis
+from tracker.builtin.child import free_port
+from tracker.builtin.servers import mongodb_uri
 from tracker.db import connect
 from tracker.db.breaker import Breaker
-from tracker.db.child import free_port
-from tracker.db.servers import mongodb_uri
-from tracker.services import Services
+from tracker.service.services import Services
 
 
 async def test_a_redis_that_is_away_is_known_at_once() -> None:

@@ -10,7 +10,7 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from tests.db.own_redis import nobody, own_redis
 from tracker.db import connect
 from tracker.db.direct import Direct
-from tracker.services import Services
+from tracker.service.services import Services
 
 
 async def test_answers_are_those_of_the_commands(services: Services) -> None:

@@ -22,7 +22,7 @@ from tracker.db.documents import (
     run_updates,
 )
 from tracker.ids import new_id
-from tracker.services import Services
+from tracker.service.services import Services
 
 
 class Thing(msgspec.Struct, frozen=True, kw_only=True):

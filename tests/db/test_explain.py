@@ -19,7 +19,7 @@ from tracker.links.domain import Domain
 from tracker.links.link import Link
 from tracker.links.store import LinkFilter, NewLink
 from tracker.links.tags import Tag
-from tracker.services import Services
+from tracker.service.services import Services
 from tracker.webhooks.creation import create_deliveries
 from tracker.webhooks.delivery import Status
 from tracker.webhooks.template import DEFAULT

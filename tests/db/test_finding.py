@@ -16,10 +16,10 @@ from pymongo.errors import AutoReconnect, NetworkTimeout, OperationFailure, PyMo
 from tests.db.own_mongodb import guarded_mongodb
 from tests.db.relay import Relay, relay
 from tests.system.certificates import Authority
+from tracker.builtin.child import free_port
 from tracker.db import connect
-from tracker.db.child import free_port
 from tracker.db.finding import _HEAD, Finding, _Link
-from tracker.services import Services
+from tracker.service.services import Services
 
 ALL: dict[str, Any] = {}
 

@@ -9,7 +9,7 @@ from motor.motor_asyncio import AsyncIOMotorClient
 from pymongo.errors import DuplicateKeyError
 
 from tracker.db import connect, indexes
-from tracker.services import Services
+from tracker.service.services import Services
 
 ONE, OTHER = uuid4(), uuid4()
 

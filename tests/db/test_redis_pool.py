@@ -15,12 +15,12 @@ from config.settings import Settings
 from tests.conversions import scene
 from tests.db.own_redis import OwnRedis, closing_redis, own_redis
 from tests.db.relay import Relay, relay
+from tracker.builtin.servers import redis_url
 from tracker.db import connect
 from tracker.db.direct import Direct
 from tracker.db.keys import CHANGES, JOURNAL
 from tracker.db.redis_pool import is_of_server
-from tracker.db.servers import redis_url
-from tracker.services import Services
+from tracker.service.services import Services
 
 ATTEMPTS = 1500
 """One in a hundred connects to an address that accepts and closes is a RuntimeError of uvloop's."""

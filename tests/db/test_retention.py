@@ -8,7 +8,7 @@ import pytest
 from tracker.clock import day_of, now
 from tracker.db import indexes
 from tracker.db.retention import first_kept, keep_clicks
-from tracker.services import Services
+from tracker.service.services import Services
 
 
 def days_ago(days: int) -> str:

@@ -21,7 +21,7 @@ from tests.db.relay import Relay, relay
 from tracker.db import connect, transaction
 from tracker.db.connect import Database
 from tracker.db.transaction import Session, in_transaction
-from tracker.services import Services
+from tracker.service.services import Services
 
 
 @asynccontextmanager

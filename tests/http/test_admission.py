@@ -19,7 +19,7 @@ from tracker.http.admission import Admission
 from tracker.http.limits import Limits
 from tracker.http.server import Server
 from tracker.http.tls import server_context
-from tracker.network import network_of
+from tracker.limits.network import network_of
 
 
 def refused(reason: str) -> float:

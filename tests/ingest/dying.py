@@ -10,7 +10,7 @@ from typing import Any
 from tracker.db.connect import Database
 from tracker.ingest.drain import Drain
 from tracker.ingest.slot import Slot
-from tracker.services import Services
+from tracker.service.services import Services
 
 PARTS = ("_documents", "_store", "_settle", "_move", "_release_claims")
 
@@ -67,7 +67,7 @@ def dying_database(database: Database, steps: Steps) -> Any:
 def dying_drain(services: Services, slot: Slot, at: int) -> Drain:
     """Dies at the step of that number; lives if it never comes to it."""
     steps = Steps(at)
-    drain = Drain(services, slot)
+    drain = services.drain(slot)
     drain._books._database = dying_database(services.database, steps)
     for name in PARTS:
         setattr(drain, name, steps.around(getattr(drain, name)))

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from uuid import UUID
 
 from tracker.reports.rollup import Rollup, RollupId, Sums, stored_sums
-from tracker.services import Services
+from tracker.service.services import Services
 
 
 async def recounted(services: Services) -> dict[RollupId, Sums]:

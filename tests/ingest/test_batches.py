@@ -14,7 +14,7 @@ from tests.conversions import scene
 from tests.ingest.test_consumer import running
 from tracker.ingest.consumer import Consumer
 from tracker.ingest.drain import Record
-from tracker.services import Services
+from tracker.service.services import Services
 
 
 class Batches:

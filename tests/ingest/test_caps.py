@@ -13,7 +13,7 @@ from tests.ingest.test_pending import interposed
 from tracker.access.accounts import Account
 from tracker.conversions.event import Event
 from tracker.ids import new_id
-from tracker.services import Services
+from tracker.service.services import Services
 
 
 async def forged(services: Services, account: Account, numbers: Sequence[int]) -> list[Event]:

@@ -18,14 +18,15 @@ from redis.exceptions import OutOfMemoryError
 from config.settings import Settings
 from tests.conversions import scene
 from tests.ingest import ledger
+from tracker.builtin import stores as embedded
+from tracker.builtin.child import free_port
 from tracker.clicks.click import Click
-from tracker.db import connect, embedded, indexes
-from tracker.db.child import free_port
+from tracker.db import connect, indexes
 from tracker.db.connect import BLOCK_SECONDS
 from tracker.ingest import consumer as consumer_module
 from tracker.ingest.consumer import Consumer
 from tracker.ingest.drain import Record
-from tracker.services import Services
+from tracker.service.services import Services
 
 STALE = 0.2
 

@@ -12,9 +12,8 @@ from tests.ingest import ledger
 from tests.ingest.test_slot import recorded, slot_of
 from tracker.db.transaction import PATIENCE
 from tracker.ids import new_id
-from tracker.ingest.drain import Drain
 from tracker.ingest.slot import Slot, kept_slot
-from tracker.services import Services
+from tracker.service.services import Services
 
 ACCOUNT = new_id()
 
@@ -45,7 +44,7 @@ async def test_what_a_dead_drain_left_open_does_not_block_the_next(
             await living.number()
         await killed_while_writing(dead, click)
         began = time.monotonic()
-        await Drain(services, living).apply([click])
+        await services.drain(living).apply([click])
         assert time.monotonic() - began < PATIENCE - 1
         assert set(await recorded(services)) == {str(await living.number()).encode()}
     assert await services.database["clicks"].count_documents({}) == 1
@@ -80,6 +79,6 @@ async def test_a_drain_that_was_taken_for_dead_goes_on(
         with pytest.raises(OperationFailure) as caught:
             await session.commit_transaction()
         assert caught.value.has_error_label("TransientTransactionError")
-        await Drain(stopped, slot).apply([click])
+        await stopped.drain(slot).apply([click])
     assert await services.database["clicks"].count_documents({}) == 1
     await ledger.check(services)

@@ -9,7 +9,7 @@ from redis.exceptions import ResponseError
 
 from tests.conversions import scene
 from tracker.ingest.dead_letters import DeadLetters
-from tracker.services import Services
+from tracker.service.services import Services
 
 
 async def letters_of(services: Services, number: int, size: int = 10) -> DeadLetters:

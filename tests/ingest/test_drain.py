@@ -18,9 +18,9 @@ from tracker.conversions.attribution import DIMENSIONS
 from tracker.db.documents import StoredId
 from tracker.db.keys import transaction
 from tracker.ids import new_click_id, new_id
-from tracker.ingest.drain import Drain, Record
+from tracker.ingest.drain import Record
 from tracker.ingest.slot import Slot
-from tracker.services import Services
+from tracker.service.services import Services
 
 ACCOUNT, OTHER = new_id(), new_id()
 CLICK = scene.click(ACCOUNT)
@@ -141,17 +141,18 @@ async def test_the_same_records_one_by_one_store_the_same_clicks_and_count_the_s
     )
 
 
-class Dying(Drain):
-    """The process dies when it looks for the events that wait."""
-
-    async def _settle(self, click_ids: Collection[UUID | StoredId]) -> None:
-        raise AutoReconnect("killed")
+async def _die(click_ids: Collection[UUID | StoredId]) -> None:
+    raise AutoReconnect("killed")
 
 
-async def test_a_death_between_storing_and_settling_heals(services: Services) -> None:
+async def test_a_death_between_storing_and_settling_heals(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await applied(services, [EVENT])
+    dying = services.drain(Slot(services.redis, services.mongodb))
+    monkeypatch.setattr(dying, "_settle", _die)
     with pytest.raises(AutoReconnect):
-        await Dying(services, Slot(services.redis, services.mongodb)).apply([CLICK])
+        await dying.apply([CLICK])
     assert (await scene.stored_events(services))[0]["status"] == "pending"
     (row,) = await applied(services, [CLICK])
     assert row["status"] == "attributed"

@@ -23,10 +23,10 @@ from tests.ingest.dying import Died, dying_drain
 from tracker.clicks.click import Click
 from tracker.conversions.event import Event
 from tracker.ids import new_id
-from tracker.ingest.drain import Drain, Record
+from tracker.ingest.drain import Record
 from tracker.ingest.posting import Outdated
 from tracker.ingest.slot import Slot
-from tracker.services import Services
+from tracker.service.services import Services
 
 AGENTS = (scene.CHROME, scene.CHROME, scene.CHROME + " Edg/126.0", "curl/8.0", "Googlebot/2.1")
 DAY = 24 * 3600 * 1000
@@ -209,7 +209,7 @@ async def test_drains_at_once_with_overlapping_batches_count_once(
     kind = SharedSlot if shared else Slot
 
     async def drain(process: Services, batches: list[list[Record]]) -> None:
-        drain = Drain(process, kind(process.redis, process.mongodb))
+        drain = process.drain(kind(process.redis, process.mongodb))
         while batches:
             try:
                 await drain.apply(batches[0])
@@ -268,7 +268,7 @@ async def test_after_a_death_at_any_step_nothing_is_lost_or_counted_twice(
             await dying_drain(services, slot, at).apply(sent.records())
         except Died:
             await ledger.check(services)
-            await Drain(services, slot).apply(sent.records())
+            await services.drain(slot).apply(sent.records())
         else:
             break
     assert at > 20
@@ -303,5 +303,5 @@ async def test_any_schedule_of_drains_that_die_counts_once(services: Services, s
             for one in (claim(), *map(drain, each, slots)):
                 together.create_task(one)
         # What was claimed after its entry had been applied is applied by a redelivery.
-        await Drain(services, slots[0]).apply(sent.records())
+        await services.drain(slots[0]).apply(sent.records())
     await checked(services, sent)

@@ -11,7 +11,7 @@ from tests.ingest import ledger
 from tests.ingest.test_pending import pair
 from tracker.clock import now
 from tracker.db import indexes, retention
-from tracker.services import Services
+from tracker.service.services import Services
 
 DAYS = 30
 

@@ -27,7 +27,7 @@ from tracker.clicks.click import Click
 from tracker.conversions.store import EventIdTaken
 from tracker.ingest.faults import is_fault_of_record, is_to_wait, is_too_much, reason_of
 from tracker.ingest.posting import Outdated
-from tracker.services import Services
+from tracker.service.services import Services
 
 
 def bulk(*codes: int, **details: Any) -> BulkWriteError:

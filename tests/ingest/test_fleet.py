@@ -11,19 +11,19 @@ from redis.exceptions import RedisError
 
 from config.settings import Settings
 from tests.test_import_order import ROOT
+from tracker.builtin.child import free_port
+from tracker.builtin.servers import redis_url
 from tracker.db import connect
-from tracker.db.child import free_port
 from tracker.db.keys import FLEET_COUNTERS
-from tracker.db.servers import redis_url
 from tracker.ingest import fleet
 from tracker.ingest.fleet import Fleet, families
 from tracker.metrics import DEAD_LETTERS, DRAINED, WEBHOOK_ATTEMPTS
-from tracker.services import Services
+from tracker.service.services import Services
 
 # In a process of its own, for metrics are made on import, once.
 LIVES = """
 import asyncio, os, sys
-from tracker.counting import counting_in
+from tracker.multiprocess_metrics import counting_in
 
 with counting_in(2) as count_as:
     from tracker.db import connect

@@ -13,7 +13,7 @@ from tests.conversions import scene
 from tests.ingest import ledger
 from tracker.ingest.consumer import Consumer
 from tracker.ingest.dead_letters import DeadLetters
-from tracker.services import Services
+from tracker.service.services import Services
 
 
 @asynccontextmanager

@@ -14,7 +14,7 @@ from tracker.clicks.click import Click
 from tracker.conversions.event import Event
 from tracker.ids import new_id
 from tracker.ingest.drain import Drain, Record
-from tracker.services import Services
+from tracker.service.services import Services
 
 ACCOUNT = new_id()
 CONFIG = {"account_id": ACCOUNT.bytes, "event_config_id": new_id().bytes, "value": "5"}

@@ -17,7 +17,7 @@ from tracker.db.documents import as_read
 from tracker.ids import new_id
 from tracker.ingest.posting import Books, Move, Outdated, Posting
 from tracker.ingest.slot import Slot
-from tracker.services import Services
+from tracker.service.services import Services
 
 ACCOUNT, LINK = new_id(), new_id()
 CONFIG = {"account_id": ACCOUNT.bytes, "event_config_id": new_id().bytes}

@@ -15,12 +15,12 @@ from redis.exceptions import RedisError
 from tests.conversions import scene
 from tests.db.own_redis import hanging_redis, nobody, own_redis
 from tests.db.relay import relay
+from tracker.builtin.child import free_port
 from tracker.db import connect
-from tracker.db.child import free_port
 from tracker.db.connect import PyMongoError
 from tracker.ids import new_id
 from tracker.ingest.slot import LEASE_SECONDS, SLOTS, Slot, kept_slot
-from tracker.services import Services
+from tracker.service.services import Services
 
 SHORT_LEASE = 1.5
 """Seconds; renewed every half."""

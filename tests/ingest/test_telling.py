@@ -17,9 +17,8 @@ from tracker.conversions.attribution import Status
 from tracker.db import keys
 from tracker.ids import new_id
 from tracker.ingest import overdue
-from tracker.ingest.drain import Drain
 from tracker.ingest.telling import PATIENCE, is_to_be_told, waiting
-from tracker.services import Services
+from tracker.service.services import Services
 from tracker.webhooks.delivery import delivery_id
 
 ACCOUNT, OTHER = new_id(), new_id()
@@ -218,7 +217,7 @@ async def test_a_death_while_webhooks_are_told_leaves_all_to_the_next(services: 
     await an_hour_passes(services)
     before = await scene.dump(services)
     for at in range(4):
-        dying: Any = Drain(services, drain._books._slot)
+        dying: Any = services.drain(drain._books._slot)
         dying._books._database = dying_database(services.database, Steps(at))
         with pytest.raises(Died):
             await dying.tell_overdue()

@@ -16,7 +16,7 @@ from tracker.conversions.event import Event
 from tracker.conversions.store import EventIdTaken
 from tracker.ids import new_id
 from tracker.ingest.drain import Drain, Record
-from tracker.services import Services
+from tracker.service.services import Services
 
 ACCOUNT = new_id()
 CONFIG = new_id()

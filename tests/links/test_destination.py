@@ -4,7 +4,6 @@ from collections.abc import Callable
 import pytest
 
 from tracker.errors import BadRequest
-from tracker.http.url import MAX_LENGTH, check_url
 from tracker.links.destination import (
     FIELD,
     MACROS,
@@ -12,6 +11,7 @@ from tracker.links.destination import (
     Destination,
     redirect_address,
 )
+from tracker.syntax.url import MAX_LENGTH, check_url
 
 
 def check(url: str, is_own: Callable[[str, int], bool]) -> None:

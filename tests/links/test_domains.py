@@ -21,7 +21,7 @@ from tracker.ids import new_id
 from tracker.links.domain import Domain, ServedName, served_name
 from tracker.links.hostnames import canonical_hostname, checked_name
 from tracker.links.link import Link, target
-from tracker.services import Services
+from tracker.service.services import Services
 
 ACCOUNT, OTHER, NAME = new_id(), new_id(), "go.example"
 

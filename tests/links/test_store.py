@@ -24,7 +24,7 @@ from tracker.links.domain import namespace_of, served_name
 from tracker.links.hostnames import canonical_hostname
 from tracker.links.link import SLUG, Target, target
 from tracker.links.store import NewLink
-from tracker.services import Services
+from tracker.service.services import Services
 
 ACCOUNT, DOMAIN = new_id(), new_id()
 

@@ -7,7 +7,7 @@ import pytest
 
 from tracker.errors import BadRequest, NotFound
 from tracker.ids import new_id
-from tracker.services import Services
+from tracker.service.services import Services
 
 ACCOUNT = new_id()
 

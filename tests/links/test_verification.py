@@ -11,8 +11,8 @@ from tornado.platform.asyncio import AsyncIOLoop
 
 from config.settings import Settings, SettingsError, read
 from tests.links.dns_server import DnsServer, running
+from tracker.builtin.child import free_port
 from tracker.clock import now
-from tracker.db.child import free_port
 from tracker.errors import Unavailable
 from tracker.ids import new_id
 from tracker.links import verification as module

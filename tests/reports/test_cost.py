@@ -14,7 +14,7 @@ from tracker.ids import new_id
 from tracker.links.store import NewLink
 from tracker.reports.query import Query
 from tracker.reports.rollup import Rollup
-from tracker.services import Services
+from tracker.service.services import Services
 
 FIRST = date(2026, 1, 1)
 DAYS, SLOTS, LINKS = 4, 2, 30

@@ -12,7 +12,7 @@ from tests.conversions import scene
 from tracker.clock import day_of, moment
 from tracker.ids import new_id
 from tracker.reports.recount import DayCount, Recount
-from tracker.services import Services
+from tracker.service.services import Services
 
 ACCOUNT = new_id()
 DAY = day_of(moment(scene.AT))

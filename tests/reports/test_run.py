@@ -20,7 +20,7 @@ from tracker.reports.dimensions import source_of
 from tracker.reports.query import Bots, GroupBy, Query
 from tracker.reports.queue import ReportQueue
 from tracker.reports.turns import MAX_WAITING_OF_ACCOUNT
-from tracker.services import Services
+from tracker.service.services import Services
 
 GROUPS = get_args(GroupBy)
 FILTERS = ("link", "tag", "device", "country", "browser", "os", "domain")

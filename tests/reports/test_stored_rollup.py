@@ -5,7 +5,7 @@ from bson import Decimal128
 from tests.ingest.ledger import counted
 from tests.reports.test_rollup import CLICK, EVENT, JOINED, VALUES
 from tracker.reports.rollup import Rollup, stored_sums
-from tracker.services import Services
+from tracker.service.services import Services
 
 HOSTILE = ("", ".", "$inc", "a..b", "$", "0", "__proto__", "\u202e", "%", "_id", "a" * 300)
 

@@ -11,7 +11,7 @@ import orjson
 import pytest
 from tornado.platform.asyncio import AsyncIOLoop
 
-from tracker.services import Services
+from tracker.service.services import Services
 
 ROOT = Path(__file__).parent.parent.parent
 Ended = subprocess.CompletedProcess[str]

@@ -5,7 +5,7 @@ from scripts import api_keys
 from tests.scripts.conftest import Refused, Run
 from tracker.errors import Unauthorized
 from tracker.ids import new_id
-from tracker.services import Services
+from tracker.service.services import Services
 
 
 def test_a_key_opens_its_account_until_it_is_revoked(

@@ -14,7 +14,7 @@ from tests.conversions import scene
 from tests.scripts.conftest import Refused, Run
 from tracker.ids import new_id
 from tracker.ingest.dead_letters import DeadLetters
-from tracker.services import Services
+from tracker.service.services import Services
 
 Doing = Callable[[Awaitable[Any]], Any]
 Database = MongoClient[dict[str, Any]]

@@ -14,7 +14,7 @@ from tests.scripts.conftest import Refused, Run
 from tests.webhooks.sending import converted
 from tracker.clock import iso, now
 from tracker.ids import new_id
-from tracker.services import Services
+from tracker.service.services import Services
 from tracker.webhooks.store import Webhook
 
 Doing = Callable[[Awaitable[Any]], Any]

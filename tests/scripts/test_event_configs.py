@@ -6,7 +6,7 @@ from tornado.platform.asyncio import AsyncIOLoop
 from scripts import event_configs
 from tests.scripts.conftest import Refused, Run
 from tracker.ids import new_id
-from tracker.services import Services
+from tracker.service.services import Services
 
 
 def arguments(account_id: str, *options: str) -> tuple[str, ...]:

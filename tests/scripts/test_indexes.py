@@ -12,9 +12,9 @@ from pymongo.database import Database
 from pymongo.errors import DuplicateKeyError
 
 from tests.scripts.conftest import ROOT, Run
-from tracker.db.child import free_port
+from tracker.builtin.child import free_port
+from tracker.builtin.servers import mongodb_uri
 from tracker.db.indexes import INDEXES
-from tracker.db.servers import mongodb_uri
 
 NAMES = {
     collection: {index.document["name"] for index in indexes}

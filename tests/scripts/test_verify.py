@@ -12,7 +12,7 @@ from tests.conversions import scene
 from tests.scripts.conftest import Run
 from tracker.access.accounts import Account
 from tracker.clock import day_of, moment, now
-from tracker.services import Services
+from tracker.service.services import Services
 
 DAY = day_of(moment(scene.AT))
 RANGE = ("--from", DAY, "--to", DAY)

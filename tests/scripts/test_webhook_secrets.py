@@ -8,7 +8,7 @@ from tornado.platform.asyncio import AsyncIOLoop
 from tests.conversions import scene
 from tests.scripts.conftest import Run
 from tracker.ids import new_id
-from tracker.services import Services
+from tracker.service.services import Services
 
 KEY, OTHER = (base64.b64encode(os.urandom(32)).decode() for _ in range(2))
 

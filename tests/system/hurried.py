@@ -5,7 +5,7 @@ import sys
 import msgspec
 
 import run
-from tracker import front
+from tracker.service import front
 
 SECONDS = 3.0
 """For a head, and for a body."""

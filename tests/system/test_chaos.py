@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.chaos.schedule import KINDS
+from lab.chaos.schedule import KINDS
 from tests.system.service import START_SECONDS, environment, until
 from tests.test_import_order import ROOT
 
@@ -23,7 +23,7 @@ MOST_SECONDS = 110
 
 def chaos(folder: Path, *arguments: str) -> "subprocess.Popen[str]":
     return subprocess.Popen(
-        [sys.executable, "-m", "scripts.chaos", *arguments],
+        [sys.executable, "-m", "lab.chaos", *arguments],
         cwd=ROOT,
         env=environment(TMPDIR=str(folder)),
         stdout=subprocess.PIPE,

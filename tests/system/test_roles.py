@@ -17,7 +17,7 @@ from tests.system.conftest import Rows
 from tests.system.owner import new_owner
 from tests.system.service import Service, environment, running, until
 from tests.test_import_order import ROOT
-from tracker.db.data_folder import Addresses, DataFolder
+from tracker.builtin.data_folder import Addresses, DataFolder
 
 
 def test_what_web_has_recorded_waits_for_a_drain(settings: Settings, database: Rows) -> None:

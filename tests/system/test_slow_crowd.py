@@ -16,7 +16,7 @@ from tests.open_files import room_for
 from tests.system.hurried import LINGER_SECONDS, SECONDS
 from tests.system.service import Service, environment, running
 from tracker.ids import new_id
-from tracker.services import Services
+from tracker.service.services import Services
 
 CROWD = 2000
 EVERY = 0.25

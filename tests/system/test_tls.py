@@ -15,7 +15,7 @@ from tests.system.certificates import Authority
 from tests.system.service import Service, environment, running, until
 from tests.system.test_processes import both_asked, frozen, processes
 from tests.test_import_order import ROOT
-from tracker.db.child import free_port
+from tracker.builtin.child import free_port
 
 
 @pytest.fixture

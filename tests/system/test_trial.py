@@ -20,9 +20,9 @@ from config.settings import Settings
 from tests.system.owner import script
 from tests.system.service import environment, running, until
 from tests.test_import_order import ROOT
-from tracker.db import embedded
-from tracker.db.child import free_port
-from tracker.db.data_folder import DataFolder
+from tracker.builtin import stores as embedded
+from tracker.builtin.child import free_port
+from tracker.builtin.data_folder import DataFolder
 
 
 def curl_lines(banner: str) -> list[str]:

@@ -8,7 +8,7 @@ from tests.system.owner import new_owner
 from tests.system.service import Service, environment, running, until
 from tracker.db import cache
 from tracker.ids import parse_id
-from tracker.services import Services
+from tracker.service.services import Services
 
 PATIENCE = 4.0
 """A second is enough on a free machine; a process that was told nothing would need longer."""

@@ -9,7 +9,7 @@ from uuid import UUID
 from tests.conversions import scene
 from tests.webhooks.receiver import Receiver, receiving
 from tracker.clock import now_ms
-from tracker.services import Services
+from tracker.service.services import Services
 from tracker.webhooks.client import Client
 from tracker.webhooks.material import Material
 from tracker.webhooks.sender import Sender

@@ -15,7 +15,7 @@ from tests.webhooks.test_client import request
 from tests.webhooks.test_target import INSIDE, INSIDE_6, mapped
 from tracker.errors import BadRequest
 from tracker.links.own_hosts import OwnHosts
-from tracker.services import Services
+from tracker.service.services import Services
 from tracker.webhooks import addresses as module
 from tracker.webhooks.addresses import CheckedResolver, Dns, NoAddress, PrivateAddress
 from tracker.webhooks.client import Client, Outcome, Request

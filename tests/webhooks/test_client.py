@@ -22,7 +22,7 @@ from tests.webhooks.receiver import (
     redirect,
     reset,
 )
-from tracker.db.child import free_port
+from tracker.builtin.child import free_port
 from tracker.webhooks import client as module
 from tracker.webhooks.client import KEPT_BYTES, Client, Outcome, Request
 from tracker.webhooks.connection import HEAD_BYTES, MAX_CHUNKS

@@ -11,7 +11,7 @@ from tests.conversions import scene
 from tests.webhooks.sending import converted, stored
 from tracker.clock import now
 from tracker.ids import new_id
-from tracker.services import Services
+from tracker.service.services import Services
 from tracker.webhooks.deliveries import KEPT_ATTEMPTS, LEASE, SHOWN, Backlog, Result
 from tracker.webhooks.delivery import Attempt, Delivery, Status
 from tracker.webhooks.payload import MAX_BYTES

@@ -13,7 +13,7 @@ from tests.webhooks.sending import Clock, converted, listening, sending, stored,
 from tracker import metrics
 from tracker.clock import now
 from tracker.ids import new_id
-from tracker.services import Services
+from tracker.service.services import Services
 from tracker.webhooks.reseal import count_secrets, rewrite_secrets
 from tracker.webhooks.secret_box import PREFIX, SecretBox, UnreadableSecret
 from tracker.webhooks.store import Webhook, Webhooks

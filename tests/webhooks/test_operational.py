@@ -16,7 +16,7 @@ from tests.webhooks.receiver import Receiver, answer
 from tests.webhooks.sending import Clock, converted, listening, sending, stored, webhook_now
 from tracker.clock import iso, moment, now, now_ms
 from tracker.ids import new_id
-from tracker.services import Services
+from tracker.service.services import Services
 from tracker.webhooks import store as store_module
 from tracker.webhooks.attempt import result_of
 from tracker.webhooks.client import Outcome

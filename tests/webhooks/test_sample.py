@@ -5,7 +5,7 @@ import json
 from tests.conversions import scene
 from tests.webhooks.sending import webhook_now
 from tracker.ids import new_id
-from tracker.services import Services
+from tracker.service.services import Services
 from tracker.webhooks.sample import sample_payload
 
 

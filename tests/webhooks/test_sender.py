@@ -25,7 +25,7 @@ from tests.webhooks.sending import (
 )
 from tracker.clock import moment, now
 from tracker.ids import new_id
-from tracker.services import Services
+from tracker.service.services import Services
 from tracker.webhooks import sender as sender_module
 from tracker.webhooks.deliveries import LEASE, LOG_DAYS
 from tracker.webhooks.delivery import delivery_id

@@ -12,7 +12,7 @@ import msgspec
 from tracker.clock import now
 from tracker.errors import BadRequest
 from tracker.ids import new_id
-from tracker.services import Services
+from tracker.service.services import Services
 from tracker.webhooks.schedule import Disabled
 from tracker.webhooks.store import MOST, ROTATION, Webhook
 

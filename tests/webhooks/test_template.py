@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracker.errors import BadRequest
-from tracker.http.strict_json import parse_json
+from tracker.syntax.strict_json import parse_json
 from tracker.webhooks.template import (
     DEFAULT,
     MACROS,

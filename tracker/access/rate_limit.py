@@ -20,8 +20,8 @@ from tracker.clock import now_ms
 from tracker.db import keys
 from tracker.db.breaker import Breaker
 from tracker.db.budget import Budget, OptionalWrite
+from tracker.limits.network import network_of
 from tracker.metrics import RATE_LIMIT_UNENFORCED
-from tracker.network import network_of
 
 log = structlog.get_logger(__name__)
 

@@ -6,7 +6,7 @@ from urllib.parse import unquote
 from tracker.api.handler import Content, Handler, json_error
 from tracker.clicks.redirect import Visit, sent
 from tracker.errors import TrackerError
-from tracker.http.accept import prefers
+from tracker.syntax.accept import prefers
 
 ERROR_HEADERS = (("Cache-Control", "no-store"), ("X-Robots-Tag", "noindex"))
 PREFETCH_HEADERS = ("sec-purpose", "purpose", "x-purpose", "x-moz")

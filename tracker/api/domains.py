@@ -8,12 +8,12 @@ from msgspec import Meta, field
 
 from tracker.api.endpoint import Call, Endpoint, Nothing
 from tracker.api.schema import AccountId, AccountPage, Done, Page, Timestamp
+from tracker.api.services import Services
 from tracker.clock import iso
 from tracker.errors import BadRequest
 from tracker.links.domain import Domain
 from tracker.links.hostnames import checked_name
 from tracker.links.verification import Verification, is_proven, verification
-from tracker.services import Services
 
 DomainName = Annotated[
     str,

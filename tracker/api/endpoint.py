@@ -9,8 +9,8 @@ import msgspec
 
 from tracker.access.api_keys import ApiKey
 from tracker.api.handler import BODY_BYTES, IGNORED_BYTES
+from tracker.api.services import Services
 from tracker.errors import Forbidden, NotFound
-from tracker.services import Services
 
 Query = TypeVar("Query")
 Body = TypeVar("Body")

@@ -4,7 +4,7 @@ from tracker.api.handler import JSON, Content, Handler, json_error
 from tracker.conversions.parameters import Conversion, from_json, from_text
 from tracker.conversions.record import Recorded
 from tracker.errors import BadRequest, PayloadTooLarge, TrackerError
-from tracker.http.accept import prefers
+from tracker.syntax.accept import prefers
 
 EVENT_BYTES = 32 * 1024
 """The longest query or body: 16 KB of metadata, most of it escaped, fit. Checked before parsing."""

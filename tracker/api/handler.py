@@ -9,6 +9,7 @@ import structlog
 from pymongo.errors import ConnectionFailure, PyMongoError
 from tornado.web import HTTPError, RequestHandler, stream_request_body
 
+from tracker.api.services import Services
 from tracker.errors import (
     ErrorCode,
     MethodNotAllowed,
@@ -17,7 +18,6 @@ from tracker.errors import (
     Unavailable,
 )
 from tracker.http.gathering import IncomingBody
-from tracker.services import Services
 
 log = structlog.get_logger(__name__)
 

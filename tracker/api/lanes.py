@@ -19,6 +19,7 @@ from uuid_utils import uuid4
 
 from tracker.api import click, event
 from tracker.api.handler import SANE_REQUEST_ID, Content, as_tracker_error
+from tracker.api.services import Services
 from tracker.clicks.redirect import Answer, Sent, Visit, redirection, sent
 from tracker.conversions.parameters import from_text
 from tracker.conversions.record import Recorded
@@ -27,7 +28,6 @@ from tracker.http.date import OwnFields
 from tracker.http.lane import LaneConnection
 from tracker.http.plain import PlainHead, PlainHeads
 from tracker.links.link import SLUG
-from tracker.services import Services
 
 log = structlog.get_logger(__name__)
 

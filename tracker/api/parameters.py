@@ -21,8 +21,8 @@ from msgspec.inspect import (
 )
 
 from tracker.errors import BadRequest
-from tracker.http.strict_json import parse_json
 from tracker.ids import parse_id
+from tracker.syntax.strict_json import parse_json
 
 Kind = TypeVar("Kind", bound=msgspec.Struct)
 

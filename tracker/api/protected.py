@@ -19,12 +19,12 @@ from tracker.access.rate_limit import Usage
 from tracker.api.endpoint import Call, Endpoint, Nothing
 from tracker.api.handler import Handler
 from tracker.api.parameters import Parsed, parse_body, parse_query
+from tracker.api.services import Services
 from tracker.clock import now_ms
 from tracker.errors import Forbidden, RateLimited, Unauthorized
 from tracker.http.gathering import IncomingBody
 from tracker.ids import parse_id
 from tracker.metrics import RATE_LIMITED
-from tracker.services import Services
 
 _BEARER = re.compile(r"(?i:bearer) +([\x21-\x7e]{1,200})")
 _ENCODER = msgspec.json.Encoder(decimal_format="number")

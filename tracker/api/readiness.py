@@ -19,8 +19,8 @@ from typing import Final
 
 from redis.exceptions import OutOfMemoryError, ResponseError
 
+from tracker.api.services import Services
 from tracker.db.connect import check_writable
-from tracker.services import Services
 
 PROBE_TIMEOUT_SECONDS: Final = 0.8
 """How long a part may take to answer: a Kubernetes probe waits a second unless told otherwise."""

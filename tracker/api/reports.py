@@ -8,10 +8,10 @@ from msgspec.structs import asdict
 
 from tracker.api.endpoint import Call, Endpoint, Nothing
 from tracker.api.report_schema import CreateReport, ReportAnswer, ReportMeasures, ReportRow
+from tracker.api.services import Services
 from tracker.errors import BadRequest
 from tracker.links.hostnames import canonical_hostname
 from tracker.reports.query import Measures, Query, Row
-from tracker.services import Services
 
 
 async def _check(services: Services, body: CreateReport) -> None:

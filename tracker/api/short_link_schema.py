@@ -8,11 +8,11 @@ from msgspec import UNSET, Meta, UnsetType, field
 
 from tracker.api.schema import AccountId, AccountPage, Timestamp, trimmed
 from tracker.errors import BadRequest
-from tracker.http.strict_json import parse_json
-from tracker.http.url import check_url
 from tracker.ids import parse_id
 from tracker.links import destination
 from tracker.links.link import SLUG
+from tracker.syntax.strict_json import parse_json
+from tracker.syntax.url import check_url
 
 BULK = 100
 TAGS = 100

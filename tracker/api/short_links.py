@@ -9,6 +9,7 @@ from msgspec import UNSET
 
 from tracker.api.endpoint import Call, Endpoint, Nothing, Owned
 from tracker.api.schema import Done, Page, sent
+from tracker.api.services import Services
 from tracker.api.short_link_schema import (
     BULK,
     ChangeShortLink,
@@ -27,7 +28,6 @@ from tracker.links.domain import Domain
 from tracker.links.link import Link
 from tracker.links.store import LinkFilter, NewLink
 from tracker.links.tags import Tag
-from tracker.services import Services
 
 
 async def _check_new(services: Services, body: CreateShortLink) -> None:

@@ -6,8 +6,8 @@ one, so that a name pointed at the service does not make it ask for certificates
 
 from tracker.api.handler import Handler
 from tracker.errors import BadRequest, NotFound
-from tracker.http.query import parameter
 from tracker.links.hostnames import canonical_hostname
+from tracker.syntax.query import parameter
 
 
 class TlsAsk(Handler):

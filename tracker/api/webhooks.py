@@ -8,10 +8,10 @@ from msgspec import UNSET, Meta, UnsetType
 
 from tracker.api.endpoint import Call, Endpoint, Nothing
 from tracker.api.schema import AccountId, AccountPage, Done, Page, Text, Timestamp, sent, trimmed
+from tracker.api.services import Services
 from tracker.clock import iso
 from tracker.errors import BadRequest
-from tracker.http.url import check_url
-from tracker.services import Services
+from tracker.syntax.url import check_url
 from tracker.webhooks import target, template
 from tracker.webhooks.delivery import Kind
 from tracker.webhooks.schedule import Disabled

@@ -11,18 +11,18 @@ import msgspec
 
 from tracker.clicks.click import Click
 from tracker.clicks.enrich import Enrichment
-from tracker.clicks.journal import Journal
 from tracker.clock import iso, moment, now_ms
 from tracker.db import keys
 from tracker.db.batch import Waiter
 from tracker.errors import BadRequest, MethodNotAllowed, NotFound
-from tracker.http.query import parameter
 from tracker.ids import new_click_id
+from tracker.journal.stream import Journal
 from tracker.links.cache import LinkCache
 from tracker.links.destination import Destination
 from tracker.links.domains import Domains
 from tracker.links.hostnames import canonical_hostname
 from tracker.links.link import SLUG, Target
+from tracker.syntax.query import parameter
 
 _METHODS = "GET, HEAD, OPTIONS"
 _USER_AGENT, _REFERRER, _QUERY = 1024, 2048, 8192

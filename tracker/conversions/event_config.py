@@ -11,7 +11,6 @@ from bson import Decimal128
 from pymongo import ReturnDocument
 from redis.asyncio import Redis
 
-from tracker.allowance import Allowance
 from tracker.clock import now, now_ms
 from tracker.db import keys
 from tracker.db.breaker import Breaker
@@ -23,6 +22,7 @@ from tracker.db.paging import page_of
 from tracker.db.source import FieldSource
 from tracker.errors import BadRequest, NotFound
 from tracker.ids import new_id, new_secret
+from tracker.limits.allowance import Allowance
 
 MAX_PAYOUT: Final = 10**9
 PAYOUT_DECIMALS: Final = 6

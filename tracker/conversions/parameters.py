@@ -15,8 +15,8 @@ from uuid import UUID
 import msgspec
 
 from tracker.errors import BadRequest
-from tracker.http.strict_json import is_deeper, parse_json
 from tracker.ids import parse_id
+from tracker.syntax.strict_json import is_deeper, parse_json
 
 METADATA_BYTES = 16 * 1024
 METADATA_DEPTH = 8

@@ -12,8 +12,6 @@ from uuid import UUID
 
 import structlog
 
-from tracker.allowance import Allowance
-from tracker.clicks.journal import CLAIM_SECONDS, Claim, Journal
 from tracker.conversions.caps import Caps
 from tracker.conversions.event import Event
 from tracker.conversions.event_config import EventConfig, EventConfigs
@@ -35,6 +33,8 @@ from tracker.db.breaker import answer_within
 from tracker.db.budget import Budget, OptionalWrite
 from tracker.db.connect import PyMongoError
 from tracker.errors import RateLimited, Unavailable
+from tracker.journal.stream import CLAIM_SECONDS, Claim, Journal
+from tracker.limits.allowance import Allowance
 from tracker.metrics import PENDING_REFUSED
 
 log = structlog.get_logger(__name__)

@@ -30,7 +30,6 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 import msgspec
 from redis.asyncio import Redis
 
-from tracker.allowance import Allowance
 from tracker.db.batch import Batch
 from tracker.db.breaker import Breaker, answer_within
 from tracker.db.budget import Budget, OptionalWrite
@@ -38,6 +37,7 @@ from tracker.db.connect import MONGODB_TIMEOUT, PyMongoError
 from tracker.db.copies import Copies, Copy
 from tracker.db.tasks import ended
 from tracker.errors import RateLimited, Unavailable
+from tracker.limits.allowance import Allowance
 from tracker.metrics import LOOK_UPS_SHARED
 
 IN_MEMORY, MISS_IN_MEMORY, UNVERIFIED = 10.0, 5.0, 1.0

@@ -21,7 +21,6 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from tracker import metrics
-from tracker.clicks.journal import FORMAT
 from tracker.db.connect import BLOCK_SECONDS
 from tracker.db.keys import DRAIN_GROUP, JOURNAL
 from tracker.db.tasks import ended
@@ -29,6 +28,7 @@ from tracker.ingest.dead_letters import DeadLetters
 from tracker.ingest.drain import Record
 from tracker.ingest.faults import is_fault_of_record, is_to_wait, is_too_much, reason_of
 from tracker.ingest.reader import Entry, Read, Reader
+from tracker.journal.stream import FORMAT
 from tracker.loops import record_failure
 
 log = structlog.get_logger(__name__)

@@ -14,10 +14,10 @@ from redis.asyncio import Redis
 from redis.exceptions import OutOfMemoryError
 
 from tracker.clicks.click import Click
-from tracker.clicks.journal import FORMAT
 from tracker.clock import moment
 from tracker.db.keys import DEAD_LETTERS, JOURNAL, NOBODY
 from tracker.ingest.drain import Record
+from tracker.journal.stream import FORMAT
 
 _PAGE = 20
 """Letters at a time, in Redis and in memory: one may be megabytes."""

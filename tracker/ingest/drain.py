@@ -12,14 +12,19 @@ from typing import Any
 from uuid import UUID
 
 import structlog
+from redis.asyncio import Redis
 
 from tracker.clicks.click import Click
+from tracker.clicks.enrich import Enrichment
+from tracker.clicks.store import Clicks
+from tracker.clicks.visitors import Visitors
 from tracker.clock import now, now_ms
 from tracker.conversions.attribution import DIMENSIONS, Status
 from tracker.conversions.event import Event
-from tracker.conversions.rules import NO_RULES
-from tracker.conversions.store import Transaction, check_same, click_and_config, document
+from tracker.conversions.rules import NO_RULES, AccountRules
+from tracker.conversions.store import Events, Transaction, check_same, click_and_config, document
 from tracker.db import keys
+from tracker.db.connect import Database
 from tracker.db.documents import StoredId, as_read
 from tracker.db.tasks import ended
 from tracker.ingest import plan
@@ -28,7 +33,7 @@ from tracker.ingest.posting import Books, Outdated, Posting
 from tracker.ingest.ruling import Bounds, account_of, count_refused
 from tracker.ingest.slot import Slot
 from tracker.metrics import DRAINED
-from tracker.services import Services
+from tracker.webhooks.deliveries import Deliveries
 
 log = structlog.get_logger(__name__)
 
@@ -58,16 +63,32 @@ Stored = Mapping[UUID, dict[str, Any]]
 
 
 class Drain:
-    def __init__(self, services: Services, slot: Slot) -> None:
-        self._clicks = services.clicks
-        self._events = services.events
-        self._rules = services.account_rules
-        days = services.settings.pending_event_days
-        self._pending_lives = timedelta(days=days) if days else None
-        self._enrichment = services.enrichment
-        self._visitors = services.visitors
-        self._redis = services.redis
-        self._books = Books(services.database, slot, services.deliveries.made_due)
+    """Clicks and events on their way from the journal into MongoDB, counted in `slot`.
+
+    Pending events without an account are kept for `pending_event_days` (0: for ever).
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        redis: Redis,
+        slot: Slot,
+        clicks: Clicks,
+        events: Events,
+        rules: AccountRules,
+        enrichment: Enrichment,
+        visitors: Visitors,
+        deliveries: Deliveries,
+        pending_event_days: int,
+    ) -> None:
+        self._redis = redis
+        self._clicks = clicks
+        self._events = events
+        self._rules = rules
+        self._enrichment = enrichment
+        self._visitors = visitors
+        self._pending_lives = timedelta(days=pending_event_days) if pending_event_days else None
+        self._books = Books(database, slot, deliveries.made_due)
 
     async def apply(self, records: Sequence[Record]) -> None:
         """Raises PyMongoError, RedisError or Outdated, after which it is to be tried again, and

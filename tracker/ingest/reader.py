@@ -12,9 +12,9 @@ import structlog
 from redis.asyncio import Redis
 from redis.exceptions import RedisError, ResponseError
 
-from tracker.clicks.journal import FORMAT
 from tracker.db.keys import DRAIN_GROUP, JOURNAL, NOBODY
 from tracker.ingest.drain import Record
+from tracker.journal.stream import FORMAT
 
 log = structlog.get_logger(__name__)
 

@@ -7,7 +7,6 @@ from uuid import UUID
 
 from redis.asyncio import Redis
 
-from tracker.allowance import Allowance
 from tracker.db import keys
 from tracker.db.breaker import Breaker
 from tracker.db.budget import Budget
@@ -15,6 +14,7 @@ from tracker.db.cache import Cache
 from tracker.db.connect import LookUpDatabase
 from tracker.db.documents import record
 from tracker.db.finding import Finding
+from tracker.limits.allowance import Allowance
 from tracker.links.domain import namespace_of
 from tracker.links.link import Link, Target, target
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 from urllib.parse import quote, unquote
 
-from tracker.http.url import split_url
+from tracker.syntax.url import split_url
 
 FIELD: Final = "destination_url"
 

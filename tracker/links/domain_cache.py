@@ -6,7 +6,6 @@ from typing import Any, Final
 
 from redis.asyncio import Redis
 
-from tracker.allowance import Allowance
 from tracker.db import keys
 from tracker.db.breaker import Breaker
 from tracker.db.budget import Budget
@@ -14,6 +13,7 @@ from tracker.db.cache import Cache
 from tracker.db.connect import LookUpDatabase
 from tracker.db.documents import record
 from tracker.db.finding import Finding
+from tracker.limits.allowance import Allowance
 from tracker.links.domain import Domain, Reserves, ServedName, served_name
 
 DomainCache = Cache[ServedName]

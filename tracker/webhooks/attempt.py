@@ -12,7 +12,7 @@ from pymongo.errors import PyMongoError
 from tracker import metrics
 from tracker.clock import moment
 from tracker.db.batch import Batch
-from tracker.http.url import check_url
+from tracker.syntax.url import check_url
 from tracker.webhooks.client import Client, Outcome
 from tracker.webhooks.deliveries import Deliveries, Result
 from tracker.webhooks.delivery import Attempt, Delivery, Status

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from bson import Decimal128
 
-from tracker.access.account_limiter import AccountLimiter
 from tracker.clock import now
 from tracker.ids import new_id
+from tracker.limits.account_limiter import AccountLimiter
 from tracker.webhooks.client import SECONDS
 from tracker.webhooks.delivery import Kind
 from tracker.webhooks.operational import webhook_disabled

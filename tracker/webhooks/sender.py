@@ -18,8 +18,8 @@ from pymongo.errors import PyMongoError
 from tracker import metrics
 from tracker.clock import moment, now_ms
 from tracker.db.tasks import ended
-from tracker.http.url import check_url
 from tracker.loops import record_failure
+from tracker.syntax.url import check_url
 from tracker.webhooks.attempt import Attempts, Payload
 from tracker.webhooks.client import Client
 from tracker.webhooks.deliveries import Deliveries

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from standardwebhooks import Webhook
 
-from tracker.http.url import UrlParts, check_url
+from tracker.syntax.url import UrlParts, check_url
 from tracker.webhooks.client import Request
 from tracker.webhooks.payload import as_query
 from tracker.webhooks.target import FIELD

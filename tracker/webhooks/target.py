@@ -13,8 +13,8 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from typing import Final
 
 from tracker.errors import BadRequest
-from tracker.http.url import check_url
 from tracker.links.own_hosts import is_localhost
+from tracker.syntax.url import check_url
 
 FIELD: Final = "target_url"
 PRIVATE: Final = f"{FIELD}: must not be in a private network"

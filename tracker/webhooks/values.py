@@ -15,7 +15,7 @@ import msgspec
 from bson import Decimal128
 
 from tracker.clock import iso
-from tracker.http.strict_json import parse_json
+from tracker.syntax.strict_json import parse_json
 
 _OF_VISITOR: Final = ("country", "device", "browser", "os")
 _OF_LINK: Final = ("slug", "internal_name", "destination_url")

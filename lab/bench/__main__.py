@@ -1,0 +1,183 @@
+"""`python -m lab.bench`: the options, the progress, the table and the JSON file."""
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any, Final, NamedTuple
+
+import msgspec
+import uvloop
+
+from config.settings import Settings
+from lab.bench.deliveries import deliveries_a_second, receiver
+from lab.bench.figures import Figures, Target, figures, targets
+from lab.bench.measure import Bench, Faulty, Measured, Options
+from lab.bench.rows import ROWS, Row, chosen
+from lab.bench.servers import Servers, has_nginx
+from lab.bench.table import table
+from lab.load import scene, wrk
+from lab.load.stores import NotDrained, Stores
+from lab.processes import NotReady
+from scripts.command import positive
+from scripts.progress import Line
+from tracker.builtin import stores as embedded
+
+LINKS: Final = 1_000
+DELIVERIES: Final = 1_500
+JSON_FILE: Final = "bench-result.json"
+
+Rounds = defaultdict[str, list[Measured]]
+
+
+class Results(NamedTuple):
+    """`deliveries` of webhooks, a second, are measured only together with all rows."""
+
+    rows: list[Row]
+    deliveries: list[float]
+    full: Rounds
+    half: Rounds
+
+
+async def _run(stores: Settings, folder: Path, parsed: argparse.Namespace, line: Line) -> Results:
+    running = asyncio.current_task()
+    assert running is not None
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, running.cancel)
+    line.say("preparing")
+    found = await scene.prepare(msgspec.structs.replace(stores, base_url="http://127.0.0.1"), LINKS)
+    options = Options(parsed.seconds, parsed.connections, parsed.client == "wrk")
+    rows = [row for row in parsed.rows if row.serving != "nginx" or has_nginx()]
+    results = Results(rows, [], defaultdict(list), defaultdict(list))
+    apart = msgspec.structs.replace(stores, mongodb_database="deliveries", data_dir=str(folder))
+    async with Stores(stores) as asked:
+        bench = Bench(folder, Servers(folder, stores), asked, found, options)
+        for number in range(1, parsed.rounds + 1):
+            what = f"round {number} of {parsed.rounds}"
+            await _round(bench, results, what, line)
+            if len(parsed.rows) == len(ROWS):
+                line.say(f"{what}: webhook deliveries")
+                with receiver() as url:
+                    results.deliveries.append(await deliveries_a_second(apart, url, DELIVERIES))
+    return results
+
+
+async def _round(bench: Bench, results: Results, what: str, line: Line) -> None:
+    for row in results.rows:
+        line.say(f"{what}: {row.key} {row.name}")
+        results.full[row.key].append(await bench.measure(row))
+    for row in results.rows:
+        if row.half:
+            line.say(f"{what}: {row.key} at half its rate")
+            rate = median(one.outcome.rate for one in results.full[row.key]) / 2
+            results.half[row.key].append(await bench.measure(row, rate))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The exit code: 0 if all was measured, whatever came of it; 1 if not."""
+    parsed = _parser().parse_args(arguments)
+    # While the stores start and end; the loop between has a handler of its own.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    parsed.busy = os.getloadavg()[0]
+    line, began = Line(), time.monotonic()
+    try:
+        with (
+            tempfile.TemporaryDirectory(prefix="bench-") as folder,
+            embedded.started(Settings(data_dir=f"{folder}/stores")) as stores,
+            asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
+        ):
+            results = runner.run(_run(stores, Path(folder), parsed, line))
+    except (NotReady, NotDrained, Faulty, wrk.WrkFailed, embedded.StoresError) as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return 1
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        print("bench: interrupted; every process is ended", file=sys.stderr)
+        return 130
+    finally:
+        line.end()
+    _report(parsed, results, time.monotonic() - began)
+    return 0
+
+
+def _report(parsed: argparse.Namespace, results: Results, seconds: float) -> None:
+    found = figures(results.rows, results.full, results.half)
+    print(
+        f"{parsed.rounds} rounds of {parsed.seconds} s, {parsed.connections} connections, "
+        f"{LINKS:,} links, load by {parsed.client}, {os.cpu_count()} cores with a load of "
+        f"{parsed.busy:.1f} before; {seconds:.0f} s in all"
+    )
+    deliveries = median(results.deliveries) if results.deliveries else None
+    wanted = targets(found, deliveries)
+    print(table(found, wanted))
+    written = msgspec.json.encode(_as_json(parsed, results, found, wanted))
+    parsed.json.write_bytes(msgspec.json.format(written))
+    print(f"\nwritten to {parsed.json}")
+
+
+def _as_json(
+    parsed: argparse.Namespace,
+    results: Results,
+    found: Sequence[Figures],
+    wanted: Sequence[Target],
+) -> dict[str, Any]:
+    return {
+        "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "rounds": parsed.rounds,
+        "seconds": parsed.seconds,
+        "connections": parsed.connections,
+        "links": LINKS,
+        "client": parsed.client,
+        "cores": os.cpu_count(),
+        "load_before": parsed.busy,
+        "rows": found,
+        "deliveries": results.deliveries,
+        "targets": [target._asdict() for target in wanted],
+        "measured": {"full": results.full, "half": results.half},
+    }
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m lab.bench",
+        description="Measure redirects, clicks, conversions and a list side by side, and with all "
+        "rows webhook deliveries, on stores of its own. Rows: "
+        + "; ".join(f"{row.key}: {row.name}" for row in ROWS)
+        + ".",
+        epilog="example:\n  make bench ARGS='--rounds 5 --rows a,c,d'",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--rounds", type=positive, default=3, help="rounds of each row [3]")
+    parser.add_argument("--seconds", type=positive, default=4, help="seconds of each load [4]")
+    parser.add_argument("--connections", type=positive, default=64, help="at once [64]")
+    parser.add_argument("--rows", type=_rows, default=list(ROWS), help="such as a,c,f [all]")
+    parser.add_argument(
+        "--client",
+        choices=("wrk", "own"),
+        default="wrk" if wrk.is_installed() else "own",
+        help="what makes the load [wrk where it is installed]",
+    )
+    parser.add_argument(
+        "--json",
+        type=Path,
+        default=Path(JSON_FILE),
+        metavar="FILE",
+        help=f"where everything is written [{JSON_FILE}]",
+    )
+    return parser
+
+
+def _rows(text: str) -> list[Row]:
+    try:
+        return chosen(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

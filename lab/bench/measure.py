@@ -1,0 +1,153 @@
+"""One row measured once: processes started, warmed up, loaded, looked at, ended."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import msgspec
+
+from lab.bench.rows import Row
+from lab.bench.servers import Servers
+from lab.load import requests, wrk
+from lab.load.client import Load
+from lab.load.outcome import Outcome
+from lab.load.prepared import Prepared
+from lab.load.scene import Scene
+from lab.load.schedule import Closed, Paced
+from lab.load.stores import Stores
+from lab.processes import Process, started
+from lab.usage import cpu_seconds
+
+PREPARED: Final = 5_000
+WARM_UP: Final = 2_000
+WARM_UP_SECONDS: Final = 20.0
+DRAIN_SECONDS: Final = 30.0
+
+PACED_CONNECTIONS: Final = 256
+"""Of a load that holds a rate with wrk: enough for one to be free whenever a request of 12,000 a
+second is due, though answers should take 20 ms. More cost wrk more."""
+
+SETTLE_SECONDS: Final = 2.0
+"""After the load, until what has landed is counted."""
+
+
+class Faulty(Exception):
+    """A row cannot be measured, as it does not answer as it should. One line."""
+
+
+class Landed(msgspec.Struct, kw_only=True):
+    """How many of the `accepted` were in MongoDB when the load ended, and SETTLE_SECONDS later."""
+
+    accepted: int
+    at_end: int
+    settled: int
+
+
+class Measured(msgspec.Struct, kw_only=True):
+    """`cpu_seconds` of each process by its name, that which answers first."""
+
+    outcome: Outcome
+    cpu_seconds: dict[str, float]
+    landed: Landed | None
+
+
+class Options(NamedTuple):
+    """Of each load. `use_wrk`: rather than the client of our own."""
+
+    seconds: int
+    connections: int
+    use_wrk: bool
+
+
+class Bench:
+    """Uses one set of stores for all rows: one row at a time."""
+
+    def __init__(
+        self, folder: Path, servers: Servers, stores: Stores, scene: Scene, options: Options
+    ) -> None:
+        self._folder = folder
+        self._servers = servers
+        self._stores = stores
+        self._scene = scene
+        self._options = options
+
+    async def measure(self, row: Row, pace: float | None = None) -> Measured:
+        """As many requests as it answers, or `pace` a second. Raises Faulty, NotReady, NotDrained
+        or WrkFailed."""
+        await self._stores.empty()
+        await self._stores.flush(row.appendfsync)
+        with self._servers.of(row.serving) as processes:
+            await started(processes)
+            port = processes[0].port
+            prepared = await self._prepared(row, port)
+            await self._load(port, Prepared(prepared, row.status), WARM_UP)
+            await self._stores.drained(DRAIN_SECONDS)
+            measured = await self._measured(row, processes, prepared, pace)
+            await asyncio.gather(*(process.leave() for process in processes))
+        if measured.outcome.errors:
+            raise Faulty(f"row {row.key}: {measured.outcome.errors}")
+        return measured
+
+    async def _prepared(self, row: Row, port: int) -> list[bytes]:
+        if row.asking == "events by key":
+            return requests.events_by_key(self._scene, PREPARED)
+        if row.asking == "events by click":
+            clicks = Prepared(requests.clicks(self._scene, PREPARED), 302, keep_ids=True)
+            await self._load(port, clicks, PREPARED)
+            await self._stores.drained(DRAIN_SECONDS)
+            return requests.events_by_click(clicks.click_ids)
+        if row.asking == "links":
+            return requests.listing(self._scene)
+        return requests.clicks(self._scene, PREPARED)
+
+    async def _load(self, port: int, traffic: Prepared, count: int) -> None:
+        """Before what is measured. Raises Faulty."""
+        load = Load(port, traffic, self._options.connections)
+        try:
+            outcome = await load.run(Closed(time.perf_counter(), WARM_UP_SECONDS, count))
+        except (OSError, TimeoutError) as error:
+            raise Faulty(f"port {port} cannot be reached: {error}") from None
+        if outcome.errors or not outcome.requests:
+            raise Faulty(f"port {port}: {outcome.requests:,} answers, and {outcome.errors}")
+
+    async def _measured(
+        self, row: Row, processes: Sequence[Process], prepared: list[bytes], pace: float | None
+    ) -> Measured:
+        stored = await self._stored(row)
+        before = _cpu_seconds(processes)
+        outcome = await self._loaded(processes[0].port, row, prepared, pace)
+        after = _cpu_seconds(processes)
+        landed = None
+        if row.stored is not None:
+            at_end = await self._stored(row)
+            await asyncio.sleep(SETTLE_SECONDS)
+            landed = Landed(
+                accepted=outcome.requests,
+                at_end=at_end - stored,
+                settled=await self._stored(row) - stored,
+            )
+        used = {name: after[name] - before[name] for name in after}
+        return Measured(outcome=outcome, cpu_seconds=used, landed=landed)
+
+    async def _stored(self, row: Row) -> int:
+        return 0 if row.stored is None else await self._stores.stored(row.stored)
+
+    async def _loaded(
+        self, port: int, row: Row, prepared: list[bytes], pace: float | None
+    ) -> Outcome:
+        options = self._options
+        if options.use_wrk:
+            connections = options.connections if pace is None else PACED_CONNECTIONS
+            wanted = (prepared, connections, options.seconds, pace)
+            return await wrk.run(self._folder, port, *wanted)
+        load = Load(port, Prepared(prepared, row.status), options.connections)
+        now = time.perf_counter()
+        if pace is None:
+            return await load.run(Closed(now, options.seconds))
+        return await load.run(Paced(now, options.seconds, pace))
+
+
+def _cpu_seconds(processes: Sequence[Process]) -> dict[str, float]:
+    return {process.name: cpu_seconds(process.pid) for process in processes}

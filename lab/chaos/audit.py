@@ -1,0 +1,194 @@
+"""What was answered against what is stored, and what is stored against what is counted.
+
+Pure: give it every stored click, event, rollup and delivery, in any order, then ask for the
+findings.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+from uuid import UUID
+
+import msgspec
+import orjson
+
+from lab.chaos.ledger import EventAnswer, Ledger
+from lab.chaos.receiver import Receiver
+from lab.chaos.told import Deliveries, deliveries
+from tracker.clock import day_of
+from tracker.conversions.attribution import COUNTED, Status
+from tracker.reports.rollup import Rollup, RollupId, stored_sums
+
+_NUMBER: Final = re.compile(r"(?:^|&)n=(\d+)(?:&|$)")
+
+Document = Mapping[str, Any]
+
+
+class Clicks(msgspec.Struct, kw_only=True):
+    """Numbers of clicks. `cut_stored`: without an answer, but stored. `doubled`: stored again, or
+    as another click. `visitors_wrong`: visitors of a link and day of whose clicks not just one
+    counts as unique."""
+
+    answered: int
+    stored: int
+    lost: int
+    doubled: int
+    cut_stored: int
+    visitors: int
+    visitors_wrong: int
+
+
+class Events(msgspec.Struct, kw_only=True):
+    """Numbers of events. `lost`: answered, but neither it nor another with its transaction id
+    counts. `doubled`: counting again, for the same request or transaction. `ids_given_twice`: to
+    different requests that have no transaction id in common. `other_ids`: repeats of a transaction
+    id that were answered with another id than that of the event that counts, which is right while a
+    store is away. `left_pending`: although the click is stored."""
+
+    answered: int
+    answered_pending: int
+    stored: int
+    lost: int
+    doubled: int
+    cut_stored: int
+    ids_given_twice: int
+    other_ids: int
+    left_pending: int
+
+
+class Findings(msgspec.Struct, kw_only=True):
+    """`rollup_differences`: paths with what is counted and what is stored."""
+
+    clicks: Clicks
+    events: Events
+    deliveries: Deliveries
+    rollup_differences: list[str]
+
+
+class Audit:
+    def __init__(self) -> None:
+        self._rollup = Rollup()
+        self._counted: defaultdict[RollupId, Counter[str]] = defaultdict(Counter)
+        self._clicks: dict[UUID, int] = {}
+        self._visitors: Counter[tuple[Any, ...]] = Counter()
+        self._events: dict[int, Document] = {}
+        self._deliveries: list[Document] = []
+
+    def add_click(self, click: Document) -> None:
+        self._rollup.add_click(click)
+        found = _NUMBER.search(click["query"])
+        self._clicks[click["_id"]] = int(found[1]) if found else 0
+        if click["bot"] is None:
+            day = day_of(click["at"])
+            visitor = (click["link_id"], day, click["address"], click["user_agent"])
+            self._visitors[visitor] += bool(click["unique"])
+
+    def add_event(self, event: Document) -> None:
+        self._rollup.add_event(event)
+        self._events[event["_id"]] = event
+
+    def add_rollup(self, rollup: Document) -> None:
+        names = rollup["_id"]
+        rollup_id = RollupId(*(names[name] for name in RollupId._fields))
+        self._counted[rollup_id].update(stored_sums(rollup))
+
+    def add_delivery(self, delivery: Document) -> None:
+        self._deliveries.append(delivery)
+
+    def findings(self, ledger: Ledger, paths: Mapping[UUID, str], receiver: Receiver) -> Findings:
+        """`paths` are those of the webhooks at the receiver."""
+        return Findings(
+            clicks=self._of_clicks(ledger),
+            events=self._of_events(ledger),
+            deliveries=deliveries(
+                self._events.values(),
+                self._deliveries,
+                paths,
+                receiver.told,
+                len(receiver.refused),
+            ),
+            rollup_differences=self._rollup_differences(),
+        )
+
+    def report_totals(self) -> dict[str, int]:
+        """What a report of the account, bots included, has to tell."""
+        return {
+            "clicks": len(self._clicks),
+            "uniqueClicks": sum(self._visitors.values()),
+            "conversions": sum(
+                one["status"] in COUNTED and one["account_id"] is not None
+                for one in self._events.values()
+            ),
+        }
+
+    def _of_clicks(self, ledger: Ledger) -> Clicks:
+        numbers = self._clicks.values()
+        return Clicks(
+            answered=len(ledger.clicks),
+            stored=len(self._clicks),
+            lost=sum(
+                self._clicks.get(click_id) != number for number, click_id in ledger.clicks.items()
+            ),
+            doubled=len(numbers) - len(set(numbers)),
+            cut_stored=len(ledger.cut.intersection(numbers)),
+            visitors=len(self._visitors),
+            visitors_wrong=sum(first != 1 for first in self._visitors.values()),
+        )
+
+    def _of_events(self, ledger: Ledger) -> Events:
+        counting = [one for one in self._events.values() if one["status"] in COUNTED]
+        holders = _holders(counting)
+        return Events(
+            answered=len(ledger.events),
+            answered_pending=ledger.pending,
+            stored=len(self._events),
+            lost=sum(not _is_kept(answer, holders) for answer in ledger.events),
+            doubled=sum(len(ids) - 1 for ids in holders.values()),
+            cut_stored=len(ledger.cut.intersection(map(_number, self._events.values()))),
+            ids_given_twice=_ids_given_twice(ledger),
+            other_ids=sum(
+                answer.event_id not in holders.get(answer.transaction, ())
+                for answer in ledger.events
+                if answer.transaction is not None
+            ),
+            left_pending=sum(
+                one["status"] == Status.PENDING and one["click_id"] in self._clicks
+                for one in counting
+            ),
+        )
+
+    def _rollup_differences(self) -> list[str]:
+        recounted = self._rollup.sums()
+        return [
+            f"{rollup_id.of} {rollup_id.link_id or rollup_id.account_id} {rollup_id.day} {path}: "
+            f"{counted[path]:,} counted, {stored[path]:,} stored"
+            for rollup_id in sorted(recounted.keys() | self._counted.keys(), key=str)
+            for counted in [self._counted[rollup_id]]
+            for stored in [Counter(recounted.get(rollup_id, {}))]
+            for path in sorted(counted.keys() | stored.keys())
+            if counted[path] != stored[path]
+        ]
+
+
+def _holders(counting: Iterable[Document]) -> dict[str | int, set[int]]:
+    """The ids of the events that count, by what counts once."""
+    holders: defaultdict[str | int, set[int]] = defaultdict(set)
+    for one in counting:
+        holders[one.get("transaction_id") or _number(one)].add(one["_id"])
+    return dict(holders)
+
+
+def _is_kept(answer: EventAnswer, holders: Mapping[str | int, set[int]]) -> bool:
+    if answer.transaction is not None:
+        return answer.transaction in holders
+    return answer.event_id in holders.get(answer.number, ())
+
+
+def _number(event: Document) -> int:
+    return int(orjson.loads(event["metadata"])["n"])
+
+
+def _ids_given_twice(ledger: Ledger) -> int:
+    given = {(answer.event_id, answer.transaction or answer.number) for answer in ledger.events}
+    return len(given) - len({event_id for event_id, _ in given})

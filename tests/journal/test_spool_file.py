@@ -1,0 +1,168 @@
+"""Every whole entry of a file is found, whatever else is in it."""
+
+import io
+import time
+import zlib
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tracker.journal.spool_file import BATCH_BYTES, BATCH_ENTRIES, SpoolReader, entry
+
+payloads = st.lists(
+    st.binary(max_size=60) | st.just(b"TRK1") | st.just(b"TRK1\0\0\0\0"), max_size=8
+)
+
+
+def read(path: Path, contents: bytes) -> tuple[list[bytes], SpoolReader]:
+    path.write_bytes(contents)
+    found = []
+    with path.open("rb") as file:
+        reader = SpoolReader(file)
+        while (payload := reader.read()) is not None:
+            found.append(payload)
+        assert reader.read() is None
+    assert reader.entries == len(found)
+    return found, reader
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("spool") / "1.spool"
+
+
+@given(payloads)
+def test_what_was_written_is_read(path: Path, payloads: list[bytes]) -> None:
+    found, reader = read(path, b"".join(map(entry, payloads)))
+    assert found == payloads
+    assert (reader.damaged_bytes, reader.torn_bytes) == (0, 0)
+
+
+@given(payloads, payloads, st.binary(max_size=80))
+@example([b"a"], [b"b"], b"TRK1\0\0\0\x05")
+@example([b"a"], [b"b"], entry(b"x" * 99)[:-1])
+@example([], [b"b"], b"TRK")
+@example([b"a"], [b"b"], bytes(4096))
+def test_entries_around_anything_else_are_read(
+    path: Path, before: list[bytes], after: list[bytes], between: bytes
+) -> None:
+    whole = [*before, *after]
+    contents = b"".join(map(entry, before)) + between + b"".join(map(entry, after))
+    found, reader = read(path, contents)
+    assert found == whole
+    length = reader.damaged_bytes + reader.torn_bytes
+    assert length == len(contents) - sum(len(entry(payload)) for payload in whole)
+    assert not (after and reader.torn_bytes)
+
+
+@given(st.lists(st.binary(min_size=1, max_size=60), min_size=1, max_size=8), st.data())
+def test_a_wrong_byte_costs_one_entry(
+    path: Path, payloads: list[bytes], data: st.DataObject
+) -> None:
+    entries = list(map(entry, payloads))
+    hit = data.draw(st.integers(0, len(entries) - 1))
+    byte = data.draw(st.integers(0, len(entries[hit]) - 1))
+    flips = data.draw(st.integers(1, 255))
+    wrong = bytearray(entries[hit])
+    wrong[byte] ^= flips
+    found, reader = read(path, b"".join([*entries[:hit], bytes(wrong), *entries[hit + 1 :]]))
+    assert found == payloads[:hit] + payloads[hit + 1 :]
+    assert (reader.damaged_bytes, reader.torn_bytes) == (len(wrong), 0)
+
+
+def test_a_length_that_leads_to_a_later_entry_hides_none_between(path: Path) -> None:
+    """One bit of the first length is wrong, and it ends just where the third entry begins."""
+    entries = [entry(bytes([number]) * 52) for number in range(4)]
+    wrong = entries[0][:7] + bytes([52 + 64]) + entries[0][8:]
+    found, reader = read(path, wrong + b"".join(entries[1:]))
+    assert found == [bytes([number]) * 52 for number in (1, 2, 3)]
+    assert reader.damaged_bytes == 64
+
+
+@pytest.mark.parametrize("distance", [*range(-20, 5), 7_000_000])
+def test_an_entry_is_found_wherever_in_the_damage_it_begins(path: Path, distance: int) -> None:
+    """Also where its magic lies across two of the pieces that are searched."""
+    gap = 1024 * 1024 + distance
+    found, reader = read(path, bytes(gap) + entry(b"found") + entry(b"too"))
+    assert found == [b"found", b"too"]
+    assert reader.damaged_bytes == gap
+
+
+def test_many_magics_that_begin_nothing_are_passed_over_quickly(path: Path) -> None:
+    begun = time.monotonic()
+    found, _ = read(path, b"TRK1" * 100_000 + entry(b"found"))
+    assert found == [b"found"]
+    assert time.monotonic() - begun < 5
+
+
+def test_a_payload_that_is_whole_though_its_length_is_not_is_damage_and_no_torn_tail(
+    path: Path,
+) -> None:
+    payload = b"answered"
+    header = b"TRK1" + (len(payload) + 1).to_bytes(4) + zlib.crc32(payload).to_bytes(4)
+    _, reader = read(path, header + payload)
+    assert (reader.damaged_bytes, reader.torn_bytes) == (len(header + payload), 0)
+
+
+def batches(path: Path, payloads: list[bytes]) -> list[list[bytes]]:
+    path.write_bytes(b"".join(map(entry, payloads)))
+    found = []
+    with path.open("rb") as file:
+        reader = SpoolReader(file)
+        while batch := reader.batch():
+            assert reader.batch() == batch
+            found.append([*batch])
+            reader.sent()
+    return found
+
+
+LARGE = BATCH_BYTES // 2
+
+
+@pytest.mark.parametrize(
+    ("lengths", "expected"),
+    [
+        ([], []),
+        ([1] * 3, [3]),
+        ([1] * (2 * BATCH_ENTRIES + 1), [BATCH_ENTRIES, BATCH_ENTRIES, 1]),
+        ([LARGE - 1, 1, 1, LARGE], [4]),
+        ([LARGE] * 5, [2, 2, 1]),
+        ([3 * LARGE, 3 * LARGE], [1, 1]),
+    ],
+)
+def test_a_batch_ends_at_a_number_of_entries_or_bytes_and_stays_until_it_is_sent(
+    path: Path, lengths: list[int], expected: list[int]
+) -> None:
+    payloads = [bytes([number % 256]) * length for number, length in enumerate(lengths)]
+    found = batches(path, payloads)
+    assert [len(batch) for batch in found] == expected
+    assert [payload for batch in found for payload in batch] == payloads
+
+
+class BadSector(io.FileIO):
+    """Cannot be read from byte `bad` on."""
+
+    bad = 0
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if self.tell() >= self.bad:
+            raise OSError("bad sector")
+        return super().read(size)
+
+
+def test_what_stands_before_a_bad_sector_is_a_batch_once(path: Path) -> None:
+    path.write_bytes(b"".join(map(entry, (b"1", b"2", b"3"))))
+    with BadSector(path) as file:
+        file.bad = 2 * len(entry(b"1"))
+        reader = SpoolReader(file)
+        with pytest.raises(OSError, match="bad sector"):
+            reader.batch()
+        assert reader.batch() == [b"1", b"2"]
+        reader.sent()
+        for _ in range(2):
+            with pytest.raises(OSError, match="bad sector"):
+                reader.batch()
+        file.bad *= 2
+        assert reader.batch() == [b"3"]

@@ -1,0 +1,149 @@
+"""The folder's total is bounded, told, and cleared of what a dying process left."""
+
+import fcntl
+import os
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.journal.test_spool import child, folder, opened, replayed, spooled
+from tracker.journal import spool_folder as module
+from tracker.journal.spool_folder import LEFTOVER_SECONDS, SpoolFolder, SpoolFull
+from tracker.metrics import REGISTRY
+
+__all__ = ["child", "folder"]
+
+ENTRY = 12 + 8
+"""Bytes of an entry whose payload is one of `EIGHT`."""
+EIGHT = b"8 bytes "
+
+
+@pytest.fixture
+def measures_always(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MEASURE_EVERY", 0.0)
+
+
+def told_bytes() -> float | None:
+    return REGISTRY.get_sample_value("tracker_spool_bytes")
+
+
+def leftover(folder: Path, seconds: float) -> Path:
+    """Of a process that died that long ago, before its file had its name."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "1.new"
+    path.touch()
+    os.utime(path, (time.time() - seconds,) * 2)
+    return path
+
+
+async def test_an_append_beyond_the_bound_is_refused_and_those_before_it_are_kept(
+    folder: Path,
+) -> None:
+    async with opened(folder, 3 * ENTRY) as spool:
+        for _ in range(3):
+            await spool.append(EIGHT)
+        for _ in range(2):
+            with pytest.raises(SpoolFull, match="60 of at most 60 bytes are in use"):
+                await spool.append(b"")
+    assert await replayed(folder) == [EIGHT] * 3
+
+
+async def test_what_is_too_large_is_refused_and_what_is_smaller_still_taken(folder: Path) -> None:
+    async with opened(folder, 3 * ENTRY) as spool:
+        await spool.append(EIGHT)
+        with pytest.raises(SpoolFull):
+            await spool.append(b"x" * 100)
+        await spool.append(EIGHT)
+    assert await replayed(folder) == [EIGHT] * 2
+
+
+async def test_the_first_append_of_a_spool_that_is_too_small_makes_no_file(folder: Path) -> None:
+    async with opened(folder, 1) as spool:
+        with pytest.raises(SpoolFull):
+            await spool.append(EIGHT)
+    assert not folder.exists()
+
+
+async def test_a_replay_makes_room(folder: Path) -> None:
+    async def send(payloads: Sequence[bytes]) -> None:
+        assert payloads == [EIGHT]
+
+    async with opened(folder, ENTRY) as spool:
+        for _ in range(3):
+            await spool.append(EIGHT)
+            assert (spool.bytes_waiting, told_bytes()) == (ENTRY, ENTRY)
+            assert await spool.replay(send) == 1
+            assert (spool.bytes_waiting, told_bytes()) == (0, 0)
+
+
+@pytest.mark.parametrize("suffix", ["spool", "damaged", "new", "other"])
+async def test_every_file_counts_and_those_that_wait_are_told_apart(
+    folder: Path, suffix: str
+) -> None:
+    folder.mkdir(parents=True)
+    (folder / f"1.{suffix}").write_bytes(bytes(50))
+    async with opened(folder, 50 + ENTRY) as spool:
+        await spool.append(EIGHT)
+        with pytest.raises(SpoolFull):
+            await spool.append(EIGHT)
+        assert told_bytes() == 50 + ENTRY
+        assert spool.bytes_waiting == ENTRY + (50 if suffix == "spool" else 0)
+
+
+async def test_what_another_process_appends_counts(
+    folder: Path, child: subprocess.Popen[bytes], measures_always: None
+) -> None:
+    theirs = 12 + len(b"from a child")
+    async with opened(folder, theirs + 2 * ENTRY) as spool:
+        await spool.append(EIGHT)
+        assert spool.bytes_waiting == theirs + ENTRY
+        await spool.append(EIGHT)
+        with pytest.raises(SpoolFull):
+            await spool.append(EIGHT)
+
+
+async def test_the_folder_is_looked_at_now_and_then_and_not_for_each_append(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured: list[SpoolFolder] = []
+    measure = SpoolFolder.measure
+
+    def counted(self: SpoolFolder) -> list[Path]:
+        measured.append(self)
+        return measure(self)
+
+    monkeypatch.setattr(SpoolFolder, "measure", counted)
+    async with opened(folder) as spool:
+        begun = time.monotonic()
+        for _ in range(50):
+            await spool.append(EIGHT)
+        assert len(measured) <= 2 + (time.monotonic() - begun) / module.MEASURE_EVERY
+
+
+@pytest.mark.parametrize(
+    ("seconds", "stays"), [(0, True), (LEFTOVER_SECONDS - 10, True), (LEFTOVER_SECONDS + 10, False)]
+)
+async def test_a_leftover_of_an_unfinished_opening_is_not_replayed_and_removed_when_old(
+    folder: Path, seconds: float, stays: bool
+) -> None:
+    path = leftover(folder, seconds)
+    assert await replayed(folder) == []
+    assert path.exists() is stays
+
+
+@pytest.fixture
+def held(folder: Path) -> Iterator[Path]:
+    """A file that is being opened by somebody who takes very long."""
+    path = leftover(folder, LEFTOVER_SECONDS * 2)
+    with path.open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield path
+
+
+async def test_a_leftover_that_somebody_holds_is_left_alone(folder: Path, held: Path) -> None:
+    await spooled(folder, [EIGHT])
+    assert await replayed(folder) == [EIGHT]
+    assert held.exists()

@@ -1,0 +1,152 @@
+"""What the benchmark makes of its rounds: medians, ratios, targets, the table."""
+
+import pytest
+
+from lab.bench.figures import figures, targets
+from lab.bench.measure import Landed, Measured
+from lab.bench.rows import ROWS, Row, chosen
+from lab.bench.table import table
+from lab.load.outcome import Outcome
+
+BY_KEY = {row.key: row for row in ROWS}
+RATES = {"a": 100, "b": 250, "c": 600, "d": 350, "e": 300, "f1": 300, "f2": 300, "g": 50, "h": 1200}
+
+
+def measured(
+    rate: int, p99: float = 0.009, landed: float | None = None, cpu: float = 1.0
+) -> Measured:
+    """Of two seconds. `landed` is a part of the accepted, half of it during the load."""
+    requests = rate * 2
+    arrived = None
+    if landed is not None:
+        settled = int(requests * landed)
+        arrived = Landed(accepted=requests, at_end=settled // 2, settled=settled)
+    return Measured(
+        outcome=Outcome(requests=requests, seconds=2.0, p50=0.001, p99=p99, errors={}),
+        cpu_seconds={"web": cpu, "drain": cpu / 2},
+        landed=arrived,
+    )
+
+
+def test_figures_are_medians_of_the_rounds() -> None:
+    full = {"a": [measured(100)] * 3, "c": [measured(500), measured(900), measured(600, p99=0.5)]}
+    [first, found] = figures([BY_KEY["a"], BY_KEY["c"]], full, {"c": [measured(300, p99=0.007)]})
+    assert (first.ratio, first.arrival, first.half_p99) == (1.0, None, None)
+    assert (found.rate, found.p99, found.ratio, found.half_p99) == (600, 0.009, 6.0, 0.007)
+
+
+def test_a_ratio_is_the_median_of_those_of_each_round() -> None:
+    full = {
+        "a": [measured(100), measured(200), measured(400)],
+        "c": [measured(500), measured(1400), measured(2400)],
+        "h": [measured(1000), measured(7000), measured(8000)],
+    }
+    found = figures([BY_KEY[key] for key in full], full, {})
+    assert [one.ratio for one in found] == [1.0, 6.0, 20.0]
+    by_text = {target.text: target.figure for target in targets(found)}
+    assert by_text["c at least 0.5 x h"] == pytest.approx(0.3)
+
+
+def test_processor_time_is_told_for_a_thousand_requests_of_each_process() -> None:
+    [found] = figures([BY_KEY["c"]], {"c": [measured(250, cpu=0.5)]}, {})
+    assert found.cpu == {"web": 1.0, "drain": 0.5}
+    assert found.process == "web"
+    assert found.ratio is None
+
+
+def test_what_landed_is_told_as_a_rate_a_share_and_a_backlog() -> None:
+    rounds = [measured(1000, landed=share) for share in (0.9, 0.5, 1.02)]
+    [found] = figures([BY_KEY["d"]], {"d": rounds}, {})
+    assert found.arrival is not None
+    assert found.arrival.share == pytest.approx(0.9)
+    assert found.arrival.rate == pytest.approx(450)
+    assert found.arrival.backlog == 200
+
+
+def all_figures(**changed: Measured) -> dict[str, tuple[float | None, bool | None]]:
+    full = {
+        key: [changed.get(key, measured(rate, landed=0.95 if BY_KEY[key].stored else None))]
+        for key, rate in RATES.items()
+    }
+    half = {key: [changed.get(f"half_{key}", measured(1))] for key in ("c", "d")}
+    return {one.text: one[1:] for one in targets(figures(ROWS, full, half), 500)}
+
+
+def test_every_target_is_reached_at_its_very_figure() -> None:
+    found = all_figures(
+        half_c=measured(1, p99=0.010),
+        half_d=measured(1, p99=0.025),
+    )
+    assert len(found) == 11
+    assert {text: reached for text, (_, reached) in found.items() if not reached} == {}
+
+
+@pytest.mark.parametrize(
+    ("changed", "missed"),
+    [
+        ({"b": measured(249)}, ["b at least 2.5 x a"]),
+        ({"c": measured(599)}, ["c at least 6 x a", "c at least 0.5 x h"]),
+        ({"d": measured(349, landed=1)}, ["d at least 3.5 x a"]),
+        ({"d": measured(350, landed=0.94)}, ["d landed after two seconds, at least 0.95"]),
+        ({"e": measured(299)}, ["e at least 3 x a"]),
+        ({"f1": measured(299)}, ["f1 at least 3 x a"]),
+        ({"f2": measured(299)}, ["f2 at least 3 x a"]),
+        ({"h": measured(1201)}, ["c at least 0.5 x h"]),
+        ({"half_c": measured(1, p99=0.0101)}, ["c p99 at half its rate, at most 10 ms"]),
+        ({"half_d": measured(1, p99=0.0251)}, ["d p99 at half its rate, at most 25 ms"]),
+    ],
+)
+def test_a_target_that_is_missed_is_named(changed: dict[str, Measured], missed: list[str]) -> None:
+    found = all_figures(**changed)
+    assert [text for text, (_, reached) in found.items() if not reached] == missed
+
+
+def test_too_few_deliveries_are_a_target_that_is_missed() -> None:
+    missed = [one.text for one in targets([], 499) if one.is_reached is False]
+    assert missed == ["webhook deliveries a second, at least 500"]
+
+
+def test_a_target_without_its_rows_is_neither_reached_nor_missed() -> None:
+    found = figures([BY_KEY["c"]], {"c": [measured(600)]}, {})
+    assert {one.is_reached for one in targets(found)} == {None}
+
+
+def test_the_table_tells_every_row_and_target() -> None:
+    full = {"a": [measured(1234)], "c": [measured(8000, landed=0.5)]}
+    found = figures([BY_KEY["a"], BY_KEY["c"]], full, {"c": [measured(1, p99=0.0123)]})
+    lines = table(found, targets(found)).splitlines()
+    assert lines[1].startswith("a   bare redirect")
+    assert lines[1].split()[-6:] == ["1,234", "1.00", "9.00", "0.405", "1.00", "web"]
+    text = "\n".join(lines)
+    assert "c   landed in MongoDB 2,000/s during the load" in text
+    assert "0.500 of the accepted, backlog 8,000" in text
+    assert "c   p99 at half its rate: 12.30 ms" in text
+    assert "c at least 6 x a                              6.48  reached" in text
+    assert "c p99 at half its rate, at most 10 ms        12.30  NOT REACHED" in text
+    assert "b at least 2.5 x a                               -  not measured" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ("a", ["a"]),
+        ("c, a", ["a", "c"]),
+        ("f", ["f1", "f2"]),
+        ("f2,h", ["f2", "h"]),
+        ("a,b,c,d,e,f,g,h", [row.key for row in ROWS]),
+    ],
+)
+def test_rows_are_chosen_by_their_keys(text: str, keys: list[str]) -> None:
+    assert [row.key for row in chosen(text)] == keys
+
+
+@pytest.mark.parametrize("text", ["", "x", "a,,b", "a,f3"])
+def test_a_row_that_is_not_there_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="no such row"):
+        chosen(text)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.key)
+def test_what_records_is_looked_for_where_it_is_stored(row: Row) -> None:
+    records = row.serving in ("web and drain", "all") and row.asking != "links"
+    assert row.stored == (("events" if row.status == 200 else "clicks") if records else None)

@@ -1,0 +1,270 @@
+"""The comparison at the end of `make chaos` sees every kind of fault."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import msgspec
+import pytest
+from bson import Decimal128
+
+from lab.chaos.audit import Audit, Findings
+from lab.chaos.ledger import Ledger
+from lab.chaos.receiver import Receiver
+from lab.chaos.requests import Request
+from lab.chaos.result import Left, Result, Waits
+from tracker.db.documents import as_read
+from tracker.reports.rollup import Rollup
+
+AT = datetime(2026, 1, 31, 9, 30, tzinfo=UTC)
+ACCOUNT, LINK, CONFIG = UUID(int=1), UUID(int=2), UUID(int=3)
+Rows = list[dict[str, Any]]
+
+
+def click(number: int, **fields: Any) -> dict[str, Any]:
+    return {
+        "_id": UUID(int=1000 + number),
+        "account_id": ACCOUNT,
+        "link_id": LINK,
+        "at": AT,
+        "domain_name": "",
+        "country": "DE",
+        "device": "mobile",
+        "browser": "Firefox",
+        "os": "Android",
+        "bot": None,
+        "unique": True,
+        "query": f"a=1&n={number}&q=2",
+        "address": f"81.2.{number}.7",
+        "user_agent": "Firefox",
+    } | fields
+
+
+def event(number: int, **fields: Any) -> dict[str, Any]:
+    return {
+        "_id": 500 + number,
+        "account_id": ACCOUNT,
+        "event_config_id": CONFIG,
+        "click_id": None,
+        "at": AT,
+        "value": Decimal128(Decimal("9.95")),
+        "payout": Decimal128(Decimal(5)),
+        "metadata": f'{{"n": {number}}}',
+        "status": "no_click",
+    } | fields
+
+
+class Books:
+    """Three clicks and two events, answered, stored and counted; then something is changed."""
+
+    def __init__(self) -> None:
+        self.ledger = Ledger()
+        self.clicks = [click(1), click(2), click(3, bot="crawler", unique=False)]
+        self.events = [event(4), event(5, transaction_id="order-5")]
+        for number in (1, 2, 3):
+            self.ledger.click(Request(True, number, None, b""), UUID(int=1000 + number))
+        self.answer(4, 504)
+        self.answer(5, 505, "order-5")
+        self.rollups = self.counted()
+
+    def answer(self, number: int, event_id: int, transaction: str | None = None) -> None:
+        self.ledger.event(Request(False, number, transaction, b""), event_id, "found")
+
+    def counted(self) -> Rows:
+        """As two drains would have stored it."""
+        parts = (Rollup(), Rollup())
+        for place, row in enumerate(self.clicks):
+            parts[place % 2].add_click(row)
+        for place, row in enumerate(self.events):
+            parts[place % 2].add_event(row)
+        return [
+            _document(update) for slot, part in enumerate(parts) for update in part.updates(slot)
+        ]
+
+    def audited(self) -> Audit:
+        audit = Audit()
+        for row in self.clicks:
+            audit.add_click(row)
+        for row in self.events:
+            audit.add_event(row)
+        for row in self.rollups:
+            audit.add_rollup(row)
+        return audit
+
+    def findings(self) -> Findings:
+        return self.audited().findings(self.ledger, {}, Receiver(0))
+
+
+def _document(update: dict[str, Any]) -> dict[str, Any]:
+    document: dict[str, Any] = {"_id": as_read(update["q"]["_id"])}
+    for path, number in update["u"]["$inc"].items():
+        *cells, measure = path.split(".")
+        cell = document
+        for name in cells:
+            cell = cell.setdefault(name, {})
+        cell[measure] = number
+    return document
+
+
+def result(findings: Findings, **fields: Any) -> Result:
+    plain = Result(
+        seed=1,
+        seconds=2.0,
+        disturbances={"kill web": 1},
+        findings=findings,
+        left=Left(),
+        waits=Waits(p99=0.1, longest=0.2, longest_web_running=0.1),
+        cut=0,
+        refused=0,
+        other_answers={},
+        report_differences=[],
+        ended_by_themselves=[],
+    )
+    return msgspec.structs.replace(plain, **fields)
+
+
+def faults(books: Books) -> list[str]:
+    return result(books.findings()).faults()
+
+
+def test_nothing_is_found_where_all_is_well() -> None:
+    books = Books()
+    assert faults(books) == []
+    assert books.audited().report_totals() == {"clicks": 3, "uniqueClicks": 2, "conversions": 2}
+
+
+def lose_a_click(books: Books) -> None:
+    del books.clicks[0]
+    books.rollups = books.counted()
+
+
+def store_another_click_under_the_id(books: Books) -> None:
+    books.clicks[0] = click(9, _id=books.clicks[0]["_id"])
+
+
+def double_a_click(books: Books) -> None:
+    books.clicks.append(click(1, _id=UUID(int=77), unique=False))
+    books.rollups = books.counted()
+
+
+def count_a_visitor_twice(books: Books) -> None:
+    books.clicks.append(click(9, address="81.2.1.7"))
+    books.rollups = books.counted()
+
+
+def count_a_visitor_never(books: Books) -> None:
+    books.clicks[0]["unique"] = False
+    books.rollups = books.counted()
+
+
+def lose_an_event(books: Books) -> None:
+    del books.events[0]
+    books.rollups = books.counted()
+
+
+def leave_an_event_claimed(books: Books) -> None:
+    books.events[1]["status"] = "claimed"
+    books.rollups = books.counted()
+
+
+def double_an_event(books: Books) -> None:
+    books.events.append(event(4, _id=600))
+    books.rollups = books.counted()
+
+
+def count_a_transaction_twice(books: Books) -> None:
+    books.events.append(event(6, transaction_id="order-5"))
+    books.rollups = books.counted()
+
+
+def give_an_id_twice(books: Books) -> None:
+    books.answer(7, 504)
+
+
+def leave_an_event_pending(books: Books) -> None:
+    books.events[0] |= {"status": "pending", "click_id": books.clicks[0]["_id"]}
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lose_a_click, ["1 clicks lost"]),
+        (store_another_click_under_the_id, ["1 clicks lost"]),
+        (double_a_click, ["1 clicks doubled"]),
+        (count_a_visitor_twice, ["1 visitors not counted once"]),
+        (count_a_visitor_never, ["1 visitors not counted once"]),
+        (lose_an_event, ["1 events lost"]),
+        (leave_an_event_claimed, ["1 events lost"]),
+        (double_an_event, ["1 events doubled"]),
+        (count_a_transaction_twice, ["1 events doubled"]),
+        (give_an_id_twice, ["1 events lost", "1 event ids given twice"]),
+        (leave_an_event_pending, ["1 events left pending although their click is stored"]),
+    ],
+)
+def test_a_fault_is_found(change: Callable[[Books], None], expected: list[str]) -> None:
+    books = Books()
+    change(books)
+    assert faults(books) == expected
+
+
+def test_a_rollup_that_differs_is_named_with_both_figures() -> None:
+    books = Books()
+    books.rollups.append(books.rollups[0])
+    found = books.findings().rollup_differences
+    assert f"link {LINK} 2026-01-31 device.mobile.clicks: 3 counted, 2 stored" in found
+
+
+def test_a_rollup_that_is_missing_is_found() -> None:
+    books = Books()
+    books.rollups.clear()
+    assert f"account {ACCOUNT} 2026-01-31 total.clicks: 0 counted, 2 stored" in (
+        books.findings().rollup_differences
+    )
+
+
+def test_repeats_of_a_transaction_may_have_ids_of_their_own_and_are_reported() -> None:
+    books = Books()
+    books.answer(8, 888, "order-5")
+    assert faults(books) == []
+    assert books.findings().events.other_ids == 1
+
+
+def test_what_was_cut_may_be_stored() -> None:
+    books = Books()
+    books.clicks.append(click(20))
+    books.ledger.cut.add(20)
+    books.ledger.cut.add(21)
+    books.rollups = books.counted()
+    assert faults(books) == []
+    assert books.findings().clicks.cut_stored == 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"left": Left(journal=2)}, ["2 journal entries not drained"]),
+        (
+            {"left": Left(journal=1, entries=["7-0"])},
+            ["1 journal entries not drained", "journal: 7-0"],
+        ),
+        ({"left": Left(spool_files=1)}, ["1 spool files not replayed"]),
+        ({"left": Left(dead_letters=3)}, ["3 dead letters"]),
+        ({"other_answers": {"click 404": 5, "event 503": 2}}, ["5 answers click 404"]),
+        ({"report_differences": ["clicks: 1"]}, ["report: clicks: 1"]),
+    ],
+)
+def test_what_is_left_and_wrong_answers_are_faults(
+    fields: dict[str, Any], expected: list[str]
+) -> None:
+    ended = result(Books().findings(), **fields)
+    assert ended.faults() == expected
+    assert f"FAULT: {expected[0]}" in ended.table()
+
+
+def test_of_many_rollup_differences_some_are_shown() -> None:
+    findings = Books().findings()
+    findings.rollup_differences = [f"path {number}" for number in range(30)]
+    shown = result(findings).faults()
+    assert (len(shown), shown[-1]) == (21, "rollup: and 10 more")

@@ -1,0 +1,41 @@
+"""The schedule of `make chaos`."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lab.chaos.schedule import KINDS, LONGEST, drain_names, schedule
+
+
+def test_a_seed_has_one_schedule() -> None:
+    assert schedule(7, 600, 60, 2) == schedule(7, 600, 60, 2)
+    assert schedule(7, 600, 60, 2) != schedule(8, 600, 60, 2)
+
+
+@given(seed=st.integers(), count=st.integers(0, 100), seconds=st.floats(1, 10_000))
+def test_kinds_are_balanced_and_times_in_order_and_within_bounds(
+    seed: int, count: int, seconds: float
+) -> None:
+    planned = schedule(seed, seconds, count, 2)
+    numbers = Counter(dict.fromkeys(KINDS, 0)) + Counter(one.kind for one in planned)
+    assert len(planned) == count
+    assert max(numbers.values(), default=0) - min(numbers[kind] for kind in KINDS) <= 1
+    assert [one.at for one in planned] == sorted(one.at for one in planned)
+    assert all(0 <= one.at <= seconds for one in planned)
+    assert all(0 <= one.seconds <= min(LONGEST, seconds / 10) for one in planned)
+
+
+@pytest.mark.parametrize("drains", [1, 3])
+def test_every_drain_has_its_turn_and_other_targets_are_one_process(drains: int) -> None:
+    processes = {
+        target: {one.process for one in schedule(1, 600, 400, drains) if one.kind.endswith(target)}
+        for target in ("web", "redis", "mongod", "drain")
+    }
+    assert processes.pop("drain") == set(drain_names(drains))
+    assert all(names == {target} for target, names in processes.items())
+
+
+def test_some_are_away_for_longer_than_a_drain_may_be_silent() -> None:
+    assert any(one.seconds > 10 for one in schedule(1, 600, 60, 2))

@@ -1,0 +1,159 @@
+"""The load client: what it counts as answered, how it measures, and that it ends."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+
+import pytest
+
+from lab.load import client, schedule
+from lab.load.client import Load
+from lab.load.prepared import Prepared
+from lab.load.schedule import Closed, Paced
+from tests.scripts.answering import BUSY, CLICK_ID, REDIRECT, answering
+from tracker.builtin.child import free_port
+
+GET = b"GET /c/one HTTP/1.1\r\nHost: a\r\n\r\n"
+LISTED = b"HTTP/1.1 200 OK\r\ncontent-length: 11\r\n\r\nhello\r\n\r\nyo"
+
+
+def load(port: int, connections: int = 2, status: int = 302) -> Load:
+    return Load(port, Prepared([GET], status), connections)
+
+
+def count(number: int) -> Closed:
+    return Closed(time.perf_counter(), 20, number)
+
+
+async def redirect(head: bytes, writer: asyncio.StreamWriter) -> None:
+    writer.write(REDIRECT)
+
+
+async def test_as_many_requests_are_sent_as_wanted_in_turn() -> None:
+    heads: list[bytes] = []
+
+    async def answer(head: bytes, writer: asyncio.StreamWriter) -> None:
+        heads.append(head)
+        writer.write(REDIRECT)
+
+    requests = [GET, GET.replace(b"one", b"two")]
+    traffic = Prepared(requests, 302, keep_ids=True)
+    async with answering(answer) as port:
+        found = await Load(port, traffic, 3).run(count(10))
+    assert (found.requests, found.errors) == (10, {})
+    assert sorted(heads) == sorted(requests * 5)
+    assert traffic.click_ids == [CLICK_ID] * 10
+    assert 0 < found.p50 <= found.p99 < found.seconds
+
+
+@pytest.mark.parametrize("size", [1, 2, 17, 40, 1000])
+async def test_an_answer_may_come_in_pieces(size: int) -> None:
+    async def answer(head: bytes, writer: asyncio.StreamWriter) -> None:
+        for first in range(0, len(LISTED), size):
+            writer.write(LISTED[first : first + size])
+            await asyncio.sleep(0.001)
+
+    async with answering(answer) as port:
+        found = await load(port, status=200).run(count(4))
+    assert (found.requests, found.errors) == (4, {})
+
+
+async def test_another_status_is_an_error_and_not_an_answer() -> None:
+    answers = iter([REDIRECT, BUSY, REDIRECT, LISTED])
+
+    async def answer(head: bytes, writer: asyncio.StreamWriter) -> None:
+        writer.write(next(answers))
+
+    async with answering(answer) as port:
+        found = await load(port, connections=1).run(count(4))
+    assert (found.requests, found.errors) == (2, {"status 503": 1, "status 200": 1})
+
+
+async def test_what_is_cut_off_is_an_error_and_the_load_goes_on() -> None:
+    answered = 0
+
+    async def answer(head: bytes, writer: asyncio.StreamWriter) -> None:
+        nonlocal answered
+        answered += 1
+        if answered == 3:
+            writer.write(REDIRECT[:20])
+            writer.close()
+        else:
+            writer.write(REDIRECT)
+
+    async with answering(answer) as port:
+        found = await load(port, connections=1).run(count(6))
+    assert (found.requests, found.errors) == (5, {"cut off": 1})
+
+
+async def test_more_than_was_asked_for_is_an_error() -> None:
+    answers = iter([REDIRECT + BUSY, REDIRECT])
+
+    async def answer(head: bytes, writer: asyncio.StreamWriter) -> None:
+        writer.write(next(answers))
+
+    async with answering(answer) as port:
+        found = await load(port, connections=1).run(count(2))
+    assert found.requests == 1
+    assert found.errors == {"answer to no request": 1, "cut off": 1}
+
+
+async def test_what_is_never_answered_is_not_waited_for_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(client, "ANSWER_SECONDS", 0.05)
+
+    async def answer(head: bytes, writer: asyncio.StreamWriter) -> None:
+        pass
+
+    async with answering(answer) as port:
+        found = await load(port, connections=3).run(count(3))
+    assert (found.requests, found.errors) == (0, {"not answered": 3})
+
+
+async def test_where_nobody_listens_there_is_no_load() -> None:
+    with pytest.raises(OSError):
+        await load(free_port()).run(count(1))
+
+
+async def test_a_closed_load_ends_by_the_clock() -> None:
+    async with answering(redirect) as port:
+        found = await load(port).run(Closed(time.perf_counter(), 0.2))
+    assert found.requests > 2
+    assert found.errors == {}
+
+
+async def test_latency_counts_from_when_a_request_was_due() -> None:
+    """One stall of a single connection delays all that were due meanwhile."""
+    stalled = 0.2
+    first = True
+
+    async def answer(head: bytes, writer: asyncio.StreamWriter) -> None:
+        nonlocal first
+        if first:
+            first = False
+            await asyncio.sleep(stalled)
+        writer.write(REDIRECT)
+
+    async with answering(answer) as port:
+        one = load(port, connections=1)
+        found = await one.run(Paced(time.perf_counter(), 0.3, 100))
+    assert (found.requests, found.errors) == (30, {})
+    assert found.p99 > stalled * 0.9  # a loop may wake up a little early
+    assert _later_than(one.latencies, stalled / 2) >= 10
+
+
+async def test_what_could_not_be_sent_in_time_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "ANSWER_SECONDS", 0.05)
+    monkeypatch.setattr(schedule, "LATE_SECONDS", 0.0)
+
+    async def answer(head: bytes, writer: asyncio.StreamWriter) -> None:
+        pass
+
+    async with answering(answer) as port:
+        found = await load(port, connections=1).run(Paced(time.perf_counter(), 0.05, 100))
+    assert found.errors == {"not answered": 1, "not sent in time": 4}
+
+
+def _later_than(latencies: Sequence[float], seconds: float) -> int:
+    return sum(latency > seconds for latency in latencies)

@@ -1,0 +1,117 @@
+"""What wrk prints, read; and wrk itself, where it is installed."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from lab.load import wrk
+from lab.load.wrk import WrkFailed, parse
+from tests.scripts.answering import REDIRECT, answering
+
+PRINTED = """Running 3s test @ http://127.0.0.1:15173
+  1 threads and 64 connections
+  Thread Stats   Avg      Stdev     Max   +/- Stdev
+    Latency    12.31ms   22.90ms 238.19ms   94.55%
+    Req/Sec     8.61k     1.02k    9.93k    76.67%
+  Latency Distribution
+     50%    7.20ms
+     75%    8.31ms
+     90%    1.02s
+     99%  120.44us
+  25732 requests in 3.00s, 9.57MB read
+Requests/sec:   8567.44
+Transfer/sec:      3.19MB
+"""
+
+
+def test_what_wrk_prints_is_read() -> None:
+    found = parse(PRINTED)
+    assert (found.requests, found.seconds, found.errors) == (25_732, 3.0, {})
+    assert found.p50 == pytest.approx(0.0072)
+    assert found.p99 == pytest.approx(0.00012044)
+    assert found.rate == pytest.approx(25_732 / 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("980.00us", 0.00098), ("1.5ms", 0.0015), ("2.00s", 2), ("1.10m", 66)]
+)
+def test_every_unit_is_known(text: str, seconds: float) -> None:
+    assert parse(PRINTED.replace("7.20ms", text)).p50 == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(
+    ("line", "errors", "requests"),
+    [
+        ("  Non-2xx or 3xx responses: 32\n", {"other status": 32}, 25_700),
+        (
+            "  Socket errors: connect 0, read 3, write 0, timeout 9\n",
+            {"read": 3, "timeout": 9},
+            0,
+        ),
+        ("  Socket errors: connect 1, read 0, write 2, timeout 0\n", {"connect": 1, "write": 2}, 0),
+    ],
+)
+def test_errors_are_told_and_do_not_count_as_answers(
+    line: str, errors: dict[str, int], requests: int
+) -> None:
+    found = parse(PRINTED.replace("Requests/sec", f"{line}Requests/sec"))
+    assert found.errors == errors
+    assert found.requests == (requests or 25_732)
+
+
+@pytest.mark.parametrize(
+    "printed",
+    ["", "unable to connect to 127.0.0.1:1 Connection refused\n", PRINTED.replace("99%", "98%")],
+)
+def test_anything_else_is_an_error_that_repeats_it(printed: str) -> None:
+    with pytest.raises(WrkFailed, match="wrk printed: "):
+        parse(printed)
+
+
+@pytest.mark.skipif(not wrk.is_installed(), reason="wrk is not installed")
+async def test_wrk_sends_the_prepared_requests_in_turn(tmp_path: Path) -> None:
+    seen: set[bytes] = set()
+
+    async def answer(head: bytes, writer: asyncio.StreamWriter) -> None:
+        seen.add(head)
+        writer.write(REDIRECT)
+
+    requests = [b"GET /%d HTTP/1.1\r\nHost: a\r\nX: %d\r\n\r\n" % (one, one) for one in range(7)]
+    async with answering(answer) as port:
+        found = await wrk.run(tmp_path, port, requests, connections=2, seconds=1)
+    assert found.errors == {}
+    assert found.requests >= len(requests)
+    assert seen == set(requests)
+
+
+@pytest.mark.skipif(not wrk.is_installed(), reason="wrk is not installed")
+async def test_wrk_holds_a_rate_and_tells_if_it_cannot(tmp_path: Path) -> None:
+    ready = asyncio.Event()
+
+    async def answer(head: bytes, writer: asyncio.StreamWriter) -> None:
+        await ready.wait()
+        writer.write(REDIRECT)
+
+    requests = [b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"]
+    async with answering(answer) as port:
+        held_back = await wrk.run(tmp_path, port, requests, connections=20, seconds=1, pace=40)
+        ready.set()
+        found = await wrk.run(tmp_path, port, requests, connections=4, seconds=2, pace=40)
+    assert held_back.errors["not sent in time"] > 0
+    assert 0 < found.requests < 200  # many thousands as fast as it can
+
+
+@pytest.mark.skipif(not wrk.is_installed(), reason="wrk is not installed")
+async def test_wrk_is_ended_with_its_caller(tmp_path: Path) -> None:
+    arrived = asyncio.Event()
+
+    async def answer(head: bytes, writer: asyncio.StreamWriter) -> None:
+        arrived.set()
+
+    async with answering(answer) as port:
+        running = asyncio.create_task(wrk.run(tmp_path, port, [b"GET / HTTP/1.1\r\n\r\n"], 1, 60))
+        await arrived.wait()
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running

@@ -1,0 +1,50 @@
+"""The processes that scripts start: started, killed, started again, and seen to end."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from lab.processes import Process
+from tracker.builtin.child import Program
+
+
+def process_of(code: str, folder: Path) -> Process:
+    """It gets its port as its argument, and adds what it prints to a log."""
+
+    def command(port: int) -> list[str]:
+        return [sys.executable, "-u", "-c", code, str(port)]
+
+    log = folder / "log"
+    return Process(Program("one", log, {}, command, lambda port, pid: bool(log.stat().st_size)), 77)
+
+
+async def test_a_process_keeps_its_address_and_its_log_when_it_is_killed(tmp_path: Path) -> None:
+    process = process_of("import sys, time; print(sys.argv[1]); time.sleep(60)", tmp_path)
+    try:
+        for _ in range(2):
+            process.start()
+            await process.ready()
+            await process.kill()
+            process.restart_if_ended()
+    finally:
+        process.end()
+    assert set((tmp_path / "log").read_text().split()) == {"77"}
+    assert process.ended_by_itself == []
+
+
+async def test_a_process_that_ends_by_itself_is_noted_and_started_again(tmp_path: Path) -> None:
+    process = process_of("import sys; sys.exit('no # such thing')", tmp_path)
+    process.start()
+    try:
+        while not process.ended_by_itself:
+            await process.ready()
+            process.restart_if_ended()
+    finally:
+        process.end()
+    assert process.ended_by_itself[0] == "one ended with status 1: such thing"
+
+
+@pytest.mark.parametrize("act", ["stop", "resume", "end"])
+def test_what_is_done_to_a_process_that_is_killed_does_nothing(act: str, tmp_path: Path) -> None:
+    getattr(process_of("", tmp_path), act)()

@@ -1,0 +1,73 @@
+"""What each client may do in a minute, and what is remembered of it."""
+
+import pytest
+
+from tracker.limits.allowance import Allowance
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def spent(allowance: Allowance, address: str, times: int) -> list[bool]:
+    return [allowance.spend(address) for _ in range(times)]
+
+
+def test_a_client_may_spend_its_allowance_at_once_and_then_no_more(clock: Clock) -> None:
+    allowance = Allowance(3, now=clock)
+    assert not allowance.is_spent("a")
+    assert spent(allowance, "a", 5) == [True, True, True, False, False]
+    assert allowance.is_spent("a")
+
+
+@pytest.mark.parametrize(("seconds", "again"), [(19, 0), (20, 1), (59, 2), (60, 3), (9999, 3)])
+def test_an_allowance_comes_back_in_the_course_of_a_minute(
+    clock: Clock, seconds: float, again: int
+) -> None:
+    allowance = Allowance(3, now=clock)
+    spent(allowance, "a", 3)
+    clock.seconds = seconds
+    assert allowance.is_spent("a") is not bool(again)
+    assert spent(allowance, "a", 5).count(True) == again
+
+
+def test_who_goes_on_in_vain_is_not_kept_longer_from_what_comes_back(clock: Clock) -> None:
+    allowance = Allowance(60, now=clock)
+    spent(allowance, "a", 1000)
+    clock.seconds = 1
+    assert allowance.spend("a")
+
+
+def test_clients_are_networks_and_each_has_its_own(clock: Clock) -> None:
+    allowance = Allowance(1, now=clock)
+    assert spent(allowance, "2001:db8::1", 1) == [True]
+    assert allowance.is_spent("2001:db8::2")
+    assert not allowance.is_spent("2001:db8:0:1::1")
+    assert spent(allowance, "203.0.113.7", 1) == [True]
+    assert allowance.is_spent("::ffff:203.0.113.7")
+    whole = Allowance(1, ipv6_prefix=128, now=clock)
+    assert [whole.spend("2001:db8::1"), whole.spend("2001:db8::2")] == [True, True]
+
+
+def test_an_allowance_of_zero_limits_nothing(clock: Clock) -> None:
+    allowance = Allowance(0, now=clock)
+    assert all(spent(allowance, "a", 100))
+    assert not allowance.is_spent("a")
+
+
+def test_no_more_than_so_many_clients_are_remembered_and_the_quietest_is_forgotten(
+    clock: Clock,
+) -> None:
+    allowance = Allowance(1, clients=2, now=clock)
+    for address in "abac":
+        allowance.spend(address)
+    assert [allowance.is_spent(address) for address in "abc"] == [True, False, True]

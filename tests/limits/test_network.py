@@ -1,0 +1,41 @@
+"""What an address counts by."""
+
+from ipaddress import IPv6Address, ip_network
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tracker.limits.network import network_of
+
+
+@pytest.mark.parametrize(
+    ("address", "prefix", "network"),
+    [
+        ("203.0.113.7", 64, "203.0.113.7"),
+        ("203.0.113.7", 1, "203.0.113.7"),
+        ("::ffff:203.0.113.7", 64, "203.0.113.7"),
+        ("::ffff:cb00:7107", 128, "203.0.113.7"),
+        ("2001:db8:1:2:3:4:5:6", 64, "2001:db8:1:2::/64"),
+        ("2001:DB8:1:2::", 64, "2001:db8:1:2::/64"),
+        ("2001:db8:1:2:3:4:5:6", 48, "2001:db8:1::/48"),
+        ("2001:db8:1:2ff:3:4:5:6", 56, "2001:db8:1:200::/56"),
+        ("2001:db8:0:0::1", 128, "2001:db8::1"),
+        ("fe80::1%eth0", 64, "fe80::/64"),
+        ("::1", 64, "::/64"),
+        ("", 64, ""),
+        ("unix", 64, "unix"),
+        ("not:an:address", 64, "not:an:address"),
+    ],
+)
+def test_an_ipv6_address_counts_by_its_network_and_an_ipv4_address_by_itself(
+    address: str, prefix: int, network: str
+) -> None:
+    assert network_of(address, prefix) == network
+
+
+@given(st.integers(0, 2**128 - 1).map(IPv6Address), st.integers(1, 127))
+def test_the_network_is_the_one_of_the_standard_library(address: IPv6Address, prefix: int) -> None:
+    if address.ipv4_mapped is None:
+        expected = str(ip_network((address, prefix), strict=False))
+        assert network_of(str(address), prefix) == expected

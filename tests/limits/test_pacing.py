@@ -1,0 +1,70 @@
+"""Many requests to the API at once begin one after another, and visitors come between them."""
+
+import asyncio
+from itertools import pairwise
+from typing import Final
+
+from tracker.limits.pacing import LONG_SECONDS, PATIENCE_SECONDS, Pacing
+
+MANY: Final = 20
+
+
+class Requests:
+    """Requests to the API, with a clock that goes on by `seconds` in each iteration of the loop."""
+
+    def __init__(self, seconds: float) -> None:
+        self._now = 0.0
+        self._seconds = seconds
+        self._pacing = Pacing(lambda: self._now)
+        self._iteration = 0
+        self.begun: dict[int, int] = {}
+
+    async def _request(self, number: int) -> None:
+        await self._pacing.turn()
+        self.begun[number] = self._iteration
+
+    async def come(self, number: int, given_up: int | None = None) -> None:
+        """So many at once; return when all have begun but the one that is given up."""
+        requests = [asyncio.create_task(self._request(one)) for one in range(number)]
+        await asyncio.sleep(0)
+        if given_up is not None:
+            requests[given_up].cancel()
+        while not all(request.done() for request in requests):
+            self._iteration += 1
+            self._now += self._seconds
+            await asyncio.sleep(0)
+
+
+async def test_one_begins_in_each_short_iteration_in_the_order_they_came() -> None:
+    requests = Requests(seconds=LONG_SECONDS / 2)
+    await requests.come(MANY)
+    assert list(requests.begun) == list(range(MANY))
+    iterations = list(requests.begun.values())
+    assert len(set(iterations)) == MANY
+    assert iterations[-1] - iterations[1] == MANY - 2
+
+
+async def test_none_begins_after_a_long_iteration_but_for_the_sake_of_patience() -> None:
+    seconds = LONG_SECONDS * 1.5
+    requests = Requests(seconds)
+    await requests.come(MANY)
+    iterations = list(requests.begun.values())
+    apart = {after - before for before, after in pairwise(iterations[1:])}
+    assert apart == {-(-PATIENCE_SECONDS // seconds)}
+
+
+async def test_one_that_comes_alone_begins_at_once() -> None:
+    pacing = Pacing()
+    for _ in range(3):
+        begun = asyncio.create_task(pacing.turn())
+        await asyncio.sleep(0)
+        assert begun.done()
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+
+
+async def test_one_that_is_given_up_costs_the_others_no_turn() -> None:
+    requests = Requests(seconds=LONG_SECONDS / 2)
+    await requests.come(4, given_up=2)
+    assert list(requests.begun) == [0, 1, 3]
+    assert requests.begun[3] - requests.begun[1] == 1

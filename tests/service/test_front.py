@@ -1,0 +1,58 @@
+"""Who may open how many connections, by the settings."""
+
+import resource
+
+import pytest
+
+from config.settings import Settings, read
+from tracker.access.client_address import ClientAddress
+from tracker.service.front import KEPT_FILES, bounds_of_connections
+
+STRANGER, LOOPBACK, PROXY = "203.0.113.7", "127.0.0.1", "10.0.0.9"
+PRODUCTION = {
+    "ENV": "production",
+    "REDIS_URL": "redis://redis",
+    "MONGODB_URI": "mongodb://mongodb",
+    "BASE_URL": "https://go.example",
+}
+
+
+def open_by(peer: str, settings: Settings) -> int:
+    """How many connections `peer` may have, of at most 3,000."""
+    admission = bounds_of_connections(settings, ClientAddress(settings.trusted_proxies))
+    return sum(admission.enter(peer) for _ in range(3_000))
+
+
+@pytest.mark.parametrize(
+    ("variables", "peer", "most"),
+    [
+        ({}, STRANGER, 512),
+        ({}, LOOPBACK, 3_000),
+        ({}, "::1", 3_000),
+        ({}, "::ffff:127.0.0.1", 3_000),
+        (PRODUCTION, LOOPBACK, 512),
+        ({"CONNECTIONS_PER_ADDRESS": "7"}, STRANGER, 7),
+        ({"CONNECTIONS_PER_ADDRESS": "0"}, STRANGER, 3_000),
+        ({"TRUSTED_PROXIES": "10.0.0.0/8"}, PROXY, 3_000),
+        ({"TRUSTED_PROXIES": "10.0.0.0/8"}, STRANGER, 512),
+        ({"TRUSTED_PROXIES": "1"}, STRANGER, 3_000),
+    ],
+)
+def test_one_address_has_its_share_unless_it_is_a_proxy_or_a_trials_own_machine(
+    variables: dict[str, str], peer: str, most: int
+) -> None:
+    assert open_by(peer, read(variables)) == most
+
+
+def test_addresses_of_one_ipv6_network_share() -> None:
+    settings = read({"CONNECTIONS_PER_ADDRESS": "2"})
+    admission = bounds_of_connections(settings, ClientAddress(""))
+    assert [admission.enter(f"2001:db8::{number}") for number in range(3)] == [True, True, False]
+    assert admission.enter("2001:db8:0:1::1")
+
+
+def test_however_few_files_there_are_one_address_has_half(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (KEPT_FILES + 100, KEPT_FILES + 100))
+    monkeypatch.setattr(resource, "setrlimit", lambda *_: None)
+    assert open_by(STRANGER, Settings()) == 50
+    assert open_by(LOOPBACK, Settings()) == 100

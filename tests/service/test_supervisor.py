@@ -1,0 +1,231 @@
+"""Several processes of one service, forked for real: replaced when they end, stopped together."""
+
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.test_import_order import ROOT
+from tracker.service.supervisor import LONGEST_PAUSE, pause
+
+SECONDS = 20.0
+HOURS = "10000"
+
+
+class Running:
+    """A parent, and the lines that it and its processes print."""
+
+    def __init__(
+        self, *behaviours: str, stop_seconds: str = HOURS, first_pause: str = "0.01"
+    ) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.forking", stop_seconds, first_pause, *behaviours],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self._lines: queue.Queue[str] = queue.Queue()
+        self._reading = threading.Thread(target=self._read, daemon=True)
+        self._reading.start()
+        assert self.next().startswith("parent ")
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self._lines.put(line.strip())
+        self._lines.put("")
+
+    def next(self) -> str:
+        return self._lines.get(timeout=SECONDS)
+
+    def wait_for(self, number: int, word: str) -> int:
+        """The pid of the process of that number that says this next."""
+        while not (line := self.next()).startswith(f"{number} {word} "):
+            assert line, "all have ended"
+        return int(line.split()[2])
+
+    def pids(self, count: int) -> dict[int, int]:
+        """By number, once all are ready."""
+        pids: dict[int, int] = {}
+        while len(pids) < count:
+            number, word, pid = self.next().split()
+            assert word == "ready"
+            pids[int(number)] = int(pid)
+        return pids
+
+    def rest(self) -> list[str]:
+        """What is printed until no process has the pipe any more: all have ended."""
+        return [*iter(self.next, "")]
+
+    def stop(self, by: signal.Signals = signal.SIGTERM) -> int:
+        """The exit code."""
+        self.process.send_signal(by)
+        return self.process.wait(SECONDS)
+
+    def errors(self) -> str:
+        assert self.process.stderr is not None
+        return self.process.stderr.read()
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        self._reading.join(SECONDS)
+        for pipe in (self.process.stdout, self.process.stderr):
+            assert pipe is not None
+            pipe.close()
+
+
+Run = Callable[..., Running]
+
+
+@pytest.fixture
+def run() -> Iterator[Run]:
+    started: list[Running] = []
+
+    def start(*behaviours: str, **changed: Any) -> Running:
+        started.append(Running(*behaviours, **changed))
+        return started[-1]
+
+    yield start
+    for running in started:
+        running.end()
+
+
+@pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGINT])
+def test_each_number_runs_in_a_process_of_its_own_until_a_signal_stops_all(
+    run: Run, by: signal.Signals
+) -> None:
+    running = run("waits", "waits", "waits")
+    pids = running.pids(3)
+    parent = running.process.pid
+    assert set(pids) == {0, 1, 2}
+    assert len({parent, *pids.values()}) == 4
+    assert running.stop(by) == 0
+    stopped = [f"{number} stopped {pid}" for number, pid in pids.items()]
+    assert sorted(running.rest()) == sorted([f"{parent} stopping", *stopped])
+    assert running.errors() == ""
+
+
+def test_one_process_is_the_one_that_was_started(run: Run) -> None:
+    running = run("waits")
+    assert running.pids(1) == {0: running.process.pid}
+    assert running.stop() == 0
+
+
+@pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGTERM])
+def test_a_process_that_ends_is_replaced_and_leaves_no_zombie(run: Run, by: signal.Signals) -> None:
+    running = run("waits", "waits")
+    pids = running.pids(2)
+    for _ in range(3):
+        os.kill(pids[1], by)
+        replaced, pids[1] = pids[1], running.wait_for(1, "again")
+        with pytest.raises(ProcessLookupError):
+            os.kill(replaced, 0)
+    assert running.stop() == 0
+    assert f"0 stopped {pids[0]}" in running.rest()
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "code", "told"),
+    [("cannot", 3, "could not start"), ("raises", 1, "ValueError: by a bug")],
+)
+def test_a_process_that_cannot_start_stops_all_with_its_code(
+    run: Run, behaviour: str, code: int, told: str
+) -> None:
+    running = run("waits", behaviour)
+    assert running.process.wait(SECONDS) == code
+    running.rest()
+    assert told in running.errors()
+
+
+def test_a_replacement_that_cannot_start_leaves_the_others_alone_and_is_tried_again(
+    run: Run,
+) -> None:
+    running = run("waits", "cannot_again")
+    pids = running.pids(2)
+    os.kill(pids[1], signal.SIGKILL)
+    assert running.wait_for(1, "cannot") != running.wait_for(1, "cannot")
+    os.kill(pids[0], 0)
+    assert running.stop() == 0
+
+
+def test_a_stop_does_not_wait_for_the_pause_of_a_process_that_dies_again_and_again(
+    run: Run,
+) -> None:
+    running = run("waits", "dies", first_pause=HOURS)
+    running.wait_for(1, "dies")
+    running.wait_for(1, "dies")
+    assert running.stop() == 0
+    assert not any("dies" in line for line in running.rest())
+
+
+@pytest.mark.parametrize(
+    ("failures", "seconds"),
+    [(0, 0.0), (1, 0.5), (2, 1.0), (3, 2.0), (6, 16.0), (7, LONGEST_PAUSE), (999, LONGEST_PAUSE)],
+)
+def test_the_pause_doubles_up_to_a_bound(failures: int, seconds: float) -> None:
+    assert pause(failures) == seconds
+
+
+@pytest.mark.parametrize(("behaviour", "code"), [("fails_at_the_end", 3), ("never_ready", 0)])
+def test_an_error_while_stopping_is_told_unless_nothing_had_begun(
+    run: Run, behaviour: str, code: int
+) -> None:
+    running = run("waits", behaviour)
+    running.pids(2)
+    assert running.stop() == code
+
+
+def test_what_does_not_stop_is_killed(run: Run) -> None:
+    running = run("ignores", "waits", stop_seconds="0.3")
+    pids = running.pids(2)
+    assert running.stop() == 1
+    assert f"1 stopped {pids[1]}" in running.rest()
+    assert f"[{pids[0]}]" in running.errors()
+
+
+def test_what_is_frozen_is_killed_too(run: Run) -> None:
+    running = run("waits", "waits", stop_seconds="0.3")
+    os.kill(running.pids(2)[0], signal.SIGSTOP)
+    assert running.stop() == 1
+    running.rest()
+
+
+def test_a_stop_while_processes_are_being_started_stops_them_too(run: Run) -> None:
+    running = run("stops_all", *["waits"] * 7)
+    assert running.process.wait(SECONDS) == 0
+    running.rest()
+
+
+def test_any_number_of_signals_stops_once(run: Run) -> None:
+    running = run("waits", "waits")
+    running.pids(2)
+    for _ in range(100):
+        running.process.send_signal(signal.SIGTERM)
+        running.process.send_signal(signal.SIGINT)
+    assert running.process.wait(SECONDS) == 0
+    assert sum("stopping" in line for line in running.rest()) == 1
+
+
+def test_a_parent_that_is_killed_takes_its_processes_along(run: Run) -> None:
+    running = run("waits", "waits")
+    pids = running.pids(2)
+    running.process.kill()
+    stopped = sorted(running.rest())
+    assert stopped == [f"{number} stopped {pid}" for number, pid in sorted(pids.items())]
+
+
+def test_a_hangup_is_passed_on_to_all(run: Run) -> None:
+    running = run("waits", "waits")
+    pids = running.pids(2)
+    running.process.send_signal(signal.SIGHUP)
+    told = {running.next(), running.next()}
+    assert told == {f"{number} hangup {pid}" for number, pid in pids.items()}
+    assert running.stop() == 0

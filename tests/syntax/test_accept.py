@@ -1,0 +1,132 @@
+import pytest
+
+from tracker.syntax.accept import MAX_LENGTH, prefers
+
+NAVIGATIONS = {
+    "Chrome": "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,"
+    "image/apng,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7",
+    "Firefox": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+    "Firefox 128": "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,"
+    "image/png,image/svg+xml,*/*;q=0.8",
+    "Safari": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+}
+IMAGES = {
+    "Chrome": "image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8",
+    "Firefox": "image/avif,image/webp,image/png,image/svg+xml,image/*;q=0.8,*/*;q=0.5",
+    "Safari": "image/webp,image/avif,image/jxl,image/heic,image/heic-sequence,video/*;q=0.8,"
+    "image/png,image/svg+xml,image/*;q=0.8,*/*;q=0.5",
+}
+# What curl, fetch and XMLHttpRequest send.
+ANYTHING = "*/*"
+
+
+@pytest.mark.parametrize("accept", IMAGES.values(), ids=IMAGES.keys())
+def test_an_image_element_prefers_an_image(accept: str) -> None:
+    assert prefers(accept, "image/gif", "application/json")
+    assert not prefers(accept, "text/html", "application/json")
+    assert not prefers(accept, "application/json", "image/gif")
+
+
+@pytest.mark.parametrize("accept", NAVIGATIONS.values(), ids=NAVIGATIONS.keys())
+def test_a_navigation_prefers_a_page_and_no_image(accept: str) -> None:
+    assert prefers(accept, "text/html", "application/json")
+    assert not prefers(accept, "image/gif", "application/json")
+
+
+@pytest.mark.parametrize("accept", ["", ANYTHING, "application/json", "application/json, */*"])
+def test_a_client_without_a_wish_prefers_neither(accept: str) -> None:
+    assert not prefers(accept, "text/html", "application/json")
+    assert not prefers(accept, "image/gif", "application/json")
+
+
+@pytest.mark.parametrize(
+    ("accept", "expected"),
+    [
+        ("text/html", True),
+        ("text/*", True),
+        ("TEXT/HTML", True),
+        ("application/json, text/html", False),
+        ("application/json;q=0.9, text/html", True),
+        ("text/html;q=0.9, application/json", False),
+        ("text/html;q=0.001", True),
+        ("text/html;q=0.002, application/json;q=0.001", True),
+        ("text/html;q=0", False),
+        ("text/html;q=0.000, text/*", False),
+        ("text/html;q=0, */*", False),
+        ("*/*, application/json;q=0", True),
+        ("*/*, application/*;q=0.5", True),
+        ("text/html;q=0.4, text/*, application/json;q=0.5", False),
+        ("*/*;q=0.1, text/*;q=0.2", True),
+        ("text/*;q=0.2, application/*;q=0.3", False),
+        ("text/html ; q=0.5\t,\tapplication/json ;q=0.4", True),
+        ("text/html;Q=0.5, application/json;q=0.4", True),
+        (",, text/html ,,", True),
+        ("text/html;", True),
+        ("text/html;;q=0.5;", True),
+        ("text/html;q=0.1, text/html;q=0.9, application/json;q=0.5", True),
+        ("text/html;q=1.000, application/json;q=0.999", True),
+        ("text/html;q=1., application/json;q=0.", True),
+    ],
+)
+def test_the_most_specific_range_gives_the_quality(accept: str, expected: bool) -> None:
+    assert prefers(accept, "text/html", "application/json") is expected
+
+
+@pytest.mark.parametrize(
+    "accept",
+    [
+        "text/html;q=2",
+        "text/html;q=1.001",
+        "text/html;q=-1",
+        "text/html;q=.5",
+        "text/html;q=0.1234",
+        "text/html;q=",
+        "text/html;q",
+        "text/html;q=high",
+        "text/html;q=nan",
+        "text/html;q=\u0661",
+        'text/html;q="1"',
+        "text/html;q =1",
+        "text/html;q=1;q=1",
+        "text/html q=1",
+        "text",
+        "text/",
+        "/html",
+        "*/html",
+        "*",
+        "text/html/x",
+        "text / html",
+        ";q=1",
+        "\x00",
+    ],
+)
+def test_a_malformed_range_is_ignored(accept: str) -> None:
+    assert not prefers(accept, "text/html", "application/json")
+    assert prefers(f"{accept}, text/*", "text/html", "application/json")
+
+
+RFC_9110 = (
+    "text/*;q=0.3, text/plain;q=0.7, text/plain;format=flowed, text/plain;format=fixed;q=0.4, "
+    "*/*;q=0.5"
+)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "other", "expected"),
+    [
+        ("text/plain", "image/jpeg", True),
+        ("image/jpeg", "text/html", True),
+        ("text/html", "image/jpeg", False),
+        ("image/jpeg", "application/json", False),
+    ],
+)
+def test_the_example_of_rfc_9110_gives_its_own_table(
+    wanted: str, other: str, expected: bool
+) -> None:
+    assert prefers(RFC_9110, wanted, other) is expected
+
+
+def test_a_header_of_excessive_length_says_nothing() -> None:
+    longest = "text/html," + "x" * (MAX_LENGTH - 10)
+    assert prefers(longest, "text/html", "application/json")
+    assert not prefers(f"{longest}x", "text/html", "application/json")

@@ -1,0 +1,265 @@
+"""Text that is JSON gives its value; anything else, whatever it is, a BadRequest with a reason."""
+
+import json
+import time
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tracker.errors import BadRequest
+from tracker.syntax.strict_json import MAX_DEPTH, MAX_DIGITS, is_deeper, parse_json
+
+CHARACTERS = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
+VALUES: st.SearchStrategy[Any] = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.decimals(allow_nan=False, allow_infinity=False, places=6).map(abs)
+    | st.text(CHARACTERS),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(CHARACTERS), inner),
+    max_leaves=20,
+)
+ALMOST_JSON = st.text(alphabet='[]{}",:\\u0d8fcNaInity-+.eE1 \0\ud800\ue000', max_size=60)
+
+
+def parse(text: bytes) -> Any:
+    return parse_json("field", text)
+
+
+def refused(text: bytes) -> str:
+    with pytest.raises(BadRequest) as error:
+        parse(text)
+    prefix, _, reason = error.value.message.partition(": ")
+    assert prefix == "field"
+    return reason
+
+
+def written(value: Any) -> str:
+    """JSON text of `value`, a Decimal digit by digit."""
+    if isinstance(value, dict):
+        inner = (f"{json.dumps(key)}:{written(item)}" for key, item in value.items())
+        return "{" + ",".join(inner) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(written, value)) + "]"
+    return f"{value:f}" if isinstance(value, Decimal) else json.dumps(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (b"{}", {}),
+        (b' {"a" : [1, "x", null, true, false]}\r\n\t', {"a": [1, "x", None, True, False]}),
+        (b"0", 0),
+        (b"-7", -7),
+        (b"18446744073709551616", 2**64),
+        (b"9" * MAX_DIGITS, 10**MAX_DIGITS - 1),
+        (b"1.10", Decimal("1.10")),
+        (b"-0.0", Decimal("-0.0")),
+        (b"1e400", Decimal("1E+400")),
+        (b'""', ""),
+        (b'"\\u00fc\xc3\xbc\\n\\/\\""', 'üü\n/"'),
+        (b'"\\ud83d\\ude00"', "\U0001f600"),
+        (b'"\xf0\x9f\x98\x80"', "\U0001f600"),
+        (b'"\x7f\xc2\x80\xe2\x80\xa8\xef\xbf\xbf"', "\x7f\x80\u2028\uffff"),
+        (b'{"$where":1,"a.b":2,"":3}', {"$where": 1, "a.b": 2, "": 3}),
+        (b'{"a":{"a":1},"A":2}', {"a": {"a": 1}, "A": 2}),
+    ],
+)
+def test_json_gives_its_value(text: bytes, value: Any) -> None:
+    parsed = parse(text)
+    assert parsed == value
+    assert type(parsed) is type(value)
+    assert str(parsed) == str(value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(b"", b" ", b"{", b"}", b"[1,]", b'{"a":}', b'{"a":1,}', b"{'a':1}", b"{a:1}", b"{}{}"),
+        *(
+            b"nul",
+            b"True",
+            b"undefined",
+            b"01",
+            b"+1",
+            b".5",
+            b"5.",
+            b"1e",
+            b"0x10",
+            b"1_0",
+            b"--1",
+        ),
+        *(b'"', b'"\\x"', b'"\\u12"', b'"a\nb"', b'"a\0b"', b'"a\x1fb"', b"\0", b"\xef\xbb\xbf{}"),
+        *(b"--1", b"\xc2\xa01", b"/* */1", b"1 // one"),
+    ],
+)
+def test_broken_syntax_is_refused_with_its_place(text: bytes) -> None:
+    assert refused(text).startswith("must be valid JSON (")
+    assert " column " in refused(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"\xff", b'"\xc3"', b'"\xc0\x80"', b'"\xed\xa0\x80"', b'"\xf4\x90\x80\x80"', b"\xff\xfe1\0"],
+)
+def test_bytes_that_are_not_utf8_are_refused(text: bytes) -> None:
+    assert refused(text) == "must be UTF-8"
+
+
+@pytest.mark.parametrize("text", [b"NaN", b"Infinity", b"-Infinity"])
+def test_what_is_no_number_in_json_is_refused_by_name(text: bytes) -> None:
+    for within in (text, b"[%s]" % text, b'{"a":%s}' % text):
+        assert refused(within) == f"{text.decode()} is not a JSON number"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"9" * (MAX_DIGITS + 1),
+        b"-" + b"9" * MAX_DIGITS,
+        b"9" * 100_000,
+        b"1e99999999999999999999",
+        b"1e-99999999999999999999",
+        b"0e99999999999999999999",
+    ],
+    ids=lambda text: repr(text[:12]),
+)
+def test_a_number_that_nothing_can_hold_is_refused(text: bytes) -> None:
+    assert refused(text) == "a number is out of range"
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (b'{"a":1,"a":1}', "'a'"),
+        (b'{"b":1,"a":1,"\\u0061":2}', "'a'"),
+        (b'[{"x":{"":1,"":2}}]', "''"),
+        (b'{"\\ud800":1,"\\ud800":2}', "'\\ud800'"),
+        (b'{"%s":1,"%s":2}' % (b"a" * 100, b"a" * 100), f"'{'a' * 64}'"),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_a_repeated_name_is_refused_and_told(text: bytes, name: str) -> None:
+    assert refused(text) == f"the name {name} is repeated"
+
+
+@pytest.mark.parametrize(
+    "character", [b"\\u0000", b"\\ud800", b"\\uDFFF", b"\\udfff\\ud800", b"\\ud800\\u0041"]
+)
+def test_null_characters_and_lone_surrogates_are_refused_everywhere(character: bytes) -> None:
+    for text in (b'"x%sy"', b'["%s"]', b'{"%s":1}', b'{"a":[{"b":"%s"}]}'):
+        assert refused(text % character) == "no null characters and no lone surrogates"
+
+
+@pytest.mark.parametrize("text", [b'"\\\\u0000"', b'"\\\\ud800"', b'{"\\\\u0000":"u"}'])
+def test_an_escaped_backslash_before_a_u_is_no_escape(text: bytes) -> None:
+    assert parse(text) == json.loads(text)
+
+
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}"), ('[{"a":', "}]")])
+@pytest.mark.parametrize("inside", ["1", "", "[]", "{}"])
+def test_levels_are_bounded(opening: str, closing: str, inside: str) -> None:
+    if not inside and opening != "[":
+        inside = "null"
+    each, innermost = opening.count("[") + opening.count("{"), int(inside in ("[]", "{}"))
+    most = (MAX_DEPTH - innermost) // each
+    assert parse((opening * most + inside + closing * most).encode()) is not None
+    over = most + 1
+    reason = refused((opening * over + inside + closing * over).encode())
+    assert reason == f"at most {MAX_DEPTH} levels deep"
+
+
+def test_brackets_that_are_not_levels_do_not_count() -> None:
+    assert parse(b"[" + b"[]," * 1000 + b'"%s"]' % (b"[{" * 1000))[-1] == "[{" * 1000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"[" * 1_000_000,
+        b'{"a":' * 200_000,
+        b"[" * 500_000 + b"]" * 500_000,
+        b"9" * 1_000_000,
+        b"1." + b"1" * 1_000_000,
+        b'"' + b"\\u0061" * 170_000 + b'"',
+        b"[" + b"1," * 500_000 + b"1]",
+        b"{" + b",".join(b'"%d":0' % n for n in range(100_000)) + b',"0":1}',
+    ],
+    ids=lambda text: repr(text[:12]),
+)
+def test_a_hostile_megabyte_is_read_or_refused_at_once(text: bytes) -> None:
+    started = time.perf_counter()
+    try:
+        parse(text)
+    except BadRequest as error:
+        assert len(error.message) < 200
+    assert time.perf_counter() - started < 2
+
+
+@given(VALUES)
+def test_any_value_survives_being_written_and_read(value: Any) -> None:
+    text = written(value)
+    assert written(parse(text.encode())) == text
+
+
+@given(st.binary() | ALMOST_JSON.map(lambda text: text.encode(errors="surrogatepass")))
+def test_any_bytes_give_a_value_or_a_reason(text: bytes) -> None:
+    try:
+        value = parse(text)
+    except BadRequest as error:
+        assert error.message.startswith("field: ")
+        assert error.message.encode()
+    else:
+        assert json.loads(text) is not None or value is None
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                r"\u0000",
+                r"\ud83d",
+                r"\uDE00",
+                r"\ud800",
+                r"\udc00",
+                r"\\",
+                r"\u0041",
+                r"\n",
+                "u",
+                "d83d",
+            ]
+        ),
+        max_size=8,
+    ).map("".join)
+)
+def test_escapes_are_judged_by_the_characters_they_stand_for(escapes: str) -> None:
+    text = f'"{escapes}"'
+    value = json.loads(text)
+    bad = "\0" in value or any("\ud800" <= character <= "\udfff" for character in value)
+    if bad:
+        assert refused(text.encode()) == "no null characters and no lone surrogates"
+    else:
+        assert parse(text.encode()) == value
+
+
+@pytest.mark.parametrize("levels", [1, 8, 32])
+@pytest.mark.parametrize(
+    ("text", "depth"),
+    [
+        (b"", 0),
+        (b"1", 0),
+        (b"[[[]]]" * 100, 3),
+        (b"[" * 9, 9),
+        (b"[{" * 17, 34),
+        (b"]]]" + b"[" * 9, 6),
+        (b'"' + b"[" * 100, 0),
+        (b'["\\"' + b"[" * 100 + b'"]', 1),
+        (b'["\\\\",' + b"[" * 40, 41),
+        (b'["' + b"[" * 100 + b"\\", 1),
+    ],
+)
+def test_depth_is_told_without_parsing(text: bytes, depth: int, levels: int) -> None:
+    assert is_deeper(text, levels) == (depth > levels)

@@ -1,0 +1,62 @@
+"""Processes that count together: what each has counted adds up, whatever becomes of it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.test_import_order import ROOT
+
+# In a process of its own, for metrics are made on import, once.
+PROGRAM = """
+import os, sys, tempfile
+from pathlib import Path
+from tracker.multiprocess_metrics import counting_in
+
+with counting_in(int(sys.argv[1])) as count_as:
+    from tracker.metrics import JOURNAL_DEPTH, exposition, requests
+
+    def process(number, requests_answered, depth):
+        pid = os.fork()
+        if pid == 0:
+            count_as(number)
+            for _ in range(requests_answered):
+                requests("/healthz", "GET", 200).inc()
+            JOURNAL_DEPTH.set(depth)
+            os._exit(0)
+        os.waitpid(pid, 0)
+
+    process(0, 3, 30)
+    process(1, 4, 40)
+    process(0, 5, 50)
+    print(exposition().decode())
+    print("folders", len(list(Path(tempfile.gettempdir()).iterdir())))
+print("folders", len(list(Path(tempfile.gettempdir()).iterdir())))
+"""
+
+
+def test_counters_add_up_over_processes_and_those_that_replaced_them(tmp_path: Path) -> None:
+    lines = printed("2", tmp_path)
+    assert 'tracker_requests_total{method="GET",route="/healthz",status="200"} 12.0' in lines
+    assert "tracker_journal_entries 50.0" in lines
+    assert "# HELP tracker_requests_total Requests answered." in lines
+    assert lines[-2:] == ["folders 1", "folders 0"]
+
+
+def test_one_process_counts_in_its_memory(tmp_path: Path) -> None:
+    lines = printed("1", tmp_path)
+    assert not any(line.startswith("tracker_requests_total{") for line in lines)
+    assert "tracker_journal_entries 0.0" in lines
+    assert lines[-2:] == ["folders 0", "folders 0"]
+
+
+def printed(processes: str, folder: Path) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, processes],
+        cwd=ROOT,
+        env={"TMPDIR": str(folder)},
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=True,
+    )
+    return [line for line in done.stdout.splitlines() if line]

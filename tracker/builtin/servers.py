@@ -1,0 +1,128 @@
+"""The two built-in servers: their command lines, addresses, and when they can serve.
+
+For `builtin/stores`. Both listen on 127.0.0.1 only and keep all they write, their log too, in a
+folder of their own under the data folder, which nobody else may read.
+"""
+
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pymongo import MongoClient
+from pymongo.errors import OperationFailure, PyMongoError
+from redis import Redis
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+from redis.retry import Retry
+
+from tracker.builtin import binaries
+from tracker.builtin.binaries import StoresError
+from tracker.builtin.child import Program
+
+REPLICA_SET = "rs0"
+NOT_YET_INITIALIZED = 94
+
+# Pages are written when they are to leave memory or at a checkpoint, and the same ones again and
+# again if little of so small a cache may be unwritten (5 %): that was a sixth of mongod's work.
+_EVICTION = (
+    "eviction_dirty_target=20,eviction_dirty_trigger=40,"
+    "eviction_updates_target=10,eviction_updates_trigger=20"
+)
+
+
+def redis_program(data: Path) -> Program:
+    """Acknowledged writes outlive kill -9. Raises StoresError if there is no binary."""
+    server, folder = binaries.redis_server(), _private(data / "redis")
+
+    def command(port: int) -> list[str]:
+        options = (
+            f"--bind 127.0.0.1 --port {port} --protected-mode yes --appendonly yes "
+            "--appendfsync always --maxmemory-policy noeviction"
+        )
+        return [str(server), *options.split(), "--dir", str(folder), "--save", ""]
+
+    return Program("Redis", folder / "redis.log", {}, command, _redis_is_ready)
+
+
+def mongod_program(data: Path) -> Program:
+    """A replica set of one member. Raises StoresError if there is no binary."""
+    server, folder = binaries.mongod(), _private(data / "mongodb")
+    environment = binaries.mongod_environment(server, data / "libraries")
+
+    def command(port: int) -> list[str]:
+        options = (
+            f"--bind_ip 127.0.0.1 --port {port} --replSet {REPLICA_SET} --nounixsocket "
+            "--networkMessageCompressors disabled --oplogSize 256 --wiredTigerCacheSizeGB 0.5 "
+            "--setParameter diagnosticDataCollectionEnabled=false "
+            f"--wiredTigerEngineConfigString {_EVICTION}"
+        )
+        return [str(server), *options.split(), "--dbpath", str(folder)]
+
+    log = folder / "mongod.log"
+    return Program("mongod", log, environment, command, _mongod_is_ready)
+
+
+def _private(folder: Path) -> Path:
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        folder.chmod(0o700)
+    except OSError as error:
+        raise StoresError(f"{folder}: {error.strerror}") from None
+    return folder
+
+
+def redis_url(port: int) -> str:
+    return f"redis://127.0.0.1:{port}/0"
+
+
+def _redis_is_ready(port: int, pid: int) -> bool:
+    """The pid tells our Redis from another program that took the port."""
+    once = Retry(NoBackoff(), 0)
+    with Redis(host="127.0.0.1", port=port, socket_timeout=1, retry=once) as client:
+        try:
+            info: dict[str, Any] = client.info()
+        except (RedisError, OSError):
+            return False
+    return info["process_id"] == pid and not info["loading"]
+
+
+def mongodb_uri(port: int) -> str:
+    """Direct, so that nothing but this address counts; transactions and retries work with it."""
+    return f"mongodb://127.0.0.1:{port}/?directConnection=true"
+
+
+def _mongod_is_ready(port: int, pid: int) -> bool:
+    """Takes it one step on: it has to be a member of its replica set to become a primary."""
+    if not _listens(port):  # the driver would wait half a second before it tries again
+        return False
+    with MongoClient[dict[str, Any]](mongodb_uri(port), serverSelectionTimeoutMS=1000) as client:
+        run = client.admin.command
+        try:
+            if run("serverStatus")["pid"] != pid:
+                return False
+            _make_member(run, f"127.0.0.1:{port}")
+            return bool(run("hello")["isWritablePrimary"])
+        except PyMongoError:
+            return False
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def _make_member(run: Callable[..., dict[str, Any]], address: str) -> None:
+    """The only member of the set, at this address; force, as there is no primary to ask."""
+    try:
+        configuration = run("replSetGetConfig")["config"]
+    except OperationFailure as error:
+        if error.code != NOT_YET_INITIALIZED:
+            raise
+        run("replSetInitiate", {"_id": REPLICA_SET, "members": [{"_id": 0, "host": address}]})
+        return
+    if configuration["members"][0]["host"] != address:
+        configuration["members"][0]["host"] = address
+        configuration["version"] += 1
+        run("replSetReconfig", configuration, force=True)

@@ -1,0 +1,1 @@
+"""What makes a click or conversion durable before it is answered."""

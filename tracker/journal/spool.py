@@ -1,0 +1,241 @@
+"""Where records wait on disk while Redis is away.
+
+`append` returns once the entry is flushed to the disk. Each process appends to a file of its own
+(its format: `journal/spool_file`), which it holds locked, and begins another at FILE_BYTES. A file
+that nobody holds is replayed by whoever finds it, in order, and deleted only when all of it was
+sent. A replay that ends before that keeps the file and its place in it as long as the process
+lives; the next process begins it anew. So an entry may be sent twice, but is never lost. A torn
+tail (a crash in mid-append, never answered) is reported and skipped. Of a file damaged otherwise
+every whole entry is sent, and the file is set aside as `*.damaged`.
+"""
+
+import asyncio
+import contextlib
+import fcntl
+import math
+import os
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from io import FileIO
+from pathlib import Path
+from typing import BinaryIO, TypeVar
+
+import structlog
+
+from tracker.journal.spool_file import SpoolReader, entry
+from tracker.journal.spool_folder import SpoolFolder
+
+log = structlog.get_logger(__name__)
+
+Send = Callable[[Sequence[bytes]], Awaitable[None]]
+"""Sends all of the payloads in their order, or raises and has sent none."""
+
+Result = TypeVar("Result")
+
+FILE_BYTES = 8 * 1024 * 1024
+"""Size at which a file is finished: so much a new process may send twice, and replaying frees."""
+
+REFUSED_SECONDS = 10.0
+"""How long an append that was refused counts as a sign that the next one would be."""
+
+
+class Spool:
+    """`folder` is made when it is first needed. `max_bytes` bounds the total of its files."""
+
+    def __init__(self, folder: Path, max_bytes: int) -> None:
+        self._folder = SpoolFolder(folder, max_bytes)
+        self._file: FileIO | None = None
+        self._begun: dict[Path, SpoolReader] = {}
+        self._refused: OSError | None = None
+        self._refused_at = 0.0
+        self._replaying = asyncio.Lock()
+        # One thread each: appends keep their order and do not wait for reading, a read that was
+        # cancelled ends before the next, and a slow disk never stops the event loop.
+        self._writing = ThreadPoolExecutor(max_workers=1, thread_name_prefix="spool-write")
+        self._reading = ThreadPoolExecutor(max_workers=1, thread_name_prefix="spool-read")
+
+    @property
+    def bytes_waiting(self) -> int:
+        """To be replayed, in files of every process; as of the last append or look."""
+        return self._folder.bytes_waiting
+
+    async def append(self, payload: bytes) -> None:
+        """Durable when it returns. Raises SpoolFull, or another OSError if the disk refuses."""
+        try:
+            await _run(self._writing, self._append, entry(payload))
+        except OSError as error:
+            self._refused, self._refused_at = error, time.monotonic()
+            raise
+        self._refused = None
+
+    async def check(self) -> None:
+        """Raises OSError, SpoolFull included, if an append would be refused, or just was."""
+        await _run(self._writing, self._folder.check)
+        if self._refused is not None and time.monotonic() - self._refused_at < REFUSED_SECONDS:
+            raise self._refused
+
+    async def replay(self, send: Send, until: float = math.inf) -> int:
+        """Send every entry that no other process holds; the number of entries sent.
+
+        What `send` raises ends the replay, and the next one goes on there; so does the time `until`
+        (of time.monotonic), after which nothing more is sent. A file that cannot be read is left
+        too, and does not hold up the others.
+        """
+        async with self._replaying:
+            sent = await self._replay_waiting(send, until)
+            # Only now: a replay that fails again and again makes no file each time.
+            if self._file is not None:
+                await _run(self._writing, self._close_own)
+                sent += await self._replay_waiting(send, until)
+        return sent
+
+    async def is_empty(self) -> bool:
+        """Whether no file waits. Looks at the folder; raises OSError."""
+        return not await _run(self._writing, self._folder.measure)
+
+    async def close(self) -> None:
+        await _run(self._writing, self._close_own)
+        await _run(self._reading, self._close_begun)
+        self._writing.shutdown()
+        self._reading.shutdown()
+
+    async def _replay_waiting(self, send: Send, until: float) -> int:
+        sent = 0
+        for path in await _run(self._writing, self._folder.measure):
+            if time.monotonic() >= until:
+                break
+            try:
+                sent += await self._replay_file(path, send, until)
+            except OSError as error:
+                log.error("spool file unreadable", file=path.name, error=str(error))
+            await _run(self._writing, self._folder.measure)
+        return sent
+
+    async def _replay_file(self, path: Path, send: Send, until: float) -> int:
+        reader = self._begun.get(path) or _open_unheld(path)
+        if reader is None:
+            return 0
+        self._begun[path] = reader
+        sent = 0
+        while time.monotonic() < until:
+            batch = await _run(self._reading, reader.batch)
+            if not batch:
+                _finish(path, reader)
+                del self._begun[path]
+                break
+            await send(batch)
+            reader.sent()
+            sent += len(batch)
+        return sent
+
+    def _append(self, data: bytes) -> None:
+        self._folder.check_room(len(data))
+        if self._file is None:
+            self._file = _open_new(self._folder.path)
+        size = self._write(self._file, data)
+        self._folder.grew(len(data))
+        if size >= FILE_BYTES:
+            with contextlib.suppress(OSError):  # it is flushed
+                self._close_own()
+
+    def _write(self, file: FileIO, data: bytes) -> int:
+        """Flushed when it returns; the size of the file then."""
+        start, rest = 0, memoryview(data)
+        try:
+            start = file.tell()
+            while rest:
+                rest = rest[file.write(rest) :]
+            os.fdatasync(file.fileno())
+        except OSError:
+            self._take_back(file, start)
+            raise
+        return start + len(data)
+
+    def _take_back(self, file: FileIO, start: int) -> None:
+        """What was refused must not be replayed: its sender may send it again."""
+        try:
+            file.truncate(start)
+            file.seek(start)
+        except OSError:
+            with contextlib.suppress(OSError):
+                self._close_own()
+
+    def _close_own(self) -> None:
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
+
+    def _close_begun(self) -> None:
+        while self._begun:
+            self._begun.popitem()[1].close()
+
+
+async def _run(thread: Executor, function: Callable[..., Result], *arguments: object) -> Result:
+    return await asyncio.get_running_loop().run_in_executor(thread, function, *arguments)
+
+
+def _open_new(folder: Path) -> FileIO:
+    """A file that is locked before it has the name that others look for: one might replay and
+    delete it otherwise."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path = folder / f"{time.time_ns():020d}-{os.getpid()}.spool"
+    unfinished = path.with_suffix(".new")
+    file = unfinished.open("xb", buffering=0)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        unfinished.rename(path)
+        _flush_names(folder)
+        _flush_names(folder.parent)  # it may have been made just now
+    except OSError:
+        file.close()
+        raise
+    return file
+
+
+def _flush_names(folder: Path) -> None:
+    """Until then a crash of the machine may forget a new name, and the file with it."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _open_unheld(path: Path) -> SpoolReader | None:
+    """None if another process holds it, or has replayed it. Raises OSError."""
+    try:
+        file = path.open("rb")
+    except FileNotFoundError:
+        return None
+    if _is_ours_now(file):
+        return SpoolReader(file)
+    file.close()
+    return None
+
+
+def _is_ours_now(file: BinaryIO) -> bool:
+    """Not if another process holds it, or has replayed and removed it since it was opened."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return os.fstat(file.fileno()).st_nlink > 0
+
+
+def _finish(path: Path, reader: SpoolReader) -> None:
+    """Removes the file, or sets it aside; it is locked until then."""
+    if reader.torn_bytes:
+        log.warning("spool file had a torn tail", file=path.name, bytes_unread=reader.torn_bytes)
+    if reader.damaged_bytes:
+        log.error(
+            "spool file damaged",
+            kept_as=path.with_suffix(".damaged").name,
+            entries_replayed=reader.entries,
+            bytes_unread=reader.damaged_bytes,
+        )
+        path.rename(path.with_suffix(".damaged"))
+    else:
+        path.unlink(missing_ok=True)
+    reader.close()
+    log.info("spool file replayed", file=path.name, entries=reader.entries)

@@ -1,0 +1,99 @@
+"""The folder of spool files that the processes of a DATA_DIR share: what is in it, and its bound.
+
+Called by `journal/spool` alone, in its thread. The sizes are running figures: what the own process
+writes is added, and a look at the folder every MEASURE_EVERY seconds of use tells what others did.
+"""
+
+import contextlib
+import errno
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import structlog
+
+from tracker.metrics import SPOOL_BYTES
+
+log = structlog.get_logger(__name__)
+
+MEASURE_EVERY = 1.0
+
+GROUP_BYTES = 1 << 20
+"""Room without which the spool does not count as ready: of some hundred records with long texts."""
+
+LEFTOVER_SECONDS = 60.0
+"""Age at which a file that did not get its final name was left by a process that died."""
+
+
+class SpoolFull(OSError):
+    """An entry would exceed what the folder may hold."""
+
+
+class SpoolFolder:
+    """`max_bytes` bounds the total of all files, damaged ones included."""
+
+    def __init__(self, path: Path, max_bytes: int) -> None:
+        self.path = path
+        self.bytes_waiting = 0
+        """In files that are still to be replayed, whoever writes them."""
+        self._max_bytes = max_bytes
+        self._bytes = 0
+        self._measure_at = 0.0
+
+    def check_room(self, length: int) -> None:
+        """Raises SpoolFull if `length` bytes more are too many."""
+        if time.monotonic() >= self._measure_at:
+            self.measure()
+        if self._bytes + length > self._max_bytes:
+            raise SpoolFull(f"{self._bytes} of at most {self._max_bytes} bytes are in use")
+
+    def check(self) -> None:
+        """Raises OSError if a group of records would find no room, or the folder no writer."""
+        self.check_room(min(GROUP_BYTES, max(1, self._max_bytes // 10)))
+        existing = next(one for one in (self.path, *self.path.parents) if one.exists())
+        if not os.access(existing, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        disk = os.statvfs(existing)
+        if disk.f_bavail * disk.f_frsize < GROUP_BYTES:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def grew(self, length: int) -> None:
+        """By what the own process wrote."""
+        self._tell(self._bytes + length, self.bytes_waiting + length)
+
+    def measure(self) -> list[Path]:
+        """The files that wait to be replayed, oldest first. Removes what was left unfinished."""
+        self._measure_at = time.monotonic() + MEASURE_EVERY
+        waiting, total = {}, 0
+        for path, about in self._files():
+            total += about.st_size
+            if path.suffix == ".spool":
+                waiting[path] = about.st_size
+            elif path.suffix == ".new" and time.time() - about.st_mtime > LEFTOVER_SECONDS:
+                _remove_if_left(path)
+        self._tell(total, sum(waiting.values()))
+        return sorted(waiting)
+
+    def _tell(self, total: int, waiting: int) -> None:
+        self._bytes, self.bytes_waiting = total, waiting
+        SPOOL_BYTES.set(total)
+
+    def _files(self) -> Iterator[tuple[Path, os.stat_result]]:
+        try:
+            found = os.scandir(self.path)
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        with found:
+            for one in found:
+                with contextlib.suppress(FileNotFoundError):  # another process has replayed it
+                    yield Path(one.path), one.stat(follow_symlinks=False)
+
+
+def _remove_if_left(path: Path) -> None:
+    """Nothing in it was answered. Left alone if a process holds it, or it cannot be removed."""
+    with contextlib.suppress(OSError), path.open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        path.unlink()
+        log.warning("leftover of an unfinished spool file removed", file=path.name)

@@ -1,0 +1,208 @@
+"""The journal: what has to be durable before a visitor or a postback is answered.
+
+Appends are group commits (`db/batch`) to one Redis stream: one XADD carries all that arrived during
+the last. An entry has one field: its name is the format's version, its value the records in
+MessagePack. With Redis away the group goes to the spool, and from there to the stream when Redis is
+back; what the spool refuses too is an error of its sender. An append whose answer was lost may be
+repeated: records carry ids, and storing is idempotent.
+"""
+
+import asyncio
+import math
+import time
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+import structlog
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from tracker.db.batch import Batch, Waiter
+from tracker.db.breaker import Breaker
+from tracker.db.connect import check_writable
+from tracker.db.direct import Direct
+from tracker.db.keys import JOURNAL
+from tracker.errors import Unavailable
+from tracker.journal.spool import Spool
+from tracker.metrics import SPOOL_REFUSED, SPOOLED
+
+log = structlog.get_logger(__name__)
+
+FORMAT = b"1"
+_REPLAY_EVERY = 0.5
+_TELL_EVERY = 5.0
+_CLOSE_SECONDS = 2.0
+
+# Appends unless one of the claims is held; answers who holds them then.
+# KEYS: stream, claims. ARGV: holder, format, payload, seconds that the claims live (0: not kept).
+_APPEND_ONCE = """
+for i = 2, #KEYS do
+  local holder = redis.call('GET', KEYS[i])
+  if holder then return holder end
+end
+redis.call('XADD', KEYS[1], '*', ARGV[2], ARGV[3])
+if ARGV[4] ~= '0' then
+  for i = 2, #KEYS do redis.call('SET', KEYS[i], ARGV[1], 'EX', ARGV[4]) end
+end
+return ARGV[1]
+"""
+
+
+CLAIM_SECONDS = 7 * 86_400
+"""How long a claim lives that nobody drains."""
+
+
+class Claim(NamedTuple):
+    """`names` (Redis keys) belong to the first `holder` (an event id) that is appended, for so many
+    `seconds`. 0: what others hold counts, and nothing is kept."""
+
+    names: tuple[str, ...]
+    holder: int
+    seconds: int = CLAIM_SECONDS
+
+
+class _Claimed(NamedTuple):
+    record: msgspec.Raw
+    claim: Claim
+
+
+_Append = msgspec.Struct | msgspec.Raw | _Claimed
+
+
+class Journal:
+    def __init__(self, redis: Redis, breaker: Breaker, spool: Spool) -> None:
+        self._redis = redis
+        self._appending = Direct(redis)
+        self._breaker = breaker
+        self._spool = spool
+        self._encoder = msgspec.msgpack.Encoder()
+        self._untold = 0
+        self._tell_at = 0.0
+        self._batch = Batch[_Append, int | None](self._commit)
+
+    def append(self, record: msgspec.Struct) -> asyncio.Future[int | None]:
+        """Done when `record` is durable. Raises Unavailable."""
+        return self._batch.submit(self._encoded(record))
+
+    def append_for(self, waiter: Waiter[int | None], record: msgspec.Struct) -> None:
+        """As `append`; it is `waiter` that is told. Raises Unavailable if too many wait.
+
+        `record` has to be one that can be encoded, without half surrogates in its texts: it is
+        encoded with those that it shares an append with.
+        """
+        self._batch.add(record, waiter)
+
+    def append_once(self, record: msgspec.Struct, claim: Claim) -> asyncio.Future[int | None]:
+        """Append unless the claim is held. The result is its holder, be it the new or an older one.
+
+        None: Redis is away, so the record is in the spool and the claim was not decided.
+        """
+        return self._batch.submit(_Claimed(self._encoded(record), claim))
+
+    async def holder(self, names: Sequence[str]) -> int | None:
+        """Return who holds one of these claims; None if nobody does, or Redis does not answer."""
+        if not names or self._breaker.is_open:
+            return None
+        try:
+            held: list[bytes | None] = await self._redis.mget(names)  # type: ignore[assignment]
+        except RedisError as error:
+            self._breaker.failed(error)
+            return None
+        return next((int(one) for one in held if one is not None), None)
+
+    async def replay(self) -> None:
+        """Keeps moving what is spooled to the stream, until cancelled."""
+        while True:
+            await self.replay_once()
+            await asyncio.sleep(_REPLAY_EVERY)
+
+    async def replay_once(self, until: float = math.inf) -> int:
+        """Move what is spooled, as long as time.monotonic() is not `until`; the entries moved.
+
+        What Redis does not take stays for the next call, and the answer is 0.
+        """
+        try:
+            if await self._spool.is_empty():
+                return 0
+            await check_writable(self._redis)
+            return await self._spool.replay(self._move, until)
+        except RedisError as error:
+            log.debug("replay waits", error=type(error).__name__)
+        except OSError as error:
+            log.error("spool cannot be replayed", error=str(error))
+        return 0
+
+    async def check_spool(self) -> None:
+        """Raises OSError if the spool would refuse what is recorded now."""
+        await self._spool.check()
+
+    @property
+    def bytes_waiting(self) -> int:
+        """In the spool, of every process of this DATA_DIR; as of the last append or replay."""
+        return self._spool.bytes_waiting
+
+    async def close(self) -> None:
+        """Waits for what was appended, and moves of what is spooled as much as _CLOSE_SECONDS and
+        Redis let it; the rest is there for the next start."""
+        await self._batch.flushed()
+        await self.replay_once(time.monotonic() + _CLOSE_SECONDS)
+        await self._spool.close()
+
+    def _encoded(self, record: msgspec.Struct) -> msgspec.Raw:
+        """At once, so that a record that cannot be encoded is an error of its sender alone."""
+        return msgspec.Raw(self._encoder.encode(record))
+
+    async def _commit(self, group: list[_Append]) -> Sequence[int | None]:
+        if not self._breaker.is_open:
+            try:
+                return await self._append_to_stream(group)
+            except RedisError as error:
+                self._breaker.failed(error)
+                log.warning("journal goes to the spool", error=type(error).__name__)
+        try:
+            await self._spool.append(self._encode(group))
+            SPOOLED.inc(len(group))
+        except OSError as error:
+            self._refused(len(group), error)
+            raise Unavailable("storage is away; try again") from error
+        return [None] * len(group)
+
+    def _refused(self, records: int, error: OSError) -> None:
+        SPOOL_REFUSED.inc(records)
+        self._untold += records
+        if time.monotonic() >= self._tell_at:
+            log.error("spool refused; visitors get 503", error=str(error), records=self._untold)
+            self._untold, self._tell_at = 0, time.monotonic() + _TELL_EVERY
+
+    async def _append_to_stream(self, group: list[_Append]) -> Sequence[int | None]:
+        plain = [item for item in group if not isinstance(item, _Claimed)]
+        if len(plain) == len(group):
+            await self._send(self._encode(plain))
+            return [None] * len(group)
+        pipeline = self._redis.pipeline(transaction=False)
+        for item in group:
+            if isinstance(item, _Claimed):
+                names, holder, seconds = item.claim
+                payload = self._encode([item])
+                arguments = (holder, FORMAT, payload, seconds)
+                pipeline.eval(_APPEND_ONCE, 1 + len(names), JOURNAL, *names, *arguments)
+        if plain:
+            pipeline.xadd(JOURNAL, {FORMAT: self._encode(plain)})
+        holders = iter(await pipeline.execute())
+        return [int(next(holders)) if isinstance(item, _Claimed) else None for item in group]
+
+    async def _send(self, payload: bytes) -> None:
+        await self._appending.execute("XADD", JOURNAL, "*", FORMAT, payload)
+
+    async def _move(self, payloads: Sequence[bytes]) -> None:
+        # A transaction is refused as a whole: a part that was taken would be sent again.
+        pipeline = self._redis.pipeline(transaction=True)
+        for payload in payloads:
+            pipeline.xadd(JOURNAL, {FORMAT: payload})
+        await pipeline.execute()
+
+    def _encode(self, group: Sequence[_Append]) -> bytes:
+        return self._encoder.encode(
+            [item.record if isinstance(item, _Claimed) else item for item in group]
+        )

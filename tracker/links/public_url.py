@@ -1,0 +1,26 @@
+"""The public address of the service, and the addresses of links on it. Pure."""
+
+from typing import Final
+from urllib.parse import urlsplit
+
+_LOOPBACK: Final = {"localhost", "127.0.0.1", "::1"}
+
+
+class PublicUrl:
+    """The public address of the service, from BASE_URL."""
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        self.scheme = parts.scheme
+        self.host = (parts.hostname or "").removesuffix(".")
+        self.port = parts.port or (443 if parts.scheme == "https" else 80)
+        self.url = url.rstrip("/")
+
+    def is_at(self, host: str, port: int) -> bool:
+        """Also on the scheme's other port: proxies send http to https, and that is a loop."""
+        same_host = host == self.host or {host, self.host} <= _LOOPBACK
+        return same_host and (port == self.port or {port, self.port} == {80, 443})
+
+    def origin(self, domain_name: str) -> str:
+        """Where links of a custom domain (empty: the default one) are opened."""
+        return f"{self.scheme}://{domain_name}" if domain_name else self.url

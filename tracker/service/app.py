@@ -1,0 +1,74 @@
+"""The Tornado applications: the public one, and those of ports that only operators use."""
+
+from collections.abc import Collection, Mapping
+from functools import partial
+from typing import Any, Final
+
+from tornado.httputil import HTTPMessageDelegate, HTTPServerRequest
+from tornado.web import Application, RequestHandler
+
+from tracker.api.handler import UnknownPath, log_request
+from tracker.api.routes import HEALTH, INTERNAL, Route, description, routes, routes_of
+from tracker.http.gathering import BodyMemory, Gathering, IncomingBody
+from tracker.service.services import Services
+
+BODIES_BYTES: Final = 32 * 1024 * 1024
+"""What the bodies that a process is receiving may hold together: 1,000 of those that are received
+before anything is checked, which takes the connections of two addresses, or 32 of the longest."""
+
+OPERATORS_BODIES_BYTES: Final = 1024 * 1024
+"""The same on a port for operators, where nothing takes a body."""
+
+
+class TrackerApplication(Application):
+    """Hands each handler its body as an `IncomingBody`, by the argument `incoming`."""
+
+    def __init__(self, services: Services, own_routes: list[Route], memory: BodyMemory) -> None:
+        self._memory = memory
+        super().__init__(
+            own_routes,
+            default_handler_class=UnknownPath,
+            default_handler_args={"services": services},
+            log_function=log_request,
+            description=partial(description, services.base.url),
+            services=services,
+        )
+
+    # Tornado documents it as any delegate of messages, but its type is of a private class.
+    def get_handler_delegate(  # type: ignore[override]
+        self,
+        request: HTTPServerRequest,
+        target_class: type[RequestHandler],
+        target_kwargs: Mapping[str, Any] | None = None,
+        path_args: list[bytes] | None = None,
+        path_kwargs: dict[str, bytes] | None = None,
+    ) -> HTTPMessageDelegate:
+        incoming = IncomingBody(request.headers, self._memory)
+        arguments = {**(target_kwargs or {}), "incoming": incoming}
+        inner = super().get_handler_delegate(
+            request, target_class, arguments, path_args, path_kwargs
+        )
+        return Gathering(inner, incoming)
+
+
+def make_app(services: Services, bodies_bytes: int = BODIES_BYTES) -> Application:
+    """Return the public application; bodies being received hold at most `bodies_bytes` together.
+    With INTERNAL_PORT it leaves out what is answered there."""
+    without = INTERNAL if services.settings.internal_port else ()
+    own_routes = routes({"services": services}, without)
+    return TrackerApplication(services, own_routes, BodyMemory(bodies_bytes))
+
+
+def make_internal_app(services: Services) -> Application:
+    """Return the application of INTERNAL_PORT."""
+    return _application_of(services, (*INTERNAL, *HEALTH))
+
+
+def make_monitoring_app(services: Services) -> Application:
+    """Return the application of a drain's METRICS_PORT."""
+    return _application_of(services, ("/metrics", *HEALTH))
+
+
+def _application_of(services: Services, paths: Collection[str]) -> Application:
+    own_routes = routes_of({"services": services}, paths)
+    return TrackerApplication(services, own_routes, BodyMemory(OPERATORS_BODIES_BYTES))

@@ -1,0 +1,155 @@
+"""The banner of a starting service; on a first start of the trial, with a first account to try."""
+
+import contextlib
+import shlex
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Final
+from uuid import UUID
+
+from tracker import __version__
+from tracker.access.accounts import Account
+from tracker.conversions.event_config import EventConfig, PayoutType
+from tracker.db.connect import PyMongoError
+from tracker.errors import BadRequest
+from tracker.links.store import NewLink
+from tracker.service.services import Services
+
+_SLUG = "demo"
+_KEY_LATER = "<API_KEY>"
+_BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+_AS_OWNER = (
+    "-H \"Authorization: Bearer $API_KEY\" -H 'Content-Type: application/json' "
+    '-d \'{"accountId": "\'$ACCOUNT_ID\'", '
+)
+
+COMMANDS: Final = (
+    (
+        "create a link",
+        f"curl -s $BASE/api/short-links {_AS_OWNER}"
+        '"destination_url": "https://example.com/offer"}\'',
+    ),
+    (
+        "open a link, as a browser does (reports leave bots out, and curl is one)",
+        f"curl -si -A '{_BROWSER}' \"$BASE/c/{_SLUG}?utm_source=newsletter\"",
+    ),
+    (
+        "report a conversion (add &click_id= and the id from the Location above)",
+        'curl -s "$BASE/api/event?pbk=$POSTBACK_KEY&value=12.50"',
+    ),
+    (
+        "see the report of today",
+        f"curl -s $BASE/api/reports {_AS_OWNER}"
+        '"dateRange": {"from": "\'$(date -u +%F)\'", "to": "\'$(date -u +%F)\'"}, '
+        '"groupBy": "link"}\'',
+    ),
+)
+"""What a newcomer can paste: for what, and the command. The README has the same."""
+
+
+class Banner:
+    """`builtin_stores`: whether this is a trial, in which a first account may be made."""
+
+    def __init__(self, builtin_stores: bool) -> None:
+        self._builtin_stores = builtin_stores
+
+    async def show(self, services: Services) -> None:
+        """Print what to do next. A key that was made is printed here and nowhere else."""
+        url = services.settings.base_url
+        if not self._builtin_stores:
+            _print(f"tracker answers at {url}")
+            return
+        try:
+            account, key, pbk = await _first_account(services)
+        except PyMongoError as error:
+            _print(f"tracker answers at {url}, but MongoDB does not: {type(error).__name__}")
+        else:
+            docs = f"{_operators_url(services)}/docs"
+            _print(_text(_values(url, account, key, pbk), key, docs))
+
+
+async def _first_account(services: Services) -> tuple[Account, str | None, str]:
+    """The first account, its key if it had none, and a postback key. Makes what is missing, so
+    that a first start that was interrupted is completed by the next."""
+    accounts = await services.accounts.list()
+    account = accounts[0] if accounts else await services.accounts.create("Demo")
+    configs = await services.event_configs.list(account.id)
+    config = configs[0] if configs else await _config(services, account.id)
+    with contextlib.suppress(BadRequest):  # the slug is taken: it was made before
+        await services.links.create(_link(account.id))
+    key = None
+    if not await services.api_keys.list(account.id):
+        _, key = await services.api_keys.create(account.id, "first key")
+    return account, key, config.pbk
+
+
+async def _config(services: Services, account_id: UUID) -> EventConfig:
+    return await services.event_configs.create(
+        account_id, "Purchase", PayoutType.REV_SHARE, Decimal(10)
+    )
+
+
+def _operators_url(services: Services) -> str:
+    """Where `/docs` is, as seen from this machine."""
+    port = services.settings.internal_port
+    return f"http://localhost:{port}" if port else services.base.url
+
+
+def _values(url: str, account: Account, key: str | None, pbk: str) -> dict[str, str]:
+    """The variables of the commands."""
+    return {
+        "BASE": url,
+        "ACCOUNT_ID": str(account.id),
+        "API_KEY": key or _KEY_LATER,
+        "POSTBACK_KEY": pbk,
+    }
+
+
+def _link(account_id: UUID) -> NewLink:
+    return NewLink(
+        account_id=account_id,
+        destination_url="https://example.com/landing",
+        internal_name="Demo link",
+        slug=_SLUG,
+        domain_id=None,
+        domain_name="",
+        tags=[],
+    )
+
+
+def _text(values: Mapping[str, str], new_key: str | None, docs: str) -> str:
+    account = values["ACCOUNT_ID"]
+    shown = (
+        f"{new_key}   (shown once: keep it)"
+        if new_key
+        else "shown at the first start; a new one:\n                "
+        f".venv/bin/python -m scripts.api_keys create --account {account}"
+    )
+    exported = " ".join(f"{name}={shlex.quote(value)}" for name, value in values.items())
+    commands = "\n".join(
+        f"  {about}\n    {_filled(command, values)}\n" for about, command in COMMANDS
+    )
+    return f"""
+  tracker {__version__} answers at {values["BASE"]}   (Ctrl-C stops it; the data stays)
+
+  account     {account}
+  API key     {shown}
+
+{commands}
+  what the README's commands use
+    export {exported}
+
+  every endpoint, in a browser
+    {docs}
+"""
+
+
+def _filled(command: str, values: Mapping[str, str]) -> str:
+    """The command with the values in place of its variables, so that it can be pasted alone."""
+    for name, value in values.items():
+        command = command.replace(f"'${name}'", value).replace(f"${name}", value)
+    return command
+
+
+def _print(text: str) -> None:
+    print(text, flush=True)

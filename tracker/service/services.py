@@ -1,0 +1,254 @@
+"""Builds every long-lived object of a process once; starts and stops its loops.
+
+Constructing has no effect beyond memory: clients connect when they are first used.
+"""
+
+import asyncio
+from functools import cached_property
+
+from config.settings import Settings
+from tracker.access.accounts import Accounts
+from tracker.access.api_keys import ApiKeys
+from tracker.access.client_address import ClientAddress
+from tracker.access.rate_limit import RateLimiter
+from tracker.clicks.country import Countries
+from tracker.clicks.enrich import Enrichment
+from tracker.clicks.redirect import Redirect
+from tracker.clicks.store import Clicks
+from tracker.clicks.visitors import Visitors
+from tracker.conversions.caps import Caps
+from tracker.conversions.event_config import EventConfigs, event_config_cache
+from tracker.conversions.event_ids import EventIds, SpareBlock
+from tracker.conversions.look_ups import LookUps
+from tracker.conversions.record import Recorder
+from tracker.conversions.rules import AccountRules, rules_cache
+from tracker.conversions.store import Events
+from tracker.db import check, connect, indexes, retention
+from tracker.db.breaker import Breaker
+from tracker.db.budget import Budget, BudgetMeter
+from tracker.db.changes import Changes
+from tracker.db.tasks import ended
+from tracker.http.access_log import AccessLog
+from tracker.ingest.drain import Drain
+from tracker.ingest.slot import Slot
+from tracker.journal.spool import Spool
+from tracker.journal.stream import Journal
+from tracker.limits.account_limiter import AccountLimiter
+from tracker.limits.allowance import Allowance
+from tracker.limits.pacing import Pacing
+from tracker.links.cache import link_cache
+from tracker.links.domain_cache import domain_cache
+from tracker.links.domains import Domains
+from tracker.links.own_hosts import OwnHosts
+from tracker.links.public_url import PublicUrl
+from tracker.links.store import Links
+from tracker.links.tags import Tags
+from tracker.loops import Loops
+from tracker.reports.run import Reports
+from tracker.webhooks.addresses import SECONDS as DNS_SECONDS
+from tracker.webhooks.addresses import Dns
+from tracker.webhooks.client import Client
+from tracker.webhooks.deliveries import Deliveries
+from tracker.webhooks.material import Material
+from tracker.webhooks.sample import sample_limiter
+from tracker.webhooks.secret_box import SecretBox
+from tracker.webhooks.sender import Sender
+from tracker.webhooks.store import Webhooks
+
+_OTHER_CACHE_ENTRIES = 10_000
+_LOOK_UPS_OF_ACCOUNT, _LOOK_UPS = 10, 64
+"""Requests to the API that wait for DNS at once: of one account, which may have ten webhooks, and
+of this process."""
+
+
+class Services:
+    """`settings` have the addresses of both stores and `base_url`."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.base = PublicUrl(settings.base_url)
+        self.access_log = AccessLog(settings.access_log)
+        self.serves = True
+        """False in a process that only drains: it answers neither visitors nor postbacks."""
+        # Set when MongoDB has every index: nothing is written to it before.
+        self.prepared = asyncio.Event()
+        generation = connect.Generation()
+        self.redis = connect.redis_for_requests(settings.redis_url, generation)
+        self.redis_waiting = connect.redis_for_waiting(settings.redis_url, generation)
+        self.mongodb = connect.mongodb(settings.mongodb_uri)
+        self.database = self.mongodb[settings.mongodb_database]
+        self._look_up_client = connect.mongodb_for_look_ups(settings.mongodb_uri)
+        self._access()
+        self._links()
+        self._clicks()
+        self._conversions()
+        self.changes = Changes(
+            self.redis_waiting,
+            {
+                "link": self.link_cache,
+                "domain": self.domain_cache,
+                "event_config": self.pbk_cache,
+                "account": self.rules_cache,
+            },
+        )
+        self.loops = Loops()
+        self._serving: list[asyncio.Task[None]] = []
+
+    def _access(self) -> None:
+        self.breaker = Breaker()
+        self.budget = Budget()
+        self.budget_meter = BudgetMeter(self.redis, self.budget, self.settings.redis_memory_bytes)
+        limits = (
+            self.settings.rate_limit_ip_per_minute,
+            self.settings.rate_limit_account_per_hour,
+            self.settings.rate_limit_ipv6_prefix,
+            self.budget,
+        )
+        self.rate_limiter = RateLimiter(self.redis, self.breaker, *limits)
+        self.pacing = Pacing()
+        self.accounts = Accounts(self.database)
+        self.api_keys = ApiKeys(self.database)
+        self.client_address = ClientAddress(self.settings.trusted_proxies)
+
+    def _links(self) -> None:
+        stores = (self.redis, self.breaker, self._look_up_client[self.settings.mongodb_database])
+        spared = (self._allowance(self.settings.miss_limit_ip_per_minute), self.budget)
+        self.link_cache = link_cache(*stores, self.settings.link_cache_entries, *spared)
+        self.domain_cache = domain_cache(*stores, _OTHER_CACHE_ENTRIES, *spared, self._reserves)
+        self.pbk_cache = event_config_cache(*stores, _OTHER_CACHE_ENTRIES, *spared)
+        self.rules_cache = rules_cache(*stores, _OTHER_CACHE_ENTRIES, self.budget)
+        self.links = Links(self.database, self.link_cache)
+        self.domains = Domains(
+            self.database,
+            self.domain_cache,
+            self.settings.serves_claimed_domains,
+            self._reserves,
+        )
+        self.tags = Tags(self.database)
+        base = self.base
+        self.own_hosts = OwnHosts(
+            base.host,
+            base.port,
+            self.settings.port,
+            self.domains,
+            self.settings.cname_host,
+            self.settings.reserved_names,
+        )
+        self.dns = Dns(self.settings.dns_address)
+        self.dns_limiter = AccountLimiter(
+            "DNS", "look-ups", _LOOK_UPS_OF_ACCOUNT, _LOOK_UPS, DNS_SECONDS
+        )
+
+    def _reserves(self, name: str) -> bool:
+        return self.own_hosts.reserves(name)
+
+    def _allowance(self, per_minute: int) -> Allowance:
+        return Allowance(per_minute, self.settings.rate_limit_ipv6_prefix)
+
+    def _clicks(self) -> None:
+        self.clicks = Clicks(self.database)
+        self.visitors = Visitors(self.redis, self.budget)
+        self.enrichment = Enrichment(
+            Countries(self.settings.geoip_database), self.settings.store_ip
+        )
+        spool = Spool(self.settings.data_path / "spool", self.settings.spool_max_bytes)
+        self.journal = Journal(self.redis, self.breaker, spool)
+        self.redirect = Redirect(
+            self.link_cache, self.domains, self.journal, self.enrichment, self.base.host
+        )
+
+    def _conversions(self) -> None:
+        self.events = Events(self.database)
+        self.event_configs = EventConfigs(self.database, self.pbk_cache)
+        self.account_rules = AccountRules(self.database, self.rules_cache)
+        self.secret_box = SecretBox(self.settings.secret_keys)
+        self.webhooks = Webhooks(self.database, self.secret_box)
+        self.deliveries = Deliveries(self.database)
+        self.samples = sample_limiter()
+        self.reports = Reports(self.database, self.base.host)
+        spare = SpareBlock(self.settings.data_path)
+        self.event_ids = EventIds(self.database, spare)
+        self.look_ups = LookUps(self._look_up_client[self.settings.mongodb_database])
+        self.recorder = Recorder(
+            self.event_configs,
+            self.look_ups,
+            self.events,
+            self.event_ids,
+            self.journal,
+            self.budget,
+            self.account_rules,
+            Caps(self.redis, self.breaker, self.events, self.budget),
+            self._allowance(self.settings.pending_limit_ip_per_minute),
+        )
+
+    async def check_redis(self) -> None:
+        """Raises UnusableStore if Redis never serves us with this URL, else StoreUnavailable."""
+        await check.check_redis(self.redis, self.settings.redis_url)
+
+    async def check_mongodb(self) -> None:
+        """Raises UnusableStore if MongoDB cannot serve us, StoreUnavailable if it may later."""
+        await check.check_mongodb(self.mongodb, self.settings.mongodb_uri)
+
+    async def prepare(self) -> None:
+        """Have MongoDB ready for what is written to it: until then nothing is, for its unique
+        indexes decide races. Raises UnusableStore if waiting does not help, else
+        StoreUnavailable."""
+        await self.check_mongodb()
+        async with check.mongodb_diagnosed(self.settings.mongodb_uri):
+            await indexes.ensure(self.database)
+            await retention.keep_clicks(self.database, self.settings.click_retention_days)
+            await retention.expire_pending(self.database, self.settings.pending_event_days)
+        self.prepared.set()
+
+    @cached_property
+    def webhook_client(self) -> Client:
+        """Made when it is first needed, for it needs an event loop."""
+        settings = self.settings
+        return Client(settings.webhook_allow_private, settings.dns_address, self.own_hosts)
+
+    def drain(self, slot: Slot) -> Drain:
+        """Return a new one, which counts in `slot`."""
+        return Drain(
+            self.database,
+            self.redis,
+            slot,
+            self.clicks,
+            self.events,
+            self.account_rules,
+            self.enrichment,
+            self.visitors,
+            self.deliveries,
+            self.settings.pending_event_days,
+        )
+
+    def sender(self) -> Sender:
+        """A new one, with places of its own."""
+        material = Material(self.database, self.base.host)
+        return Sender(self.deliveries, self.webhooks, material, self.webhook_client)
+
+    async def start(self) -> None:
+        """Start the loops that serving needs. A store that is away does not hinder it."""
+        await self.event_ids.start()
+        self._serving = [
+            self.loops.start("changes", self.changes.listen),
+            self.loops.start("replay", self.journal.replay),
+        ]
+
+    async def stop(self) -> None:
+        """Finish what was begun: every append is durable, every loop has ended."""
+        await self.recorder.close()
+        await asyncio.gather(*map(ended, self._serving))
+        await self.journal.close()
+        await self.event_ids.close()
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if "webhook_client" in vars(self):
+            self.webhook_client.close()
+        for cache in (self.link_cache, self.domain_cache, self.pbk_cache, self.rules_cache):
+            await cache.close()
+        await self.redis.aclose()
+        await self.redis_waiting.aclose()
+        self.mongodb.close()
+        await self.look_ups.close()
+        await self._look_up_client.close()
