@@ -1,9 +1,9 @@
-"""The service. `python run.py --help` lists what can be configured."""
+"""The entry point of the service. `python run.py --help` lists the settings."""
 
 import signal
 
 if __name__ == "__main__":
-    # Until `main` can: Ctrl-C while the modules below are imported ends the process, silently.
+    # Ctrl-C while the modules below are imported ends the process silently.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 import argparse
@@ -19,7 +19,8 @@ from tracker.multiprocess_metrics import counting_in
 
 
 def main(arguments: Sequence[str]) -> int:
-    """The exit code: 0 after a clean stop, 1 if it could not start, 2 for a wrong setting."""
+    """Run the service and return the exit code: 0 after a clean stop, 1 if it could not start, 2 if
+    a setting is wrong, 130 after Ctrl-C."""
     role = _parse(arguments).role
     try:
         settings = read(os.environ)
@@ -27,30 +28,30 @@ def main(arguments: Sequence[str]) -> int:
         print(f"run.py: {error}", file=sys.stderr)
         return 2
     logging.configure(settings)
-    # Whoever has a certificate reads it again then; nobody is to end.
+    # A process with a certificate reloads it at SIGHUP; no process ends.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         return _run(role, settings)
     except KeyboardInterrupt:
         return 130
     finally:
-        # All is done: who presses Ctrl-C once more does not wait for Python's own end.
+        # The work is done: another Ctrl-C need not wait for Python's own shutdown.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _run(role: str, settings: Settings) -> int:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     with counting_in(1 if role == "drain" else settings.web_concurrency) as count_as:
-        with _interrupt_held_back():
-            # Not before: metrics are made on import.
+        with _interrupt_blocked():
+            # Not earlier: metrics are made on import.
             from tracker.service import roles
 
         return roles.run(role, settings, count_as)
 
 
 @contextmanager
-def _interrupt_held_back() -> Iterator[None]:
-    """An import that is interrupted halfway may report it as anything."""
+def _interrupt_blocked() -> Iterator[None]:
+    """Block SIGINT: an import that is interrupted halfway may raise any error."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -69,7 +70,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
         "--role",
         choices=("all", "web", "drain"),
         default="all",
-        help="web answers requests, drain moves what was recorded from Redis into MongoDB; "
+        help="web answers requests, drain moves clicks and events from Redis into MongoDB; "
         "run as many of each as you like; all does both [all]",
     )
     parser.add_argument("--version", action="version", version=f"tracker {__version__}")

@@ -24,7 +24,7 @@ import uvloop
 from config.settings import Settings
 from lab.traffic import AGENTS, COUNTRIES
 from scripts.progress import Progress
-from tracker.builtin import stores as embedded
+from tracker.builtin.stores import run_stores
 from tracker.clicks.click import Click
 from tracker.clock import start_of
 from tracker.conversions.event import Event
@@ -264,7 +264,7 @@ def main() -> None:
     parsed = parser.parse_args()
     with (
         tempfile.TemporaryDirectory(prefix="bench-") as folder,
-        embedded.started(Settings(data_dir=folder)) as stores,
+        run_stores(Settings(data_dir=folder)) as stores,
     ):
         uvloop.run(_measure(stores, parsed))
 

@@ -16,7 +16,7 @@ import orjson
 
 from config import logging
 from config.settings import Settings, SettingsError, read
-from tracker.builtin import stores as embedded
+from tracker.builtin.stores import StoresError, attach_stores
 from tracker.clock import day_of, start_of
 from tracker.db.check import mongodb_diagnosed, redis_diagnosed
 from tracker.db.connect import StoreUnavailable, UnusableStore
@@ -76,7 +76,7 @@ class Command:
             rows = self._run(parsed)
         except SettingsError as error:
             self._parser.error(str(error))
-        except (TrackerError, embedded.StoresError, StoreUnavailable, UnusableStore) as error:
+        except (TrackerError, StoresError, StoreUnavailable, UnusableStore) as error:
             self._say(str(error))
             sys.exit(1)
         except KeyboardInterrupt:
@@ -88,7 +88,7 @@ class Command:
     def _run(self, parsed: argparse.Namespace) -> Sequence[Row]:
         settings = read(os.environ)
         logging.configure(settings)
-        with embedded.reached(settings, self._say) as stores:
+        with attach_stores(settings, self._say) as stores:
             return asyncio.run(_act(stores, parsed))
 
     def _say(self, line: str) -> None:

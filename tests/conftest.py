@@ -22,7 +22,7 @@ from tests.db.lowest_redis import LOWEST, first_on_path, lowest_redis
 from tests.db.own_mongodb import standalone_mongodb
 from tests.links import dns_server
 from tests.links.dns_server import DnsServer
-from tracker.builtin import stores as embedded
+from tracker.builtin.stores import run_stores
 from tracker.db import connect, indexes
 from tracker.service.services import Services
 
@@ -71,7 +71,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     """A real Redis and a real MongoDB for the whole run, in a folder of its own."""
     settings = Settings(data_dir=str(tmp_path_factory.mktemp("stores")), log_level="warning")
     logging.configure(settings)
-    with embedded.started(settings) as complete:
+    with run_stores(settings) as complete:
         yield complete
 
 

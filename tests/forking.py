@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 from config import logging
 from config.settings import Settings
-from tracker.service import supervisor as processes
+from tracker.service import supervisor
 from tracker.service.supervisor import Process, run_processes
 
 WAITED_FOR = {signal.SIGTERM, signal.SIGHUP}
@@ -96,9 +96,9 @@ def main(stop_seconds: str, first_pause: str, *behaviours: str) -> int:
     logging.configure(Settings())
     sys.stdout.write(f"parent {os.getpid()}\n")  # in a buffer when it forks
     with (
-        patch.object(processes, "STOP_SECONDS", float(stop_seconds)),
-        patch.object(processes, "FIRST_PAUSE", float(first_pause)),
-        patch.object(processes, "LONGEST_PAUSE", max(float(first_pause), 30.0)),
+        patch.object(supervisor, "STOP_SECONDS", float(stop_seconds)),
+        patch.object(supervisor, "FIRST_PAUSE_SECONDS", float(first_pause)),
+        patch.object(supervisor, "LONGEST_PAUSE_SECONDS", max(float(first_pause), 30.0)),
     ):
         return run_processes(len(behaviours), work, lambda: say(os.getpid(), "stopping"))
 

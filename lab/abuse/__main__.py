@@ -18,7 +18,7 @@ from lab.abuse.run import Abuse, Options
 from lab.load.stores import NotDrained
 from lab.processes import NotReady
 from scripts.command import positive
-from tracker.builtin import stores as embedded
+from tracker.builtin.stores import StoresError, run_stores
 
 
 async def _run(options: Options, folder: Path, stores: Settings, silent_dns: str) -> Result:
@@ -38,13 +38,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with (
             tempfile.TemporaryDirectory(prefix="abuse-") as folder,
             socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent,
-            embedded.started(Settings(data_dir=f"{folder}/stores")) as stores,
+            run_stores(Settings(data_dir=f"{folder}/stores")) as stores,
             asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
         ):
             silent.bind(("127.0.0.1", 0))
             silent_dns = f"127.0.0.1:{silent.getsockname()[1]}"
             result = runner.run(_run(options, Path(folder), stores, silent_dns))
-    except (NotReady, NotDrained, embedded.StoresError) as error:
+    except (NotReady, NotDrained, StoresError) as error:
         print(f"abuse: {error}", file=sys.stderr)
         return 1
     except (KeyboardInterrupt, asyncio.CancelledError):

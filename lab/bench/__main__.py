@@ -28,7 +28,7 @@ from lab.load.stores import NotDrained, Stores
 from lab.processes import NotReady
 from scripts.command import positive
 from scripts.progress import Line
-from tracker.builtin import stores as embedded
+from tracker.builtin.stores import StoresError, run_stores
 
 LINKS: Final = 1_000
 DELIVERIES: Final = 1_500
@@ -89,11 +89,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with (
             tempfile.TemporaryDirectory(prefix="bench-") as folder,
-            embedded.started(Settings(data_dir=f"{folder}/stores")) as stores,
+            run_stores(Settings(data_dir=f"{folder}/stores")) as stores,
             asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
         ):
             results = runner.run(_run(stores, Path(folder), parsed, line))
-    except (NotReady, NotDrained, Faulty, wrk.WrkFailed, embedded.StoresError) as error:
+    except (NotReady, NotDrained, Faulty, wrk.WrkFailed, StoresError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
     except (KeyboardInterrupt, asyncio.CancelledError):

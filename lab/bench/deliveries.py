@@ -22,7 +22,7 @@ from tracker.conversions.event import Event
 from tracker.conversions.event_config import EventConfig, PayoutType
 from tracker.db import indexes
 from tracker.ingest.slot import kept_slot
-from tracker.service.roles import TURN_SECONDS
+from tracker.service.roles import SWITCH_INTERVAL_SECONDS
 from tracker.service.services import Services
 from tracker.webhooks import template
 from tracker.webhooks.delivery import Status
@@ -76,7 +76,7 @@ async def deliveries_a_second(settings: Settings, target_url: str, number: int) 
         settings, base_url="http://localhost", webhook_allow_private=True
     )
     services, interval = Services(allowed), sys.getswitchinterval()
-    sys.setswitchinterval(TURN_SECONDS)
+    sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)
     try:
         await indexes.ensure(services.database)
         await _convert(services, target_url, number)

@@ -16,7 +16,7 @@ from lab.processes import NotReady
 from lab.soak.result import Result
 from lab.soak.run import Options, Soak
 from scripts.command import positive
-from tracker.builtin import stores as embedded
+from tracker.builtin.stores import StoresError, run_stores
 
 
 async def _run(options: Options, folder: Path, stores: Settings) -> Result:
@@ -35,11 +35,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with (
             tempfile.TemporaryDirectory(prefix="soak-") as folder,
-            embedded.started(Settings(data_dir=f"{folder}/stores")) as stores,
+            run_stores(Settings(data_dir=f"{folder}/stores")) as stores,
             asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
         ):
             result = runner.run(_run(options, Path(folder), stores))
-    except (NotReady, NotDrained, embedded.StoresError) as error:
+    except (NotReady, NotDrained, StoresError) as error:
         print(f"soak: {error}", file=sys.stderr)
         return 1
     except (KeyboardInterrupt, asyncio.CancelledError):

@@ -19,7 +19,7 @@ from tracker.http.lane import LaneConnection
 from tracker.http.server import Server
 from tracker.metrics import REQUESTS
 from tracker.service.app import make_app
-from tracker.service.front import LIMITS, render_refusal
+from tracker.service.front import LIMITS, render_rejection
 from tracker.service.services import Services
 
 WAY = "WAY0"
@@ -192,8 +192,8 @@ def _requests() -> Counter[tuple[str, ...]]:
 @asynccontextmanager
 async def both_ways(services: Services) -> AsyncIterator[Ways]:
     lanes = CountingLanes(services)
-    with_lanes = Server(make_app(services), render_refusal, LIMITS, lanes)
-    without = Server(make_app(services), render_refusal, LIMITS)
+    with_lanes = Server(make_app(services), render_rejection, LIMITS, lanes)
+    without = Server(make_app(services), render_rejection, LIMITS)
     servers = (with_lanes, without)
     ports = [await _port(server) for server in servers]
     ways = Ways(Way("lane", ports[0]), Way("hand", ports[1]), lanes)

@@ -19,9 +19,9 @@ from redis.retry import Retry
 
 from config.settings import Settings
 from tests.system.service import until
-from tracker.builtin import stores as embedded
 from tracker.builtin.child import Child, Program
 from tracker.builtin.keeper import Keeper
+from tracker.builtin.stores import run_stores
 
 ELSEWHERE = "redis://127.0.0.1:1/0"
 
@@ -48,7 +48,7 @@ def test_a_redis_that_was_killed_is_there_again_with_its_data(
     tmp_path: Path, keeper: Keeper
 ) -> None:
     settings = Settings(data_dir=str(tmp_path), mongodb_uri="mongodb://127.0.0.1:1/")
-    with embedded.started(settings, keeper) as complete, patient(complete.redis_url) as client:
+    with run_stores(settings, keeper) as complete, patient(complete.redis_url) as client:
         client.set("kept", "yes")
         first = pid_of_redis(client)
         assert keeper.revive() > 3600
@@ -69,7 +69,7 @@ def revived(keeper: Keeper, client: Redis) -> int:
 def test_a_mongod_that_was_killed_is_primary_again(tmp_path: Path, keeper: Keeper) -> None:
     settings = Settings(data_dir=str(tmp_path), redis_url=ELSEWHERE)
     with (
-        embedded.started(settings, keeper) as complete,
+        run_stores(settings, keeper) as complete,
         MongoClient[dict[str, Any]](complete.mongodb_uri) as client,
     ):
         client["test"]["kept"].insert_one({"_id": 1})

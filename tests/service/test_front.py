@@ -6,7 +6,7 @@ import pytest
 
 from config.settings import Settings, read
 from tracker.access.client_address import ClientAddress
-from tracker.service.front import KEPT_FILES, bounds_of_connections
+from tracker.service.front import RESERVED_FILES, make_admission
 
 STRANGER, LOOPBACK, PROXY = "203.0.113.7", "127.0.0.1", "10.0.0.9"
 PRODUCTION = {
@@ -19,7 +19,7 @@ PRODUCTION = {
 
 def open_by(peer: str, settings: Settings) -> int:
     """How many connections `peer` may have, of at most 3,000."""
-    admission = bounds_of_connections(settings, ClientAddress(settings.trusted_proxies))
+    admission = make_admission(settings, ClientAddress(settings.trusted_proxies))
     return sum(admission.enter(peer) for _ in range(3_000))
 
 
@@ -46,13 +46,15 @@ def test_one_address_has_its_share_unless_it_is_a_proxy_or_a_trials_own_machine(
 
 def test_addresses_of_one_ipv6_network_share() -> None:
     settings = read({"CONNECTIONS_PER_ADDRESS": "2"})
-    admission = bounds_of_connections(settings, ClientAddress(""))
+    admission = make_admission(settings, ClientAddress(""))
     assert [admission.enter(f"2001:db8::{number}") for number in range(3)] == [True, True, False]
     assert admission.enter("2001:db8:0:1::1")
 
 
 def test_however_few_files_there_are_one_address_has_half(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resource, "getrlimit", lambda _: (KEPT_FILES + 100, KEPT_FILES + 100))
+    monkeypatch.setattr(
+        resource, "getrlimit", lambda _: (RESERVED_FILES + 100, RESERVED_FILES + 100)
+    )
     monkeypatch.setattr(resource, "setrlimit", lambda *_: None)
     assert open_by(STRANGER, Settings()) == 50
     assert open_by(LOOPBACK, Settings()) == 100

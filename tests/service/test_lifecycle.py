@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from tracker.ingest.consumer import Consumer
-from tracker.service import lifecycle as server
+from tracker.service import lifecycle
 from tracker.service.services import Services
 
 
@@ -19,8 +19,8 @@ async def test_a_start_does_not_wait_for_an_index_that_takes_long(
         await asyncio.Event().wait()
 
     monkeypatch.setattr(services, "prepare", prepare)
-    monkeypatch.setattr(server, "PREPARE_SECONDS", 0.05)
-    await asyncio.wait_for(server._prepare(services), 5)
+    monkeypatch.setattr(lifecycle, "PREPARE_SECONDS", 0.05)
+    await asyncio.wait_for(lifecycle._prepare(services), 5)
     assert asked.is_set()
 
 
@@ -38,7 +38,7 @@ async def test_a_drain_that_fails_now_and_then_goes_on(
         await runs(self, stop)
 
     monkeypatch.setattr(Consumer, "run", fail)
-    async with server._draining(services):
+    async with lifecycle._draining(services):
         await asyncio.wait_for(again.wait(), 10)
         assert services.loops.down == ["drain (RuntimeError)"]
     services.loops.check()

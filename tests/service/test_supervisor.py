@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.test_import_order import ROOT
-from tracker.service.supervisor import LONGEST_PAUSE, pause
+from tracker.service.supervisor import LONGEST_PAUSE_SECONDS, pause
 
 SECONDS = 20.0
 HOURS = "10000"
@@ -168,7 +168,15 @@ def test_a_stop_does_not_wait_for_the_pause_of_a_process_that_dies_again_and_aga
 
 @pytest.mark.parametrize(
     ("failures", "seconds"),
-    [(0, 0.0), (1, 0.5), (2, 1.0), (3, 2.0), (6, 16.0), (7, LONGEST_PAUSE), (999, LONGEST_PAUSE)],
+    [
+        (0, 0.0),
+        (1, 0.5),
+        (2, 1.0),
+        (3, 2.0),
+        (6, 16.0),
+        (7, LONGEST_PAUSE_SECONDS),
+        (999, LONGEST_PAUSE_SECONDS),
+    ],
 )
 def test_the_pause_doubles_up_to_a_bound(failures: int, seconds: float) -> None:
     assert pause(failures) == seconds

@@ -106,4 +106,4 @@ def test_stores_that_may_come_are_waited_for(tmp_path: Path, settings: Settings)
             assert service.get("/healthz").status == 200
             until(lambda: "nothing listens at" in log.read_text())
             assert "never initiated: run once: mongosh --eval 'rs.initiate()'" in log.read_text()
-            assert "making indexes" not in log.read_text()
+            assert "building indexes" not in log.read_text()

@@ -77,7 +77,7 @@ def test_on_a_hangup_a_renewed_certificate_is_shown_and_a_bad_one_is_not(
         def is_told() -> bool:
             nonlocal errors
             errors += capfd.readouterr().err
-            return "certificate not read again" in errors
+            return "certificate cannot be reloaded" in errors
 
         until(is_told)
         assert f"TLS_KEY='{authority.files.key}'" in errors

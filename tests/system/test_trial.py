@@ -20,9 +20,9 @@ from config.settings import Settings
 from tests.system.owner import script
 from tests.system.service import environment, running, until
 from tests.test_import_order import ROOT
-from tracker.builtin import stores as embedded
 from tracker.builtin.child import free_port
 from tracker.builtin.data_folder import DataFolder
+from tracker.builtin.stores import attach_stores
 
 
 def curl_lines(banner: str) -> list[str]:
@@ -196,7 +196,7 @@ def test_clicks_survive_kill_9_of_the_service_on_its_built_in_stores(tmp_path: P
     with running(variables) as first:
         answered = [first.get("/c/demo").click_id for _ in range(50)]
         first.kill()
-    with running(variables) as again, embedded.reached(Settings(data_dir=str(tmp_path))) as stores:
+    with running(variables) as again, attach_stores(Settings(data_dir=str(tmp_path))) as stores:
         assert again.get("/readyz").status == 200
         with MongoClient[dict[str, Any]](
             stores.mongodb_uri, uuidRepresentation="standard"

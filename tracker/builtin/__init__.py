@@ -1,1 +1,1 @@
-"""The trial's own Redis and MongoDB: their programs, their folder, their processes."""
+"""The built-in Redis and MongoDB of a trial: their programs, data folder and child processes."""

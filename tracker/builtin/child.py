@@ -1,8 +1,7 @@
-"""A server of ours as a child process: launched on a free port, awaited, stopped.
+"""One server as a child process: launched on a free port, awaited, stopped. For `builtin/stores`.
 
-For `builtin/stores`. No child outlives us: it is stopped on the way out, and on Linux the kernel
-sends it SIGTERM when the thread that launched it ends, however that happens: launch from the main
-thread.
+Guarantee: no child outlives this process. It is stopped on the way out, and on Linux the kernel
+sends it SIGTERM when the thread that launched it ends: so launch from the main thread.
 """
 
 import ctypes
@@ -22,16 +21,21 @@ import msgspec
 from tracker.builtin.binaries import StoresError
 
 START_SECONDS = 60.0
-"""A mongod that recovers from a crash on a slow disk may need most of it."""
+"""How long a server may take to be ready: a mongod may have to recover on a slow disk."""
 
 STOP_SECONDS = 5.0
+"""How long a server may take to end before it is killed."""
+
 LAUNCHES = 5
+"""How often a launch is tried, each time on another port."""
+
 PR_SET_PDEATHSIG = 1
 REASON_LENGTH = 300
+"""Characters of a reason that are kept."""
 
 
 class Program(NamedTuple):
-    """What to run. `command` makes the command line for a port; `is_ready` takes port and pid."""
+    """A server to run. `command` makes its arguments for a port; `is_ready` takes port and pid."""
 
     name: str
     log: Path
@@ -41,7 +45,7 @@ class Program(NamedTuple):
 
 
 class Child:
-    """One program, running. `lock` is a descriptor that it keeps open as long as it lives."""
+    """A program as a child process. It keeps the descriptor `lock` open as long as it lives."""
 
     def __init__(self, program: Program, lock: int) -> None:
         self._program = program
@@ -55,15 +59,18 @@ class Child:
         self._launch("wb")
 
     def relaunch(self) -> None:
-        """Start it again on its port, without waiting; its log goes on. Raises StoresError."""
+        """Start it on its port again, without waiting, and append to its log.
+
+        Raises StoresError if it cannot be run.
+        """
         self._launch("ab")
 
     def has_ended(self) -> bool:
-        """Return whether it was launched and runs no longer."""
+        """Return whether it was launched and has ended since."""
         return self._process is not None and self._process.poll() is not None
 
     def ending(self) -> dict[str, object]:
-        """Return what the log is to tell of one that has ended."""
+        """Return the fields of the log line for a server that has ended."""
         assert self._process is not None
         text = self._program.log.read_text("utf-8", errors="replace")
         return {
@@ -74,7 +81,7 @@ class Child:
 
     def _launch(self, log_mode: Literal["wb", "ab"]) -> None:
         try:
-            with self._program.log.open(log_mode) as log, _interrupt_held_back():
+            with self._program.log.open(log_mode) as log, _interrupt_blocked():
                 self._process = spawn(
                     self._program.command(self.port),
                     self._program.environment,
@@ -85,7 +92,10 @@ class Child:
             raise StoresError(f"{self._program.name} cannot be run: {error}") from None
 
     def wait_until_ready(self) -> None:
-        """Raises StoresError, with the reason from its log, if it ends or is not ready in time."""
+        """Wait until it can serve, on another port if its own was taken.
+
+        Raises StoresError, with the reason from its log, if it ends or is not ready in time.
+        """
         for _ in range(LAUNCHES):
             if self._becomes_ready():
                 return
@@ -93,7 +103,7 @@ class Child:
         raise StoresError(f"{self._program.name} found no free port in {LAUNCHES} tries")
 
     def _becomes_ready(self) -> bool:
-        """False if another process took the port before the child did."""
+        """Wait until it can serve; return False if another process took its port."""
         program, process = self._program, self._process
         assert process is not None
         deadline = time.monotonic() + START_SECONDS
@@ -114,23 +124,25 @@ class Child:
         return True
 
     def terminate(self) -> None:
+        """Ask it to end."""
         if self._process is not None:
             self._process.terminate()
 
     def wait(self, seconds: float) -> None:
+        """Wait until it has ended, for at most `seconds`."""
         if self._process is not None:
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(seconds)
 
     def kill(self) -> None:
-        """End it now if it has not ended, and reap it."""
+        """Kill it if it has not ended, and reap it."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
 
 
 def stop(children: Sequence[Child]) -> None:
-    """All at once, politely; after STOP_SECONDS, or when interrupted, by force. Can be repeated."""
+    """Stop all at the same time; kill those that still run after STOP_SECONDS or an interrupt."""
     try:
         for child in children:
             child.terminate()
@@ -143,7 +155,7 @@ def stop(children: Sequence[Child]) -> None:
 
 
 def free_port() -> int:
-    """A TCP port of 127.0.0.1 that nobody listens on at this moment."""
+    """Return a TCP port of 127.0.0.1 that nobody listens on at this moment."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return int(listener.getsockname()[1])
@@ -158,7 +170,7 @@ def spawn(
 ) -> subprocess.Popen[bytes]:
     """Start a program. On Linux it gets `end_by` when the thread that calls this ends.
 
-    `environment` is added to ours. Raises OSError if it cannot be run.
+    `environment` is added to the one of this process. Raises OSError if it cannot be run.
     """
     return subprocess.Popen(
         command,
@@ -168,13 +180,13 @@ def spawn(
         stderr=subprocess.STDOUT,
         start_new_session=True,
         pass_fds=keep_open,
-        preexec_fn=_before(end_by),  # noqa: PLW1509  it makes a few system calls
+        preexec_fn=_before_exec(end_by),  # noqa: PLW1509  it makes a few system calls
     )
 
 
 @contextmanager
-def _interrupt_held_back() -> Iterator[None]:
-    """An interrupt between the fork and the assignment would lose the child.
+def _interrupt_blocked() -> Iterator[None]:
+    """Block SIGINT: an interrupt between the fork and the assignment would lose the child.
 
     The child inherits the mask and so ignores SIGINT: it is ended with SIGTERM.
     """
@@ -185,21 +197,24 @@ def _interrupt_held_back() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _before(end_by: signal.Signals) -> Callable[[], None]:
-    """What a child does before it becomes the program."""
-    end_with_us = end_with_parent(end_by)
+def _before_exec(end_by: signal.Signals) -> Callable[[], None]:
+    """Return the function that a child calls before it becomes the program."""
+    set_death_signal = end_with_parent(end_by)
 
     def prepare() -> None:
         # The parent of several processes blocks the signals that it waits for.
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {end_by, signal.SIGHUP, signal.SIGCHLD})
-        if end_with_us is not None:
-            end_with_us()
+        if set_death_signal is not None:
+            set_death_signal()
 
     return prepare
 
 
 def end_with_parent(end_by: signal.Signals) -> Callable[[], None] | None:
-    """What a child does before it becomes the program; loaded before the fork. Linux only."""
+    """Return a function for the child, which then gets `end_by` when its parent ends. Linux only.
+
+    Call this before the fork: it loads a library.
+    """
     if sys.platform != "linux":
         return None
     prctl = ctypes.CDLL(None).prctl
@@ -214,7 +229,7 @@ def end_with_parent(end_by: signal.Signals) -> Callable[[], None] | None:
 
 
 def reason(log: str) -> str:
-    """One line: the last one that complains, else the last one. Reads the logs of both servers."""
+    """Return the last line of a log of either server that complains, else its last line."""
     lines = [" ".join(line.split()) for line in log.splitlines() if line.strip()]
     complaints = [complaint for complaint in map(_complaint, lines) if complaint]
     return (complaints or lines or ["its log is empty"])[-1][:REASON_LENGTH]
@@ -231,7 +246,8 @@ def _complaint(line: str) -> str:
     try:
         entry = msgspec.json.decode(line, type=_MongodLine)
     except msgspec.DecodeError:
-        return line.partition(" # ")[2]  # Redis marks what is grave with a #
-    if entry.severity not in ("E", "F") or entry.component == "ASSERT":  # that it aborts, not why
+        return line.partition(" # ")[2]  # Redis marks warnings and worse with a #
+    # A line of ASSERT says that mongod aborts, not why.
+    if entry.severity not in ("E", "F") or entry.component == "ASSERT":
         return ""
     return f"{entry.message} {bytes(entry.details).decode()}".strip()

@@ -1,9 +1,10 @@
-"""The folder of the built-in stores: who runs on it, and at which addresses. For `builtin/stores`.
+"""The data folder of the built-in stores: who runs on it, and at which addresses.
 
-Two files: `lock`, under an flock for as long as the service or any of its stores lives (they
-inherit the descriptor), and `stores.json`, the addresses. Only the flock decides who may run. The
-pid in `lock` only words the message and tells a service that runs from stores outliving a killed
-one, so a stale or half-written pid never lets two run on the same data.
+For `builtin/stores`. It has two files: `lock`, under an flock as long as the service or any of its
+stores lives (they inherit the descriptor), and `stores.json`, the addresses.
+
+Guarantee: two services never run on the same data. Only the flock decides. The pid in `lock` is for
+messages, and to tell a running service from the stores of a killed one, so it may be stale.
 """
 
 import fcntl
@@ -21,7 +22,7 @@ class DataInUse(StoresError):
 
 
 class Addresses(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the stores of the service `pid` are; empty for one that is not built in."""
+    """The addresses of the stores of service `pid`; empty for a store that is not built in."""
 
     pid: int
     redis_url: str
@@ -29,8 +30,10 @@ class Addresses(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_writable(path: Path) -> None:
-    """Make the folder if needed, and a file in it that is gone at once: what waits for Redis is
-    kept there. Raises StoresError if that fails."""
+    """Check that files can be written to the folder, which is made if needed: the spool is there.
+
+    Raises StoresError if they cannot.
+    """
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=path) as file:
@@ -46,7 +49,7 @@ def _unusable(path: Path, error: OSError) -> StoresError:
 
 
 class DataFolder:
-    """Call `try_take` first; the one that succeeded calls `release` in the end."""
+    """The data folder and its lock. Whoever succeeds with `try_take` calls `release` in the end."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -56,11 +59,14 @@ class DataFolder:
 
     @property
     def descriptor(self) -> int:
-        """Of the lock, to hand to child processes. -1 unless taken."""
+        """The descriptor of the lock, for child processes to inherit; -1 unless taken."""
         return self._descriptor
 
     def try_take(self) -> bool:
-        """Whether the folder is now ours. Makes it if needed. Raises StoresError if it cannot."""
+        """Take the folder, which is made if needed; return False if another process holds it.
+
+        Raises StoresError if it cannot be made or written to.
+        """
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             descriptor = os.open(self._lock, os.O_RDWR | os.O_CREAT, 0o600)
@@ -79,19 +85,22 @@ class DataFolder:
         return True
 
     def _sign(self, descriptor: int) -> None:
-        # The addresses of a killed service go before our pid appears: nobody may join the two.
+        # The addresses of a killed service go before this pid appears: nobody may join the two.
         self.withdraw()
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
 
     def release(self) -> None:
-        """Close, not unlock: unlocking would free the folder under a child that still lives."""
+        """Give the folder up.
+
+        Closes and does not unlock: that would free the folder under a child that still lives.
+        """
         os.ftruncate(self._descriptor, 0)
         os.close(self._descriptor)
         self._descriptor = -1
 
     def service(self) -> int | None:
-        """The pid of the service that took the folder, if it is alive. Ask while it is taken."""
+        """Return the pid of the service that took the folder, if alive. Ask while it is taken."""
         try:
             pid = int(self._lock.read_text("ascii"))
         except (FileNotFoundError, ValueError):
@@ -99,7 +108,10 @@ class DataFolder:
         return pid if pid > 0 and _is_alive(pid) else None
 
     def addresses(self) -> Addresses | None:
-        """Those of the service that runs here, once it is ready. Ask while the folder is taken."""
+        """Return the addresses of the service that runs here, None until it is ready.
+
+        Ask while the folder is taken.
+        """
         try:
             addresses = msgspec.json.decode(self._addresses.read_bytes(), type=Addresses)
         except (FileNotFoundError, msgspec.DecodeError):
@@ -107,13 +119,14 @@ class DataFolder:
         return addresses if addresses.pid == self.service() else None
 
     def publish(self, addresses: Addresses) -> None:
-        """Tell others where the stores are; in one step, so that nobody reads half of it."""
+        """Write where the stores are for others to read; atomically, so that nobody reads half."""
         draft = self._addresses.with_suffix(".draft")
         draft.touch(mode=0o600)
         draft.write_bytes(msgspec.json.encode(addresses))
         draft.replace(self._addresses)
 
     def withdraw(self) -> None:
+        """Remove the published addresses."""
         self._addresses.unlink(missing_ok=True)
 
 

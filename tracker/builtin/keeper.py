@@ -1,8 +1,8 @@
-"""Starts the built-in stores again that end while the service uses them, at the same address.
+"""Restarts built-in stores that end while the service uses them, at the same address.
 
-`builtin/stores` tells it what was started, `service/roles` calls it: on the loop of a single
-process, or from the parent of several. Only the process that started the stores does anything, in
-the thread that did: stores end with that (`builtin/child`).
+`builtin/stores` gives it the stores that were started; `service/roles` calls it, on the loop of a
+single process or from the parent of several. Only the process and thread that started the stores
+do anything: the stores end with that thread (`builtin/child`).
 """
 
 import asyncio
@@ -21,30 +21,30 @@ from tracker.loops import pause
 log = structlog.get_logger(__name__)
 
 STEADY_SECONDS: Final = 10.0
-"""One that ran so long is started again at once, another after a pause that doubles."""
+"""A store that ran this long is restarted at once, another after a pause that doubles."""
 
-_LOOK_EVERY: Final = 0.5
+_CHECK_SECONDS: Final = 0.5
 
 
 class Keeper:
-    """Of no stores, until it is told which to `watch`."""
+    """A watch over the stores of this process; it has none before `watch`."""
 
     def __init__(self) -> None:
         self._watched: list[_Watched] = []
         self._owner = 0
 
     def watch(self, children: Sequence[Child]) -> None:
-        """Look after `children`, which this process has started, and after no others."""
+        """Watch `children`, which this process has started, and no others."""
         self._watched = [_Watched(one) for one in children]
         self._owner = os.getpid()
 
     @property
     def has_stores(self) -> bool:
-        """Whether this process has stores to look after."""
+        """Whether this process has stores to watch."""
         return bool(self._watched) and os.getpid() == self._owner
 
     def revive(self) -> float:
-        """Start again what has ended; never waits.
+        """Restart stores that have ended, without waiting.
 
         Return the seconds after which to call again, if no child of the process ends before.
         """
@@ -53,10 +53,10 @@ class Keeper:
         return min(one.revive() for one in self._watched)
 
     async def keep(self) -> None:
-        """Keep reviving, until cancelled."""
+        """Call `revive` twice a second, until cancelled."""
         while True:
             self.revive()
-            await asyncio.sleep(_LOOK_EVERY)
+            await asyncio.sleep(_CHECK_SECONDS)
 
 
 class _Watched:
@@ -67,7 +67,7 @@ class _Watched:
         self._due: float | None = None
 
     def revive(self) -> float:
-        """As `Keeper.revive`."""
+        """Restart the store if it has ended and paused; return the seconds until then."""
         now = time.monotonic()
         if self._due is None:
             if not self._child.has_ended():
@@ -82,7 +82,7 @@ class _Watched:
         try:
             self._child.relaunch()
         except StoresError as error:
-            log.error("built-in store cannot be started again yet", error=str(error))
+            log.error("built-in store cannot be restarted yet", error=str(error))
             self._failures += 1
             self._due = now + pause(self._failures)
             return self._due - now

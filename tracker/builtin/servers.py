@@ -23,8 +23,8 @@ from tracker.builtin.child import Program
 REPLICA_SET = "rs0"
 NOT_YET_INITIALIZED = 94
 
-# Pages are written when they are to leave memory or at a checkpoint, and the same ones again and
-# again if little of so small a cache may be unwritten (5 %): that was a sixth of mongod's work.
+# WiredTiger writes dirty pages when it evicts them and at checkpoints. With a dirty target of 5 %
+# so small a cache wrote the same pages again and again: a sixth of mongod's work.
 _EVICTION = (
     "eviction_dirty_target=20,eviction_dirty_trigger=40,"
     "eviction_updates_target=10,eviction_updates_trigger=20"
@@ -32,7 +32,10 @@ _EVICTION = (
 
 
 def redis_program(data: Path) -> Program:
-    """Acknowledged writes outlive kill -9. Raises StoresError if there is no binary."""
+    """Return a Redis whose acknowledged writes survive kill -9.
+
+    Raises StoresError if there is no binary, or its folder cannot be made.
+    """
     server, folder = binaries.redis_server(), _private(data / "redis")
 
     def command(port: int) -> list[str]:
@@ -46,7 +49,10 @@ def redis_program(data: Path) -> Program:
 
 
 def mongod_program(data: Path) -> Program:
-    """A replica set of one member. Raises StoresError if there is no binary."""
+    """Return a mongod that is a replica set of one member.
+
+    Raises StoresError if there is no binary, or its folder cannot be made.
+    """
     server, folder = binaries.mongod(), _private(data / "mongodb")
     environment = binaries.mongod_environment(server, data / "libraries")
 
@@ -73,11 +79,12 @@ def _private(folder: Path) -> Path:
 
 
 def redis_url(port: int) -> str:
+    """Return the address of the built-in Redis."""
     return f"redis://127.0.0.1:{port}/0"
 
 
 def _redis_is_ready(port: int, pid: int) -> bool:
-    """The pid tells our Redis from another program that took the port."""
+    """Return whether it serves; the pid tells it from another program that took the port."""
     once = Retry(NoBackoff(), 0)
     with Redis(host="127.0.0.1", port=port, socket_timeout=1, retry=once) as client:
         try:
@@ -88,12 +95,15 @@ def _redis_is_ready(port: int, pid: int) -> bool:
 
 
 def mongodb_uri(port: int) -> str:
-    """Direct, so that nothing but this address counts; transactions and retries work with it."""
+    """Return the address of the built-in mongod.
+
+    It is direct: no other address of the set is used. Transactions and retries work with it.
+    """
     return f"mongodb://127.0.0.1:{port}/?directConnection=true"
 
 
 def _mongod_is_ready(port: int, pid: int) -> bool:
-    """Takes it one step on: it has to be a member of its replica set to become a primary."""
+    """Return whether it is primary; first make it a member of its replica set."""
     if not _listens(port):  # the driver would wait half a second before it tries again
         return False
     with MongoClient[dict[str, Any]](mongodb_uri(port), serverSelectionTimeoutMS=1000) as client:
@@ -114,7 +124,7 @@ def _listens(port: int) -> bool:
 
 
 def _make_member(run: Callable[..., dict[str, Any]], address: str) -> None:
-    """The only member of the set, at this address; force, as there is no primary to ask."""
+    """Make it the only member of the set; by force, as there is no primary to ask."""
     try:
         configuration = run("replSetGetConfig")["config"]
     except OperationFailure as error:

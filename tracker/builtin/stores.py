@@ -1,9 +1,11 @@
 """The built-in stores: a real Redis and a real mongod of our own, for development, trial and tests.
 
-What REDIS_URL and MONGODB_URI leave out runs as child processes on loopback, with its data under
-DATA_DIR. `run.py` and the tests enter `started` around `asyncio.run`; operators' scripts enter
-`reached`. Guaranteed: at most one pair of stores on a folder, also after kill -9 of the service;
-no child left behind; what was acknowledged is still there at the next start.
+A store whose URL is not set (REDIS_URL, MONGODB_URI) runs as a child process on loopback, with its
+data under DATA_DIR. `run.py` and the tests enter `run_stores` around `asyncio.run`; operators'
+scripts enter `attach_stores`.
+
+Guarantee: at most one pair of stores runs on a folder, also after kill -9 of the service; no child
+is left behind; what was acknowledged is still there at the next start.
 """
 
 import os
@@ -22,18 +24,18 @@ from tracker.builtin.keeper import Keeper
 from tracker.builtin.servers import mongod_program, mongodb_uri, redis_program, redis_url
 
 OUTLIVE_SECONDS = 20.0
-"""How long the stores of a killed service may take to end."""
+"""How long a start waits for the stores of a killed service to end."""
 
 STARTING_SECONDS = 30.0
 """How long a script waits for a service that is still starting its stores."""
 
 
 @contextmanager
-def started(settings: Settings, keeper: Keeper | None = None) -> Iterator[Settings]:
-    """Run what `settings` leaves out; yields the settings with every address filled in. `keeper`
-    watches what was started.
+def run_stores(settings: Settings, keeper: Keeper | None = None) -> Iterator[Settings]:
+    """Run the stores that `settings` does not name; yield the settings with both addresses.
 
-    Call it from the main thread: the stores end with the thread that started them.
+    `keeper` is given the stores that were started. Call it from the main thread: the stores end
+    with the thread that started them.
     Raises DataInUse if a service runs on the folder, StoresError if the stores cannot run.
     """
     _refuse_in_production(settings)
@@ -47,16 +49,18 @@ def started(settings: Settings, keeper: Keeper | None = None) -> Iterator[Settin
 
 
 @contextmanager
-def reached(
+def attach_stores(
     settings: Settings,
     notify: Callable[[str], object] = lambda line: None,
     keeper: Keeper | None = None,
 ) -> Iterator[Settings]:
-    """The stores of the service that runs on the data folder; if none runs, as `started`, which
-    `notify` is told: whoever forgot to name their stores should know that these are others.
+    """Use the stores of the service that runs on the data folder, or run some if there is none.
 
-    Borrowed stores are left running, and end with the service that they belong to.
-    Raises StoresError as `started` does, and if the service uses stores of another kind.
+    Yields the settings with both addresses. `notify` gets a line if stores are started: an operator
+    who forgot to name the stores should know that these are new ones. Stores of a service are left
+    running, and end with it.
+    Raises DataInUse if the folder is held and no service becomes ready there, StoresError if the
+    stores cannot run or the service uses stores of another kind.
     """
     _refuse_in_production(settings)
     if not _needs_stores(settings):
@@ -73,7 +77,7 @@ def reached(
 
 
 def in_use(folder: Path, pid: int) -> str:
-    """Return the line for whoever starts a second service on the folder."""
+    """Return the error for starting a second service on the folder."""
     return (
         f"already running on {folder}, with pid {pid}: stop that one first (kill {pid}), or run "
         "this one beside it with another DATA_DIR and PORT"
@@ -96,7 +100,10 @@ def _starting(settings: Settings) -> str:
 
 
 def service_on(settings: Settings) -> int | None:
-    """The pid of the service that runs on the data folder, with stores of its own."""
+    """Return the pid of the service that runs on the data folder, None if there is none.
+
+    Also None if `settings` names both stores: then the folder is nobody's.
+    """
     return DataFolder(settings.data_path).service() if _needs_stores(settings) else None
 
 
@@ -128,7 +135,7 @@ def _take(folder: DataFolder) -> None:
 
 
 def _take_or_join(folder: DataFolder) -> Addresses | None:
-    """None if the folder is now ours. The addresses count only while another holds it."""
+    """Take the folder and return None, or return the addresses of the service that holds it."""
     deadline = time.monotonic() + STARTING_SECONDS
     while not folder.try_take():
         addresses = folder.addresses()
@@ -164,7 +171,7 @@ def _joined(settings: Settings, addresses: Addresses) -> Settings:
 
 @contextmanager
 def _running(settings: Settings, folder: DataFolder, keeper: Keeper | None) -> Iterator[Settings]:
-    """The stores on a folder that is ours, which is given up in the end."""
+    """Run the stores on a folder that this process has taken, and release it in the end."""
     stack = ExitStack()
     owner = os.getpid()
     stack.callback(folder.release)
@@ -174,12 +181,12 @@ def _running(settings: Settings, folder: DataFolder, keeper: Keeper | None) -> I
         folder.publish(addresses)
         yield _completed(settings, addresses)
     finally:
-        if os.getpid() == owner:  # a process forked from ours may come by here too
+        if os.getpid() == owner:  # a process forked from this one may get here too
             stack.close()
 
 
 def _start(settings: Settings, folder: DataFolder, stack: ExitStack, keeper: Keeper) -> Addresses:
-    """Both start at the same time; `stack` will stop them, also when this fails halfway."""
+    """Start both at the same time; `stack` will stop them, also if this fails halfway."""
     redis = Child(redis_program(folder.path), folder.descriptor) if settings.builtin_redis else None
     mongod = (
         Child(mongod_program(folder.path), folder.descriptor) if settings.builtin_mongodb else None
@@ -198,4 +205,4 @@ def _start(settings: Settings, folder: DataFolder, stack: ExitStack, keeper: Kee
     )
 
 
-__all__ = ["DataInUse", "StoresError", "reached", "service_on", "started"]
+__all__ = ["DataInUse", "StoresError", "attach_stores", "run_stores", "service_on"]

@@ -1,1 +1,1 @@
-"""How the service runs: what it is made of, its processes, its roles."""
+"""How the service runs: its objects, its processes, its roles."""

@@ -1,4 +1,4 @@
-"""The Tornado applications: the public one, and those of ports that only operators use."""
+"""The Tornado applications: one for the public, two for ports that only operators use."""
 
 from collections.abc import Collection, Mapping
 from functools import partial
@@ -12,16 +12,16 @@ from tracker.api.routes import HEALTH, INTERNAL, Route, description, routes, rou
 from tracker.http.gathering import BodyMemory, Gathering, IncomingBody
 from tracker.service.services import Services
 
-BODIES_BYTES: Final = 32 * 1024 * 1024
-"""What the bodies that a process is receiving may hold together: 1,000 of those that are received
-before anything is checked, which takes the connections of two addresses, or 32 of the longest."""
+MAX_BODIES_BYTES: Final = 32 * 1024 * 1024
+"""Memory for all bodies that a process is receiving: 1,000 bodies that come before anything is
+checked, which takes the connections of two addresses, or 32 of the longest."""
 
-OPERATORS_BODIES_BYTES: Final = 1024 * 1024
-"""The same on a port for operators, where nothing takes a body."""
+OPERATORS_MAX_BODIES_BYTES: Final = 1024 * 1024
+"""Memory for all bodies received on a port for operators, where no endpoint takes one."""
 
 
 class TrackerApplication(Application):
-    """Hands each handler its body as an `IncomingBody`, by the argument `incoming`."""
+    """A Tornado application that gives each handler its body as the argument `incoming`."""
 
     def __init__(self, services: Services, own_routes: list[Route], memory: BodyMemory) -> None:
         self._memory = memory
@@ -43,6 +43,7 @@ class TrackerApplication(Application):
         path_args: list[bytes] | None = None,
         path_kwargs: dict[str, bytes] | None = None,
     ) -> HTTPMessageDelegate:
+        """Return the delegate of a request, which collects its body first."""
         incoming = IncomingBody(request.headers, self._memory)
         arguments = {**(target_kwargs or {}), "incoming": incoming}
         inner = super().get_handler_delegate(
@@ -51,9 +52,11 @@ class TrackerApplication(Application):
         return Gathering(inner, incoming)
 
 
-def make_app(services: Services, bodies_bytes: int = BODIES_BYTES) -> Application:
-    """Return the public application; bodies being received hold at most `bodies_bytes` together.
-    With INTERNAL_PORT it leaves out what is answered there."""
+def make_app(services: Services, bodies_bytes: int = MAX_BODIES_BYTES) -> Application:
+    """Return the public application, without the paths that INTERNAL_PORT answers if it is set.
+
+    All bodies being received take at most `bodies_bytes`.
+    """
     without = INTERNAL if services.settings.internal_port else ()
     own_routes = routes({"services": services}, without)
     return TrackerApplication(services, own_routes, BodyMemory(bodies_bytes))
@@ -61,14 +64,14 @@ def make_app(services: Services, bodies_bytes: int = BODIES_BYTES) -> Applicatio
 
 def make_internal_app(services: Services) -> Application:
     """Return the application of INTERNAL_PORT."""
-    return _application_of(services, (*INTERNAL, *HEALTH))
+    return _operators_app(services, (*INTERNAL, *HEALTH))
 
 
 def make_monitoring_app(services: Services) -> Application:
     """Return the application of a drain's METRICS_PORT."""
-    return _application_of(services, ("/metrics", *HEALTH))
+    return _operators_app(services, ("/metrics", *HEALTH))
 
 
-def _application_of(services: Services, paths: Collection[str]) -> Application:
+def _operators_app(services: Services, paths: Collection[str]) -> Application:
     own_routes = routes_of({"services": services}, paths)
-    return TrackerApplication(services, own_routes, BodyMemory(OPERATORS_BODIES_BYTES))
+    return TrackerApplication(services, own_routes, BodyMemory(OPERATORS_MAX_BODIES_BYTES))

@@ -1,4 +1,4 @@
-"""The banner of a starting service; on a first start of the trial, with a first account to try."""
+"""The banner of a service that has started; in a trial with a first account to try."""
 
 import contextlib
 import shlex
@@ -44,17 +44,17 @@ COMMANDS: Final = (
         '"groupBy": "link"}\'',
     ),
 )
-"""What a newcomer can paste: for what, and the command. The README has the same."""
+"""Commands for a newcomer to paste: purpose and command. The README has the same."""
 
 
 class Banner:
-    """`builtin_stores`: whether this is a trial, in which a first account may be made."""
+    """The text that a service prints once it answers; `builtin_stores` means a trial."""
 
     def __init__(self, builtin_stores: bool) -> None:
         self._builtin_stores = builtin_stores
 
     async def show(self, services: Services) -> None:
-        """Print what to do next. A key that was made is printed here and nowhere else."""
+        """Print what to do next. A new key is printed here and nowhere else."""
         url = services.settings.base_url
         if not self._builtin_stores:
             _print(f"tracker answers at {url}")
@@ -69,13 +69,15 @@ class Banner:
 
 
 async def _first_account(services: Services) -> tuple[Account, str | None, str]:
-    """The first account, its key if it had none, and a postback key. Makes what is missing, so
-    that a first start that was interrupted is completed by the next."""
+    """Return the first account, its key if it had none yet, and a postback key.
+
+    Makes what is missing, so that the next start completes one that was interrupted.
+    """
     accounts = await services.accounts.list()
     account = accounts[0] if accounts else await services.accounts.create("Demo")
     configs = await services.event_configs.list(account.id)
     config = configs[0] if configs else await _config(services, account.id)
-    with contextlib.suppress(BadRequest):  # the slug is taken: it was made before
+    with contextlib.suppress(BadRequest):  # the slug is taken: an earlier start made the link
         await services.links.create(_link(account.id))
     key = None
     if not await services.api_keys.list(account.id):
@@ -90,13 +92,13 @@ async def _config(services: Services, account_id: UUID) -> EventConfig:
 
 
 def _operators_url(services: Services) -> str:
-    """Where `/docs` is, as seen from this machine."""
+    """Return the URL of `/docs` as seen from this machine, without the path."""
     port = services.settings.internal_port
     return f"http://localhost:{port}" if port else services.base.url
 
 
 def _values(url: str, account: Account, key: str | None, pbk: str) -> dict[str, str]:
-    """The variables of the commands."""
+    """Return the variables of the commands."""
     return {
         "BASE": url,
         "ACCOUNT_ID": str(account.id),
@@ -145,7 +147,7 @@ def _text(values: Mapping[str, str], new_key: str | None, docs: str) -> str:
 
 
 def _filled(command: str, values: Mapping[str, str]) -> str:
-    """The command with the values in place of its variables, so that it can be pasted alone."""
+    """Return the command with values for its variables, so that it can be pasted alone."""
     for name, value in values.items():
         command = command.replace(f"'${name}'", value).replace(f"${name}", value)
     return command

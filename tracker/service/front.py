@@ -1,6 +1,6 @@
-"""How a process answers HTTP: the application and the lanes on one front, with TLS if it is set.
+"""The HTTP side of a process: application and fast path on one server, with TLS if it is set.
 
-What no handler sees (not HTTP, too large, too slow) is answered in the one shape of errors too.
+Requests that reach no handler (not HTTP, too large, too slow) get an error of the usual shape too.
 """
 
 import asyncio
@@ -37,39 +37,41 @@ IN_FLIGHT_SECONDS: Final = 8.0
 """How long a stop waits for requests that are being answered."""
 
 LIMITS: Final = Limits(target_bytes=56 * 1024, head_bytes=64 * 1024)
-"""A target may be longer than the query of an event, so that the event's handler refuses that: with
-the headers that let a page of any origin read why."""
+"""A target may be longer than the query of an event, so that the event's handler rejects that: its
+answer has the headers that let a page of any origin read why."""
 
 OPERATORS_LIMITS: Final = Limits(connections=100, body_bytes=64 * 1024)
 OPERATORS_SECONDS: Final = 1.0
-"""How long a stop waits for what operators have asked, once visitors have been answered."""
+"""How long a stop waits for requests of operators, once visitors have been answered."""
 
 QUIET_SECONDS: Final = 0.3
-"""How long nothing may have come on a connection that is kept open before a stop closes it: what a
-client had sent by then is answered, and told that the connection ends."""
+"""How long a kept connection must be silent before a stop closes it. Requests that a client sends
+until then are answered, with `Connection: close`."""
 
-
-KEPT_FILES: Final = 256
-"""Of those the process may have open: for its stores and its spool, which a crowd of connections
-must not keep from working."""
+RESERVED_FILES: Final = 256
+"""Open files that connections may not use: the stores and the spool need some in a crowd too."""
 
 
 class UnusableCertificate(Exception):
-    """TLS_CERT and TLS_KEY cannot be read, or do not fit. The message is for the operator."""
+    """TLS_CERT and TLS_KEY that cannot be read or do not fit; the message is for the operator."""
 
 
 def check_certificate(settings: Settings) -> None:
-    """Raises UnusableCertificate, before anything else is begun."""
+    """Check the certificate at the start. Raises UnusableCertificate if it cannot be used."""
     if settings.tls_cert:
         _context(settings)
 
 
 @contextlib.asynccontextmanager
-async def answering(services: Services, sockets: Sequence[socket.socket]) -> AsyncIterator[None]:
-    """Answer requests on bound sockets; on leaving, accept no more, finish what is in flight and
-    make durable what was begun. With TLS, a SIGHUP from now on has the certificate read again.
-    Raises UnusableCertificate."""
-    tls = _reloaded(services.settings) if services.settings.tls_cert else None
+async def serve_requests(
+    services: Services, sockets: Sequence[socket.socket]
+) -> AsyncIterator[None]:
+    """Answer requests on bound sockets. On exit accept no more, finish the requests in flight, and
+    make every append durable. With TLS, a SIGHUP reloads the certificate.
+
+    Raises UnusableCertificate if TLS is set and its files cannot be used.
+    """
+    tls = _reloading_context(services.settings) if services.settings.tls_cert else None
     await services.start()
     server = make_server(services)
     await server.listen(sockets, tls)
@@ -82,14 +84,14 @@ async def answering(services: Services, sockets: Sequence[socket.socket]) -> Asy
 
 
 @contextlib.asynccontextmanager
-async def answering_operators(
+async def serve_operators(
     application: HTTPServerConnectionDelegate, sockets: Sequence[socket.socket]
 ) -> AsyncIterator[None]:
-    """Answer requests on a port of their own, without TLS and lanes; nothing without sockets."""
+    """Answer requests of operators, without TLS and fast path. Do nothing without sockets."""
     if not sockets:
         yield
         return
-    server = Server(application, render_refusal, OPERATORS_LIMITS)
+    server = Server(application, render_rejection, OPERATORS_LIMITS)
     await server.listen(sockets)
     try:
         yield
@@ -99,17 +101,16 @@ async def answering_operators(
 
 
 def make_server(services: Services) -> Server:
-    """What answers requests, on sockets that it is yet to be given. To be made on the running
-    loop."""
+    """Return the server of public requests; its sockets are given later. Needs a running loop."""
     own_fields = OwnFields(Strict_Transport_Security=services.settings.hsts)
-    admission = bounds_of_connections(services.settings, services.client_address)
+    admission = make_admission(services.settings, services.client_address)
     lanes = Lanes(services)
-    return Server(make_app(services), render_refusal, LIMITS, lanes, own_fields, admission)
+    return Server(make_app(services), render_rejection, LIMITS, lanes, own_fields, admission)
 
 
-def bounds_of_connections(settings: Settings, client_address: ClientAddress) -> Admission:
-    """Return the bounds of connections. However few files there are, one address has half."""
-    limit = _most_connections()
+def make_admission(settings: Settings, client_address: ClientAddress) -> Admission:
+    """Return the limits on connections. One address may have half of all, however few there are."""
+    limit = _max_connections()
     for_each = min(settings.connections_per_address, max(1, limit // 2))
     excepts_loopback = settings.env == "development"
 
@@ -121,19 +122,19 @@ def bounds_of_connections(settings: Settings, client_address: ClientAddress) -> 
     return Admission(limit, for_each, counted_as)
 
 
-def _most_connections() -> int:
-    """As many as the process may have open files, which it asks to be as many as allowed."""
+def _max_connections() -> int:
+    """Return how many connections the limit on open files allows, after raising that limit."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if files == resource.RLIM_INFINITY:
         return LIMITS.connections
-    return min(LIMITS.connections, max(1, files - KEPT_FILES))
+    return min(LIMITS.connections, max(1, files - RESERVED_FILES))
 
 
-def render_refusal(status: int, reason: str) -> tuple[str, bytes]:
-    """Content-Type and body for a request that no handler sees, which is counted."""
+def render_rejection(status: int, reason: str) -> tuple[str, bytes]:
+    """Return Content-Type and body for a request that reaches no handler, and count it."""
     requests("refused", "other", status).inc()
     return JSON, orjson.dumps({"error": reason})
 
@@ -142,28 +143,31 @@ def _context(settings: Settings) -> ssl.SSLContext:
     try:
         return server_context(Path(settings.tls_cert), Path(settings.tls_key))
     except OSError as error:
-        raise UnusableCertificate(_told(settings, error)) from None
+        raise UnusableCertificate(_explain(settings, error)) from None
 
 
-def _reloaded(settings: Settings) -> ssl.SSLContext:
-    """On SIGHUP its certificate is read again, for the connections to come."""
+def _reloading_context(settings: Settings) -> ssl.SSLContext:
+    """Return a TLS context that reloads its certificate on SIGHUP, for connections to come."""
 
     def reload() -> None:
         try:
             reload_certificate(context, Path(settings.tls_cert), Path(settings.tls_key))
         except OSError as error:
-            log.error("certificate not read again; the old one stays", error=_told(settings, error))
+            log.error(
+                "certificate cannot be reloaded; the old one stays in use",
+                error=_explain(settings, error),
+            )
         else:
-            log.info("certificate read again")
+            log.info("certificate reloaded")
 
-    # Before it is read, so that no change goes unseen; and until the process ends.
+    # Before the first read, so that no change is missed; and until the process ends.
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
     context = _context(settings)
     return context
 
 
-def _told(settings: Settings, error: OSError) -> str:
-    """In one line, with the variable and the rule."""
+def _explain(settings: Settings, error: OSError) -> str:
+    """Return one line that names the variable and its rule."""
     for name, path in (("TLS_CERT", settings.tls_cert), ("TLS_KEY", settings.tls_key)):
         try:
             Path(path).read_bytes()

@@ -21,41 +21,45 @@ from tracker.ingest.overdue import tell_in_time
 from tracker.ingest.slot import Slot, kept_slot
 from tracker.loops import Loops
 from tracker.service.app import make_internal_app, make_monitoring_app
-from tracker.service.front import answering, answering_operators
+from tracker.service.front import serve_operators, serve_requests
 from tracker.service.services import Services
 
 log = structlog.get_logger(__name__)
 
-PREPARE_EVERY = 0.5
+PREPARE_EVERY_SECONDS = 0.5
 
 PREPARE_SECONDS = 5.0
-"""How long a start waits for MongoDB's indexes; those of a large collection take minutes."""
+"""How long a start waits for MongoDB's indexes: a large collection needs minutes."""
 
-_TRIES = 5
-"""Errors in a row after which a loop of the drain is given up, and with it the process: another may
-do better, and a process that went on without would hide it."""
+_MAX_FAILURES = 5
+"""Errors in a row after which a loop of the drain is given up, and the process ends: another may do
+better, and a process that went on without the loop would hide that it failed."""
 
-_COLLECT_EVERY = 10_000
-"""Of a process that only drains: so many more objects before the collector looks at the new ones. A
-batch makes as many in a moment, hardly any in a cycle: as often as usual it was a seventh of the
-process's work."""
+_GC_THRESHOLD = 10_000
+"""New objects before a collection, in a process that only drains. A batch makes as many at once and
+hardly any in a cycle: with the default, collections were a seventh of the process's work."""
 
 Announce = Callable[[Services], Awaitable[None]]
 
 
 def bind(settings: Settings) -> list[socket.socket]:
-    """The listening sockets. Raises OSError if the port is taken."""
+    """Return the listening sockets.
+
+    Raises OSError if the port is taken, UnicodeError if the address cannot be a name.
+    """
     return bind_sockets(settings.port, settings.listen_address)
 
 
 def bind_operators(settings: Settings, port: int) -> list[socket.socket]:
-    """Return the listening sockets of a port for operators, none if it is 0. Raises OSError if it
-    is taken."""
+    """Return the listening sockets of a port for operators, none if it is 0.
+
+    Raises as `bind` does: OSError if the port is taken, UnicodeError if the address is no name.
+    """
     return bind_sockets(port, settings.listen_address) if port else []
 
 
 def with_base_url(settings: Settings, sockets: list[socket.socket]) -> Settings:
-    """`settings` with the port that was bound, and the base URL that follows from it."""
+    """Return `settings` with the port that was bound, and the base URL that follows from it."""
     port = sockets[0].getsockname()[1]
     scheme = "https" if settings.tls_cert else "http"
     base_url = settings.base_url or f"{scheme}://localhost:{port}"
@@ -69,52 +73,57 @@ async def serve(
     draining: bool,
     internal: Sequence[socket.socket] = (),
 ) -> None:
-    """Serve until SIGTERM or SIGINT, draining as well or not. `announce` is called when requests
-    are answered. `internal` are the sockets of INTERNAL_PORT, if it is set. Raises UnusableStore if
-    a store never serves us with these settings, and LoopFailed if the drain was given up.
+    """Serve until SIGTERM or SIGINT, and drain too if `draining`.
+
+    `announce` is called once requests are answered. `internal` are the sockets of INTERNAL_PORT.
+    Raises UnusableStore if MongoDB or Redis can never work with these settings, LoopFailed if the
+    drain was given up, UnusableCertificate if TLS is set and its files cannot be used.
     """
-    async with _services(settings) as (services, stop):
+    async with _running_services(settings) as (services, stop):
         ingest = _draining(services) if draining else _preparing(services)
-        operators = answering_operators(make_internal_app(services), internal)
-        async with operators, ingest, answering(services, sockets):
+        operators = serve_operators(make_internal_app(services), internal)
+        async with operators, ingest, serve_requests(services, sockets):
             await announce(services)
-            _leave_out_what_stays()
-            await _stopped(stop, services.loops)
+            _freeze_gc()
+            await _wait_for_stop(stop, services.loops)
 
 
 async def drain(settings: Settings, monitoring: Sequence[socket.socket] = ()) -> None:
-    """Only drain, until SIGTERM or SIGINT. `monitoring` are the sockets of METRICS_PORT, if it is
-    set. Raises UnusableStore and LoopFailed as `serve` does."""
+    """Drain until SIGTERM or SIGINT, and serve no visitors.
+
+    `monitoring` are the sockets of METRICS_PORT. Raises UnusableStore if MongoDB or Redis can never
+    work with these settings, LoopFailed if the drain was given up.
+    """
     async with (
-        _services(settings, serves=False) as (services, stop),
-        answering_operators(make_monitoring_app(services), monitoring),
+        _running_services(settings, serves=False) as (services, stop),
+        serve_operators(make_monitoring_app(services), monitoring),
         _draining(services),
     ):
         print("tracker drains the journal into MongoDB   (Ctrl-C stops it)", flush=True)
-        _leave_out_what_stays()
-        gc.set_threshold(_COLLECT_EVERY)
-        await _stopped(stop, services.loops)
+        _freeze_gc()
+        gc.set_threshold(_GC_THRESHOLD)
+        await _wait_for_stop(stop, services.loops)
 
 
-async def _stopped(stop: asyncio.Event, loops: Loops) -> None:
-    """Return at a signal to stop. Raises LoopFailed if a loop was given up."""
+async def _wait_for_stop(stop: asyncio.Event, loops: Loops) -> None:
+    """Wait for a signal to stop. Raises LoopFailed if a loop was given up."""
     loops.when_given_up(stop.set)
     await stop.wait()
     log.info("stopping")
     loops.check()
 
 
-def _leave_out_what_stays() -> None:
-    """The collector need not look at what is there now again and again."""
+def _freeze_gc() -> None:
+    """Exempt the objects of the start, which stay, from every later collection."""
     gc.collect()
     gc.freeze()
 
 
 @contextlib.asynccontextmanager
-async def _services(
+async def _running_services(
     settings: Settings, serves: bool = True
 ) -> AsyncIterator[tuple[Services, asyncio.Event]]:
-    """The services, and what is set by a signal to stop."""
+    """Yield the services, and the event that a signal to stop sets."""
     stop = _stop_signal()
     services = Services(settings)
     services.serves = serves
@@ -136,14 +145,16 @@ def _stop_signal() -> asyncio.Event:
 
 
 async def _prepare(services: Services) -> None:
-    """Raises UnusableStore. Neither a store that may come back nor an index that takes long hinders
-    the start."""
+    """Prepare both stores; an unavailable store or a slow index does not hinder the start.
+
+    Raises UnusableStore if a store can never work with these settings.
+    """
     try:
         await services.check_mongodb()
         async with asyncio.timeout(PREPARE_SECONDS):
             await services.prepare()
     except TimeoutError:
-        log.warning("MongoDB is making indexes; meanwhile the journal keeps what comes")
+        log.warning("MongoDB is building indexes; clicks and events stay in the journal until then")
     except StoreUnavailable as error:
         log.warning(
             "MongoDB is unavailable; links known to Redis redirect, the journal keeps what comes",
@@ -158,10 +169,10 @@ async def _prepare(services: Services) -> None:
 
 
 async def _keep_preparing(services: Services) -> None:
-    """Returns once MongoDB can be written to. A reason is logged once until there is another."""
+    """Retry until MongoDB is prepared. Logs a reason once, until it is another."""
     logged = ""
     while not services.prepared.is_set():
-        await asyncio.sleep(PREPARE_EVERY)
+        await asyncio.sleep(PREPARE_EVERY_SECONDS)
         try:
             await services.prepare()
         except (StoreUnavailable, UnusableStore) as error:
@@ -172,7 +183,7 @@ async def _keep_preparing(services: Services) -> None:
 
 @contextlib.asynccontextmanager
 async def _preparing(services: Services) -> AsyncIterator[None]:
-    """Prepare MongoDB as soon as it can be, if it is not yet."""
+    """Keep trying to prepare MongoDB in the background, if it is not prepared yet."""
     preparing = services.loops.start(
         "prepare", lambda: _keep_preparing(services), services.prepared
     )
@@ -185,7 +196,7 @@ async def _preparing(services: Services) -> AsyncIterator[None]:
 
 @contextlib.asynccontextmanager
 async def _draining(services: Services) -> AsyncIterator[None]:
-    """Drain in this process, and send to webhooks; on leaving, the batch under way is finished."""
+    """Drain in this process, and send to webhooks; on exit, finish the batch under way."""
     kept = kept_slot(services.redis, services.mongodb, loops=services.loops)
     async with kept as slot, _preparing(services), _draining_into(services, slot):
         yield
@@ -220,10 +231,10 @@ async def _draining_into(services: Services, slot: Slot) -> AsyncIterator[None]:
 def _start_prepared(
     services: Services, name: str, run: Callable[[], Awaitable[None]], stop: asyncio.Event
 ) -> asyncio.Task[None]:
-    """Start a loop that begins when MongoDB can be written to."""
+    """Start a loop that begins once MongoDB is prepared."""
 
     async def prepared() -> None:
         await services.prepared.wait()
         await run()
 
-    return services.loops.start(name, prepared, stop, _TRIES)
+    return services.loops.start(name, prepared, stop, _MAX_FAILURES)

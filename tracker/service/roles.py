@@ -1,6 +1,6 @@
-"""What `run.py` does in each of its roles: bind, start the stores it needs, serve or drain.
+"""The roles of `run.py`: bind the ports, start the stores that are needed, then serve or drain.
 
-Called once, with the settings; answers the exit code, which a line on standard error explains.
+Called once, with the settings; returns the exit code, which a line on standard error explains.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ import uvloop
 from config.logging import background_writer, tell_operator
 from config.settings import Settings
 from tracker import __version__
-from tracker.builtin import stores as embedded
+from tracker.builtin import stores
 from tracker.builtin.data_folder import check_writable
 from tracker.builtin.keeper import Keeper
 from tracker.db.connect import UnusableStore
@@ -25,36 +25,35 @@ from tracker.db.tasks import ended
 from tracker.loops import LoopFailed, Loops
 from tracker.metrics import LOG_LINES_DROPPED
 from tracker.multiprocess_metrics import CountAs
-from tracker.service import front
-from tracker.service import lifecycle as server
+from tracker.service import front, lifecycle
 from tracker.service.demo import Banner
 from tracker.service.services import Services
 from tracker.service.supervisor import Process, run_processes
 
 log = structlog.get_logger(__name__)
 
-TURN_SECONDS: Final = 0.0005
-"""How long a thread that wants the interpreter waits for one that is busy. With the default of 5 ms
-each step of MongoDB's client, which works in threads, waited so long for a loop that is never idle:
+SWITCH_INTERVAL_SECONDS: Final = 0.0005
+"""How long a thread that wants the interpreter waits for a busy one. With the default of 5 ms each
+step of MongoDB's client, which works in threads, waited that long for a loop that is never idle:
 three times for a look-up."""
 
 
 def run(role: str, settings: Settings, count_as: CountAs) -> int:
-    """`role`: all, web or drain. 0 after a clean stop, 1 if it could not start or the drain failed,
-    2 for a wrong setting."""
+    """Run `role` (all, web or drain) and return the exit code: 0 after a clean stop, 1 if it could
+    not start or the drain failed, 2 for a wrong setting."""
     if role == "drain":
         return _drain(settings)
     try:
         front.check_certificate(settings)
-        sockets = server.bind(settings)
+        sockets = lifecycle.bind(settings)
     except front.UnusableCertificate as error:
         return fail(str(error), 2)
-    except (OSError, UnicodeError) as error:  # the latter for a name that cannot be one
-        if pid := embedded.service_on(settings):
-            return fail(embedded.in_use(settings.data_path, pid), 1)
+    except (OSError, UnicodeError) as error:  # UnicodeError: a name that cannot be a host's
+        if pid := stores.service_on(settings):
+            return fail(stores.in_use(settings.data_path, pid), 1)
         return fail(_cannot_listen(settings, settings.port, error, "HOST or PORT"), 1)
     try:
-        internal = server.bind_operators(settings, settings.internal_port)
+        internal = lifecycle.bind_operators(settings, settings.internal_port)
     except OSError as error:
         _close(sockets)
         return fail(_cannot_listen(settings, settings.internal_port, error, "INTERNAL_PORT"), 1)
@@ -68,6 +67,7 @@ def _cannot_listen(settings: Settings, port: int, error: Exception, remedy: str)
 
 
 def fail(message: str, code: int) -> int:
+    """Print `message` for the operator, and return `code`."""
     tell_operator(f"run.py: {message}")
     return code
 
@@ -79,12 +79,12 @@ def _serve(
     count_as: CountAs,
     draining: bool,
 ) -> int:
-    """In WEB_CONCURRENCY processes, of which the first announces the service, and drains."""
+    """Serve in WEB_CONCURRENCY processes; the first prints the banner, and drains."""
     banner, keeper = Banner(builtin_stores=settings.builtin_mongodb), Keeper()
 
-    def work(stores: Settings) -> int:
-        check_writable(stores.data_path)
-        complete = server.with_base_url(stores, sockets)
+    def work(complete: Settings) -> int:
+        check_writable(complete.data_path)
+        final = lifecycle.with_base_url(complete, sockets)
 
         def serve(process: Process) -> int:
             first = process.number == 0
@@ -95,14 +95,14 @@ def _serve(
                 process.ready()
 
             count_as(process.number)
-            serving = server.serve(complete, sockets, announce, draining and first, internal)
+            serving = lifecycle.serve(final, sockets, announce, draining and first, internal)
             return _run(serving, keeper)
 
         stopping = partial(_close, sockets + internal)
         return run_processes(settings.web_concurrency, serve, stopping, keeper.revive)
 
     _log_start(role="all" if draining else "web")
-    return _with_stores(embedded.started(settings, keeper), work)
+    return _with_stores(stores.run_stores(settings, keeper), work)
 
 
 def _log_start(role: str) -> None:
@@ -110,7 +110,8 @@ def _log_start(role: str) -> None:
 
 
 def _close(sockets: list[socket]) -> None:
-    """Ours: once every process has closed its own, connections are refused and no longer queued."""
+    """Close this process's sockets. Once every process has closed its own, connections are refused
+    and no longer queued."""
     for one in sockets:
         one.close()
 
@@ -118,28 +119,31 @@ def _close(sockets: list[socket]) -> None:
 def _drain(settings: Settings) -> int:
     """Drain with the stores of the service that runs on the data folder, if they are built in."""
     try:
-        monitoring = server.bind_operators(settings, settings.metrics_port)
+        monitoring = lifecycle.bind_operators(settings, settings.metrics_port)
     except (OSError, UnicodeError) as error:
         return fail(_cannot_listen(settings, settings.metrics_port, error, "METRICS_PORT"), 1)
     _log_start(role="drain")
     keeper = Keeper()
-    stores = embedded.reached(settings, log.warning, keeper)
-    return _with_stores(stores, lambda complete: _run(server.drain(complete, monitoring), keeper))
+
+    def work(complete: Settings) -> int:
+        return _run(lifecycle.drain(complete, monitoring), keeper)
+
+    return _with_stores(stores.attach_stores(settings, log.warning, keeper), work)
 
 
-def _with_stores(stores: AbstractContextManager[Settings], work: Callable[[Settings], int]) -> int:
-    """The stores belong to this process, `work` may fork."""
+def _with_stores(running: AbstractContextManager[Settings], work: Callable[[Settings], int]) -> int:
+    """Do `work` while the stores run. They belong to this process; `work` may fork."""
     try:
-        with stores as complete:
+        with running as complete:
             return work(complete)
-    except embedded.StoresError as error:
+    except stores.StoresError as error:
         return fail(str(error), 1)
     except KeyboardInterrupt:
         log.info("interrupted while starting")
         return 130
 
 
-async def _kept(work: Coroutine[Any, Any, None], keeper: Keeper) -> None:
+async def _run_with_keeper(work: Coroutine[Any, Any, None], keeper: Keeper) -> None:
     keeping = Loops().start("stores", keeper.keep)
     try:
         await work
@@ -148,13 +152,13 @@ async def _kept(work: Coroutine[Any, Any, None], keeper: Keeper) -> None:
 
 
 def _run(work: Coroutine[Any, Any, None], keeper: Keeper) -> int:
-    sys.setswitchinterval(TURN_SECONDS)
+    sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)
     try:
         with (
             background_writer(LOG_LINES_DROPPED.inc),
             asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
         ):
-            runner.run(_kept(work, keeper) if keeper.has_stores else work)
+            runner.run(_run_with_keeper(work, keeper) if keeper.has_stores else work)
     except (UnusableStore, front.UnusableCertificate, LoopFailed) as error:
         return fail(str(error), 1)
     return 0

@@ -56,13 +56,13 @@ from tracker.webhooks.sender import Sender
 from tracker.webhooks.store import Webhooks
 
 _OTHER_CACHE_ENTRIES = 10_000
-_LOOK_UPS_OF_ACCOUNT, _LOOK_UPS = 10, 64
-"""Requests to the API that wait for DNS at once: of one account, which may have ten webhooks, and
-of this process."""
+_LOOK_UPS_PER_ACCOUNT, _LOOK_UPS_PER_PROCESS = 10, 64
+"""Concurrent API requests that wait for DNS: per account, which may have ten webhooks, and per
+process."""
 
 
 class Services:
-    """`settings` have the addresses of both stores and `base_url`."""
+    """The long-lived objects of a process; `settings` need both store addresses and `base_url`."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -136,7 +136,7 @@ class Services:
         )
         self.dns = Dns(self.settings.dns_address)
         self.dns_limiter = AccountLimiter(
-            "DNS", "look-ups", _LOOK_UPS_OF_ACCOUNT, _LOOK_UPS, DNS_SECONDS
+            "DNS", "look-ups", _LOOK_UPS_PER_ACCOUNT, _LOOK_UPS_PER_PROCESS, DNS_SECONDS
         )
 
     def _reserves(self, name: str) -> bool:
@@ -182,17 +182,24 @@ class Services:
         )
 
     async def check_redis(self) -> None:
-        """Raises UnusableStore if Redis never serves us with this URL, else StoreUnavailable."""
+        """Check that Redis can be used.
+
+        Raises UnusableStore if it never can with this URL, StoreUnavailable if it may later.
+        """
         await check.check_redis(self.redis, self.settings.redis_url)
 
     async def check_mongodb(self) -> None:
-        """Raises UnusableStore if MongoDB cannot serve us, StoreUnavailable if it may later."""
+        """Check that MongoDB can be used.
+
+        Raises UnusableStore if it never can with this URL, StoreUnavailable if it may later.
+        """
         await check.check_mongodb(self.mongodb, self.settings.mongodb_uri)
 
     async def prepare(self) -> None:
-        """Have MongoDB ready for what is written to it: until then nothing is, for its unique
-        indexes decide races. Raises UnusableStore if waiting does not help, else
-        StoreUnavailable."""
+        """Make the indexes of MongoDB. Nothing is written before: unique indexes decide races.
+
+        Raises UnusableStore if waiting does not help, StoreUnavailable if it may.
+        """
         await self.check_mongodb()
         async with check.mongodb_diagnosed(self.settings.mongodb_uri):
             await indexes.ensure(self.database)
@@ -202,12 +209,12 @@ class Services:
 
     @cached_property
     def webhook_client(self) -> Client:
-        """Made when it is first needed, for it needs an event loop."""
+        """The HTTP client of webhooks, made at first use because it needs an event loop."""
         settings = self.settings
         return Client(settings.webhook_allow_private, settings.dns_address, self.own_hosts)
 
     def drain(self, slot: Slot) -> Drain:
-        """Return a new one, which counts in `slot`."""
+        """Return a new drain, which counts in `slot`."""
         return Drain(
             self.database,
             self.redis,
@@ -222,12 +229,12 @@ class Services:
         )
 
     def sender(self) -> Sender:
-        """A new one, with places of its own."""
+        """Return a new sender, with concurrency limits of its own."""
         material = Material(self.database, self.base.host)
         return Sender(self.deliveries, self.webhooks, material, self.webhook_client)
 
     async def start(self) -> None:
-        """Start the loops that serving needs. A store that is away does not hinder it."""
+        """Start the loops that serving needs, also while a store is unavailable."""
         await self.event_ids.start()
         self._serving = [
             self.loops.start("changes", self.changes.listen),
@@ -235,14 +242,14 @@ class Services:
         ]
 
     async def stop(self) -> None:
-        """Finish what was begun: every append is durable, every loop has ended."""
+        """Stop serving: wait until every append is durable and every loop has ended."""
         await self.recorder.close()
         await asyncio.gather(*map(ended, self._serving))
         await self.journal.close()
         await self.event_ids.close()
 
     async def close(self) -> None:
-        """Close the connections."""
+        """Close all connections to stores and receivers."""
         if "webhook_client" in vars(self):
             self.webhook_client.close()
         for cache in (self.link_cache, self.domain_cache, self.pbk_cache, self.rules_cache):
