@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from config import logging
 from config.settings import Settings, SettingsError, describe, read
 from tracker import __version__
-from tracker.multiprocess_metrics import counting_in
+from tracker.multiprocess_metrics import multiprocess_metrics
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -41,12 +41,12 @@ def main(arguments: Sequence[str]) -> int:
 
 def _run(role: str, settings: Settings) -> int:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    with counting_in(1 if role == "drain" else settings.web_concurrency) as count_as:
+    with multiprocess_metrics(1 if role == "drain" else settings.web_concurrency) as set_worker:
         with _interrupt_blocked():
             # Not earlier: metrics are made on import.
             from tracker.service import roles
 
-        return roles.run(role, settings, count_as)
+        return roles.run(role, settings, set_worker)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from tracker.loops import LoopFailed, Loops
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loops, "FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(loops, "FIRST_PAUSE_SECONDS", 0.01)
 
 
 class Loop:
@@ -96,8 +96,8 @@ async def test_one_that_awaited_something_cancelled_is_started_again() -> None:
 async def test_a_stop_is_not_held_up_by_the_pause_after_an_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(loops, "FIRST_PAUSE", 3600.0)
-    monkeypatch.setattr(loops, "LONGEST_PAUSE", 3600.0)
+    monkeypatch.setattr(loops, "FIRST_PAUSE_SECONDS", 3600.0)
+    monkeypatch.setattr(loops, "MAX_PAUSE_SECONDS", 3600.0)
     until = asyncio.Event()
     loop, supervised = Loop(1, until), Loops()
     task = supervised.start("drain", loop.run, until)
@@ -111,7 +111,7 @@ async def test_a_stop_is_not_held_up_by_the_pause_after_an_error(
 async def test_one_that_fails_again_and_again_is_given_up_if_it_is_bounded() -> None:
     stopped, supervised = asyncio.Event(), Loops()
     supervised.check()
-    supervised.when_given_up(stopped.set)
+    supervised.on_give_up(stopped.set)
     await asyncio.wait_for(supervised.start("drain", Loop(99).run, tries=3), 10)
     assert stopped.is_set()
     with pytest.raises(LoopFailed, match="drain failed again and again"):
@@ -121,14 +121,14 @@ async def test_one_that_fails_again_and_again_is_given_up_if_it_is_bounded() -> 
 async def test_who_asks_after_one_was_given_up_is_told_at_once() -> None:
     stopped, supervised = asyncio.Event(), Loops()
     await asyncio.wait_for(supervised.start("drain", Loop(99).run, tries=1), 10)
-    supervised.when_given_up(stopped.set)
+    supervised.on_give_up(stopped.set)
     assert stopped.is_set()
 
 
 def test_the_pause_doubles_up_to_a_bound() -> None:
-    assert [loops.pause(failures) for failures in (1, 2, 3, 99)] == [
-        loops.FIRST_PAUSE,
-        2 * loops.FIRST_PAUSE,
-        4 * loops.FIRST_PAUSE,
-        loops.LONGEST_PAUSE,
+    assert [loops.pause_seconds(failures) for failures in (1, 2, 3, 99)] == [
+        loops.FIRST_PAUSE_SECONDS,
+        2 * loops.FIRST_PAUSE_SECONDS,
+        4 * loops.FIRST_PAUSE_SECONDS,
+        loops.MAX_PAUSE_SECONDS,
     ]

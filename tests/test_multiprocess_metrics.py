@@ -10,15 +10,15 @@ from tests.test_import_order import ROOT
 PROGRAM = """
 import os, sys, tempfile
 from pathlib import Path
-from tracker.multiprocess_metrics import counting_in
+from tracker.multiprocess_metrics import multiprocess_metrics
 
-with counting_in(int(sys.argv[1])) as count_as:
+with multiprocess_metrics(int(sys.argv[1])) as set_worker:
     from tracker.metrics import JOURNAL_DEPTH, exposition, requests
 
     def process(number, requests_answered, depth):
         pid = os.fork()
         if pid == 0:
-            count_as(number)
+            set_worker(number)
             for _ in range(requests_answered):
                 requests("/healthz", "GET", 200).inc()
             JOURNAL_DEPTH.set(depth)

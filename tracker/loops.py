@@ -17,8 +17,8 @@ from tracker import metrics
 
 log = structlog.get_logger(__name__)
 
-FIRST_PAUSE: Final = 0.2
-LONGEST_PAUSE: Final = 10.0
+FIRST_PAUSE_SECONDS: Final = 0.2
+MAX_PAUSE_SECONDS: Final = 10.0
 """Seconds before a loop that failed is started again."""
 
 STEADY_SECONDS: Final = 1.0
@@ -43,7 +43,7 @@ class Loops:
     def __init__(self) -> None:
         self._down: dict[str, str] = {}
         self._given_up: LoopFailed | None = None
-        self._when_given_up: Callable[[], None] = lambda: None
+        self._on_give_up: Callable[[], None] = lambda: None
 
     @property
     def down(self) -> list[str]:
@@ -63,13 +63,13 @@ class Loops:
         in a row, without STEADY_SECONDS between two of them, the loop is given up; None: never.
         """
         metrics.LOOP_FAILURES.labels(name)
-        self._set_up(name)
+        self._mark_up(name)
         supervised = self._supervise(name, run, until, tries)
         return asyncio.get_running_loop().create_task(supervised)
 
-    def when_given_up(self, call: Callable[[], None]) -> None:
+    def on_give_up(self, call: Callable[[], None]) -> None:
         """Have `call` called when a loop is given up; at once if one was already."""
-        self._when_given_up = call
+        self._on_give_up = call
         if self._given_up is not None:
             call()
 
@@ -88,22 +88,22 @@ class Loops:
         failures = 0
         while True:
             began = time.monotonic()
-            error = await self._ended(name, run, until)
+            error = await self._run_once(name, run, until)
             if error is None:
                 return
             failures = 1 if time.monotonic() - began >= STEADY_SECONDS else failures + 1
             record_failure(name, error)
-            self._set_down(name, error)
+            self._mark_down(name, error)
             if failures == tries:
                 self._give_up(name, error)
                 return
-            await _rest(until, pause(failures))
+            await _sleep(until, pause_seconds(failures))
 
-    async def _ended(
+    async def _run_once(
         self, name: str, run: Callable[[], Awaitable[None]], until: asyncio.Event | None
     ) -> Exception | None:
         """Run it until it ends; the error, or None if it was to end."""
-        steady = asyncio.get_running_loop().call_later(STEADY_SECONDS, self._set_up, name)
+        steady = asyncio.get_running_loop().call_later(STEADY_SECONDS, self._mark_up, name)
         try:
             await run()
         except Exception as error:
@@ -119,11 +119,11 @@ class Loops:
             return None
         return RuntimeError("it ended by itself")
 
-    def _set_up(self, name: str) -> None:
+    def _mark_up(self, name: str) -> None:
         self._down.pop(name, None)
         metrics.LOOP_UP.labels(name).set(1)
 
-    def _set_down(self, name: str, error: Exception) -> None:
+    def _mark_down(self, name: str, error: Exception) -> None:
         self._down[name] = type(error).__name__
         metrics.LOOP_UP.labels(name).set(0)
 
@@ -131,7 +131,7 @@ class Loops:
         log.error("loop is given up", loop=name, error=type(error).__name__)
         self._given_up = LoopFailed(f"the loop {name} failed again and again; the log says why")
         self._given_up.__cause__ = error
-        self._when_given_up()
+        self._on_give_up()
 
 
 def record_failure(name: str, error: Exception) -> None:
@@ -140,12 +140,12 @@ def record_failure(name: str, error: Exception) -> None:
     log.error("background loop failed", loop=name, exc_info=error)
 
 
-def pause(failures: int) -> float:
+def pause_seconds(failures: int) -> float:
     """Return the seconds before a loop is started again after so many errors in a row."""
-    return min(FIRST_PAUSE * 2.0 ** min(failures - 1, 32), LONGEST_PAUSE)
+    return min(FIRST_PAUSE_SECONDS * 2.0 ** min(failures - 1, 32), MAX_PAUSE_SECONDS)
 
 
-async def _rest(until: asyncio.Event | None, seconds: float) -> None:
+async def _sleep(until: asyncio.Event | None, seconds: float) -> None:
     if until is None:
         await asyncio.sleep(seconds)
         return

@@ -18,7 +18,7 @@ from prometheus_client import (
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from tracker.multiprocess_metrics import counted
+from tracker.multiprocess_metrics import aggregated
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 REGISTRY = CollectorRegistry()
@@ -164,7 +164,7 @@ BODIES_DROPPED = Counter(
     registry=REGISTRY,
 )
 
-OF_DRAINS = (
+DRAIN_COUNTERS = (
     DRAINED,
     DEAD_LETTERS,
     WEBHOOK_ATTEMPTS,
@@ -193,7 +193,7 @@ def requests(route: str, method: str, status: int) -> Counter:
     return REQUESTS.labels(route, method, str(status))
 
 
-class _Given(Collector):
+class _ExternalMetrics(Collector):
     """Metrics that were made elsewhere."""
 
     def __init__(self, families: Iterable[Metric]) -> None:
@@ -207,4 +207,4 @@ def exposition(others: Iterable[Metric] = ()) -> bytes:
     """Return all metrics, and `others`, as `CONTENT_TYPE`."""
     # The times at which counters began would be as many series again.
     disable_created_metrics()  # type: ignore[no-untyped-call]
-    return generate_latest(counted(REGISTRY)) + generate_latest(_Given(others))
+    return generate_latest(aggregated(REGISTRY)) + generate_latest(_ExternalMetrics(others))

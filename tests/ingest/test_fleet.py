@@ -23,9 +23,9 @@ from tracker.service.services import Services
 # In a process of its own, for metrics are made on import, once.
 LIVES = """
 import asyncio, os, sys
-from tracker.multiprocess_metrics import counting_in
+from tracker.multiprocess_metrics import multiprocess_metrics
 
-with counting_in(2) as count_as:
+with multiprocess_metrics(2) as set_worker:
     from tracker.db import connect
     from tracker.ingest.fleet import Fleet
     from tracker.metrics import DRAINED, WEBHOOK_ATTEMPTS
@@ -40,7 +40,7 @@ with counting_in(2) as count_as:
     for clicks in (5, 1):
         pid = os.fork()
         if pid == 0:
-            count_as(0)
+            set_worker(0)
             asyncio.run(publish(clicks))
             os._exit(0)
         os.waitpid(pid, 0)

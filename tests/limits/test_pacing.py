@@ -4,7 +4,7 @@ import asyncio
 from itertools import pairwise
 from typing import Final
 
-from tracker.limits.pacing import LONG_SECONDS, PATIENCE_SECONDS, Pacing
+from tracker.limits.pacing import LONG_ITERATION_SECONDS, MAX_WAIT_SECONDS, Pacing
 
 MANY: Final = 20
 
@@ -36,7 +36,7 @@ class Requests:
 
 
 async def test_one_begins_in_each_short_iteration_in_the_order_they_came() -> None:
-    requests = Requests(seconds=LONG_SECONDS / 2)
+    requests = Requests(seconds=LONG_ITERATION_SECONDS / 2)
     await requests.come(MANY)
     assert list(requests.begun) == list(range(MANY))
     iterations = list(requests.begun.values())
@@ -45,18 +45,18 @@ async def test_one_begins_in_each_short_iteration_in_the_order_they_came() -> No
 
 
 async def test_none_begins_after_a_long_iteration_but_for_the_sake_of_patience() -> None:
-    seconds = LONG_SECONDS * 1.5
+    seconds = LONG_ITERATION_SECONDS * 1.5
     requests = Requests(seconds)
     await requests.come(MANY)
     iterations = list(requests.begun.values())
     apart = {after - before for before, after in pairwise(iterations[1:])}
-    assert apart == {-(-PATIENCE_SECONDS // seconds)}
+    assert apart == {-(-MAX_WAIT_SECONDS // seconds)}
 
 
 async def test_one_that_comes_alone_begins_at_once() -> None:
     pacing = Pacing()
     for _ in range(3):
-        begun = asyncio.create_task(pacing.turn())
+        begun = asyncio.create_task(pacing.wait_turn())
         await asyncio.sleep(0)
         assert begun.done()
         await asyncio.sleep(0)
@@ -64,7 +64,7 @@ async def test_one_that_comes_alone_begins_at_once() -> None:
 
 
 async def test_one_that_is_given_up_costs_the_others_no_turn() -> None:
-    requests = Requests(seconds=LONG_SECONDS / 2)
+    requests = Requests(seconds=LONG_ITERATION_SECONDS / 2)
     await requests.come(4, given_up=2)
     assert list(requests.begun) == [0, 1, 3]
     assert requests.begun[3] - requests.begun[1] == 1

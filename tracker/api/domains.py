@@ -80,7 +80,7 @@ async def verify(call: Call[Nothing, Nothing]) -> DomainRecord:
     _check_name(services, domain.domain_name)  # it may be reserved since it was claimed
     if not domain.verified:
         wanted = _wanted(services, domain)
-        with services.dns_limiter.place(call.account_id):
+        with services.dns_limiter.acquire(call.account_id):
             proven = await is_proven(wanted, services.settings.dns_address)
         if not proven:
             raise BadRequest(_not_proven(wanted))

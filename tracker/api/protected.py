@@ -51,7 +51,7 @@ class ProtectedHandler(Handler):
     async def prepare(self) -> None:  # type: ignore[override]
         del self.SUPPORTED_METHODS
         self.begin()
-        await self.services.pacing.turn()
+        await self.services.pacing.wait_turn()
         # With a wrong method no key is looked at.
         is_method = self.request.method in self.methods
         secret = _bearer(self.header("Authorization")) if is_method else None

@@ -138,7 +138,7 @@ async def _check_host(call: Call[Any, Any], url: str) -> None:
     if await services.own_hosts.serve(host, port):
         raise BadRequest(target.OWN_HOST)
     if not services.settings.webhook_allow_private:
-        with services.dns_limiter.place(call.account_id):
+        with services.dns_limiter.acquire(call.account_id):
             await target.check_addresses(host, services.dns.resolve)
 
 

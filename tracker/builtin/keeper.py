@@ -16,7 +16,7 @@ import structlog
 
 from tracker.builtin.binaries import StoresError
 from tracker.builtin.child import Child
-from tracker.loops import pause
+from tracker.loops import pause_seconds
 
 log = structlog.get_logger(__name__)
 
@@ -74,7 +74,7 @@ class _Watched:
                 return math.inf
             steady = now - self._since >= STEADY_SECONDS
             self._failures = 0 if steady else self._failures + 1
-            self._due = now + (pause(self._failures) if self._failures else 0.0)
+            self._due = now + (pause_seconds(self._failures) if self._failures else 0.0)
             log.error("built-in store ended", **self._child.ending(), seconds=self._due - now)
         if self._due > now:
             return self._due - now
@@ -84,6 +84,6 @@ class _Watched:
         except StoresError as error:
             log.error("built-in store cannot be restarted yet", error=str(error))
             self._failures += 1
-            self._due = now + pause(self._failures)
+            self._due = now + pause_seconds(self._failures)
             return self._due - now
         return math.inf

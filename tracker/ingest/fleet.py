@@ -19,7 +19,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from tracker.db.keys import FLEET_COUNTERS
-from tracker.metrics import OF_DRAINS
+from tracker.metrics import DRAIN_COUNTERS
 
 log = structlog.get_logger(__name__)
 
@@ -72,7 +72,7 @@ class Fleet:
 def families(stored: Mapping[Any, Any]) -> list[Metric]:
     """Return what the hash `stored` holds as counters named `tracker_fleet_*`."""
     shown = {}
-    for counter in OF_DRAINS:
+    for counter in DRAIN_COUNTERS:
         [own] = counter.collect()
         name = own.name.replace("tracker_", "tracker_fleet_", 1)
         about = f"{own.documentation} By all drains: the same from every process, not to be added."
@@ -90,7 +90,7 @@ def _counted() -> Sums:
 
 
 def _samples() -> Iterator[tuple[str, int]]:
-    for counter in OF_DRAINS:
+    for counter in DRAIN_COUNTERS:
         for family in counter.collect():
             for sample in family.samples:
                 if sample.name.endswith("_total"):

@@ -25,7 +25,7 @@ class AccountLimiter:
         self._of_account: Counter[UUID] = Counter()
 
     @contextmanager
-    def place(self, account_id: UUID) -> Iterator[None]:
+    def acquire(self, account_id: UUID) -> Iterator[None]:
         """Hold one of the account's places.
 
         Raises RateLimited if the account has none left, Unavailable if the process has none.

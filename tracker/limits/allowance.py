@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from tracker.limits.network import network_of
 
-CLIENTS: Final = 10_000
+MAX_CLIENTS: Final = 10_000
 """Clients remembered, about 2 MB. Beyond it the one that spent longest ago is forgotten, and has
 its whole allowance again."""
 
@@ -31,7 +31,7 @@ class Allowance:
         self,
         per_minute: int,
         ipv6_prefix: int = 64,
-        clients: int = CLIENTS,
+        clients: int = MAX_CLIENTS,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._most = float(per_minute)

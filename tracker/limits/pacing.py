@@ -6,11 +6,11 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-LONG_SECONDS: Final = 0.002
+LONG_ITERATION_SECONDS: Final = 0.002
 """An iteration of the event loop that takes longer has enough to do with what has begun: a request
 to the API needs about as much of it, in parts, and fifty at once kept visitors for 120 ms."""
 
-PATIENCE_SECONDS: Final = 0.01
+MAX_WAIT_SECONDS: Final = 0.01
 """How long none begins because of long iterations: whatever visitors do, the API is answered."""
 
 
@@ -30,7 +30,7 @@ class Pacing:
         self._since = 0.0
         self._latest = 0.0
 
-    async def turn(self) -> None:
+    async def wait_turn(self) -> None:
         """Return when the request may begin."""
         loop = asyncio.get_running_loop()
         if self._watching:
@@ -44,7 +44,7 @@ class Pacing:
 
     def _begun(self, now: float) -> None:
         self._since = now
-        self._latest = now + PATIENCE_SECONDS
+        self._latest = now + MAX_WAIT_SECONDS
 
     def _next(self) -> None:
         """Go on with the iteration that begins now."""
@@ -54,7 +54,7 @@ class Pacing:
             self._watching = False
             return
         now = self._clock()
-        if now - self._since <= LONG_SECONDS or now >= self._latest:
+        if now - self._since <= LONG_ITERATION_SECONDS or now >= self._latest:
             self._waiting.popleft().set_result(None)
             self._begun(now)
         self._since = now

@@ -107,7 +107,7 @@ async def drain(settings: Settings, monitoring: Sequence[socket.socket] = ()) ->
 
 async def _wait_for_stop(stop: asyncio.Event, loops: Loops) -> None:
     """Wait for a signal to stop. Raises LoopFailed if a loop was given up."""
-    loops.when_given_up(stop.set)
+    loops.on_give_up(stop.set)
     await stop.wait()
     log.info("stopping")
     loops.check()

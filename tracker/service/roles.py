@@ -24,7 +24,7 @@ from tracker.db.connect import UnusableStore
 from tracker.db.tasks import ended
 from tracker.loops import LoopFailed, Loops
 from tracker.metrics import LOG_LINES_DROPPED
-from tracker.multiprocess_metrics import CountAs
+from tracker.multiprocess_metrics import SetWorker
 from tracker.service import front, lifecycle
 from tracker.service.demo import Banner
 from tracker.service.services import Services
@@ -38,7 +38,7 @@ step of MongoDB's client, which works in threads, waited that long for a loop th
 three times for a look-up."""
 
 
-def run(role: str, settings: Settings, count_as: CountAs) -> int:
+def run(role: str, settings: Settings, set_worker: SetWorker) -> int:
     """Run `role` (all, web or drain) and return the exit code: 0 after a clean stop, 1 if it could
     not start or the drain failed, 2 for a wrong setting."""
     if role == "drain":
@@ -57,7 +57,7 @@ def run(role: str, settings: Settings, count_as: CountAs) -> int:
     except OSError as error:
         _close(sockets)
         return fail(_cannot_listen(settings, settings.internal_port, error, "INTERNAL_PORT"), 1)
-    return _serve(settings, sockets, internal, count_as, draining=role == "all")
+    return _serve(settings, sockets, internal, set_worker, draining=role == "all")
 
 
 def _cannot_listen(settings: Settings, port: int, error: Exception, remedy: str) -> str:
@@ -76,7 +76,7 @@ def _serve(
     settings: Settings,
     sockets: list[socket],
     internal: list[socket],
-    count_as: CountAs,
+    set_worker: SetWorker,
     draining: bool,
 ) -> int:
     """Serve in WEB_CONCURRENCY processes; the first prints the banner, and drains."""
@@ -94,7 +94,7 @@ def _serve(
                     await banner.show(services)
                 process.ready()
 
-            count_as(process.number)
+            set_worker(process.number)
             serving = lifecycle.serve(final, sockets, announce, draining and first, internal)
             return _run(serving, keeper)
 
