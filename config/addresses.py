@@ -1,6 +1,6 @@
-"""What the addresses of the stores must be like: REDIS_URL and MONGODB_URI. For `config/settings`.
+"""Checks of the addresses of the stores, REDIS_URL and MONGODB_URI. Called by `config/checks`.
 
-A message never repeats the address, which may hold a password.
+Guarantee: no message repeats an address, which may hold a password.
 """
 
 import re
@@ -15,7 +15,7 @@ from pymongo.errors import PyMongoError
 DATABASE_FORM: Final = "[A-Za-z0-9_-]{1,38}"
 _DATABASE: Final = re.compile(DATABASE_FORM)
 _OWN_DATABASES: Final = frozenset({"", "admin", "local", "config", "$external"})
-"""No place for our data: a URI that names one of them names the one that has the user."""
+"""MongoDB's own databases. A URI that names one means where its user is defined, not our data."""
 
 _REDIS_SCHEMES: Final = ("redis://", "rediss://", "unix://")
 _MONGODB_SCHEMES: Final = ("mongodb://", "mongodb+srv://")
@@ -25,15 +25,18 @@ _INVALID: Final = (
     "is not a valid address; in credentials special characters are percent-encoded, as %40 for @"
 )
 _REDIS_DATABASE: Final = re.compile(r"/*[0-9]*/*")
-"""The path of a URL; the client takes any other for database 0."""
+"""The path of a URL. The client reads any other path as database 0."""
 
 
 class UnusableAddress(Exception):
-    """An address that no client takes. The message goes behind the name of its variable."""
+    """An address that its client does not accept. The message follows the variable's name."""
 
 
 def check_redis(url: str) -> None:
-    """Raises UnusableAddress if the client does not take the address or one of its options."""
+    """Check a Redis address with the client's own parser.
+
+    Raises UnusableAddress if the client rejects the address or one of its options.
+    """
     _check_scheme(url, _REDIS_SCHEMES)
     try:
         options: dict[str, Any] = {**redis.asyncio.connection.parse_url(url)}
@@ -60,8 +63,11 @@ def check_redis(url: str) -> None:
 
 
 def check_mongodb(uri: str) -> None:
-    """Raises UnusableAddress if the driver does not take the address. What a mongodb+srv:// address
-    stands for only its name server can tell: of that no more than the form is checked."""
+    """Check a MongoDB address with the driver's own parser.
+
+    Only the form of a mongodb+srv:// address is checked, because its servers are in DNS.
+    Raises UnusableAddress if the driver does not accept the address.
+    """
     _check_scheme(uri, _MONGODB_SCHEMES)
     try:
         if uri.startswith("mongodb+srv://"):
@@ -75,8 +81,10 @@ def check_mongodb(uri: str) -> None:
 
 
 def database_of(mongodb_uri: str) -> str | None:
-    """Return the database that the URI names; None if none, or one of MongoDB's own. Raises
-    UnusableAddress if we cannot use one of that name."""
+    """Return the database that the URI names; None if it names none, or one of MongoDB's own.
+
+    Raises UnusableAddress if the name is not of the form DATABASE_FORM.
+    """
     name = unquote(urlsplit(mongodb_uri).path.removeprefix("/"))
     if name in _OWN_DATABASES:
         return None

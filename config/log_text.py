@@ -1,7 +1,9 @@
 """Log records as text that a person can scan: time, level, message, then key=value.
 
-One line a record; on a terminal with colours, and with tracebacks on lines of their own below.
-Nothing that was logged can move the cursor or begin a line: what cannot be printed is escaped.
+Each record is one line. On a terminal it has colours, and a traceback follows on lines below.
+
+Guarantee: no logged value can move the cursor or begin a line, because unprintable characters are
+escaped.
 """
 
 import json
@@ -23,7 +25,7 @@ _SEPARATORS: Final = frozenset(" \"'=\\")
 
 
 class TextRenderer:
-    """A processor of structlog, the last: from a record to its text."""
+    """The last processor of structlog: it turns a record into text."""
 
     def __init__(self, terminal: bool) -> None:
         self._terminal = terminal
@@ -52,7 +54,7 @@ class TextRenderer:
 
 
 def _short_time(timestamp: str) -> str:
-    """To the millisecond: from 2026-01-31T09:00:00.123456Z."""
+    """Return `timestamp`, such as 2026-01-31T09:00:00.123456Z, cut to milliseconds."""
     head, point, fraction = timestamp.partition(".")
     return f"{head}.{fraction[:3]}Z" if point else timestamp
 

@@ -1,7 +1,7 @@
-"""Writing log lines so that nobody who logs ever waits for whoever reads them.
+"""Writers of log lines that never make the caller wait for the reader.
 
-`LogWriter` is a thread with a bounded queue in front of it; `write_within` writes without a thread,
-for as long as there is none. A line that finds no room is dropped, and counted by the caller.
+`LogWriter` is a thread with a bounded queue in front of it. `write_within` serves while there is
+no thread. A line that finds no room is dropped; the caller counts it.
 """
 
 import contextlib
@@ -13,22 +13,21 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 MAX_QUEUED_BYTES: Final = 4 * 1024 * 1024
-"""Some 15,000 lines of requests: three seconds of them at full load. As much again may be in the
-hands of the thread."""
+"""About 15,000 lines of requests, three seconds at full load. The thread may hold as much again."""
 
 REST_SECONDS: Final = 0.02
-"""How long the thread rests after writing, so that a busy process is interrupted for many lines at
-once. A line that comes alone is written at once."""
+"""The thread's pause after writing, so that a busy process is interrupted once for many lines. A
+line that comes alone is written at once."""
 
-_TOGETHER_BYTES: Final = select.PIPE_BUF
-"""What Linux writes to a pipe in one piece, though other processes write to it too."""
+_ATOMIC_BYTES: Final = select.PIPE_BUF
+"""The most that Linux writes to a pipe in one piece while other processes write to it too."""
 
 
 class LogWriter:
-    """A thread that writes lines to `fd`, until `stop`.
+    """A thread that writes lines to `fd` until `stop`.
 
-    `on_drop` is called, with a number of lines, as soon as they are dropped; `on_recovery`, with
-    the number since it was called last, when lines flow again.
+    `on_drop` is called with the number of lines as soon as they are dropped. `on_recovery` is
+    called when lines flow again, with the number dropped since its last call.
     """
 
     def __init__(
@@ -42,7 +41,7 @@ class LogWriter:
         self._on_drop = on_drop
         self._on_recovery = on_recovery
         self._max_queued_bytes = max_queued_bytes
-        # Reentrant, for a finalizer may log at any moment.
+        # Reentrant, because a finalizer may log at any moment.
         self._lock = threading.RLock()
         self._lines: list[bytes] = []
         self._queued_bytes = 0
@@ -67,7 +66,7 @@ class LogWriter:
             self._wake.set()
 
     def stop(self, seconds: float) -> None:
-        """Write what is queued, for at most `seconds`, and end."""
+        """Write the queued lines for at most `seconds`, then end the thread."""
         self._stopping.set()
         self._wake.set()
         self._thread.join(seconds)
@@ -98,7 +97,7 @@ class LogWriter:
         return lines, dropped
 
     def _write(self, lines: Sequence[bytes]) -> int:
-        """Return how many lines could not be written, because the reader has gone."""
+        """Write `lines`; return how many were lost because the reader has gone."""
         lost = 0
         for group in _groups(lines):
             try:
@@ -112,11 +111,11 @@ def write_within(fd: int, data: bytes, seconds: float) -> bool:
     """Write `data` to `fd`; return False if that takes longer than `seconds`, or fails."""
     deadline = time.monotonic() + seconds
     while data:
-        if not _is_writable(fd, max(0.0, deadline - time.monotonic())):
+        if not _wait_writable(fd, max(0.0, deadline - time.monotonic())):
             return False
         try:
-            # What a pipe that is writable takes without waiting.
-            data = data[os.write(fd, data[:_TOGETHER_BYTES]) :]
+            # A writable pipe takes this much without waiting.
+            data = data[os.write(fd, data[:_ATOMIC_BYTES]) :]
         except BlockingIOError:
             continue
         except OSError:
@@ -125,15 +124,15 @@ def write_within(fd: int, data: bytes, seconds: float) -> bool:
 
 
 def _write_all(fd: int, data: bytes) -> None:
-    """Raises OSError if the reader has gone."""
+    """Write all of `data`. Raises OSError if the reader has gone."""
     while data:
         try:
             data = data[os.write(fd, data) :]
         except BlockingIOError:
-            _is_writable(fd, 1.0)
+            _wait_writable(fd, 1.0)
 
 
-def _is_writable(fd: int, seconds: float) -> bool:
+def _wait_writable(fd: int, seconds: float) -> bool:
     poll = select.poll()
     poll.register(fd, select.POLLOUT)
     with contextlib.suppress(OSError):
@@ -142,11 +141,11 @@ def _is_writable(fd: int, seconds: float) -> bool:
 
 
 def _groups(lines: Sequence[bytes]) -> Iterator[list[bytes]]:
-    """`lines` in groups that are written in one piece; one that is longer is a group of its own."""
+    """Yield `lines` in groups written in one piece. A line longer than that is its own group."""
     group: list[bytes] = []
     size = 0
     for line in lines:
-        if group and size + len(line) > _TOGETHER_BYTES:
+        if group and size + len(line) > _ATOMIC_BYTES:
             yield group
             group, size = [], 0
         group.append(line)

@@ -1,11 +1,11 @@
-"""Structured logs: one line a record, JSON or text, on standard error.
+"""Structured logs on standard error: one line a record, JSON or text.
 
-Fields bound with `structlog.contextvars` (the request id) go into every record of that task. The
-standard library's loggers (Tornado's, the drivers') pass through the same formatter.
+Fields bound with `structlog.contextvars`, such as the request id, go into every record of that
+task. The standard library's loggers (Tornado's, the drivers') pass through the same formatter.
 
-Guarantee: nobody waits for a reader of standard error. Within `background_writer` lines are queued
-for a thread; before and after, and in a process that only watches others and may not have threads,
-a line that cannot be written at once is dropped.
+Guarantee: nobody waits for a reader of standard error. Within `background_writer` a thread writes
+the lines. Outside it, as in the supervisor, which may not have threads, a line that cannot be
+written in a tenth of a second is dropped.
 """
 
 import contextlib
@@ -21,10 +21,10 @@ from config.log_writer import LogWriter, write_within
 from config.settings import Settings
 
 FLUSH_SECONDS: Final = 2.0
-"""How long the end of a process waits for its last lines to be read."""
+"""The longest that a process waits at its end for its last lines to be read."""
 
 _DIRECT_SECONDS: Final = 0.1
-"""How long a line may take that is written without a thread."""
+"""The longest that a line written without a thread may take."""
 
 
 def configure(settings: Settings) -> None:
@@ -37,7 +37,7 @@ def configure(settings: Settings) -> None:
         structlog.processors.format_exc_info,
     ]
     structlog.configure(
-        # First of all, so that what is not logged costs next to nothing.
+        # The filter is first, so that a record below the level costs next to nothing.
         processors=[
             structlog.stdlib.filter_by_level,
             *shared,
@@ -60,17 +60,17 @@ def configure(settings: Settings) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(settings.log_level.upper())
-    # Their lesser records repeat what was sent: commands with user data, a client's address.
+    # Below WARNING these repeat user data: commands, a client's address.
     for name in ("pymongo", "asyncio", "tornado.general"):
         logging.getLogger(name).setLevel(logging.WARNING)
 
 
 @contextlib.contextmanager
 def background_writer(on_drop: Callable[[int], None]) -> Iterator[None]:
-    """Write log lines from a thread of this process, which is not to fork meanwhile.
+    """Write log lines from a thread of this process, which must not fork meanwhile.
 
-    `on_drop` is called with the number of lines that were dropped because nobody read them. On
-    leaving, what is queued is written, for at most FLUSH_SECONDS.
+    `on_drop` is called with the number of lines that were dropped because nobody read them. At
+    the end the queued lines are written, for at most FLUSH_SECONDS.
     """
     handlers = [one for one in logging.getLogger().handlers if isinstance(one, LineHandler)]
     for handler in handlers:
@@ -83,12 +83,12 @@ def background_writer(on_drop: Callable[[int], None]) -> Iterator[None]:
 
 
 def tell_operator(message: str) -> None:
-    """Write a line to standard error that is for a person, and wait for no reader."""
+    """Write a line for the operator to standard error, without waiting for a reader."""
     LineHandler(sys.stderr).write(f"{message}\n", FLUSH_SECONDS)
 
 
 class LineHandler(logging.Handler):
-    """Writes each record as a line to `stream`, by its descriptor if it has one."""
+    """A handler that writes each record as a line to `stream`, by its descriptor if it has one."""
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__()
@@ -97,12 +97,12 @@ class LineHandler(logging.Handler):
         self._writer: LogWriter | None = None
 
     def start(self, on_drop: Callable[[int], None]) -> None:
-        """Write from a thread from now on."""
+        """Start a thread that writes from now on."""
         if self._fd is not None and self._writer is None:
             self._writer = LogWriter(self._fd, on_drop, _tell_of_dropped)
 
     def stop(self) -> None:
-        """End the thread, after what is queued; for at most FLUSH_SECONDS."""
+        """Write the queued lines for at most FLUSH_SECONDS, then end the thread."""
         writer, self._writer = self._writer, None
         if writer is not None:
             writer.stop(FLUSH_SECONDS)
@@ -115,7 +115,7 @@ class LineHandler(logging.Handler):
         self.write(f"{line}\n", _DIRECT_SECONDS)
 
     def write(self, line: str, seconds: float) -> None:
-        """Write `line`; without a thread, for at most `seconds`."""
+        """Write `line`. Without a thread this takes at most `seconds`."""
         if self._fd is None:
             self._stream.write(line)
             return

@@ -4,7 +4,7 @@ import base64
 from typing import Final
 
 KEY_BYTES: Final = 32
-"""The least that a key has."""
+"""The least size of a key."""
 
 RULE: Final = (
     f"must be {KEY_BYTES} random bytes or more in base64, such as "
@@ -13,15 +13,15 @@ RULE: Final = (
 
 
 def keys_of(text: str) -> tuple[bytes, ...]:
-    """Return the keys in `text`, in order; empty if it is.
+    """Return the keys in `text`, in order; empty if `text` is empty.
 
-    Raises ValueError if one is not of the form, too short, or so uniform that nobody drew it.
+    Raises ValueError if a key is malformed, too short, or so uniform that it is not random.
     """
     return tuple(_key(one) for one in text.split(",")) if text.strip() else ()
 
 
 def _key(text: str) -> bytes:
-    """Both alphabets of base64 are read, with padding and without."""
+    """Decode base64 of either alphabet, with or without padding."""
     plain = text.strip().rstrip("=").replace("-", "+").replace("_", "/")
     key = base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
     if len(key) < KEY_BYTES or len(set(key)) < KEY_BYTES // 2:

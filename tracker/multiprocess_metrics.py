@@ -1,8 +1,10 @@
-"""Counting in several processes as one: each counts in a file, and a scrape of any adds them up.
+"""Metrics of several processes as one: each counts in a file, and a scrape of any adds them up.
 
-`run.py` enters `multiprocess_metrics` before `tracker.metrics` is imported, for metrics are made there in
-the way that is set by then. A file belongs to a process's number: one that takes another's place
-goes on where that stopped, so that no counter ever falls.
+`run.py` enters `multiprocess_metrics` before it imports `tracker.metrics`, because metrics made on
+import take the storage that is set by then. A file belongs to a worker's number: a replacement goes
+on where its predecessor stopped.
+
+Guarantee: no counter ever falls.
 """
 
 import contextlib
@@ -14,34 +16,37 @@ from typing import Final
 from prometheus_client import CollectorRegistry, values
 from prometheus_client.multiprocess import MultiProcessCollector
 
-_FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
-"""Where the library keeps and finds the files."""
+_FOLDER_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
+"""The variable by which prometheus-client finds the folder of the files."""
 
 SetWorker = Callable[[int], None]
-"""To be called by a process, with its number, before it counts."""
+"""A function that a worker calls with its number before it counts."""
 
 
 @contextlib.contextmanager
 def multiprocess_metrics(processes: int) -> Iterator[SetWorker]:
-    """One process counts in its memory."""
+    """Yield a function that sets the worker's number, while metrics are shared by `processes`.
+
+    A single process keeps its metrics in memory.
+    """
     if processes == 1:
         yield lambda number: None
         return
-    who = "parent"
+    worker = "parent"
 
     def set_worker(number: int) -> None:
-        nonlocal who
-        who = str(number)
+        nonlocal worker
+        worker = str(number)
 
     with tempfile.TemporaryDirectory(prefix="tracker-metrics-") as folder:
-        os.environ[_FOLDER] = folder
-        values.ValueClass = values.MultiProcessValue(lambda: who)  # type: ignore[no-untyped-call]
+        os.environ[_FOLDER_VARIABLE] = folder
+        values.ValueClass = values.MultiProcessValue(lambda: worker)  # type: ignore[no-untyped-call]
         yield set_worker
 
 
 def aggregated(own: CollectorRegistry) -> CollectorRegistry:
-    """What there is to be told: `own`, or what all processes have counted."""
-    if _FOLDER not in os.environ:
+    """Return the registry to expose: `own`, or the sum of all processes."""
+    if _FOLDER_VARIABLE not in os.environ:
         return own
     together = CollectorRegistry()
     MultiProcessCollector(together)  # type: ignore[no-untyped-call]

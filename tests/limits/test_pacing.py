@@ -20,7 +20,7 @@ class Requests:
         self.begun: dict[int, int] = {}
 
     async def _request(self, number: int) -> None:
-        await self._pacing.turn()
+        await self._pacing.wait_turn()
         self.begun[number] = self._iteration
 
     async def come(self, number: int, given_up: int | None = None) -> None:

@@ -1,0 +1,160 @@
+"""Every public part of `tracker` and `config` says what it is, and which errors it raises."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+ROOT: Final = Path(__file__).parent.parent
+
+CHECKED: Final = ("config",)
+"""Modules and packages whose docstrings are checked, with everything below them."""
+
+HOOKS: Final = frozenset(
+    {
+        # tornado.web.RequestHandler
+        *("get", "head", "post", "put", "patch", "delete", "options"),
+        *("prepare", "initialize", "on_finish", "on_connection_close", "data_received"),
+        *("set_default_headers", "write_error", "log_exception", "compute_etag"),
+        # tornado.httputil
+        *("start_request", "on_close", "headers_received", "finish", "find_handler"),
+        *("write_headers", "write", "set_close_callback"),
+        # asyncio.Protocol
+        *("connection_made", "connection_lost", "eof_received", "pause_writing", "resume_writing"),
+        # logging.Handler, prometheus_client.Collector
+        *("emit", "collect"),
+    }
+)
+"""Methods that a framework defines and calls: an override needs words only if it has news."""
+
+FORBIDDEN_OPENINGS: Final = (
+    *("Of ", "That of ", "What ", "Who ", "Those ", "In all", "The same "),
+)
+"""A docstring opens with a verb or a noun, and is understood without the line above it."""
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+Documented = ast.Module | ast.ClassDef | Function
+Parts = Iterator[tuple[str, Documented]]
+
+FILES: Final = [
+    path for folder in ("config", "tracker") for path in sorted((ROOT / folder).rglob("*.py"))
+]
+
+
+def module_of(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def is_checked(path: Path) -> bool:
+    return any(f"{module_of(path)}.".startswith(f"{name}.") for name in CHECKED)
+
+
+CHECKED_FILES: Final = [path for path in FILES if is_checked(path)]
+
+
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def public_parts(name: str, node: ast.Module | ast.ClassDef) -> Parts:
+    """Yield a module or class with every public class, function, method and property in it."""
+    yield name, node
+    for child in node.body:
+        if isinstance(child, ast.ClassDef) and not child.name.startswith("_"):
+            yield from public_parts(f"{name}.{child.name}", child)
+        elif isinstance(child, Function) and not child.name.startswith("_"):
+            yield f"{name}.{child.name}", child
+
+
+def is_hook(node: Documented, parents: set[str]) -> bool:
+    return isinstance(node, Function) and (node.name in HOOKS and node.name in parents)
+
+
+def overrides(tree: ast.Module) -> set[str]:
+    """Return the names of the methods of all classes that have a base."""
+    return {
+        child.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef) and node.bases
+        for child in node.body
+        if isinstance(child, Function)
+    }
+
+
+def is_repetition(node: Documented) -> bool:
+    """Return whether `node` is an overload or a property's setter: its first form has the words."""
+    decorators = getattr(node, "decorator_list", [])
+    return any(ast.unparse(one).endswith(("overload", ".setter")) for one in decorators)
+
+
+def is_empty(node: Documented) -> bool:
+    """Return whether `node` is a package's empty `__init__.py`."""
+    return isinstance(node, ast.Module) and not node.body
+
+
+def own_nodes(function: Function) -> Iterator[ast.AST]:
+    """Yield the nodes of `function`, without functions and classes that it defines."""
+    waiting: list[ast.AST] = list(function.body)
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, Function | ast.ClassDef | ast.Lambda):
+            waiting.extend(ast.iter_child_nodes(node))
+
+
+def raised_by(function: Function) -> set[str]:
+    """Return the names of the exception classes in the `raise` statements of `function`."""
+    found: set[str] = set()
+    for node in own_nodes(function):
+        if isinstance(node, ast.Raise) and node.exc is not None:
+            raised = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+            found.add(ast.unparse(raised).rpartition(".")[2])
+    # What is raised by a variable, or made by a function, begins in lower case.
+    return {name for name in found if name[:1].isupper()}
+
+
+def unnamed_errors(function: Function) -> set[str]:
+    """Return the errors that `function` raises but does not name after `Raises`."""
+    words = " ".join((ast.get_docstring(function) or "").split())
+    told = words.partition("Raises ")[2]
+    return {name for name in raised_by(function) if not re.search(rf"\b{name}\b", told)}
+
+
+def texts_of(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield the line and text of each docstring, those below constants included."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Expr(value=ast.Constant(value=str(text))):
+                yield node.lineno, text
+
+
+@pytest.mark.parametrize("path", CHECKED_FILES, ids=module_of)
+def test_every_public_part_has_a_docstring(path: Path) -> None:
+    tree = tree_of(path)
+    hooks = overrides(tree)
+    missing = [
+        name
+        for name, node in public_parts(module_of(path), tree)
+        if not (ast.get_docstring(node) or is_hook(node, hooks))
+        and not (is_repetition(node) or is_empty(node))
+    ]
+    assert missing == []
+
+
+@pytest.mark.parametrize("path", CHECKED_FILES, ids=module_of)
+def test_every_public_function_names_the_errors_that_it_raises(path: Path) -> None:
+    unnamed = {
+        name: errors
+        for name, node in public_parts(module_of(path), tree_of(path))
+        if isinstance(node, Function) and (errors := unnamed_errors(node))
+    }
+    assert unnamed == {}
+
+
+@pytest.mark.parametrize("path", CHECKED_FILES, ids=module_of)
+def test_no_docstring_begins_as_if_it_were_an_answer(path: Path) -> None:
+    bad = [text[:60] for _, text in texts_of(tree_of(path)) if text.startswith(FORBIDDEN_OPENINGS)]
+    assert bad == []
