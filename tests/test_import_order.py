@@ -11,7 +11,8 @@ ROOT = Path(__file__).parent.parent
 ORDER = (
     ("config", "tracker.clock", "tracker.errors", "tracker.multiprocess_metrics"),
     ("tracker.ids", "tracker.limits", "tracker.metrics", "tracker.syntax"),
-    ("tracker.db", "tracker.loops"),
+    ("tracker.loops",),
+    ("tracker.db",),
     ("tracker.access", "tracker.builtin", "tracker.http", "tracker.journal", "tracker.links"),
     ("tracker.clicks", "tracker.conversions", "tracker.webhooks"),
     ("tracker.reports",),

@@ -5,8 +5,7 @@ import asyncio
 import pytest
 
 from tracker import loops, metrics
-from tracker.db.tasks import ended
-from tracker.loops import LoopFailed, Loops
+from tracker.loops import LoopFailed, Loops, cancel_and_wait
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +42,7 @@ async def test_a_loop_that_fails_is_counted_and_started_again() -> None:
     task = supervised.start("replay", loop.run)
     await asyncio.wait_for(loop.runs.wait(), 10)
     assert failures_of("replay") == before + 3
-    await ended(task)
+    await cancel_and_wait(task)
 
 
 async def test_one_that_does_not_run_is_told_until_it_runs_steadily(
@@ -59,7 +58,7 @@ async def test_one_that_does_not_run_is_told_until_it_runs_steadily(
         while supervised.down:
             await asyncio.sleep(0.01)
     assert up("replay") == 1
-    await ended(task)
+    await cancel_and_wait(task)
 
 
 async def test_one_that_ends_before_it_is_to_is_started_again() -> None:

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import Any, Final
 
 import structlog
 
@@ -151,3 +151,10 @@ async def _sleep(until: asyncio.Event | None, seconds: float) -> None:
         return
     with contextlib.suppress(TimeoutError):
         await asyncio.wait_for(until.wait(), seconds)
+
+
+async def cancel_and_wait(task: asyncio.Task[Any]) -> None:
+    """Cancel `task` until it has ended: the Redis client swallows a cancellation here and there."""
+    while not task.done():
+        task.cancel()
+        await asyncio.wait([task], timeout=0.1)

@@ -12,8 +12,8 @@ from tests.conversions import scene
 from tracker.api.readiness import unserved
 from tracker.db import connect
 from tracker.db.direct import Direct
-from tracker.db.tasks import ended
 from tracker.errors import Unavailable
+from tracker.loops import cancel_and_wait
 from tracker.service.services import Services
 
 DEAD = "127.0.0.1:1"
@@ -202,7 +202,7 @@ async def test_a_loop_that_does_not_run_is_named(services: Services, client: Cli
     task = services.loops.start("replay", fail)
     await failed.wait()
     response = await client.get("/readyz")
-    await ended(task)
+    await cancel_and_wait(task)
     expected: Ready = {"status": "degraded", "degraded": {"loops": "replay (RuntimeError)"}}
     assert (response.status, response.json()) == (200, expected)
 

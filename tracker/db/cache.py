@@ -35,9 +35,9 @@ from tracker.db.breaker import Breaker, answer_within
 from tracker.db.budget import Budget, OptionalWrite
 from tracker.db.connect import MONGODB_TIMEOUT, PyMongoError
 from tracker.db.copies import Copies, Copy
-from tracker.db.tasks import ended
 from tracker.errors import RateLimited, Unavailable
 from tracker.limits.allowance import Allowance
+from tracker.loops import cancel_and_wait
 from tracker.metrics import LOOK_UPS_SHARED
 
 IN_MEMORY, MISS_IN_MEMORY, UNVERIFIED = 10.0, 5.0, 1.0
@@ -174,7 +174,7 @@ class Cache(Generic[Value]):
         """End the look-ups under way, and close the connection to MongoDB. Before Redis is closed:
         one that goes on would connect to it again."""
         for task in [*self._loading.values(), *self._loading_shared.values()]:
-            await ended(task)
+            await cancel_and_wait(task)
         await self._source.close()
 
     def _held(self, name: str) -> Known[Value] | None:

@@ -23,13 +23,12 @@ from redis.exceptions import RedisError
 from tracker import metrics
 from tracker.db.connect import BLOCK_SECONDS
 from tracker.db.keys import DRAIN_GROUP, JOURNAL
-from tracker.db.tasks import ended
 from tracker.ingest.dead_letters import DeadLetters
 from tracker.ingest.drain import Record
 from tracker.ingest.faults import is_fault_of_record, is_to_wait, is_too_much, reason_of
 from tracker.ingest.reader import Entry, Read, Reader
 from tracker.journal.stream import FORMAT
-from tracker.loops import record_failure
+from tracker.loops import cancel_and_wait, record_failure
 
 log = structlog.get_logger(__name__)
 
@@ -152,7 +151,7 @@ class Consumer:
         try:
             yield
         finally:
-            await ended(keeping)
+            await cancel_and_wait(keeping)
 
     async def _keep(self, ids: list[bytes]) -> None:
         for _ in range(_KEPT):

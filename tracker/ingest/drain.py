@@ -26,12 +26,12 @@ from tracker.conversions.store import Events, Transaction, check_same, click_and
 from tracker.db import keys
 from tracker.db.connect import Database
 from tracker.db.documents import StoredId, as_read
-from tracker.db.tasks import ended
 from tracker.ingest import plan
 from tracker.ingest.plan import Known
 from tracker.ingest.posting import Books, Outdated, Posting
 from tracker.ingest.ruling import Bounds, account_of, count_refused
 from tracker.ingest.slot import Slot
+from tracker.loops import cancel_and_wait
 from tracker.metrics import DRAINED
 from tracker.webhooks.deliveries import Deliveries
 
@@ -148,7 +148,7 @@ class Drain:
                 _mark(documents, await asking)
         finally:
             if asking is not None:
-                await ended(asking)
+                await cancel_and_wait(asking)
         return {document["_id"]: document for document in documents.values()}
 
     async def _store(

@@ -24,9 +24,8 @@ from redis.exceptions import RedisError
 
 from tracker.db import keys
 from tracker.db.connect import MongoClient, PyMongoError
-from tracker.db.tasks import ended
 from tracker.db.transaction import Session
-from tracker.loops import Loops
+from tracker.loops import Loops, cancel_and_wait
 
 log = structlog.get_logger(__name__)
 
@@ -198,5 +197,5 @@ async def kept_slot(
     try:
         yield slot
     finally:
-        await asyncio.gather(*map(ended, timers))
+        await asyncio.gather(*map(cancel_and_wait, timers))
         await slot.leave()

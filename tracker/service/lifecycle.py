@@ -14,12 +14,11 @@ from tornado.netutil import bind_sockets
 
 from config.settings import Settings
 from tracker.db.connect import StoreUnavailable, UnusableStore, redis_advice
-from tracker.db.tasks import ended
 from tracker.ingest.consumer import Consumer
 from tracker.ingest.fleet import Fleet
 from tracker.ingest.overdue import tell_in_time
 from tracker.ingest.slot import Slot, kept_slot
-from tracker.loops import Loops
+from tracker.loops import Loops, cancel_and_wait
 from tracker.service.app import make_internal_app, make_monitoring_app
 from tracker.service.front import serve_operators, serve_requests
 from tracker.service.services import Services
@@ -132,7 +131,7 @@ async def _running_services(
         await _prepare(services)
         yield services, stop
     finally:
-        await ended(measuring)
+        await cancel_and_wait(measuring)
         await services.close()
     log.info("stopped")
 

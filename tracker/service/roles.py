@@ -21,8 +21,7 @@ from tracker.builtin import stores
 from tracker.builtin.data_folder import check_writable
 from tracker.builtin.keeper import Keeper
 from tracker.db.connect import UnusableStore
-from tracker.db.tasks import ended
-from tracker.loops import LoopFailed, Loops
+from tracker.loops import LoopFailed, Loops, cancel_and_wait
 from tracker.metrics import LOG_LINES_DROPPED
 from tracker.multiprocess_metrics import SetWorker
 from tracker.service import front, lifecycle
@@ -148,7 +147,7 @@ async def _run_with_keeper(work: Coroutine[Any, Any, None], keeper: Keeper) -> N
     try:
         await work
     finally:
-        await ended(keeping)
+        await cancel_and_wait(keeping)
 
 
 def _run(work: Coroutine[Any, Any, None], keeper: Keeper) -> int:

@@ -27,7 +27,6 @@ from tracker.db import check, connect, indexes, retention
 from tracker.db.breaker import Breaker
 from tracker.db.budget import Budget, BudgetMeter
 from tracker.db.changes import Changes
-from tracker.db.tasks import ended
 from tracker.http.access_log import AccessLog
 from tracker.ingest.drain import Drain
 from tracker.ingest.slot import Slot
@@ -43,7 +42,7 @@ from tracker.links.own_hosts import OwnHosts
 from tracker.links.public_url import PublicUrl
 from tracker.links.store import Links
 from tracker.links.tags import Tags
-from tracker.loops import Loops
+from tracker.loops import Loops, cancel_and_wait
 from tracker.reports.run import Reports
 from tracker.webhooks.addresses import SECONDS as DNS_SECONDS
 from tracker.webhooks.addresses import Dns
@@ -244,7 +243,7 @@ class Services:
     async def stop(self) -> None:
         """Stop serving: wait until every append is durable and every loop has ended."""
         await self.recorder.close()
-        await asyncio.gather(*map(ended, self._serving))
+        await asyncio.gather(*map(cancel_and_wait, self._serving))
         await self.journal.close()
         await self.event_ids.close()
 

@@ -17,8 +17,7 @@ from pymongo.errors import PyMongoError
 
 from tracker import metrics
 from tracker.clock import moment, now_ms
-from tracker.db.tasks import ended
-from tracker.loops import record_failure
+from tracker.loops import cancel_and_wait, record_failure
 from tracker.syntax.url import check_url
 from tracker.webhooks.attempt import Attempts, Payload
 from tracker.webhooks.client import Client
@@ -93,8 +92,8 @@ class Sender:
                     with contextlib.suppress(TimeoutError):
                         await asyncio.wait_for(self._changed.wait(), IDLE_SECONDS)
         finally:
-            await ended(hearing)
-            await ended(stopping)
+            await cancel_and_wait(hearing)
+            await cancel_and_wait(stopping)
         await self._leave()
 
     async def burst(self) -> int:
