@@ -12,7 +12,7 @@ TrackerError
 
 A message is written for people: it names the field and the rule, and says nothing of the inside;
 its words may change. Machines have the code, in the header `X-Error-Code`. Only `api/handler.py`
-and `api/lanes.py` turn these into answers.
+and `api/fast_path.py` turn these into answers.
 """
 
 from collections.abc import Mapping

@@ -25,7 +25,7 @@ Logged = Callable[[], list[dict[str, Any]]]
 
 @pytest.fixture
 def client(services: Services, io_loop: AsyncIOLoop) -> Iterator[Client]:
-    """Of the server that a process answers with; `Connection: close` keeps it off the lanes."""
+    """Of the server that a process answers with; `Connection: close` keeps it off the fast path."""
     sockets = bind_sockets(0, "127.0.0.1")
 
     async def start() -> Server:

@@ -11,26 +11,26 @@ from tests.api.conftest import Logged
 from tests.api.records import make_config, make_link
 from tests.http.serving import Client, client_of, get, serving
 from tracker.access.accounts import Account
-from tracker.api.lanes import Lanes
+from tracker.api.fast_path import FastPath
 from tracker.http.access_log import AccessLog
 from tracker.http.lane import LaneConnection
 from tracker.metrics import REQUESTS
 from tracker.service.app import make_app
 from tracker.service.services import Services
 
-WAYS = ("lane", "handlers")
+WAYS = ("fast_path", "handlers")
 TIMES = 400
 
 
 class Way:
-    """A lane that takes what it can, or nothing; `taken` is how often it did."""
+    """A fast path that takes what it can, or nothing; `taken` is how often it did."""
 
     def __init__(self, services: Services, name: str) -> None:
-        self._lanes = Lanes(services) if name == "lane" else None
+        self._fast_path = FastPath(services) if name == "fast_path" else None
         self.taken = 0
 
     def __call__(self, connection: LaneConnection, data: bytes, start: int, end: int) -> bool:
-        taken = self._lanes is not None and self._lanes(connection, data, start, end)
+        taken = self._fast_path is not None and self._fast_path(connection, data, start, end)
         self.taken += taken
         return taken
 
@@ -75,7 +75,7 @@ def count(route: str, method: str, status: int) -> float:
         ("GET", "/api/event?pbk={pbk}", "/api/event", 200),
     ],
 )
-async def test_a_request_has_a_line_and_is_counted_alike_by_lane_and_handler(
+async def test_a_request_has_a_line_and_is_counted_alike_by_fast_path_and_handler(
     services: Services,
     account: Account,
     logged: Logged,
@@ -92,7 +92,7 @@ async def test_a_request_has_a_line_and_is_counted_alike_by_lane_and_handler(
         client.send(get(target.format(pbk=pbk), "X-Request-Id: of-this-test\r\n", method))
         answer = await client.answer(head_only=method == "HEAD")
         assert answer.status == status
-        assert taken.taken == (way == "lane")
+        assert taken.taken == (way == "fast_path")
         assert count(route, method, status) == before + 1
     [line] = lines(logged)
     assert 0 <= line.pop("milliseconds") < 10_000
@@ -109,7 +109,7 @@ async def test_a_request_has_a_line_and_is_counted_alike_by_lane_and_handler(
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_what_is_refused_or_no_lane_takes_has_one_line_too(
+async def test_what_is_refused_or_left_by_the_fast_path_has_one_line_too(
     services: Services, account: Account, logged: Logged, way: str
 ) -> None:
     async with answering(services, account, 1, way) as (client, _):
@@ -132,7 +132,7 @@ async def test_without_an_access_log_requests_are_counted_all_the_same(
         before = count("/c/{slug}", "GET", 302)
         await opened(client, 20)
         assert count("/c/{slug}", "GET", 302) == before + 20
-        assert taken.taken == (20 if way == "lane" else 0)
+        assert taken.taken == (20 if way == "fast_path" else 0)
     assert lines(logged) == []
 
 
@@ -164,7 +164,7 @@ async def test_a_request_without_an_id_gets_one_that_its_line_has_too(
 async def test_a_long_path_is_cut_short_in_the_log(
     services: Services, account: Account, logged: Logged
 ) -> None:
-    async with answering(services, account, 1.0, "lane") as (client, _):
+    async with answering(services, account, 1.0, "fast_path") as (client, _):
         logged()
         client.send(get("/c/" + "x" * 5000))
         assert (await client.answer()).status == 404

@@ -111,7 +111,7 @@ class Known(NamedTuple):
 
 
 def visit(random: Random, known: Known) -> Sent:
-    """Mostly what a lane takes."""
+    """Mostly what the fast path takes."""
     method = _chosen(random, 20, "GET", "HEAD", "OPTIONS", "POST", "get")
     if random.random() < 0.2:
         method = "HEAD"

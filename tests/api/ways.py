@@ -1,4 +1,4 @@
-"""Two servers on the same services, one with the lanes and one without, and what tells their
+"""Two servers on the same services, one with the fast path and one without, and what tells their
 answers and records apart: nothing but what is made anew for each request."""
 
 import asyncio
@@ -12,7 +12,7 @@ from uuid import UUID
 import msgspec
 from tornado.netutil import bind_sockets
 
-from tracker.api.lanes import Lanes
+from tracker.api.fast_path import FastPath
 from tracker.clicks.click import Click
 from tracker.conversions.event import Event
 from tracker.http.lane import LaneConnection
@@ -41,16 +41,16 @@ class Sent(NamedTuple):
     raw: bytes
 
 
-class CountingLanes:
+class CountingFastPath:
     """`offered` and `taken` count requests by method and first part of the path."""
 
     def __init__(self, services: Services) -> None:
-        self._lanes = Lanes(services)
+        self._fast_path = FastPath(services)
         self.offered: Counter[str] = Counter()
         self.taken: Counter[str] = Counter()
 
     def __call__(self, connection: LaneConnection, data: bytes, start: int, end: int) -> bool:
-        taken = self._lanes(connection, data, start, end)
+        taken = self._fast_path(connection, data, start, end)
         kind = _kind(data[start : start + 100])
         self.offered[kind] += 1
         self.taken[kind] += taken
@@ -142,31 +142,31 @@ async def _answer(reader: asyncio.StreamReader, method: str) -> bytes:
 
 
 class Ways(NamedTuple):
-    """With the lanes, and without."""
+    """The same requests with the fast path, and without."""
 
-    laned: Way
+    fast: Way
     plain: Way
-    lanes: CountingLanes
+    fast_path: CountingFastPath
 
     async def compare(self, groups: Sequence[Sequence[Sent]]) -> list[bytes]:
         """The answers, after checking that they, and what is counted of them, are the same both
         ways. Those of a group are sent at once."""
         plain, counted_plain = await _counted(self.plain, groups)
-        laned, counted_laned = await _counted(self.laned, groups)
-        for group, expected, came in zip(groups, plain, laned, strict=True):
+        fast, counted_fast = await _counted(self.fast, groups)
+        for group, expected, came in zip(groups, plain, fast, strict=True):
             assert came == expected, group
-        assert counted_laned == counted_plain
-        return [answer for answers in laned for answer in answers]
+        assert counted_fast == counted_plain
+        return [answer for answers in fast for answer in answers]
 
     def recorded(self, records: Sequence[Click | Event]) -> list[Click | Event]:
         """What was recorded on one way, after checking that it was on the other too."""
-        plain, laned = (
+        plain, fast = (
             [one for record in records if (one := way.record(record)) is not None]
-            for way in (self.plain, self.laned)
+            for way in (self.plain, self.fast)
         )
-        assert laned == plain
-        assert len(laned) + len(plain) == len(records)
-        return laned
+        assert fast == plain
+        assert len(fast) + len(plain) == len(records)
+        return fast
 
 
 async def _counted(
@@ -191,16 +191,16 @@ def _requests() -> Counter[tuple[str, ...]]:
 
 @asynccontextmanager
 async def both_ways(services: Services) -> AsyncIterator[Ways]:
-    lanes = CountingLanes(services)
-    with_lanes = Server(make_app(services), render_rejection, LIMITS, lanes)
+    fast_path = CountingFastPath(services)
+    with_fast_path = Server(make_app(services), render_rejection, LIMITS, fast_path)
     without = Server(make_app(services), render_rejection, LIMITS)
-    servers = (with_lanes, without)
+    servers = (with_fast_path, without)
     ports = [await _port(server) for server in servers]
-    ways = Ways(Way("lane", ports[0]), Way("hand", ports[1]), lanes)
+    ways = Ways(Way("fast", ports[0]), Way("hand", ports[1]), fast_path)
     try:
         yield ways
     finally:
-        for way in (ways.laned, ways.plain):
+        for way in (ways.fast, ways.plain):
             await way.close()
         for server in servers:
             server.stop()

@@ -19,8 +19,8 @@ from tornado.httputil import HTTPServerConnectionDelegate
 
 from config.settings import Settings
 from tracker.access.client_address import ClientAddress
+from tracker.api.fast_path import FastPath
 from tracker.api.handler import JSON
-from tracker.api.lanes import Lanes
 from tracker.http.admission import Admission
 from tracker.http.date import OwnFields
 from tracker.http.limits import Limits
@@ -104,8 +104,8 @@ def make_server(services: Services) -> Server:
     """Return the server of public requests; its sockets are given later. Needs a running loop."""
     own_fields = OwnFields(Strict_Transport_Security=services.settings.hsts)
     admission = make_admission(services.settings, services.client_address)
-    lanes = Lanes(services)
-    return Server(make_app(services), render_rejection, LIMITS, lanes, own_fields, admission)
+    fast_path = FastPath(services)
+    return Server(make_app(services), render_rejection, LIMITS, fast_path, own_fields, admission)
 
 
 def make_admission(settings: Settings, client_address: ClientAddress) -> Admission:

@@ -1,4 +1,4 @@
-"""Requests that go down both ways, through the lanes and through the handlers, come to the same."""
+"""Requests are answered alike by the fast path and by the handlers."""
 
 from collections.abc import Iterator, Sequence
 from random import Random
@@ -18,7 +18,7 @@ from tests.api.ways import Sent, Ways, both_ways
 from tests.conversions import scene
 from tests.db.own_redis import nobody
 from tests.http.serving import until
-from tracker.api.lanes import Lanes
+from tracker.api.fast_path import FastPath
 from tracker.clicks.click import Click
 from tracker.conversions.event import Event
 from tracker.conversions.event_config import PayoutType
@@ -36,7 +36,7 @@ SOME = how(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_
 REQUESTS = 1400
 """With each configuration."""
 
-LANES = ("GET /c/", "HEAD /c/", "GET /api/click", "HEAD /api/click", "GET /api/event")
+FAST_PATHS = ("GET /c/", "HEAD /c/", "GET /api/click", "HEAD /api/click", "GET /api/event")
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ async def prepared(services: Services) -> Known:
 
 
 @pytest.fixture
-def laned(services: Services, known: Known, io_loop: AsyncIOLoop) -> Iterator[tuple[Ways, Known]]:
+def both(services: Services, known: Known, io_loop: AsyncIOLoop) -> Iterator[tuple[Ways, Known]]:
     """Both ways, and what may be asked on them."""
     opened = both_ways(services)
     yield io_loop.run_sync(opened.__aenter__), known
@@ -116,19 +116,19 @@ async def test_generated_requests_are_answered_and_recorded_alike(
 
 
 def check_shares(ways: Ways) -> None:
-    """Each lane took much of what it was offered, and left some."""
-    offered, taken = ways.lanes.offered, ways.lanes.taken
-    for lane in LANES:
-        assert offered[lane] / 4 < taken[lane] < offered[lane], lane
+    """The fast path took many requests of each kind, and left some."""
+    offered, taken = ways.fast_path.offered, ways.fast_path.taken
+    for kind in FAST_PATHS:
+        assert offered[kind] / 4 < taken[kind] < offered[kind], kind
     assert taken["other"] == 0 < offered["other"]
 
 
 @SOME
 @given(random=st.randoms(use_true_random=False))
 def test_any_few_requests_are_answered_alike(
-    io_loop: AsyncIOLoop, laned: tuple[Ways, Known], random: Random
+    io_loop: AsyncIOLoop, both: tuple[Ways, Known], random: Random
 ) -> None:
-    ways, known = laned
+    ways, known = both
     group = [visit(random, known) for _ in range(random.randint(1, 3))]
     io_loop.run_sync(lambda: ways.compare([group]))
 
@@ -142,7 +142,7 @@ def test_any_few_requests_are_answered_alike(
 )
 def test_any_bytes_in_a_target_or_a_field_are_answered_alike(
     io_loop: AsyncIOLoop,
-    laned: tuple[Ways, Known],
+    both: tuple[Ways, Known],
     start: str,
     target: bytes,
     field: bytes,
@@ -150,7 +150,7 @@ def test_any_bytes_in_a_target_or_a_field_are_answered_alike(
 ) -> None:
     line = b"GET %b%b HTTP/1.1" % (start.encode(), target)
     raw = b"%b\r\nHost: tracker.test\r\n%b: %b\r\n\r\n" % (line, name.encode(), field)
-    io_loop.run_sync(lambda: laned[0].compare([[Sent("GET", raw)]]))
+    io_loop.run_sync(lambda: both[0].compare([[Sent("GET", raw)]]))
 
 
 USUAL = (
@@ -169,7 +169,7 @@ USUAL = (
     (b"GET /api/event?click_id=%b HTTP/1.1", b"Host: tracker.test\r\nWebhook-Id: "),
     (b"GET /c/abc HTTP/1.1", b"Host: tracker.test\r\nwebhook-id: msg_1"),
 )
-"""Request lines and fields of what the lanes are for."""
+"""Request lines and fields of what the fast path is for."""
 
 UNUSUAL = (
     (b"GET /c/%61bc HTTP/1.1", b"Host: tracker.test"),
@@ -203,7 +203,7 @@ UNUSUAL = (
         b"Host: tracker.test\r\nWebhook-Id:\tmsg_2\r\nAccept: image/*",
     ),
 )
-"""The same of what they leave to the handlers."""
+"""The same of what it leaves to the handlers."""
 
 REFUSED = {
     "space in Host": (b"GET /c/abc HTTP/1.1", b"Host: tracker test"),
@@ -228,9 +228,9 @@ async def test_what_is_usual_is_taken_and_what_is_not_is_left(
     async with both_ways(services) as ways:
         await ways.compare(warm)
         await ways.compare(warm)
-        assert sum(ways.lanes.taken.values()) == 2 * len(USUAL)
+        assert sum(ways.fast_path.taken.values()) == 2 * len(USUAL)
         await ways.compare([[request(known, *row)] for row in UNUSUAL])
-        assert sum(ways.lanes.taken.values()) == 2 * len(USUAL)
+        assert sum(ways.fast_path.taken.values()) == 2 * len(USUAL)
 
 
 @pytest.mark.parametrize("row", REFUSED.values(), ids=REFUSED)
@@ -296,12 +296,12 @@ class Unanswerable:
 @pytest.mark.parametrize(
     "target", ["/c/unknown?email=ann", "/api/event?transaction_id=ann&pbk=" + "a" * 26]
 )
-async def test_a_lane_that_fails_late_logs_nothing_of_what_was_sent(
+async def test_a_fast_path_that_fails_late_logs_nothing_of_what_was_sent(
     services: Services, caplog: pytest.LogCaptureFixture, target: str
 ) -> None:
     fields = "Host: tracker.test\r\nUser-Agent: ann\r\nX-Forwarded-For: ann\r\n\r\n"
     raw = f"GET {target} HTTP/1.1\r\n{fields}".encode()
-    assert Lanes(services)(Unanswerable(), raw, 0, len(raw))
+    assert FastPath(services)(Unanswerable(), raw, 0, len(raw))
     await until(lambda: "unanswerable" in caplog.text)
     assert "<request " in caplog.text
     assert "ann" not in caplog.text
@@ -314,4 +314,4 @@ def check_refused(answers: Sequence[bytes]) -> None:
 
 
 def check_taken(ways: Ways) -> None:
-    assert sum(ways.lanes.taken.values()) > sum(ways.lanes.offered.values()) / 5
+    assert sum(ways.fast_path.taken.values()) > sum(ways.fast_path.offered.values()) / 5

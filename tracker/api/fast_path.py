@@ -58,7 +58,7 @@ class _Request(msgspec.Struct, gc=False):
     `location` is that of the redirect, if it is one.
     """
 
-    lanes: "Lanes"
+    fast_path: "FastPath"
     connection: LaneConnection
     head: "_Head"
     route: str
@@ -76,20 +76,20 @@ class _Request(msgspec.Struct, gc=False):
 
     def set_result(self, _: int | None) -> None:
         """The click is durable."""
-        self.lanes.redirect(self)
+        self.fast_path.redirect(self)
 
     def set_exception(self, error: BaseException) -> None:
-        self.lanes.refuse_click(self, error)
+        self.fast_path.refuse_click(self, error)
 
 
 class _EventRequest(_Request, gc=False):
     """The same for an event; told so by the recorder."""
 
     def set_result(self, recorded: Recorded) -> None:  # type: ignore[override]
-        self.lanes.answer_event(self, recorded)
+        self.fast_path.answer_event(self, recorded)
 
     def set_exception(self, error: BaseException) -> None:
-        self.lanes.refuse_event(self, error)
+        self.fast_path.refuse_event(self, error)
 
 
 _HEADERS: Final = (
@@ -101,7 +101,7 @@ _HEADERS: Final = (
 _Head = PlainHead[_Header]
 
 
-class Lanes:
+class FastPath:
     """Called by the HTTP protocol with what has arrived; see `http/lane`."""
 
     def __init__(self, services: Services) -> None:
