@@ -3,10 +3,10 @@ from collections.abc import Callable
 
 import pytest
 
+from tracker.clicks.macros import MACRO_NAMES
 from tracker.errors import BadRequest
 from tracker.links.destination import (
     FIELD,
-    MACROS,
     OWN_REDIRECT,
     Destination,
     redirect_address,
@@ -36,7 +36,7 @@ def is_own(host: str, port: int) -> bool:
 
 
 def location(url: str, query: str = "", macros: dict[str, str] | None = None) -> str:
-    return Destination(url).location(query, CLICK, macros or {})
+    return Destination(url, MACRO_NAMES).location(query, CLICK, macros or {})
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_a_click_id_of_the_destination_is_replaced(url: str, expected: str) -> N
     ],
 )
 def test_without_a_click_there_is_no_click_id(url: str, query: str, expected: str) -> None:
-    assert Destination(url).location(query, None, {}) == expected
+    assert Destination(url, MACRO_NAMES).location(query, None, {}) == expected
 
 
 @pytest.mark.parametrize(
@@ -256,8 +256,8 @@ def test_macros_are_filled_in_once_and_encoded(url: str, expected: str) -> None:
 
 
 def test_every_macro_of_the_table_is_filled_in() -> None:
-    for name, _ in MACROS:
-        destination = Destination(f"https://x.example/{{{name}}}")
+    for name in MACRO_NAMES:
+        destination = Destination(f"https://x.example/{{{name}}}", MACRO_NAMES)
         value = CLICK if name == "click_id" else "value"
         assert destination.needs == {name}
         assert destination.location("", CLICK, {name: value}) == (
@@ -276,7 +276,7 @@ def test_every_macro_of_the_table_is_filled_in() -> None:
     ],
 )
 def test_needs_names_the_macros_in_use(url: str, needs: set[str]) -> None:
-    assert Destination(url).needs == needs
+    assert Destination(url, MACRO_NAMES).needs == needs
 
 
 def test_a_very_long_query_is_passed_on_whole() -> None:

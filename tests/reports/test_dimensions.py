@@ -1,11 +1,19 @@
 """What is read for a report, and that what is kept under encoded names is found there."""
 
+from typing import get_args
+
 import pytest
 
 from tracker.clicks.country import COUNTRIES
+from tracker.clicks.dimensions import NAMES
 from tracker.clicks.user_agent import BROWSERS, DEVICES, SYSTEMS
 from tracker.reports.dimensions import Source, source_of
+from tracker.reports.query import GroupBy
 from tracker.reports.rollup import encoded
+
+
+def test_reports_group_by_every_visitor_dimension() -> None:
+    assert set(NAMES) <= set(get_args(GroupBy))
 
 
 @pytest.mark.parametrize(

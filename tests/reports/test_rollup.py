@@ -9,14 +9,10 @@ from bson import Decimal128
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tracker.clicks.country import UNKNOWN
 from tracker.conversions.attribution import COUNTED, Status
 from tracker.ids import new_id
-from tracker.reports.rollup import (
-    UNKNOWN,
-    Rollup,
-    RollupId,
-    Sums,
-)
+from tracker.reports.rollup import Rollup, RollupId, Sums
 
 ACCOUNT, LINK, CONFIG = new_id(), new_id(), new_id()
 DAY = "2026-01-31"

@@ -11,18 +11,20 @@ from msgspec import UNSET, Meta, UnsetType, field
 
 from tracker.api.schema import AccountId, Paged, Pagination
 from tracker.clicks.country import UNKNOWN
+from tracker.clicks.dimensions import NAMES as VISITOR_DIMENSIONS
 from tracker.errors import BadRequest
 from tracker.links.hostnames import canonical_hostname
 from tracker.reports.query import Bots, GroupBy, Value
 
 DAYS = 731
 VALUES = 100
+_FILTERS = ("link", "tag", *VISITOR_DIMENSIONS, "domain")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _COUNTRY = re.compile(r"[A-Za-z]{2}")
 _CROSSED = (
-    "Two different ones of country, device, browser and os among filters and groupBy, or one of "
-    "them in filters and groupBy hour or event: such a report reads every click of its range, and "
-    "takes longer the more there are"
+    f"Two different ones of {', '.join(VISITOR_DIMENSIONS[:-1])} and {VISITOR_DIMENSIONS[-1]} "
+    "among filters and groupBy, or one of them in filters and groupBy hour or event: such a report "
+    "reads every click of its range, and takes longer the more there are"
 )
 
 Day = Annotated[str, Meta(extra_json_schema={"format": "date", "pattern": r"^\d{4}-\d{2}-\d{2}$"})]
@@ -88,15 +90,7 @@ class ReportFilters(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
     def values(self) -> dict[str, list[Value]]:
         """By dimension; without those that do not filter."""
-        given = {
-            "link": self.link,
-            "tag": self.tag,
-            "device": self.device,
-            "country": self.country,
-            "browser": self.browser,
-            "os": self.os,
-            "domain": self.domain,
-        }
+        given = {name: getattr(self, name) for name in _FILTERS}
         return {name: _listed(value) for name, value in given.items() if value != []}
 
 

@@ -6,7 +6,8 @@ from typing import Any
 from tracker.clicks.bots import bot_reason
 from tracker.clicks.click import Click
 from tracker.clicks.country import Countries
-from tracker.clicks.user_agent import Agent, describe
+from tracker.clicks.dimensions import EnrichedVisit, values_of
+from tracker.clicks.user_agent import describe
 from tracker.clock import moment
 from tracker.db.documents import StoredId
 
@@ -18,11 +19,10 @@ class Enrichment:
         self._countries = countries
         self._store_ip = store_ip
 
-    def agent(self, click: Click) -> Agent:
-        return describe(click.user_agent)
-
-    def country(self, click: Click) -> str:
-        return self._countries.of(click.address, click.edge_country)
+    def visit(self, click: Click) -> EnrichedVisit:
+        """Return what the dimensions are derived from."""
+        country = self._countries.of(click.address, click.edge_country)
+        return EnrichedVisit(country, describe(click.user_agent))
 
     def document(self, click: Click) -> dict[str, Any]:
         """The click as MongoDB keeps it, with its ids as `StoredId`s: without the visitor's
@@ -30,17 +30,13 @@ class Enrichment:
 
         Whether it is the visitor's first is not told by the click alone: `unique` is False.
         """
-        agent = self.agent(click)
         document = {
             "_id": StoredId(click.id),
             "account_id": _id_of_many(click.account_id),
             "link_id": _id_of_many(click.link_id),
             "at": moment(click.at),
             "domain_name": click.domain_name,
-            "country": self.country(click),
-            "device": agent.device,
-            "browser": agent.browser,
-            "os": agent.os,
+            **values_of(self.visit(click)),
             "bot": bot_reason(click.user_agent, click.purpose),
             "unique": False,
             "referrer": click.referrer,

@@ -10,7 +10,9 @@ from uuid import UUID
 import msgspec
 
 from tracker.clicks.click import Click
+from tracker.clicks.dimensions import values_of
 from tracker.clicks.enrich import Enrichment
+from tracker.clicks.macros import MACRO_NAMES
 from tracker.clock import iso, moment, now_ms
 from tracker.db import keys
 from tracker.db.batch import Waiter
@@ -167,7 +169,6 @@ class Redirect:
         return host, True
 
     def _macros(self, click: Click, target: Target, shown_id: str | None) -> dict[str, str]:
-        agent = self._enrichment.agent(click)
         return {
             "click_id": shown_id or "",
             "click_timestamp": iso(moment(click.at)),
@@ -175,10 +176,7 @@ class Redirect:
             "link_id": str(UUID(bytes=target.id)),
             "account_id": str(UUID(bytes=target.account_id)),
             "domain_name": target.domain_name or self._own_host,
-            "country": self._enrichment.country(click),
-            "device": agent.device,
-            "browser": agent.browser,
-            "os": agent.os,
+            **values_of(self._enrichment.visit(click)),
         }
 
 
@@ -197,7 +195,7 @@ def _hostname(host: str) -> str:
 
 @lru_cache(maxsize=100_000)
 def _destination(url: str) -> Destination:
-    return Destination(url)
+    return Destination(url, MACRO_NAMES)
 
 
 def _click(visit: Visit, target: Target, click_id: bytes) -> Click:

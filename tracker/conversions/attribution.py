@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Final
 
+from tracker.clicks import dimensions
+
 
 class Status(StrEnum):
     """What is known of the click of a stored event."""
@@ -29,7 +31,7 @@ COUNTED: Final = (Status.PENDING, Status.NO_CLICK, Status.FOREIGN_CLICK, Status.
 """States of an event in which it counts, if its account is known."""
 
 
-DIMENSIONS = ("link_id", "domain_name", "country", "device", "browser", "os", "bot")
+DIMENSIONS = ("link_id", "domain_name", *dimensions.NAMES, "bot")
 """What an event takes over from its click."""
 
 

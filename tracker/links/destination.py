@@ -12,6 +12,7 @@ query:
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Final
 from urllib.parse import quote, unquote
 
@@ -19,23 +20,8 @@ from tracker.syntax.url import split_url
 
 FIELD: Final = "destination_url"
 
-MACROS: Final[tuple[tuple[str, str], ...]] = (
-    ("click_id", "id of the click, a UUID; empty where no click is recorded"),
-    ("click_timestamp", "time of the click, ISO 8601 UTC"),
-    ("slug", "slug of the short link"),
-    ("link_id", "id of the short link, a UUID"),
-    ("account_id", "id of the account that owns the short link, a UUID"),
-    ("domain_name", "domain the short link belongs to"),
-    ("country", "visitor's country, ISO 3166-1 alpha-2"),
-    ("device", "visitor's class of device"),
-    ("browser", "visitor's browser family"),
-    ("os", "visitor's operating system family"),
-)
-"""(name, meaning) of every `{name}` that is replaced in a path, query or fragment."""
-
 OWN_REDIRECT: Final = "destination_url: must not be a redirect of this service"
 
-_MACRO: Final = re.compile(rf"\{{({'|'.join(name for name, _ in MACROS)})\}}")
 _SAFE_IN_URL: Final = "".join(map(chr, range(ord("!"), ord("~") + 1)))
 _SAFE_IN_QUERY: Final = _SAFE_IN_URL.replace("#", "")
 
@@ -78,25 +64,28 @@ def redirect_address(url: str) -> tuple[str, int] | None:
 
 
 class Destination:
-    """A link's destination, taken apart once. Cached with the link, immutable.
+    """A link's destination, split once so that each click only fills it in. Immutable.
 
-    `url` has passed `check_url`. `needs` has the names of the macros in it: the only ones whose
-    values `location` looks at.
+    - `url` has passed `check_url`.
+    - `macro_names`: every `{name}` that is replaced in a path, query or fragment.
+    - `needs`: the names that occur in it, the only ones whose values `location` looks at.
     """
 
     __slots__ = ("_plain", "_templates", "needs")
 
     needs: frozenset[str]
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, macro_names: tuple[str, ...]) -> None:
+        macro = _macro_pattern(macro_names)
         parts = split_url(FIELD, url)
         origin = f"{parts.scheme}://{parts.authority}"
         path = _escaped(parts.path)
         query = _without_click_id(_escaped(parts.query))
         fragment = _escaped(parts.fragment)
-        self.needs = frozenset(_MACRO.findall(path + query + fragment))
+        self.needs = frozenset(macro.findall(path + query + fragment))
         self._plain = None if self.needs else _frame(origin + path, query, fragment)
-        self._templates = (origin + _template(path), _template(query), _template(fragment))
+        path, query, fragment = [_template(text, macro) for text in (path, query, fragment)]
+        self._templates = (origin + path, query, fragment)
 
     def location(self, query: str, click_id: str | None, macros: Mapping[str, str]) -> str:
         """The Location for one click: the destination, the visitor's parameters, the click id.
@@ -143,9 +132,14 @@ def _without_click_id(query: str) -> str:
     return "?" + "&".join(kept) if kept else ""
 
 
-def _template(text: str) -> str:
-    """`text` as a format string for `%` and a mapping of macro names to encoded values."""
-    return _MACRO.sub(r"%(\1)s", text.replace("%", "%%"))
+@lru_cache(maxsize=1)
+def _macro_pattern(names: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(rf"\{{({'|'.join(names)})\}}")
+
+
+def _template(text: str, macro: re.Pattern[str]) -> str:
+    """Return `text` as a format string for `%` and a mapping of macro names to encoded values."""
+    return macro.sub(r"%(\1)s", text.replace("%", "%%"))
 
 
 def _escaped(text: str) -> str:

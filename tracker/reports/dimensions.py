@@ -8,7 +8,9 @@ dimensions reads the clicks and events themselves.
 from collections.abc import Collection
 from typing import Any, Final, Literal, NamedTuple
 
-from tracker.reports.rollup import UNKNOWN, VISITOR_DIMENSIONS, encoded
+from tracker.clicks.country import UNKNOWN
+from tracker.clicks.dimensions import NAMES as VISITOR_DIMENSIONS
+from tracker.reports.rollup import encoded
 
 _OWN: Final = {"account": {"day"}, "link": {"day", "link", "tag", "domain"}}
 _MAPS: Final = {

@@ -7,12 +7,12 @@ from collections.abc import Collection
 from typing import Final
 from uuid import UUID
 
-from babel import Locale
 from motor.motor_asyncio import AsyncIOMotorClientSession
 
+from tracker.clicks.country import UNKNOWN
+from tracker.clicks.dimensions import LABELS
 from tracker.db.connect import Database
 from tracker.reports.dimensions import NO_KEY
-from tracker.reports.rollup import UNKNOWN
 
 _KEPT: Final = {
     "link": ("links", "internal_name"),
@@ -43,8 +43,4 @@ async def names_of(
 def _name(group_by: str, key: str) -> str:
     if key == UNKNOWN:
         return "Unknown"
-    if group_by == "country":
-        return str(Locale("en").territories.get(key, key))
-    if group_by == "device":
-        return "TV" if key == "tv" else key.capitalize()
-    return key
+    return LABELS.get(group_by, str)(key)

@@ -10,10 +10,12 @@ from datetime import UTC, datetime, time
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
+from tracker.clicks.country import UNKNOWN
+from tracker.clicks.dimensions import NAMES as VISITOR_DIMENSIONS
 from tracker.conversions.attribution import COUNTED
 from tracker.reports.dimensions import Source, key, source_of
 from tracker.reports.query import Query, Value
-from tracker.reports.rollup import UNKNOWN, VISITOR_DIMENSIONS, encoded
+from tracker.reports.rollup import encoded
 
 Stages = list[dict[str, Any]]
 

@@ -15,6 +15,7 @@ from uuid import UUID
 import pymongo
 from pymongo.errors import DuplicateKeyError
 
+from tracker.clicks import dimensions
 from tracker.clock import day_of, start_of
 from tracker.conversions.attribution import Status
 from tracker.db.connect import Database, MongoClient
@@ -29,7 +30,7 @@ SLOT: Final = 1000
 SECONDS: Final = 240
 """For one day of one account. MongoDB keeps a snapshot for five minutes."""
 
-_CLICK_VALUES: Final = ("link_id", "domain_name", "country", "device", "browser", "os", "unique")
+_CLICK_VALUES: Final = ("link_id", "domain_name", *dimensions.NAMES, "unique")
 _PIECE: Final = 1000
 
 

@@ -22,19 +22,18 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from datetime import date
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, unquote
 from uuid import UUID
 
 from bson import Decimal128
 
+from tracker.clicks import dimensions
+from tracker.clicks.country import UNKNOWN
 from tracker.conversions.attribution import COUNTED
 from tracker.db.documents import StoredId, as_read
 from tracker.reports.money import billionths, of_billionths
-
-UNKNOWN: Final = "unknown"
-
-VISITOR_DIMENSIONS: Final = ("country", "device", "browser", "os")
 
 MEASURES: Final = (
     "clicks",  # of people
@@ -57,6 +56,8 @@ _BOTS: Final = ("bots",)
 _CONVERSIONS: Final = ("conversions",)
 _BOT_CONVERSIONS: Final = ("conversions", "bot_conversions")
 
+_visitor_values: Final = itemgetter(*dimensions.NAMES)
+
 
 class RollupId(NamedTuple):
     """A document without its slot: `_id` in this order."""
@@ -67,8 +68,8 @@ class RollupId(NamedTuple):
     link_id: UUID | None
 
 
-_Values = tuple[int, str, str, str, str]
-"""Hour, then the values of VISITOR_DIMENSIONS."""
+_Values = tuple[int, *tuple[str, ...]]
+"""The hour, then the value of each visitor dimension."""
 
 _Paths = tuple[tuple[str, ...], tuple[str, ...]]
 """Where a number is added, in the document of a link and in that of its account."""
@@ -122,13 +123,7 @@ class Rollup:
         measures: tuple[str, ...] = _BOTS
         if click["bot"] is None:
             measures = _UNIQUE if click["unique"] else _CLICKS
-        values = (
-            click["at"].hour,
-            click["country"],
-            click["device"],
-            click["browser"],
-            click["os"],
-        )
+        values = (click["at"].hour, *_visitor_values(click))
         self._add(click, click["link_id"], click["domain_name"], values, "", measures, count)
 
     def add_event(self, event: Mapping[str, Any], sign: int = 1) -> None:
@@ -136,7 +131,7 @@ class Rollup:
         if event["account_id"] is None or event["status"] not in COUNTED:
             return
         config = event["event_config_id"]
-        values = (event["at"].hour, *(event.get(name, UNKNOWN) for name in VISITOR_DIMENSIONS))
+        values = (event["at"].hour, *(event.get(name, UNKNOWN) for name in dimensions.NAMES))
         place = (event.get("link_id"), event.get("domain_name", UNKNOWN), values)
         name = "none" if config is None else str(config)
         is_bot = event.get("bot") is not None
@@ -261,7 +256,7 @@ def _paths(values: _Values, event: str, measures: tuple[str, ...], domain_name: 
     hour, *others = values
     cells = ["total", f"hour.{hour:02}"]
     cells += [
-        f"{name}.{encoded(value)}" for name, value in zip(VISITOR_DIMENSIONS, others, strict=True)
+        f"{name}.{encoded(value)}" for name, value in zip(dimensions.NAMES, others, strict=True)
     ]
     if event:
         cells.append(f"event.{event}")

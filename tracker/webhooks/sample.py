@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from bson import Decimal128
 
+from tracker.clicks.dimensions import DIMENSIONS
 from tracker.clock import now
 from tracker.ids import new_id
 from tracker.limits.account_limiter import AccountLimiter
@@ -44,13 +45,7 @@ def sample_payload(webhook: Webhook, base_host: str) -> bytes:
 def _values(webhook: Webhook, base_host: str) -> Values:
     owned: dict[str, Any] = {"account_id": webhook.account_id}
     link_id, at = new_id(), now()
-    visitor = {
-        "domain_name": "",
-        "country": "DE",
-        "device": "desktop",
-        "browser": "Chrome",
-        "os": "Windows",
-    }
+    visitor = {dimension.name: dimension.sample for dimension in DIMENSIONS}
     event = {
         **owned,
         "_id": EVENT_ID,
@@ -64,6 +59,7 @@ def _values(webhook: Webhook, base_host: str) -> Values:
     click = {
         **owned,
         **visitor,
+        "domain_name": "",
         "at": at,
         "link_id": link_id,
         "referrer": "https://example.com/",

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from tracker.clicks.dimensions import DIMENSIONS
 from tracker.errors import BadRequest
 
 MACROS: Final[Mapping[str, str]] = {
@@ -32,10 +33,7 @@ MACROS: Final[Mapping[str, str]] = {
     "domain_name": "domain of the short link",
     "destination_url": "destination of the short link",
     "tags": "names of the short link's tags",
-    "country": "country of the click",
-    "device": "device of the click",
-    "browser": "browser of the click",
-    "os": "operating system of the click",
+    **{dimension.name: f"{dimension.title} of the click" for dimension in DIMENSIONS},
     "referrer": "referrer of the click",
     "metadata": "metadata of the conversion",
 }

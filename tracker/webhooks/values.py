@@ -14,10 +14,10 @@ from urllib.parse import parse_qsl
 import msgspec
 from bson import Decimal128
 
+from tracker.clicks import dimensions
 from tracker.clock import iso
 from tracker.syntax.strict_json import parse_json
 
-_OF_VISITOR: Final = ("country", "device", "browser", "os")
 _OF_LINK: Final = ("slug", "internal_name", "destination_url")
 _OF_CONFIG: Final = ("payout_type", "pbk")
 
@@ -102,7 +102,7 @@ def _of_click(click: Document | None, event: Document, base_host: str) -> dict[s
         "link_id": _text(known.get("link_id")),
         "domain_name": base_host if domain_name == "" else domain_name,
         "referrer": (_decoded(click["referrer"]) or None) if click else None,
-        **{name: known.get(name) for name in _OF_VISITOR},
+        **{name: known.get(name) for name in dimensions.NAMES},
     }
 
 

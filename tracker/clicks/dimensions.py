@@ -1,0 +1,94 @@
+"""The four visitor dimensions of a click, as one table. Pure.
+
+Everything that knows them derives them from here: click documents, what a conversion takes over
+from its click, rollups and reports, the macros of destinations and of webhook templates, and the
+sample event. The order of the table is the order of the fields in documents and of the values in
+rollups.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+from babel import Locale
+
+from tracker.clicks.user_agent import Agent
+
+
+class EnrichedVisit(NamedTuple):
+    """What is derived from the address and the headers of a visitor."""
+
+    country: str
+    agent: Agent
+
+
+class Dimension(NamedTuple):
+    """One value of every visitor, to group and to filter by.
+
+    - `name`: the field of documents, the dimension of reports, and the macro `{name}`.
+    - `title`: its English name, as it begins the meaning of the macro in webhook templates.
+    - `macro`: the meaning of the macro in destinations.
+    - `sample`: its value in the sample event.
+    - `derive`: returns its value for a visit.
+    - `label`: returns what a person reads for one of its values, `unknown` excepted.
+    """
+
+    name: str
+    title: str
+    macro: str
+    sample: str
+    derive: Callable[[EnrichedVisit], str]
+    label: Callable[[str], str]
+
+
+def _country_label(code: str) -> str:
+    return str(Locale("en").territories.get(code, code))
+
+
+def _device_label(device: str) -> str:
+    return "TV" if device == "tv" else device.capitalize()
+
+
+DIMENSIONS: Final = (
+    Dimension(
+        name="country",
+        title="country",
+        macro="visitor's country, ISO 3166-1 alpha-2",
+        sample="DE",
+        derive=lambda visit: visit.country,
+        label=_country_label,
+    ),
+    Dimension(
+        name="device",
+        title="device",
+        macro="visitor's class of device",
+        sample="desktop",
+        derive=lambda visit: visit.agent.device,
+        label=_device_label,
+    ),
+    Dimension(
+        name="browser",
+        title="browser",
+        macro="visitor's browser family",
+        sample="Chrome",
+        derive=lambda visit: visit.agent.browser,
+        label=str,
+    ),
+    Dimension(
+        name="os",
+        title="operating system",
+        macro="visitor's operating system family",
+        sample="Windows",
+        derive=lambda visit: visit.agent.os,
+        label=str,
+    ),
+)
+
+NAMES: Final = tuple(dimension.name for dimension in DIMENSIONS)
+LABELS: Final[Mapping[str, Callable[[str], str]]] = {
+    dimension.name: dimension.label for dimension in DIMENSIONS
+}
+
+
+def values_of(visit: EnrichedVisit) -> dict[str, str]:
+    """Return the value of each dimension by name, in the order of the table."""
+    return {dimension.name: dimension.derive(visit) for dimension in DIMENSIONS}
