@@ -10,7 +10,11 @@ import pytest
 
 ROOT: Final = Path(__file__).parent.parent
 
-CHECKED: Final = ("config",)
+CHECKED: Final = (
+    "config",
+    *("tracker.clock", "tracker.errors", "tracker.ids", "tracker.loops", "tracker.metrics"),
+    *("tracker.multiprocess_metrics", "tracker.limits", "tracker.syntax"),
+)
 """Modules and packages whose docstrings are checked, with everything below them."""
 
 HOOKS: Final = frozenset(

@@ -1,4 +1,4 @@
-"""Background loops are started again after an error, and it shows when one does not run."""
+"""Background loops are started again after an error, and one that does not run is visible."""
 
 import asyncio
 
@@ -14,7 +14,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Loop:
-    """A loop that fails so many times, then runs until it is cancelled, or `until` is set."""
+    """A loop that fails `failures` times, then runs until it is cancelled or `until` is set."""
 
     def __init__(self, failures: int, until: asyncio.Event | None = None) -> None:
         self.left = failures
@@ -45,7 +45,7 @@ async def test_a_loop_that_fails_is_counted_and_started_again() -> None:
     await cancel_and_wait(task)
 
 
-async def test_one_that_does_not_run_is_told_until_it_runs_steadily(
+async def test_a_failed_loop_is_reported_until_it_runs_steadily(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(loops, "STEADY_SECONDS", 0.05)
@@ -61,7 +61,7 @@ async def test_one_that_does_not_run_is_told_until_it_runs_steadily(
     await cancel_and_wait(task)
 
 
-async def test_one_that_ends_before_it_is_to_is_started_again() -> None:
+async def test_a_loop_that_returns_too_early_is_started_again() -> None:
     until, runs = asyncio.Event(), 0
 
     async def run() -> None:
@@ -74,8 +74,8 @@ async def test_one_that_ends_before_it_is_to_is_started_again() -> None:
     assert runs == 3
 
 
-async def test_one_that_awaited_something_cancelled_is_started_again() -> None:
-    """Nobody cancelled the loop itself: its end would not be noticed."""
+async def test_a_loop_that_awaited_something_cancelled_is_started_again() -> None:
+    """The loop itself was not cancelled, so its end must not pass as a stop."""
     until, runs = asyncio.Event(), 0
 
     async def run() -> None:
@@ -92,7 +92,7 @@ async def test_one_that_awaited_something_cancelled_is_started_again() -> None:
     assert runs == 2
 
 
-async def test_a_stop_is_not_held_up_by_the_pause_after_an_error(
+async def test_a_stop_does_not_wait_for_the_pause_after_an_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(loops, "FIRST_PAUSE_SECONDS", 3600.0)
@@ -107,7 +107,7 @@ async def test_a_stop_is_not_held_up_by_the_pause_after_an_error(
         await task
 
 
-async def test_one_that_fails_again_and_again_is_given_up_if_it_is_bounded() -> None:
+async def test_a_loop_with_bounded_tries_is_given_up() -> None:
     stopped, supervised = asyncio.Event(), Loops()
     supervised.check()
     supervised.on_give_up(stopped.set)
@@ -117,7 +117,7 @@ async def test_one_that_fails_again_and_again_is_given_up_if_it_is_bounded() -> 
         supervised.check()
 
 
-async def test_who_asks_after_one_was_given_up_is_told_at_once() -> None:
+async def test_a_callback_set_after_a_loop_was_given_up_is_called_at_once() -> None:
     stopped, supervised = asyncio.Event(), Loops()
     await asyncio.wait_for(supervised.start("drain", Loop(99).run, tries=1), 10)
     supervised.on_give_up(stopped.set)

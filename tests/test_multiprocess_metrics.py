@@ -1,4 +1,4 @@
-"""Processes that count together: what each has counted adds up, whatever becomes of it."""
+"""Metrics of several processes add up, also those of processes that have ended."""
 
 import subprocess
 import sys
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.test_import_order import ROOT
 
-# In a process of its own, for metrics are made on import, once.
+# A process of its own, because metrics are made on import, once.
 PROGRAM = """
 import os, sys, tempfile
 from pathlib import Path
@@ -34,7 +34,7 @@ print("folders", len(list(Path(tempfile.gettempdir()).iterdir())))
 """
 
 
-def test_counters_add_up_over_processes_and_those_that_replaced_them(tmp_path: Path) -> None:
+def test_counters_add_up_over_processes_and_their_replacements(tmp_path: Path) -> None:
     lines = printed("2", tmp_path)
     assert 'tracker_requests_total{method="GET",route="/healthz",status="200"} 12.0' in lines
     assert "tracker_journal_entries 50.0" in lines
@@ -42,7 +42,7 @@ def test_counters_add_up_over_processes_and_those_that_replaced_them(tmp_path: P
     assert lines[-2:] == ["folders 1", "folders 0"]
 
 
-def test_one_process_counts_in_its_memory(tmp_path: Path) -> None:
+def test_a_single_process_counts_in_memory(tmp_path: Path) -> None:
     lines = printed("1", tmp_path)
     assert not any(line.startswith("tracker_requests_total{") for line in lines)
     assert "tracker_journal_entries 0.0" in lines

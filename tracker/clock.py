@@ -1,4 +1,4 @@
-"""Time as the service writes it: milliseconds since the epoch inside, ISO 8601 UTC outside."""
+"""Time: milliseconds since the epoch inside the service, ISO 8601 in UTC outside."""
 
 import time
 from datetime import UTC, datetime, timedelta
@@ -9,36 +9,42 @@ _MILLISECONDS: Final = tuple(timedelta(milliseconds=number) for number in range(
 
 
 def now_ms() -> int:
-    """Milliseconds since the Unix epoch."""
+    """Return the milliseconds since the Unix epoch."""
     return time.time_ns() // 1_000_000
 
 
 def moment(ms: int) -> datetime:
-    """The aware UTC datetime that MongoDB stores for `ms`."""
+    """Return the aware UTC datetime that MongoDB stores for `ms`."""
     return _second(ms // 1000) + _MILLISECONDS[ms % 1000]
 
 
 @lru_cache(maxsize=1000)
 def _second(seconds: int) -> datetime:
-    """Many clicks are made in one: adding to it takes a third of the time of making anew."""
+    """Return the datetime of a full second, remembered.
+
+    Many clicks share a second, and adding to it costs a third of making a datetime.
+    """
     return datetime.fromtimestamp(seconds, UTC)
 
 
 def now() -> datetime:
-    """Now, at the millisecond that MongoDB keeps."""
+    """Return the current time, cut to the millisecond that MongoDB keeps."""
     return moment(now_ms())
 
 
 def iso(at: datetime) -> str:
-    """`2026-01-31T09:30:00.000Z`"""
+    """Return `at` as text such as `2026-01-31T09:30:00.000Z`."""
     return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def day_of(at: datetime) -> str:
-    """`2026-01-31`, of an aware UTC datetime."""
+    """Return the day of an aware UTC datetime, such as `2026-01-31`."""
     return at.date().isoformat()
 
 
 def start_of(day: str) -> datetime:
-    """The first moment of `2026-01-31`, UTC. Raises ValueError."""
+    """Return the first moment of a day such as `2026-01-31`, in UTC.
+
+    Raises ValueError if `day` is not of that form.
+    """
     return datetime.strptime(day, "%Y-%m-%d").replace(tzinfo=UTC)

@@ -8,11 +8,11 @@ TrackerError
 ├── MethodNotAllowed      405  carries the methods that are allowed
 ├── PayloadTooLarge       413
 ├── RateLimited           429  carries when to try again
-└── Unavailable           503  a store that this answer needs is away, or a queue is full
+└── Unavailable           503  a store that the answer needs is unavailable, or a queue is full
 
-A message is written for people: it names the field and the rule, and says nothing of the inside;
-its words may change. Machines have the code, in the header `X-Error-Code`. Only `api/handler.py`
-and `api/fast_path.py` turn these into answers.
+A message is written for people: it names the field and the rule, reveals nothing of the inside, and
+may change. Programs read the code in the header `X-Error-Code`. Only `tracker/api` turns these
+errors into answers.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from typing import ClassVar, Final
 
 
 class ErrorCode(StrEnum):
-    """The words of `X-Error-Code`, on every error answer. None is ever renamed or removed."""
+    """The values of `X-Error-Code`, on every error answer. None is ever renamed or removed."""
 
     BAD_REQUEST = "bad_request"
     ALREADY_TAKEN = "already_taken"
@@ -37,7 +37,7 @@ class ErrorCode(StrEnum):
     RATE_LIMITED = "rate_limited"
     INTERNAL_ERROR = "internal_error"
     UNAVAILABLE = "unavailable"
-    # Of requests that no handler sees (`http/refusal`).
+    # For requests that no handler sees.
     MALFORMED_REQUEST = "malformed_request"
     REQUEST_TIMEOUT = "request_timeout"
     TARGET_TOO_LONG = "target_too_long"
@@ -50,7 +50,7 @@ CODE_HEADER: Final = "X-Error-Code"
 
 
 class TrackerError(Exception):
-    """An answer other than success. `headers` and `code` go out with it."""
+    """An error that becomes an answer, with its `status`, `code` and `headers`."""
 
     status: ClassVar[int] = 500
     code: ErrorCode = ErrorCode.INTERNAL_ERROR
@@ -75,11 +75,15 @@ class TrackerError(Exception):
 
 
 class BadRequest(TrackerError):
+    """A field, parameter or body that breaks a rule."""
+
     status = 400
     code = ErrorCode.BAD_REQUEST
 
 
 class Unauthorized(TrackerError):
+    """A request without a valid API key."""
+
     status = 401
     code = ErrorCode.UNAUTHORIZED
 
@@ -88,16 +92,22 @@ class Unauthorized(TrackerError):
 
 
 class Forbidden(TrackerError):
+    """A valid key without access to the resource."""
+
     status = 403
     code = ErrorCode.FORBIDDEN
 
 
 class NotFound(TrackerError):
+    """A resource or path that does not exist, or that the account does not own."""
+
     status = 404
     code = ErrorCode.NOT_FOUND
 
 
 class MethodNotAllowed(TrackerError):
+    """A path that exists, asked with another method than those `allowed`."""
+
     status = 405
     code = ErrorCode.METHOD_NOT_ALLOWED
 
@@ -106,11 +116,15 @@ class MethodNotAllowed(TrackerError):
 
 
 class PayloadTooLarge(TrackerError):
+    """A body beyond the limit of its endpoint."""
+
     status = 413
     code = ErrorCode.PAYLOAD_TOO_LARGE
 
 
 class RateLimited(TrackerError):
+    """A client or account beyond its limit, which may try again in `seconds`."""
+
     status = 429
     code = ErrorCode.RATE_LIMITED
 
@@ -119,5 +133,7 @@ class RateLimited(TrackerError):
 
 
 class Unavailable(TrackerError):
+    """An answer that cannot be given now, and may be later."""
+
     status = 503
     code = ErrorCode.UNAVAILABLE

@@ -1,7 +1,7 @@
-"""Identifiers: how they are made, and how one sent by a client is read.
+"""Identifiers: ids of resources and clicks, slugs, and secrets.
 
-Ids of resources and clicks are UUIDs, version 7: they sort by time, so that the newest rows of an
-index lie together. Secrets come from the operating system's generator.
+Ids are UUIDs of version 7: they sort by time, so that the newest entries of an index lie together.
+Secrets come from the operating system's generator.
 """
 
 import re
@@ -20,26 +20,30 @@ SLUG_ALPHABET = "23456789bcdfghjkmnpqrstvwxyzBCDFGHJKLMNPQRSTVWXYZ"
 
 
 def new_id() -> UUID:
-    """A new UUIDv7 for a resource."""
+    """Return a new UUIDv7 for a resource."""
     return uuid7()
 
 
 def new_click_id() -> uuid_utils.UUID:
-    """A new UUIDv7 for a click, of the type whose bytes and text are cheapest to make."""
+    """Return a new UUIDv7 for a click, of the type whose bytes and text are cheapest to make."""
     return uuid_utils.uuid7()
 
 
 def new_slug(length: int = 7) -> str:
+    """Return a random slug of `length` characters of SLUG_ALPHABET."""
     return "".join(secrets.choice(SLUG_ALPHABET) for _ in range(length))
 
 
 def new_secret(prefix: str, size: int) -> str:
-    """`prefix` and `size` random bytes as URL-safe text."""
+    """Return `prefix` and `size` random bytes as URL-safe text."""
     return prefix + secrets.token_urlsafe(size)
 
 
 def parse_id(field: str, text: object) -> UUID:
-    """The UUID in `text`. Raises BadRequest naming `field` unless it is of the canonical form."""
+    """Return the UUID in `text`.
+
+    Raises BadRequest naming `field` if `text` is not a UUID of the canonical form.
+    """
     if not isinstance(text, str) or not _CANONICAL.fullmatch(text):
         raise BadRequest(f"{field}: must be a UUID such as 0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b")
     return UUID(text)

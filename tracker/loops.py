@@ -1,8 +1,9 @@
-"""The background loops of a process, each supervised: an error is logged and counted, and the loop
-is started again, after a pause that doubles.
+"""Supervised background loops: an error is logged and counted, and the loop is started again.
 
-`services` starts those that serving needs, `server` those of a drain. `/readyz` and the gauge
-`tracker_background_loop_up` tell of one that does not run. Guaranteed: none ends unnoticed.
+`tracker/service` starts them. `/readyz` and the gauge `tracker_background_loop_up` show a loop that
+is not running.
+
+Guarantee: no loop ends unnoticed.
 """
 
 import asyncio
@@ -19,18 +20,21 @@ log = structlog.get_logger(__name__)
 
 FIRST_PAUSE_SECONDS: Final = 0.2
 MAX_PAUSE_SECONDS: Final = 10.0
-"""Seconds before a loop that failed is started again."""
+"""The pause before a failed loop is started again doubles from the first to the second."""
 
 STEADY_SECONDS: Final = 1.0
-"""How long a loop that failed has to run again before it counts as running."""
+"""How long a failed loop has to run again before it counts as running."""
 
 
 class LoopFailed(Exception):
-    """A loop was given up. The message is one line, for the operator."""
+    """The error of a loop that was given up. The message is one line, for the operator."""
 
 
 class _Interrupted(Exception):
-    """What a loop awaited was cancelled, and not the loop: it would end as if it were to."""
+    """The cancellation of something that a loop awaited, not of the loop itself.
+
+    It is an error like any other: a CancelledError would end the loop as if it were stopped.
+    """
 
     def __init__(self, error: asyncio.CancelledError) -> None:
         super().__init__("what it awaited was cancelled")
@@ -38,7 +42,7 @@ class _Interrupted(Exception):
 
 
 class Loops:
-    """Supervises loops by name; the names are the values of a metric's label."""
+    """The supervised loops of a process, by name. A name is the value of a metric's label."""
 
     def __init__(self) -> None:
         self._down: dict[str, str] = {}
@@ -47,7 +51,7 @@ class Loops:
 
     @property
     def down(self) -> list[str]:
-        """The loops that do not run now, each with the name of the error that ended it."""
+        """Return the loops that are not running, each with the name of the error that ended it."""
         return [f"{name} ({error})" for name, error in sorted(self._down.items())]
 
     def start(
@@ -59,8 +63,8 @@ class Loops:
     ) -> asyncio.Task[None]:
         """Keep `run` running until `until` is set or the task is cancelled.
 
-        `run` may return only once `until` is set: earlier is an error too. After `tries` errors
-        in a row, without STEADY_SECONDS between two of them, the loop is given up; None: never.
+        `run` may return only once `until` is set; earlier counts as an error. The loop is given up
+        after `tries` errors in a row, none of them after STEADY_SECONDS of running; None: never.
         """
         metrics.LOOP_FAILURES.labels(name)
         self._mark_up(name)
@@ -68,13 +72,13 @@ class Loops:
         return asyncio.get_running_loop().create_task(supervised)
 
     def on_give_up(self, call: Callable[[], None]) -> None:
-        """Have `call` called when a loop is given up; at once if one was already."""
+        """Call `call` when a loop is given up, or at once if one already was."""
         self._on_give_up = call
         if self._given_up is not None:
             call()
 
     def check(self) -> None:
-        """Raises LoopFailed if a loop was given up."""
+        """Check that every loop is still tried. Raises LoopFailed if one was given up."""
         if self._given_up is not None:
             raise self._given_up
 
@@ -102,7 +106,7 @@ class Loops:
     async def _run_once(
         self, name: str, run: Callable[[], Awaitable[None]], until: asyncio.Event | None
     ) -> Exception | None:
-        """Run it until it ends; the error, or None if it was to end."""
+        """Run the loop once; return the error that ended it, or None if it was stopped."""
         steady = asyncio.get_running_loop().call_later(STEADY_SECONDS, self._mark_up, name)
         try:
             await run()
@@ -135,13 +139,13 @@ class Loops:
 
 
 def record_failure(name: str, error: Exception) -> None:
-    """Log and count an error that ended the loop `name`, or a step of it."""
+    """Log and count an error that ended the loop `name`, or one step of it."""
     metrics.LOOP_FAILURES.labels(name).inc()
     log.error("background loop failed", loop=name, exc_info=error)
 
 
 def pause_seconds(failures: int) -> float:
-    """Return the seconds before a loop is started again after so many errors in a row."""
+    """Return the seconds before a loop is started again after `failures` errors in a row."""
     return min(FIRST_PAUSE_SECONDS * 2.0 ** min(failures - 1, 32), MAX_PAUSE_SECONDS)
 
 

@@ -1,7 +1,7 @@
-"""Every metric of the service, as a table. Exposed at `/metrics` in the Prometheus text format.
+"""Every metric of the service, as a table, exposed at `/metrics` in the Prometheus text format.
 
-Processes that `run.py` starts together count together (`counting`). Every label is of a closed set:
-a route is the path of the route table.
+Processes that `run.py` starts together are counted as one (`multiprocess_metrics`). Each label has
+a closed set of values: a route is a path of the route table.
 """
 
 from collections.abc import Iterable
@@ -27,11 +27,13 @@ REQUESTS = Counter(
     "tracker_requests", "Requests answered.", ["route", "method", "status"], registry=REGISTRY
 )
 SPOOLED = Counter(
-    "tracker_journal_spooled", "Records that went to the spool: Redis was away.", registry=REGISTRY
+    "tracker_journal_spooled",
+    "Records written to the spool because Redis was unavailable.",
+    registry=REGISTRY,
 )
 SPOOL_REFUSED = Counter(
     "tracker_spool_refused",
-    "Records answered with 503: Redis was away, and the spool full or its disk failing.",
+    "Records answered with 503: Redis was unavailable, and the spool full or its disk failing.",
     registry=REGISTRY,
 )
 SPOOL_BYTES = Gauge(
@@ -62,20 +64,20 @@ LOOP_UP = Gauge(
 RATE_LIMITED = Counter("tracker_rate_limited", "Requests refused.", ["scope"], registry=REGISTRY)
 RATE_LIMIT_UNENFORCED = Counter(
     "tracker_rate_limit_unenforced",
-    "Requests not counted: Redis was away or full.",
+    "Requests not counted because Redis was unavailable or full.",
     registry=REGISTRY,
 )
 LOOK_UPS_SHARED = Counter(
     "tracker_look_ups_shared",
     "Look-ups in MongoDB for addresses that asked for too much that does not exist: answered from "
-    "the share that these have together, or refused because too many waited for it.",
+    "the share of all such addresses, or refused because too many were waiting for it.",
     ["outcome"],
     registry=REGISTRY,
 )
 PENDING_REFUSED = Counter(
     "tracker_pending_refused",
-    "Conversions without postback key answered with 429: their address had named too many clicks "
-    "that are not stored.",
+    "Conversions without postback key answered with 429: their address named too many clicks that "
+    "are not stored.",
     registry=REGISTRY,
 )
 CONVERSIONS_REFUSED = Counter(
@@ -86,38 +88,37 @@ CONVERSIONS_REFUSED = Counter(
 )
 JOURNAL_DEPTH = Gauge(
     "tracker_journal_entries",
-    "Journal entries not yet in MongoDB; NaN while Redis is away.",
+    "Journal entries not yet in MongoDB; NaN while Redis is unavailable.",
     multiprocess_mode="mostrecent",
     registry=REGISTRY,
 )
 JOURNAL_AGE = Gauge(
     "tracker_journal_oldest_seconds",
-    "Age of the oldest journal entry, 0 if there is none; NaN while Redis is away.",
+    "Age of the oldest journal entry, 0 if there is none; NaN while Redis is unavailable.",
     multiprocess_mode="mostrecent",
     registry=REGISTRY,
 )
 DEAD_LETTER_ENTRIES = Gauge(
     "tracker_dead_letter_entries",
-    "Dead letters, of every process, not yet replayed or dropped; NaN while Redis is away.",
+    "Dead letters of all processes, not yet replayed or dropped; NaN while Redis is unavailable.",
     multiprocess_mode="mostrecent",
     registry=REGISTRY,
 )
 REDIS_OPTIONAL_BYTES = Gauge(
     "tracker_redis_optional_bytes",
-    "Memory of Redis that is neither the journal nor dead letters, as last measured.",
+    "Memory of Redis used by neither the journal nor dead letters, as last measured.",
     multiprocess_mode="mostrecent",
     registry=REGISTRY,
 )
 REDIS_OPTIONAL_LIMIT = Gauge(
     "tracker_redis_optional_limit_bytes",
-    "What that may be: half of maxmemory, or of REDIS_MEMORY_BYTES.",
+    "Limit of that memory: half of maxmemory, or of REDIS_MEMORY_BYTES.",
     multiprocess_mode="mostrecent",
     registry=REGISTRY,
 )
 REDIS_SKIPPED = Counter(
     "tracker_redis_optional_writes_skipped",
-    "Writes to Redis that were skipped because the memory of what is not the journal neared its "
-    "limit.",
+    "Writes to Redis skipped because the memory that is not the journal's neared its limit.",
     ["kind"],
     registry=REGISTRY,
 )
@@ -128,28 +129,28 @@ WEBHOOK_ATTEMPTS = Counter(
     registry=REGISTRY,
 )
 WEBHOOKS_IN_FLIGHT = Gauge(
-    "tracker_webhook_attempts_in_flight", "Requests to receivers under way.", registry=REGISTRY
+    "tracker_webhook_attempts_in_flight", "Requests to receivers in flight.", registry=REGISTRY
 )
 WEBHOOKS_WITHHELD = Counter(
     "tracker_webhooks_withheld",
-    "Times that a webhook was not sent to for a minute: its signing secret could not be read.",
+    "Pauses of a minute of a webhook whose signing secret could not be read.",
     registry=REGISTRY,
 )
 DELIVERIES_DUE = Gauge(
     "tracker_webhook_deliveries_due",
-    "Deliveries, of every process, that could be sent now, counted up to 100,000; NaN while "
-    "MongoDB is away.",
+    "Deliveries of all processes that could be sent now, counted up to 100,000; NaN while MongoDB "
+    "is unavailable.",
     registry=REGISTRY,
 )
 DELIVERIES_AGE = Gauge(
     "tracker_webhook_deliveries_oldest_due_seconds",
-    "For how long the oldest of these could have been sent, 0 if there is none; NaN while MongoDB "
-    "is away.",
+    "Age of the oldest due delivery since it became due, 0 if there is none; NaN while MongoDB is "
+    "unavailable.",
     registry=REGISTRY,
 )
 CONNECTIONS_REFUSED = Counter(
     "tracker_connections_refused",
-    "Connections closed at once: too many in all (total), or of one address (address).",
+    "Connections closed at once: too many in total (total), or from one address (address).",
     ["reason"],
     registry=REGISTRY,
 )
@@ -160,7 +161,7 @@ LOG_LINES_DROPPED = Counter(
 )
 BODIES_DROPPED = Counter(
     "tracker_bodies_dropped",
-    "Request bodies dropped because those being received held too much together.",
+    "Request bodies dropped because all bodies being received held too much memory.",
     registry=REGISTRY,
 )
 
@@ -179,8 +180,8 @@ _OUTCOMES = (
     *("payload", "internal"),
 )
 
-# Made on import: a process that takes another's place goes on where that stopped (`counting`), and
-# a series that it made later would look as if this process had counted all of it.
+# Series are made on import: a replacement goes on where its predecessor stopped, and a series that
+# it made later would look as if it had counted all of it.
 for _kind in ("click", "event"):
     DRAINED.labels(_kind)
 for _outcome in _OUTCOMES:
@@ -189,12 +190,12 @@ for _outcome in _OUTCOMES:
 
 @cache
 def requests(route: str, method: str, status: int) -> Counter:
-    """The counter of these labels, remembered: finding it costs more than counting."""
+    """Return the counter of these labels, remembered: finding it costs more than counting."""
     return REQUESTS.labels(route, method, str(status))
 
 
 class _ExternalMetrics(Collector):
-    """Metrics that were made elsewhere."""
+    """A collector of metrics that were made elsewhere."""
 
     def __init__(self, families: Iterable[Metric]) -> None:
         self._families = families
@@ -204,7 +205,7 @@ class _ExternalMetrics(Collector):
 
 
 def exposition(others: Iterable[Metric] = ()) -> bytes:
-    """Return all metrics, and `others`, as `CONTENT_TYPE`."""
-    # The times at which counters began would be as many series again.
+    """Return all metrics, and `others`, as text of type `CONTENT_TYPE`."""
+    # The creation times of counters would double the number of series.
     disable_created_metrics()  # type: ignore[no-untyped-call]
     return generate_latest(aggregated(REGISTRY)) + generate_latest(_ExternalMetrics(others))

@@ -63,7 +63,7 @@ def test_lines_arrive_whole_and_in_order(pipe: Pipe) -> None:
     assert told.dropped == 0
 
 
-def test_a_reader_that_reads_nothing_blocks_nobody_and_is_told_what_it_missed(pipe: Pipe) -> None:
+def test_a_reader_that_stops_blocks_nobody_and_lost_lines_are_reported(pipe: Pipe) -> None:
     told = Told()
     writer = LogWriter(pipe[1], told.drop, told.recover, max_queued_bytes=100_000)
     line = b"x" * 999 + b"\n"
@@ -91,7 +91,7 @@ def test_a_reader_that_reads_nothing_blocks_nobody_and_is_told_what_it_missed(pi
     assert read[0] == (put - 50) * len(line) + len(b"one more\n")
 
 
-def test_an_end_waits_for_a_reader_only_so_long(pipe: Pipe) -> None:
+def test_a_stop_waits_a_bounded_time_for_the_reader(pipe: Pipe) -> None:
     told = Told()
     writer = LogWriter(pipe[1], told.drop, told.recover)
     for _ in range(200):
@@ -103,7 +103,7 @@ def test_an_end_waits_for_a_reader_only_so_long(pipe: Pipe) -> None:
     writer.stop(10)  # the thread has ended before its descriptor may be another's
 
 
-def test_what_is_queued_at_the_end_is_written(pipe: Pipe) -> None:
+def test_queued_lines_are_written_at_the_end(pipe: Pipe) -> None:
     writer = LogWriter(pipe[1], Told().drop, Told().recover)
     for number in range(50):
         writer.put(b"%d\n" % number)
@@ -143,7 +143,7 @@ def test_lines_of_two_writers_on_one_pipe_are_not_mixed(pipe: Pipe) -> None:
     assert all(len(set(line)) == 1 for line in lines)
 
 
-def test_without_a_thread_a_line_is_written_or_given_up_in_time(pipe: Pipe) -> None:
+def test_without_a_thread_a_line_is_written_or_dropped_in_time(pipe: Pipe) -> None:
     assert write_within(pipe[1], b"one\n", 0)
     assert os.read(pipe[0], 100) == b"one\n"
     while write_within(pipe[1], b"x" * 1000, 0):

@@ -78,7 +78,7 @@ def test_text_has_one_line_a_record_too() -> None:
     assert "ValueError: two" in lines[3]
 
 
-def test_auto_is_json_where_nobody_watches() -> None:
+def test_auto_is_json_without_a_terminal() -> None:
     written = configured("auto")
     structlog.get_logger("tracker.own").info("shown")
     assert json.loads(written.getvalue())["event"] == "shown"
@@ -104,7 +104,7 @@ def test_the_level_is_the_least_that_is_logged(level: str, shown: list[str]) -> 
 
 
 @pytest.mark.parametrize("name", ["pymongo.command", "pymongo.topology", "tornado.general"])
-def test_loggers_that_repeat_what_was_sent_are_silent_below_warning(name: str) -> None:
+def test_loggers_that_repeat_user_data_are_silent_below_warning(name: str) -> None:
     written = configured("json", "debug")
     standard.getLogger(name).info("Malformed HTTP message from 203.0.113.77")
     assert written.getvalue() == ""

@@ -35,7 +35,7 @@ def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
     )
 
 
-def test_an_empty_environment_is_the_trial() -> None:
+def test_an_empty_environment_gives_the_settings_of_a_trial() -> None:
     settings = read({})
     assert settings == Settings()
     assert settings.builtin_redis
@@ -48,7 +48,7 @@ def test_blank_values_count_as_not_set_and_spaces_around_do_not_matter() -> None
     assert read({"PORT": " 9000 "}).port == 9000
 
 
-def test_the_internal_port_must_be_another() -> None:
+def test_the_internal_port_must_differ_from_the_public_one() -> None:
     with pytest.raises(SettingsError, match=r"^INTERNAL_PORT: must not be PORT$"):
         read({"PORT": "9000", "INTERNAL_PORT": "9000"})
     assert read({"PORT": "0", "INTERNAL_PORT": "0"}).internal_port == 0
@@ -242,7 +242,7 @@ def test_a_good_value_is_taken_as_it_is(name: str, value: str) -> None:
         ),
     ],
 )
-def test_what_no_client_takes_is_told_without_the_password(
+def test_an_address_that_its_client_rejects_is_reported_without_the_password(
     name: str, value: str, line: str
 ) -> None:
     with pytest.raises(SettingsError) as refused:
@@ -287,7 +287,7 @@ def test_production_needs_stores_and_an_address(name: str) -> None:
         read(environment)
 
 
-def test_production_listens_on_every_address_unless_told_otherwise() -> None:
+def test_production_listens_on_every_address_unless_one_is_set() -> None:
     assert read(PRODUCTION).listen_address == "0.0.0.0"
     assert read({**PRODUCTION, "HOST": "127.0.0.1"}).listen_address == "127.0.0.1"
 
@@ -306,7 +306,7 @@ def test_a_dyno_is_always_production(env: str) -> None:
     assert read({**PRODUCTION, "DYNO": "web.1", "ENV": env}).env == "production"
 
 
-def test_the_description_tells_of_every_variable_its_type_default_and_meaning() -> None:
+def test_the_description_has_type_default_and_meaning_of_every_variable() -> None:
     lines = describe().splitlines()
     assert [line.split()[0] for line in lines[::2]] == VARIABLES
     assert all(line.startswith("      ") and len(line) > 20 for line in lines[1::2])
@@ -359,7 +359,7 @@ def test_true_and_false_may_be_numbers_and_in_any_case(text: str, value: bool) -
     assert read({"WEBHOOK_ALLOW_PRIVATE": text}).webhook_allow_private is value
 
 
-def test_a_process_that_is_called_wrongly_exits_2() -> None:
+def test_a_process_with_a_wrong_argument_exits_2() -> None:
     assert run("--port", "9000").returncode == 2
 
 
@@ -430,7 +430,7 @@ def test_reserved_hosts_are_separated_by_commas_in_any_case() -> None:
         (PRODUCTION, "always", True),
     ],
 )
-def test_claimed_domains_are_served_in_a_trial_and_where_it_is_asked_for(
+def test_claimed_domains_are_served_in_a_trial_and_where_the_setting_says_so(
     env: dict[str, str], given: str, serves: bool
 ) -> None:
     assert read({**env, "SERVE_CLAIMED_DOMAINS": given}).serves_claimed_domains is serves

@@ -1,4 +1,4 @@
-"""What waits for somebody else's server is bounded, for each account and in all."""
+"""Work that waits for somebody else's server is limited for each account and in total."""
 
 from contextlib import ExitStack
 
@@ -9,7 +9,7 @@ from tracker.ids import new_id
 from tracker.limits.account_limiter import AccountLimiter
 
 
-def test_an_account_has_few_places_and_all_together_have_a_bound() -> None:
+def test_concurrency_is_limited_for_each_account_and_in_total() -> None:
     limiter = AccountLimiter("DNS", "look-ups", 2, 6, 4.5)
     with ExitStack() as held:
         for _ in range(3):
@@ -30,9 +30,9 @@ def test_an_account_has_few_places_and_all_together_have_a_bound() -> None:
         pass
 
 
-def test_work_that_fails_gives_its_place_back() -> None:
+def test_failed_work_is_released() -> None:
     limiter, account_id = AccountLimiter("DNS", "look-ups", 1, 1, 4), new_id()
     for _ in range(3):
         with pytest.raises(ZeroDivisionError), limiter.acquire(account_id):
             raise ZeroDivisionError
-    assert not limiter._of_account
+    assert not limiter._in_flight

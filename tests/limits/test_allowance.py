@@ -1,4 +1,4 @@
-"""What each client may do in a minute, and what is remembered of it."""
+"""The allowance of each client: spent, refilled, and forgotten."""
 
 import pytest
 
@@ -30,7 +30,7 @@ def test_a_client_may_spend_its_allowance_at_once_and_then_no_more(clock: Clock)
 
 
 @pytest.mark.parametrize(("seconds", "again"), [(19, 0), (20, 1), (59, 2), (60, 3), (9999, 3)])
-def test_an_allowance_comes_back_in_the_course_of_a_minute(
+def test_an_allowance_is_refilled_evenly_over_a_minute(
     clock: Clock, seconds: float, again: int
 ) -> None:
     allowance = Allowance(3, now=clock)
@@ -40,14 +40,14 @@ def test_an_allowance_comes_back_in_the_course_of_a_minute(
     assert spent(allowance, "a", 5).count(True) == again
 
 
-def test_who_goes_on_in_vain_is_not_kept_longer_from_what_comes_back(clock: Clock) -> None:
+def test_attempts_beyond_the_allowance_do_not_delay_its_refill(clock: Clock) -> None:
     allowance = Allowance(60, now=clock)
     spent(allowance, "a", 1000)
     clock.seconds = 1
     assert allowance.spend("a")
 
 
-def test_clients_are_networks_and_each_has_its_own(clock: Clock) -> None:
+def test_each_network_has_its_own_allowance(clock: Clock) -> None:
     allowance = Allowance(1, now=clock)
     assert spent(allowance, "2001:db8::1", 1) == [True]
     assert allowance.is_spent("2001:db8::2")
@@ -64,10 +64,10 @@ def test_an_allowance_of_zero_limits_nothing(clock: Clock) -> None:
     assert not allowance.is_spent("a")
 
 
-def test_no_more_than_so_many_clients_are_remembered_and_the_quietest_is_forgotten(
+def test_beyond_the_limit_the_client_that_spent_longest_ago_is_forgotten(
     clock: Clock,
 ) -> None:
-    allowance = Allowance(1, clients=2, now=clock)
+    allowance = Allowance(1, max_clients=2, now=clock)
     for address in "abac":
         allowance.spend(address)
     assert [allowance.is_spent(address) for address in "abc"] == [True, False, True]

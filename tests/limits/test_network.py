@@ -1,4 +1,4 @@
-"""What an address counts by."""
+"""The network by which an address is limited."""
 
 from ipaddress import IPv6Address, ip_network
 
@@ -28,14 +28,14 @@ from tracker.limits.network import network_of
         ("not:an:address", 64, "not:an:address"),
     ],
 )
-def test_an_ipv6_address_counts_by_its_network_and_an_ipv4_address_by_itself(
+def test_an_ipv6_address_becomes_its_network_and_an_ipv4_address_is_unchanged(
     address: str, prefix: int, network: str
 ) -> None:
     assert network_of(address, prefix) == network
 
 
 @given(st.integers(0, 2**128 - 1).map(IPv6Address), st.integers(1, 127))
-def test_the_network_is_the_one_of_the_standard_library(address: IPv6Address, prefix: int) -> None:
+def test_networks_equal_those_of_the_standard_library(address: IPv6Address, prefix: int) -> None:
     if address.ipv4_mapped is None:
         expected = str(ip_network((address, prefix), strict=False))
         assert network_of(str(address), prefix) == expected

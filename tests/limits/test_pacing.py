@@ -1,4 +1,4 @@
-"""Many requests to the API at once begin one after another, and visitors come between them."""
+"""API requests that arrive together start one after another, with visitors between them."""
 
 import asyncio
 from itertools import pairwise
@@ -10,7 +10,7 @@ MANY: Final = 20
 
 
 class Requests:
-    """Requests to the API, with a clock that goes on by `seconds` in each iteration of the loop."""
+    """API requests, with a clock that advances by `seconds` in each iteration of the loop."""
 
     def __init__(self, seconds: float) -> None:
         self._now = 0.0
@@ -24,7 +24,7 @@ class Requests:
         self.begun[number] = self._iteration
 
     async def come(self, number: int, given_up: int | None = None) -> None:
-        """So many at once; return when all have begun but the one that is given up."""
+        """Send `number` requests at once; return when all but the cancelled one have started."""
         requests = [asyncio.create_task(self._request(one)) for one in range(number)]
         await asyncio.sleep(0)
         if given_up is not None:
@@ -35,7 +35,7 @@ class Requests:
             await asyncio.sleep(0)
 
 
-async def test_one_begins_in_each_short_iteration_in_the_order_they_came() -> None:
+async def test_one_request_starts_in_each_short_iteration_in_order() -> None:
     requests = Requests(seconds=LONG_ITERATION_SECONDS / 2)
     await requests.come(MANY)
     assert list(requests.begun) == list(range(MANY))
@@ -44,7 +44,7 @@ async def test_one_begins_in_each_short_iteration_in_the_order_they_came() -> No
     assert iterations[-1] - iterations[1] == MANY - 2
 
 
-async def test_none_begins_after_a_long_iteration_but_for_the_sake_of_patience() -> None:
+async def test_after_long_iterations_a_request_starts_once_the_longest_wait_is_over() -> None:
     seconds = LONG_ITERATION_SECONDS * 1.5
     requests = Requests(seconds)
     await requests.come(MANY)
@@ -53,7 +53,7 @@ async def test_none_begins_after_a_long_iteration_but_for_the_sake_of_patience()
     assert apart == {-(-MAX_WAIT_SECONDS // seconds)}
 
 
-async def test_one_that_comes_alone_begins_at_once() -> None:
+async def test_a_lone_request_starts_at_once() -> None:
     pacing = Pacing()
     for _ in range(3):
         begun = asyncio.create_task(pacing.wait_turn())
@@ -63,7 +63,7 @@ async def test_one_that_comes_alone_begins_at_once() -> None:
         await asyncio.sleep(0)
 
 
-async def test_one_that_is_given_up_costs_the_others_no_turn() -> None:
+async def test_a_cancelled_request_takes_no_turn() -> None:
     requests = Requests(seconds=LONG_ITERATION_SECONDS / 2)
     await requests.come(4, given_up=2)
     assert list(requests.begun) == [0, 1, 3]

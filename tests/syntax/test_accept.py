@@ -126,7 +126,7 @@ def test_the_example_of_rfc_9110_gives_its_own_table(
     assert prefers(RFC_9110, wanted, other) is expected
 
 
-def test_a_header_of_excessive_length_says_nothing() -> None:
+def test_a_header_of_excessive_length_is_ignored() -> None:
     longest = "text/html," + "x" * (MAX_LENGTH - 10)
     assert prefers(longest, "text/html", "application/json")
     assert not prefers(f"{longest}x", "text/html", "application/json")

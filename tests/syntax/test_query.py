@@ -42,13 +42,13 @@ QUERIES = st.lists(st.tuples(NAMES, VALUES)).map(lambda ps: "&".join(f"{n}={v}" 
 
 
 @given(QUERIES)
-def test_it_reads_what_the_standard_library_reads(query: str) -> None:
+def test_values_equal_those_of_the_standard_library(query: str) -> None:
     pairs = parse_qsl(query, keep_blank_values=True, encoding="latin-1")
     expected = next((value for name, value in pairs if name == "s"), "")
     assert parameter(query, "s") == expected.encode("latin-1").decode(errors="replace")
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
-def test_whatever_is_encoded_comes_back(text: str) -> None:
+def test_any_encoded_text_is_decoded(text: str) -> None:
     assert parameter(urlencode({"a": text, "s": text}), "s") == text
     assert parameter(f"s={quote(text, safe='')}", "s") == text

@@ -142,7 +142,7 @@ def test_a_number_that_nothing_can_hold_is_refused(text: bytes) -> None:
     ],
     ids=lambda value: str(value)[:20],
 )
-def test_a_repeated_name_is_refused_and_told(text: bytes, name: str) -> None:
+def test_a_repeated_name_is_refused_and_named(text: bytes, name: str) -> None:
     assert refused(text) == f"the name {name} is repeated"
 
 
@@ -235,7 +235,7 @@ def test_any_bytes_give_a_value_or_a_reason(text: bytes) -> None:
         max_size=8,
     ).map("".join)
 )
-def test_escapes_are_judged_by_the_characters_they_stand_for(escapes: str) -> None:
+def test_escapes_are_checked_by_the_characters_they_stand_for(escapes: str) -> None:
     text = f'"{escapes}"'
     value = json.loads(text)
     bad = "\0" in value or any("\ud800" <= character <= "\udfff" for character in value)
@@ -261,5 +261,5 @@ def test_escapes_are_judged_by_the_characters_they_stand_for(escapes: str) -> No
         (b'["' + b"[" * 100 + b"\\", 1),
     ],
 )
-def test_depth_is_told_without_parsing(text: bytes, depth: int, levels: int) -> None:
+def test_depth_is_found_without_parsing(text: bytes, depth: int, levels: int) -> None:
     assert is_deeper(text, levels) == (depth > levels)

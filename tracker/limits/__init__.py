@@ -1,1 +1,1 @@
-"""Limits on what one client or account may ask for: pure, in memory."""
+"""Limits on the share of one client or account. Pure, in memory."""

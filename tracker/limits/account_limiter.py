@@ -1,7 +1,7 @@
-"""A bound on work of one kind that is under way at once: for each account, and in this process.
+"""A concurrency limit for one kind of work: for each account, and for the process.
 
-For requests to the API that have to wait for somebody else's server. Whoever finds no place is told
-when to come again, and waits for nothing.
+Used by API requests that wait for somebody else's server. A request beyond the limit is answered
+at once, with the time to try again.
 """
 
 from collections import Counter
@@ -13,32 +13,32 @@ from tracker.errors import RateLimited, Unavailable
 
 
 class AccountLimiter:
-    """`what` begins the messages, as in `DNS: 10 look-ups`; `kind` is the plural in them.
+    """A limiter of work that takes at most `seconds`, which is also when to try again.
 
-    `seconds` is how long one takes at most: when to try again.
+    Messages read `{what}: 10 {kind} of the account are under way`, as in `DNS: 10 look-ups`.
     """
 
-    def __init__(self, what: str, kind: str, per_account: int, in_all: int, seconds: float) -> None:
+    def __init__(self, what: str, kind: str, per_account: int, total: int, seconds: float) -> None:
         self._what, self._kind = what, kind
-        self._per_account, self._in_all = per_account, in_all
+        self._per_account, self._total = per_account, total
         self._seconds = max(1, round(seconds))
-        self._of_account: Counter[UUID] = Counter()
+        self._in_flight: Counter[UUID] = Counter()
 
     @contextmanager
     def acquire(self, account_id: UUID) -> Iterator[None]:
-        """Hold one of the account's places.
+        """Hold one unit of the account's concurrency.
 
-        Raises RateLimited if the account has none left, Unavailable if the process has none.
+        Raises RateLimited if the account is at its limit, Unavailable if the process is.
         """
-        if self._of_account[account_id] >= self._per_account:
-            most = f"{self._per_account} {self._kind} of the account"
-            raise RateLimited(f"{self._what}: {most} are under way; try again", self._seconds)
-        if self._of_account.total() >= self._in_all:
+        if self._in_flight[account_id] >= self._per_account:
+            limit = f"{self._per_account} {self._kind} of the account"
+            raise RateLimited(f"{self._what}: {limit} are under way; try again", self._seconds)
+        if self._in_flight.total() >= self._total:
             message = f"{self._what}: too many {self._kind} are under way; try again"
             raise Unavailable(message, {"Retry-After": str(self._seconds)})
-        self._of_account[account_id] += 1
+        self._in_flight[account_id] += 1
         try:
             yield
         finally:
-            self._of_account[account_id] -= 1
-            self._of_account += Counter()  # without those that have none
+            self._in_flight[account_id] -= 1
+            self._in_flight += Counter()  # drops accounts at zero

@@ -1,8 +1,8 @@
-"""How often each client may do what costs more than it should: token buckets in memory. Pure.
+"""Token buckets in memory, one for each client. Pure.
 
-Used for what strangers can make expensive where no rate limit applies: look-ups of what does not
-exist, and events that belong to nobody. A process keeps its own buckets, so that no request costs a
-command to a store.
+They limit what strangers can make expensive where no rate limit applies: look-ups of names that do
+not exist, and events that belong to no account. A process keeps its own buckets, so that no request
+costs a command to a store.
 """
 
 import time
@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from tracker.limits.network import network_of
 
 MAX_CLIENTS: Final = 10_000
-"""Clients remembered, about 2 MB. Beyond it the one that spent longest ago is forgotten, and has
+"""Clients remembered, about 2 MB. Beyond it the client that spent longest ago is forgotten, and has
 its whole allowance again."""
 
 
@@ -22,21 +22,21 @@ class _Bucket(NamedTuple):
 
 
 class Allowance:
-    """Allows each client `per_minute` at once, and as many again within each minute.
+    """An allowance of `per_minute` for each client, refilled evenly; 0: no limit.
 
-    Clients are told apart by `network_of` their address. With `per_minute` 0 nothing is limited.
+    A client is the network of an address (`network_of`).
     """
 
     def __init__(
         self,
         per_minute: int,
         ipv6_prefix: int = 64,
-        clients: int = MAX_CLIENTS,
+        max_clients: int = MAX_CLIENTS,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._most = float(per_minute)
+        self._capacity = float(per_minute)
         self._ipv6_prefix = ipv6_prefix
-        self._clients = clients
+        self._max_clients = max_clients
         self._now = now
         self._buckets: dict[str, _Bucket] = {}
 
@@ -45,19 +45,19 @@ class Allowance:
         return bool(self._buckets) and self._left(network_of(address, self._ipv6_prefix)) < 1
 
     def spend(self, address: str, cost: int = 1) -> bool:
-        """Take `cost` from the client at `address`; return False if it had nothing left."""
-        if not self._most:
+        """Take `cost` from the client at `address`; return whether it had anything left."""
+        if not self._capacity:
             return True
         client = network_of(address, self._ipv6_prefix)
         left = self._left(client)
         self._buckets.pop(client, None)
         self._buckets[client] = _Bucket(max(0.0, left - cost), self._now())
-        if len(self._buckets) > self._clients:
+        if len(self._buckets) > self._max_clients:
             del self._buckets[next(iter(self._buckets))]
         return left >= 1
 
     def _left(self, client: str) -> float:
         bucket = self._buckets.get(client)
         if bucket is None:
-            return self._most
-        return min(self._most, bucket.tokens + (self._now() - bucket.at) * self._most / 60)
+            return self._capacity
+        return min(self._capacity, bucket.tokens + (self._now() - bucket.at) * self._capacity / 60)

@@ -1,7 +1,7 @@
-"""The network that an address counts by. Pure; used by every limit for each client.
+"""The network of an address, by which every limit for a client counts. Pure.
 
 A subscriber or a rented server has a whole IPv6 network, usually a /64, and may send each request
-from another address of it. Limits by full address would not hold such a client.
+from another of its addresses. A limit for a full address would not hold such a client.
 """
 
 from ipaddress import AddressValueError, IPv6Address, ip_address
@@ -11,11 +11,10 @@ _IPV6_BITS: Final = 128
 
 
 def network_of(address: str, ipv6_prefix: int = 64) -> str:
-    """Return what `address` counts by: an IPv4 address itself, an IPv6 one its network.
+    """Return an IPv4 address unchanged, and an IPv6 address as its network.
 
-    An IPv4-mapped address is its IPv4 address. Text that is no address, such as the peer of a Unix
-    socket, is returned as it is. `ipv6_prefix` is in bits, 1 to 128; with 128 every address counts
-    for itself.
+    An IPv4-mapped address becomes its IPv4 address. Text that is no address, such as the peer of a
+    Unix socket, is returned unchanged. `ipv6_prefix` is in bits, 1 to 128.
     """
     if ":" not in address:
         return address
@@ -31,7 +30,7 @@ def network_of(address: str, ipv6_prefix: int = 64) -> str:
 
 
 def is_loopback(address: str) -> bool:
-    """Return whether `address` is of the machine itself."""
+    """Return whether `address` belongs to this machine."""
     try:
         return ip_address(network_of(address, _IPV6_BITS)).is_loopback
     except ValueError:

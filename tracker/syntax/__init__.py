@@ -1,1 +1,1 @@
-"""How URLs, queries, JSON and Accept headers are read: pure, for whoever needs it."""
+"""Parsers of URLs, queries, JSON and Accept headers. Pure."""

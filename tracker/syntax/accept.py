@@ -1,7 +1,8 @@
-"""Which of two media types an Accept header asks for (RFC 9110, section 12.5.1).
+"""The choice between two media types by an Accept header (RFC 9110, section 12.5.1). Pure.
 
-Called where an answer has two forms: a page or JSON, an image or JSON. Pure. The work is bounded
-by `MAX_LENGTH`, whatever a client sends.
+Called where an answer has two forms: a page or JSON, an image or JSON.
+
+Guarantee: the work is bounded by `MAX_LENGTH`, whatever a client sends.
 """
 
 import re
@@ -9,13 +10,13 @@ from functools import lru_cache
 from typing import Final
 
 MAX_LENGTH: Final = 1000
-"""Characters. A longer header says nothing."""
+"""Characters. A longer header is ignored."""
 
 _WEIGHT: Final = re.compile(r"q=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)")
 
 
 def prefers(accept: str, wanted: str, other: str) -> bool:
-    """Whether `accept` gives the media type `wanted` a strictly higher quality than `other`.
+    """Return whether `accept` gives the media type `wanted` a strictly higher quality than `other`.
 
     Both are lower case and without parameters, such as "text/html". A missing header is "". The
     most specific range decides for each type; a malformed range is ignored, and so is one with
@@ -26,19 +27,19 @@ def prefers(accept: str, wanted: str, other: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def _prefers(accept: str, wanted: str, other: str) -> bool:
-    """Remembered: of all headers of Accept, browsers and networks send a few."""
+    """Compare the two qualities. Remembered, because clients send few different headers."""
     wanted_ranges, other_ranges = _ranges(wanted), _ranges(other)
     qualities = _qualities(accept, {*wanted_ranges, *other_ranges})
     return _quality(qualities, wanted_ranges) > _quality(qualities, other_ranges)
 
 
 def _ranges(media_type: str) -> tuple[str, str, str]:
-    """The ranges that cover a media type, the most specific first."""
+    """Return the ranges that cover a media type, the most specific first."""
     return media_type, media_type.partition("/")[0] + "/*", "*/*"
 
 
 def _qualities(accept: str, ranges: set[str]) -> dict[str, float]:
-    """The quality of those of `ranges` that are in `accept`; the highest if one is repeated."""
+    """Return the quality of each of `ranges` in `accept`; the highest if a range is repeated."""
     qualities: dict[str, float] = {}
     for element in accept.lower().split(","):
         media_range, _, parameters = element.partition(";")
@@ -50,7 +51,7 @@ def _qualities(accept: str, ranges: set[str]) -> dict[str, float]:
 
 
 def _weight(parameters: str) -> float | None:
-    """The weight in `parameters`, 1 if there are none; None if they are anything else."""
+    """Return the weight in `parameters`: 1 if there are none, None if they are anything else."""
     present = [parameter for part in parameters.split(";") if (parameter := part.strip(" \t"))]
     if not present:
         return 1.0
@@ -59,5 +60,5 @@ def _weight(parameters: str) -> float | None:
 
 
 def _quality(qualities: dict[str, float], ranges: tuple[str, str, str]) -> float:
-    """The quality of the first of `ranges` that has one."""
+    """Return the quality of the first of `ranges` that has one, 0 if none has."""
     return next((qualities[one] for one in ranges if one in qualities), 0.0)

@@ -1,11 +1,11 @@
-"""Reading single parameters of a raw query string, one character for each byte. Pure."""
+"""Single parameters of a raw query string, which has one character for each byte. Pure."""
 
 from urllib.parse import unquote_to_bytes
 
 
 def parameter(query: str, name: str) -> str:
-    """The first value of `name`, decoded; empty if it has none."""
-    # Nearly always it is not there, and each click is asked for two.
+    """Return the first value of `name`, decoded; empty if there is none."""
+    # Each click looks for two parameters, and nearly always neither is there.
     if f"&{name}=" not in query and "%" not in query and not query.startswith(f"{name}="):
         return ""
     for pair in query.split("&"):

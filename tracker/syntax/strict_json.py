@@ -1,7 +1,7 @@
-"""JSON as clients send it, parsed strictly (RFC 8259, and I-JSON's rules of RFC 7493). Pure.
+"""A strict parser of clients' JSON (RFC 8259, and I-JSON's rules of RFC 7493). Pure.
 
-The standard library's parser, because it alone tells of repeated names; numbers with a fraction or
-an exponent become Decimal, so that money stays exact.
+It uses the standard library's decoder, the only one that reports repeated names. Numbers with a
+fraction or an exponent become Decimal, so that money stays exact.
 """
 
 import json
@@ -20,16 +20,17 @@ _DOUBTFUL_ESCAPE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
 _PAIR = rb"u[dD][89abAB]..\\u[dD][c-fC-F].."
 _GOOD_ESCAPE = re.compile(rb"\\(?:%b|u(?!0000|[dD][89a-fA-F])....|[^u])" % _PAIR)
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
-"""One that nothing ends goes to the end of the text."""
+"""A string. Without a closing quote it extends to the end of the text."""
 _STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in _STEPS)
 
 
 def parse_json(name: str, text: bytes) -> Any:
-    """The value of `text`. Raises BadRequest, which calls it `name`.
+    """Return the value of JSON text, which messages call `name`.
 
-    Refused besides bad syntax: bytes that are not UTF-8, names that repeat, NaN and Infinity,
-    null characters and lone surrogates in strings, and more than MAX_DEPTH levels.
+    Raises BadRequest if the syntax is bad, the bytes are not UTF-8, a name repeats, a number is NaN
+    or Infinity, a string has a null character or a lone surrogate, or there are more than MAX_DEPTH
+    levels.
     """
     if is_deeper(text, MAX_DEPTH):
         raise BadRequest(f"{name}: at most {MAX_DEPTH} levels deep")
@@ -47,8 +48,10 @@ def parse_json(name: str, text: bytes) -> Any:
 
 
 def is_deeper(text: bytes, levels: int) -> bool:
-    """Return whether arrays and objects nest more than `levels` deep in JSON text, well-formed or
-    not. Nothing is parsed: the text is read once, up to the first bracket that is too deep."""
+    """Return whether arrays and objects nest more than `levels` deep, in JSON text of any form.
+
+    Nothing is parsed: the text is read once, up to the first bracket that is too deep.
+    """
     if text.count(b"{") + text.count(b"[") <= levels:
         return False
     brackets = _STRING.sub(b"", text).translate(None, _NO_BRACKETS)
@@ -56,8 +59,10 @@ def is_deeper(text: bytes, levels: int) -> bool:
 
 
 def _has_bad_escape(text: bytes) -> bool:
-    """Return whether valid JSON text escapes a null character or a lone surrogate: only an escape
-    can bring them in."""
+    """Return whether valid JSON text escapes a null character or a lone surrogate.
+
+    Only an escape can bring them in.
+    """
     return bool(_DOUBTFUL_ESCAPE.search(text)) and b"\\" in _GOOD_ESCAPE.sub(b"", text)
 
 

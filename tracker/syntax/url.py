@@ -1,6 +1,6 @@
-"""An absolute http or https URL, checked and taken apart. Pure.
+"""Absolute http and https URLs, checked and split. Pure.
 
-Used for destinations of links and targets of webhooks: whatever the service sends somebody to.
+Used for destinations of links and targets of webhooks.
 """
 
 import re
@@ -29,7 +29,7 @@ _URL: Final = re.compile(
 )
 _AUTHORITY: Final = re.compile(r"(\[[^\]]*\]|[^:]*)(?::(.*))?", re.DOTALL)
 _PORT: Final = re.compile(r"[0-9]{1,5}")
-# Underscores, and hyphens anywhere inside: no valid hostname, but browsers go there.
+# Underscores, and hyphens anywhere inside, are not valid in hostnames, but browsers accept them.
 _LABEL: Final = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _HOSTNAME: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*\.?")
 # Browsers read a host that ends in a number as an IPv4 address: 127.1 and 0x7f000001 are loopback.
@@ -37,10 +37,10 @@ _ENDS_IN_NUMBER: Final = re.compile(r"(?:.*\.)?(?:[0-9]+|0[xX][0-9a-fA-F]*)")
 
 
 class UrlParts(NamedTuple):
-    """A URL taken apart.
+    """The parts of a URL.
 
-    `authority` is as written, but ASCII; `address` is for comparison. `query` and `fragment` hold
-    their "?" and "#", and are empty if the URL has none.
+    `authority` is as written, but in ASCII; `address` is for comparison. `query` and `fragment`
+    include their "?" and "#", and are empty if the URL has none.
     """
 
     scheme: str
@@ -52,7 +52,10 @@ class UrlParts(NamedTuple):
 
 
 def check_url(field: str, url: str) -> UrlParts:
-    """Raises BadRequest naming `field` and the rule."""
+    """Return the parts of a client's URL, checked for length and characters too.
+
+    Raises BadRequest naming `field` and the rule if the URL breaks one.
+    """
     if len(url) > MAX_LENGTH:
         raise BadRequest(f"{field}: at most {MAX_LENGTH} characters")
     for pattern, rule in _FORBIDDEN:
@@ -62,7 +65,10 @@ def check_url(field: str, url: str) -> UrlParts:
 
 
 def split_url(field: str, url: str) -> UrlParts:
-    """The parts of `url`. Raises BadRequest naming `field` unless it is an absolute URL."""
+    """Return the parts of `url`.
+
+    Raises BadRequest naming `field` if `url` is not an absolute http or https URL.
+    """
     match = _URL.fullmatch(url)
     if not match:
         raise BadRequest(f"{field}: must be an absolute http or https URL")
@@ -90,7 +96,10 @@ def _authority(field: str, scheme: str, text: str) -> tuple[str, tuple[str, int]
 
 
 def _host(text: str) -> tuple[str, str]:
-    """(ASCII form as written, canonical form) of a host. Raises ValueError if it is none."""
+    """Return the ASCII form of a host as written, and its canonical form.
+
+    Raises ValueError if `text` is not a host.
+    """
     if text.startswith("["):
         if "%" in text:
             raise ValueError("a zone means nothing to others")
