@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from tests.api.records import LANDING, journaled_clicks, make_link
-from tracker.clicks.redirect import Redirect, Visit, sent
+from tracker.clicks.redirect import ClientHeaders, Redirect, Visit
 from tracker.errors import MethodNotAllowed, NotFound, Unavailable
 from tracker.ids import new_id
 from tracker.service.services import Services
@@ -16,7 +16,9 @@ VISIT = Visit(
     slug="abc",
     query="",
     address="8.8.8.8",
-    sent=sent("tracker.test", user_agent="curl/8.0", referrer="", purpose="", edge_country=""),
+    headers=ClientHeaders.from_headers(
+        "tracker.test", user_agent="curl/8.0", referrer="", purpose="", edge_country=""
+    ),
 )
 
 

@@ -11,7 +11,7 @@ from tests.api.records import make_link
 from tests.clicks.test_redirect import VISIT
 from tests.conversions import scene
 from tests.db.profiler import profiled
-from tracker.clicks.redirect import Visit, sent
+from tracker.clicks.redirect import ClientHeaders, Visit
 from tracker.errors import NotFound
 from tracker.ids import new_id, new_secret, new_slug
 from tracker.service.services import Services
@@ -26,8 +26,10 @@ def settings(settings: Settings) -> Settings:
 
 
 def visit(slug: str, address: str = STRANGER, host: str = "tracker.test", query: str = "") -> Visit:
-    headers = sent(host, user_agent="curl/8.0", referrer="", purpose="", edge_country="")
-    return msgspec.structs.replace(VISIT, slug=slug, address=address, sent=headers, query=query)
+    headers = ClientHeaders.from_headers(
+        host, user_agent="curl/8.0", referrer="", purpose="", edge_country=""
+    )
+    return msgspec.structs.replace(VISIT, slug=slug, address=address, headers=headers, query=query)
 
 
 async def statuses(services: Services, visits: Sequence[Visit]) -> list[int]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from urllib.parse import unquote
 
 from tracker.api.handler import Content, Handler, json_error
-from tracker.clicks.redirect import Visit, sent
+from tracker.clicks.redirect import ClientHeaders, Visit
 from tracker.errors import TrackerError
 from tracker.syntax.accept import prefers
 
@@ -50,7 +50,7 @@ class ClickQuery(Handler):
             slug=self.slug(),
             query=self.request.query,
             address=self.client_address(),
-            sent=sent(
+            headers=ClientHeaders.from_headers(
                 host=header("Host"),
                 user_agent=header("User-Agent"),
                 referrer=header("Referer"),

@@ -20,7 +20,7 @@ from uuid_utils import uuid4
 from tracker.api import click, event
 from tracker.api.handler import SANE_REQUEST_ID, Content, as_tracker_error
 from tracker.api.services import Services
-from tracker.clicks.redirect import Answer, Sent, Visit, redirection, sent
+from tracker.clicks.redirect import Answer, ClientHeaders, Visit, redirection
 from tracker.conversions.parameters import from_text
 from tracker.conversions.record import Recorded
 from tracker.errors import TrackerError
@@ -45,7 +45,7 @@ Headers = tuple[tuple[str, str], ...]
 class _Header(msgspec.Struct, frozen=True, gc=False):
     """What the header of a plain request tells. `request_id` is empty unless it may be used."""
 
-    sent: Sent
+    client: ClientHeaders
     forwarded_for: str
     accept: str
     request_id: str
@@ -142,7 +142,7 @@ class FastPath:
         header = head.header
         request = _Request(self, connection, head, route, _id_of(header), perf_counter())
         address = self._client_address.of(connection.peer, (header.forwarded_for,))
-        visit = Visit(head.method, slug, head.query, address, header.sent)
+        visit = Visit(head.method, slug, head.query, address, header.client)
         try:
             location = self._redirect.location_at_once(visit, request)
         except TrackerError as error:
@@ -237,7 +237,9 @@ def _header(names_country: bool, host: str, values: Sequence[str]) -> _Header:
     user_agent, referrer, accept, forwarded_for, request_id, delivery, *others = values
     edge_country = others.pop() if names_country else ""
     return _Header(
-        sent(host, user_agent, referrer, click.purpose_of(others), edge_country),
+        ClientHeaders.from_headers(
+            host, user_agent, referrer, click.purpose_of(others), edge_country
+        ),
         forwarded_for,
         accept,
         request_id if SANE_REQUEST_ID.fullmatch(request_id) else "",

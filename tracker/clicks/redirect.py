@@ -4,7 +4,7 @@ The guarantee is made here: a 302 with a click id is returned only after the jou
 """
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple, Self
 from uuid import UUID
 
 import msgspec
@@ -26,12 +26,19 @@ from tracker.links.hostnames import canonical_hostname
 from tracker.links.link import SLUG, Target
 from tracker.syntax.query import parameter
 
+MAX_USER_AGENT_LENGTH: Final = 1024
+MAX_REFERRER_LENGTH: Final = 2048
+MAX_QUERY_LENGTH: Final = 8192
+"""Characters of a click's texts that are kept."""
+
+CACHED_DESTINATIONS: Final = 100_000
+"""Destinations that stay parsed in memory, by URL."""
+
 _METHODS = "GET, HEAD, OPTIONS"
-_USER_AGENT, _REFERRER, _QUERY = 1024, 2048, 8192
 
 
-class Sent(msgspec.Struct, frozen=True, gc=False):
-    """What the header of a visit tells, as far as it is kept. Made by `sent`."""
+class ClientHeaders(msgspec.Struct, frozen=True, gc=False):
+    """The headers of a visit that are kept, cut to the longest that is."""
 
     hostname: str
     user_agent: str
@@ -39,17 +46,19 @@ class Sent(msgspec.Struct, frozen=True, gc=False):
     purpose: str
     edge_country: str
 
-
-def sent(host: str, user_agent: str, referrer: str, purpose: str, edge_country: str) -> Sent:
-    """Of the values of headers, with one byte a character, empty if not sent. `purpose` joins the
-    prefetch headers."""
-    return Sent(
-        _hostname(host),
-        user_agent[:_USER_AGENT],
-        referrer[:_REFERRER],
-        purpose[:_USER_AGENT],
-        edge_country,
-    )
+    @classmethod
+    def from_headers(
+        cls, host: str, user_agent: str, referrer: str, purpose: str, edge_country: str
+    ) -> Self:
+        """Build the client headers of a visit. Values are Latin-1 text; a missing header is an
+        empty string. `purpose` joins the prefetch headers by spaces."""
+        return cls(
+            _hostname(host),
+            user_agent[:MAX_USER_AGENT_LENGTH],
+            referrer[:MAX_REFERRER_LENGTH],
+            purpose[:MAX_USER_AGENT_LENGTH],
+            edge_country,
+        )
 
 
 class Visit(msgspec.Struct, frozen=True, gc=False):
@@ -62,7 +71,7 @@ class Visit(msgspec.Struct, frozen=True, gc=False):
     slug: str | None
     query: str
     address: str
-    sent: Sent
+    headers: ClientHeaders
 
 
 class Answer(NamedTuple):
@@ -161,7 +170,7 @@ class Redirect:
         /c/ the Host header. Empty: the default domain."""
         named = parameter(visit.query, "d")
         if not named:
-            host = "" if visit.slug is None else visit.sent.hostname
+            host = "" if visit.slug is None else visit.headers.hostname
             return "" if host == self._own_host else host, False
         host = canonical_hostname(named)
         if self._own_host in (host, named.lower()):  # the second for an IP address
@@ -193,13 +202,13 @@ def _hostname(host: str) -> str:
     return canonical_hostname(host.partition(":")[0])
 
 
-@lru_cache(maxsize=100_000)
+@lru_cache(maxsize=CACHED_DESTINATIONS)
 def _destination(url: str) -> Destination:
     return Destination(url, MACRO_NAMES)
 
 
 def _click(visit: Visit, target: Target, click_id: bytes) -> Click:
-    sent = visit.sent
+    headers = visit.headers
     return Click(
         id=click_id,
         at=now_ms(),
@@ -207,9 +216,9 @@ def _click(visit: Visit, target: Target, click_id: bytes) -> Click:
         link_id=target.id,
         domain_name=target.domain_name,
         address=visit.address,
-        user_agent=sent.user_agent,
-        referrer=sent.referrer,
-        purpose=sent.purpose,
-        edge_country=sent.edge_country,
-        query=visit.query[:_QUERY],
+        user_agent=headers.user_agent,
+        referrer=headers.referrer,
+        purpose=headers.purpose,
+        edge_country=headers.edge_country,
+        query=visit.query[:MAX_QUERY_LENGTH],
     )
