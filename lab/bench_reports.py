@@ -32,7 +32,8 @@ from tracker.conversions.event_config import EventConfig, PayoutType
 from tracker.db import indexes
 from tracker.ids import new_click_id
 from tracker.ingest.consumer import BATCH
-from tracker.ingest.drain import Drain, Record
+from tracker.ingest.drain import Drain
+from tracker.ingest.record import Record
 from tracker.ingest.slot import kept_slot
 from tracker.links.store import NewLink
 from tracker.reports.query import GroupBy, Query

@@ -10,9 +10,12 @@ from redis.exceptions import RedisError
 
 from scripts.command import Command, Row
 from scripts.progress import Progress
+from tracker.clicks.click import Click
 from tracker.clock import iso
+from tracker.conversions.event import Event
 from tracker.errors import TrackerError
-from tracker.ingest.dead_letters import DeadLetters, Letter
+from tracker.ingest.record import ENTRIES, Record
+from tracker.journal.dead_letters import DeadLetters, Letter
 from tracker.service.services import Services
 
 _ID = re.compile(r"[0-9]{1,20}-[0-9]{1,20}")
@@ -26,7 +29,7 @@ _EXAMPLES = (
 
 
 async def _list(services: Services, parsed: argparse.Namespace) -> list[Row]:
-    letters = DeadLetters(services.redis_waiting)
+    letters = DeadLetters(services.redis_waiting, ENTRIES)
     with _redis_asked():
         shown = await letters.after(parsed.after, parsed.limit)
         if shown and await letters.after(shown[-1].id, 1):
@@ -38,7 +41,7 @@ async def _list(services: Services, parsed: argparse.Namespace) -> list[Row]:
 
 
 async def _replay(services: Services, parsed: argparse.Namespace) -> list[Row]:
-    letters = DeadLetters(services.redis_waiting)
+    letters = DeadLetters(services.redis_waiting, ENTRIES)
     with _redis_asked():
         replayed = (
             await _each(parsed.ids, letters.replay, "replayed")
@@ -48,7 +51,7 @@ async def _replay(services: Services, parsed: argparse.Namespace) -> list[Row]:
     return [{"replayed": replayed}]
 
 
-async def _replay_all(letters: DeadLetters) -> int:
+async def _replay_all(letters: DeadLetters[Record]) -> int:
     replayed = 0
     with Progress("letters replayed", await letters.count()) as progress:
         async for moved in letters.replay_all():
@@ -58,7 +61,7 @@ async def _replay_all(letters: DeadLetters) -> int:
 
 
 async def _drop(services: Services, parsed: argparse.Namespace) -> list[Row]:
-    letters = DeadLetters(services.redis_waiting)
+    letters = DeadLetters(services.redis_waiting, ENTRIES)
     with _redis_asked():
         dropped = (
             await letters.drop_all()
@@ -88,9 +91,9 @@ def _row(letter: Letter) -> Row:
     """Nothing of what the visitors sent."""
     return {
         "id": letter.id,
-        "buried_at": iso(letter.buried_at),
-        "clicks": letter.clicks,
-        "events": letter.events,
+        "buried_at": iso(letter.dead_since),
+        "clicks": None if letter.kinds is None else letter.kinds[Click],
+        "events": None if letter.kinds is None else letter.kinds[Event],
         "journal_id": letter.entry_id,
         "reason": letter.reason,
     }

@@ -4,19 +4,17 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-import msgspec
-
 from tracker.clicks.click import Click
 from tracker.conversions.event import Event
 from tracker.conversions.event_config import EventConfig, PayoutType
 from tracker.db.keys import JOURNAL
+from tracker.ingest.record import ENTRIES
 from tracker.links.domain import Domain
 from tracker.links.link import Link
 from tracker.links.store import NewLink
 from tracker.service.services import Services
 
 LANDING = "https://example.com/landing"
-_GROUP = msgspec.msgpack.Decoder(list[Click | Event])
 
 
 async def make_link(
@@ -48,7 +46,7 @@ async def make_config(
 async def journaled(services: Services) -> list[Click | Event]:
     """Every record of the journal, oldest first."""
     entries: list[Any] = await services.redis.xrange(JOURNAL) or []
-    return [record for _, fields in entries for record in _GROUP.decode(fields[b"1"])]
+    return [record for _, fields in entries for record in ENTRIES.decode(fields)]
 
 
 async def journaled_clicks(services: Services) -> list[Click]:

@@ -17,7 +17,8 @@ from tracker.conversions.event_config import EventConfig, PayoutType
 from tracker.conversions.parameters import Conversion
 from tracker.ids import new_click_id, new_id
 from tracker.ingest.consumer import Consumer
-from tracker.ingest.drain import Drain, Record
+from tracker.ingest.drain import Drain
+from tracker.ingest.record import Record
 from tracker.ingest.slot import Slot
 from tracker.links.link import Link
 from tracker.links.store import NewLink

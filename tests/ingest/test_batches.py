@@ -13,7 +13,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from tests.conversions import scene
 from tests.ingest.test_consumer import running
 from tracker.ingest.consumer import Consumer
-from tracker.ingest.drain import Record
+from tracker.ingest.record import Record
 from tracker.service.services import Services
 
 

@@ -25,7 +25,7 @@ from tracker.db import connect, indexes
 from tracker.db.connect import BLOCK_SECONDS
 from tracker.ingest import consumer as consumer_module
 from tracker.ingest.consumer import Consumer
-from tracker.ingest.drain import Record
+from tracker.ingest.record import Record
 from tracker.service.services import Services
 
 STALE = 0.2

@@ -18,7 +18,7 @@ from tracker.conversions.attribution import DIMENSIONS
 from tracker.db.documents import StoredId
 from tracker.db.keys import transaction
 from tracker.ids import new_click_id, new_id
-from tracker.ingest.drain import Record
+from tracker.ingest.record import Record
 from tracker.ingest.slot import Slot
 from tracker.service.services import Services
 

@@ -23,8 +23,8 @@ from tests.ingest.dying import Died, dying_drain
 from tracker.clicks.click import Click
 from tracker.conversions.event import Event
 from tracker.ids import new_id
-from tracker.ingest.drain import Record
 from tracker.ingest.posting import Outdated
+from tracker.ingest.record import Record
 from tracker.ingest.slot import Slot
 from tracker.service.services import Services
 

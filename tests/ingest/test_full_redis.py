@@ -12,7 +12,8 @@ from redis.exceptions import OutOfMemoryError
 from tests.conversions import scene
 from tests.ingest import ledger
 from tracker.ingest.consumer import Consumer
-from tracker.ingest.dead_letters import DeadLetters
+from tracker.ingest.record import ENTRIES
+from tracker.journal.dead_letters import DeadLetters
 from tracker.service.services import Services
 
 
@@ -55,7 +56,7 @@ async def test_an_entry_that_cannot_be_stored_does_not_hold_up_the_others(
     async with full(services.redis):
         assert await scene.drained(services) == 21
         assert await services.redis.xlen("journal") == 0
-    assert await DeadLetters(services.redis).count() == 1
+    assert await DeadLetters(services.redis, ENTRIES).count() == 1
 
 
 async def test_an_entry_that_was_deleted_before_it_was_acknowledged_is_forgotten(
@@ -77,7 +78,7 @@ async def test_an_entry_that_was_deleted_before_it_was_acknowledged_is_forgotten
 async def test_dead_letters_can_be_dropped(services: Services) -> None:
     for _ in range(3):
         await services.redis.xadd("journal:dead", {"1": "a", "id": "1-1", "reason": "so"})
-    letters = DeadLetters(services.redis)
+    letters = DeadLetters(services.redis, ENTRIES)
     async with full(services.redis):
         [first, *_] = await letters.after(None, 1)
         assert await letters.drop(first.id)

@@ -15,7 +15,8 @@ from tracker.clicks.click import Click
 from tracker.conversions.event import Event
 from tracker.conversions.store import EventIdTaken
 from tracker.ids import new_id
-from tracker.ingest.drain import Drain, Record
+from tracker.ingest.drain import Drain
+from tracker.ingest.record import Record
 from tracker.service.services import Services
 
 ACCOUNT = new_id()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tracker.journal.spool_file import BATCH_BYTES, BATCH_ENTRIES, SpoolReader, entry
+from tracker.journal.spool_file import BATCH_BYTES, BATCH_ENTRIES, SpoolReader, frame
 
 payloads = st.lists(
     st.binary(max_size=60) | st.just(b"TRK1") | st.just(b"TRK1\0\0\0\0"), max_size=8
@@ -35,25 +35,25 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @given(payloads)
 def test_what_was_written_is_read(path: Path, payloads: list[bytes]) -> None:
-    found, reader = read(path, b"".join(map(entry, payloads)))
+    found, reader = read(path, b"".join(map(frame, payloads)))
     assert found == payloads
     assert (reader.damaged_bytes, reader.torn_bytes) == (0, 0)
 
 
 @given(payloads, payloads, st.binary(max_size=80))
 @example([b"a"], [b"b"], b"TRK1\0\0\0\x05")
-@example([b"a"], [b"b"], entry(b"x" * 99)[:-1])
+@example([b"a"], [b"b"], frame(b"x" * 99)[:-1])
 @example([], [b"b"], b"TRK")
 @example([b"a"], [b"b"], bytes(4096))
 def test_entries_around_anything_else_are_read(
     path: Path, before: list[bytes], after: list[bytes], between: bytes
 ) -> None:
     whole = [*before, *after]
-    contents = b"".join(map(entry, before)) + between + b"".join(map(entry, after))
+    contents = b"".join(map(frame, before)) + between + b"".join(map(frame, after))
     found, reader = read(path, contents)
     assert found == whole
     length = reader.damaged_bytes + reader.torn_bytes
-    assert length == len(contents) - sum(len(entry(payload)) for payload in whole)
+    assert length == len(contents) - sum(len(frame(payload)) for payload in whole)
     assert not (after and reader.torn_bytes)
 
 
@@ -61,7 +61,7 @@ def test_entries_around_anything_else_are_read(
 def test_a_wrong_byte_costs_one_entry(
     path: Path, payloads: list[bytes], data: st.DataObject
 ) -> None:
-    entries = list(map(entry, payloads))
+    entries = list(map(frame, payloads))
     hit = data.draw(st.integers(0, len(entries) - 1))
     byte = data.draw(st.integers(0, len(entries[hit]) - 1))
     flips = data.draw(st.integers(1, 255))
@@ -74,7 +74,7 @@ def test_a_wrong_byte_costs_one_entry(
 
 def test_a_length_that_leads_to_a_later_entry_hides_none_between(path: Path) -> None:
     """One bit of the first length is wrong, and it ends just where the third entry begins."""
-    entries = [entry(bytes([number]) * 52) for number in range(4)]
+    entries = [frame(bytes([number]) * 52) for number in range(4)]
     wrong = entries[0][:7] + bytes([52 + 64]) + entries[0][8:]
     found, reader = read(path, wrong + b"".join(entries[1:]))
     assert found == [bytes([number]) * 52 for number in (1, 2, 3)]
@@ -85,14 +85,14 @@ def test_a_length_that_leads_to_a_later_entry_hides_none_between(path: Path) -> 
 def test_an_entry_is_found_wherever_in_the_damage_it_begins(path: Path, distance: int) -> None:
     """Also where its magic lies across two of the pieces that are searched."""
     gap = 1024 * 1024 + distance
-    found, reader = read(path, bytes(gap) + entry(b"found") + entry(b"too"))
+    found, reader = read(path, bytes(gap) + frame(b"found") + frame(b"too"))
     assert found == [b"found", b"too"]
     assert reader.damaged_bytes == gap
 
 
 def test_many_magics_that_begin_nothing_are_passed_over_quickly(path: Path) -> None:
     begun = time.monotonic()
-    found, _ = read(path, b"TRK1" * 100_000 + entry(b"found"))
+    found, _ = read(path, b"TRK1" * 100_000 + frame(b"found"))
     assert found == [b"found"]
     assert time.monotonic() - begun < 5
 
@@ -107,7 +107,7 @@ def test_a_payload_that_is_whole_though_its_length_is_not_is_damage_and_no_torn_
 
 
 def batches(path: Path, payloads: list[bytes]) -> list[list[bytes]]:
-    path.write_bytes(b"".join(map(entry, payloads)))
+    path.write_bytes(b"".join(map(frame, payloads)))
     found = []
     with path.open("rb") as file:
         reader = SpoolReader(file)
@@ -153,9 +153,9 @@ class BadSector(io.FileIO):
 
 
 def test_what_stands_before_a_bad_sector_is_a_batch_once(path: Path) -> None:
-    path.write_bytes(b"".join(map(entry, (b"1", b"2", b"3"))))
+    path.write_bytes(b"".join(map(frame, (b"1", b"2", b"3"))))
     with BadSector(path) as file:
-        file.bad = 2 * len(entry(b"1"))
+        file.bad = 2 * len(frame(b"1"))
         reader = SpoolReader(file)
         with pytest.raises(OSError, match="bad sector"):
             reader.batch()

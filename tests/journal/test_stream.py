@@ -21,8 +21,9 @@ from tracker.db.keys import JOURNAL, transaction
 from tracker.errors import Unavailable
 from tracker.ids import new_id
 from tracker.journal import stream as module
+from tracker.journal.entry import EntryDecoder
 from tracker.journal.spool import Spool
-from tracker.journal.stream import CLAIM_SECONDS, FORMAT, Claim, Journal
+from tracker.journal.stream import CLAIM_SECONDS, Claim, Journal
 from tracker.metrics import REGISTRY
 
 
@@ -66,7 +67,7 @@ async def journal(
 async def entries(redis: Redis) -> list[list[Click]]:
     """The clicks of each entry of the stream."""
     rows: Any = await redis.xrange(JOURNAL)
-    return [msgspec.msgpack.decode(fields[FORMAT], type=list[Click]) for _, fields in rows]
+    return [EntryDecoder(list[Click]).decode(fields) for _, fields in rows]
 
 
 async def streamed(redis: Redis) -> list[Click]:

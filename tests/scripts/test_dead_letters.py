@@ -13,7 +13,8 @@ from scripts import dead_letters
 from tests.conversions import scene
 from tests.scripts.conftest import Refused, Run
 from tracker.ids import new_id
-from tracker.ingest.dead_letters import DeadLetters
+from tracker.ingest.record import ENTRIES
+from tracker.journal.dead_letters import DeadLetters
 from tracker.service.services import Services
 
 Doing = Callable[[Awaitable[Any]], Any]
@@ -57,7 +58,7 @@ async def bury(services: Services, *payloads: bytes) -> None:
 async def bury_many(services: Services, number: int) -> list[str]:
     """Letters that cannot be decoded; their ids."""
     await bury(services, *(b"not MessagePack" for _ in range(number)))
-    return [one.id for one in await DeadLetters(services.redis).after(None, number)]
+    return [one.id for one in await DeadLetters(services.redis, ENTRIES).after(None, number)]
 
 
 def count(services: Services, mongodb: Database, name: str) -> int:

@@ -1,10 +1,10 @@
-"""A click as the journal carries it: what the visitor sent, with nothing looked up yet."""
+"""The click of the journal: what the visitor sent, with nothing looked up yet."""
 
-import msgspec
+from tracker.journal.entry import JournalRecord
 
 
-class Click(msgspec.Struct, frozen=True, array_like=True, gc=False, tag="c"):
-    """Fields are only ever added at the end: entries of an older release must still decode.
+class Click(JournalRecord, frozen=True, tag="c"):
+    """A click, with its fields in the order of the journal.
 
     Ids are the 16 bytes of a UUID. `at` is in milliseconds since the epoch. `domain_name` is empty
     on the default domain. `purpose` holds the prefetch headers, `edge_country` the trusted edge's

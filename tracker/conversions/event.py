@@ -1,10 +1,10 @@
-"""A conversion event as the journal carries it."""
+"""The conversion event of the journal."""
 
-import msgspec
+from tracker.journal.entry import JournalRecord
 
 
-class Event(msgspec.Struct, frozen=True, array_like=True, gc=False, tag="e"):
-    """Fields are only ever added at the end: entries of an older release must still decode.
+class Event(JournalRecord, frozen=True, tag="e"):
+    """A conversion event, with its fields in the order of the journal.
 
     `id` is the event id, `at` is in milliseconds since the epoch, the others are 16 bytes of a
     UUID. `account_id` None: not known until the click is. `value` and `payout` are decimal text,

@@ -11,11 +11,10 @@ import contextlib
 import os
 import socket
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 from uuid import uuid4
 
-import msgspec
 import structlog
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
@@ -23,11 +22,11 @@ from redis.exceptions import RedisError
 from tracker import metrics
 from tracker.db.connect import BLOCK_SECONDS
 from tracker.db.keys import DRAIN_GROUP, JOURNAL
-from tracker.ingest.dead_letters import DeadLetters
-from tracker.ingest.drain import Record
 from tracker.ingest.faults import is_fault_of_record, is_to_wait, is_too_much, reason_of
-from tracker.ingest.reader import Entry, Read, Reader
-from tracker.journal.stream import FORMAT
+from tracker.ingest.record import ENTRIES, Record
+from tracker.journal.dead_letters import DeadLetters
+from tracker.journal.entry import Fields, encode, fields_of
+from tracker.journal.reader import DecodedEntry, Entry, Reader
 from tracker.loops import cancel_and_wait, record_failure
 
 log = structlog.get_logger(__name__)
@@ -73,9 +72,8 @@ class Consumer:
         self._apply = apply
         self._stale = stale
         self._name = f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:8]}"
-        self._reader = Reader(redis, waiting, self._name, stale)
-        self._dead_letters = DeadLetters(redis)
-        self._encoder = msgspec.msgpack.Encoder()
+        self._reader = Reader(redis, waiting, ENTRIES, self._name, stale)
+        self._dead_letters = DeadLetters(redis, ENTRIES)
         self._failing: bytes = b""
         self._failures = 0
         self._batch = self._most = batch
@@ -140,7 +138,7 @@ class Consumer:
             async with self._kept(entries), contextlib.aclosing(batches):
                 async for batch in batches:
                     await self._process(batch)
-            self._reader.finished()
+            self._reader.finish()
         self._worked = time.monotonic() - began
         return len(entries)
 
@@ -163,7 +161,7 @@ class Consumer:
                 if mine := [one["message_id"] for one in held]:
                     await self._redis.xclaim(JOURNAL, DRAIN_GROUP, self._name, 0, mine, justid=True)
 
-    async def _process(self, batch: Sequence[Read]) -> None:
+    async def _process(self, batch: Sequence[DecodedEntry[Record]]) -> None:
         try:
             for entry in batch:
                 if entry.error is not None:
@@ -193,7 +191,7 @@ class Consumer:
             await self._store(records[:middle])
             await self._store(records[middle:])
 
-    def _count_failure(self, entry: Read, error: Exception) -> None:
+    def _count_failure(self, entry: DecodedEntry[Record], error: Exception) -> None:
         """Raises `error`, to try again, until the entry has failed TRIES times: what is not known
         to be the fault of a record may be ours, or pass."""
         if entry.id != self._failing:
@@ -202,13 +200,13 @@ class Consumer:
         if self._failures < TRIES:
             raise error
 
-    async def _part(self, entry: Read, error: Exception) -> None:
+    async def _part(self, entry: DecodedEntry[Record], error: Exception) -> None:
         """Store what can be stored of an entry that failed as a whole, and bury the rest."""
         if entry.error is not None:
             await self._bury(entry.id, entry.fields, error)
         for record in entry.records:
             if reason := await self._refusal(record):
-                await self._bury(entry.id, {FORMAT: self._encoder.encode([record])}, reason)
+                await self._bury(entry.id, fields_of(encode([record])), reason)
         await self._acknowledge([entry])
 
     async def _refusal(self, record: Record) -> Exception | None:
@@ -221,7 +219,7 @@ class Consumer:
             return error
         return None
 
-    async def _acknowledge(self, batch: Sequence[Read]) -> None:
+    async def _acknowledge(self, batch: Sequence[DecodedEntry[Record]]) -> None:
         for start in range(0, len(batch), _ACKNOWLEDGED):
             ids = [entry.id for entry in batch[start : start + _ACKNOWLEDGED]]
             # No transaction: a full Redis 7.0 refuses all commands of one, these two included. In
@@ -232,11 +230,10 @@ class Consumer:
             pipeline.xack(JOURNAL, DRAIN_GROUP, *ids)
             await pipeline.execute()
 
-    async def _bury(self, entry_id: bytes, fields: Mapping[bytes, bytes], error: Exception) -> None:
+    async def _bury(self, entry_id: bytes, fields: Fields, error: Exception) -> None:
         reason = reason_of(error)
         log.error("entry goes to the dead letters", entry=entry_id.decode(), reason=reason)
-        letter = {**fields, b"id": entry_id, b"reason": reason.encode(errors="replace")}
-        await self._dead_letters.add(letter)
+        await self._dead_letters.add(entry_id, fields, reason)
         metrics.DEAD_LETTERS.inc()
 
 

@@ -29,6 +29,7 @@ from tracker.db.documents import StoredId, as_read
 from tracker.ingest import plan
 from tracker.ingest.plan import Known
 from tracker.ingest.posting import Books, Outdated, Posting
+from tracker.ingest.record import Record
 from tracker.ingest.ruling import Bounds, account_of, count_refused
 from tracker.ingest.slot import Slot
 from tracker.loops import cancel_and_wait
@@ -36,8 +37,6 @@ from tracker.metrics import DRAINED
 from tracker.webhooks.deliveries import Deliveries
 
 log = structlog.get_logger(__name__)
-
-Record = Click | Event
 
 _PIECE = 200
 """Clicks enriched (about 4 µs each), or events made, before requests that wait get their turn."""

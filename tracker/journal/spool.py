@@ -23,7 +23,7 @@ from typing import BinaryIO, TypeVar
 
 import structlog
 
-from tracker.journal.spool_file import SpoolReader, entry
+from tracker.journal.spool_file import SpoolReader, frame
 from tracker.journal.spool_folder import SpoolFolder
 
 log = structlog.get_logger(__name__)
@@ -63,7 +63,7 @@ class Spool:
     async def append(self, payload: bytes) -> None:
         """Durable when it returns. Raises SpoolFull, or another OSError if the disk refuses."""
         try:
-            await _run(self._writing, self._append, entry(payload))
+            await _run(self._writing, self._append, frame(payload))
         except OSError as error:
             self._refused, self._refused_at = error, time.monotonic()
             raise

@@ -18,7 +18,8 @@ BATCH_ENTRIES = 100
 BATCH_BYTES = 1024 * 1024
 
 
-def entry(payload: bytes) -> bytes:
+def frame(payload: bytes) -> bytes:
+    """Return an entry of the file that holds `payload`."""
     return _HEADER.pack(_MAGIC, len(payload), zlib.crc32(payload)) + payload
 
 

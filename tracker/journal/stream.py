@@ -13,7 +13,6 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import msgspec
 import structlog
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
@@ -24,12 +23,12 @@ from tracker.db.connect import check_writable
 from tracker.db.direct import Direct
 from tracker.db.keys import JOURNAL
 from tracker.errors import Unavailable
+from tracker.journal.entry import VERSION, Encoded, JournalRecord, encode, encode_record, fields_of
 from tracker.journal.spool import Spool
 from tracker.metrics import SPOOL_REFUSED, SPOOLED
 
 log = structlog.get_logger(__name__)
 
-FORMAT = b"1"
 _REPLAY_EVERY = 0.5
 _TELL_EVERY = 5.0
 _CLOSE_SECONDS = 2.0
@@ -63,11 +62,11 @@ class Claim(NamedTuple):
 
 
 class _Claimed(NamedTuple):
-    record: msgspec.Raw
+    record: Encoded
     claim: Claim
 
 
-_Append = msgspec.Struct | msgspec.Raw | _Claimed
+_Append = JournalRecord | Encoded | _Claimed
 
 
 class Journal:
@@ -76,16 +75,15 @@ class Journal:
         self._appending = Direct(redis)
         self._breaker = breaker
         self._spool = spool
-        self._encoder = msgspec.msgpack.Encoder()
         self._untold = 0
         self._tell_at = 0.0
         self._batch = Batch[_Append, int | None](self._commit)
 
-    def append(self, record: msgspec.Struct) -> asyncio.Future[int | None]:
+    def append(self, record: JournalRecord) -> asyncio.Future[int | None]:
         """Done when `record` is durable. Raises Unavailable."""
-        return self._batch.submit(self._encoded(record))
+        return self._batch.submit(encode_record(record))
 
-    def append_for(self, waiter: Waiter[int | None], record: msgspec.Struct) -> None:
+    def append_for(self, waiter: Waiter[int | None], record: JournalRecord) -> None:
         """As `append`; it is `waiter` that is told. Raises Unavailable if too many wait.
 
         `record` has to be one that can be encoded, without half surrogates in its texts: it is
@@ -93,12 +91,12 @@ class Journal:
         """
         self._batch.add(record, waiter)
 
-    def append_once(self, record: msgspec.Struct, claim: Claim) -> asyncio.Future[int | None]:
+    def append_once(self, record: JournalRecord, claim: Claim) -> asyncio.Future[int | None]:
         """Append unless the claim is held. The result is its holder, be it the new or an older one.
 
         None: Redis is away, so the record is in the spool and the claim was not decided.
         """
-        return self._batch.submit(_Claimed(self._encoded(record), claim))
+        return self._batch.submit(_Claimed(encode_record(record), claim))
 
     async def holder(self, names: Sequence[str]) -> int | None:
         """Return who holds one of these claims; None if nobody does, or Redis does not answer."""
@@ -149,10 +147,6 @@ class Journal:
         await self.replay_once(time.monotonic() + _CLOSE_SECONDS)
         await self._spool.close()
 
-    def _encoded(self, record: msgspec.Struct) -> msgspec.Raw:
-        """At once, so that a record that cannot be encoded is an error of its sender alone."""
-        return msgspec.Raw(self._encoder.encode(record))
-
     async def _commit(self, group: list[_Append]) -> Sequence[int | None]:
         if not self._breaker.is_open:
             try:
@@ -161,7 +155,7 @@ class Journal:
                 self._breaker.failed(error)
                 log.warning("journal goes to the spool", error=type(error).__name__)
         try:
-            await self._spool.append(self._encode(group))
+            await self._spool.append(_encode(group))
             SPOOLED.inc(len(group))
         except OSError as error:
             self._refused(len(group), error)
@@ -178,31 +172,30 @@ class Journal:
     async def _append_to_stream(self, group: list[_Append]) -> Sequence[int | None]:
         plain = [item for item in group if not isinstance(item, _Claimed)]
         if len(plain) == len(group):
-            await self._send(self._encode(plain))
+            await self._send(_encode(plain))
             return [None] * len(group)
         pipeline = self._redis.pipeline(transaction=False)
         for item in group:
             if isinstance(item, _Claimed):
                 names, holder, seconds = item.claim
-                payload = self._encode([item])
-                arguments = (holder, FORMAT, payload, seconds)
+                payload = _encode([item])
+                arguments = (holder, VERSION, payload, seconds)
                 pipeline.eval(_APPEND_ONCE, 1 + len(names), JOURNAL, *names, *arguments)
         if plain:
-            pipeline.xadd(JOURNAL, {FORMAT: self._encode(plain)})
+            pipeline.xadd(JOURNAL, fields_of(_encode(plain)))
         holders = iter(await pipeline.execute())
         return [int(next(holders)) if isinstance(item, _Claimed) else None for item in group]
 
     async def _send(self, payload: bytes) -> None:
-        await self._appending.execute("XADD", JOURNAL, "*", FORMAT, payload)
+        await self._appending.execute("XADD", JOURNAL, "*", VERSION, payload)
 
     async def _move(self, payloads: Sequence[bytes]) -> None:
         # A transaction is refused as a whole: a part that was taken would be sent again.
         pipeline = self._redis.pipeline(transaction=True)
         for payload in payloads:
-            pipeline.xadd(JOURNAL, {FORMAT: payload})
+            pipeline.xadd(JOURNAL, fields_of(payload))
         await pipeline.execute()
 
-    def _encode(self, group: Sequence[_Append]) -> bytes:
-        return self._encoder.encode(
-            [item.record if isinstance(item, _Claimed) else item for item in group]
-        )
+
+def _encode(group: Sequence[_Append]) -> bytes:
+    return encode([item.record if isinstance(item, _Claimed) else item for item in group])

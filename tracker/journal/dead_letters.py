@@ -1,29 +1,28 @@
-"""The dead letters: what the consumer could not store, until an operator replays or drops it.
+"""The dead letters: entries that could not be stored, until an operator replays or drops them.
 
 A letter (an entry of the stream DEAD_LETTERS) has the fields that it had in the journal, and two
-more: `id`, which it had there, and `reason`. Replaying moves it back without the two; records carry
-ids, so that one of them which is stored by now counts once all the same.
+more: `id`, which it had there, and `reason`. Replaying moves it back without the two. Records carry
+ids, so one that is stored by then still counts once.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections import Counter
+from collections.abc import AsyncIterator
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, Final, Generic, NamedTuple
 
-import msgspec
 from redis.asyncio import Redis
 from redis.exceptions import OutOfMemoryError
 
-from tracker.clicks.click import Click
 from tracker.clock import moment
 from tracker.db.keys import DEAD_LETTERS, JOURNAL, NOBODY
-from tracker.ingest.drain import Record
-from tracker.journal.stream import FORMAT
+from tracker.journal.entry import EntryDecoder, Fields, Kind
 
-_PAGE = 20
+_PAGE_LETTERS: Final = 20
 """Letters at a time, in Redis and in memory: one may be megabytes."""
 
-# A full Redis refuses a script whose first write takes room, and an entry that could not be buried
-# would stop the drain, the only one to make room. One that begins by deleting may go on.
+# A full Redis refuses a script whose first write takes room, and an entry that could not become a
+# letter would stop the drain, the only one to make room. A script that begins by deleting may go
+# on.
 
 # KEYS: a name that nobody uses, dead letters. ARGV: names and values of the letter's fields.
 _ADD = """
@@ -31,7 +30,7 @@ redis.call('DEL', KEYS[1])
 return redis.call('XADD', KEYS[2], '*', unpack(ARGV))
 """
 
-# Moves the letters from one id to another, at most so many; answers how many. Whatever fails, a
+# Moves the letters between two ids, up to a number; answers how many. Whatever fails, a
 # letter is in one of the streams: its deletion comes last, and an error ends the script before it.
 # KEYS: dead letters, journal. ARGV: first id, last id, how many.
 _REPLAY = """
@@ -59,97 +58,100 @@ redis.call('UNLINK', KEYS[1])
 return dropped
 """
 
-_decoder = msgspec.msgpack.Decoder(list[Record])
-
 
 class Letter(NamedTuple):
-    """`entry_id` is the one in the journal. The numbers are None if it cannot be decoded."""
+    """A dead letter; `entry_id` is the id that it had in the journal.
+
+    `kinds` counts its records by their type. None if it cannot be decoded.
+    """
 
     id: str
-    buried_at: datetime
+    dead_since: datetime
     entry_id: str
     reason: str
-    clicks: int | None
-    events: int | None
+    kinds: Counter[type] | None
 
 
-class DeadLetters:
-    """`redis` is a client that waits some seconds. Every method raises RedisError."""
+class DeadLetters(Generic[Kind]):
+    """The stream of dead letters, whose records `decoder` decodes.
 
-    def __init__(self, redis: Redis) -> None:
+    `redis` is a client that waits some seconds. Every method raises RedisError if Redis fails.
+    """
+
+    def __init__(self, redis: Redis, decoder: EntryDecoder[Kind]) -> None:
         self._redis = redis
+        self._decoder = decoder
         self._add = redis.register_script(_ADD)
 
-    async def add(self, letter: Mapping[bytes, bytes]) -> None:
-        """Keep `letter`, also when Redis is full: the drain makes room only if it goes on."""
+    async def add(self, entry_id: bytes, fields: Fields, reason: str) -> None:
+        """Keep an entry of the journal, also when Redis is full: the drain has to go on."""
+        letter: Any = {**fields, b"id": entry_id, b"reason": reason.encode(errors="replace")}
         try:
-            fields: Any = letter
-            await self._redis.xadd(DEAD_LETTERS, fields)
+            await self._redis.xadd(DEAD_LETTERS, letter)
         except OutOfMemoryError:
             parts = [part for field in letter.items() for part in field]
             await self._add(keys=[NOBODY, DEAD_LETTERS], args=parts)
 
     async def count(self) -> int:
+        """Return the number of letters."""
         return int(await self._redis.xlen(DEAD_LETTERS))
 
     async def after(self, letter_id: str | None, limit: int) -> list[Letter]:
-        """Up to `limit` letters, oldest first: those after one of them, or from the first on."""
+        """Return up to `limit` letters, oldest first; `letter_id`: only those after that one."""
         letters: list[Letter] = []
         while len(letters) < limit:
             start = f"({letter_id}" if letter_id else "-"
-            count = min(_PAGE, limit - len(letters))
+            count = min(_PAGE_LETTERS, limit - len(letters))
             page: Any = await self._redis.xrange(DEAD_LETTERS, start, count=count)
             if not page:
                 break
-            letters += [_letter(one, fields) for one, fields in page]
+            letters += [self._letter(one, fields) for one, fields in page]
             letter_id = letters[-1].id
         return letters
 
     async def replay(self, letter_id: str) -> bool:
-        """Whether there was one to move back to the journal."""
+        """Move a letter back to the journal. Return whether there was one."""
         return bool(await self._replay(letter_id, letter_id))
 
     async def replay_all(self) -> AsyncIterator[int]:
-        """Moves all there are now, and yields how many, time and again. One that a consumer buries
-        once more meanwhile is not moved a second time."""
+        """Move all letters back to the journal; yield the number moved, after each page.
+
+        A letter that is dead again meanwhile is not moved a second time.
+        """
         newest: Any = await self._redis.xrevrange(DEAD_LETTERS, count=1)
         while newest and (moved := await self._replay("-", newest[0][0])):
             yield moved
 
     async def drop(self, letter_id: str) -> bool:
-        """Whether there was one."""
+        """Delete a letter. Return whether there was one."""
         return bool(await self._redis.xdel(DEAD_LETTERS, letter_id))
 
     async def drop_all(self) -> int:
+        """Delete all letters. Return their number."""
         dropped: Any = self._redis.eval(_DROP_ALL, 1, DEAD_LETTERS)
         return int(await dropped)
 
     async def _replay(self, first: str, last: str | bytes) -> int:
-        moved: Any = self._redis.eval(_REPLAY, 2, DEAD_LETTERS, JOURNAL, first, last, _PAGE)
+        moved: Any = self._redis.eval(_REPLAY, 2, DEAD_LETTERS, JOURNAL, first, last, _PAGE_LETTERS)
         return int(await moved)
 
+    def _letter(self, letter_id: bytes, fields: Fields) -> Letter:
+        return Letter(
+            id=letter_id.decode(),
+            dead_since=moment(int(letter_id.partition(b"-")[0])),
+            entry_id=_printable(fields.get(b"id", b"")),
+            reason=_printable(fields.get(b"reason", b"")),
+            kinds=self._kinds(fields),
+        )
 
-def _letter(letter_id: bytes, fields: Mapping[bytes, bytes]) -> Letter:
-    records = _records(fields)
-    clicks = None if records is None else sum(isinstance(one, Click) for one in records)
-    return Letter(
-        id=letter_id.decode(),
-        buried_at=moment(int(letter_id.partition(b"-")[0])),
-        entry_id=_text(fields.get(b"id", b"")),
-        reason=_text(fields.get(b"reason", b"")),
-        clicks=clicks,
-        events=None if records is None or clicks is None else len(records) - clicks,
-    )
-
-
-def _records(fields: Mapping[bytes, bytes]) -> list[Record] | None:
-    try:
-        return _decoder.decode(fields[FORMAT])
-    except (KeyError, ValueError):
-        return None
+    def _kinds(self, fields: Fields) -> Counter[type] | None:
+        try:
+            return Counter[type](map(type, self._decoder.decode(fields)))
+        except ValueError:
+            return None
 
 
-def _text(value: bytes) -> str:
-    """In one line, without what a terminal would obey."""
+def _printable(value: bytes) -> str:
+    """Return the text in one line, without what a terminal would obey."""
     text = " ".join(value.decode(errors="replace").split())
     return "".join(letter if letter.isprintable() else "?" for letter in text)

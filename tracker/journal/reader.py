@@ -1,36 +1,36 @@
-"""The journal's entries, as one consumer of the group reads them: new ones, those a dead consumer
-left, and its own until they are acknowledged. So many together as make a good batch, in commands
-that are small, for Redis answers nobody else meanwhile."""
+"""The reader of the journal, as one consumer of the group.
+
+It returns new entries, those that a dead consumer left, and its own until they are acknowledged:
+enough of them for a good batch. Commands are small, for Redis answers nobody else meanwhile.
+"""
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import AsyncGenerator, Sequence
+from typing import Any, Final, Generic, NamedTuple
 
-import msgspec
 import structlog
 from redis.asyncio import Redis
 from redis.exceptions import RedisError, ResponseError
 
 from tracker.db.keys import DRAIN_GROUP, JOURNAL, NOBODY
-from tracker.ingest.drain import Record
-from tracker.journal.stream import FORMAT
+from tracker.journal.entry import EntryDecoder, Fields, Kind, record_count
 
 log = structlog.get_logger(__name__)
 
-_MOST_BYTES: Final = 16 << 20
-_MOST_ENTRIES: Final = 1000
-"""Read before they are applied: a visitor may send 64 KiB."""
+_MAX_BATCH_BYTES: Final = 16 << 20
+_MAX_BATCH_ENTRIES: Final = 1000
+"""Bounds of what is read before it is applied: one visitor may send 64 KiB."""
 
 _COMMAND_BYTES: Final = 1 << 20
-"""If the next entries are as large as the last."""
+"""Bytes to ask for in one command, if the next entries are as large as the last."""
 
-_FEW_ENTRIES, _COMMAND_ENTRIES = 25, 200
-"""Of one command, at first and at most: each may turn out to be full."""
+_FIRST_COMMAND_ENTRIES, _MAX_COMMAND_ENTRIES = 25, 200
+"""Entries of one command, at first and at most: each may turn out to be full."""
 
 _STALE_ENTRIES: Final = 50
 
-_PIECE: Final = 1000
+_RECORDS_A_TURN: Final = 1000
 """Records decoded (1 µs each) before requests that wait get their turn."""
 
 # A full Redis refuses a script whose first write takes room; one that begins by deleting may go on,
@@ -41,39 +41,44 @@ return redis.call('XGROUP', 'CREATE', KEYS[2], ARGV[1], '0', 'MKSTREAM')
 """
 
 Entry = tuple[bytes, dict[bytes, bytes] | None]
-"""Id and fields, as Redis gives them."""
+"""Id and fields, as Redis returns them; no fields if the entry was deleted."""
 
 
-class Read(NamedTuple):
-    """An entry and its records, or why it has none."""
+class DecodedEntry(NamedTuple, Generic[Kind]):
+    """An entry with its records, or with the error that says why they cannot be decoded."""
 
     id: bytes
-    fields: Mapping[bytes, bytes]
-    records: Sequence[Record]
+    fields: Fields
+    records: Sequence[Kind]
     error: ValueError | None
 
 
-class Reader:
-    """Reads as the consumer `name`. `waiting` is a client whose timeout is longer than a blocking
-    read; entries that nobody acknowledged for `stale` seconds are taken over."""
+class Reader(Generic[Kind]):
+    """A consumer of the group, called `name`, whose entries `decoder` decodes.
 
-    def __init__(self, redis: Redis, waiting: Redis, name: str, stale: float) -> None:
+    `waiting` is a client whose timeout is longer than a blocking read. Entries that nobody
+    acknowledged for `stale` seconds are reclaimed from their consumer.
+    """
+
+    def __init__(
+        self, redis: Redis, waiting: Redis, decoder: EntryDecoder[Kind], name: str, stale: float
+    ) -> None:
         self._redis = redis
         self._waiting = waiting
         self._name = name
         self._stale = stale
         self._make_group = redis.register_script(_MAKE_GROUP)
-        self._decoder = msgspec.msgpack.Decoder(list[Record])
+        self._decoder = decoder
         self._reclaimed = 0.0
         self._unfinished = self._more = False
         self._found = 1
         self._records_an_entry = 100.0
         self._bytes_an_entry = 1.0
         self.is_behind = False
-        """Whether there was more than what was read last."""
+        """True if there was more than what was read last."""
 
     async def prepare(self) -> None:
-        """Make the stream and the group if they are not there."""
+        """Create the stream and the group if they do not exist. Raises RedisError."""
         try:
             await self._make_group(keys=[NOBODY, JOURNAL], args=[DRAIN_GROUP])
         except ResponseError as error:
@@ -81,8 +86,11 @@ class Reader:
                 raise
 
     async def next_entries(self, most: int, block: float | None) -> list[Entry]:
-        """About `most` records, at least one entry if there is one within `block` seconds; until
-        they are `finished`, those of them that are not acknowledged again. Raises RedisError."""
+        """Return about `most` records, at least one entry if there is one within `block` seconds.
+
+        Until `finish` is called, the next call returns those that were not acknowledged again.
+        Raises RedisError.
+        """
         try:
             entries = await self._next(most, block)
         except RedisError:
@@ -94,27 +102,27 @@ class Reader:
             self._more, self._unfinished = self._unfinished, True
         return entries
 
-    def finished(self) -> None:
-        """The last entries are acknowledged."""
+    def finish(self) -> None:
+        """Go on after the last entries: they are acknowledged."""
         self._unfinished = self._more
 
     async def batches(
         self, entries: Sequence[Entry], most: int
-    ) -> AsyncGenerator[list[Read], None]:
-        """The entries in order, so many together as hold no more records than a batch may."""
-        batch: list[Read] = []
-        records = size = piece = 0
+    ) -> AsyncGenerator[list[DecodedEntry[Kind]], None]:
+        """Yield the entries in order, in batches of at most `most` records, or of one entry."""
+        batch: list[DecodedEntry[Kind]] = []
+        records = size = this_turn = 0
         for entry in entries:
-            read = self._decoded(entry)
-            records += len(read.records)
+            decoded = self._decoded(entry)
+            records += len(decoded.records)
             size += _size(entry)
-            if batch and (records > most or size > _MOST_BYTES):
+            if batch and (records > most or size > _MAX_BATCH_BYTES):
                 yield batch
-                batch, records, size = [], len(read.records), _size(entry)
-            batch.append(read)
-            piece += len(read.records)
-            if piece >= _PIECE:
-                piece = 0
+                batch, records, size = [], len(decoded.records), _size(entry)
+            batch.append(decoded)
+            this_turn += len(decoded.records)
+            if this_turn >= _RECORDS_A_TURN:
+                this_turn = 0
                 await asyncio.sleep(0)
         yield batch
 
@@ -122,9 +130,10 @@ class Reader:
         try:
             if self._unfinished and (entries := await self._read("0", most, None)):
                 return entries
-            # None: another consumer took them over, or only the answer that they are done was lost.
+            # There are none: another consumer reclaimed them, or only the answer to their
+            # acknowledgement was lost.
             self._unfinished = False
-            return await self._stale_entries() or await self._read(">", most, block)
+            return await self._reclaim() or await self._read(">", most, block)
         except ResponseError as error:
             if not str(error).startswith("NOGROUP"):
                 raise
@@ -132,21 +141,22 @@ class Reader:
             return await self._read(">", most, None)
 
     async def _read(self, after: str, most: int, block: float | None) -> list[Entry]:
-        """`>`: entries nobody has had; `0`: those we have had and not acknowledged."""
+        """Read entries nobody has had (`>`), or those we have had and not acknowledged (`0`)."""
         entries: list[Entry] = []
         records = size = 0
         self.is_behind = True
         while True:
             fitting = min(
-                _MOST_ENTRIES - len(entries),
+                _MAX_BATCH_ENTRIES - len(entries),
                 (most - records) / self._records_an_entry,
-                (_MOST_BYTES - size) / self._bytes_an_entry,
+                (_MAX_BATCH_BYTES - size) / self._bytes_an_entry,
             )
             if entries and fitting < 1:
                 return entries
             # Step by step: the next entries may be far larger than the last.
             fitting = min(fitting, _COMMAND_BYTES / self._bytes_an_entry)
-            count = min(_COMMAND_ENTRIES, max(_FEW_ENTRIES, 4 * self._found), max(1, int(fitting)))
+            growing = max(_FIRST_COMMAND_ENTRIES, 4 * self._found)
+            count = min(_MAX_COMMAND_ENTRIES, growing, max(1, int(fitting)))
             try:
                 found = await self._command(after, count, None if entries else block)
             except RedisError:
@@ -156,7 +166,7 @@ class Reader:
                 self._unfinished = True
                 return entries
             entries += found
-            held, length = sum(map(_number, found)), sum(map(_size, found))
+            held, length = sum(map(_records_in, found)), sum(map(_size, found))
             records += held
             size += length
             self._found = max(1, len(found))
@@ -179,7 +189,7 @@ class Reader:
         )
         return [entry for _, entries in answer or () for entry in entries]
 
-    async def _stale_entries(self) -> list[Entry]:
+    async def _reclaim(self) -> list[Entry]:
         if time.monotonic() - self._reclaimed < self._stale / 2:
             return []
         answer: Any = await self._redis.xautoclaim(
@@ -192,33 +202,23 @@ class Reader:
         self._unfinished = len(entries) < len(answer[1])
         if entries:
             self.is_behind = True
-            log.info("took over entries of another consumer", entries=len(entries))
+            log.info("reclaimed entries of another consumer", entries=len(entries))
         return entries
 
-    def _decoded(self, entry: Entry) -> Read:
+    def _decoded(self, entry: Entry) -> DecodedEntry[Kind]:
         entry_id, fields = entry
         if not fields:  # deleted although it was never acknowledged
-            return Read(entry_id, {}, [], None)
+            return DecodedEntry(entry_id, {}, [], None)
         try:
-            return Read(entry_id, fields, self._records(fields), None)
+            return DecodedEntry(entry_id, fields, self._decoder.decode(fields), None)
         except ValueError as error:
-            return Read(entry_id, fields, [], error)
-
-    def _records(self, fields: Mapping[bytes, bytes]) -> list[Record]:
-        """Raises ValueError."""
-        if FORMAT not in fields:
-            raise ValueError(f"unknown format {b', '.join(fields).decode(errors='replace')}")
-        return self._decoder.decode(fields[FORMAT])
+            return DecodedEntry(entry_id, fields, [], error)
 
 
-def _number(entry: Entry) -> int:
-    """Records in it, as the beginning of a MessagePack array tells; 0 if it is none."""
-    payload = (entry[1] or {}).get(FORMAT, b"")
-    if payload[:1] == b"\xdc":
-        return int.from_bytes(payload[1:3])
-    return payload[0] & 0x0F if payload and payload[0] >> 4 == 0x9 else 0
+def _records_in(entry: Entry) -> int:
+    return record_count(entry[1] or {})
 
 
 def _size(entry: Entry) -> int:
-    """Bytes of what it holds."""
+    """Return the bytes of its values."""
     return sum(map(len, (entry[1] or {}).values()))

@@ -8,18 +8,21 @@ import pytest
 from redis.exceptions import ResponseError
 
 from tests.conversions import scene
-from tracker.ingest.dead_letters import DeadLetters
+from tracker.clicks.click import Click
+from tracker.conversions.event import Event
+from tracker.ingest.record import ENTRIES, Record
+from tracker.journal.dead_letters import DeadLetters
 from tracker.service.services import Services
 
 
-async def letters_of(services: Services, number: int, size: int = 10) -> DeadLetters:
+async def letters_of(services: Services, number: int, size: int = 10) -> DeadLetters[Record]:
     for one in range(number):
         fields: Any = {b"1": bytes(size), b"id": b"1-%d" % one, b"reason": b"so"}
         await services.redis.xadd("journal:dead", fields)
-    return DeadLetters(services.redis_waiting)
+    return DeadLetters(services.redis_waiting, ENTRIES)
 
 
-async def moved(letters: DeadLetters) -> list[int]:
+async def moved(letters: DeadLetters[Record]) -> list[int]:
     return [one async for one in letters.replay_all()]
 
 
@@ -33,7 +36,7 @@ async def test_many_letters_are_read_and_replayed_in_pages(services: Services) -
     assert await letters.count() == 0
 
 
-async def test_a_letter_that_is_buried_again_meanwhile_is_not_replayed_for_ever(
+async def test_a_letter_that_is_dead_again_meanwhile_is_not_replayed_for_ever(
     services: Services,
 ) -> None:
     letters = await letters_of(services, 30)
@@ -78,8 +81,8 @@ async def test_kinds_are_counted_and_a_reason_is_one_harmless_line(services: Ser
     payload = msgspec.msgpack.encode([scene.click(), scene.event(1), scene.event(2)])
     fields: Any = {b"1": payload, b"id": b"5-0", b"reason": b"a\n\x1b[2Jb\xff\xe2\x80\xae"}
     await services.redis.xadd("journal:dead", fields, id="1767000000000-3")
-    (letter,) = await DeadLetters(services.redis).after(None, 10)
+    (letter,) = await DeadLetters(services.redis, ENTRIES).after(None, 10)
     assert (letter.id, letter.entry_id) == ("1767000000000-3", "5-0")
-    assert (letter.clicks, letter.events) == (1, 2)
+    assert letter.kinds == {Click: 1, Event: 2}
     assert letter.reason == "a ?[2Jb\ufffd?"
-    assert letter.buried_at.isoformat() == "2025-12-29T09:20:00+00:00"
+    assert letter.dead_since.isoformat() == "2025-12-29T09:20:00+00:00"

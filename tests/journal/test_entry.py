@@ -1,0 +1,103 @@
+"""Entries and spool files of earlier releases are read, and written in the same bytes."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from config.settings import Settings
+from tracker.clicks.click import Click
+from tracker.conversions.event import Event
+from tracker.db.breaker import Breaker
+from tracker.db.connect import redis_for_requests
+from tracker.db.keys import JOURNAL
+from tracker.journal.entry import EntryDecoder, encode, fields_of, record_count
+from tracker.journal.spool import Spool
+from tracker.journal.stream import Journal
+
+CLICK = Click(
+    id=bytes(range(16)),
+    at=1_767_000_000_123,
+    account_id=b"a" * 16,
+    link_id=b"l" * 16,
+    domain_name="go.example.com",
+    address="8.8.8.8",
+    user_agent="curl/8.0",
+    referrer="https://example.com/",
+    purpose="",
+    edge_country="DE",
+    query="a=1",
+)
+EVENT = Event(
+    id=7,
+    at=1_767_000_000_124,
+    account_id=b"a" * 16,
+    event_config_id=None,
+    click_id=bytes(range(16)),
+    value="9.99",
+    payout=None,
+    metadata='{"b": 2}',
+    transaction_id="t-1",
+    transaction_scope=b"a" * 16,
+    checked=True,
+)
+
+# As the release 1.0 wrote them.
+CLICK_BYTES = (
+    b"\x9c\xa1c\xc4\x10\x00\x01\x02\x03\x04\x05\x06\x07\x08\t\n\x0b\x0c\r\x0e\x0f"
+    b"\xcf\x00\x00\x01\x9bihF{\xc4\x10aaaaaaaaaaaaaaaa\xc4\x10llllllllllllllll"
+    b"\xaego.example.com\xa78.8.8.8\xa8curl/8.0\xb4https://example.com/\xa0\xa2DE\xa3a=1"
+)
+EVENT_BYTES = (
+    b"\x9c\xa1e\x07\xcf\x00\x00\x01\x9bihF|\xc4\x10aaaaaaaaaaaaaaaa\xc0"
+    b"\xc4\x10\x00\x01\x02\x03\x04\x05\x06\x07\x08\t\n\x0b\x0c\r\x0e\x0f"
+    b'\xa49.99\xc0\xa8{"b": 2}\xa3t-1\xc4\x10aaaaaaaaaaaaaaaa\xc3'
+)
+PAYLOAD = b"\x92" + CLICK_BYTES + EVENT_BYTES
+SPOOL_FILE = b"TRK1\x00\x00\x00\xd8\xffZL\x03" + PAYLOAD
+
+KINDS = EntryDecoder(list[Click | Event])
+
+
+def test_an_entry_is_written_and_read_in_the_same_bytes_as_ever() -> None:
+    assert fields_of(encode([CLICK, EVENT])) == {b"1": PAYLOAD}
+    assert KINDS.decode({b"1": PAYLOAD}) == [CLICK, EVENT]
+
+
+def test_an_event_of_a_release_that_knew_fewer_fields_is_read() -> None:
+    [event] = KINDS.decode({b"1": b"\x91\x9b" + EVENT_BYTES[1:-1]})
+    assert event == Event(**{**_fields(EVENT), "checked": False})
+
+
+@pytest.mark.parametrize("number", [0, 1, 15, 16, 500])
+def test_records_are_counted_without_being_decoded(number: int) -> None:
+    assert record_count(fields_of(encode([CLICK] * number))) == number
+
+
+@pytest.mark.parametrize("payload", [b"", b"\xc1", b"text"])
+def test_what_is_no_entry_holds_no_records(payload: bytes) -> None:
+    assert record_count({b"1": payload}) == record_count({b"2": payload}) == 0
+
+
+async def test_a_spool_file_of_an_earlier_release_is_moved_to_the_stream_as_it_is(
+    settings: Settings, tmp_path: Path
+) -> None:
+    (tmp_path / "00000000000000000001-1.spool").write_bytes(SPOOL_FILE)
+    async with redis_for_requests(settings.redis_url) as redis:
+        journal = Journal(redis, Breaker(), Spool(tmp_path, 1_000_000))
+        assert await journal.replay_once() == 1
+        await journal.close()
+        entries: Any = await redis.xrange(JOURNAL)
+    assert [fields for _, fields in entries] == [{b"1": PAYLOAD}]
+
+
+async def test_a_spool_file_is_written_in_the_same_bytes_as_ever(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, 1_000_000)
+    await spool.append(encode([CLICK, EVENT]))
+    [file] = tmp_path.iterdir()
+    assert file.read_bytes() == SPOOL_FILE
+    await spool.close()
+
+
+def _fields(event: Event) -> dict[str, Any]:
+    return {name: getattr(event, name) for name in event.__struct_fields__}

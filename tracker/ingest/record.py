@@ -1,0 +1,11 @@
+"""The kinds of records that the journal carries, and their decoder."""
+
+from typing import Final
+
+from tracker.clicks.click import Click
+from tracker.conversions.event import Event
+from tracker.journal.entry import EntryDecoder
+
+Record = Click | Event
+
+ENTRIES: Final = EntryDecoder(list[Record])

@@ -1,0 +1,73 @@
+"""The format of a journal entry: one field, named by the version, with records in MessagePack.
+
+Entries of the stream, of the spool and of the dead letters share it; it is written and read here
+alone. The journal knows no kinds of records: whoever reads names them (`EntryDecoder`).
+
+Guarantee: an entry that an older release wrote is still read.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Generic, TypeVar
+
+import msgspec
+
+VERSION: Final = b"1"
+"""Name of the field that holds the records. A release that changes the format takes another."""
+
+_ENCODER: Final = msgspec.msgpack.Encoder()
+
+Fields = Mapping[bytes, bytes]
+"""Names and values of an entry, as Redis returns them."""
+
+
+class JournalRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A record of an entry: an array of the tag of its kind and its fields.
+
+    Fields are only ever added at the end, with a default: entries of an older release must still
+    decode.
+    """
+
+
+Kind = TypeVar("Kind", bound=JournalRecord)
+
+Encoded = msgspec.Raw
+"""A record that is encoded already."""
+
+
+def encode_record(record: JournalRecord) -> Encoded:
+    """Return `record` encoded. Raises UnicodeEncodeError if a text holds half a surrogate pair."""
+    return Encoded(_ENCODER.encode(record))
+
+
+def encode(records: Sequence[JournalRecord | Encoded]) -> bytes:
+    """Return the payload of an entry. Raises UnicodeEncodeError as `encode_record` does."""
+    return _ENCODER.encode(records)
+
+
+def fields_of(payload: bytes) -> dict[Any, Any]:
+    """Return the fields of an entry with this payload, as XADD takes them."""
+    return {VERSION: payload}
+
+
+def record_count(fields: Fields) -> int:
+    """Return the number of records, by the head of the MessagePack array; 0 if there is none."""
+    payload = fields.get(VERSION, b"")
+    if payload[:1] == b"\xdc":
+        return int.from_bytes(payload[1:3])
+    return payload[0] & 0x0F if payload and payload[0] >> 4 == 0x9 else 0
+
+
+class EntryDecoder(Generic[Kind]):
+    """A decoder for entries of some kinds of records, such as `list[Click | Event]`."""
+
+    def __init__(self, records: type[list[Kind]]) -> None:
+        self._decoder = msgspec.msgpack.Decoder(records)
+
+    def decode(self, fields: Fields) -> list[Kind]:
+        """Return the records of an entry.
+
+        Raises ValueError if the format is unknown, or the payload is not of these kinds.
+        """
+        if VERSION not in fields:
+            raise ValueError(f"unknown format {b', '.join(fields).decode(errors='replace')}")
+        return self._decoder.decode(fields[VERSION])
