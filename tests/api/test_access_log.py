@@ -13,7 +13,7 @@ from tests.http.serving import Client, client_of, get, serving
 from tracker.access.accounts import Account
 from tracker.api.fast_path import FastPath
 from tracker.http.access_log import AccessLog
-from tracker.http.lane import LaneConnection
+from tracker.http.fast_path import FastPathConnection
 from tracker.metrics import REQUESTS
 from tracker.service.app import make_app
 from tracker.service.services import Services
@@ -29,7 +29,7 @@ class Way:
         self._fast_path = FastPath(services) if name == "fast_path" else None
         self.taken = 0
 
-    def __call__(self, connection: LaneConnection, data: bytes, start: int, end: int) -> bool:
+    def __call__(self, connection: FastPathConnection, data: bytes, start: int, end: int) -> bool:
         taken = self._fast_path is not None and self._fast_path(connection, data, start, end)
         self.taken += taken
         return taken

@@ -14,7 +14,7 @@ from tracker import metrics
 from tracker.access.accounts import Account
 from tracker.api.event import EVENT_BYTES
 from tracker.api.handler import BODY_BYTES, IGNORED_BYTES
-from tracker.http.gathering import EARLY_BYTES
+from tracker.http.incoming_body import EARLY_BYTES
 from tracker.service.app import make_app
 from tracker.service.services import Services
 

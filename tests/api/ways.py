@@ -15,7 +15,7 @@ from tornado.netutil import bind_sockets
 from tracker.api.fast_path import FastPath
 from tracker.clicks.click import Click
 from tracker.conversions.event import Event
-from tracker.http.lane import LaneConnection
+from tracker.http.fast_path import FastPathConnection
 from tracker.http.server import Server
 from tracker.metrics import REQUESTS
 from tracker.service.app import make_app
@@ -49,7 +49,7 @@ class CountingFastPath:
         self.offered: Counter[str] = Counter()
         self.taken: Counter[str] = Counter()
 
-    def __call__(self, connection: LaneConnection, data: bytes, start: int, end: int) -> bool:
+    def __call__(self, connection: FastPathConnection, data: bytes, start: int, end: int) -> bool:
         taken = self._fast_path(connection, data, start, end)
         kind = _kind(data[start : start + 100])
         self.offered[kind] += 1

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from tornado.web import Application, RequestHandler
 
+from tracker.http.connection import Connection
 from tracker.http.limits import Limits
-from tracker.http.protocol import HTTPProtocol
-from tracker.http.shared import Shared
+from tracker.http.server_state import ServerState
 
 LIMITS = Limits(target_bytes=100, head_bytes=1000, fields=10, body_bytes=1000, waiting_bytes=2000)
 
@@ -145,7 +145,7 @@ async def turns(count: int = 4) -> None:
 async def outcome_of_parts(parts: Sequence[bytes], limits: Limits = LIMITS) -> Outcome:
     """Of `parts`, each of which arrives by itself and is dealt with before the next."""
     application, seen = recording_application()
-    protocol = HTTPProtocol(Shared(application, render, limits, None))
+    protocol = Connection(ServerState(application, render, limits, None))
     transport = Transport()
     protocol.connection_made(transport)
     for part in parts:

@@ -13,7 +13,7 @@ from tornado.netutil import bind_sockets
 from tornado.web import Application, RequestHandler
 
 from tests.http.exchange_record import render
-from tracker.http.lane import Lane
+from tracker.http.fast_path import FastPath
 from tracker.http.limits import Limits
 from tracker.http.server import Server
 
@@ -26,7 +26,7 @@ def application(*handlers: tuple[str, type[RequestHandler]], **settings: Any) ->
 async def serving(
     delegate: HTTPServerConnectionDelegate,
     limits: Limits | None = None,
-    lane: Lane | None = None,
+    lane: FastPath | None = None,
     tls: ssl.SSLContext | None = None,
 ) -> AsyncIterator[tuple[Server, int]]:
     """The server and its port."""

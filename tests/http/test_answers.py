@@ -84,7 +84,7 @@ class Hints(RequestHandler):
         self.write("then")
 
 
-class Context(RequestHandler):
+class Peer(RequestHandler):
     def get(self) -> None:
         connection: Any = self.request.connection
         context = connection.context
@@ -107,7 +107,7 @@ HANDLERS = (
     ("/closing", Closing),
     ("/splitting", Splitting),
     ("/hints", Hints),
-    ("/context", Context),
+    ("/context", Peer),
 )
 
 

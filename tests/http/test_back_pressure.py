@@ -9,10 +9,10 @@ from tornado.web import RequestHandler, stream_request_body
 
 from tests.http.exchange_record import Transport, render
 from tests.http.serving import application, client_of, get, post, serving, until
-from tracker.http.lane import LaneConnection
+from tracker.http.connection import Connection
+from tracker.http.fast_path import FastPathConnection
 from tracker.http.limits import Limits
-from tracker.http.protocol import HTTPProtocol
-from tracker.http.shared import Shared
+from tracker.http.server_state import ServerState
 
 PIECE = b"x" * 100_000
 MANY = 200
@@ -181,14 +181,14 @@ async def test_what_waits_behind_a_slow_handler_is_answered() -> None:
             assert (await client.answer()).status == 200
 
 
-def of_lane(raw: bytes) -> tuple[HTTPProtocol, Transport]:
+def of_lane(raw: bytes) -> tuple[Connection, Transport]:
     """A connection whose lane answers each request at once, to whom `raw` has come."""
 
-    def lane(connection: LaneConnection, data: bytes, start: int, end: int) -> bool:
+    def lane(connection: FastPathConnection, data: bytes, start: int, end: int) -> bool:
         connection.answer(b"answer", True)
         return True
 
-    protocol = HTTPProtocol(Shared(application(), render, Limits(), lane))
+    protocol = Connection(ServerState(application(), render, Limits(), lane))
     transport = Transport()
     transport.pause_at = 300
     transport.protocol = protocol

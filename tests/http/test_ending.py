@@ -2,16 +2,16 @@
 
 from tests.http.exchange_record import LIMITS, Transport, recording_application, render, turns
 from tests.http.serving import get, post
-from tracker.http.protocol import HTTPProtocol
-from tracker.http.shared import Shared
+from tracker.http.connection import Connection
+from tracker.http.server_state import ServerState
 
 
-def connected() -> tuple[HTTPProtocol, Transport, Shared]:
+def connected() -> tuple[Connection, Transport, ServerState]:
     application, _ = recording_application()
-    shared = Shared(application, render, LIMITS, None)
-    protocol, transport = HTTPProtocol(shared), Transport()
+    state = ServerState(application, render, LIMITS, None)
+    protocol, transport = Connection(state), Transport()
     protocol.connection_made(transport)
-    return protocol, transport, shared
+    return protocol, transport, state
 
 
 async def test_a_body_of_very_many_chunks_ends_though_nothing_more_comes() -> None:
@@ -42,13 +42,13 @@ async def test_after_a_refusal_what_still_comes_is_read_and_dropped() -> None:
 
 
 async def test_no_more_than_a_bound_is_read_and_dropped() -> None:
-    protocol, transport, shared = connected()
+    protocol, transport, state = connected()
     protocol.data_received(post(b"x" * 1001)[:-1001])
     protocol.data_received(b"x" * LIMITS.linger_bytes)
     assert transport.reading
     protocol.data_received(b"x")
     assert (transport.end, transport.reading) == ("half-closed", False)
-    shared.now += LIMITS.linger_seconds + 2 * LIMITS.sweep_seconds
+    state.now += LIMITS.linger_seconds + 2 * LIMITS.sweep_seconds
     protocol.check()
     assert transport.end == "aborted"
 
@@ -69,21 +69,21 @@ async def test_reading_that_was_paused_goes_on_at_the_end() -> None:
 
 
 async def test_a_client_that_reads_on_forever_is_cut() -> None:
-    protocol, transport, shared = connected()
+    protocol, transport, state = connected()
     protocol.data_received(b"nonsense\r\n\r\n")
-    shared.now += LIMITS.linger_seconds
+    state.now += LIMITS.linger_seconds
     protocol.check()
     assert transport.end == "half-closed"
-    shared.now += 2 * LIMITS.sweep_seconds
+    state.now += 2 * LIMITS.sweep_seconds
     protocol.check()
     assert transport.end == "aborted"
 
 
 async def test_time_is_never_up_early() -> None:
-    _, _, shared = connected()
-    noted = shared.now
+    _, _, state = connected()
+    noted = state.now
     # What was noted may be as old as a sweep, and no older.
-    shared.now = noted + 5 + shared.sweep_seconds
-    assert not shared.expired(noted, 5)
-    shared.now += 0.001
-    assert shared.expired(noted, 5)
+    state.now = noted + 5 + state.sweep_seconds
+    assert not state.expired(noted, 5)
+    state.now += 0.001
+    assert state.expired(noted, 5)

@@ -3,7 +3,7 @@
 import pytest
 
 from tracker.http.framing import CHUNKED, body_length, keeps_alive
-from tracker.http.refusal import Refused
+from tracker.http.rejection import RejectedRequest
 
 
 @pytest.mark.parametrize(
@@ -41,13 +41,13 @@ def test_the_fields_say_how_long_a_body_is(fields: dict[str, str], length: int) 
     ],
 )
 def test_what_could_be_read_in_two_ways_is_refused(fields: dict[str, str], status: int) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RejectedRequest) as rejected:
         body_length("HTTP/1.1", fields)
-    assert refused.value.status == status
+    assert rejected.value.status == status
 
 
 def test_http_1_0_has_no_chunks() -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(RejectedRequest):
         body_length("HTTP/1.0", {"Transfer-Encoding": "chunked"})
 
 

@@ -12,7 +12,7 @@ from tests.http.conformance import ROWS
 from tests.http.exchange_record import LIMITS
 from tracker.http.head import Head, HeadReader, check_partial
 from tracker.http.limits import Limits
-from tracker.http.refusal import Refused
+from tracker.http.rejection import RejectedRequest
 
 WIDE = Limits(fields=1000)
 TOKEN = "!#$%&'*+-.^_`|~019AaZz"
@@ -143,8 +143,8 @@ WHOLE = [row.raw for row in ROWS if b"\r\n\r\n" in row.raw.lstrip(b"\r\n")]
 def outcome(reader: HeadReader, raw: bytes) -> object:
     try:
         head = read(reader, raw.lstrip(b"\r\n"), LIMITS)
-    except Refused as refused:
-        return refused.status, refused.reason
+    except RejectedRequest as rejected:
+        return rejected.status, rejected.reason
     return head._replace(headers=HTTPHeaders(head.headers)), str(head.headers)
 
 

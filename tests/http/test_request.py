@@ -23,13 +23,13 @@ from tests.http.serving import application, client_of, get, post, serving
 from tracker.http.request import ReceivedRequest
 
 
-class Context(NamedTuple):
+class Peer(NamedTuple):
     remote_ip: str = "192.0.2.1"
     protocol: str = "https"
 
 
 class Connection(HTTPConnection):
-    context = Context()
+    context = Peer()
 
 
 CONNECTION = Connection()
@@ -53,7 +53,7 @@ NAMES = vars(tornados(RequestStartLine("GET", "/", "HTTP/1.1"), HTTPHeaders({"Ho
 
 
 def assert_same(target: str, host: str | None, version: str = "HTTP/1.1") -> None:
-    """In all attributes that Tornado gives a request, or in why it is refused."""
+    """In all attributes that Tornado gives a request, or in why it is rejected."""
     headers = HTTPHeaders({"Accept": "*/*"} if host is None else {"Host": host})
     shown = []
     for make in (tornados, ours):

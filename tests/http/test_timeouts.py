@@ -80,9 +80,9 @@ async def test_a_connection_that_cannot_be_checked_is_cut_and_the_others_are_wat
     before = metrics.LOOP_FAILURES.labels("sweep")._value.get()
     async with serving(APPLICATION, LIMITS) as (server, port), client_of(port) as client:
         broken = Broken()
-        server._shared.add(broken)
+        server._state.add(broken)
         came, _ = await asyncio.wait_for(ended(client), 10)
-        server._shared.remove(broken)
+        server._state.remove(broken)
         assert came == b""
         assert metrics.LOOP_FAILURES.labels("sweep")._value.get() > before
         assert broken.aborted

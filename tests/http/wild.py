@@ -14,12 +14,12 @@ from tests.http.exchange_record import (
     render,
     turns,
 )
+from tracker.http.connection import Connection
+from tracker.http.fast_head import FastHeadParser
+from tracker.http.fast_path import FastPathConnection
 from tracker.http.head import HeadReader
-from tracker.http.lane import LaneConnection
 from tracker.http.limits import Limits
-from tracker.http.plain import PlainHeads
-from tracker.http.protocol import HTTPProtocol
-from tracker.http.shared import Shared
+from tracker.http.server_state import ServerState
 
 NAMES = ("host", "user-agent", "accept", "x-request-id")
 """Headers that a lane may read."""
@@ -34,10 +34,10 @@ class PlainLane:
     """Takes what is plain, and answers as the application does: at once, or in a later turn."""
 
     def __init__(self, seen: list[Seen]) -> None:
-        self._heads = PlainHeads(NAMES, values_of)
+        self._heads = FastHeadParser(NAMES, values_of)
         self._seen = seen
 
-    def __call__(self, connection: LaneConnection, data: bytes, start: int, end: int) -> bool:
+    def __call__(self, connection: FastPathConnection, data: bytes, start: int, end: int) -> bool:
         head = self._heads.read(data, start, end)
         # The service's limit of targets is beyond what is plain, that of the tests is not.
         if head is None or len(head.path) + len(head.query) >= LIMITS.target_bytes:
@@ -56,7 +56,7 @@ class PlainLane:
 def check_plain(raw: bytes) -> None:
     """What is read at one glance is what the parser accepts, and reads alike; also at a second."""
     end = raw.find(b"\r\n\r\n") + 4
-    heads = PlainHeads(NAMES, values_of)
+    heads = FastHeadParser(NAMES, values_of)
     plain = heads.read(raw, 0, end) if end > 4 else None
     if plain is None:
         return
@@ -95,8 +95,8 @@ async def came_of(
     """
     async with _nothing_left_behind():
         application, seen = recording_application()
-        shared = Shared(application, render, LIMITS, PlainLane(seen) if laned else None)
-        protocol = HTTPProtocol(shared)
+        state = ServerState(application, render, LIMITS, PlainLane(seen) if laned else None)
+        protocol = Connection(state)
         transport = Transport()
         protocol.connection_made(transport)
         for part in parts:
@@ -108,7 +108,7 @@ async def came_of(
             _check(transport, seen)
         kept = not transport.ended
         if not lost:
-            await _check_end(shared, protocol, transport)
+            await _check_end(state, protocol, transport)
         protocol.connection_lost(None)
     return seen, kept
 
@@ -129,9 +129,9 @@ def _check(transport: Transport, seen: list[Seen]) -> None:
         assert transport.ended
 
 
-async def _check_end(shared: Shared, protocol: HTTPProtocol, transport: Transport) -> None:
+async def _check_end(state: ServerState, protocol: Connection, transport: Transport) -> None:
     """No handler takes its time, so what is not ended waits for its client: not for ever."""
-    shared.now += 1000
+    state.now += 1000
     protocol.check()
     await turns()
     assert transport.ended, "the connection hangs"

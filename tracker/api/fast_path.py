@@ -2,8 +2,8 @@
 
 GET and HEAD of `/c/<slug>` and `/api/click`, and GET of `/api/event`. The rules are those of the
 handlers in `api/click` and `api/event`, made by the same functions; the answers are the same, byte
-for byte. What is not plain (`http/plain`), paths that no link can have, and events whose parameters
-are refused or that are a webhook's deliveries are left to the handlers.
+for byte. Requests that are not plain (`http/fast_head`), paths that no link can have, events whose
+parameters are refused, and deliveries of a webhook are left to the handlers.
 """
 
 import asyncio
@@ -24,9 +24,9 @@ from tracker.clicks.redirect import Answer, ClientHeaders, Visit, redirection
 from tracker.conversions.parameters import from_text
 from tracker.conversions.record import Recorded
 from tracker.errors import TrackerError
-from tracker.http.date import OwnFields
-from tracker.http.lane import LaneConnection
-from tracker.http.plain import PlainHead, PlainHeads
+from tracker.http.default_headers import DefaultHeaders
+from tracker.http.fast_head import FastHead, FastHeadParser
+from tracker.http.fast_path import FastPathConnection
 from tracker.links.link import SLUG
 
 log = structlog.get_logger(__name__)
@@ -59,7 +59,7 @@ class _Request(msgspec.Struct, gc=False):
     """
 
     fast_path: "FastPath"
-    connection: LaneConnection
+    connection: FastPathConnection
     head: "_Head"
     route: str
     id: str
@@ -98,11 +98,11 @@ _HEADERS: Final = (
     *click.PREFETCH_HEADERS,
 )
 
-_Head = PlainHead[_Header]
+_Head = FastHead[_Header]
 
 
 class FastPath:
-    """Called by the HTTP protocol with what has arrived; see `http/lane`."""
+    """Called by the HTTP protocol with what has arrived; see `http/fast_path`."""
 
     def __init__(self, services: Services) -> None:
         self._redirect = services.redirect
@@ -110,11 +110,11 @@ class FastPath:
         self._client_address = services.client_address
         country_header = services.settings.country_header.lower()
         names = (*_HEADERS, country_header) if country_header else _HEADERS
-        self._heads = PlainHeads(names, partial(_header, bool(country_header)))
+        self._heads = FastHeadParser(names, partial(_header, bool(country_header)))
         self._access_log = services.access_log
-        self._own_fields = OwnFields(Strict_Transport_Security=services.settings.hsts)
+        self._default_headers = DefaultHeaders(Strict_Transport_Security=services.settings.hsts)
 
-    def __call__(self, connection: LaneConnection, data: bytes, start: int, end: int) -> bool:
+    def __call__(self, connection: FastPathConnection, data: bytes, start: int, end: int) -> bool:
         """Whether it was taken; if not, the request is for the handlers."""
         if not data.startswith(_STARTS, start):
             return False
@@ -138,7 +138,9 @@ class FastPath:
             request, refused, (*refused.all_headers.items(), *click.ERROR_HEADERS), content
         )
 
-    def _click(self, connection: LaneConnection, head: _Head, route: str, slug: str | None) -> bool:
+    def _click(
+        self, connection: FastPathConnection, head: _Head, route: str, slug: str | None
+    ) -> bool:
         header = head.header
         request = _Request(self, connection, head, route, _id_of(header), perf_counter())
         address = self._client_address.of(connection.peer, (header.forwarded_for,))
@@ -172,7 +174,7 @@ class FastPath:
         headers = (("X-Request-Id", request.id), *answer.headers)
         self._end(request, answer.status, _head(answer.status, headers), b"")
 
-    def _event(self, connection: LaneConnection, head: _Head) -> bool:
+    def _event(self, connection: FastPathConnection, head: _Head) -> bool:
         if head.header.is_delivery:
             return False
         try:
@@ -220,7 +222,7 @@ class FastPath:
         self._end(request, refused.status, head, body)
 
     def _end(self, request: _Request, status: int, answer_head: str, body: bytes) -> None:
-        answer = b"%b%b\r\n%b" % (answer_head.encode("latin-1"), self._own_fields(), body)
+        answer = b"%b%b\r\n%b" % (answer_head.encode("latin-1"), self._default_headers(), body)
         request.connection.answer(answer, True)
         self._access_log.record(
             request.head.method,

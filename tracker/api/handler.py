@@ -17,7 +17,7 @@ from tracker.errors import (
     TrackerError,
     Unavailable,
 )
-from tracker.http.gathering import IncomingBody
+from tracker.http.incoming_body import IncomingBody
 
 log = structlog.get_logger(__name__)
 
@@ -48,7 +48,7 @@ def json_error(error: TrackerError) -> Content:
 class Handler(RequestHandler):
     """Raise a TrackerError to answer with it; anything else that is raised is a 500.
 
-    The body is in `incoming` (`http/gathering`). Tornado never parses it, whatever its type says.
+    The body is in `incoming` (`http/incoming_body`). Tornado never parses it, whatever its type.
     """
 
     body_bytes: ClassVar[int] = IGNORED_BYTES

@@ -2,7 +2,7 @@
 
 The checks, in order: the limit of the address, the key, the limit of the account, the size of the
 body (413), parameters and body (400), access (403), existence (404, in the endpoint). Every answer
-carries the limits. A long body is not received before its size is checked (`http/gathering`).
+carries the limits. A long body is not received before its size is checked (`http/incoming_body`).
 """
 
 import re
@@ -22,7 +22,7 @@ from tracker.api.parameters import Parsed, parse_body, parse_query
 from tracker.api.services import Services
 from tracker.clock import now_ms
 from tracker.errors import Forbidden, RateLimited, Unauthorized
-from tracker.http.gathering import IncomingBody
+from tracker.http.incoming_body import IncomingBody
 from tracker.ids import parse_id
 from tracker.metrics import RATE_LIMITED
 

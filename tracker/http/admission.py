@@ -40,11 +40,11 @@ class Admission:
     def enter(self, peer: str) -> bool:
         """Count a connection of `peer`, and return True; False if there is no room for it."""
         if self._open >= self._limit:
-            return self._refuse("total")
+            return self._reject("total")
         if self._for_each and (who := self._counted_as(peer)):
             count = self._open_by.get(who, 0)
             if count >= self._for_each:
-                return self._refuse("address")
+                return self._reject("address")
             self._open_by[who] = count + 1
         self._open += 1
         return True
@@ -59,7 +59,7 @@ class Admission:
             else:
                 del self._open_by[who]
 
-    def _refuse(self, reason: str) -> bool:
+    def _reject(self, reason: str) -> bool:
         CONNECTIONS_REFUSED.labels(reason).inc()
         now = time.monotonic()
         if now - self._logged_at >= LOG_EVERY_SECONDS:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from tracker.http.head import FAULT, HeadReader
-from tracker.http.refusal import Refused
+from tracker.http.rejection import RejectedRequest
 
 _SIZE: Final = re.compile(rb"([0-9A-Fa-f]{1,16})(?:;[\t\x20-\x7e\x80-\xff]*)?")
 _SIZE_BEGUN: Final = re.compile(rb"(?:[0-9A-Fa-f]{1,16}(?:;[\t\x20-\x7e\x80-\xff]*)?\r?)?")
@@ -51,8 +51,8 @@ class FixedBody:
 class ChunkedBody:
     """A body of at most `limit` bytes in chunks, each and their trailer checked.
 
-    Extensions and trailer are dropped. `take` raises Refused: 400 for what is malformed or is
-    mostly overhead, 413 beyond the limit.
+    Extensions and trailer are dropped. `take` raises RejectedRequest: 400 if the body is malformed
+    or mostly overhead, 413 if it exceeds the limit.
     """
 
     __slots__ = ("_left", "_limit", "_overhead", "_pieces", "_read", "done", "turn_over")
@@ -87,23 +87,23 @@ class ChunkedBody:
             return self._size_begun(data, offset)
         line = _SIZE.fullmatch(data, offset, end)
         if line is None:
-            raise Refused(400, "body: malformed chunk size")
+            raise RejectedRequest(400, "body: malformed chunk size")
         self._begin_chunk(int(line[1], 16), end - offset)
         return end + 2
 
     def _size_begun(self, data: bytes, offset: int) -> int:
         begun = len(data) - offset < _SIZE_LINE_BYTES and _SIZE_BEGUN.fullmatch(data, offset)
         if not begun:
-            raise Refused(400, "body: malformed chunk size")
+            raise RejectedRequest(400, "body: malformed chunk size")
         return offset
 
     def _begin_chunk(self, size: int, line_bytes: int) -> None:
         self._limit -= size
         if self._limit < 0:
-            raise Refused(413, "body: too large")
+            raise RejectedRequest(413, "body: too large")
         self._overhead = max(0, self._overhead + line_bytes - _FREE_OVERHEAD - 2 * size)
         if self._overhead > _MAX_OVERHEAD:
-            raise Refused(400, "body: more chunk extensions than content")
+            raise RejectedRequest(400, "body: more chunk extensions than content")
         self._left = size
         self._read = self._content if size else self._trailer
 
@@ -128,7 +128,7 @@ class ChunkedBody:
         end = data.find(b"\r\n\r\n", offset, offset + _TRAILER_BYTES)
         if end < 0:
             if len(data) - offset >= _TRAILER_BYTES or FAULT.search(data, offset):
-                raise Refused(400, "body: malformed trailer")
+                raise RejectedRequest(400, "body: malformed trailer")
             return offset
         HeadReader().fields(data[offset : end + 4])
         self.done = True
@@ -136,8 +136,8 @@ class ChunkedBody:
 
 
 def _crlf(data: bytes, offset: int) -> bool:
-    """Whether a line end is there, or, False, may still come. Raises Refused."""
+    """Whether a line end is there, or, False, may still come. Raises RejectedRequest."""
     found = data[offset : offset + 2]
     if found not in (b"", b"\r", b"\r\n"):
-        raise Refused(400, "body: malformed chunk end")
+        raise RejectedRequest(400, "body: malformed chunk end")
     return found == b"\r\n"

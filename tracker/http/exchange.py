@@ -17,24 +17,24 @@ from tornado.httputil import (
 )
 from tornado.iostream import StreamClosedError
 
-from tracker.http.context import Context
 from tracker.http.framing import connection_options
 from tracker.http.head import Head
+from tracker.http.peer import Peer
 
 _OWN: Final = frozenset({"Connection", "Content-Length", "Date", "Server"})
 _BODILESS: Final = (204, 304)
 
 
-class Connection(Protocol):
+class ResponseWriter(Protocol):
     """What an exchange needs of the connection it is on."""
 
-    context: Context
+    context: Peer
 
     @property
     def ending(self) -> bool:
         """Whether no further request will be read."""
 
-    def own_fields(self) -> bytes:
+    def default_headers(self) -> bytes:
         """Return the fields that every answer carries."""
 
     def write(self, data: bytes) -> None:
@@ -71,7 +71,7 @@ class Exchange(HTTPConnection):
     )
 
     def __init__(
-        self, connection: Connection, head: Head, max_body_bytes: int, body_seconds: float
+        self, connection: ResponseWriter, head: Head, max_body_bytes: int, body_seconds: float
     ) -> None:
         self._connection = connection
         self._method, _, self._version = head.start_line
@@ -121,7 +121,7 @@ class Exchange(HTTPConnection):
         self.begun = True
         connection = self._connection
         body = self._framed(chunk) if chunk else b""
-        connection.write(b"%b%b\r\n%b" % (head, connection.own_fields(), body))
+        connection.write(b"%b%b\r\n%b" % (head, connection.default_headers(), body))
         return connection.flow()
 
     def write(self, chunk: bytes) -> asyncio.Future[None]:

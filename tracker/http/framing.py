@@ -7,7 +7,7 @@ smuggled.
 from collections.abc import Mapping
 from typing import Final
 
-from tracker.http.refusal import Refused
+from tracker.http.rejection import RejectedRequest
 
 CHUNKED: Final = -1
 """The length of a body that tells its end itself."""
@@ -20,28 +20,28 @@ Fields = Mapping[str, str]
 
 
 def body_length(version: str, fields: Fields) -> int:
-    """Bytes, or CHUNKED. Raises Refused."""
+    """Bytes, or CHUNKED. Raises RejectedRequest."""
     lengths = fields.get("Content-Length")
     codings = fields.get("Transfer-Encoding")
     if codings is not None:
         if lengths is not None:
-            raise Refused(400, "both Content-Length and Transfer-Encoding")
+            raise RejectedRequest(400, "both Content-Length and Transfer-Encoding")
         return _chunked(version, codings.replace(AND, ","))
     if lengths is None:
         return 0
     if not (lengths.isascii() and lengths.isdigit()):
-        raise Refused(400, "Content-Length: must be one number")
+        raise RejectedRequest(400, "Content-Length: must be one number")
     return int(lengths)
 
 
 def _chunked(version: str, codings: str) -> int:
     if version == "HTTP/1.0":
-        raise Refused(400, "Transfer-Encoding: not in HTTP/1.0")
+        raise RejectedRequest(400, "Transfer-Encoding: not in HTTP/1.0")
     *others, last = (coding.strip(" \t").lower() for coding in codings.split(","))
     if last != "chunked" or "chunked" in others or "" in others:
-        raise Refused(400, "Transfer-Encoding: must end in chunked")
+        raise RejectedRequest(400, "Transfer-Encoding: must end in chunked")
     if others:
-        raise Refused(501, "Transfer-Encoding: only chunked is supported")
+        raise RejectedRequest(501, "Transfer-Encoding: only chunked is supported")
     return CHUNKED
 
 

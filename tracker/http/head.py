@@ -14,7 +14,7 @@ from tornado.httputil import HTTPHeaders, RequestStartLine
 
 from tracker.http.framing import AND, Fields, body_length, keeps_alive
 from tracker.http.limits import Limits
-from tracker.http.refusal import Refused
+from tracker.http.rejection import RejectedRequest
 
 _METHOD_AND_TARGET: Final = rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+) ([\x21-\x7e\x80-\xff]+)"
 _LINE: Final = re.compile(_METHOD_AND_TARGET + rb" HTTP/1\.([01])\r\n")
@@ -81,20 +81,26 @@ class HeadReader:
         self._parser = HttpRequestParser(self)
 
     def read(self, data: bytes, start: int, end: int, limits: Limits) -> Head:
-        """The head at `data[start:end]`, which ends with the first blank line. Raises Refused."""
+        """Return the head at `data[start:end]`, which ends with the first blank line.
+
+        Raises RejectedRequest if it is malformed or exceeds `limits`.
+        """
         line = _request_line(data, start, limits)
         fields_start = line.end()
         if end - start > limits.head_bytes:
-            raise Refused(431, f"header: at most {limits.head_bytes} bytes")
+            raise RejectedRequest(431, f"header: at most {limits.head_bytes} bytes")
         if data.count(b"\r\n", fields_start, end) - 1 > limits.fields:
-            raise Refused(431, f"header: at most {limits.fields} fields")
+            raise RejectedRequest(431, f"header: at most {limits.fields} fields")
         fields = self.fields(data[fields_start:end])
         method, target, minor = line.groups()
         version = "HTTP/1.1" if minor == b"1" else "HTTP/1.0"
         return _head(method.decode(), target.decode("latin-1"), version, fields)
 
     def fields(self, lines: bytes) -> Fields:
-        """Fields, with the blank line that ends them. Raises Refused."""
+        """Return the fields of `lines`, which end with the blank line.
+
+        Raises RejectedRequest if they are malformed.
+        """
         fields: dict[str, str] = {}
         self._fields = fields
         self._complete = self._lasts = False
@@ -104,12 +110,12 @@ class HeadReader:
             self._lasts = False  # Not offered here: the request is one like any other.
         except HttpParserError as error:
             self._lasts = False
-            raise Refused(400, f"header: {error}") from None
+            raise RejectedRequest(400, f"header: {error}") from None
         finally:
             if not self._lasts or "Content-Length" in fields or "Transfer-Encoding" in fields:
                 self._parser = HttpRequestParser(self)
         if not self._complete:
-            raise Refused(400, "header: incomplete")
+            raise RejectedRequest(400, "header: incomplete")
         return fields
 
     # Called by the parser.
@@ -138,19 +144,20 @@ _remembered_case = lru_cache(maxsize=1024)(_case)
 
 
 def check_partial(data: bytes, start: int, checked: int, limits: Limits) -> None:
-    """Raises Refused if nothing that may follow makes `data[start:]`, which has no blank line yet,
-    the beginning of a head. What is before `checked` was found good before.
+    """Check `data[start:]`, which has no blank line yet; bytes before `checked` are known good.
+
+    Raises RejectedRequest if nothing that follows could make it a head.
     """
     # Only what is new is searched: a target of 50 KB that came byte by byte cost 2.5 s otherwise.
     line_limit = start + limits.target_bytes + _LINE_BESIDE_TARGET
     if data.find(b"\r\n", max(start, checked - 1), line_limit) >= 0:
         _request_line(data, start, limits)
     elif len(data) > line_limit and data.find(b"\r\n", start, line_limit) < 0:
-        raise Refused(414, f"request target: at most {limits.target_bytes} bytes")
+        raise RejectedRequest(414, f"request target: at most {limits.target_bytes} bytes")
     if FAULT.search(data, max(start, checked - 1)):
-        raise Refused(400, "header: control character")
+        raise RejectedRequest(400, "header: control character")
     if len(data) - start > limits.head_bytes:
-        raise Refused(431, f"header: at most {limits.head_bytes} bytes")
+        raise RejectedRequest(431, f"header: at most {limits.head_bytes} bytes")
 
 
 def _request_line(data: bytes, start: int, limits: Limits) -> re.Match[bytes]:
@@ -158,16 +165,16 @@ def _request_line(data: bytes, start: int, limits: Limits) -> re.Match[bytes]:
     if line is None:
         raise _bad_line(data[start : data.index(b"\r\n", start)], limits)
     if len(line[2]) > limits.target_bytes:
-        raise Refused(414, f"request target: at most {limits.target_bytes} bytes")
+        raise RejectedRequest(414, f"request target: at most {limits.target_bytes} bytes")
     return line
 
 
-def _bad_line(line: bytes, limits: Limits) -> Refused:
+def _bad_line(line: bytes, limits: Limits) -> RejectedRequest:
     if len(line) > limits.target_bytes + _LINE_BESIDE_TARGET:
-        return Refused(414, f"request target: at most {limits.target_bytes} bytes")
+        return RejectedRequest(414, f"request target: at most {limits.target_bytes} bytes")
     if _OTHER_VERSION.fullmatch(line):
-        return Refused(505, "HTTP version: must be 1.0 or 1.1")
-    return Refused(400, "request line: must be method, target and version")
+        return RejectedRequest(505, "HTTP version: must be 1.0 or 1.1")
+    return RejectedRequest(400, "request line: must be method, target and version")
 
 
 def _head(method: str, target: str, version: str, fields: Fields) -> Head:
@@ -193,7 +200,7 @@ def _is_continue(expected: str) -> bool:
 
 def _check_host(version: str, host: str | None) -> None:
     if host is not None or version != "HTTP/1.0":
-        raise Refused(400, "Host: must be there, once")
+        raise RejectedRequest(400, "Host: must be there, once")
 
 
 def _other_form(method: str, target: str, headers: HTTPHeaders) -> str:
@@ -202,7 +209,7 @@ def _other_form(method: str, target: str, headers: HTTPHeaders) -> str:
         return target
     absolute = _ABSOLUTE.fullmatch(target)
     if absolute is None:
-        raise Refused(400, "request target: must be a path, or an http URL without user")
+        raise RejectedRequest(400, "request target: must be a path, or an http URL without user")
     headers["Host"] = absolute[1]
     rest = absolute[2] or ("*" if method == "OPTIONS" else "/")
     return rest if rest[0] != "?" else f"/{rest}"

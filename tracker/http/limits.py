@@ -33,7 +33,7 @@ class Limits(msgspec.Struct, frozen=True):
     body_seconds: float = 30.0
     """For a whole body, unless the handler sets a time of its own."""
 
-    lane_seconds: float = 60.0
+    fast_path_seconds: float = 60.0
     """For the answer of a lane, which is at hand in milliseconds: one that never comes is a fault,
     and no client is to wait for it for ever."""
 

@@ -19,12 +19,12 @@ from typing import Final
 from tornado.httputil import HTTPServerConnectionDelegate
 
 from tracker.http.admission import Admission
-from tracker.http.date import OwnFields
-from tracker.http.lane import Lane
+from tracker.http.connection import Connection
+from tracker.http.default_headers import DefaultHeaders
+from tracker.http.fast_path import FastPath
 from tracker.http.limits import Limits
-from tracker.http.protocol import HTTPProtocol
-from tracker.http.refusal import Render
-from tracker.http.shared import Shared
+from tracker.http.rejection import Render
+from tracker.http.server_state import ServerState
 from tracker.http.tls_listener import TLSListener
 from tracker.loops import record_failure
 
@@ -32,11 +32,11 @@ _BACKLOG: Final = 1024
 
 
 class Server:
-    """Answers HTTP/1.1 with what `delegate` says, such as a tornado.web.Application.
+    """An HTTP/1.1 server for `delegate`, such as a tornado.web.Application.
 
-    `render` makes the body of refusals that reach no handler; `own_fields` are those of every
-    answer, but for a lane's, which has its own. `admission` bounds the connections, instead of the
-    limit. To be made on the running loop, which it keeps busy until `finish`.
+    `render` makes the body of rejections. `default_headers` are in every answer but those of the
+    fast path, which has its own. `admission` limits connections, instead of `limits`. Make it on
+    the running loop, which it keeps busy until `finish`.
     """
 
     def __init__(
@@ -44,25 +44,25 @@ class Server:
         delegate: HTTPServerConnectionDelegate,
         render: Render,
         limits: Limits | None = None,
-        lane: Lane | None = None,
-        own_fields: OwnFields | None = None,
+        fast_path: FastPath | None = None,
+        default_headers: DefaultHeaders | None = None,
         admission: Admission | None = None,
     ) -> None:
         limits = limits or Limits()
-        self._shared = Shared(delegate, render, limits, lane, own_fields, admission)
+        self._state = ServerState(delegate, render, limits, fast_path, default_headers, admission)
         self._listening: list[asyncio.Server | TLSListener] = []
-        self._sweeping = self._shared.loop.call_later(self._shared.sweep_seconds, self._sweep)
+        self._sweeping = self._state.loop.call_later(self._state.sweep_seconds, self._sweep)
 
     @property
     def connections(self) -> int:
         """How many are open."""
-        return len(self._shared.connections)
+        return len(self._state.connections)
 
     async def listen(
         self, sockets: Sequence[socket.socket], tls: ssl.SSLContext | None = None
     ) -> None:
         """Accept connections on bound sockets, with TLS if a context is given."""
-        loop = self._shared.loop
+        loop = self._state.loop
         for one in sockets:
             if tls is None:
                 plain = await loop.create_server(self._connection, sock=one, backlog=_BACKLOG)
@@ -70,7 +70,7 @@ class Server:
             else:
                 one.setblocking(False)
                 one.listen(_BACKLOG)
-                self._listening.append(TLSListener(self._shared, one, tls))
+                self._listening.append(TLSListener(self._state, one, tls))
 
     def stop(self) -> None:
         """Accept no more connections; those that are open go on."""
@@ -84,30 +84,30 @@ class Server:
         From now on every answer ends its connection, and one on which nothing has come for `quiet`
         seconds is closed.
         """
-        shared = self._shared
-        shared.now = shared.ending_since = shared.loop.time()
-        shared.quiet_seconds = quiet
-        shared.sweep_seconds = min(shared.sweep_seconds, max(quiet, 0.04) / 4)
+        state = self._state
+        state.now = state.ending_since = state.loop.time()
+        state.quiet_seconds = quiet
+        state.sweep_seconds = min(state.sweep_seconds, max(quiet, 0.04) / 4)
         self._sweeping.cancel()
         self._sweep()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                await shared.empty.wait()
-        for connection in tuple(shared.connections):
+                await state.empty.wait()
+        for connection in tuple(state.connections):
             connection.abort()
-        await shared.empty.wait()
+        await state.empty.wait()
         self._sweeping.cancel()
 
-    def _connection(self) -> HTTPProtocol:
-        return HTTPProtocol(self._shared)
+    def _connection(self) -> Connection:
+        return Connection(self._state)
 
     def _sweep(self) -> None:
-        shared = self._shared
-        shared.now = shared.loop.time()
-        for connection in tuple(shared.connections):
+        state = self._state
+        state.now = state.loop.time()
+        for connection in tuple(state.connections):
             try:
                 connection.check()
             except Exception as error:  # or one connection would end the watch over all
                 record_failure("sweep", error)
                 connection.abort()
-        self._sweeping = shared.loop.call_later(shared.sweep_seconds, self._sweep)
+        self._sweeping = state.loop.call_later(state.sweep_seconds, self._sweep)

@@ -11,8 +11,8 @@ from typing import Final
 
 import structlog
 
-from tracker.http.protocol import HTTPProtocol
-from tracker.http.shared import Shared
+from tracker.http.connection import Connection
+from tracker.http.server_state import ServerState
 
 log = structlog.get_logger(__name__)
 
@@ -29,8 +29,8 @@ _LEAST_SECONDS: Final = 0.01
 class TLSListener:
     """Accepts on `listening`, a bound socket that does not block, until `close`."""
 
-    def __init__(self, shared: Shared, listening: socket.socket, tls: ssl.SSLContext) -> None:
-        self._shared = shared
+    def __init__(self, state: ServerState, listening: socket.socket, tls: ssl.SSLContext) -> None:
+        self._state = state
         self._listening = listening
         self._tls = tls
         self._pause: asyncio.TimerHandle | None = None
@@ -40,11 +40,11 @@ class TLSListener:
         """Accept no more; handshakes that are under way go on."""
         if self._pause is not None:
             self._pause.cancel()
-        self._shared.loop.remove_reader(self._listening.fileno())
+        self._state.loop.remove_reader(self._listening.fileno())
         self._listening.close()
 
     def _listen(self) -> None:
-        self._shared.loop.add_reader(self._listening.fileno(), self._accept)
+        self._state.loop.add_reader(self._listening.fileno(), self._accept)
 
     def _accept(self) -> None:
         for _ in range(_TOGETHER):
@@ -54,11 +54,11 @@ class TLSListener:
                 return
             except OSError as error:
                 log.warning("connections cannot be accepted", error=str(error))
-                self._shared.loop.remove_reader(self._listening.fileno())
-                self._pause = self._shared.loop.call_later(_PAUSE_SECONDS, self._listen)
+                self._state.loop.remove_reader(self._listening.fileno())
+                self._pause = self._state.loop.call_later(_PAUSE_SECONDS, self._listen)
                 return
-            if self._shared.admission.enter(address[0]):
-                Handshake(self._shared, accepted, address[0], self._tls)
+            if self._state.admission.enter(address[0]):
+                Handshake(self._state, accepted, address[0], self._tls)
             else:
                 accepted.close()
 
@@ -68,14 +68,14 @@ class Handshake:
     loop."""
 
     def __init__(
-        self, shared: Shared, accepted: socket.socket, peer: str, tls: ssl.SSLContext
+        self, state: ServerState, accepted: socket.socket, peer: str, tls: ssl.SSLContext
     ) -> None:
         accepted.setblocking(False)
-        self._shared = shared
+        self._state = state
         self._peer = peer
         self._made = False
-        shared.add(self)
-        self._task = shared.loop.create_task(self._shake_hands(accepted, tls))
+        state.add(self)
+        self._task = state.loop.create_task(self._shake_hands(accepted, tls))
         self._task.add_done_callback(self._done)
 
     def check(self) -> None:
@@ -86,7 +86,7 @@ class Handshake:
         self._task.cancel()
 
     async def _shake_hands(self, accepted: socket.socket, tls: ssl.SSLContext) -> None:
-        limits, loop = self._shared.limits, self._shared.loop
+        limits, loop = self._state.limits, self._state.loop
         ends = loop.time() + limits.head_seconds
         try:
             if not await self._begun(accepted, limits.head_seconds):
@@ -111,7 +111,7 @@ class Handshake:
         Raises TimeoutError if the client neither sends nor ends within `seconds`, OSError if it
         has cut the connection.
         """
-        loop = self._shared.loop
+        loop = self._state.loop
         readable = loop.create_future()
         loop.add_reader(accepted.fileno(), _resolve, readable)
         try:
@@ -121,19 +121,19 @@ class Handshake:
             loop.remove_reader(accepted.fileno())
         return bool(accepted.recv(1, socket.MSG_PEEK))
 
-    def _protocol(self) -> HTTPProtocol:
-        return HTTPProtocol(self._shared, self._hand_over)
+    def _protocol(self) -> Connection:
+        return Connection(self._state, self._hand_over)
 
     def _hand_over(self) -> str:
         """The handshake is done: the connection counts for itself from now on."""
         self._made = True
-        self._shared.connections.discard(self)
+        self._state.connections.discard(self)
         return self._peer
 
     def _done(self, task: "asyncio.Task[None]") -> None:
         if not self._made:
-            self._shared.admission.leave(self._peer)
-            self._shared.remove(self)
+            self._state.admission.leave(self._peer)
+            self._state.remove(self)
         if not task.cancelled() and task.exception() is not None:
             log.error("a handshake failed", exc_info=task.exception())
 

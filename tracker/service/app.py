@@ -9,7 +9,7 @@ from tornado.web import Application, RequestHandler
 
 from tracker.api.handler import UnknownPath, log_request
 from tracker.api.routes import HEALTH, INTERNAL, Route, description, routes, routes_of
-from tracker.http.gathering import BodyMemory, Gathering, IncomingBody
+from tracker.http.incoming_body import BodyCollector, BodyMemory, IncomingBody
 from tracker.service.services import Services
 
 MAX_BODIES_BYTES: Final = 32 * 1024 * 1024
@@ -49,7 +49,7 @@ class TrackerApplication(Application):
         inner = super().get_handler_delegate(
             request, target_class, arguments, path_args, path_kwargs
         )
-        return Gathering(inner, incoming)
+        return BodyCollector(inner, incoming)
 
 
 def make_app(services: Services, bodies_bytes: int = MAX_BODIES_BYTES) -> Application:

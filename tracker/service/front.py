@@ -22,7 +22,7 @@ from tracker.access.client_address import ClientAddress
 from tracker.api.fast_path import FastPath
 from tracker.api.handler import JSON
 from tracker.http.admission import Admission
-from tracker.http.date import OwnFields
+from tracker.http.default_headers import DefaultHeaders
 from tracker.http.limits import Limits
 from tracker.http.server import Server
 from tracker.http.tls import reload_certificate, server_context
@@ -102,10 +102,12 @@ async def serve_operators(
 
 def make_server(services: Services) -> Server:
     """Return the server of public requests; its sockets are given later. Needs a running loop."""
-    own_fields = OwnFields(Strict_Transport_Security=services.settings.hsts)
+    default_headers = DefaultHeaders(Strict_Transport_Security=services.settings.hsts)
     admission = make_admission(services.settings, services.client_address)
     fast_path = FastPath(services)
-    return Server(make_app(services), render_rejection, LIMITS, fast_path, own_fields, admission)
+    return Server(
+        make_app(services), render_rejection, LIMITS, fast_path, default_headers, admission
+    )
 
 
 def make_admission(settings: Settings, client_address: ClientAddress) -> Admission:

@@ -8,14 +8,14 @@ from tornado.httputil import HTTPServerConnectionDelegate
 from tornado.routing import Router
 
 from tracker.http.admission import Admission
-from tracker.http.date import OwnFields
+from tracker.http.default_headers import DefaultHeaders
+from tracker.http.fast_path import FastPath
 from tracker.http.head import HeadReader
-from tracker.http.lane import Lane
 from tracker.http.limits import Limits
-from tracker.http.refusal import Render
+from tracker.http.rejection import Render
 
 
-class Supervised(Protocol):
+class SupervisedConnection(Protocol):
     """A connection, as the server sees it."""
 
     def check(self) -> None:
@@ -25,7 +25,7 @@ class Supervised(Protocol):
         """Cut the connection."""
 
 
-class Shared:
+class ServerState:
     """`now` is the event loop's time of the last sweep, in seconds: connections note it instead of
     asking for the time at every request. To be made on the running loop."""
 
@@ -33,16 +33,16 @@ class Shared:
         "admission",
         "connections",
         "context",
+        "default_headers",
         "delegate",
         "empty",
         "ending_since",
+        "fast_path",
         "flowing",
         "heads",
-        "lane",
         "limits",
         "loop",
         "now",
-        "own_fields",
         "quiet_seconds",
         "render",
         "router",
@@ -54,8 +54,8 @@ class Shared:
         delegate: HTTPServerConnectionDelegate,
         render: Render,
         limits: Limits,
-        lane: Lane | None,
-        own_fields: OwnFields | None = None,
+        fast_path: FastPath | None,
+        default_headers: DefaultHeaders | None = None,
         admission: Admission | None = None,
     ) -> None:
         self.delegate = delegate
@@ -63,14 +63,14 @@ class Shared:
         self.render = render
         self.limits = limits
         self.admission = admission or Admission(limits.connections)
-        self.lane = lane
-        self.own_fields = own_fields or OwnFields()
+        self.fast_path = fast_path
+        self.default_headers = default_headers or DefaultHeaders()
         self.loop = asyncio.get_running_loop()
         self.now = self.loop.time()
         self.sweep_seconds = limits.sweep_seconds
         self.ending_since: float | None = None
         self.quiet_seconds = 0.0
-        self.connections: set[Supervised] = set()
+        self.connections: set[SupervisedConnection] = set()
         self.empty = asyncio.Event()
         self.empty.set()
         self.context = contextvars.copy_context()
@@ -82,11 +82,11 @@ class Shared:
         """Whether more than `seconds` have passed since `since`, which may be a sweep old."""
         return self.now - since > seconds + self.sweep_seconds
 
-    def add(self, connection: Supervised) -> None:
+    def add(self, connection: SupervisedConnection) -> None:
         self.connections.add(connection)
         self.empty.clear()
 
-    def remove(self, connection: Supervised) -> None:
+    def remove(self, connection: SupervisedConnection) -> None:
         self.connections.discard(connection)
         if not self.connections:
             self.empty.set()

@@ -1,9 +1,9 @@
-"""Request bodies as they are received: who may keep how much, for how long, and in all.
+"""Request bodies while they are received: how much each may keep, and how much all together.
 
-`Gathering` stands between the front and Tornado's delegate of a handler that streams its body. A
-body of up to EARLY_BYTES is received before its handler begins, so that a request that is refused
+`BodyCollector` stands between the server and a Tornado handler that streams its request body.
+A body of up to EARLY_BYTES is received before its handler begins, so that a request that is refused
 keeps its connection. A longer one begins the handler first: `prepare` checks the key and the limits
-and says by `IncomingBody.allow` how much it takes, and nothing is kept of a body that it refuses.
+and says by `IncomingBody.allow` how much it takes. Nothing is kept of a body that it refuses.
 
 Guarantee: unfinished bodies hold at most the limit of `BodyMemory`, whatever is sent.
 """
@@ -117,7 +117,7 @@ class IncomingBody:
         raise PayloadTooLarge(f"body: at most {self._allowed} bytes")
 
 
-class Gathering(HTTPMessageDelegate):
+class BodyCollector(HTTPMessageDelegate):
     """Gives `inner`, which streams, its request: a short one when it is complete, a long one at
     once, so that `prepare` decides about its body. The body itself is in `body`."""
 

@@ -1,8 +1,9 @@
 """One connection of a client: asyncio's protocol on one side, Tornado's delegates on the other.
 
-Made by `server` for each connection. Requests are answered one at a time, in order; what comes
-meanwhile waits in a bounded buffer, beyond which reading pauses. A request is offered to the lane
-first. A connection that is ended early reads on for a while, so that the client gets its answer.
+Made by `server`. Requests are answered one at a time, in order; bytes that arrive
+meanwhile wait in a bounded buffer, beyond which reading pauses. Each request is offered to the fast
+path first. A connection that is ended early reads on for a while, so that its client can read the
+answer.
 """
 
 import asyncio
@@ -13,11 +14,11 @@ from typing import Final
 import structlog
 from tornado.httputil import HTTPInputError
 
-from tracker.http.delegation import BODY, CLOSING, HEAD, LANE, Delegation
+from tracker.http.dispatcher import BODY, CLOSING, FAST_PATH, HEAD, Dispatcher
+from tracker.http.fast_path import FastPath
 from tracker.http.head import check_partial
-from tracker.http.lane import Lane
-from tracker.http.refusal import Refused
-from tracker.http.shared import Shared
+from tracker.http.rejection import RejectedRequest
+from tracker.http.server_state import ServerState
 
 log = structlog.get_logger(__name__)
 
@@ -26,8 +27,8 @@ _CR: Final = 13
 _HEAD_END: Final = b"\r\n\r\n"
 
 
-class HTTPProtocol(Delegation):
-    """Feeds the delegate of `shared`; is a tracker.http.lane.LaneConnection for its lane."""
+class Connection(Dispatcher):
+    """A connection of a client; the fast path sees it as a FastPathConnection."""
 
     __slots__ = (
         "_admitted",
@@ -40,10 +41,10 @@ class HTTPProtocol(Delegation):
         "_served",
     )
 
-    def __init__(self, shared: Shared, hand_over: Callable[[], str] | None = None) -> None:
+    def __init__(self, state: ServerState, hand_over: Callable[[], str] | None = None) -> None:
         """`hand_over` gives the address of a connection that was admitted before, once it is
         made."""
-        super().__init__(shared)
+        super().__init__(state)
         self._hand_over = hand_over
         self._admitted: str | None = None
         self._checked = 0
@@ -65,8 +66,8 @@ class HTTPProtocol(Delegation):
         return self._phase >= CLOSING
 
     def answer(self, data: bytes, keep_alive: bool) -> None:
-        """The whole answer to what the lane has taken. Does nothing if the client has gone."""
-        if self._phase == LANE:
+        """The whole answer to what the fast path has taken. Does nothing if the client has gone."""
+        if self._phase == FAST_PATH:
             self.write(data)
             self._next() if keep_alive else self.close()
 
@@ -76,9 +77,9 @@ class HTTPProtocol(Delegation):
         """
         if self._phase < CLOSING:
             self._phase = CLOSING
-            self._since = self._shared.now
+            self._since = self._state.now
             self._linger = linger
-            if not self._turn:
+            if not self._corked:
                 self._end()
 
     # For asyncio.
@@ -87,9 +88,9 @@ class HTTPProtocol(Delegation):
         super().connection_made(transport)
         if self._hand_over is not None:
             self._admitted = self._hand_over()
-        elif self._shared.admission.enter(self.peer):
+        elif self._state.admission.enter(self.peer):
             self._admitted = self.peer
-        self._shared.add(self)
+        self._state.add(self)
         if self._admitted is None:
             self.abort()
 
@@ -99,27 +100,27 @@ class HTTPProtocol(Delegation):
             return
         if self._buffer:
             self._buffer += data
-        elif self._phase == HEAD and self._lane_takes(data):
+        elif self._phase == HEAD and self._is_taken_whole(data):
             return
         else:
             self._buffer = data
             # An empty line begins no request.
             if self._phase == HEAD and data.strip(b"\r\n"):
-                self._since = self._shared.now
+                self._since = self._state.now
         self._advance()
 
     def _drop(self, size: int) -> None:
         """Count what comes after the last answer, and read no more of it beyond its limit."""
         self._dropped += size
-        if self._dropped > self._shared.limits.linger_bytes:
-            self.hold()
+        if self._dropped > self._state.limits.linger_bytes:
+            self.pause_reading()
 
     def eof_received(self) -> bool:
-        """The client will send nothing more. A lane's answer is at hand, so it still gets that;
-        who waits for anything else is taken to have gone.
+        """Note that the client sends nothing more. An answer of the fast path is at hand, so it is
+        still sent; a client that waits for anything else is taken to have gone.
         """
         if self.context.protocol == "http" and (
-            self._phase == LANE or (self._phase == HEAD and self._buffer)
+            self._phase == FAST_PATH or (self._phase == HEAD and self._buffer)
         ):
             self._half_closed = True
             self._soon()
@@ -138,45 +139,45 @@ class HTTPProtocol(Delegation):
 
     def connection_lost(self, error: Exception | None) -> None:
         super().connection_lost(error)
-        self._shared.remove(self)
+        self._state.remove(self)
         if self._admitted is not None:
-            self._shared.admission.leave(self._admitted)
+            self._state.admission.leave(self._admitted)
         self._go()
         if self._head is not None:
-            self._shared.delegate.on_close(self)
+            self._state.delegate.on_close(self)
 
     # For the server.
 
     def check(self) -> None:
         """End the connection if its time is up."""
-        shared, limits = self._shared, self._shared.limits
+        state, limits = self._state, self._state.limits
         if self.sending():
             if self._phase >= CLOSING or self._phase == HEAD:
-                self._since = shared.now
+                self._since = state.now
         elif self._phase >= CLOSING:
-            if shared.expired(self._since, limits.linger_seconds):
+            if state.expired(self._since, limits.linger_seconds):
                 self.abort()
         elif self._phase == HEAD and not self._buffer:
             if self._is_idle_too_long():
                 self.close()
-        elif self._phase == HEAD and shared.expired(self._since, limits.head_seconds):
-            self._refuse(Refused(408, "the request took too long"))
-        elif self._phase == LANE and shared.expired(self._since, limits.lane_seconds):
+        elif self._phase == HEAD and state.expired(self._since, limits.head_seconds):
+            self._reject(RejectedRequest(408, "the request took too long"))
+        elif self._phase == FAST_PATH and state.expired(self._since, limits.fast_path_seconds):
             self.abort()
         elif self._phase == BODY and self._is_body_too_long():
-            self._refuse(Refused(408, "the body took too long"))
+            self._reject(RejectedRequest(408, "the body took too long"))
 
     def _is_body_too_long(self) -> bool:
         exchange = self._exchange
-        return exchange is not None and self._shared.expired(self._since, exchange.body_seconds)
+        return exchange is not None and self._state.expired(self._since, exchange.body_seconds)
 
     def _is_idle_too_long(self) -> bool:
-        shared = self._shared
-        if shared.ending_since is not None:
-            return shared.expired(max(self._since, shared.ending_since), shared.quiet_seconds)
-        limits = shared.limits
+        state = self._state
+        if state.ending_since is not None:
+            return state.expired(max(self._since, state.ending_since), state.quiet_seconds)
+        limits = state.limits
         seconds = limits.idle_seconds if self._served else limits.head_seconds
-        return shared.expired(self._since, seconds)
+        return state.expired(self._since, seconds)
 
     # Receiving.
 
@@ -184,26 +185,26 @@ class HTTPProtocol(Delegation):
         """Do all that can be done with what was received, after `resume`."""
         if self._phase >= CLOSING:
             return
-        self._turn = True
+        self._corked = True
         try:
             if resume is not None:
                 resume()
             while self._phase <= BODY and self._offset < len(self._buffer):
                 if not (self._receive() if self._phase else self._begin()):
                     break
-        except Refused as refused:
-            self._refuse(refused)
+        except RejectedRequest as rejected:
+            self._reject(rejected)
         except HTTPInputError as error:
-            self._refuse(Refused(400, str(error)))
+            self._reject(RejectedRequest(400, str(error)))
         except (Exception, asyncio.CancelledError):
             log.exception("request failed")
-            self._refuse(Refused(500, "internal error"))
-        self._turn = False
+            self._reject(RejectedRequest(500, "internal error"))
+        self._corked = False
         self._settle()
 
     def _settle(self) -> None:
         """Send the answers of this turn; keep only what is not looked at yet."""
-        if self._half_closed and self._phase == HEAD and not self._stuck:
+        if self._half_closed and self._phase == HEAD and not self._write_paused:
             self.close()
         if self._phase == CLOSING:
             self._end()
@@ -214,10 +215,10 @@ class HTTPProtocol(Delegation):
             self._buffer = self._buffer[self._offset :]
             self._checked = max(0, self._checked - self._offset)
             self._offset = 0
-        if len(self._buffer) > self._shared.limits.waiting_bytes:
-            self.hold()
-        elif self._held:
-            self.release()
+        if len(self._buffer) > self._state.limits.waiting_bytes:
+            self.pause_reading()
+        elif self._reading_paused:
+            self.resume_reading()
 
     def _end(self) -> None:
         self.shut(self._linger or self._offset < len(self._buffer))
@@ -225,46 +226,49 @@ class HTTPProtocol(Delegation):
         self._offset = 0
 
     def _begin(self) -> bool:
-        """Begin a request if its whole head is there, and return whether it is. Raises Refused."""
-        if self._stuck:
+        """Begin a request if its whole head is there, and return whether it is.
+
+        Raises RejectedRequest if the head cannot be accepted.
+        """
+        if self._write_paused:
             return False
-        buffer, shared = self._buffer, self._shared
+        buffer, state = self._buffer, self._state
         start = self._offset
         if buffer[start] == _CR and (empty_lines := _EMPTY_LINES.match(buffer, start)):
             start = self._offset = empty_lines.end()
         end = buffer.find(b"\r\n\r\n", max(start, self._checked - 3)) + 4
         if end < 4:
-            check_partial(buffer, start, self._checked, shared.limits)
+            check_partial(buffer, start, self._checked, state.limits)
             self._checked = len(buffer)
             return False
         self._checked = 0
         self._served = True
         declined, self._declined = self._declined, False
-        if shared.lane is None or declined or not self._taken(shared.lane, start, end):
-            head = shared.heads.read(buffer, start, end, shared.limits)
+        if state.fast_path is None or declined or not self._taken(state.fast_path, start, end):
+            head = state.heads.read(buffer, start, end, state.limits)
             self._offset = end
             self._open(head)
         return True
 
-    def _lane_takes(self, data: bytes) -> bool:
-        """Whether `data` is one request that the lane has taken: nearly all of the hot requests
-        come alone and whole, and so need nothing of what follows."""
-        shared = self._shared
-        lane = shared.lane
-        if lane is None or self._stuck or shared.ending_since is not None:
+    def _is_taken_whole(self, data: bytes) -> bool:
+        """Return whether `data` is one request that the fast path takes. Nearly all hot requests
+        arrive alone and whole, so they need none of what follows."""
+        state = self._state
+        fast_path = state.fast_path
+        if fast_path is None or self._write_paused or state.ending_since is not None:
             return False
-        if len(data) > shared.limits.head_bytes:
+        if len(data) > state.limits.head_bytes:
             return False
         end = data.find(_HEAD_END) + len(_HEAD_END)
         if end <= len(_HEAD_END) or end != len(data) or data[0] == _CR:
             return False
-        self._since = shared.now
+        self._since = state.now
         try:
-            taken = self._offered(lane, data, 0, end)
+            taken = self._offered(fast_path, data, 0, end)
         except Exception:
             log.exception("request failed")
             self._buffer = data
-            self._refuse(Refused(500, "internal error"))
+            self._reject(RejectedRequest(500, "internal error"))
             return True
         if taken:
             self._served = True
@@ -272,23 +276,25 @@ class HTTPProtocol(Delegation):
             self._declined = True
         return taken
 
-    def _taken(self, lane: Lane, start: int, end: int) -> bool:
-        """Whether the lane takes the request at `start`."""
-        if self.ending or end - start > self._shared.limits.head_bytes:
+    def _taken(self, fast_path: FastPath, start: int, end: int) -> bool:
+        """Whether the fast path takes the request at `start`."""
+        if self.ending or end - start > self._state.limits.head_bytes:
             return False
-        taken = self._offered(lane, self._buffer, start, end)
+        taken = self._offered(fast_path, self._buffer, start, end)
         if taken:
             self._offset = end
         return taken
 
-    def _offered(self, lane: Lane, data: bytes, start: int, end: int) -> bool:
-        """Whether the lane takes the request. Raises what it raises, unless it had answered: then
-        nothing is to follow the answer."""
-        self._phase = LANE
+    def _offered(self, fast_path: FastPath, data: bytes, start: int, end: int) -> bool:
+        """Offer a request to the fast path, and return whether it takes it.
+
+        Raises what the fast path raises, unless it had answered: nothing may follow the answer.
+        """
+        self._phase = FAST_PATH
         try:
-            taken = lane(self, data, start, end)
+            taken = fast_path(self, data, start, end)
         except Exception:
-            if self._phase == LANE:
+            if self._phase == FAST_PATH:
                 raise
             log.exception("request failed")
             self.close()
@@ -299,11 +305,11 @@ class HTTPProtocol(Delegation):
 
     def _next(self) -> None:
         self._phase = HEAD
-        self._since = self._shared.now
-        if not self._turn:
+        self._since = self._state.now
+        if not self._corked:
             self._soon()
 
     def _soon(self) -> None:
         """Go on when the handler that is running has come to its end, and not in its context."""
         if self._buffer or self._half_closed:
-            self._shared.loop.call_soon(self._advance, context=self._shared.context.copy())
+            self._state.loop.call_soon(self._advance, context=self._state.context.copy())

@@ -1,4 +1,4 @@
-"""Requests that get no handler: why, and the answer that ends their connection. Pure."""
+"""Requests that reach no handler: the reason, and the answer that ends their connection. Pure."""
 
 from collections.abc import Callable
 from typing import Final
@@ -6,7 +6,7 @@ from typing import Final
 from tracker.errors import CODE_HEADER, ErrorCode
 
 Render = Callable[[int, str], tuple[str, bytes]]
-"""Status and reason to the Content-Type and the body of a refusal. Called once for each."""
+"""Makes Content-Type and body of a rejection from its status and reason; called once for each."""
 
 _STATUSES: Final = {
     400: ("Bad Request", ErrorCode.MALFORMED_REQUEST),
@@ -20,8 +20,8 @@ _STATUSES: Final = {
 }
 
 
-class Refused(Exception):
-    """The request is answered with `status`, one of _STATUSES, and its connection ends."""
+class RejectedRequest(Exception):
+    """A request that is answered with `status`, one of _STATUSES, and ends its connection."""
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
@@ -29,12 +29,14 @@ class Refused(Exception):
         self.reason = reason
 
 
-def refusal(refused: Refused, render: Render, own_fields: bytes, head_only: bool) -> bytes:
-    """Return the whole answer, with the fields that each carries (`http/date`)."""
-    content_type, body = render(refused.status, refused.reason)
-    phrase, code = _STATUSES[refused.status]
+def rejection(
+    rejected: RejectedRequest, render: Render, default_headers: bytes, head_only: bool
+) -> bytes:
+    """Return the whole answer, with the fields that each carries (`http/default_headers`)."""
+    content_type, body = render(rejected.status, rejected.reason)
+    phrase, code = _STATUSES[rejected.status]
     head = (
-        f"HTTP/1.1 {refused.status} {phrase}\r\n{CODE_HEADER}: {code}\r\n"
+        f"HTTP/1.1 {rejected.status} {phrase}\r\n{CODE_HEADER}: {code}\r\n"
         f"Content-Type: {content_type}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n"
     )
-    return b"%b%b\r\n%b" % (head.encode("latin-1"), own_fields, b"" if head_only else body)
+    return b"%b%b\r\n%b" % (head.encode("latin-1"), default_headers, b"" if head_only else body)

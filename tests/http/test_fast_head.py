@@ -3,18 +3,18 @@
 import pytest
 
 from tests.http.wild import values_of
-from tracker.http.plain import PlainHead, PlainHeads
+from tracker.http.fast_head import FastHead, FastHeadParser
 
 NAMES = ("user-agent", "accept")
 LINE = b"GET /c/abc?a=1 HTTP/1.1\r\n"
 HEAD = LINE + b"Host: tracker.test\r\n"
 
 
-def heads() -> PlainHeads[list[str]]:
-    return PlainHeads(NAMES, values_of)
+def heads() -> FastHeadParser[list[str]]:
+    return FastHeadParser(NAMES, values_of)
 
 
-def read(plain: PlainHeads[list[str]], raw: bytes) -> PlainHead[list[str]] | None:
+def read(plain: FastHeadParser[list[str]], raw: bytes) -> FastHead[list[str]] | None:
     return plain.read(raw, 0, len(raw))
 
 
@@ -47,10 +47,10 @@ def test_a_header_that_was_seen_before_is_not_made_again_and_goes_with_any_reque
         made.append(host)
         return values[0]
 
-    plain = PlainHeads(NAMES, make)
+    plain = FastHeadParser(NAMES, make)
     for path in (b"/a", b"/b?c=d", b"/a", b"/e"):
         raw = b"HEAD %b HTTP/1.1\r\nHost: tracker.test\r\nUser-Agent: curl\r\n\r\n" % path
-        assert plain.read(raw, 0, len(raw)) == PlainHead("HEAD", *_parts(path), "curl")
+        assert plain.read(raw, 0, len(raw)) == FastHead("HEAD", *_parts(path), "curl")
     assert made == ["tracker.test"] * 2, "once more when its lines were known"
 
 
@@ -88,7 +88,7 @@ def _parts(target: bytes) -> tuple[str, str]:
 
 def test_a_name_may_be_asked_for_twice_also_one_that_is_always_read() -> None:
     """An operator may have any header name the country."""
-    plain = PlainHeads(("accept", "host", "connection", "accept"), values_of)
+    plain = FastHeadParser(("accept", "host", "connection", "accept"), values_of)
     fields = b"Connection: keep-alive\r\nAccept: a\r\n\r\n"
     for _ in range(3):
         head = read(plain, HEAD + fields)

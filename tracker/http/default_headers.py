@@ -4,7 +4,7 @@ import time
 from email.utils import formatdate
 
 
-class OwnFields:
+class DefaultHeaders:
     """`Date` and `Server`, and `others`, which never change. Called for every answer."""
 
     __slots__ = ("_others", "_rendered", "_second")

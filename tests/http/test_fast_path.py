@@ -9,9 +9,9 @@ from tornado.web import RequestHandler
 
 from tests.http.exchange_record import LIMITS, Transport, render, statuses_of, turns
 from tests.http.serving import application, client_of, get, post, serving, until
-from tracker.http.lane import LaneConnection
-from tracker.http.protocol import HTTPProtocol
-from tracker.http.shared import Shared
+from tracker.http.connection import Connection
+from tracker.http.fast_path import FastPathConnection
+from tracker.http.server_state import ServerState
 
 
 class Fallen(RequestHandler):
@@ -28,7 +28,7 @@ def answer_of(text: str) -> bytes:
     return f"HTTP/1.1 200 OK\r\nContent-Length: {len(text)}\r\n\r\n{text}".encode()
 
 
-class Lane:
+class FastPath:
     """Takes GET of what begins with /lane. Answers at once, or when told to for /lane/later; ends
     the connection for /lane/last."""
 
@@ -36,7 +36,7 @@ class Lane:
         self.waiting: list[Callable[[], None]] = []
         self.offered: list[bytes] = []
 
-    def __call__(self, connection: LaneConnection, data: bytes, start: int, end: int) -> bool:
+    def __call__(self, connection: FastPathConnection, data: bytes, start: int, end: int) -> bool:
         self.offered.append(data[start:end])
         if not data.startswith(b"GET /lane", start):
             return False
@@ -59,9 +59,9 @@ class Lane:
         self.waiting.pop(0)()
 
 
-def connected() -> tuple[Lane, HTTPProtocol, Transport]:
-    lane = Lane()
-    protocol = HTTPProtocol(Shared(APPLICATION, render, LIMITS, lane))
+def connected() -> tuple[FastPath, Connection, Transport]:
+    lane = FastPath()
+    protocol = Connection(ServerState(APPLICATION, render, LIMITS, lane))
     transport = Transport()
     protocol.connection_made(transport)
     return lane, protocol, transport
@@ -176,7 +176,7 @@ async def test_a_lane_that_fails_is_answered_for(caplog: pytest.LogCaptureFixtur
 
 
 async def test_a_client_that_has_sent_all_it_will_still_gets_the_answer_of_the_lane() -> None:
-    lane = Lane()
+    lane = FastPath()
     async with serving(APPLICATION, lane=lane) as (_, port), client_of(port) as client:
         client.send(get("/lane/later") + get("/lane"))
         client.writer.write_eof()
@@ -189,7 +189,7 @@ async def test_a_client_that_has_sent_all_it_will_still_gets_the_answer_of_the_l
 async def test_a_lane_knows_its_peer() -> None:
     peers: list[str] = []
 
-    def lane(connection: LaneConnection, data: bytes, start: int, end: int) -> bool:
+    def lane(connection: FastPathConnection, data: bytes, start: int, end: int) -> bool:
         peers.append(connection.peer)
         return False
 
@@ -200,7 +200,7 @@ async def test_a_lane_knows_its_peer() -> None:
 
 
 async def test_a_server_that_ends_passes_over_the_lane() -> None:
-    lane = Lane()
+    lane = FastPath()
     async with serving(APPLICATION, lane=lane) as (server, port), client_of(port) as client:
         client.send(get("/lane"))
         assert (await client.answer()).body == b"/lane"
@@ -256,6 +256,6 @@ async def test_a_client_that_ends_its_side_gets_what_it_had_asked_for_before() -
 async def test_an_answer_that_never_comes_is_not_awaited_for_ever() -> None:
     _, protocol, transport = connected()
     protocol.data_received(get("/lane/later"))
-    protocol._shared.now += LIMITS.lane_seconds + 2 * LIMITS.sweep_seconds
+    protocol._state.now += LIMITS.fast_path_seconds + 2 * LIMITS.sweep_seconds
     protocol.check()
     assert transport.ended

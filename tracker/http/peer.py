@@ -5,7 +5,7 @@ import socket
 from typing import Any
 
 
-class Context:
+class Peer:
     """`remote_ip` is "0.0.0.0" if the transport is not of the internet; `protocol` is "http" or
     "https"; `address` is what the transport calls its peer."""
 

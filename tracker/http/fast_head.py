@@ -45,7 +45,7 @@ _Line = tuple[int, str]
 """The place of its value among those that are read, and the value."""
 
 
-class PlainHead(msgspec.Struct, Generic[Header], frozen=True, gc=False):
+class FastHead(msgspec.Struct, Generic[Header], frozen=True, gc=False):
     """Texts hold one byte a character."""
 
     method: str
@@ -54,7 +54,7 @@ class PlainHead(msgspec.Struct, Generic[Header], frozen=True, gc=False):
     header: Header
 
 
-class PlainHeads(Generic[Header]):
+class FastHeadParser(Generic[Header]):
     """Reads the headers with these names, in lower case; one may be named twice.
 
     `make` makes of them what is kept: given the Host, and the values in the order of their names,
@@ -70,7 +70,7 @@ class PlainHeads(Generic[Header]):
         self._lines: dict[bytes, _Line] = {}
         self._names: dict[bytes, int] = {}
 
-    def read(self, data: bytes, start: int, end: int) -> PlainHead[Header] | None:
+    def read(self, data: bytes, start: int, end: int) -> FastHead[Header] | None:
         """The request at `data[start:end]`, which ends with the first blank line; None if it is not
         plain."""
         if end - start > MOST:
@@ -91,7 +91,7 @@ class PlainHeads(Generic[Header]):
         path, _, query = target.partition("?")
         if query.count("&") > _MOST_PAIRS:
             return None
-        return PlainHead(method, path, query, header)
+        return FastHead(method, path, query, header)
 
     def _header(self, raw: bytes) -> Header | None:
         """Of the lines that `raw` has between the end of the request's line and the blank one."""

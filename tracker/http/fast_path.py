@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 
-class LaneConnection(Protocol):
+class FastPathConnection(Protocol):
     """What a lane may use of a connection."""
 
     @property
@@ -26,7 +26,7 @@ class LaneConnection(Protocol):
         """
 
 
-Lane = Callable[[LaneConnection, bytes, int, int], bool]
+FastPath = Callable[[FastPathConnection, bytes, int, int], bool]
 """Given the connection, the buffer, and where in it the head begins and where it ends, the blank
 line included: whether the lane takes the request, or leaves it to the parser. Until a request that
 was taken is answered, the connection's next is not begun."""

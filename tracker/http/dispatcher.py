@@ -15,12 +15,12 @@ from tornado.httputil import HTTPMessageDelegate
 
 from tracker.http.body import Body, ChunkedBody, FixedBody
 from tracker.http.exchange import Exchange
+from tracker.http.flow_control import FlowControl
 from tracker.http.framing import CHUNKED
 from tracker.http.head import Head
-from tracker.http.refusal import Refused, refusal
+from tracker.http.rejection import RejectedRequest, rejection
 from tracker.http.request import ReceivedRequest
-from tracker.http.shared import Shared
-from tracker.http.wire import Wire
+from tracker.http.server_state import ServerState
 
 log = structlog.get_logger(__name__)
 
@@ -29,13 +29,13 @@ HEAD: Final = 0  # between requests, or in the head of one
 BODY: Final = 1
 PREPARING: Final = 2  # the handler is not ready for the body, or for more of it
 ANSWERING: Final = 3  # the request is received, its answer awaited
-LANE: Final = 4  # a lane has the request
+FAST_PATH: Final = 4  # a lane has the request
 CLOSING: Final = 5  # what was written is being sent; what comes is dropped
 CLOSED: Final = 6
 
 
-class Delegation(Wire):
-    """Gives what is in `_buffer` from `_offset` on to the delegate of `shared`."""
+class Dispatcher(FlowControl):
+    """Gives what is in `_buffer` from `_offset` on to the delegate of `state`."""
 
     __slots__ = (
         "_body",
@@ -48,10 +48,10 @@ class Delegation(Wire):
         "_since",
     )
 
-    def __init__(self, shared: Shared) -> None:
-        super().__init__(shared)
+    def __init__(self, state: ServerState) -> None:
+        super().__init__(state)
         self._phase = HEAD
-        self._since = shared.now
+        self._since = state.now
         self._buffer = b""
         self._offset = 0
         self._head: Head | None = None
@@ -78,7 +78,7 @@ class Delegation(Wire):
     @property
     def ending(self) -> bool:
         """Whether every answer is to end its connection."""
-        return self._shared.ending_since is not None
+        return self._state.ending_since is not None
 
     def answered(self, exchange: Exchange) -> None:
         """The answer of `exchange` is complete."""
@@ -87,7 +87,7 @@ class Delegation(Wire):
         delegate = self._delegate
         self._exchange = self._delegate = self._body = None
         if not exchange.awaited and delegate is not None:
-            self._shared.loop.call_soon(_call, delegate.on_connection_close)
+            self._state.loop.call_soon(_call, delegate.on_connection_close)
         if exchange.keep_alive and exchange.body_received:
             self._next()
         else:
@@ -102,8 +102,8 @@ class Delegation(Wire):
     # Receiving. All of these raise what the delegate raises.
 
     def _open(self, head: Head) -> None:
-        """Raises Refused, HTTPInputError, and whatever the delegate raises."""
-        limits = self._shared.limits
+        """Raises RejectedRequest, HTTPInputError, and whatever the delegate raises."""
+        limits = self._state.limits
         exchange = Exchange(self, head, limits.body_bytes, limits.body_seconds)
         self._phase = PREPARING
         self._head = head
@@ -116,16 +116,16 @@ class Delegation(Wire):
             self._await(waiting, self._prepared)
 
     def _started(self, head: Head, exchange: Exchange) -> HTTPMessageDelegate:
-        router = self._shared.router
+        router = self._state.router
         if router is not None:
             request = ReceivedRequest(head.start_line, head.headers, exchange, self)
             delegate = router.find_handler(request)
             if delegate is not None:
                 return delegate
-        return self._shared.delegate.start_request(self, exchange)
+        return self._state.delegate.start_request(self, exchange)
 
     def _prepared(self) -> None:
-        """The handler is ready for the body. Raises Refused if that is too large."""
+        """The handler is ready for the body. Raises RejectedRequest if that is too large."""
         head, exchange = self._head, self._exchange
         if head is None or exchange is None:
             return
@@ -133,18 +133,18 @@ class Delegation(Wire):
             self._received(exchange)
             return
         if head.body_length > exchange.max_body_bytes:
-            raise Refused(413, f"body: at most {exchange.max_body_bytes} bytes")
+            raise RejectedRequest(413, f"body: at most {exchange.max_body_bytes} bytes")
         chunked = head.body_length == CHUNKED
         self._body = (
             ChunkedBody(exchange.max_body_bytes) if chunked else FixedBody(head.body_length)
         )
         self._phase = BODY
-        self._since = self._shared.now
+        self._since = self._state.now
         if head.expects_continue and not exchange.begun:
             self.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def _receive(self) -> bool:
-        """Give the handler what is there of the body. Whether to go on. Raises Refused."""
+        """Give the handler what is there of the body. Whether to go on. Raises RejectedRequest."""
         before, body = self._offset, self._body
         if body is None or self._delegate is None:
             return False
@@ -197,13 +197,13 @@ class Delegation(Wire):
 
     # Instead of an answer.
 
-    def _refuse(self, refused: Refused) -> None:
+    def _reject(self, rejected: RejectedRequest) -> None:
         """Answer in place of a handler, if none has begun to, and end."""
         begun = self._exchange is not None and self._exchange.begun
         if self._phase < CLOSING and not begun:
             head_only = self._is_head_request()
-            shared = self._shared
-            self.write(refusal(refused, shared.render, shared.own_fields(), head_only))
+            state = self._state
+            self.write(rejection(rejected, state.render, state.default_headers(), head_only))
         self._abandon()
         self.close(linger=True)
 

@@ -10,55 +10,55 @@ from typing import Final, cast
 
 from tornado.iostream import StreamClosedError
 
-from tracker.http.context import Context
-from tracker.http.shared import Shared
+from tracker.http.peer import Peer
+from tracker.http.server_state import ServerState
 
 _TOGETHER: Final = 64
 """So many pieces are written at once, at most: what is sent before a slow client is noticed."""
 
 
-class Wire(asyncio.Protocol):
-    """Reading pauses and goes on by `hold` and `release`."""
+class FlowControl(asyncio.Protocol):
+    """Reading pauses and goes on by `pause_reading` and `resume_reading`."""
 
     __slots__ = (
-        "_held",
+        "_corked",
         "_pieces",
-        "_shared",
-        "_stuck",
+        "_reading_paused",
+        "_state",
         "_transport",
-        "_turn",
         "_unsent",
         "_unsent_since",
+        "_write_paused",
         "_writers",
         "context",
     )
 
     _transport: asyncio.Transport
-    context: Context
+    context: Peer
 
-    def __init__(self, shared: Shared) -> None:
-        self._shared = shared
-        self._turn = False
+    def __init__(self, state: ServerState) -> None:
+        self._state = state
+        self._corked = False
         self._pieces: list[bytes] = []
-        self._held = False
-        self._stuck = False
+        self._reading_paused = False
+        self._write_paused = False
         self._writers: list[asyncio.Future[None]] = []
         self._unsent = 0
-        self._unsent_since = shared.now
+        self._unsent_since = state.now
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # Those of uvloop are one without being declared so.
         self._transport = cast(asyncio.Transport, transport)
-        self.context = Context(self._transport)
-        self._transport.set_write_buffer_limits(high=self._shared.limits.unsent_bytes)
+        self.context = Peer(self._transport)
+        self._transport.set_write_buffer_limits(high=self._state.limits.unsent_bytes)
 
-    def own_fields(self) -> bytes:
+    def default_headers(self) -> bytes:
         """Return the fields that every answer carries, each with its line end."""
-        return self._shared.own_fields()
+        return self._state.default_headers()
 
     def write(self, data: bytes) -> None:
         """Send, after all that was written before."""
-        if not self._turn:
+        if not self._corked:
             self._transport.write(data)
             return
         self._pieces.append(data)
@@ -75,17 +75,17 @@ class Wire(asyncio.Protocol):
         """Done as soon as the client has taken enough for more to be written; StreamClosedError if
         it goes before.
         """
-        if not self._stuck:
-            return self._shared.flowing
-        future = self._shared.loop.create_future()
+        if not self._write_paused:
+            return self._state.flowing
+        future = self._state.loop.create_future()
         self._writers.append(future)
         return future
 
     def pause_writing(self) -> None:
-        self._stuck = True
+        self._write_paused = True
 
     def resume_writing(self) -> None:
-        self._stuck = False
+        self._write_paused = False
         self._unsent = sys.maxsize  # Whatever is left now counts as progress.
         writers, self._writers = self._writers, []
         for writer in writers:
@@ -99,15 +99,15 @@ class Wire(asyncio.Protocol):
                 writer.set_exception(StreamClosedError(error))
                 writer.exception()  # Whoever does not await it is not to be warned.
 
-    def hold(self) -> None:
+    def pause_reading(self) -> None:
         """Read no more for now."""
-        if not self._held and not self._transport.is_closing():
-            self._held = True
+        if not self._reading_paused and not self._transport.is_closing():
+            self._reading_paused = True
             self._transport.pause_reading()
 
-    def release(self) -> None:
-        if self._held and not self._transport.is_closing():
-            self._held = False
+    def resume_reading(self) -> None:
+        if self._reading_paused and not self._transport.is_closing():
+            self._reading_paused = False
             self._transport.resume_reading()
 
     def abort(self) -> None:
@@ -122,7 +122,7 @@ class Wire(asyncio.Protocol):
         if not linger:
             self._transport.close()
             return
-        self.release()
+        self.resume_reading()
         if self._transport.can_write_eof():
             self._transport.write_eof()
 
@@ -130,8 +130,8 @@ class Wire(asyncio.Protocol):
         """Whether something that was written is not sent yet. Cuts a client that takes nothing."""
         unsent = self._transport.get_write_buffer_size()
         if unsent == 0 or unsent < self._unsent:
-            self._unsent_since = self._shared.now
-        elif self._shared.expired(self._unsent_since, self._shared.limits.stalled_seconds):
+            self._unsent_since = self._state.now
+        elif self._state.expired(self._unsent_since, self._state.limits.stalled_seconds):
             self.abort()
         self._unsent = unsent
         return unsent > 0
