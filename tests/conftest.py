@@ -20,8 +20,8 @@ from config import logging
 from config.settings import Settings
 from tests.db.lowest_redis import LOWEST, first_on_path, lowest_redis
 from tests.db.own_mongodb import standalone_mongodb
-from tests.links import dns_server
-from tests.links.dns_server import DnsServer
+from tests.dns import dns_server
+from tests.dns.dns_server import DnsServer
 from tracker.builtin.stores import run_stores
 from tracker.db import connect, indexes
 from tracker.service.services import Services

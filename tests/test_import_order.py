@@ -10,7 +10,7 @@ ROOT = Path(__file__).parent.parent
 # Rooms on one line do not import each other.
 ORDER = (
     ("config", "tracker.clock", "tracker.errors", "tracker.multiprocess_metrics"),
-    ("tracker.ids", "tracker.limits", "tracker.metrics", "tracker.syntax"),
+    ("tracker.dns", "tracker.ids", "tracker.limits", "tracker.metrics", "tracker.syntax"),
     ("tracker.loops",),
     ("tracker.db",),
     ("tracker.access", "tracker.builtin", "tracker.http", "tracker.journal", "tracker.links"),

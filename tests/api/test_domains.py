@@ -13,8 +13,8 @@ from tornado.platform.asyncio import AsyncIOLoop
 from config.settings import Settings
 from tests.api.client import Client, Response
 from tests.api.records import LANDING, make_link
-from tests.links import dns_server
-from tests.links.dns_server import DnsServer
+from tests.dns import dns_server
+from tests.dns.dns_server import DnsServer
 from tracker.access.accounts import Account
 from tracker.clock import iso, now
 from tracker.ids import new_id

@@ -12,12 +12,11 @@ from config.settings import Settings
 from tests.api.client import Client, Response
 from tests.api.keyed_client import KeyedClient
 from tests.http.serving import until
-from tests.links import dns_server
-from tests.links.dns_server import DnsServer
+from tests.dns import dns_server
+from tests.dns.dns_server import DnsServer
 from tracker.access.accounts import Account
 from tracker.ids import new_id
 from tracker.service.services import Services
-from tracker.webhooks import addresses
 
 PATH, NAME = "/api/webhooks", "hooks.example"
 TARGET = f"https://{NAME}/"
@@ -59,7 +58,7 @@ async def test_a_target_whose_look_up_fails_is_refused_when_it_is_made_and_when_
     failure: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(addresses, "SECONDS", 0.3)
+    monkeypatch.setattr("tracker.dns.resolver.LOOKUP_SECONDS", 0.3)
     made = (await create(api, account, "https://8.8.8.8/")).json()
     if failure == "no address":
         dns.has(NAME, "TXT", '"x"')

@@ -9,7 +9,7 @@ import pytest
 
 from tests.api.client import Client, Response
 from tests.api.keyed_client import KeyedClient
-from tests.links.dns_server import DnsServer
+from tests.dns.dns_server import DnsServer
 from tracker.access.accounts import Account
 from tracker.clock import iso, now
 from tracker.ids import new_id

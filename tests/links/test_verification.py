@@ -10,7 +10,7 @@ import pytest
 from tornado.platform.asyncio import AsyncIOLoop
 
 from config.settings import Settings, SettingsError, read
-from tests.links.dns_server import DnsServer, running
+from tests.dns.dns_server import DnsServer, running
 from tracker.builtin.child import free_port
 from tracker.clock import now
 from tracker.errors import Unavailable
@@ -142,7 +142,7 @@ async def test_the_limit_holds_in_a_pause_between_tries(
     server: DnsServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "SECONDS", 0.5)
-    monkeypatch.setattr(module, "_EACH_TRY", 0.05)
+    monkeypatch.setattr("tracker.dns.resolver._TRY_SECONDS", 0.05)
     server.silent = {TXT, NAME}
     began = time.monotonic()
     with pytest.raises(Unavailable):
@@ -153,7 +153,7 @@ async def test_the_limit_holds_in_a_pause_between_tries(
 async def test_a_lost_question_is_asked_again(
     server: DnsServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_EACH_TRY", 0.1)
+    monkeypatch.setattr("tracker.dns.resolver._TRY_SECONDS", 0.1)
     server.has(TXT, "TXT", f'"{VALUE}"')
     server.lost = 2
     assert await is_proven(WANTED, asking(server))

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.links.dns_server import in_a_thread
+from tests.dns.dns_server import in_a_thread
 from tests.system.fuzz_hooks import REAL
 from tests.system.owner import new_event_config, new_owner
 from tests.system.service import Service, environment, running

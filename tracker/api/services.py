@@ -16,6 +16,7 @@ from tracker.conversions.event_ids import EventIds
 from tracker.conversions.record import Recorder
 from tracker.conversions.rules import AccountRules
 from tracker.db.connect import Database
+from tracker.dns.resolver import HostResolver
 from tracker.http.access_log import AccessLog
 from tracker.journal.stream import Journal
 from tracker.limits.account_limiter import AccountLimiter
@@ -27,7 +28,6 @@ from tracker.links.store import Links
 from tracker.links.tags import Tags
 from tracker.loops import Loops
 from tracker.reports.run import Reports
-from tracker.webhooks.addresses import Dns
 from tracker.webhooks.client import Client
 from tracker.webhooks.deliveries import Deliveries
 from tracker.webhooks.store import Webhooks
@@ -53,7 +53,7 @@ class Services(Protocol):
     tags: Tags
     domains: Domains
     own_hosts: OwnHosts
-    dns: Dns
+    dns: HostResolver
     dns_limiter: AccountLimiter
     journal: Journal
     redirect: Redirect

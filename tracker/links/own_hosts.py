@@ -10,10 +10,10 @@ domain is the account's. Visitors get here by it only if there is wildcard DNS f
 import re
 from collections.abc import Collection
 from hashlib import sha256
-from ipaddress import IPv6Address, ip_address
 from typing import Final
 from uuid import UUID
 
+from tracker.dns.addresses import is_local, literal
 from tracker.links.domains import Domains
 from tracker.links.hostnames import canonical_hostname
 
@@ -44,7 +44,7 @@ class OwnHosts:
         self._reserved_below = tuple(name[1:] for name in reserved if name.startswith("*."))
         self._ports = {port, base_port} if is_local(base_host) else {port}
         # Another port of the same address is often another service of the same owner.
-        self._base_ports = {port, base_port} if _is_address(base_host) else None
+        self._base_ports = {port, base_port} if literal(base_host) else None
         self._domains = domains
 
     def has(self, host: str, port: int) -> bool:
@@ -81,26 +81,3 @@ class OwnHosts:
         name = canonical_hostname(host)
         domain = await self._domains.by_name(name) if name else None
         return domain is not None and domain.is_proven
-
-
-def is_localhost(host: str) -> bool:
-    """Return whether `host` is this machine by its name (RFC 6761), whatever DNS says."""
-    return host == "localhost" or host.endswith(".localhost")
-
-
-def is_local(host: str) -> bool:
-    """Return whether `host` is this machine, by its name or address."""
-    if not _is_address(host):
-        return is_localhost(host)
-    address = ip_address(host)
-    if isinstance(address, IPv6Address):
-        address = address.ipv4_mapped or address
-    return address.is_loopback or address.is_unspecified
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True

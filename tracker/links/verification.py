@@ -16,13 +16,12 @@ from dns.exception import DNSException
 from dns.rdata import Rdata
 from dns.resolver import NXDOMAIN, NoAnswer
 
+from tracker.dns.resolver import make_resolver
 from tracker.errors import Unavailable
 from tracker.links.domain import Domain
 
 SECONDS: Final = 4.5
 """How long DNS is asked, all in all."""
-_EACH_TRY: Final = 1.0
-"""After this long without an answer the question is sent again: a datagram may be lost."""
 
 
 class DnsRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,7 +54,7 @@ async def is_proven(wanted: Verification, dns_address: tuple[str, int] | None) -
     Raises Unavailable if none was seen and DNS did not answer all that was asked.
     """
     try:
-        resolver = dns_resolver(dns_address)
+        resolver = make_resolver(dns_address)
     except DNSException:
         raise _no_answer(wanted) from None
     questions = [_has(resolver, "TXT", wanted.txt, _text)]
@@ -65,16 +64,6 @@ async def is_proven(wanted: Verification, dns_address: tuple[str, int] | None) -
     if True not in answers and None in answers:
         raise _no_answer(wanted)
     return True in answers
-
-
-def dns_resolver(dns_address: tuple[str, int] | None) -> Resolver:
-    """To be made anew each time, for the system's settings may change. Raises DNSException."""
-    resolver = Resolver(configure=dns_address is None)
-    if dns_address is not None:
-        address, resolver.port = dns_address
-        resolver.nameservers = [address]
-    resolver.timeout = _EACH_TRY
-    return resolver
 
 
 async def _has(

@@ -27,6 +27,7 @@ from tracker.db import check, connect, indexes, retention
 from tracker.db.breaker import Breaker
 from tracker.db.budget import Budget, BudgetMeter
 from tracker.db.changes import Changes
+from tracker.dns.resolver import LOOKUP_SECONDS, HostResolver
 from tracker.http.access_log import AccessLog
 from tracker.ingest.drain import Drain
 from tracker.ingest.slot import Slot
@@ -44,8 +45,6 @@ from tracker.links.store import Links
 from tracker.links.tags import Tags
 from tracker.loops import Loops, cancel_and_wait
 from tracker.reports.run import Reports
-from tracker.webhooks.addresses import SECONDS as DNS_SECONDS
-from tracker.webhooks.addresses import Dns
 from tracker.webhooks.client import Client
 from tracker.webhooks.deliveries import Deliveries
 from tracker.webhooks.material import Material
@@ -133,9 +132,9 @@ class Services:
             self.settings.cname_host,
             self.settings.reserved_names,
         )
-        self.dns = Dns(self.settings.dns_address)
+        self.dns = HostResolver(self.settings.dns_address)
         self.dns_limiter = AccountLimiter(
-            "DNS", "look-ups", _LOOK_UPS_PER_ACCOUNT, _LOOK_UPS_PER_PROCESS, DNS_SECONDS
+            "DNS", "look-ups", _LOOK_UPS_PER_ACCOUNT, _LOOK_UPS_PER_PROCESS, LOOKUP_SECONDS
         )
 
     def _reserves(self, name: str) -> bool:

@@ -18,8 +18,8 @@ from tornado.httpclient import HTTPRequest, HTTPResponse
 from tornado.simple_httpclient import HTTPTimeoutError, SimpleAsyncHTTPClient
 
 from tracker.links.own_hosts import OwnHosts
-from tracker.webhooks.addresses import CheckedResolver, NoAddress, OwnHost, PrivateAddress, nobody
 from tracker.webhooks.connection import BODY_BYTES, HEAD_BYTES, Connection
+from tracker.webhooks.resolver import CheckedResolver, NoAddress, OwnHost, PrivateAddress, nobody
 
 SECONDS: Final = 15.0
 """How long an attempt takes at most, from the question to DNS to the end of the answer."""

@@ -3,23 +3,24 @@
 import asyncio
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from tornado.platform.asyncio import AsyncIOLoop
 
 from config.settings import Settings
-from tests.links.dns_server import DnsServer, running
+from tests.dns.dns_server import DnsServer, running
+from tests.dns.test_addresses import INSIDE, INSIDE_6, mapped
 from tests.webhooks.receiver import receiving
 from tests.webhooks.test_client import request
-from tests.webhooks.test_target import INSIDE, INSIDE_6, mapped
+from tracker.dns.addresses import Address
+from tracker.dns.resolver import HostResolver
 from tracker.errors import BadRequest
 from tracker.links.own_hosts import OwnHosts
 from tracker.service.services import Services
-from tracker.webhooks import addresses as module
-from tracker.webhooks.addresses import CheckedResolver, Dns, NoAddress, PrivateAddress
+from tracker.webhooks import resolver as module
 from tracker.webhooks.client import Client, Outcome, Request
-from tracker.webhooks.target import Address, check_addresses
+from tracker.webhooks.resolver import CheckedResolver, NoAddress, PrivateAddress
+from tracker.webhooks.target import check_addresses
 
 NAME = "hooks.example"
 
@@ -77,10 +78,10 @@ async def test_a_name_that_was_public_when_it_was_checked_is_checked_again(
     server.turns(NAME, "A", "8.8.8.8", "127.0.0.1")
     async with receiving() as receiver:
         url = f"http://{NAME}:{receiver.port}/"
-        await check_addresses(NAME, Dns(at(server)).resolve)
+        await check_addresses(NAME, HostResolver(at(server)).resolve)
         outcome = await sent(url, server)
         with pytest.raises(BadRequest):
-            await check_addresses(NAME, Dns(at(server)).resolve)
+            await check_addresses(NAME, HostResolver(at(server)).resolve)
     assert outcome.error == f"private: {NAME} is in a private network"
     assert receiver.received == []
 
@@ -165,7 +166,7 @@ async def test_a_host_without_an_address_is_a_failure_of_dns(server: DnsServer, 
 async def test_a_name_server_that_fails_or_is_slow_is_a_failure_of_dns(
     server: DnsServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "SECONDS", 0.3)
+    monkeypatch.setattr("tracker.dns.resolver.LOOKUP_SECONDS", 0.3)
     server.fails("broken.example", "SERVFAIL")
     server.silent.add("slow.example")
     for name in ("broken.example", "slow.example"):
@@ -177,7 +178,7 @@ async def test_a_name_server_that_fails_or_is_slow_is_a_failure_of_dns(
 async def test_slow_names_hold_up_no_other(
     server: DnsServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "SECONDS", 20)
+    monkeypatch.setattr("tracker.dns.resolver.LOOKUP_SECONDS", 20)
     slow = [f"slow{number}.example" for number in range(200)]
     server.silent.update(slow)
     server.has(NAME, "A", "8.8.8.8")
@@ -199,24 +200,6 @@ async def test_this_machine_goes_by_its_name_and_nobody_is_asked(server: DnsServ
             await resolved(server, name)
         assert await resolved(server, name, allow_private=True) == ["127.0.0.1", "::1"]
     assert server.asked == []
-
-
-@pytest.mark.parametrize(
-    ("line", "found"),
-    [
-        ("10.0.0.7 receiver.internal receiver", ["10.0.0.7"]),
-        ("10.0.0.7\tReceiver # theirs\nfd00::7 receiver", ["10.0.0.7", "fd00::7"]),
-        ("# 10.0.0.7 receiver\n10.0.0.8 other\nx receiver\n\n", []),
-    ],
-)
-async def test_where_private_networks_are_allowed_the_file_of_hosts_counts(
-    server: DnsServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, found: list[str]
-) -> None:
-    monkeypatch.setattr(module, "_HOSTS_FILE", tmp_path / "hosts")
-    (tmp_path / "hosts").write_text(line)
-    assert await Dns(at(server), inside=True).resolve("receiver") == found
-    assert (("receiver", "A") in server.asked) is not bool(found)
-    assert await Dns(at(server)).resolve("receiver") == []
 
 
 async def test_where_private_networks_are_allowed_this_machine_goes_by_its_name() -> None:

@@ -1,0 +1,70 @@
+"""Addresses of hosts: which are public, and which are this machine's. Pure.
+
+`links` asks here which hosts are the service's own, `webhooks` which a delivery may connect to.
+
+Guarantee: an address is public only if anyone on the Internet could connect to it themselves.
+Loopback, private, link-local and metadata addresses are not, nor is one that carries such an
+address in itself, however it is written.
+"""
+
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from typing import Final
+
+Address = IPv4Address | IPv6Address
+
+# RFC 6052: the last 32 bits are an IPv4 address that a gateway connects to.
+_NAT64: Final = IPv6Network("64:ff9b::/96")
+# All that is assigned to hosts of the Internet; beside it are local, mapped and reserved ones.
+_UNICAST: Final = IPv6Network("2000::/3")
+# Some releases of Python call these global: IETF protocols and, there, the metadata of Oracle's
+# cloud; the end of the 6to4 relays; documentation. The metadata of Azure is a single address.
+_LOCAL: Final = (
+    IPv4Network("192.0.0.0/24"),
+    IPv4Network("192.88.99.0/24"),
+    IPv4Network("168.63.129.16/32"),
+    IPv6Network("3fff::/20"),
+)
+
+
+def is_public(address: Address) -> bool:
+    """Return whether anyone on the Internet could connect to `address` themselves."""
+    if isinstance(address, IPv6Address):
+        inner = _inner(address)
+        if inner is not None:
+            return is_public(inner)
+        if address not in _UNICAST:
+            return False
+    if any(address in network for network in _LOCAL if network.version == address.version):
+        return False
+    return address.is_global and not address.is_multicast
+
+
+def literal(host: str) -> list[Address]:
+    """Return the address that `host` is; empty if `host` is a name."""
+    try:
+        return [ip_address(host)]
+    except ValueError:
+        return []
+
+
+def is_localhost(host: str) -> bool:
+    """Return whether `host` is this machine by its name (RFC 6761), whatever DNS says."""
+    return host == "localhost" or host.endswith(".localhost")
+
+
+def is_local(host: str) -> bool:
+    """Return whether `host` is this machine, by its name or address."""
+    return is_localhost(host) or any(map(_is_this_machine, literal(host)))
+
+
+def _inner(address: IPv6Address) -> IPv4Address | None:
+    """Return the IPv4 address that packets to `address` end up at."""
+    if address in _NAT64:
+        return IPv4Address(int(address) & 0xFFFFFFFF)
+    return address.ipv4_mapped or address.sixtofour
+
+
+def _is_this_machine(address: Address) -> bool:
+    if isinstance(address, IPv6Address):
+        address = address.ipv4_mapped or address
+    return address.is_loopback or address.is_unspecified

@@ -1,0 +1,115 @@
+"""The DNS resolver of the service: it asks name servers over sockets of its own.
+
+Shared by the verification of domains (`links`) and by the targets of deliveries (`webhooks`). The
+system's resolver takes a thread for as long as a name server is slow, of the few that connections
+to Redis need too; here a slow name server delays only those who ask for its names.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from dns.asyncresolver import Resolver
+from dns.exception import DNSException
+from dns.name import from_text
+from dns.rdataclass import RdataClass
+from dns.rdatatype import RdataType
+from dns.resolver import LRUCache
+
+from tracker.dns.addresses import is_localhost, literal
+
+LOOKUP_SECONDS: Final = 4.0
+"""How long DNS is asked for the addresses of a host."""
+
+_TRY_SECONDS: Final = 1.0
+"""After this long without an answer the question is sent again: a datagram may be lost."""
+
+_MAX_CACHED_ANSWERS: Final = 10_000
+_HOSTS_FILE: Final = Path("/etc/hosts")
+_RECORD_TYPES: Final = (RdataType.A, RdataType.AAAA)
+
+
+def make_resolver(dns_address: tuple[str, int] | None) -> Resolver:
+    """Make a resolver for one question; None: with the name servers of the system.
+
+    Not kept, because the system's settings may change. Raises DNSException if they are unusable.
+    """
+    resolver = Resolver(configure=dns_address is None)
+    if dns_address is not None:
+        address, resolver.port = dns_address
+        resolver.nameservers = [address]
+    resolver.timeout = _TRY_SECONDS
+    return resolver
+
+
+class HostResolver:
+    """Resolves hosts to addresses, and caches each answer for as long as it says.
+
+    `dns_address` None: the name servers of the system. `local_names`: the system's hosts file and
+    its search list count as well, for names of the private network.
+    """
+
+    def __init__(self, dns_address: tuple[str, int] | None, local_names: bool = False) -> None:
+        self._dns_address = dns_address
+        self._local_names = local_names
+        self._cache = LRUCache(_MAX_CACHED_ANSWERS)
+
+    async def resolve(self, host: str) -> list[str]:
+        """Return the addresses of `host`, IPv4 first; empty if DNS has none or does not answer."""
+        if is_localhost(host):
+            return ["127.0.0.1", "::1"]
+        if self._local_names and (listed := _in_hosts_file(host)):
+            return listed
+        if (cached := self._cached(host)) is not None:
+            return cached
+        try:
+            resolver = make_resolver(self._dns_address)
+        except DNSException:
+            return []
+        resolver.cache = self._cache
+        questions = [_ask(resolver, host, one, self._local_names) for one in _RECORD_TYPES]
+        found = await asyncio.gather(*questions)
+        return [address for addresses in found for address in addresses]
+
+    def _cached(self, host: str) -> list[str] | None:
+        """Return the addresses in cached answers; None if they are not complete.
+
+        A new resolver finds the same, but takes 0.2 ms more of each attempt.
+        """
+        try:
+            name = from_text(f"{host}.")
+        except DNSException:
+            return None
+        answers = [self._cache.get((name, one, RdataClass.IN)) for one in _RECORD_TYPES]
+        if None in answers:
+            return None
+        return [record.address for answer in answers if answer for record in answer.rrset or ()]
+
+
+async def _ask(resolver: Resolver, host: str, record_type: RdataType, search: bool) -> list[str]:
+    name = host if search else f"{host}."
+    try:
+        # The resolver's own limit leaves out its pauses between tries.
+        async with asyncio.timeout(LOOKUP_SECONDS):
+            answer = await resolver.resolve(
+                name, record_type, lifetime=LOOKUP_SECONDS, search=search
+            )
+    except (DNSException, TimeoutError, OSError):
+        return []
+    return [record.address for record in answer]
+
+
+def _in_hosts_file(host: str) -> list[str]:
+    """Return the addresses that the system's hosts file has for `host`."""
+    try:
+        lines = _HOSTS_FILE.read_text(errors="replace").splitlines()
+    except OSError:
+        return []
+    return [
+        fields[0] for fields in map(_fields, lines) if host in fields[1:] and literal(fields[0])
+    ]
+
+
+def _fields(line: str) -> Sequence[str]:
+    return line.partition("#")[0].lower().split()

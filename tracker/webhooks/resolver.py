@@ -1,0 +1,90 @@
+"""The resolver of deliveries: it returns only addresses that a delivery may connect to.
+
+Used by `client` for every connection, for literal addresses as well as for names.
+
+- All addresses of a host must be public, unless the operator allows private networks.
+- No host of the service itself is connected to: such a delivery would cause further ones.
+
+Guarantee: the address that was checked is the one that is connected to. A target was checked when
+it was written, but the owner of its name decides again with each question what it stands for.
+"""
+
+import contextlib
+import socket
+from collections.abc import Awaitable, Callable
+from ipaddress import ip_address
+
+from tornado.netutil import Resolver
+
+from tracker.dns.addresses import Address, is_public, literal
+from tracker.dns.resolver import HostResolver
+from tracker.errors import Unavailable
+
+Endpoint = tuple[int, tuple[str, int]]
+"""(address family, (address, port)), as Tornado connects to it."""
+
+IsOwn = Callable[[str, int], Awaitable[bool]]
+"""Whether the service itself answers at (host, port): `links.own_hosts`."""
+
+
+class NoAddress(OSError):
+    """The host has no address, or DNS did not answer in time."""
+
+
+class PrivateAddress(OSError):
+    """The host is, or resolves to, an address in a private network."""
+
+
+class OwnHost(OSError):
+    """The host is the service itself: its deliveries would cause further ones."""
+
+
+async def nobody(host: str, port: int) -> bool:
+    """Return False: no host is the service's own."""
+    return False
+
+
+class CheckedResolver(Resolver):
+    """Tornado's resolver for targets. `dns_address` None: the name servers of the system."""
+
+    def initialize(
+        self,
+        allow_private: bool,
+        dns_address: tuple[str, int] | None,
+        is_own: IsOwn = nobody,
+    ) -> None:
+        """Take what Tornado hands on from its constructor."""
+        self._allow_private = allow_private
+        self._is_own = is_own
+        self._hosts = HostResolver(dns_address, local_names=allow_private and dns_address is None)
+
+    async def resolve(
+        self, host: str, port: int, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[Endpoint]:
+        """Return where to connect for `host`.
+
+        Raises NoAddress if it has no address, PrivateAddress if one of them is not public, OwnHost
+        if the service itself answers there.
+        """
+        await self._check_not_own(host, port)
+        addresses = await self._addresses(host)
+        if not addresses:
+            raise NoAddress(f"{host} has no address")
+        if not self._allow_private and not all(map(is_public, addresses)):
+            raise PrivateAddress(f"{host} is in a private network")
+        for address in addresses:
+            await self._check_not_own(str(address), port)
+        return [(_family(address), (str(address), port)) for address in addresses]
+
+    async def _check_not_own(self, host: str, port: int) -> None:
+        # If no store can tell, the delivery goes on: `/api/event` takes none in any case.
+        with contextlib.suppress(Unavailable):
+            if await self._is_own(host, port):
+                raise OwnHost(f"{host} is a host of this service")
+
+    async def _addresses(self, host: str) -> list[Address]:
+        return literal(host) or [ip_address(text) for text in await self._hosts.resolve(host)]
+
+
+def _family(address: Address) -> int:
+    return socket.AF_INET if address.version == 4 else socket.AF_INET6
