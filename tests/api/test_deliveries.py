@@ -16,7 +16,7 @@ from tracker.access.accounts import Account
 from tracker.clock import iso, now
 from tracker.ids import new_id
 from tracker.service.services import Services
-from tracker.webhooks.sample import OF_ACCOUNT
+from tracker.webhooks.sample import MAX_TESTS_PER_ACCOUNT
 from tracker.webhooks.secret_box import SecretBox
 from tracker.webhooks.store import Webhooks
 
@@ -230,17 +230,17 @@ async def test_no_more_tests_run_at_once_than_an_account_may_have(
     async with listening(services, account.id) as (receiver, webhook):
         receiver.behaviour = wait
         test = f"/api/webhooks/{webhook.id}/test"
-        running = [asyncio.create_task(api.post(test)) for _ in range(OF_ACCOUNT)]
-        while len(receiver.received) < OF_ACCOUNT:
+        running = [asyncio.create_task(api.post(test)) for _ in range(MAX_TESTS_PER_ACCOUNT)]
+        while len(receiver.received) < MAX_TESTS_PER_ACCOUNT:
             await asyncio.sleep(0.01)
         refused = await api.post(test)
         release.set()
         answered = await asyncio.gather(*running)
         assert (refused.status, refused.headers["Retry-After"]) == (429, "15")
         assert refused.error == "webhook: 4 tests of the account are under way; try again"
-        assert [one.json()["delivered"] for one in answered] == [True] * OF_ACCOUNT
+        assert [one.json()["delivered"] for one in answered] == [True] * MAX_TESTS_PER_ACCOUNT
         assert (await api.post(test)).status == 200
-    assert len(receiver.received) == OF_ACCOUNT + 1
+    assert len(receiver.received) == MAX_TESTS_PER_ACCOUNT + 1
 
 
 async def test_a_test_is_refused_while_the_secret_cannot_be_read(

@@ -11,9 +11,9 @@ from tornado.platform.asyncio import AsyncIOLoop
 from config.settings import Settings
 from tests.api.client import Client, Response
 from tests.api.keyed_client import KeyedClient
-from tests.http.serving import until
 from tests.dns import dns_server
 from tests.dns.dns_server import DnsServer
+from tests.http.serving import until
 from tracker.access.accounts import Account
 from tracker.ids import new_id
 from tracker.service.services import Services

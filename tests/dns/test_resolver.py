@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from config.settings import Settings
-from tests.dns.dns_server import DnsServer, running
+from tests.dns.dns_server import running
 from tracker.dns import resolver as module
 from tracker.dns.resolver import HostResolver
 

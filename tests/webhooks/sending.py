@@ -11,7 +11,7 @@ from tests.webhooks.receiver import Receiver, receiving
 from tracker.clock import now_ms
 from tracker.service.services import Services
 from tracker.webhooks.client import Client
-from tracker.webhooks.material import Material
+from tracker.webhooks.payload_sources import PayloadLoader
 from tracker.webhooks.sender import Sender
 from tracker.webhooks.store import Webhook
 
@@ -35,9 +35,9 @@ class Clock:
 async def sending(services: Services, clock: Clock | None = None) -> AsyncIterator[Sender]:
     """A sender that may send to loopback."""
     client = Client(allow_private=True, dns_address=None)
-    material = Material(services.database, "tracker.test")
+    payloads = PayloadLoader(services.database, "tracker.test")
     try:
-        yield Sender(services.deliveries, services.webhooks, material, client, clock or now_ms)
+        yield Sender(services.deliveries, services.webhooks, payloads, client, clock or now_ms)
     finally:
         client.close()
 

@@ -25,7 +25,7 @@ from tests.webhooks.receiver import (
 from tracker.builtin.child import free_port
 from tracker.webhooks import client as module
 from tracker.webhooks.client import KEPT_BYTES, Client, Outcome, Request
-from tracker.webhooks.connection import HEAD_BYTES, MAX_CHUNKS
+from tracker.webhooks.connection import MAX_CHUNKS, MAX_HEAD_BYTES
 from tracker.webhooks.signing import signed_request
 
 PAYLOAD = b'{"id":"\xc3\xbc","v":12.50}'
@@ -45,7 +45,7 @@ def quiet(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
 
 @pytest.fixture
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "SECONDS", 0.5)
+    monkeypatch.setattr(module, "ATTEMPT_SECONDS", 0.5)
 
 
 def request(
@@ -226,7 +226,7 @@ async def test_chunks_of_one_byte_are_no_longer_read_after_some_dozens() -> None
 async def test_a_head_that_comes_in_bytes_is_no_answer(head: bytes) -> None:
     outcome, receiver = await outcome_of(endless(head, b"x", 0.001))
     assert (outcome.code, outcome.failure) == (None, "connection")
-    assert receiver.written < HEAD_BYTES
+    assert receiver.written < MAX_HEAD_BYTES
 
 
 @pytest.mark.parametrize("size", [0, 1, 500, KEPT_BYTES - 1, KEPT_BYTES, KEPT_BYTES + 1])

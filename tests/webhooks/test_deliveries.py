@@ -12,10 +12,10 @@ from tests.webhooks.sending import converted, stored
 from tracker.clock import now
 from tracker.ids import new_id
 from tracker.service.services import Services
+from tracker.webhooks.concurrency import MAX_IN_FLIGHT
 from tracker.webhooks.deliveries import KEPT_ATTEMPTS, LEASE, SHOWN, Backlog, Result
 from tracker.webhooks.delivery import Attempt, Delivery, Status
 from tracker.webhooks.payload import MAX_BYTES
-from tracker.webhooks.places import MOST
 
 ACCOUNT = new_id()
 SECOND = timedelta(seconds=1)
@@ -171,7 +171,7 @@ async def test_payloads_of_all_places_are_kept_however_long_they_are(services: S
     """Together they are more than one command may hold."""
     [one] = await claimed(services)
     longest = "x" * MAX_BYTES
-    await services.deliveries.keep_payloads([(one, longest)] * (4 * MOST))
+    await services.deliveries.keep_payloads([(one, longest)] * (4 * MAX_IN_FLIGHT))
     assert (await stored(services))[0]["payload"] == longest
 
 

@@ -1,4 +1,4 @@
-"""Deliveries are sent, signed, recorded and tried again; nobody waits for who does not answer."""
+"""Deliveries are sent, signed, recorded and retried; slow receivers delay no other."""
 
 import asyncio
 import json
@@ -27,9 +27,9 @@ from tracker.clock import moment, now
 from tracker.ids import new_id
 from tracker.service.services import Services
 from tracker.webhooks import sender as sender_module
+from tracker.webhooks.concurrency import ConcurrencyLimiter
 from tracker.webhooks.deliveries import LEASE, LOG_DAYS
 from tracker.webhooks.delivery import delivery_id
-from tracker.webhooks.places import Places
 from tracker.webhooks.schedule import DELAYS, JITTER, Disabled
 from tracker.webhooks.store import Webhook
 
@@ -39,7 +39,7 @@ DAY = 24 * 3600
 
 @pytest.fixture
 def any_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Receivers take timestamps that are not of now."""
+    """Let receivers accept any timestamp."""
     monkeypatch.setattr(
         standardwebhooks.Webhook, "_Webhook__verify_timestamp", lambda _, at: moment(int(at) * 1000)
     )
@@ -188,7 +188,7 @@ async def test_a_webhook_that_fails_for_five_days_is_disabled(services: Services
 
 
 @pytest.mark.parametrize("how", ["deleted", "deactivated"])
-async def test_what_is_due_for_a_webhook_that_is_off_is_cancelled(
+async def test_due_deliveries_of_a_deleted_or_inactive_webhook_are_cancelled(
     services: Services, how: str
 ) -> None:
     async with listening(services, ACCOUNT) as (receiver, webhook), sending(services) as one:
@@ -225,13 +225,13 @@ async def test_one_receiver_that_hangs_among_fifty_delays_no_other(
 
 
 @pytest.mark.parametrize("tried", [True, False])
-async def test_many_that_hang_leave_places_for_those_that_answer(
+async def test_many_receivers_that_hang_leave_slots_for_those_that_answer(
     services: Services, monkeypatch: pytest.MonkeyPatch, tried: bool
 ) -> None:
     monkeypatch.setattr("tracker.webhooks.store.MOST", 15)
     async with AsyncExitStack() as stack:
         one = await stack.enter_async_context(sending(services))
-        one._places = Places(20)
+        one._limiter = ConcurrencyLimiter(20)
         accounts = [new_id() for _ in range(3 if tried else 1)]
         dead = []
         for number in range(15):
@@ -240,9 +240,9 @@ async def test_many_that_hang_leave_places_for_those_that_answer(
             receiver.behaviour = hang
             dead.append(receiver)
             if tried:
-                one._places.take(webhook.id, account, "127.0.0.1", 1)
-                one._places.judge(webhook.id, delivered=False, milliseconds=15_000)
-                one._places.give_back(webhook.id, 1)
+                one._limiter.acquire(webhook.id, account, "127.0.0.1", 1)
+                one._limiter.record_outcome(webhook.id, delivered=False, milliseconds=15_000)
+                one._limiter.release(webhook.id, 1)
         other = new_id()
         good, _ = await stack.enter_async_context(listening(services, other))
         for account in accounts:
@@ -261,12 +261,12 @@ async def test_many_that_hang_leave_places_for_those_that_answer(
         await running
 
 
-async def test_those_never_tried_wait_for_others_that_hang_only_until_these_are_slow(
+async def test_untested_webhooks_wait_for_others_that_hang_only_until_these_are_slow(
     services: Services,
 ) -> None:
     async with AsyncExitStack() as stack:
         one = await stack.enter_async_context(sending(services))
-        one._places = Places(8)
+        one._limiter = ConcurrencyLimiter(8)
         accounts = [new_id() for _ in range(2)]
         dead = []
         for account in accounts:
@@ -288,7 +288,7 @@ async def test_those_never_tried_wait_for_others_that_hang_only_until_these_are_
         await running
 
 
-async def test_who_answers_slowly_does_not_keep_others_waiting(
+async def test_slow_receivers_do_not_delay_others(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tracker.webhooks.store.MOST", 50)
@@ -299,7 +299,7 @@ async def test_who_answers_slowly_does_not_keep_others_waiting(
 
     async with AsyncExitStack() as stack:
         one = await stack.enter_async_context(sending(services))
-        one._places = Places(16)
+        one._limiter = ConcurrencyLimiter(16)
         slow_account, other = new_id(), new_id()
         busy = [
             await stack.enter_async_context(listening(services, slow_account)) for _ in range(12)
@@ -312,7 +312,7 @@ async def test_who_answers_slowly_does_not_keep_others_waiting(
         running = asyncio.create_task(one.run(stop))
         while sum(len(receiver.received) for receiver, _ in busy) < 20:
             await asyncio.sleep(0.01)
-        assert one._places.free >= 12
+        assert one._limiter.free >= 12
         await converted(services, other, 10)
         async with asyncio.timeout(10):  # sixteen at a time, the others would take 22
             while len(good.received) < 10:
@@ -335,7 +335,7 @@ async def test_several_senders_share_the_work_and_send_each_once(services: Servi
     assert {row["status"] for row in await stored(services)} == {"delivered"}
 
 
-async def test_what_a_killed_sender_held_is_sent_when_its_lease_has_run_out(
+async def test_deliveries_of_a_killed_sender_are_sent_when_their_lease_has_run_out(
     services: Services,
 ) -> None:
     clock = Clock()
@@ -352,7 +352,7 @@ async def test_what_a_killed_sender_held_is_sent_when_its_lease_has_run_out(
     assert (await the_one(services))["status"] == "delivered"
 
 
-async def test_a_stop_waits_for_what_ends_soon_and_gives_the_rest_back(
+async def test_a_stop_waits_for_attempts_that_end_soon_and_releases_the_others(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sender_module, "STOP_SECONDS", 0.5)
@@ -386,7 +386,7 @@ async def test_a_stop_waits_for_what_ends_soon_and_gives_the_rest_back(
         assert await another.burst() == 1
 
 
-async def test_a_stop_gives_nothing_back_that_is_being_recorded(
+async def test_a_stop_does_not_release_deliveries_that_are_being_recorded(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sender_module, "STOP_SECONDS", 0.5)
@@ -409,7 +409,9 @@ async def test_a_stop_gives_nothing_back_that_is_being_recorded(
     assert (await the_one(services))["status"] == "delivered"
 
 
-async def test_a_running_sender_sends_what_comes_and_ends_when_idle(services: Services) -> None:
+async def test_a_running_sender_sends_new_deliveries_and_stops_at_once_when_idle(
+    services: Services,
+) -> None:
     async with listening(services, ACCOUNT) as (receiver, _), sending(services) as one:
         stop = asyncio.Event()
         running = asyncio.create_task(one.run(stop))
@@ -423,7 +425,7 @@ async def test_a_running_sender_sends_what_comes_and_ends_when_idle(services: Se
         assert time.monotonic() - began < sender_module.STOP_SECONDS
 
 
-async def test_what_this_process_makes_due_is_sent_at_once(
+async def test_deliveries_that_this_process_makes_due_are_sent_at_once(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sender_module, "IDLE_SECONDS", 60)
@@ -444,11 +446,11 @@ async def test_what_this_process_makes_due_is_sent_at_once(
         await running
 
 
-async def test_a_busy_drain_does_not_have_it_looked_again_and_again(
+async def test_a_busy_drain_does_not_make_the_sender_poll_without_pause(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sender_module, "IDLE_SECONDS", 60)
-    monkeypatch.setattr(sender_module, "NEWS_SECONDS", 0.6)
+    monkeypatch.setattr(sender_module, "WAKE_SECONDS", 0.6)
     async with sending(services) as one:
         looked = looks(services, monkeypatch)
         stop = asyncio.Event()
@@ -463,7 +465,7 @@ async def test_a_busy_drain_does_not_have_it_looked_again_and_again(
 
 
 def looks(services: Services, monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """When it is looked for what is due."""
+    """Record when the sender looks for due deliveries."""
     due, times = services.deliveries.due, list[float]()
 
     async def timed(at: datetime) -> dict[UUID, datetime]:
@@ -474,7 +476,7 @@ def looks(services: Services, monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return times
 
 
-async def test_an_event_that_is_gone_fails_alone_and_says_why(services: Services) -> None:
+async def test_a_delivery_whose_event_is_gone_fails_alone_and_says_why(services: Services) -> None:
     async with listening(services, ACCOUNT) as (receiver, _), sending(services) as one:
         gone, there = await converted(services, ACCOUNT, 2)
         await services.database["events"].delete_one({"_id": gone})
@@ -497,7 +499,7 @@ async def test_a_payload_that_grows_beyond_all_bounds_is_not_sent(services: Serv
     assert receiver.received == []
 
 
-async def test_the_secret_before_signs_as_well_for_a_day(services: Services) -> None:
+async def test_for_a_day_the_previous_secret_signs_too(services: Services) -> None:
     async with listening(services, ACCOUNT) as (receiver, webhook), sending(services) as one:
         await services.webhooks.rotate_secret(webhook.id)
         await converted(services, ACCOUNT)
@@ -507,7 +509,7 @@ async def test_the_secret_before_signs_as_well_for_a_day(services: Services) -> 
     assert len(received.headers["webhook-signature"].split()) == 2
 
 
-async def test_nobody_listens_is_an_attempt_with_its_reason(services: Services) -> None:
+async def test_a_refused_connection_is_an_attempt_with_its_reason(services: Services) -> None:
     async with receiving() as receiver:
         url = receiver.url
     await scene.webhook(services, ACCOUNT, url)
@@ -519,7 +521,7 @@ async def test_nobody_listens_is_an_attempt_with_its_reason(services: Services) 
     assert attempt["error"].startswith("connection: ")
 
 
-async def test_a_store_that_is_away_for_a_moment_loses_no_result(
+async def test_no_result_is_lost_while_mongodb_is_unavailable(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     record = services.deliveries.record
@@ -539,7 +541,7 @@ async def test_a_store_that_is_away_for_a_moment_loses_no_result(
     assert (await the_one(services))["status"] == "delivered"
 
 
-async def test_payloads_that_cannot_be_kept_are_sent_soon_afterwards(
+async def test_payloads_that_cannot_be_stored_are_sent_soon_afterwards(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keep = services.deliveries.keep_payloads
@@ -561,7 +563,7 @@ async def test_payloads_that_cannot_be_kept_are_sent_soon_afterwards(
     assert len(receiver.received) == 1
 
 
-async def test_a_success_ends_a_failure_that_it_was_claimed_together_with(
+async def test_a_success_ends_a_failure_of_the_same_claim(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failed = asyncio.Event()
@@ -589,7 +591,7 @@ async def test_a_success_ends_a_failure_that_it_was_claimed_together_with(
     assert (await webhook_now(services, webhook)).failing_since is None
 
 
-async def test_health_that_cannot_be_kept_for_a_moment_loses_neither_it_nor_the_result(
+async def test_the_state_of_a_webhook_is_recorded_once_mongodb_is_available_again(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     disable = services.webhooks.disable
@@ -611,7 +613,7 @@ async def test_health_that_cannot_be_kept_for_a_moment_loses_neither_it_nor_the_
     assert len((await the_one(services))["attempts"]) == 1
 
 
-async def test_only_the_webhooks_that_are_sent_to_are_read_whole(
+async def test_only_webhooks_that_get_a_slot_are_read_whole(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     find_all = services.webhooks.find_all
@@ -622,7 +624,7 @@ async def test_only_the_webhooks_that_are_sent_to_are_read_whole(
         return await find_all(ids)
 
     monkeypatch.setattr(services.webhooks, "find_all", counted)
-    monkeypatch.setattr(sender_module, "_WEBHOOKS", 2)
+    monkeypatch.setattr(sender_module, "_MAX_WEBHOOKS_PER_CLAIM", 2)
     for _ in range(5):
         await scene.webhook(services, ACCOUNT, "http://127.0.0.1:1/")
     async with sending(services) as one:
@@ -631,7 +633,7 @@ async def test_only_the_webhooks_that_are_sent_to_are_read_whole(
     assert max(read) == 2
 
 
-async def test_places_of_a_webhook_that_is_deleted_meanwhile_are_given_back(
+async def test_slots_of_a_webhook_that_is_deleted_meanwhile_are_released(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     find_all = services.webhooks.find_all
@@ -645,8 +647,8 @@ async def test_places_of_a_webhook_that_is_deleted_meanwhile_are_given_back(
     await scene.webhook(services, ACCOUNT)
     async with sending(services) as one:
         await converted(services, ACCOUNT)
-        free = one._places.free
+        free = one._limiter.free
         assert await one.burst() == 0
-        assert one._places.free == free
+        assert one._limiter.free == free
         assert await one.burst() == 0
     assert (await the_one(services))["status"] == "cancelled"

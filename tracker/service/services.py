@@ -47,7 +47,7 @@ from tracker.loops import Loops, cancel_and_wait
 from tracker.reports.run import Reports
 from tracker.webhooks.client import Client
 from tracker.webhooks.deliveries import Deliveries
-from tracker.webhooks.material import Material
+from tracker.webhooks.payload_sources import PayloadLoader
 from tracker.webhooks.sample import sample_limiter
 from tracker.webhooks.secret_box import SecretBox
 from tracker.webhooks.sender import Sender
@@ -228,8 +228,8 @@ class Services:
 
     def sender(self) -> Sender:
         """Return a new sender, with concurrency limits of its own."""
-        material = Material(self.database, self.base.host)
-        return Sender(self.deliveries, self.webhooks, material, self.webhook_client)
+        payloads = PayloadLoader(self.database, self.base.host)
+        return Sender(self.deliveries, self.webhooks, payloads, self.webhook_client)
 
     async def start(self) -> None:
         """Start the loops that serving needs, also while a store is unavailable."""

@@ -1,4 +1,9 @@
-"""One attempt at a delivery: signed, sent, and recorded with what follows from how it came out."""
+"""Attempts at deliveries: signed, sent, and recorded with what follows from their outcome.
+
+The sender calls `send`, and `conclude` once the slot of the request is released.
+
+Guarantee: neither raises, unless it is cancelled, so an attempt never ends the sender.
+"""
 
 import asyncio
 import random
@@ -16,7 +21,7 @@ from tracker.syntax.url import check_url
 from tracker.webhooks.client import Client, Outcome
 from tracker.webhooks.deliveries import Deliveries, Result
 from tracker.webhooks.delivery import Attempt, Delivery, Status
-from tracker.webhooks.material import NoPayload
+from tracker.webhooks.payload_sources import NoPayload
 from tracker.webhooks.schedule import NO_PAYLOAD, next_attempt_at, why_disabled
 from tracker.webhooks.signing import signed_request
 from tracker.webhooks.store import Webhook, Webhooks
@@ -25,13 +30,17 @@ from tracker.webhooks.target import FIELD
 log = structlog.get_logger(__name__)
 
 Payload = str | NoPayload
+"""What an attempt sends, or why there is nothing to send."""
 
-_PAUSES: Final = (0.1, 0.5, 2.0, 5.0)
-"""Seconds between tries to record. After them the lease runs out, and the attempt is repeated."""
+_RETRY_PAUSES_SECONDS: Final = (0.1, 0.5, 2.0, 5.0)
+"""Pauses between tries to record. After them the lease runs out, and the attempt is repeated."""
 
 
 class Attempts:
-    """Records what came of them in groups. `clock` tells milliseconds since the epoch."""
+    """Sends attempts and records their results in groups.
+
+    `clock` returns milliseconds since the epoch.
+    """
 
     def __init__(
         self, client: Client, webhooks: Webhooks, deliveries: Deliveries, clock: Callable[[], int]
@@ -44,7 +53,7 @@ class Attempts:
         self._failing: set[UUID] = set()
 
     async def send(self, webhook: Webhook, delivery: Delivery, payload: Payload) -> Outcome:
-        """Never raises but when it is cancelled."""
+        """Send `payload` and return the outcome; nothing is sent if there is no payload."""
         if isinstance(payload, NoPayload):
             return _no_answer(f"{NO_PAYLOAD}: {payload}")
         at = moment(self._clock())
@@ -63,20 +72,23 @@ class Attempts:
             return _no_answer("internal: the service could not send it")
 
     async def conclude(self, webhook: Webhook, delivery: Delivery, outcome: Outcome) -> None:
-        """Record it, and the health of its webhook. Never raises but when it is cancelled."""
+        """Record the attempt, and the state of its webhook."""
         metrics.WEBHOOK_ATTEMPTS.labels(outcome.failure or "delivered").inc()
         try:
             result = result_of(delivery, outcome, self._clock(), random.random())  # noqa: S311
             # First: what is due for a webhook that is disabled is cancelled.
             await self._results.submit(result)
-            await _tried_again(lambda: self._keep_health(webhook, outcome))
+            await _retry(lambda: self._record_state(webhook, outcome))
         except Exception as error:
-            log.error("attempt not concluded", exc_info=error)
+            log.error("attempt not recorded", exc_info=error)
 
-    async def _keep_health(self, webhook: Webhook, outcome: Outcome) -> None:
-        """Costs nothing as long as all goes well. `webhook` is as it was before the attempt: what
-        failed meanwhile is known here. Of all processes one logs its first failure, its recovery,
-        and that it is disabled; nothing is logged in between."""
+    async def _record_state(self, webhook: Webhook, outcome: Outcome) -> None:
+        """Record whether the webhook fails or delivers, and disable it if it is to be.
+
+        It costs nothing while all goes well. `webhook` is as it was before the attempt; failures
+        since then are known here. One process logs the first failure, the recovery and the
+        disabling; nothing is logged in between.
+        """
         now, since = self._clock(), webhook.failing_since
         if outcome.delivered:
             if since is not None or webhook.id in self._failing:
@@ -96,30 +108,32 @@ class Attempts:
             )
 
     async def _record(self, results: Sequence[Result]) -> list[None]:
-        await _tried_again(lambda: self._deliveries.record(results))
+        await _retry(lambda: self._deliveries.record(results))
         return [None] * len(results)
 
 
-async def _tried_again(work: Callable[[], Awaitable[None]]) -> None:
-    """`work` until MongoDB has taken it, at most as often as there are pauses."""
-    for pause in _PAUSES:
+async def _retry(work: Callable[[], Awaitable[None]]) -> None:
+    """Do `work` until MongoDB accepts it, at most as often as there are pauses."""
+    for pause in _RETRY_PAUSES_SECONDS:
         try:
             await work()
             return
         except PyMongoError as error:
-            log.warning("attempts wait to be recorded", error=type(error).__name__)
+            log.warning("attempts not recorded yet: MongoDB fails", error=type(error).__name__)
             await asyncio.sleep(pause)
 
 
 def _named(webhook: Webhook) -> dict[str, str]:
-    """Return the fields that name a webhook in the log; of its target only the host, for the rest
-    may hold its owner's secrets."""
+    """Return the fields that name a webhook in the log.
+
+    Only the host of its target is logged: the rest may hold its owner's secrets.
+    """
     host, _ = check_url(FIELD, webhook.target_url).address
     return {"webhook_id": str(webhook.id), "account_id": str(webhook.account_id), "host": host}
 
 
 def result_of(delivery: Delivery, outcome: Outcome, now_ms: int, jitter: float) -> Result:
-    """What follows from an attempt that is over now."""
+    """Return what follows from an attempt that ends at `now_ms`; `jitter` is from 0 to 1."""
     attempt = Attempt(
         at=moment(now_ms - outcome.milliseconds),
         milliseconds=outcome.milliseconds,

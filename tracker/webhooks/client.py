@@ -1,9 +1,13 @@
-"""Sends one request to a receiver and tells what came of it.
+"""The HTTP client of webhooks: sends one request to a receiver and returns its outcome.
 
-Called by the sender for each attempt. Guarantees an Outcome within SECONDS, whatever the receiver
-does; that nothing is connected to but an address that was checked (`addresses`); that no redirect
-and no proxy is followed; that certificates are verified; and that no answer takes more memory or
-processor than a constant (`connection`).
+Called for each attempt at a delivery, and for test events.
+
+- It connects only to addresses that were checked for this connection (`resolver`).
+- It follows no redirect and no proxy, and verifies certificates.
+- It sends nothing twice.
+
+Guarantee: an Outcome within ATTEMPT_SECONDS, whatever the receiver does, for a bounded amount of
+memory and processor time (`connection`).
 """
 
 import asyncio
@@ -18,29 +22,29 @@ from tornado.httpclient import HTTPRequest, HTTPResponse
 from tornado.simple_httpclient import HTTPTimeoutError, SimpleAsyncHTTPClient
 
 from tracker.links.own_hosts import OwnHosts
-from tracker.webhooks.connection import BODY_BYTES, HEAD_BYTES, Connection
+from tracker.webhooks.connection import MAX_BODY_BYTES, MAX_HEAD_BYTES, Connection
 from tracker.webhooks.resolver import CheckedResolver, NoAddress, OwnHost, PrivateAddress, nobody
 
-SECONDS: Final = 15.0
-"""How long an attempt takes at most, from the question to DNS to the end of the answer."""
+ATTEMPT_SECONDS: Final = 15.0
+"""The longest an attempt takes, from the question to DNS to the end of the answer."""
 
 CONNECT_SECONDS: Final = 10.0
-"""How much of it may pass until the connection, with TLS, is there."""
+"""The part of it after which the connection, with TLS, must be established."""
 
-MOST_REQUESTS: Final = 1000
-"""At once. More would wait within their SECONDS, so whoever sends has a lower bound."""
+MAX_REQUESTS: Final = 1000
+"""Requests in flight. More would wait within their ATTEMPT_SECONDS, so senders limit themselves."""
 
-KEPT_BYTES: Final = BODY_BYTES
-"""Of an answer's body."""
+KEPT_BYTES: Final = MAX_BODY_BYTES
+"""The beginning of an answer's body that is kept."""
 
-_DETAIL_CHARACTERS: Final = 200
+_MAX_DETAIL_CHARACTERS: Final = 200
 
-_BUFFER_BYTES: Final = 4 * HEAD_BYTES
-"""More than is ever waiting: half of it is what one read brings at most."""
+_BUFFER_BYTES: Final = 4 * MAX_HEAD_BYTES
+"""More than ever waits to be parsed: one read brings at most half of it."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """`url` is ASCII. `body` None: the method is one without."""
+    """A request to a receiver. `url` is ASCII; `body` is None if the method has none."""
 
     method: str
     url: str
@@ -49,11 +53,11 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a request.
+    """The outcome of a request.
 
-    `code` is the status that was answered, 200 to 599, None without an answer; `error` then says
-    why, as `<class>: <detail>`, and is None otherwise. `answer` is the first KEPT_BYTES of the
-    body as text; `retry_after` the value of that header, as it was sent.
+    `code` is the status of the answer, 200 to 599, None without one; `error` then says why, as
+    `<class>: <detail>`, and is None otherwise. `answer` is the first KEPT_BYTES of the body as
+    text; `retry_after` the value of that header, as it was sent.
     """
 
     code: int | None
@@ -64,11 +68,16 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def delivered(self) -> bool:
+        """Return whether the receiver accepted the request."""
         return self.code is not None and 200 <= self.code <= 299
 
     @property
     def failure(self) -> str | None:
-        """One of 3xx, 4xx, 5xx, timeout, dns, private, own, tls, connection; None: delivered."""
+        """Return the class of failure; None if the request was delivered.
+
+        One of 3xx, 4xx, 5xx, timeout, dns, private, own, tls and connection, or what the maker of
+        the outcome wrote before the colon of `error`.
+        """
         if self.delivered:
             return None
         if self.code is not None:
@@ -77,9 +86,9 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Client:
-    """To be made where an event loop runs. `dns_address` None: the system's DNS servers.
+    """An HTTP client that is made where an event loop runs. Nothing is sent to `own_hosts`.
 
-    Nothing is sent to `own_hosts`.
+    `dns_address` None: the name servers of the system.
     """
 
     def __init__(
@@ -94,31 +103,33 @@ class Client:
             resolver=CheckedResolver(
                 allow_private=allow_private, dns_address=dns_address, is_own=is_own
             ),
-            max_clients=MOST_REQUESTS,
+            max_clients=MAX_REQUESTS,
             max_buffer_size=_BUFFER_BYTES,
-            max_header_size=HEAD_BYTES,
+            max_header_size=MAX_HEAD_BYTES,
             max_body_size=sys.maxsize,
         )
 
     async def send(self, request: Request) -> Outcome:
-        """Never raises for what the receiver does. Nothing is sent twice. Who cancels it leaves the
-        request to itself: it may arrive, and ends within its SECONDS."""
+        """Send `request` once and return its outcome, whatever the receiver does.
+
+        If the caller cancels it, the request may still arrive; it ends within ATTEMPT_SECONDS.
+        """
         answer, began = _Answer(), time.monotonic()
         error = None
         try:
             fetching = self._http.fetch(_fetchable(request, answer), raise_error=False)
             # The HTTP client cannot be told to end a request, and logs how a cancelled one ended.
-            fetching.add_done_callback(_ignored)
+            fetching.add_done_callback(_retrieve_exception)
             await asyncio.shield(fetching)
-        # A receiver that says nothing ends so, and one that stops, or is stopped, in its answer.
-        # The HTTP client lets out whatever its parser meets, of types that it does not tell.
+        # Receivers that do not answer, or not to the end, lead here. The HTTP client raises
+        # whatever its parser meets, of types that it does not document.
         except Exception as failure:
-            error = _described(failure)[:_DETAIL_CHARACTERS]
+            error = _described(failure)[:_MAX_DETAIL_CHARACTERS]
         milliseconds = round((time.monotonic() - began) * 1000)
         return answer.outcome(milliseconds, error)
 
     def close(self) -> None:
-        """Requests under way are left to themselves."""
+        """Close the client. Requests in flight go on until they end."""
         self._http.close()
 
 
@@ -128,7 +139,7 @@ class _HttpClient(SimpleAsyncHTTPClient):
 
 
 class _Answer:
-    """What arrives of an answer, piece by piece."""
+    """An answer as it arrives, piece by piece."""
 
     def __init__(self) -> None:
         self._code = 0
@@ -136,7 +147,7 @@ class _Answer:
         self._body = b""
 
     def take_line(self, line: str) -> None:
-        """The first line of the head, or a field of it. Interim answers have heads, too."""
+        """Take the first line of a head, or a field of it. Interim answers have heads, too."""
         name, _, value = line.partition(":")
         if line.startswith("HTTP/"):
             self._code = int(line.split()[1])
@@ -145,10 +156,11 @@ class _Answer:
             self._retry_after = value.strip()
 
     def take_body(self, chunk: bytes) -> None:
+        """Take a piece of the body, and keep what belongs to its first KEPT_BYTES."""
         self._body += chunk[: KEPT_BYTES - len(self._body)]
 
     def outcome(self, milliseconds: int, error: str | None) -> Outcome:
-        """An answer counts from its head on: the receiver has decided by then."""
+        """Return the outcome. An answer counts from its head on: the receiver has decided then."""
         answered = 200 <= self._code <= 599
         return Outcome(
             code=self._code if answered else None,
@@ -167,7 +179,7 @@ def _fetchable(request: Request, answer: _Answer) -> HTTPRequest:
         body=request.body,
         user_agent="tracker-webhooks",
         connect_timeout=CONNECT_SECONDS,
-        request_timeout=SECONDS,
+        request_timeout=ATTEMPT_SECONDS,
         follow_redirects=False,
         decompress_response=False,
         header_callback=answer.take_line,
@@ -175,14 +187,14 @@ def _fetchable(request: Request, answer: _Answer) -> HTTPRequest:
     )
 
 
-def _ignored(fetching: "asyncio.Future[HTTPResponse]") -> None:
-    """An exception that was asked for is not logged."""
+def _retrieve_exception(fetching: "asyncio.Future[HTTPResponse]") -> None:
+    """Retrieve the exception of a request, so that asyncio does not log it."""
     if not fetching.cancelled():
         fetching.exception()
 
 
 def _described(failure: Exception) -> str:
-    """As `<class>: <detail>`."""
+    """Describe a failure as `<class>: <detail>`."""
     if isinstance(failure, HTTPTimeoutError):
         return f"timeout: {str(failure).removeprefix('Timeout ')}"
     if isinstance(failure, NoAddress):

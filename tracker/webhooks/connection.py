@@ -1,8 +1,10 @@
-"""One connection to a receiver, by Tornado's HTTP client: what it reads of an answer is bounded.
+"""Connections to receivers, by Tornado's HTTP client, with limits on what is read of an answer.
 
-Used by `client`. Guarantees that an attempt costs little processor however the receiver answers:
-byte by byte, in chunks of one byte, or without end. Each bound closes the connection; an answer
-whose head was complete by then counts.
+Used by `client`. Each limit closes the connection; an answer whose head was complete by then
+counts.
+
+Guarantee: an attempt costs little processor time however the receiver answers, be it byte by byte,
+in chunks of one byte, or without end.
 """
 
 import asyncio
@@ -17,26 +19,27 @@ from tornado.simple_httpclient import _HTTPConnection
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
-BODY_BYTES: Final = 1024
-"""Of an answer's body that are read."""
+MAX_BODY_BYTES: Final = 1024
+"""Bytes of an answer's body that are read."""
 
-HEAD_BYTES: Final = 8 * 1024
-"""Of an answer's head: the most fields that fit cost 9 ms of processor."""
+MAX_HEAD_BYTES: Final = 8 * 1024
+"""Bytes of an answer's head. As many fields as fit cost 9 ms of processor time."""
 
 MAX_READS: Final = 64
-"""Reads from the socket that bring something, of head and body. Each costs some 0.1 ms; a server
-that writes every field of its head by itself takes 30."""
+"""Reads from the socket that return data, for head and body together. Each costs some 0.1 ms; a
+server that writes every field of its head by itself takes 30."""
 
 MAX_CHUNKS: Final = 64
 """Chunks of a body, many of which one read may bring. Each costs 0.03 ms."""
 
 
 class Connection(_HTTPConnection):
-    """Stops in the middle of an answer that is too long, or comes in too many pieces. The client's
-    own limit would refuse one that tells its length before the first byte, which is to be kept.
+    """A connection that ends in the middle of an answer that is too long or in too many pieces.
 
-    Sends the head of a request together with its body: one packet, for which a receiver wakes up
-    once, and a tenth less time than for two."""
+    Tornado's own limit would reject an answer that announces its length before the first byte; the
+    beginning of such an answer is kept here. The head of a request is sent together with its body:
+    in one packet, for which a receiver wakes up once, and a tenth less time than for two.
+    """
 
     _body_bytes = 0
 
@@ -44,13 +47,13 @@ class Connection(_HTTPConnection):
         _limit_reads(stream)
         _limit_chunks(stream)
         connection = super()._create_connection(stream)
-        connection.params.chunk_size = BODY_BYTES
+        connection.params.chunk_size = MAX_BODY_BYTES
         body = self.request.body
 
         def write_whole(
             start_line: RequestStartLine, headers: HTTPHeaders
         ) -> "asyncio.Future[None]":
-            del connection.write_headers  # back to its own, and no cycle that would keep the body
+            del connection.write_headers  # restores the method, and no cycle keeps the body alive
             return connection.write_headers(start_line, headers, chunk=body)
 
         if body:
@@ -59,16 +62,16 @@ class Connection(_HTTPConnection):
         return connection
 
     def data_received(self, chunk: bytes) -> None:
-        """Raises HTTPInputError if this was the last that is read."""
+        """Hand on a piece of the body. Raises HTTPInputError once MAX_BODY_BYTES have arrived."""
         super().data_received(chunk)
         self._body_bytes += len(chunk)
-        if self._body_bytes >= BODY_BYTES:
+        if self._body_bytes >= MAX_BODY_BYTES:
             raise HTTPInputError("enough of the body")
 
 
 def _limit_reads(stream: IOStream) -> None:
-    """Have `stream` end, as if the receiver had closed it, at one read more than MAX_READS."""
-    read_from_fd = WeakMethod(stream.read_from_fd)  # no cycle that would keep the stream
+    """Let `stream` end, as if the receiver had closed it, at one read more than MAX_READS."""
+    read_from_fd = WeakMethod(stream.read_from_fd)  # so that no cycle keeps the stream alive
     reads = 0
 
     def read(buffer: bytearray | memoryview) -> int | None:
@@ -81,29 +84,31 @@ def _limit_reads(stream: IOStream) -> None:
 
 
 def _limit_chunks(stream: IOStream) -> None:
-    """Have `stream` raise HTTPInputError when the size of one chunk more than MAX_CHUNKS is asked
-    for. Only then, and not at once: what came before is handed over first."""
+    """Let `stream` raise HTTPInputError when the size of a chunk after MAX_CHUNKS is read.
+
+    The chunks before it are handed on first.
+    """
     read_until = WeakMethod(stream.read_until)
     chunks = 0
 
     def read(delimiter: bytes, max_bytes: int | None = None) -> Awaitable[bytes]:
         nonlocal chunks
         chunks += 1
-        return _alive(read_until)(delimiter, max_bytes) if chunks <= MAX_CHUNKS else _refused()
+        return _alive(read_until)(delimiter, max_bytes) if chunks <= MAX_CHUNKS else _too_many()
 
     stream.read_until = read  # type: ignore[method-assign]
 
 
 def _alive(method: WeakMethod[Method]) -> Method:
-    """Return the method of a stream that calls it, and so is alive."""
+    """Return a method whose stream is alive, because it is the caller."""
     found = method()
     assert found is not None
     return found
 
 
-async def _refused() -> bytes:
+async def _too_many() -> bytes:
     raise HTTPInputError("too many chunks")
 
 
 def _written_already(chunk: bytes) -> None:
-    """A body, together with its head."""
+    """Write nothing: the body went out together with the head."""

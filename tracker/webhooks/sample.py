@@ -1,7 +1,6 @@
-"""A sample event, so that the owner of a webhook sees at once what its receiver makes of it.
+"""The sample event that tests a webhook: its owner sees at once what the receiver answers.
 
-Sent by a request to the API, which waits for what comes back: so there is a bound on how many are
-sent at once.
+A request to the API sends it and waits for the outcome, so few are sent at once.
 """
 
 from typing import Any, Final
@@ -12,7 +11,7 @@ from tracker.clicks.dimensions import DIMENSIONS
 from tracker.clock import now
 from tracker.ids import new_id
 from tracker.limits.account_limiter import AccountLimiter
-from tracker.webhooks.client import SECONDS
+from tracker.webhooks.client import ATTEMPT_SECONDS
 from tracker.webhooks.delivery import Kind
 from tracker.webhooks.operational import webhook_disabled
 from tracker.webhooks.payload import render
@@ -20,22 +19,25 @@ from tracker.webhooks.schedule import Disabled
 from tracker.webhooks.store import Webhook
 from tracker.webhooks.values import Values, values_of
 
-EVENT_ID: Final = 0
-"""Of the sample: events have ids from 1, so a receiver takes it for none of them."""
+SAMPLE_EVENT_ID: Final = 0
+"""The id of the sample event: stored events have ids from 1."""
 
-OF_ACCOUNT: Final = 4
-MOST: Final = 32
-"""Samples that a process sends at once, for one account and in all."""
+MAX_TESTS_PER_ACCOUNT: Final = 4
+MAX_TESTS: Final = 32
+"""Samples that a process sends at once, for one account and in total."""
 
 
 def sample_limiter() -> AccountLimiter:
-    """Make the bound on the samples that this process sends."""
-    return AccountLimiter("webhook", "tests", OF_ACCOUNT, MOST, SECONDS)
+    """Make the limiter of the samples that this process sends."""
+    return AccountLimiter("webhook", "tests", MAX_TESTS_PER_ACCOUNT, MAX_TESTS, ATTEMPT_SECONDS)
 
 
 def sample_payload(webhook: Webhook, base_host: str) -> bytes:
-    """The webhook's payload for the sample event; that one of its webhooks is disabled, if it does
-    not ask for conversions."""
+    """Return the webhook's payload for the sample event.
+
+    A webhook that does not ask for conversions gets the message that a webhook is disabled. Raises
+    TooLong if its template makes a payload beyond the limit.
+    """
     if Kind.CONVERSION in webhook.events:
         return render(webhook.payload_template, _values(webhook, base_host))
     sample = webhook_disabled(new_id(), webhook.account_id, "Sample", Disabled.FAILING, now())
@@ -48,7 +50,7 @@ def _values(webhook: Webhook, base_host: str) -> Values:
     visitor = {dimension.name: dimension.sample for dimension in DIMENSIONS}
     event = {
         **owned,
-        "_id": EVENT_ID,
+        "_id": SAMPLE_EVENT_ID,
         "at": at,
         "click_id": new_id(),
         "value": Decimal128("19.99"),

@@ -1,7 +1,14 @@
-"""Sends what is due: claims it, makes the payloads, and has attempts made, many at once.
+"""The sender of deliveries: claims what is due, makes the payloads and starts the attempts.
 
-Runs in every drain; they share the work. A webhook is told at least once, always with the same id
-and payload: what was sent but not recorded before a death is sent again when the lease has run out.
+Every drain runs one; the senders of several processes share the work.
+
+- `concurrency` says how many attempts may start; only so many deliveries are claimed.
+- A payload is made for the first attempt and stored before it is sent.
+- What is due for an inactive webhook is cancelled. What is due for one whose signing secrets cannot
+  be read stays due.
+
+Guarantee: a webhook is notified at least once, always with the same id and payload. A request that
+was sent but not recorded before a death is sent again when the lease of its delivery has run out.
 """
 
 import asyncio
@@ -21,10 +28,10 @@ from tracker.loops import cancel_and_wait, record_failure
 from tracker.syntax.url import check_url
 from tracker.webhooks.attempt import Attempts, Payload
 from tracker.webhooks.client import Client
+from tracker.webhooks.concurrency import SLOW_MS, ConcurrencyLimiter
 from tracker.webhooks.deliveries import Deliveries
 from tracker.webhooks.delivery import Delivery
-from tracker.webhooks.material import Found, Material, NoPayload
-from tracker.webhooks.places import SLOW_MS, Places
+from tracker.webhooks.payload_sources import NoPayload, PayloadLoader, PayloadSources
 from tracker.webhooks.secret_box import UnreadableSecret
 from tracker.webhooks.store import Target, Webhook, Webhooks
 from tracker.webhooks.target import FIELD
@@ -33,98 +40,103 @@ from tracker.webhooks.withheld import Withheld
 log = structlog.get_logger(__name__)
 
 IDLE_SECONDS: Final = 0.5
-"""How often it is looked for what is due, if nothing is: retries, and what other processes made."""
+"""The pause between two looks for due deliveries while there are none: it finds retries, and what
+other processes made due."""
 
-NEWS_SECONDS: Final = 0.05
-"""The least time between two looks because this process has made something due: a busy drain does
+WAKE_SECONDS: Final = 0.05
+"""The shortest pause between two looks because this process made something due: a busy drain does
 so with each batch."""
 
 BUSY_SECONDS: Final = 0.02
-"""The least time between two claims: attempts that end meanwhile are followed up together."""
+"""The shortest pause between two claims: attempts that end meanwhile are followed up together."""
 
 STOP_SECONDS: Final = 3.0
-"""How long a stop waits for attempts under way, which are sent again if they are not over by then,
-and after that as long for what came of others to be recorded."""
+"""How long a stop waits for attempts in flight, and then as long again for finished ones to be
+recorded. Attempts that are not over by then are sent again."""
 
-_PAUSE: Final = timedelta(seconds=2)
-"""How long that waits whose payloads could not be made or kept."""
+_RETRY_PAUSE: Final = timedelta(seconds=2)
+"""How long a delivery waits if its payload could not be made or stored."""
 
-_WEBHOOKS: Final = 50
-"""Of one claim."""
+_MAX_WEBHOOKS_PER_CLAIM: Final = 50
 
 
 class Sender:
-    """`clock` tells milliseconds since the epoch."""
+    """The loop that sends deliveries. `clock` returns milliseconds since the epoch."""
 
     def __init__(
         self,
         deliveries: Deliveries,
         webhooks: Webhooks,
-        material: Material,
+        payloads: PayloadLoader,
         client: Client,
         clock: Callable[[], int] = now_ms,
     ) -> None:
         self._deliveries = deliveries
         self._webhooks = webhooks
-        self._material = material
+        self._payloads = payloads
         self._attempts = Attempts(client, webhooks, deliveries, clock)
         self._clock = clock
-        self._places = Places()
+        self._limiter = ConcurrencyLimiter()
         self._withheld = Withheld(clock)
-        self._under_way: dict[asyncio.Task[None], Delivery] = {}
-        self._sent: set[asyncio.Task[None]] = set()
-        """Of these, those that are being recorded."""
+        self._in_flight: dict[asyncio.Task[None], Delivery] = {}
+        self._recording: set[asyncio.Task[None]] = set()
+        """Those in flight whose answer has come, and is being recorded."""
         self._changed = asyncio.Event()
-        """Set when there may be something to begin: places are free again, or something is due."""
+        """Set when there may be something to start: slots are free again, or something is due."""
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Until `stop` is set; what is under way then is finished within twice STOP_SECONDS, or
-        anyone's again."""
+        """Send until `stop` is set.
+
+        What is in flight then ends within twice STOP_SECONDS, or is released to other senders.
+        """
         stopping = asyncio.get_running_loop().create_task(stop.wait())
         stopping.add_done_callback(lambda _: self._changed.set())
-        hearing = asyncio.get_running_loop().create_task(self._hear())
+        waking = asyncio.get_running_loop().create_task(self._wake_when_due())
         try:
             while not stop.is_set():
                 self._changed.clear()
-                begun = await self._tried()
+                started = await self._start_or_log()
                 await asyncio.sleep(BUSY_SECONDS)
-                if not begun and not stop.is_set():
+                if not started and not stop.is_set():
                     with contextlib.suppress(TimeoutError):
                         await asyncio.wait_for(self._changed.wait(), IDLE_SECONDS)
         finally:
-            await cancel_and_wait(hearing)
+            await cancel_and_wait(waking)
             await cancel_and_wait(stopping)
-        await self._leave()
+        await self._finish()
 
     async def burst(self) -> int:
-        """Send all that is due now, and wait until it is recorded; the number of attempts."""
+        """Send all that is due now, wait until it is recorded, and return the number of attempts.
+
+        Raises PyMongoError if MongoDB fails.
+        """
         total = 0
-        while begun := await self._begin():
-            total += begun
-            await asyncio.wait(self._under_way)
+        while started := await self._start():
+            total += started
+            await asyncio.wait(self._in_flight)
         return total
 
-    async def _hear(self) -> None:
-        """Of what this process makes due."""
+    async def _wake_when_due(self) -> None:
+        """Wake the loop when this process makes deliveries due."""
         while await self._deliveries.made_due.wait():
             self._deliveries.made_due.clear()
             self._changed.set()
-            await asyncio.sleep(NEWS_SECONDS)
+            await asyncio.sleep(WAKE_SECONDS)
 
-    async def _tried(self) -> int:
+    async def _start_or_log(self) -> int:
         try:
-            return await self._begin()
+            return await self._start()
         except PyMongoError as error:
-            log.warning("deliveries wait", error=type(error).__name__)
+            log.warning("deliveries wait: MongoDB fails", error=type(error).__name__)
         except Exception as error:
             record_failure("webhooks", error)
         return 0
 
-    async def _begin(self) -> int:
-        """Begin as many attempts as there is place for; how many."""
+    async def _start(self) -> int:
+        """Start as many attempts as there are slots for, and return how many."""
         at = moment(self._clock())
         due = await self._with_due(at)
-        unused = self._take_places(due)
+        unused = self._acquire_slots(due)
         try:
             webhooks = self._opened(await self._whole({one: due[one] for one in unused}), at)
             wanted = {one: unused[one] for one in webhooks}
@@ -132,31 +144,33 @@ class Sender:
             payloads = await self._payloads_or_release(claimed, webhooks)
             unused -= Counter(one.webhook_id for one in claimed)
         finally:
-            for webhook_id, places in unused.items():
-                self._places.give_back(webhook_id, places)
+            for webhook_id, slots in unused.items():
+                self._limiter.release(webhook_id, slots)
         for delivery, payload in zip(claimed, payloads, strict=True):
             attempt = self._attempt(webhooks[delivery.webhook_id], delivery, payload)
             task = asyncio.get_running_loop().create_task(attempt)
-            self._under_way[task] = delivery
-            task.add_done_callback(self._ended)
+            self._in_flight[task] = delivery
+            task.add_done_callback(self._forget)
         return len(claimed)
 
     async def _with_due(self, at: datetime) -> dict[UUID, Target | Webhook]:
-        """The active webhooks that there may be place for, in order. What is due for those that
-        are not active is cancelled."""
+        """Return the active webhooks with due deliveries that may have a slot, oldest first.
+
+        What is due for inactive webhooks is cancelled.
+        """
         due = [
             one
             for one in await self._deliveries.due(at)
-            if self._places.might_have(one) and not self._withheld.has(one)
+            if self._limiter.has_capacity(one) and not self._withheld.has(one)
         ]
         active = await self._active(due) if due else {}
-        if silent := set(due) - active.keys():
-            await self._deliveries.cancel(silent, at)
+        if inactive := set(due) - active.keys():
+            await self._deliveries.cancel(inactive, at)
         return {one: active[one] for one in due if one in active}
 
     async def _active(self, ids: Sequence[UUID]) -> Mapping[UUID, Target | Webhook]:
-        """Read whole if they are few: templates are long."""
-        if len(ids) > _WEBHOOKS:
+        """Return the active ones, read whole if they are few: templates are long."""
+        if len(ids) > _MAX_WEBHOOKS_PER_CLAIM:
             return await self._webhooks.targets(ids)
         found = await self._webhooks.find_all(ids)
         return {webhook_id: one for webhook_id, one in found.items() if one.active}
@@ -168,7 +182,7 @@ class Sender:
         return await self._webhooks.find_all(chosen)
 
     def _opened(self, webhooks: Mapping[UUID, Webhook], at: datetime) -> dict[UUID, Webhook]:
-        """Those whose secrets can be read. What is due for the others stays due."""
+        """Return those whose secrets can be read, and withhold the others."""
         opened = {}
         for webhook_id, webhook in webhooks.items():
             with contextlib.suppress(UnreadableSecret):
@@ -176,41 +190,43 @@ class Sender:
         self._withheld.add(webhooks.keys() - opened.keys())
         return opened
 
-    def _take_places(self, targets: Mapping[UUID, Target | Webhook]) -> Counter[UUID]:
-        """Those come first whose accounts, then who themselves have the fewest places; among equals
-        those with deliveries that have been due for long."""
-        share = max(1, self._places.free // max(1, min(len(targets), _WEBHOOKS)))
-        taken: Counter[UUID] = Counter()
+    def _acquire_slots(self, targets: Mapping[UUID, Target | Webhook]) -> Counter[UUID]:
+        """Acquire slots, first for accounts with the fewest requests in flight.
+
+        Within an account webhooks with the fewest come first; among equals the given order counts.
+        """
+        share = max(1, self._limiter.free // max(1, min(len(targets), _MAX_WEBHOOKS_PER_CLAIM)))
+        acquired: Counter[UUID] = Counter()
         for webhook_id, target in sorted(
-            targets.items(), key=lambda one: self._places.taken_by(one[1].account_id, one[0])
+            targets.items(), key=lambda one: self._limiter.in_flight(one[1].account_id, one[0])
         ):
             host, _ = check_url(FIELD, target.target_url).address
-            if places := self._places.take(webhook_id, target.account_id, host, share):
-                taken[webhook_id] = places
-            if len(taken) == _WEBHOOKS:
+            if slots := self._limiter.acquire(webhook_id, target.account_id, host, share):
+                acquired[webhook_id] = slots
+            if len(acquired) == _MAX_WEBHOOKS_PER_CLAIM:
                 break
-        return taken
+        return acquired
 
     async def _payloads_or_release(
         self, claimed: Sequence[Delivery], webhooks: Mapping[UUID, Webhook]
     ) -> list[Payload]:
         try:
-            return await self._payloads(claimed, webhooks)
+            return await self._make_payloads(claimed, webhooks)
         except Exception:
             # Others come first then: what is claimed together again may fail together again.
             with contextlib.suppress(PyMongoError):
-                await self._deliveries.release(claimed, moment(self._clock()) + _PAUSE)
+                await self._deliveries.release(claimed, moment(self._clock()) + _RETRY_PAUSE)
             raise
 
-    async def _payloads(
+    async def _make_payloads(
         self, claimed: Sequence[Delivery], webhooks: Mapping[UUID, Webhook]
     ) -> list[Payload]:
-        """In the order of `claimed`. Those that are new are kept before they are sent."""
+        """Return the payloads in the order of `claimed`, new ones stored."""
         first = [one for one in claimed if one.payload is None]
-        found = await self._material.of({one.event_id for one in first if one.event_id})
+        sources = await self._payloads.load({one.event_id for one in first if one.event_id})
         payloads: list[Payload] = []
         for one in claimed:
-            payloads.append(one.payload or _payload(found, webhooks[one.webhook_id], one))
+            payloads.append(one.payload or _payload(sources, webhooks[one.webhook_id], one))
             await asyncio.sleep(0)  # others get their turn: a payload can take a millisecond
         await self._deliveries.keep_payloads(
             [
@@ -224,47 +240,48 @@ class Sender:
     async def _attempt(self, webhook: Webhook, delivery: Delivery, payload: Payload) -> None:
         metrics.WEBHOOKS_IN_FLIGHT.inc()
         loop = asyncio.get_running_loop()
-        slow = loop.call_later(SLOW_MS / 1000, self._judge_slow, webhook.id)
+        slow = loop.call_later(SLOW_MS / 1000, self._record_slow, webhook.id)
         try:
             outcome = await self._attempts.send(webhook, delivery, payload)
-            self._places.judge(webhook.id, outcome.delivered, outcome.milliseconds)
+            self._limiter.record_outcome(webhook.id, outcome.delivered, outcome.milliseconds)
             if task := asyncio.current_task():
-                self._sent.add(task)
+                self._recording.add(task)
         finally:
             slow.cancel()
             metrics.WEBHOOKS_IN_FLIGHT.dec()
-            self._places.give_back(webhook.id, 1)
+            self._limiter.release(webhook.id)
             self._changed.set()
         await self._attempts.conclude(webhook, delivery, outcome)
 
-    def _judge_slow(self, webhook_id: UUID) -> None:
-        self._places.judge_slow(webhook_id)
+    def _record_slow(self, webhook_id: UUID) -> None:
+        self._limiter.record_slow(webhook_id)
         self._changed.set()
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        del self._under_way[task]
-        self._sent.discard(task)
+    def _forget(self, task: asyncio.Task[None]) -> None:
+        del self._in_flight[task]
+        self._recording.discard(task)
 
-    async def _leave(self) -> None:
-        if not self._under_way:
+    async def _finish(self) -> None:
+        """Wait for what is in flight, and release what was not sent in time."""
+        if not self._in_flight:
             return
-        await asyncio.wait(self._under_way, timeout=STOP_SECONDS)
-        unsent = {task: one for task, one in self._under_way.items() if task not in self._sent}
+        await asyncio.wait(self._in_flight, timeout=STOP_SECONDS)
+        unsent = {task: one for task, one in self._in_flight.items() if task not in self._recording}
         for task in unsent:
             task.cancel()
-        if self._under_way:
-            await asyncio.wait(self._under_way, timeout=STOP_SECONDS)
-        for task in self._under_way:
-            task.cancel()  # not given back: it may still be recorded
+        if self._in_flight:
+            await asyncio.wait(self._in_flight, timeout=STOP_SECONDS)
+        for task in self._in_flight:
+            task.cancel()  # not released: it may still be recorded
         if unsent:
             with contextlib.suppress(PyMongoError):
                 await self._deliveries.release(unsent.values(), moment(self._clock()))
 
 
-def _payload(found: Found, webhook: Webhook, delivery: Delivery) -> Payload:
-    """An event that no payload can be made of must not keep the others back."""
+def _payload(sources: PayloadSources, webhook: Webhook, delivery: Delivery) -> Payload:
+    """Return the payload of one delivery; why there is none, so that the others go on."""
     try:
-        return found.payload(webhook.payload_template, delivery.event_id)
+        return sources.payload(webhook.payload_template, delivery.event_id)
     except NoPayload as reason:
         return reason
     except Exception as error:

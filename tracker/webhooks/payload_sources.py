@@ -1,4 +1,7 @@
-"""What payloads are made of, read from MongoDB for many events at once."""
+"""Sources of payloads: the stored documents of events, read from MongoDB for many at once.
+
+The sender loads them before the first attempts of the deliveries it has claimed.
+"""
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping
@@ -10,13 +13,14 @@ from tracker.webhooks.payload import MAX_BYTES, TooLong, render
 from tracker.webhooks.values import values_of
 
 Rows = Mapping[Any, Mapping[str, Any]]
+"""Documents by id."""
 
 
 class NoPayload(Exception):
-    """It cannot be made. The message is for the owner of the webhook."""
+    """A payload cannot be made. The message is for the owner of the webhook."""
 
 
-class Found(NamedTuple):
+class PayloadSources(NamedTuple):
     """Documents by id; `base_host` is the host of links that have no domain of their own."""
 
     events: Rows
@@ -27,7 +31,10 @@ class Found(NamedTuple):
     base_host: str
 
     def payload(self, template: str, event_id: int | None) -> str:
-        """Raises NoPayload."""
+        """Return the payload of an event as JSON text.
+
+        Raises NoPayload if the event is no longer stored, or the payload would be too long.
+        """
         event = None if event_id is None else self.events.get(event_id)
         if event is None:
             raise NoPayload("the event is no longer stored")
@@ -43,13 +50,15 @@ class Found(NamedTuple):
             raise NoPayload(f"longer than {MAX_BYTES} bytes") from None
 
 
-class Material:
+class PayloadLoader:
+    """Reads what payloads are made of. `base_host` as in `PayloadSources`."""
+
     def __init__(self, database: Database, base_host: str) -> None:
         self._database = database
         self._base_host = base_host
 
-    async def of(self, event_ids: Collection[int]) -> Found:
-        """All that is stored of these events. Raises PyMongoError."""
+    async def load(self, event_ids: Collection[int]) -> PayloadSources:
+        """Return all that is stored of these events. Raises PyMongoError if MongoDB fails."""
         events = await self._read("events", event_ids)
         clicks, configs = await asyncio.gather(
             self._read("clicks", _ids(events.values(), "click_id")),
@@ -58,7 +67,7 @@ class Material:
         known = [*events.values(), *clicks.values()]
         links = await self._read("links", _ids(known, "link_id"))
         tags = await self._read("tags", {tag for link in links.values() for tag in link["tags"]})
-        return Found(events, clicks, links, configs, tags, self._base_host)
+        return PayloadSources(events, clicks, links, configs, tags, self._base_host)
 
     async def _read(self, collection: str, ids: Collection[Any]) -> Rows:
         if not ids:

@@ -1,0 +1,156 @@
+"""Concurrency limits for webhook requests: in total, per host, per account and per webhook. Pure.
+
+The sender asks here before it claims deliveries. A slot is the right to one request in flight.
+
+- A webhook starts with one slot, gains one after each success and drops to one after a failure.
+- Degraded webhooks (failing or slow) share at most half of all slots, untested ones a quarter.
+- One account holds at most a quarter of all slots, and half of either share.
+
+Guarantee: receivers of one account that hang never delay those of another. If untested receivers
+of several accounts hang, as all are after a start, other untested ones wait until those count as
+slow; if more hang than may be slow at once, they wait for as long as an attempt takes.
+"""
+
+from collections import Counter
+from collections.abc import Hashable, Iterator
+from enum import Enum, auto
+from typing import Final
+from uuid import UUID
+
+import msgspec
+
+MAX_IN_FLIGHT: Final = 256
+"""Requests in total; far fewer than the client can have under way."""
+
+MAX_PER_HOST: Final = 96
+MAX_PER_WEBHOOK: Final = 64
+MAX_PER_SLOW_WEBHOOK: Final = 16
+
+SLOW_MS: Final = 1000
+"""A receiver that takes longer to answer is slow."""
+
+_MAX_REMEMBERED_WEBHOOKS: Final = 10_000
+
+
+class Health(Enum):
+    """How the last attempt at a webhook went, as far as this process knows."""
+
+    UNTESTED = auto()
+    HEALTHY = auto()
+    DEGRADED = auto()
+    """It failed, or was slow."""
+
+
+_SHARE: Final = {Health.UNTESTED: 1 / 4, Health.HEALTHY: 1, Health.DEGRADED: 1 / 2}
+_ACCOUNT_SHARE: Final = 1 / 4
+
+
+class _Webhook(msgspec.Struct):
+    account_id: UUID
+    host: str
+    health: Health = Health.UNTESTED
+    limit: int = 1
+    in_flight: int = 0
+
+
+class ConcurrencyLimiter:
+    """The slots of one process, and who holds them."""
+
+    def __init__(self, max_in_flight: int = MAX_IN_FLIGHT) -> None:
+        self._max = max_in_flight
+        self._in_flight: Counter[Hashable] = Counter()
+        """By what is limited, as `_limits` names it."""
+        self._webhooks: dict[UUID, _Webhook] = {}
+
+    @property
+    def free(self) -> int:
+        """Return the number of free slots in total."""
+        return self._max - self._in_flight["all"]
+
+    def has_capacity(self, webhook_id: UUID) -> bool:
+        """Return whether a request for this webhook could start now, by what is known of it."""
+        webhook = self._webhooks.get(webhook_id)
+        if webhook is not None:
+            return self._free_for(webhook) > 0
+        untested = Health.UNTESTED
+        return min(self.free, self._share(untested) - self._in_flight[untested]) > 0
+
+    def in_flight(self, account_id: UUID, webhook_id: UUID) -> tuple[int, int]:
+        """Return the requests in flight: for the account, and for this webhook."""
+        webhook = self._webhooks.get(webhook_id)
+        return self._in_flight["account", account_id], webhook.in_flight if webhook else 0
+
+    def acquire(self, webhook_id: UUID, account_id: UUID, host: str, wanted: int) -> int:
+        """Take up to `wanted` slots for a webhook and return how many it got."""
+        webhook = self._webhook(webhook_id, account_id, host)
+        number = max(0, min(wanted, self._free_for(webhook)))
+        self._count(webhook, number)
+        return number
+
+    def release(self, webhook_id: UUID, number: int = 1) -> None:
+        """Give back slots that were acquired."""
+        self._count(self._webhooks[webhook_id], -number)
+
+    def record_outcome(self, webhook_id: UUID, delivered: bool, milliseconds: int) -> None:
+        """Adapt the limit and health of a webhook to an attempt, before its slot is released."""
+        webhook = self._webhooks[webhook_id]
+        quick = delivered and milliseconds <= SLOW_MS
+        ceiling = MAX_PER_WEBHOOK if quick else MAX_PER_SLOW_WEBHOOK
+        webhook.limit = min(ceiling, webhook.limit + 1) if delivered else 1
+        self._set_health(webhook, Health.HEALTHY if quick else Health.DEGRADED)
+
+    def record_slow(self, webhook_id: UUID) -> None:
+        """Count an untested webhook as degraded, once its attempt has run for SLOW_MS.
+
+        That makes room for other untested ones. It stays untested while the share of degraded
+        webhooks has no room for it.
+        """
+        webhook, degraded = self._webhooks[webhook_id], Health.DEGRADED
+        room = self._share(degraded) - self._in_flight[degraded]
+        if webhook.health is Health.UNTESTED and webhook.in_flight <= room:
+            self._set_health(webhook, degraded)
+
+    def _set_health(self, webhook: _Webhook, health: Health) -> None:
+        if health is not webhook.health:
+            number = webhook.in_flight
+            self._count(webhook, -number)
+            webhook.health = health
+            self._count(webhook, number)
+
+    def _free_for(self, webhook: _Webhook) -> int:
+        limits = self._limits(webhook)
+        return min(
+            webhook.limit - webhook.in_flight,
+            *(limit - self._in_flight[what] for what, limit in limits),
+        )
+
+    def _count(self, webhook: _Webhook, number: int) -> None:
+        webhook.in_flight += number
+        for what, _ in self._limits(webhook):
+            self._in_flight[what] += number
+            if not self._in_flight[what]:
+                del self._in_flight[what]
+
+    def _limits(self, webhook: _Webhook) -> Iterator[tuple[Hashable, int]]:
+        share, account_id = self._share(webhook.health), webhook.account_id
+        yield "all", self._max
+        yield ("host", webhook.host), MAX_PER_HOST
+        yield ("account", account_id), max(1, round(self._max * _ACCOUNT_SHARE))
+        yield webhook.health, share
+        yield (webhook.health, account_id), max(1, share // 2)
+
+    def _share(self, health: Health) -> int:
+        return max(1, round(self._max * _SHARE[health]))
+
+    def _webhook(self, webhook_id: UUID, account_id: UUID, host: str) -> _Webhook:
+        webhook = self._webhooks.get(webhook_id)
+        if webhook is None:
+            self._forget_idle()
+            webhook = self._webhooks[webhook_id] = _Webhook(account_id, host)
+        elif not webhook.in_flight:
+            webhook.host = host  # the target may have changed
+        return webhook
+
+    def _forget_idle(self) -> None:
+        if len(self._webhooks) >= _MAX_REMEMBERED_WEBHOOKS:
+            self._webhooks = {key: one for key, one in self._webhooks.items() if one.in_flight}
