@@ -160,13 +160,13 @@ async def test_what_is_taken_back_may_be_used_again(services: Services) -> None:
     limits = limiter(services)
     for _ in range(10):
         assert await numbers(limits, None, ACCOUNT) == [1]
-        await limits.take_back(ACCOUNT)
+        await limits.uncount(ACCOUNT)
     assert 3_599_000 < await services.redis.pttl(OWNER) <= 3_600_000
 
 
 async def test_nothing_is_taken_back_from_a_window_that_has_ended(services: Services) -> None:
     limits = limiter(services)
-    await limits.take_back(ACCOUNT)
+    await limits.uncount(ACCOUNT)
     assert not await services.redis.exists(OWNER)
     assert await numbers(limits, None, ACCOUNT) == [1]
 
@@ -195,7 +195,7 @@ async def test_with_redis_away_nothing_is_enforced_and_the_metric_says_so(kind: 
                 assert [usage.remaining for usage in usages] == [3, 5]
                 assert not any(usage.exceeded for usage in usages)
                 assert 59_000 < usages[0].reset - now_ms() <= 60_000
-            await limits.take_back(ACCOUNT)
+            await limits.uncount(ACCOUNT)
             assert unenforced() == before + 10
             assert breaker.is_open
             assert time.monotonic() - began < 4

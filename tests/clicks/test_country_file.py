@@ -40,7 +40,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def checks_always(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "CHECK_EVERY", 0.0)
+    monkeypatch.setattr(module, "CHECK_SECONDS", 0.0)
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from tests.db.test_budget import skipped_writes
 from tests.ingest import ledger
 from tracker.clicks import visitors
 from tracker.clicks.click import Click
-from tracker.clicks.visitors import LIVES, Visitors
+from tracker.clicks.visitors import TTL_SECONDS, Visitors
 from tracker.db import connect
 from tracker.db.budget import SKIPPED_FROM, Budget, OptionalWrite
 from tracker.ids import new_id
@@ -143,7 +143,7 @@ async def test_salts_and_buckets_end_within_two_days(services: Services) -> None
     names: Any = await services.redis.keys("visitors:*")
     assert len(names) == 6
     for name in names:
-        assert LIVES - 60 < await services.redis.ttl(name) <= LIVES == 48 * 3600
+        assert TTL_SECONDS - 60 < await services.redis.ttl(name) <= TTL_SECONDS == 48 * 3600
 
 
 async def test_later_clicks_do_not_lengthen_the_life_of_a_bucket(services: Services) -> None:
@@ -286,7 +286,7 @@ async def test_a_salt_is_asked_for_again_after_an_hour(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """So that all processes have the same again after Redis has lost it."""
-    monkeypatch.setattr(visitors, "_REMEMBERED", -1.0)
+    monkeypatch.setattr(visitors, "_SALT_CACHE_SECONDS", -1.0)
     async with scene.process(services.settings) as other:
         await services.visitors.first([FIRST])
         await services.redis.flushall()

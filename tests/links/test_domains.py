@@ -319,7 +319,7 @@ async def test_a_name_that_the_operator_has_reserved_since_leads_to_the_default_
         await services.redis.delete(keys.domain(NAME))
         for named, expected in ((False, ""), (True, None)):
             assert await namespace(other, named)() == expected
-        assert not await other.domains.serve(NAME)
+        assert not await other.domains.serves(NAME)
         await other.domains.delete(proven.id)
         for named, expected in ((False, ""), (True, None)):
             assert await namespace(other, named)() == expected

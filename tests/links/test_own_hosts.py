@@ -32,7 +32,7 @@ async def test_a_host_is_our_own_or_not(
 ) -> None:
     hosts = OwnHosts(*base, port=8080, domains=services.domains)
     assert hosts.has(host, port) is own
-    assert await hosts.serve(host, port) is own
+    assert await hosts.serves(host, port) is own
 
 
 ACCOUNTS = new_id(), new_id()

@@ -129,8 +129,8 @@ async def test_a_server_that_fails_for_one_record_may_prove_by_the_other(
 async def test_a_silent_server_is_not_waited_for_longer_than_the_limit(
     server: DnsServer, silent: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert module.SECONDS < 5
-    monkeypatch.setattr(module, "SECONDS", 0.3)
+    assert module.TIMEOUT_SECONDS < 5
+    monkeypatch.setattr(module, "TIMEOUT_SECONDS", 0.3)
     server.silent = silent
     began = time.monotonic()
     with pytest.raises(Unavailable):
@@ -141,7 +141,7 @@ async def test_a_silent_server_is_not_waited_for_longer_than_the_limit(
 async def test_the_limit_holds_in_a_pause_between_tries(
     server: DnsServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "SECONDS", 0.5)
+    monkeypatch.setattr(module, "TIMEOUT_SECONDS", 0.5)
     monkeypatch.setattr("tracker.dns.resolver._TRY_SECONDS", 0.05)
     server.silent = {TXT, NAME}
     began = time.monotonic()
@@ -161,7 +161,7 @@ async def test_a_lost_question_is_asked_again(
 
 
 async def test_where_no_server_listens_there_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "SECONDS", 0.5)
+    monkeypatch.setattr(module, "TIMEOUT_SECONDS", 0.5)
     with pytest.raises(Unavailable):
         await is_proven(WANTED, ("127.0.0.1", free_port()))
 
@@ -177,7 +177,7 @@ class Nonsense(asyncio.DatagramProtocol):
 
 
 async def test_nonsense_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "SECONDS", 0.3)
+    monkeypatch.setattr(module, "TIMEOUT_SECONDS", 0.3)
     loop = asyncio.get_running_loop()
     transport, _ = await loop.create_datagram_endpoint(Nonsense, ("127.0.0.1", 0))
     try:

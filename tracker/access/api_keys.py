@@ -20,9 +20,9 @@ from tracker.ids import new_id, new_secret
 SCOPES = ("links", "domains", "tags", "event_configs", "webhooks", "reports", "keys", "account")
 """Resources a scope can name: `links:read`, `links:write` or `links:*`."""
 
-_VISIBLE = 12
-_REMEMBERED = 10_000
-_LAST_USED_EVERY = timedelta(minutes=1)
+_PREFIX_LENGTH = 12
+MAX_REMEMBERED_KEYS = 10_000
+_LAST_USED_INTERVAL = timedelta(minutes=1)
 
 
 class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,7 +64,7 @@ class ApiKeys:
             id=new_id(),
             account_id=account_id,
             name=name,
-            prefix=secret[:_VISIBLE],
+            prefix=secret[:_PREFIX_LENGTH],
             scopes=scopes,
             created_at=now(),
             expires_at=expires_at,
@@ -74,7 +74,7 @@ class ApiKeys:
         await self._keys.insert_one({**document(key), "sha256": _digest(secret)})
         return key, secret
 
-    def known_account(self, secret: str) -> UUID | None:
+    def peek_account(self, secret: str) -> UUID | None:
         """The account that `secret` opened last time, without asking anybody.
 
         Says nothing of whether it still does: it only lets both rate limits be counted at once.
@@ -131,12 +131,12 @@ class ApiKeys:
     def _remember(self, digest: bytes, account_id: UUID) -> None:
         self._accounts[digest] = account_id
         self._accounts.move_to_end(digest)
-        if len(self._accounts) > _REMEMBERED:
+        if len(self._accounts) > MAX_REMEMBERED_KEYS:
             self._accounts.popitem(last=False)
 
     async def _touch(self, key: ApiKey) -> None:
         at = now()
-        if key.last_used_at is None or at - key.last_used_at >= _LAST_USED_EVERY:
+        if key.last_used_at is None or at - key.last_used_at >= _LAST_USED_INTERVAL:
             unless_another_did = {"_id": key.id, "last_used_at": key.last_used_at}
             await self._keys.update_one(unless_another_did, {"$set": {"last_used_at": at}})
 

@@ -99,7 +99,7 @@ class RateLimiter:
             for (_, scope), (count, left) in zip(wanted, pairs, strict=False)
         ]
 
-    async def take_back(self, account_id: UUID) -> None:
+    async def uncount(self, account_id: UUID) -> None:
         """Uncount one request of an account that turned out not to be its own."""
         if self._breaker.is_open:
             return

@@ -55,7 +55,7 @@ class ProtectedHandler(Handler):
         # With a wrong method no key is looked at.
         is_method = self.request.method in self.methods
         secret = _bearer(self.header("Authorization")) if is_method else None
-        known = self.services.api_keys.known_account(secret) if secret else None
+        known = self.services.api_keys.peek_account(secret) if secret else None
         await self._count(self.client_address(), known)
         self._refuse_over("ip")
         self.check_method()
@@ -78,7 +78,7 @@ class ProtectedHandler(Handler):
     async def _forget_account(self, account_id: UUID) -> None:
         of_account = [usage for usage in self.usages if usage.scope.name == "account"]
         if any(usage.requests for usage in of_account):  # none if Redis was away
-            await self.services.rate_limiter.take_back(account_id)
+            await self.services.rate_limiter.uncount(account_id)
         self.usages = [usage for usage in self.usages if usage not in of_account]
 
     async def get(self, *path: str) -> None:

@@ -64,7 +64,7 @@ async def _check_destination(services: Services, url: str) -> None:
     if address is None:
         return
     host, port = address
-    if services.base.is_at(host, port) or await services.domains.serve(host):
+    if services.base.is_at(host, port) or await services.domains.serves(host):
         raise BadRequest(destination.OWN_REDIRECT)
 
 

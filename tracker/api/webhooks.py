@@ -135,7 +135,7 @@ async def _check_host(call: Call[Any, Any], url: str) -> None:
     """
     services = call.services
     host, port = check_url(target.FIELD, url).address
-    if await services.own_hosts.serve(host, port):
+    if await services.own_hosts.serves(host, port):
         raise BadRequest(target.OWN_HOST)
     if not services.settings.webhook_allow_private:
         with services.dns_limiter.acquire(call.account_id):

@@ -21,7 +21,7 @@ REASONS: Final = {
     "library": "a command-line client, or the HTTP library of a program or an app",
 }
 
-LONGEST_USER_AGENT: Final = 1024
+MAX_USER_AGENT_LENGTH: Final = 1024
 CACHED_USER_AGENTS: Final = 10_000
 
 _PREFETCH: Final = ("prefetch", "prerender", "preview")
@@ -66,7 +66,7 @@ def bot_reason(user_agent: str, purpose: str) -> str | None:
     """
     if purpose and any(word in purpose.lower() for word in _PREFETCH):
         return "prefetch"
-    return _agent_reason(user_agent[:LONGEST_USER_AGENT])
+    return _agent_reason(user_agent[:MAX_USER_AGENT_LENGTH])
 
 
 def readable(user_agent: str) -> str:

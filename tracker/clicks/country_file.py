@@ -1,7 +1,7 @@
 """An operator's file of countries by address, in the MaxMind layout (GEOIP_DATABASE).
 
 Asked by `clicks/country`. The file may be replaced while it is in use, by renaming another to its
-name; that is noticed within CHECK_EVERY seconds of use. It is mapped into memory, so whoever
+name; that is noticed within CHECK_SECONDS seconds of use. It is mapped into memory, so whoever
 writes into it instead of renaming stops the process.
 """
 
@@ -15,7 +15,7 @@ from maxminddb import InvalidDatabaseError
 
 log = structlog.get_logger(__name__)
 
-CHECK_EVERY = 3.0
+CHECK_SECONDS = 3.0
 
 Version = tuple[int, int, int, int]
 
@@ -34,7 +34,7 @@ class CountryFile:
         """The country code in the record of IP address `address`; None: the file has none."""
         now = time.monotonic()
         if now >= self._check_at:
-            self._check_at = now + CHECK_EVERY
+            self._check_at = now + CHECK_SECONDS
             self._reload()
         if self._reader is None:
             return None

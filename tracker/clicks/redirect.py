@@ -9,6 +9,7 @@ from uuid import UUID
 
 import msgspec
 
+from tracker.clicks.bots import MAX_USER_AGENT_LENGTH
 from tracker.clicks.click import Click
 from tracker.clicks.dimensions import values_of
 from tracker.clicks.enrich import Enrichment
@@ -26,10 +27,9 @@ from tracker.links.hostnames import canonical_hostname
 from tracker.links.link import SLUG, Target
 from tracker.syntax.query import parameter
 
-MAX_USER_AGENT_LENGTH: Final = 1024
 MAX_REFERRER_LENGTH: Final = 2048
 MAX_QUERY_LENGTH: Final = 8192
-"""Characters of a click's texts that are kept."""
+"""Characters that are kept of a click's texts."""
 
 CACHED_DESTINATIONS: Final = 100_000
 """Destinations that stay parsed in memory, by URL."""

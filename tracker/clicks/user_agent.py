@@ -18,7 +18,7 @@ from ua_parser import OS, Domain, UserAgent
 from ua_parser.loaders import load_lazy_builtins
 from ua_parser.regex import Resolver
 
-from tracker.clicks.bots import CACHED_USER_AGENTS, LONGEST_USER_AGENT, bot_reason, readable
+from tracker.clicks.bots import CACHED_USER_AGENTS, MAX_USER_AGENT_LENGTH, bot_reason, readable
 
 
 class Agent(NamedTuple):
@@ -138,7 +138,7 @@ _DEVICE_RULES: Final = tuple(
 
 def describe(user_agent: str) -> Agent:
     """The Agent of a User-Agent header, of any length and content; only its start is read."""
-    return _describe(user_agent[:LONGEST_USER_AGENT])
+    return _describe(user_agent[:MAX_USER_AGENT_LENGTH])
 
 
 @lru_cache(maxsize=CACHED_USER_AGENTS)

@@ -20,14 +20,14 @@ from tracker.clock import day_of, moment
 from tracker.db import keys
 from tracker.db.budget import Budget, OptionalWrite
 
-LIVES: Final = 48 * 3600
+TTL_SECONDS: Final = 48 * 3600
 """Seconds that a salt and the visitors of its day are kept."""
 
 _SALT_BYTES: Final = 32
-_REMEMBERED: Final = 3600.0
+_SALT_CACHE_SECONDS: Final = 3600.0
 """Seconds that a process keeps a salt before it asks Redis again: not longer than Redis does."""
 
-_AT_ONCE: Final = 200
+_CLICKS_PER_SCRIPT: Final = 200
 """Clicks of one script: until it ends, half a millisecond, or one if all visitors are new, Redis
 answers nobody, and every click waits. With 500 a service at its limit answered 5 % fewer. With 100
 a process that drains as well waited for so many answers that it stored three quarters of its clicks
@@ -96,8 +96,8 @@ class Visitors:
         While Redis has no room for visitors, those that it does not know have no first click.
         """
         found: set[bytes] = set()
-        for start in range(0, len(clicks), _AT_ONCE):
-            found |= await self._first(clicks[start : start + _AT_ONCE])
+        for start in range(0, len(clicks), _CLICKS_PER_SCRIPT):
+            found |= await self._first(clicks[start : start + _CLICKS_PER_SCRIPT])
         return found
 
     async def _first(self, clicks: Sequence[Click]) -> set[bytes]:
@@ -107,7 +107,7 @@ class Visitors:
         days = {day_of(moment(number * _DAY_MS)): some for number, some in by_number.items()}
         await self._know_salts(days)
         has_room = self._budget.has_room(OptionalWrite.VISITOR)
-        arguments: list[str | bytes | int] = [LIVES, int(has_room)]
+        arguments: list[str | bytes | int] = [TTL_SECONDS, int(has_room)]
         for day, of_day in days.items():
             salted = blake2b(key=self._salts[day], digest_size=_DIGEST_BYTES)
             # The end of a UUID of version 7 is its random part.
@@ -123,7 +123,7 @@ class Visitors:
         now = time.monotonic()
         if now > self._forget_at:
             self._salts.clear()
-            self._forget_at = now + _REMEMBERED
+            self._forget_at = now + _SALT_CACHE_SECONDS
         for day in days:
             if day not in self._salts:
                 self._salts[day] = await self._salt(day)
@@ -131,7 +131,7 @@ class Visitors:
     async def _salt(self, day: str) -> bytes:
         """That of whichever process came first."""
         new = secrets.token_bytes(_SALT_BYTES)
-        salt: Any = await self._agree(keys=[keys.salt(day)], args=[new, LIVES])
+        salt: Any = await self._agree(keys=[keys.salt(day)], args=[new, TTL_SECONDS])
         return bytes(salt)
 
 

@@ -19,7 +19,7 @@ from tracker.links.domain import Domain, Reserves, ServedName, served_name
 DomainCache = Cache[ServedName]
 
 _FIELDS: Final = [name for name in Domain.__struct_fields__ if name != "id"]
-_CLAIMS: Final = 4
+_CLAIMS_PER_NAME: Final = 4
 """Claims read of a name, on average, before those names are asked for one by one: few are claimed
 by several accounts, and whoever has it claimed by hundreds costs no more than this."""
 
@@ -32,7 +32,7 @@ class _DomainSource:
     async def find(self, names: Sequence[str]) -> Mapping[str, Any]:
         """Return the claims to each name, or as many as tell the same. Raises PyMongoError."""
         wanted = [name.removeprefix("domain:") for name in names]
-        most = _CLAIMS * len(wanted) + 1
+        most = _CLAIMS_PER_NAME * len(wanted) + 1
         rows = await self._rows({"domain_name": {"$in": wanted}}, most)
         if len(rows) == most:
             rows = [row for name in wanted for row in await self._decisive(name)]

@@ -128,7 +128,7 @@ class Domains:
             return name.namespace
         return None if named or name.quarantined else ""
 
-    async def serve(self, domain_name: str) -> bool:
+    async def serves(self, domain_name: str) -> bool:
         """Return whether the Host header finds links of a custom domain by this name."""
         return bool(self.namespace(await self.by_name(domain_name), named=False))
 

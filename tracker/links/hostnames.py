@@ -7,8 +7,8 @@ import idna
 
 from tracker.errors import BadRequest
 
-_LENGTH = 253
-_ADDED_LENGTH = 244
+_MAX_LENGTH = 253
+_MAX_ADDED_LENGTH = 244
 """Longest name that can be added: a label for its proof has to fit before it."""
 _LABELS = re.compile(
     r"(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9])?\.)*"
@@ -19,7 +19,7 @@ _LABELS = re.compile(
 def canonical_hostname(text: str) -> str:
     """Lower case, IDNA names in their ASCII form, no final dot; empty if it is not a hostname."""
     # Visitors send it: what is remembered of them has to be bounded in size too.
-    return _canonical_hostname(text) if len(text) <= _LENGTH + 1 else ""
+    return _canonical_hostname(text) if len(text) <= _MAX_LENGTH + 1 else ""
 
 
 @lru_cache(maxsize=10_000)
@@ -30,7 +30,7 @@ def _canonical_hostname(text: str) -> str:
             name = idna.encode(name, uts46=True).decode()
         except idna.IDNAError:
             return ""
-    return name if len(name) <= _LENGTH and _LABELS.fullmatch(name) else ""
+    return name if len(name) <= _MAX_LENGTH and _LABELS.fullmatch(name) else ""
 
 
 # The last label as browsers read a number: the whole is an IPv4 address then.
@@ -51,8 +51,8 @@ def checked_name(text: str) -> str:
         )
     if len(labels) < 2:
         raise BadRequest("domain_name: at least two labels, as in go.example.com")
-    if len(name) > _ADDED_LENGTH:
-        raise BadRequest(f"domain_name: at most {_ADDED_LENGTH} characters in its ASCII form")
+    if len(name) > _MAX_ADDED_LENGTH:
+        raise BadRequest(f"domain_name: at most {_MAX_ADDED_LENGTH} characters in its ASCII form")
     return name
 
 

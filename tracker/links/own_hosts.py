@@ -71,7 +71,7 @@ class OwnHosts:
         label, _, rest = host.partition(".")
         return rest == self._cname_host and bool(_ACCOUNT_LABEL.fullmatch(label))
 
-    async def serve(self, host: str, port: int) -> bool:
+    async def serves(self, host: str, port: int) -> bool:
         """Return whether `host` is ours, a custom domain that is served here included.
 
         Raises Unavailable if no store can tell.

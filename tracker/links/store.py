@@ -27,7 +27,7 @@ from tracker.links.cache import LinkCache
 from tracker.links.domain import namespace_of
 from tracker.links.link import Link, target
 
-_SLUG_TRIES = 5
+_SLUG_ATTEMPTS = 5
 
 
 class NewLink(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,7 +59,7 @@ class Links:
 
     async def create(self, new: NewLink) -> Link:
         """Raises BadRequest if the slug is taken on its domain."""
-        tries = [new.slug] if new.slug else [new_slug() for _ in range(_SLUG_TRIES)]
+        tries = [new.slug] if new.slug else [new_slug() for _ in range(_SLUG_ATTEMPTS)]
         for slug in tries:
             link = _new(new, slug)
             try:
@@ -72,7 +72,7 @@ class Links:
 
     async def create_all(self, new: Sequence[NewLink]) -> list[Link]:
         """All or none, in one transaction. Raises BadRequest naming the first that is refused."""
-        for _ in range(_SLUG_TRIES):
+        for _ in range(_SLUG_ATTEMPTS):
             links = [_new(one, one.slug or new_slug()) for one in new]
             refused = await self._insert_all(links)
             if refused is None:

@@ -3,7 +3,7 @@
 Either of two records does: a TXT record with a value that only this addition of the domain has, or
 a CNAME record that leads to the hostname that only its account has here. A CNAME to the base host
 proves nothing: it was there for whoever had the domain before. Called when an account asks for its
-domain to be verified. Guarantees an answer, or Unavailable, within SECONDS.
+domain to be verified. Guarantees an answer, or Unavailable, within TIMEOUT_SECONDS.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from tracker.dns.resolver import make_resolver
 from tracker.errors import Unavailable
 from tracker.links.domain import Domain
 
-SECONDS: Final = 4.5
+TIMEOUT_SECONDS: Final = 4.5
 """How long DNS is asked, all in all."""
 
 
@@ -72,8 +72,8 @@ async def _has(
     """None if DNS does not say."""
     try:
         # The resolver's own limit leaves out its pauses between tries.
-        async with asyncio.timeout(SECONDS):
-            answer = await resolver.resolve(f"{wanted.name}.", kind, lifetime=SECONDS)
+        async with asyncio.timeout(TIMEOUT_SECONDS):
+            answer = await resolver.resolve(f"{wanted.name}.", kind, lifetime=TIMEOUT_SECONDS)
     except (NXDOMAIN, NoAnswer):
         return False
     except (DNSException, TimeoutError, OSError):

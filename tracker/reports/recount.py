@@ -24,14 +24,14 @@ from tracker.db.transaction import Session, in_transaction
 from tracker.reports.money import EXACT, differ
 from tracker.reports.rollup import Rollup, RollupId, Sums, increments, statement, stored_sums
 
-SLOT: Final = 1000
+CORRECTION_SLOT: Final = 1000
 """Of the differences; above those of drains, so that a correction never waits for one."""
 
-SECONDS: Final = 240
+TIMEOUT_SECONDS: Final = 240
 """For one day of one account. MongoDB keeps a snapshot for five minutes."""
 
 _CLICK_VALUES: Final = ("link_id", "domain_name", *dimensions.NAMES, "unique")
-_PIECE: Final = 1000
+_UPDATES_PER_TRANSACTION: Final = 1000
 
 
 class DayCount(NamedTuple):
@@ -77,13 +77,13 @@ class Recount:
     async def accounts(self) -> list[UUID]:
         """All that have anything to count, and all that have anything counted."""
         known = {row["_id"] async for row in self._database["accounts"].find({}, ["_id"])}
-        with pymongo.timeout(SECONDS):
+        with pymongo.timeout(TIMEOUT_SECONDS):
             counted = await self._database["rollups"].distinct("_id.account_id")
         return sorted(known | set(counted))
 
     async def days(self, account_id: UUID, first: str, last: str) -> list[str]:
         """The days from `first` to `last` that have clicks, events or rollups of the account."""
-        with pymongo.timeout(SECONDS):
+        with pymongo.timeout(TIMEOUT_SECONDS):
             counted = {"_id.account_id": account_id, "_id.of": {"$in": ["account", "link"]}}
             found = set(await self._database["rollups"].distinct("_id.day", counted))
             for collection in ("clicks", "events"):
@@ -93,7 +93,7 @@ class Recount:
     async def at(self, account_id: UUID, day: str, session: Session) -> DayCount:
         """As of the snapshot of `session`. Raises PyMongoError."""
         rollup = Rollup()
-        with pymongo.timeout(SECONDS):
+        with pymongo.timeout(TIMEOUT_SECONDS):
             clicks = await self._count_clicks(rollup, account_id, day, session)
             events = await self._count_events(rollup, account_id, day, session)
             stored, domain_names = await self._stored(account_id, day, session)
@@ -131,13 +131,16 @@ class Recount:
         """
         updates = [
             statement(
-                rollup_id._asdict(), SLOT, increments(sums), counted.domain_names.get(rollup_id)
+                rollup_id._asdict(),
+                CORRECTION_SLOT,
+                increments(sums),
+                counted.domain_names.get(rollup_id),
             )
             for rollup_id, sums in counted.differences().items()
         ]
         async with await self._client.start_session() as session:
-            for number, start in enumerate(range(0, len(updates), _PIECE)):
-                piece = updates[start : start + _PIECE]
+            for number, start in enumerate(range(0, len(updates), _UPDATES_PER_TRANSACTION)):
+                piece = updates[start : start + _UPDATES_PER_TRANSACTION]
                 if not await self._added_piece(counted, counted.version + number, piece, session):
                     return False
         return True

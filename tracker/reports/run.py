@@ -19,10 +19,10 @@ from tracker.reports.pipelines import Aggregation, aggregation
 from tracker.reports.query import Measures, Query, Report, Row
 from tracker.reports.queue import ReportQueue
 
-SECONDS: Final = 30.0
+TIMEOUT_SECONDS: Final = 30.0
 """How long a report may take, and how long one that reads clicks waits for its turn."""
 
-_TOO_LONG: Final = f"report: not done after {SECONDS:.0f} seconds; ask for fewer days"
+_TOO_LONG: Final = f"report: not done after {TIMEOUT_SECONDS:.0f} seconds; ask for fewer days"
 
 _NONE: Final = Measures(
     clicks=0,
@@ -93,7 +93,7 @@ class Reports:
         collection = self._database[wanted.collection]
         async with self._turn(account_id) if wanted.reads_clicks else nullcontext():
             try:
-                with pymongo.timeout(SECONDS):
+                with pymongo.timeout(TIMEOUT_SECONDS):
                     answer = collection.aggregate(wanted.stages, session=session, allowDiskUse=True)
                     [found] = await answer.to_list(None)
             except ExecutionTimeout:
@@ -101,7 +101,7 @@ class Reports:
         return found
 
     def _turn(self, account_id: UUID) -> AbstractAsyncContextManager[None]:
-        return self._queue.turn(account_id, SECONDS)
+        return self._queue.turn(account_id, TIMEOUT_SECONDS)
 
 
 def _measures(sums: Mapping[str, Any]) -> Measures:

@@ -14,7 +14,7 @@ from uuid import UUID
 
 import msgspec
 
-AT_ONCE: Final = 2
+MAX_UNDER_WAY: Final = 2
 """Reports of a process that read clicks at once: each keeps a thread and a core of MongoDB busy."""
 
 MAX_WAITING_OF_ACCOUNT: Final = 25
@@ -42,7 +42,7 @@ class Turns:
 
     def __init__(
         self,
-        at_once: int = AT_ONCE,
+        at_once: int = MAX_UNDER_WAY,
         waiting_of_account: int = MAX_WAITING_OF_ACCOUNT,
         waiting: int = MAX_WAITING,
     ) -> None:

@@ -97,7 +97,7 @@ class Client:
         dns_address: tuple[str, int] | None,
         own_hosts: OwnHosts | None = None,
     ) -> None:
-        is_own = nobody if own_hosts is None else own_hosts.serve
+        is_own = nobody if own_hosts is None else own_hosts.serves
         self._http = _HttpClient(
             force_instance=True,
             resolver=CheckedResolver(
