@@ -1,6 +1,8 @@
 """The architecture is the import order: what stands left never imports what stands right."""
 
 import ast
+import re
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,9 @@ ORDER = (
 )
 RANKS = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
 TORNADO_WEB_IN = ("tracker.api", "tracker.service", "lab")
+
+ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+FOLDERS = ("config", "scripts", "lab")
 
 FILES = [
     *(
@@ -70,3 +75,53 @@ def test_imports_only_point_left(path: Path) -> None:
 def test_only_the_web_rooms_know_tornado_web(path: Path) -> None:
     if not module_of(path).startswith(TORNADO_WEB_IN):
         assert not any(name.startswith("tornado.web") for name in imports_of(path))
+
+
+def section(title: str) -> str:
+    """Return the text below a heading of ARCHITECTURE.md, up to the next of its level."""
+    return ARCHITECTURE.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def first_cells(text: str) -> list[str]:
+    """Return the names in the first column of the tables in `text`."""
+    cells = re.findall(r"^\| (`.*?) \|", text, re.MULTILINE)
+    return [name for cell in cells for name in re.findall(r"`([^`]+)`", cell)]
+
+
+def short(room: str) -> str:
+    return "run.py" if room == "run" else room.removeprefix("tracker.")
+
+
+def rooms() -> list[str]:
+    """Return the folders of the rooms as ARCHITECTURE.md writes them."""
+    packages = sorted(path.parent.name for path in (ROOT / "tracker").glob("*/__init__.py"))
+    return [*(f"{folder}/" for folder in FOLDERS), *(f"tracker/{name}/" for name in packages)]
+
+
+def test_the_import_order_is_documented() -> None:
+    written = section("Import order").split("```")[1].replace("\n", " ").split("<")
+    told = [{room.strip() for room in rank.split(",")} for rank in written]
+    assert told == [{short(room) for room in rank} for rank in ORDER]
+
+
+def test_every_room_has_a_row_and_a_rank() -> None:
+    assert sorted(first_cells(section("Rooms"))) == sorted(rooms())
+    ranked = {room.replace(".", "/") + "/" for room in chain(*ORDER)}
+    assert set(rooms()) <= ranked
+
+
+def test_every_file_of_the_http_room_has_a_row() -> None:
+    files = {path.stem for path in (ROOT / "tracker" / "http").glob("*.py")} - {"__init__"}
+    table = section("The front").partition("| file |")[2].partition("\n\n")[0]
+    assert set(first_cells(table)) == files
+
+
+def exists(name: str) -> bool:
+    bases = (ROOT / name, ROOT / "tracker" / name)
+    return any(base.exists() or base.with_suffix(".py").exists() for base in bases)
+
+
+def test_every_file_that_the_architecture_names_exists() -> None:
+    tops = "|".join(("tests", "tracker", *FOLDERS, *(room.split("/")[1] for room in rooms()[3:])))
+    names = re.findall(rf"(?<![\w/.-])(?:{tops})(?:/[a-z_]+)+(?:\.(?:py|lua))?", ARCHITECTURE)
+    assert sorted({name for name in names if not exists(name)}) == []
