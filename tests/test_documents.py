@@ -1,4 +1,4 @@
-"""The README tells the truth: its commands and examples are run."""
+"""The examples of the documents are true: every command, program and answer shown is run."""
 
 import asyncio
 import json
@@ -7,14 +7,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+from uuid import uuid4
 
 import msgspec
 import pytest
 
 from config.settings import Settings
+from tests.documents import API, GUIDES, OPERATIONS, README, REPORTS, WEBHOOKS, blocks, text
 from tests.system.owner import new_event_config, new_owner
 from tests.system.service import Service, environment, running, until
 from tests.test_import_order import ROOT
@@ -23,11 +27,15 @@ from tracker.api.routes import ENDPOINTS
 from tracker.builtin.child import free_port
 from tracker.service.demo import COMMANDS
 from tracker.webhooks.client import Client
-from tracker.webhooks.schedule import DELAYS
+from tracker.webhooks.delivery import Attempt, Delivery, Status
+from tracker.webhooks.operational import delivery_failed, webhook_disabled
+from tracker.webhooks.payload import render
+from tracker.webhooks.schedule import DELAYS, Disabled
 from tracker.webhooks.signing import signed_request
+from tracker.webhooks.template import check_template, template_text
+from tracker.webhooks.values import Values
 
 NEW_SECRET = "whsec_" + "bmV3" * 8
-README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture
@@ -36,13 +44,9 @@ def service(settings: Settings) -> Iterator[Service]:
         yield process
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
-
-
 def test_the_table_of_the_api_has_every_endpoint() -> None:
     shown, methods = set(), []
-    table = README.partition("| endpoint | does |")[2].partition("\n\n")[0]
+    table = text(README).partition("| endpoint | does |")[2].partition("\n\n")[0]
     for method, path in re.findall(r"`([A-Z]+)(?: (/[^`]+))?`", table):
         methods.append(method)
         if path:
@@ -51,19 +55,20 @@ def test_the_table_of_the_api_has_every_endpoint() -> None:
     assert shown == {(one.method, one.path) for one in ENDPOINTS}
 
 
-def test_the_two_commands_of_the_first_screen_are_verbs_of_the_makefile() -> None:
+def test_every_verb_of_make_in_the_documents_is_in_the_makefile() -> None:
     shown = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True)
-    for verb in re.findall(r"^make (\w+)", blocks("sh")[0], re.MULTILINE):
-        assert f"make {verb} " in shown.stdout
+    verbs = set(re.findall(r"^  make (\S+)", shown.stdout, re.MULTILINE))
+    for document in (*GUIDES, "CONTRIBUTING.md", "SECURITY.md"):
+        assert set(re.findall(r"(?:^|`)make ([a-z-]+)", text(document), re.MULTILINE)) <= verbs
 
 
 def commands_of(block: str) -> list[str]:
-    """Each command of a block, in one line."""
+    """Return the commands of a block, each in one line."""
     return [re.sub(r"\s*\\?\n\s*", " ", command.strip()) for command in block.split("\n\n")]
 
 
 def test_the_first_screen_has_the_commands_of_the_banner() -> None:
-    assert commands_of(blocks("sh")[1]) == [command for _, command in COMMANDS]
+    assert commands_of(blocks(README, "sh")[1]) == [command for _, command in COMMANDS]
 
 
 def test_pasted_one_by_one_after_the_export_line_the_commands_show_a_click(tmp_path: Path) -> None:
@@ -79,7 +84,7 @@ def test_pasted_one_by_one_after_the_export_line_the_commands_show_a_click(tmp_p
                 check=True,
             ).stdout
 
-        create, open_link, convert, report = commands_of(blocks("sh")[1])
+        create, open_link, convert, report = commands_of(blocks(README, "sh")[1])
         assert '"short_url"' in paste(create)
         opened = paste(open_link)
         assert "HTTP/1.1 302" in opened
@@ -88,17 +93,23 @@ def test_pasted_one_by_one_after_the_export_line_the_commands_show_a_click(tmp_p
         assert "click_id" in parse_qs(urlsplit(location[1]).query)
         assert '"success":true' in paste(convert)
         until(lambda: json.loads(paste(report))["totals"]["conversions"] == 1)
-        shown = json.loads(paste(report))
-        assert [(row["name"], row["clicks"]) for row in shown["rows"]] == [
-            ("Demo link", 1),
-            ("No click", 0),
+        printed = json.loads(paste(report))
+        [shown] = [json.loads(one) for one in blocks(README, "json")]
+        assert [without_key(row) for row in printed["rows"]] == [
+            without_key(row) for row in shown["rows"]
         ]
-        other = next(text for text in blocks("sh")[2:] if "/api/reports" in text)
+        assert printed["totals"].items() >= shown["totals"].items()
+        [other] = blocks(REPORTS, "sh")
         assert '"groupBy":"country"' in paste(other)
 
 
+def without_key(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the row of a report without the id, which differs each time."""
+    return {name: value for name, value in row.items() if name != "key"}
+
+
 def test_the_operators_lines_run_as_they_stand(settings: Settings) -> None:
-    block = next(text for text in blocks("sh") if "scripts.accounts" in text)
+    block = next(one for one in blocks(OPERATIONS, "sh") if "scripts.accounts" in one)
     account_id = ""
     printed: dict[str, Any] = {}
     lines = block.splitlines()
@@ -128,7 +139,7 @@ async def test_the_receiver_takes_each_delivery_once_and_nothing_forged() -> Non
     forged = msgspec.structs.replace(signed, body=payload.replace(b"1", b"9"))
     broken = msgspec.structs.replace(signed, headers={**signed.headers, "webhook-signature": "x"})
     client = Client(allow_private=True, dns_address=None)
-    [code] = blocks("python")
+    [code] = blocks(WEBHOOKS, "python")
     with subprocess.Popen(
         [sys.executable, "-c", code],
         env={"WEBHOOK_SECRET": SECRET, "PORT": str(port)},
@@ -150,7 +161,7 @@ async def test_the_receiver_takes_each_delivery_once_and_nothing_forged() -> Non
 
 
 def test_the_attempts_that_are_told_are_those_that_are_made() -> None:
-    told = re.search(r"at once, then (.*?) hours after", README, re.DOTALL)
+    told = re.search(r"at once, then (.*?) hours\s+after", text(WEBHOOKS), re.DOTALL)
     assert told is not None
     units = {"seconds": 1, "minutes": 60}
     seconds = [
@@ -163,5 +174,33 @@ def test_the_answer_to_a_conversion_has_the_fields_that_are_shown(
     settings: Settings, service: Service
 ) -> None:
     pbk = new_event_config(environment(settings), new_owner(environment(settings)))
-    shown = json.loads(blocks("json")[0])
+    [shown] = [json.loads(one) for one in blocks(API, "json")]
     assert set(service.get(f"/api/event?pbk={pbk}").json) == set(shown)
+
+
+def test_the_template_that_is_shown_makes_the_payload_that_is_shown() -> None:
+    template, payload = map(json.loads, blocks(WEBHOOKS, "json")[:2])
+    check_template(template)
+    values = Values(
+        fields={"value": Decimal("12.5"), "country": "DE", "tags": ["summer", "mail"]},
+        metadata={"plan": "pro"},
+        query={"utm_source": "newsletter"},
+    )
+    assert json.loads(render(template_text(template), values)) == payload
+
+
+def test_the_operational_messages_have_the_fields_that_are_shown() -> None:
+    ids, at = (uuid4(), uuid4()), datetime.now(UTC)
+    attempt = Attempt(at=at, milliseconds=1, code=500, answer="", error="status 500")
+    delivery = Delivery(
+        id=uuid4(), webhook_id=ids[0], account_id=ids[1], status=Status.DUE, created_at=at
+    )
+    sent = [
+        webhook_disabled(*ids, "name", Disabled.FAILING, at),
+        delivery_failed(delivery, attempt),
+    ]
+    for shown, message in zip(blocks(WEBHOOKS, "json")[2:], sent, strict=True):
+        example, payload = json.loads(shown), json.loads(message.payload())
+        assert example.keys() == payload.keys()
+        assert example["type"] == payload["type"]
+        assert example["data"].keys() == payload["data"].keys()

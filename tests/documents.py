@@ -1,0 +1,30 @@
+"""The documents of the repository, and how tests read their examples and tables."""
+
+import re
+
+from tests.test_import_order import ROOT
+
+README, API, REPORTS = "README.md", "docs/api.md", "docs/reports.md"
+WEBHOOKS, OPERATIONS, SECURITY = "docs/webhooks.md", "docs/operations.md", "docs/security.md"
+GUIDES = (README, API, REPORTS, WEBHOOKS, OPERATIONS, SECURITY)
+
+
+def text(document: str) -> str:
+    """Return the text of a document, named by its path in the repository."""
+    return (ROOT / document).read_text(encoding="utf-8")
+
+
+def blocks(document: str, language: str) -> list[str]:
+    """Return the code blocks of a language, in order."""
+    return re.findall(rf"^```{language}\n(.*?)^```", text(document), re.MULTILINE | re.DOTALL)
+
+
+def table(document: str, header: str) -> list[list[str]]:
+    """Return the cells of each row of the first table whose header begins with `header`."""
+    rows = text(document).partition(f"\n| {header} |")[2].partition("\n\n")[0].splitlines()[2:]
+    return [row.strip("| ").split(" | ") for row in rows]
+
+
+def named(document: str, header: str) -> set[str]:
+    """Return the names in `code type` in the first column of a table."""
+    return {name for row in table(document, header) for name in re.findall(r"`([^`]+)`", row[0])}

@@ -1,0 +1,97 @@
+"""The tables, links and names in the documents are those of the code."""
+
+import re
+from typing import Any, get_args
+
+import msgspec
+import pytest
+
+from config.settings import Settings
+from lab.abuse.rows import ROWS
+from tests.documents import API, GUIDES, REPORTS, SECURITY, WEBHOOKS, named, table, text
+from tests.test_import_order import ROOT
+from tracker import metrics
+from tracker.api.report_schema import ReportFilters, ReportMeasures
+from tracker.api.short_link_schema import CreateShortLink, ShortLink
+from tracker.api.webhooks import CreateWebhook
+from tracker.conversions.parameters import Conversion
+from tracker.conversions.rules import Rule
+from tracker.errors import ErrorCode, TrackerError
+from tracker.links.destination import MACROS
+from tracker.reports.query import GroupBy
+
+OTHERS = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+NO_SETTINGS = {"ACCOUNT_ID", "API_KEY", "POSTBACK_KEY", "FUZZ_SECONDS"}
+"""The variables of the banner and of the Makefile."""
+
+
+def fields(struct: type[msgspec.Struct]) -> set[str]:
+    """Return the names of the fields as JSON has them."""
+    return {field.encode_name for field in msgspec.structs.fields(struct)}
+
+
+@pytest.mark.parametrize(
+    ("document", "header", "names"),
+    [
+        (API, "field | required", fields(CreateShortLink) | {"account_id"}),
+        (API, "field | meaning", fields(ShortLink)),
+        (API, "macro", {f"{{{name}}}" for name, _ in MACROS}),
+        (API, "parameter", fields(Conversion) | {"txid"}),
+        (API, "rule", set(Rule)),
+        (REPORTS, "`groupBy`", set(get_args(GroupBy))),
+        (REPORTS, "field", fields(ReportMeasures)),
+        (REPORTS, "filter", fields(ReportFilters)),
+        (WEBHOOKS, "field | required", fields(CreateWebhook)),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_table_has_exactly_the_names_of_the_code(
+    document: str, header: str, names: set[Any]
+) -> None:
+    assert named(document, header) == names
+
+
+def test_the_tables_of_errors_have_every_code_under_its_status() -> None:
+    rows = re.findall(r"^\| (\d{3}) \| (`.*`) \|$", text(API), re.MULTILINE)
+    shown = {(int(status), code) for status, codes in rows for code in re.findall(r"\w+", codes)}
+    assert sorted(code for _, code in shown) == sorted(ErrorCode)
+    assert {(one.status, str(one.code)) for one in TrackerError.__subclasses__()} <= shown
+
+
+def test_every_setting_that_is_named_exists_and_has_the_default_that_is_shown() -> None:
+    settings = {one.encode_name: one.default for one in msgspec.structs.fields(Settings)}
+    for document in GUIDES:
+        names = set(re.findall(r"`([A-Z]+(?:_[A-Z0-9]+)+)[=`]", text(document)))
+        assert names - NO_SETTINGS <= settings.keys()
+        for name, default in re.findall(r"`([A-Z_]+)` \(([\d,]+)\)", text(document)):
+            assert settings[name] == int(default.replace(",", ""))
+
+
+def test_every_metric_that_is_named_exists() -> None:
+    exposed = set(re.findall(r"^# HELP (\w+)", metrics.exposition().decode(), re.MULTILINE))
+    for document in GUIDES:
+        assert set(re.findall(r"`(tracker_\w+)`", text(document))) <= exposed
+
+
+@pytest.mark.parametrize("document", [*GUIDES, *OTHERS])
+def test_every_link_leads_to_a_file_and_a_heading(document: str) -> None:
+    for link in re.findall(r"\]\(([^)\s]+)\)", text(document)):
+        path, _, anchor = link.partition("#")
+        if "://" in link:
+            continue
+        target = (ROOT / document).parent / path if path else ROOT / document
+        assert target.is_file(), link
+        assert not anchor or anchor in anchors(target.read_text(encoding="utf-8")), link
+
+
+def anchors(markdown: str) -> set[str]:
+    """Return the anchors of the headings, as repository hosts make them."""
+    headings = re.findall(r"^#+ (.*)$", markdown, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", one.lower()).replace(" ", "-") for one in headings}
+
+
+def test_what_shows_each_defence_is_an_attack_or_a_test() -> None:
+    attacks = {row.name for row in ROWS}
+    for row in table(SECURITY, "risk"):
+        for proof in re.findall(r"`([^`]+)`", row[-1]):
+            assert proof in attacks or (ROOT / proof).exists(), proof
