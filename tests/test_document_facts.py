@@ -14,10 +14,10 @@ from tracker import metrics
 from tracker.api.report_schema import ReportFilters, ReportMeasures
 from tracker.api.short_link_schema import CreateShortLink, ShortLink
 from tracker.api.webhooks import CreateWebhook
+from tracker.clicks.macros import MACROS
 from tracker.conversions.parameters import Conversion
 from tracker.conversions.rules import Rule
 from tracker.errors import ErrorCode, TrackerError
-from tracker.links.destination import MACROS
 from tracker.reports.query import GroupBy
 
 OTHERS = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
