@@ -1,6 +1,7 @@
 """The version stands in one place, and is told wherever somebody looks for it."""
 
 import json
+import re
 import subprocess
 import sys
 import tomllib
@@ -18,6 +19,11 @@ def test_the_project_and_its_description_read_it_from_the_package() -> None:
     assert "version" in project["project"]["dynamic"]
     assert project["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "tracker.__version__"}
     assert openapi.document([], "https://go.example")["info"]["version"] == __version__
+
+
+def test_the_changelog_has_a_heading_for_it() -> None:
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.findall(r"^## (\S+)", changelog, re.MULTILINE)[:2] == ["Unreleased", __version__]
 
 
 def test_run_py_tells_it() -> None:
