@@ -1,4 +1,4 @@
-"""API keys: what is stored of them, and when one no longer opens anything."""
+"""API keys: only hashes are stored, and revoked, expired and unknown keys are rejected."""
 
 import asyncio
 import hashlib
@@ -51,7 +51,7 @@ async def test_a_key_opens_its_account(services: Services) -> None:
 
 
 @pytest.mark.parametrize("change", [str.upper, lambda s: s[:-1], lambda s: s + "a", lambda s: ""])
-async def test_anything_but_the_key_is_unknown(services: Services, change: Any) -> None:
+async def test_anything_but_the_key_is_rejected_as_unknown(services: Services, change: Any) -> None:
     _, secret = await services.api_keys.create(new_id(), "k")
     with pytest.raises(Unauthorized, match="unknown"):
         await services.api_keys.authenticate(change(secret))
@@ -68,7 +68,7 @@ async def test_a_key_ends_at_the_moment_it_expires(
         await services.api_keys.authenticate(secret)
 
 
-async def test_a_revoked_key_opens_nothing_at_once_in_every_process(services: Services) -> None:
+async def test_a_revoked_key_is_rejected_at_once_in_every_process(services: Services) -> None:
     key, secret = await services.api_keys.create(new_id(), "k")
     await services.api_keys.authenticate(secret)
     other = Services(services.settings)
@@ -133,7 +133,7 @@ async def test_keys_are_listed_newest_first_and_only_the_accounts_own(services: 
         (["link:*", "links"], "links:write", False),
     ],
 )
-def test_a_scope_is_had_by_name_or_by_its_resource(
+def test_a_key_has_a_scope_by_its_name_or_by_its_resource(
     scopes: list[str] | None, scope: str, allowed: bool
 ) -> None:
     key = ApiKey(

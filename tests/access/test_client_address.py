@@ -1,4 +1,4 @@
-"""Who the client is, and that nobody can claim to be another."""
+"""The client's address behind proxies, which no client can forge."""
 
 from ipaddress import ip_address
 
@@ -13,7 +13,9 @@ NETWORKS = "10.0.0.0/8, fd00::/8,192.0.2.1"
 
 @pytest.mark.parametrize("trusted", ["", "0"])
 @pytest.mark.parametrize("forwarded_for", [[], ["1.1.1.1"], ["1.1.1.1, 2.2.2.2", "3.3.3.3"]])
-def test_with_nobody_trusted_the_client_is_the_peer(trusted: str, forwarded_for: list[str]) -> None:
+def test_the_client_is_the_peer_if_no_proxy_is_trusted(
+    trusted: str, forwarded_for: list[str]
+) -> None:
     assert ClientAddress(trusted).of("8.8.8.8", forwarded_for) == "8.8.8.8"
 
 
@@ -77,7 +79,7 @@ def test_a_number_of_hops_is_read_from_the_right(
         ("", ["1.1.1.1"], ""),
     ],
 )
-def test_with_networks_the_right_most_untrusted_hop_is_the_client(
+def test_the_rightmost_hop_outside_trusted_networks_is_the_client(
     peer: str, forwarded_for: list[str], client: str
 ) -> None:
     assert ClientAddress(NETWORKS).of(peer, forwarded_for) == client
@@ -91,12 +93,12 @@ HOPS = st.one_of(
 
 
 @given(st.lists(HOPS), st.sampled_from(["1", "2", NETWORKS]))
-def test_whatever_is_forwarded_the_client_is_an_address(hops: list[str], trusted: str) -> None:
+def test_the_client_is_an_address_whatever_is_forwarded(hops: list[str], trusted: str) -> None:
     assert ip_address(ClientAddress(trusted).of("10.0.0.1", hops))
 
 
 @given(st.lists(HOPS))
-def test_what_a_visitor_forwards_itself_changes_nothing_behind_one_proxy(hops: list[str]) -> None:
+def test_a_forged_header_changes_nothing_behind_one_proxy(hops: list[str]) -> None:
     for trusted in ("1", NETWORKS):
         forwarded_for = [*hops, "1.1.1.1"]
         assert ClientAddress(trusted).of("10.0.0.1", forwarded_for) == "1.1.1.1"

@@ -1,4 +1,4 @@
-"""Counting requests: windows, two scopes in one call, exactness, and Redis that is away."""
+"""Counting requests: windows, two scopes in one call, exactness, and an unavailable Redis."""
 
 import asyncio
 import time
@@ -64,7 +64,7 @@ def test_what_remains_is_never_below_zero() -> None:
     assert [usage.exceeded for usage in usages] == [False] * 4 + [True] * 2
 
 
-async def test_a_request_that_its_address_may_not_make_does_not_use_up_the_account(
+async def test_a_request_beyond_the_limit_of_its_address_does_not_count_for_the_account(
     services: Services,
 ) -> None:
     limits = limiter(services)
@@ -74,7 +74,7 @@ async def test_a_request_that_its_address_may_not_make_does_not_use_up_the_accou
     assert await numbers(limits, "203.0.113.8", ACCOUNT) == [1, 4]
 
 
-async def test_addresses_and_accounts_have_counters_of_their_own(services: Services) -> None:
+async def test_each_address_and_account_has_its_own_counter(services: Services) -> None:
     limits = limiter(services)
     assert await numbers(limits, ADDRESS, None) == [1]
     assert await numbers(limits, "2001:db8::7", None) == [1]
@@ -102,7 +102,7 @@ async def test_an_ipv4_address_mapped_into_ipv6_counts_as_itself(services: Servi
     ("per_minute", "per_hour", "scopes"),
     [(0, 5, ["account"]), (3, 0, ["ip"]), (0, 0, [])],
 )
-async def test_a_limit_of_zero_is_none(
+async def test_a_limit_of_zero_is_no_limit(
     services: Services, per_minute: int, per_hour: int, scopes: list[str]
 ) -> None:
     limits = limiter(services, per_minute, per_hour)
@@ -112,7 +112,7 @@ async def test_a_limit_of_zero_is_none(
     assert await services.redis.exists(IP, OWNER) == len(scopes)
 
 
-async def test_a_window_begins_with_its_first_request_and_anew_after_its_end(
+async def test_a_window_begins_with_its_first_request_and_again_after_its_end(
     services: Services,
 ) -> None:
     limits = limiter(services)
@@ -138,13 +138,13 @@ async def test_a_later_request_does_not_extend_a_window(services: Services) -> N
     assert 29_000 < await services.redis.pttl(IP) <= 30_000
 
 
-async def test_a_counter_that_lost_its_end_gets_one_again(services: Services) -> None:
+async def test_a_counter_without_an_expiry_gets_one_again(services: Services) -> None:
     await services.redis.set(IP, 2)
     assert await numbers(limiter(services), ADDRESS, None) == [3]
     assert 59_000 < await services.redis.pttl(IP) <= 60_000
 
 
-async def test_of_simultaneous_requests_exactly_the_allowed_number_pass(
+async def test_exactly_the_allowed_number_of_simultaneous_requests_pass(
     services: Services,
 ) -> None:
     async with limiter_at(services.settings.redis_url, Breaker()) as other:
@@ -156,7 +156,7 @@ async def test_of_simultaneous_requests_exactly_the_allowed_number_pass(
     assert sorted(usage.requests for [usage] in outcomes) == list(range(1, 61))
 
 
-async def test_what_is_taken_back_may_be_used_again(services: Services) -> None:
+async def test_an_uncounted_request_may_be_made_again(services: Services) -> None:
     limits = limiter(services)
     for _ in range(10):
         assert await numbers(limits, None, ACCOUNT) == [1]
@@ -164,7 +164,7 @@ async def test_what_is_taken_back_may_be_used_again(services: Services) -> None:
     assert 3_599_000 < await services.redis.pttl(OWNER) <= 3_600_000
 
 
-async def test_nothing_is_taken_back_from_a_window_that_has_ended(services: Services) -> None:
+async def test_a_window_that_has_ended_is_not_uncounted(services: Services) -> None:
     limits = limiter(services)
     await limits.uncount(ACCOUNT)
     assert not await services.redis.exists(OWNER)
@@ -185,7 +185,7 @@ async def test_both_scopes_are_counted_in_one_call(services: Services) -> None:
 
 
 @pytest.mark.parametrize("kind", ["dead", "hanging"])
-async def test_with_redis_away_nothing_is_enforced_and_the_metric_says_so(kind: str) -> None:
+async def test_without_redis_nothing_is_enforced_and_the_metric_says_so(kind: str) -> None:
     with hanging_redis() as hanging:
         breaker = Breaker()
         async with limiter_at(hanging if kind == "hanging" else nobody(), breaker) as limits:
@@ -201,7 +201,7 @@ async def test_with_redis_away_nothing_is_enforced_and_the_metric_says_so(kind: 
             assert time.monotonic() - began < 4
 
 
-async def test_while_the_breaker_is_open_redis_is_not_asked(services: Services) -> None:
+async def test_redis_is_not_asked_while_the_breaker_is_open(services: Services) -> None:
     breaker = Breaker()
     limits = RateLimiter(services.redis, breaker, 3, 5)
     breaker.failed()
@@ -213,7 +213,7 @@ async def test_while_the_breaker_is_open_redis_is_not_asked(services: Services) 
     assert await numbers(limits, ADDRESS, ACCOUNT) == [1, 1]
 
 
-async def test_without_room_in_redis_nothing_is_counted(services: Services) -> None:
+async def test_nothing_is_counted_while_redis_is_full(services: Services) -> None:
     budget = Budget()
     limits = RateLimiter(services.redis, Breaker(), 3, 5, budget=budget)
     budget.used = SKIPPED_FROM[OptionalWrite.RATE_LIMIT]

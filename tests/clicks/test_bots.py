@@ -73,7 +73,7 @@ def test_the_patterns_left_out_are_still_in_the_list() -> None:
         ("HeadlessChrome/120.0 axios/1.7", "headless"),
     ],
 )
-def test_of_two_reasons_the_more_telling_one_is_given(user_agent: str, reason: str) -> None:
+def test_the_more_specific_of_two_reasons_is_given(user_agent: str, reason: str) -> None:
     assert bot_reason(user_agent, "") == reason
 
 

@@ -1,4 +1,4 @@
-"""The country of a click: the edge's word first, then the registries', and never an exception."""
+"""The country of a click: the edge decides first, then the registries, and nothing ever raises."""
 
 import pytest
 from hypothesis import given
@@ -21,7 +21,7 @@ IRISH = "2a00:1450:4001::1"
         ("not an address", "JP", "JP"),
     ],
 )
-def test_what_the_edge_says_wins(address: str, edge: str, country: str) -> None:
+def test_the_country_of_the_edge_wins(address: str, edge: str, country: str) -> None:
     assert Countries().of(address, edge) == country
 
 

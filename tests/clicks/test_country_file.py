@@ -20,7 +20,7 @@ Records = Mapping[str, Any]
 
 
 def write(path: Path, records: Records, ip_version: int = 6) -> None:
-    """A file with a record for each network, put in place by renaming."""
+    """Write a file with a record for each network, and rename it into place."""
     writer = MMDBWriter(ip_version, "Country", ["en"], "test", ipv4_compatible=ip_version == 6)
     for network, record in records.items():
         writer.insert_network(IPSet([network]), record)
@@ -69,7 +69,7 @@ def errors(logs: Sequence[MutableMapping[str, Any]]) -> list[str]:
         ("FR", "US"),
     ],
 )
-def test_the_file_is_asked_before_the_registries_and_they_when_it_names_no_country(
+def test_the_file_is_read_first_and_the_registries_if_it_names_no_country(
     path: Path, record: Any, found: str
 ) -> None:
     write(path, {"8.8.8.0/24": record})
@@ -97,7 +97,7 @@ def test_the_file_is_asked_before_the_registries_and_they_when_it_names_no_count
         ("\ud800", "", UNKNOWN),
     ],
 )
-def test_both_kinds_of_addresses_are_found_and_others_left_to_the_registries(
+def test_ipv4_and_ipv6_are_found_and_other_addresses_left_to_the_registries(
     path: Path, address: str, edge: str, found: str
 ) -> None:
     write(
@@ -127,7 +127,7 @@ def test_a_file_that_is_replaced_is_read_again_while_in_use(
     assert [entry["event"] for entry in logs] == ["country file read"] * 3
 
 
-def test_a_file_is_looked_at_only_every_few_seconds(path: Path) -> None:
+def test_a_file_is_checked_only_every_few_seconds(path: Path) -> None:
     write(path, {"8.8.8.0/24": country("FR")})
     countries = Countries(str(path))
     assert countries.of(AMERICAN, "") == "FR"
@@ -136,7 +136,7 @@ def test_a_file_is_looked_at_only_every_few_seconds(path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", ["garbage", "empty", "folder", "gone", "cut"])
-def test_a_new_file_that_cannot_be_read_is_logged_once_and_the_old_one_used_on(
+def test_an_unreadable_new_file_is_logged_once_and_the_old_one_stays_in_use(
     path: Path, checks_always: None, logs: Sequence[MutableMapping[str, Any]], damage: str
 ) -> None:
     write(path, {"8.8.8.0/24": country("FR")})
@@ -160,7 +160,7 @@ def test_a_new_file_that_cannot_be_read_is_logged_once_and_the_old_one_used_on(
 def test_a_file_whose_contents_are_damaged_never_raises(
     path: Path, checks_always: None, logs: Sequence[MutableMapping[str, Any]]
 ) -> None:
-    """Whatever bytes are wrong, the answer is a country or unknown."""
+    """The country is a known one or unknown, whichever bytes are wrong."""
     write(path, {f"8.8.{number}.0/24": country("FR") for number in range(0, 256, 8)})
     whole, chance = path.read_bytes(), random.Random(1)
     for _ in range(300):
@@ -174,7 +174,7 @@ def test_a_file_whose_contents_are_damaged_never_raises(
     assert set(errors(logs)) == {"country file unreadable", "country file damaged"}
 
 
-def test_a_damaged_record_is_logged_once_and_the_registries_are_asked(
+def test_a_damaged_record_is_logged_once_and_the_registries_answer(
     path: Path, logs: Sequence[MutableMapping[str, Any]]
 ) -> None:
     write(path, {"8.8.8.0/24": country("FR")})

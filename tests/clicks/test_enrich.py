@@ -1,4 +1,4 @@
-"""What is stored of a click, and what is not."""
+"""The stored click: which fields it has, and when it has the address."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The redirect without a web server: what only shows in other settings, or when stores are away."""
+"""The redirect without a web server: other settings, other methods, unavailable stores."""
 
 from uuid import UUID
 
@@ -23,7 +23,7 @@ VISIT = Visit(
 
 
 @pytest.mark.parametrize("own_host", ["127.0.0.1", "::1", "localhost", "tracker.test"])
-async def test_d_may_name_the_default_domain_also_where_that_is_an_address(
+async def test_d_may_name_the_default_domain_even_if_that_is_an_address(
     services: Services, own_host: str
 ) -> None:
     await make_link(services, new_id())
@@ -37,14 +37,16 @@ async def test_d_may_name_the_default_domain_also_where_that_is_an_address(
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "TRACE", "get", ""])
-async def test_it_refuses_other_methods_itself(services: Services, method: str) -> None:
+async def test_methods_other_than_get_head_and_options_are_rejected(
+    services: Services, method: str
+) -> None:
     with pytest.raises(MethodNotAllowed) as refused:
         await services.redirect.answer(msgspec.structs.replace(VISIT, method=method))
     assert refused.value.headers == {"Allow": "GET, HEAD, OPTIONS"}
 
 
 @pytest.mark.parametrize("slug", [":", "a:b", "*", "a\n", "\x00", "\u0661", "..", "a" * 65])
-async def test_what_is_no_slug_is_never_looked_up(services: Services, slug: str) -> None:
+async def test_an_invalid_slug_is_never_looked_up(services: Services, slug: str) -> None:
     with pytest.raises(NotFound, match="short link: not found"):
         await services.redirect.answer(msgspec.structs.replace(VISIT, slug=slug))
     assert await services.redis.keys("link:*") == []
@@ -62,7 +64,7 @@ async def test_a_visitor_leaves_only_after_the_click_is_in_the_journal(services:
     assert dict(answer.headers)["Location"].endswith(str(UUID(bytes=click.id)))
 
 
-async def test_with_redis_away_the_visitor_is_redirected_and_the_click_spooled(
+async def test_while_redis_is_unavailable_visitors_are_redirected_and_clicks_spooled(
     services: Services,
 ) -> None:
     await make_link(services, new_id())
@@ -77,7 +79,7 @@ async def test_with_redis_away_the_visitor_is_redirected_and_the_click_spooled(
     assert location.endswith(str(UUID(bytes=click.id)))
 
 
-async def test_a_click_that_can_be_kept_nowhere_is_not_redirected(services: Services) -> None:
+async def test_a_visitor_whose_click_cannot_be_stored_is_not_redirected(services: Services) -> None:
     await make_link(services, new_id())
     (services.settings.data_path / "spool").write_text("in the way")
     away = Services(msgspec.structs.replace(services.settings, redis_url="redis://127.0.0.1:1"))

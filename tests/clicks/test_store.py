@@ -6,7 +6,7 @@ from tracker.ids import new_id
 from tracker.service.services import Services
 
 
-async def test_of_the_clicks_asked_for_those_that_are_stored_are_found_whole(
+async def test_stored_clicks_are_found_with_all_their_fields(
     services: Services,
 ) -> None:
     stored = [services.enrichment.document(scene.click()) for _ in range(3)]
@@ -15,12 +15,12 @@ async def test_of_the_clicks_asked_for_those_that_are_stored_are_found_whole(
     assert await services.clicks.find([*wanted, new_id()]) == wanted
 
 
-async def test_only_the_fields_that_are_named_are_read(services: Services) -> None:
+async def test_only_named_fields_are_read(services: Services) -> None:
     click_id = await scene.stored_click(services, account_id := new_id())
     found = await services.clicks.find([click_id], ["account_id", "bot"])
     assert found == {click_id: {"_id": click_id, "account_id": account_id, "bot": None}}
     assert await services.clicks.find([click_id], ["_id"]) == {click_id: {"_id": click_id}}
 
 
-async def test_none_are_found_if_none_are_asked_for(services: Services) -> None:
+async def test_no_ids_find_no_clicks(services: Services) -> None:
     assert await services.clicks.find([]) == {}

@@ -1,4 +1,4 @@
-"""Device, browser and system, on agents of people and robots alike, and on anything at all."""
+"""Device, browser and system of people's agents, of robots', and of arbitrary text."""
 
 import json
 from pathlib import Path
@@ -42,11 +42,11 @@ def test_a_known_agent_is_described(known: Known) -> None:
 
 
 @pytest.mark.parametrize("known", KNOWN, ids=lambda known: known.user_agent[-40:] or "none")
-def test_a_known_agent_is_told_from_a_bot(known: Known) -> None:
+def test_a_known_agent_has_its_bot_reason(known: Known) -> None:
     assert bot_reason(known.user_agent, "") == known.bot
 
 
-def test_the_table_covers_every_device_and_every_reason_an_agent_gives() -> None:
+def test_the_table_covers_every_device_and_every_bot_reason() -> None:
     assert {known.device for known in KNOWN} == set(DEVICES)
     assert {known.bot for known in KNOWN} == {None, *REASONS} - {"prefetch"}
 
@@ -78,7 +78,7 @@ def test_only_the_first_1024_characters_are_read() -> None:
     assert bot_reason(padding + " Googlebot/2.1", "") is None
 
 
-def test_no_family_goes_under_two_names() -> None:
+def test_no_family_has_two_names() -> None:
     for names in (BROWSERS, SYSTEMS):
         families = [family for listed in names.values() for family in listed]
         assert len(families) == len(set(families))

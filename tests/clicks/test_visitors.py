@@ -1,4 +1,4 @@
-"""The first click of a visitor on a link and day is found, by a replay too, and nobody is known."""
+"""The first click of a visitor on a link and day is unique, also when replayed, and anonymous."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -30,7 +30,7 @@ FIRST = msgspec.structs.replace(scene.click(), link_id=LINK, address=ADDRESS)
 
 
 def again(**changed: Any) -> Click:
-    """Another click of the visitor, unless `changed` makes it another visitor's."""
+    """Return another click of the visitor, unless `changed` makes it another visitor's."""
     return msgspec.structs.replace(FIRST, id=scene.click().id, **changed)
 
 
@@ -59,7 +59,7 @@ async def test_the_first_click_of_a_visitor_is_unique_and_the_next_are_not(
         {"user_agent": "\ud800"},
     ],
 )
-async def test_another_link_day_address_or_agent_is_another_visitor(
+async def test_another_link_day_address_or_agent_makes_another_visitor(
     services: Services, changed: dict[str, Any]
 ) -> None:
     other = again(**changed)
@@ -76,7 +76,7 @@ async def test_nothing_else_makes_another_visitor(
     assert await first(services, FIRST, again(**changed)) == [True, False]
 
 
-async def test_where_address_ends_and_agent_begins_is_told(services: Services) -> None:
+async def test_the_border_between_address_and_agent_counts(services: Services) -> None:
     assert await first(
         services,
         again(address="1.2.3.4", user_agent="5"),
@@ -105,7 +105,7 @@ async def test_a_replayed_first_click_is_first_again_and_the_others_are_not(
         assert await first(services, one) == [one is FIRST]
 
 
-async def test_of_two_processes_at_once_one_has_the_first_and_they_share_the_salt(
+async def test_two_processes_at_once_share_the_salt_and_find_one_first_click(
     services: Services,
 ) -> None:
     many = [again(address=f"198.51.100.{number}") for number in range(100)]
@@ -119,7 +119,7 @@ async def test_of_two_processes_at_once_one_has_the_first_and_they_share_the_sal
         assert (one.id in mine) != (copy.id in others)
 
 
-async def test_whatever_the_batches_a_visitor_is_unique_once(services: Services) -> None:
+async def test_a_visitor_is_unique_once_in_any_division_into_batches(services: Services) -> None:
     random = Random(7)
     clicks = [
         again(address=f"198.51.100.{random.randrange(20)}", at=FIRST.at + random.randrange(2) * DAY)
@@ -138,7 +138,7 @@ async def test_whatever_the_batches_a_visitor_is_unique_once(services: Services)
     assert {(one.address, one.at) for one in clicks if one.id in found} == people
 
 
-async def test_salts_and_buckets_end_within_two_days(services: Services) -> None:
+async def test_salts_and_buckets_expire_within_two_days(services: Services) -> None:
     await first(services, FIRST, again(at=FIRST.at + DAY), again(at=FIRST.at - 30 * DAY))
     names: Any = await services.redis.keys("visitors:*")
     assert len(names) == 6
@@ -146,7 +146,7 @@ async def test_salts_and_buckets_end_within_two_days(services: Services) -> None
         assert TTL_SECONDS - 60 < await services.redis.ttl(name) <= TTL_SECONDS == 48 * 3600
 
 
-async def test_later_clicks_do_not_lengthen_the_life_of_a_bucket(services: Services) -> None:
+async def test_later_clicks_do_not_delay_the_expiry_of_a_bucket(services: Services) -> None:
     await first(services, FIRST)
     [bucket] = await services.redis.keys("visitors:2*")
     await services.redis.expire(bucket, 100)
@@ -164,7 +164,7 @@ async def test_redis_holds_neither_address_nor_agent_nor_link(services: Services
 
 
 async def everything(services: Services) -> AsyncIterator[bytes]:
-    """All names and values that Redis has."""
+    """Yield every key and value in Redis."""
     redis: Any = services.redis
     for name in await redis.keys("*"):
         yield name
@@ -176,7 +176,7 @@ async def everything(services: Services) -> AsyncIterator[bytes]:
 
 
 async def names(services: Services) -> set[bytes]:
-    """Of the visitors that Redis has."""
+    """Return the hashes of the visitors in Redis."""
     redis: Any = services.redis
     found = set()
     for bucket in await redis.keys("visitors:2*"):
@@ -184,7 +184,7 @@ async def names(services: Services) -> set[bytes]:
     return found
 
 
-async def test_a_visitor_has_another_name_every_day_and_with_another_salt(
+async def test_a_visitor_has_another_hash_every_day_and_with_another_salt(
     services: Services,
 ) -> None:
     await first(services, again(), again(at=FIRST.at + DAY))
@@ -199,7 +199,7 @@ async def commands(services: Services) -> dict[str, int]:
     return {name.removeprefix("cmdstat_"): int(one["calls"]) for name, one in known.items()}
 
 
-async def test_two_hundred_clicks_are_one_call(services: Services) -> None:
+async def test_two_hundred_clicks_cost_one_call(services: Services) -> None:
     await first(services, FIRST)
     await services.redis.config_resetstat()
     await services.visitors.first([again(address=f"2001:db8::{number}") for number in range(1000)])
@@ -209,7 +209,7 @@ async def test_two_hundred_clicks_are_one_call(services: Services) -> None:
     assert set(called) <= {"del", "ttl", "expire", "config", "config|resetstat", "info"}
 
 
-async def test_a_visitor_who_was_there_before_costs_one_command(services: Services) -> None:
+async def test_a_known_visitor_costs_one_command(services: Services) -> None:
     visits = [again(address=f"2001:db8::{number}") for number in range(100)]
     assert all(await first(services, *visits))
     await services.redis.config_resetstat()
@@ -221,13 +221,13 @@ async def test_a_visitor_who_was_there_before_costs_one_command(services: Servic
     assert called.keys().isdisjoint({"hset", "ttl", "expire"})
 
 
-async def test_of_a_visitor_in_several_calls_the_first_click_is_first(services: Services) -> None:
+async def test_a_visitor_in_several_calls_has_one_first_click(services: Services) -> None:
     clicks = [again() for _ in range(1001)]
     assert await services.visitors.first(clicks) == {clicks[0].id}
     assert await services.visitors.first(clicks) == {clicks[0].id}
 
 
-async def test_only_people_are_asked_about(services: Services) -> None:
+async def test_only_clicks_of_people_are_looked_up(services: Services) -> None:
     bots = [
         again(user_agent="Googlebot/2.1 (+http://www.google.com/bot.html)"),
         again(user_agent="curl/8.0"),
@@ -243,8 +243,10 @@ async def test_only_people_are_asked_about(services: Services) -> None:
     assert found == [True]
 
 
-async def test_without_room_a_new_visitor_is_not_kept_and_not_unique(services: Services) -> None:
-    """Those that are known still are; and when there is room, who is new is unique."""
+async def test_a_new_visitor_is_neither_stored_nor_unique_while_redis_is_full(
+    services: Services,
+) -> None:
+    """Known visitors stay known, and new ones are unique again once there is room."""
     other = again(address="203.0.113.78")
     await first(services, FIRST)
     services.budget.used = SKIPPED_FROM[OptionalWrite.VISITOR]
@@ -256,7 +258,7 @@ async def test_without_room_a_new_visitor_is_not_kept_and_not_unique(services: S
 
 
 @pytest.mark.parametrize("room", [(0.0, 1.0), (1.0, 0.0), (1.0, 1.0)])
-async def test_a_click_that_is_drained_again_with_more_room_or_less_is_counted_as_it_is_stored(
+async def test_a_click_drained_again_with_more_or_less_room_counts_as_it_is_stored(
     services: Services, room: tuple[float, float]
 ) -> None:
     account_id = new_id()
@@ -268,7 +270,7 @@ async def test_a_click_that_is_drained_again_with_more_room_or_less_is_counted_a
     await ledger.check(services)
 
 
-async def test_no_clicks_are_no_question(services: Services) -> None:
+async def test_no_clicks_ask_redis_nothing(services: Services) -> None:
     redis = connect.redis_for_requests(nobody())
     assert await Visitors(redis, Budget()).first([]) == set()
     with pytest.raises(RedisError):
@@ -276,16 +278,16 @@ async def test_no_clicks_are_no_question(services: Services) -> None:
     await redis.aclose()
 
 
-async def test_a_redis_that_was_restarted_is_told_the_script_again(services: Services) -> None:
+async def test_a_restarted_redis_receives_the_script_again(services: Services) -> None:
     await first(services, FIRST)
     await services.redis.script_flush()
     assert await first(services, FIRST, again()) == [True, False]
 
 
-async def test_a_salt_is_asked_for_again_after_an_hour(
+async def test_a_salt_is_read_again_after_an_hour(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """So that all processes have the same again after Redis has lost it."""
+    """All processes share one salt again after Redis has lost it."""
     monkeypatch.setattr(visitors, "_SALT_CACHE_SECONDS", -1.0)
     async with scene.process(services.settings) as other:
         await services.visitors.first([FIRST])

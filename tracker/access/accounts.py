@@ -12,24 +12,30 @@ from tracker.ids import new_id
 
 
 class Account(msgspec.Struct, frozen=True, kw_only=True):
+    """The owner of links, domains, event configurations, webhooks and keys."""
+
     id: UUID
     name: str
     created_at: datetime
 
 
 class Accounts:
+    """The stored accounts."""
+
     def __init__(self, database: Database) -> None:
         self._accounts = database["accounts"]
 
     async def create(self, name: str) -> Account:
+        """Store a new account and return it. Names need not differ."""
         account = Account(id=new_id(), name=name, created_at=now())
         await self._accounts.insert_one(document(account))
         return account
 
     async def find(self, account_id: UUID) -> Account | None:
+        """Return the account, None if there is none."""
         row = await self._accounts.find_one({"_id": account_id})
         return None if row is None else record(Account, row)
 
     async def list(self) -> list[Account]:
-        """Every account, oldest first."""
+        """Return every account, oldest first."""
         return [record(Account, row) async for row in self._accounts.find().sort("_id", 1)]

@@ -1,6 +1,6 @@
 """API keys: `trk_` and 32 random bytes. Only the SHA-256 of a key is stored.
 
-Looked up in MongoDB for every request, so that a revocation holds at once and everywhere.
+A key is looked up in MongoDB for every request, so a revocation holds at once and everywhere.
 """
 
 import hashlib
@@ -22,11 +22,13 @@ SCOPES = ("links", "domains", "tags", "event_configs", "webhooks", "reports", "k
 
 _PREFIX_LENGTH = 12
 MAX_REMEMBERED_KEYS = 10_000
+"""Keys whose account a process remembers; the least recently used is dropped."""
+
 _LAST_USED_INTERVAL = timedelta(minutes=1)
 
 
 class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
-    """A key as stored: everything but the secret. `scopes` None: all."""
+    """A key as stored: everything but the secret. `scopes` is None if it has all."""
 
     id: UUID
     account_id: UUID
@@ -39,7 +41,7 @@ class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
     revoked_at: datetime | None
 
     def require(self, scope: str) -> None:
-        """Raises Forbidden unless the key has `scope`, such as `links:write`."""
+        """Check that the key has `scope`, such as `links:write`. Raises Forbidden if it has not."""
         if self.scopes is None:
             return
         if scope not in self.scopes and scope.partition(":")[0] + ":*" not in self.scopes:
@@ -47,6 +49,8 @@ class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ApiKeys:
+    """The stored API keys."""
+
     def __init__(self, database: Database) -> None:
         self._keys = database["api_keys"]
         self._accounts: OrderedDict[bytes, UUID] = OrderedDict()
@@ -58,7 +62,7 @@ class ApiKeys:
         scopes: list[str] | None = None,
         expires_at: datetime | None = None,
     ) -> tuple[ApiKey, str]:
-        """The stored key and its secret, which is nowhere else from then on."""
+        """Store a new key; return it and its secret, which is stored nowhere."""
         secret = new_secret("trk_", 32)
         key = ApiKey(
             id=new_id(),
@@ -75,14 +79,14 @@ class ApiKeys:
         return key, secret
 
     def peek_account(self, secret: str) -> UUID | None:
-        """The account that `secret` opened last time, without asking anybody.
+        """Return the account of `secret` as last seen by this process, without a look-up.
 
-        Says nothing of whether it still does: it only lets both rate limits be counted at once.
+        The key may have been revoked since: this only lets both rate limits be counted at once.
         """
         return self._accounts.get(_digest(secret))
 
     async def authenticate(self, secret: str) -> ApiKey:
-        """The key of `secret`. Raises Unauthorized if unknown, revoked or expired."""
+        """Return the key of `secret`. Raises Unauthorized if it is unknown, revoked or expired."""
         digest = _digest(secret)
         try:
             key = await self._valid(digest)
@@ -105,21 +109,25 @@ class ApiKeys:
         return key
 
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[ApiKey], int]:
-        """One page of the account's keys, newest first, and how many there are."""
+        """Return one page of the account's keys, newest first, and the number of all."""
         rows, total = await page_of(self._keys, {"account_id": account_id}, page, page_size)
         return [record(ApiKey, row) for row in rows], total
 
     async def list(self, account_id: UUID) -> list[ApiKey]:
-        """The account's keys, newest first."""
+        """Return the account's keys, newest first."""
         rows = self._keys.find({"account_id": account_id}).sort("_id", -1)
         return [record(ApiKey, row) async for row in rows]
 
     async def find(self, key_id: UUID) -> ApiKey | None:
+        """Return the key, revoked or not; None if there is none."""
         row = await self._keys.find_one({"_id": key_id})
         return None if row is None else record(ApiKey, row)
 
     async def revoke(self, key_id: UUID) -> ApiKey:
-        """Raises NotFound. Revoking twice keeps the first time."""
+        """Revoke a key and return it; revoking again keeps the first time.
+
+        Raises NotFound if there is no such key.
+        """
         await self._keys.update_one(
             {"_id": key_id, "revoked_at": None}, {"$set": {"revoked_at": now()}}
         )

@@ -1,4 +1,4 @@
-"""Where a request comes from: the peer, unless trusted proxies name somebody else."""
+"""The client's address: the peer's, unless trusted proxies name another."""
 
 from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
@@ -7,7 +7,10 @@ Address = IPv4Address | IPv6Address
 
 
 class ClientAddress:
-    """`trusted` is the variable TRUSTED_PROXIES: a number of hops, networks, or empty."""
+    """The rule that finds the client's address behind proxies.
+
+    `trusted` is the setting TRUSTED_PROXIES: a number of hops, networks, or empty.
+    """
 
     def __init__(self, trusted: str) -> None:
         self._hops = int(trusted) if trusted.isdecimal() else 0
@@ -15,11 +18,11 @@ class ClientAddress:
         self._networks = [ip_network(text.strip()) for text in networks.split(",") if text]
 
     def of(self, peer: str, forwarded_for: Sequence[str]) -> str:
-        """The client's address as text.
+        """Return the client's address as text.
 
         `forwarded_for` are the values of all X-Forwarded-For headers, in order. Each proxy appends
         the address it was called from, so the list is read from the right, and only as far as
-        those who wrote it are trusted. A hop that is not an address ends the reading.
+        trusted proxies wrote it. A hop that is not an address ends the reading.
         """
         if not self._hops and not self._networks:
             return peer
@@ -34,8 +37,7 @@ class ClientAddress:
         return client
 
     def is_proxy(self, peer: str) -> bool:
-        """Return whether connections of `peer` may be of many clients: it is trusted to name
-        them."""
+        """Return whether `peer` is trusted to name clients, so that it may connect for many."""
         return self._trusts(peer, 0)
 
     def _trusts(self, text: str, number: int) -> bool:
@@ -56,7 +58,7 @@ def _hops_from_the_right(forwarded_for: Sequence[str]) -> list[str]:
 
 
 def _parse(hop: str) -> Address | None:
-    """An address, also as `[address]:port` or `1.2.3.4:port`; a v4-mapped one as IPv4."""
+    """Return the address in a hop, which may have a port; an IPv4-mapped one as IPv4."""
     if hop.startswith("["):
         hop = hop[1:].partition("]")[0]
     elif hop.count(":") == 1:

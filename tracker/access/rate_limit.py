@@ -1,9 +1,8 @@
 """Rate limits: requests of an address and of an account, counted in Redis.
 
-A window begins with its first request. Counting is atomic in one script, so that of any number of
-simultaneous requests, on any number of processes, exactly the allowed number pass. With Redis away
-or its budget used up (`db/budget`) nothing is enforced: being available comes first, and a metric
-says so.
+A window begins with its first request. One script counts atomically, so exactly the allowed number
+of simultaneous requests pass, on any number of processes. While Redis is unavailable, or its
+budget used up (`db/budget`), nothing is enforced: availability comes first, and a metric says so.
 """
 
 import contextlib
@@ -27,12 +26,12 @@ log = structlog.get_logger(__name__)
 
 _COUNT = (Path(__file__).parent / "rate_limit.lua").read_text(encoding="utf-8")
 
-# Not of a window that has ended meanwhile. KEYS: counter.
+# A window that has ended meanwhile stays ended. KEYS: counter.
 _UNCOUNT = "if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('DECR', KEYS[1]) end"
 
 
 class Scope(NamedTuple):
-    """Allows `limit` requests in `window` seconds; a limit of 0 is none."""
+    """A limit of `limit` requests in `window` seconds; 0 is no limit."""
 
     name: str
     limit: int
@@ -40,7 +39,7 @@ class Scope(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """One scope after this request. `reset` is in milliseconds since the epoch."""
+    """The state of one scope after a request. `reset` is in milliseconds since the epoch."""
 
     scope: Scope
     requests: int
@@ -48,15 +47,17 @@ class Usage(NamedTuple):
 
     @property
     def remaining(self) -> int:
+        """Return the requests left in the window."""
         return max(0, self.scope.limit - self.requests)
 
     @property
     def exceeded(self) -> bool:
+        """Return whether this request was one too many."""
         return self.requests > self.scope.limit
 
 
 class RateLimiter:
-    """IPv6 addresses count by their network of `ipv6_prefix` bits."""
+    """The counters of requests. IPv6 addresses count by their network of `ipv6_prefix` bits."""
 
     def __init__(
         self,
@@ -76,9 +77,10 @@ class RateLimiter:
         self._uncount = redis.register_script(_UNCOUNT)
 
     async def count(self, address: str | None, account_id: UUID | None) -> list[Usage]:
-        """Count one request of an address, an account or both, in one round trip.
+        """Count one request of an address, an account or both, in one round trip; return the usage.
 
-        The answer ends with the first scope that is exceeded; with Redis away nothing is used up.
+        The list ends with the first scope that is exceeded. While Redis is unavailable, it shows
+        no requests.
         """
         network = None if address is None else network_of(address, self._ipv6_prefix)
         wanted = [
@@ -100,14 +102,14 @@ class RateLimiter:
         ]
 
     async def uncount(self, account_id: UUID) -> None:
-        """Uncount one request of an account that turned out not to be its own."""
+        """Uncount one request of an account that turned out not to be its own. Never raises."""
         if self._breaker.is_open:
             return
         with contextlib.suppress(RedisError):
             await self._uncount(keys=[keys.rate_limit(self._account.name, str(account_id))])
 
     async def _counted(self, wanted: Sequence[tuple[str, Scope]]) -> Sequence[int] | None:
-        """What the script answers; None if Redis is away."""
+        """Return the script's reply, None if Redis is unavailable."""
         if self._breaker.is_open or not self._budget.allows(OptionalWrite.RATE_LIMIT):
             return None
         limits = [number for _, scope in wanted for number in (scope.limit, scope.window * 1000)]

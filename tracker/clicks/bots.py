@@ -60,7 +60,7 @@ _PRECEDENCE: Final = ("preview", "crawler", "headless", "library")
 
 
 def bot_reason(user_agent: str, purpose: str) -> str | None:
-    """One of REASONS, or None for a person.
+    """Return one of REASONS, or None for a person.
 
     `purpose` is the text of Sec-Purpose, Purpose, X-Purpose and X-Moz, joined by spaces.
     """
@@ -70,7 +70,7 @@ def bot_reason(user_agent: str, purpose: str) -> str | None:
 
 
 def readable(user_agent: str) -> str:
-    """`user_agent` without lone surrogates, which the compiled matchers refuse."""
+    """Return `user_agent` without lone surrogates, which the compiled matchers refuse."""
     return user_agent.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -92,7 +92,7 @@ def _listed_patterns() -> list[tuple[str, str]]:
 
 
 def _matchers() -> Iterator[tuple[str, str, None, None, None, None]]:
-    """The patterns as the extractor of browser families takes them: the reason is the family."""
+    """Yield the patterns as the extractor of browser families takes them: reasons as families."""
     for pattern, reason in (*_listed_patterns(), *_OWN_PATTERNS):
         yield pattern, reason, None, None, None, None
 

@@ -1,5 +1,4 @@
-"""The country a click came from: what a trusted edge says, else what the operator's file says,
-else where the address is registered.
+"""The country of a click: from the trusted edge, else the operator's file, else the registries.
 
 Called for every click when its document is made, and for a redirect whose destination asks for it.
 Every value is an upper-case ISO 3166-1 alpha-2 code or `unknown`. The registries' data is inside
@@ -15,7 +14,7 @@ from tracker.clicks.country_file import CountryFile
 
 UNKNOWN: Final = "unknown"
 
-# What edges and registries send besides these (XX, ZZ, T1, A1, A2, EU, AP) names no country.
+# Edges and registries also send XX, ZZ, T1, A1, A2, EU and AP, which name no country.
 # XK is not assigned by ISO, but left to its users, and means Kosovo to all of them.
 _CODES: Final = """
     AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS
@@ -31,20 +30,20 @@ COUNTRIES: Final = frozenset(_CODES.split())
 
 
 class Countries:
-    """Finds the country of a click. `geoip_database` is the variable; empty: there is no file."""
+    """The lookup of a click's country. `geoip_database` is the setting; empty: there is no file."""
 
     def __init__(self, geoip_database: str = "") -> None:
         self._file = CountryFile(geoip_database) if geoip_database else None
 
     def of(self, address: str, edge: str) -> str:
-        """The country of a visitor at IP address `address`; never raises.
+        """Return the country of a visitor at IP address `address`. Never raises.
 
-        `edge` is the value of the trusted edge's country header, "" when there is none. It wins
-        unless it names no country.
+        `edge` is the value of the trusted edge's country header, "" when there is none. It wins if
+        it names a country.
         """
-        said = edge.strip().upper()
-        if said in COUNTRIES and edge.isascii():
-            return said
+        code = edge.strip().upper()
+        if code in COUNTRIES and edge.isascii():
+            return code
         try:
             return self._of_address(_unmapped(address))
         except ValueError:  # not an IPv6 address, or not even text that can be encoded
@@ -58,7 +57,7 @@ class Countries:
 
 
 def _unmapped(address: str) -> str:
-    """The IPv4 address within ::ffff:a.b.c.d, where the registries list nothing."""
+    """Return the IPv4 address in ::ffff:a.b.c.d, for which the registries list nothing."""
     if "ffff" not in address.lower():
         return address
     return str(IPv6Address(address).ipv4_mapped or address)

@@ -1,8 +1,8 @@
 """An operator's file of countries by address, in the MaxMind layout (GEOIP_DATABASE).
 
-Asked by `clicks/country`. The file may be replaced while it is in use, by renaming another to its
-name; that is noticed within CHECK_SECONDS seconds of use. It is mapped into memory, so whoever
-writes into it instead of renaming stops the process.
+Read by `clicks/country`. The file may be replaced while it is in use, by renaming another to its
+name; the change is noticed within CHECK_SECONDS. It is mapped into memory, so writing into it
+instead of renaming crashes the process.
 """
 
 import time
@@ -21,8 +21,10 @@ Version = tuple[int, int, int, int]
 
 
 class CountryFile:
-    """Opened when it is first asked. One that cannot be read is logged; the last one that could
-    be is used on."""
+    """The file, opened at the first lookup.
+
+    A file that cannot be read is logged, and the last readable one stays in use.
+    """
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -31,7 +33,7 @@ class CountryFile:
         self._check_at = 0.0
 
     def code(self, address: str) -> str | None:
-        """The country code in the record of IP address `address`; None: the file has none."""
+        """Return the country code in the record of IP address `address`, None if there is none."""
         now = time.monotonic()
         if now >= self._check_at:
             self._check_at = now + CHECK_SECONDS
@@ -43,7 +45,7 @@ class CountryFile:
         except InvalidDatabaseError as error:
             log.error("country file damaged", file=self._path, error=str(error))
             self._reader = None
-        except (ValueError, TypeError):  # no address, or IPv6 asked of a file of IPv4
+        except (ValueError, TypeError):  # not an address, or IPv6 in a file of IPv4
             pass
         return None
 
@@ -68,7 +70,10 @@ class CountryFile:
 
 
 def _code(record: Any) -> str | None:
-    """MaxMind and most others have `country.iso_code`, some have `country_code` alone."""
+    """Return the country code of a record.
+
+    MaxMind and most others have `country.iso_code`, some have `country_code` alone.
+    """
     if not isinstance(record, dict):
         return None
     country = record.get("country")

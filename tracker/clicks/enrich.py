@@ -1,7 +1,7 @@
-"""What is derived from a click: device, browser, system, country, bot reason; then its document."""
+"""Enrichment: the values derived from a click, and its document in MongoDB."""
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 from tracker.clicks.bots import bot_reason
 from tracker.clicks.click import Click
@@ -11,9 +11,15 @@ from tracker.clicks.user_agent import describe
 from tracker.clock import moment
 from tracker.db.documents import StoredId
 
+CACHED_IDS: Final = 10_000
+"""Ids of accounts and links that stay converted in memory."""
+
 
 class Enrichment:
-    """Used by the drain for every click, and by a redirect whose destination asks for a value."""
+    """The derivation of a click's values.
+
+    Used by the drain for every click, and by a redirect whose destination asks for a value.
+    """
 
     def __init__(self, countries: Countries, store_ip: bool) -> None:
         self._countries = countries
@@ -25,15 +31,15 @@ class Enrichment:
         return EnrichedVisit(country, describe(click.user_agent))
 
     def document(self, click: Click) -> dict[str, Any]:
-        """The click as MongoDB keeps it, with its ids as `StoredId`s: without the visitor's
-        address, unless the operator asks.
+        """Return the click's document, with its ids as `StoredId`s.
 
-        Whether it is the visitor's first is not told by the click alone: `unique` is False.
+        It has the visitor's address only if the operator asks for that. `unique` is False: whether
+        it is the visitor's first, the click alone does not tell.
         """
         document = {
             "_id": StoredId(click.id),
-            "account_id": _id_of_many(click.account_id),
-            "link_id": _id_of_many(click.link_id),
+            "account_id": _shared_id(click.account_id),
+            "link_id": _shared_id(click.link_id),
             "at": moment(click.at),
             "domain_name": click.domain_name,
             **values_of(self.visit(click)),
@@ -48,5 +54,5 @@ class Enrichment:
         return document
 
 
-_id_of_many = lru_cache(maxsize=10_000)(StoredId)
-"""Of an account or a link, of which many clicks are."""
+_shared_id = lru_cache(maxsize=CACHED_IDS)(StoredId)
+"""The id of an account or a link, which many clicks share."""

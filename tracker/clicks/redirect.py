@@ -62,9 +62,9 @@ class ClientHeaders(msgspec.Struct, frozen=True, gc=False):
 
 
 class Visit(msgspec.Struct, frozen=True, gc=False):
-    """A request for a short link. Texts hold one byte a character.
+    """A request for a short link. Texts are Latin-1, one character for each byte.
 
-    `slug` None: it is in the query, as `s`.
+    `slug` is None if it is in the query, as `s`.
     """
 
     method: str
@@ -75,6 +75,8 @@ class Visit(msgspec.Struct, frozen=True, gc=False):
 
 
 class Answer(NamedTuple):
+    """The status and the headers of a response without a body."""
+
     status: int
     headers: tuple[tuple[str, str], ...]
 
@@ -84,6 +86,8 @@ _OPTIONS = Answer(204, (("Allow", _METHODS), ("Cache-Control", "no-store")))
 
 
 class Redirect:
+    """The endpoint of short links, for any web framework."""
+
     def __init__(
         self,
         links: LinkCache,
@@ -99,7 +103,14 @@ class Redirect:
         self._own_host = own_host
 
     async def answer(self, visit: Visit) -> Answer:
-        """Raises BadRequest, NotFound, MethodNotAllowed, RateLimited or Unavailable."""
+        """Return the redirect to the link's destination, once its click is durable.
+
+        - Raises BadRequest if the visit names no slug.
+        - Raises NotFound if there is no such link or domain.
+        - Raises MethodNotAllowed if the method is not GET, HEAD or OPTIONS.
+        - Raises RateLimited if the visitor's network has asked for too many unknown links.
+        - Raises Unavailable if no store can find the link or keep the click.
+        """
         if visit.method == "OPTIONS":
             return _OPTIONS
         if visit.method not in ("GET", "HEAD"):
@@ -110,8 +121,9 @@ class Redirect:
         return redirection(location)
 
     def location_at_once(self, visit: Visit, waiter: Waiter[int | None]) -> str | None:
-        """The Location that `answer` would give, for a GET or HEAD of a link that memory knows;
-        None: ask `answer`. That of a GET is to be sent when `waiter` is told, not before.
+        """Return the Location for a GET or HEAD of a link in memory, None if `answer` is needed.
+
+        After a GET, send it only when `waiter` is notified: the click is durable then.
 
         Raises Unavailable if too many clicks are waiting.
         """
@@ -166,14 +178,17 @@ class Redirect:
         return namespace
 
     def _host(self, visit: Visit) -> tuple[str, bool]:
-        """The hostname that is one if it is a custom domain, and whether it must be: `d`, else for
-        /c/ the Host header. Empty: the default domain."""
+        """Return the hostname to look up, and whether it must be a custom domain.
+
+        It must be one if the query names it, as `d`. Else it is the Host header of a visit to
+        /c/. Empty: the default domain.
+        """
         named = parameter(visit.query, "d")
         if not named:
             host = "" if visit.slug is None else visit.headers.hostname
             return "" if host == self._own_host else host, False
         host = canonical_hostname(named)
-        if self._own_host in (host, named.lower()):  # the second for an IP address
+        if self._own_host in (host, named.lower()):  # `d` as sent may be an IP address
             return "", False
         return host, True
 
@@ -190,6 +205,7 @@ class Redirect:
 
 
 def redirection(location: str) -> Answer:
+    """Return the redirect to `location`, which is neither cached nor indexed."""
     return Answer(302, (("Location", location), *_REDIRECT))
 
 
@@ -198,7 +214,7 @@ def _slug(visit: Visit) -> str:
 
 
 def _hostname(host: str) -> str:
-    """The name in a Host header, without the port."""
+    """Return the canonical name in a Host header, without the port."""
     return canonical_hostname(host.partition(":")[0])
 
 

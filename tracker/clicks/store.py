@@ -1,6 +1,6 @@
 """Clicks in MongoDB, by click id.
 
-Ids go to the driver and come from it as bytes: with UUIDs it takes twice as long for a look-up.
+Ids go to the driver and come from it as bytes: with UUIDs a look-up takes twice as long.
 """
 
 from collections.abc import Collection, Sequence
@@ -16,6 +16,8 @@ _OWNERS: Final = ("account_id", "link_id")
 
 
 class Clicks:
+    """The stored clicks."""
+
     def __init__(self, database: Database) -> None:
         clicks = database["clicks"]
         as_bytes = clicks.codec_options.with_options(
@@ -24,7 +26,10 @@ class Clicks:
         self._clicks = clicks.with_options(codec_options=as_bytes)
 
     async def find(self, ids: Collection[UUID], fields: Sequence[str] = ()) -> dict[UUID, Any]:
-        """The documents of those that are stored, by id; all fields unless some are named."""
+        """Return the stored documents by id, with all fields unless some are named.
+
+        Raises PyMongoError if MongoDB does not answer.
+        """
         wanted = {one.bytes: one for one in ids}
         rows = await self._rows(wanted, fields)
         for row in rows:
@@ -37,6 +42,6 @@ class Clicks:
             return []
         wanted = [StoredId(one) for one in ids]
         rows = self._clicks.find({"_id": {"$in": wanted}}, list(fields) or None)
-        # One batch, and so one turn of a thread: a cursor that is not done would ask once more.
+        # One batch, and so one thread switch: an unfinished cursor would ask MongoDB once more.
         rows.batch_size(len(wanted) + 1)
         return await rows.to_list(len(wanted) + 1)

@@ -1,8 +1,8 @@
-"""What a visitor's user agent says of device, browser and operating system.
+"""Device, browser and operating system, from the visitor's user agent.
 
 Called for every click when its document is made, and for a redirect whose destination asks for one
 of the three. Pure. Every value comes from a closed list, so that reports stay bounded whatever is
-sent: a family outside the list is `Other`, and what an agent does not tell is `unknown`.
+sent: a family outside the list is `Other`, and what an agent leaves out is `unknown`.
 
 A game console on a television is a tv, a portable one a mobile. A browser inside an app goes by the
 name of the app where the agent tells it, else it is a WebView. An iPad that asks for desktop pages
@@ -22,7 +22,10 @@ from tracker.clicks.bots import CACHED_USER_AGENTS, MAX_USER_AGENT_LENGTH, bot_r
 
 
 class Agent(NamedTuple):
-    """`device` is one of DEVICES; `browser` and `os` are family names, `Other` or `unknown`."""
+    """A parsed user agent.
+
+    `device` is one of DEVICES; `browser` and `os` are family names, `Other` or `unknown`.
+    """
 
     device: str
     browser: str
@@ -104,7 +107,7 @@ SYSTEMS: Final[Mapping[str, tuple[str, ...]]] = {
     "webOS": ("webOS", "Web0S"),
 }
 
-# Said in the agent, and not known to ua-parser.
+# Names in the agent that ua-parser does not know.
 _APPS: Final = {
     "Barcelona ": "Threads",
     "MetaIAB Facebook": "Facebook",
@@ -121,7 +124,7 @@ _PLATFORMS: Final = {
     "Xbox": "Xbox",
 }
 
-# The first that matches decides. Android without the word Mobile is a tablet, if nothing else told.
+# The first match decides. Android without the word Mobile is a tablet, unless an earlier rule said.
 _DEVICE_RULES: Final = tuple(
     (device, re.compile(pattern))
     for device, pattern in (
@@ -137,7 +140,7 @@ _DEVICE_RULES: Final = tuple(
 
 
 def describe(user_agent: str) -> Agent:
-    """The Agent of a User-Agent header, of any length and content; only its start is read."""
+    """Return the Agent of a User-Agent header of any length and content; only its start is read."""
     return _describe(user_agent[:MAX_USER_AGENT_LENGTH])
 
 
@@ -146,8 +149,8 @@ def _describe(user_agent: str) -> Agent:
     found = _PARSER(readable(user_agent), Domain.USER_AGENT | Domain.OS)
     return Agent(
         device=_device(user_agent),
-        browser=_said(_APP, _APPS, user_agent) or _listed(found.user_agent, _BROWSER_OF),
-        os=_said(_PLATFORM, _PLATFORMS, user_agent) or _listed(found.os, _SYSTEM_OF),
+        browser=_named(_APP, _APPS, user_agent) or _family(found.user_agent, _BROWSER_OF),
+        os=_named(_PLATFORM, _PLATFORMS, user_agent) or _family(found.os, _SYSTEM_OF),
     )
 
 
@@ -159,12 +162,12 @@ def _device(user_agent: str) -> str:
     return next(matching, "unknown")
 
 
-def _said(pattern: re.Pattern[str], names: Mapping[str, str], user_agent: str) -> str | None:
+def _named(pattern: re.Pattern[str], names: Mapping[str, str], user_agent: str) -> str | None:
     found = pattern.search(user_agent)
     return names[found.group()] if found else None
 
 
-def _listed(found: UserAgent | OS | None, names: Mapping[str, str]) -> str:
+def _family(found: UserAgent | OS | None, names: Mapping[str, str]) -> str:
     return names.get(found.family, "Other") if found else "unknown"
 
 
@@ -177,7 +180,7 @@ def _by_family(names: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
 
 
 def _parser() -> Resolver:
-    """Browser and system only: device models are not used, and cost the most to compile."""
+    """Return a parser of browser and system only: device models would cost the most to compile."""
     browsers, systems, _ = load_lazy_builtins()
     return Resolver((browsers, systems, []))
 

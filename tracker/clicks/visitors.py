@@ -1,9 +1,11 @@
-"""Which clicks are the first of a visitor on the link and UTC day, without keeping who that was.
+"""Unique clicks: the first of a visitor on a link and UTC day, without keeping who that was.
 
-A visitor is a keyed hash of address and user agent; the key is a random salt of the day that lives
-48 hours in Redis, shared by all processes, and cannot be had again afterwards. For each visitor
-Redis keeps the click that was first, so that a replay of it is first again. Called by the drain
-with the clicks of a batch.
+- A visitor is a keyed hash of link, address and user agent.
+- The key is a random salt of the day. It lives 48 hours in Redis, shared by all processes, and
+  cannot be recovered afterwards.
+- Redis keeps the first click of each visitor, so that a replay of that click is first again.
+
+Called by the drain with the clicks of a batch.
 """
 
 import secrets
@@ -21,17 +23,17 @@ from tracker.db import keys
 from tracker.db.budget import Budget, OptionalWrite
 
 TTL_SECONDS: Final = 48 * 3600
-"""Seconds that a salt and the visitors of its day are kept."""
+"""Time to live of a salt and of the visitors of its day."""
 
 _SALT_BYTES: Final = 32
 _SALT_CACHE_SECONDS: Final = 3600.0
-"""Seconds that a process keeps a salt before it asks Redis again: not longer than Redis does."""
+"""Time after which a process asks Redis again for a salt: no longer than Redis keeps it."""
 
 _CLICKS_PER_SCRIPT: Final = 200
-"""Clicks of one script: until it ends, half a millisecond, or one if all visitors are new, Redis
-answers nobody, and every click waits. With 500 a service at its limit answered 5 % fewer. With 100
-a process that drains as well waited for so many answers that it stored three quarters of its clicks
-in time."""
+"""Clicks that one script checks. While it runs, Redis answers nobody and every click waits: half a
+millisecond, or one if all visitors are new. With 500 a service at its limit answered 5 % fewer
+clicks. With 100 a process that also drains waited for so many answers that it stored only three
+quarters of its clicks in time."""
 
 _DAY_MS: Final = 24 * 3600 * 1000
 _ID_BYTES: Final = 8
@@ -43,23 +45,23 @@ _NOT_KEPT: Final = b"2"
 # million visitors a day.
 _DIGEST_BYTES: Final = 2 + 8
 
-# A full Redis refuses a script that begins with a write that takes room, and that would stop the
-# drain, the only one to make room. One that begins by deleting (a name nobody uses) may go on.
+# A full Redis refuses a script whose first write needs memory, and that would stop the drain, the
+# only one to free memory. A script that begins by deleting (a name nobody uses) may continue.
 _BEGIN: Final = f"redis.call('DEL', '{keys.NOBODY}')"
 
-# KEYS: the salt of a day. ARGV: one to take if there is none, seconds that it lives.
+# KEYS: the salt of a day. ARGV: the salt to set if there is none, and its time to live in seconds.
 _AGREE: Final = f"""
 {_BEGIN}
 redis.call('SET', KEYS[1], ARGV[1], 'NX', 'EX', ARGV[2])
 return redis.call('GET', KEYS[1])
 """
 
-# ARGV: seconds that buckets live; 1 if who is new is kept, else 0; then for each day the beginning
-# of its buckets' names, and its clicks: for each two bytes of the bucket, eight of the visitor,
-# eight of the click. Answers for each click 1 if it was first, 0 if it was not, 2 if nobody knows,
-# for the visitor is not kept. One text, for a thousand are slow to make and to read.
-# A visitor who was there before costs one command, the cheapest: half of what HSETNX takes to find
-# it out.
+# ARGV: the time to live of buckets in seconds; 1 if new visitors are stored, else 0; then for each
+# day the prefix of its buckets' names, and its clicks: two bytes of the bucket, eight of the
+# visitor and eight of the click for each. Returns one character a click: 1 if it was first, 0 if
+# it was not, 2 if the visitor is new and not stored. One string, because a thousand replies are
+# slow to build and to read. A known visitor costs one command, the cheapest: HSETNX takes twice
+# as long to find out.
 _REMEMBER: Final = f"""
 {_BEGIN}
 local answer = {{}}
@@ -83,6 +85,8 @@ return table.concat(answer)
 
 
 class Visitors:
+    """The visitors of the last two days, in Redis."""
+
     def __init__(self, redis: Redis, budget: Budget) -> None:
         self._budget = budget
         self._agree = redis.register_script(_AGREE)
@@ -91,9 +95,11 @@ class Visitors:
         self._forget_at = 0.0
 
     async def first(self, clicks: Sequence[Click]) -> set[bytes]:
-        """The ids of those that are the first of their visitor. Raises RedisError.
+        """Return the ids of the clicks that are the first of their visitor.
 
-        While Redis has no room for visitors, those that it does not know have no first click.
+        While Redis has no room for visitors, new ones have no first click.
+
+        Raises RedisError if Redis does not answer.
         """
         found: set[bytes] = set()
         for start in range(0, len(clicks), _CLICKS_PER_SCRIPT):
@@ -129,7 +135,7 @@ class Visitors:
                 self._salts[day] = await self._salt(day)
 
     async def _salt(self, day: str) -> bytes:
-        """That of whichever process came first."""
+        """Return the salt of `day`, from whichever process was first."""
         new = secrets.token_bytes(_SALT_BYTES)
         salt: Any = await self._agree(keys=[keys.salt(day)], args=[new, TTL_SECONDS])
         return bytes(salt)
@@ -137,6 +143,6 @@ class Visitors:
 
 def _digest(salted: blake2b, click: Click) -> bytes:
     who = f"{click.address}\0{click.user_agent}".encode("utf-8", "surrogatepass")
-    digest = salted.copy()  # cheaper than a new one with the key
+    digest = salted.copy()  # cheaper than a new hash with the key
     digest.update(click.link_id + who)
     return digest.digest()
