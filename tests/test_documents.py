@@ -55,7 +55,7 @@ def test_the_table_of_the_api_has_every_endpoint() -> None:
     assert shown == {(one.method, one.path) for one in ENDPOINTS}
 
 
-def test_every_verb_of_make_in_the_documents_is_in_the_makefile() -> None:
+def test_every_make_command_in_the_documents_is_in_the_makefile() -> None:
     shown = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True)
     verbs = set(re.findall(r"^  make (\S+)", shown.stdout, re.MULTILINE))
     for document in (*GUIDES, "CONTRIBUTING.md", "SECURITY.md"):
@@ -67,11 +67,11 @@ def commands_of(block: str) -> list[str]:
     return [re.sub(r"\s*\\?\n\s*", " ", command.strip()) for command in block.split("\n\n")]
 
 
-def test_the_first_screen_has_the_commands_of_the_banner() -> None:
+def test_the_readme_has_the_commands_of_the_banner() -> None:
     assert commands_of(blocks(README, "sh")[1]) == [command for _, command in COMMANDS]
 
 
-def test_pasted_one_by_one_after_the_export_line_the_commands_show_a_click(tmp_path: Path) -> None:
+def test_the_pasted_commands_end_in_the_report_that_is_shown(tmp_path: Path) -> None:
     with running(environment(DATA_DIR=str(tmp_path))) as service:
         [exports] = re.findall(r"^ +(export BASE=.*)$", service.banner, re.MULTILINE)
 
@@ -108,7 +108,7 @@ def without_key(row: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if name != "key"}
 
 
-def test_the_operators_lines_run_as_they_stand(settings: Settings) -> None:
+def test_the_commands_for_operators_run_as_they_stand(settings: Settings) -> None:
     block = next(one for one in blocks(OPERATIONS, "sh") if "scripts.accounts" in one)
     account_id = ""
     printed: dict[str, Any] = {}
@@ -131,7 +131,7 @@ def test_the_operators_lines_run_as_they_stand(settings: Settings) -> None:
     assert set(printed) == {line.split()[2] for line in lines}
 
 
-async def test_the_receiver_takes_each_delivery_once_and_nothing_forged() -> None:
+async def test_the_receiver_accepts_each_delivery_once_and_rejects_forged_ones() -> None:
     port = free_port()
     url, now = f"http://127.0.0.1:{port}/", int(time.time())
     payload = b'{"order":"T-1","amount":12.50}'
@@ -160,12 +160,13 @@ async def test_the_receiver_takes_each_delivery_once_and_nothing_forged() -> Non
     assert printed == "{'order': 'T-1', 'amount': 12.5}\n"
 
 
-def test_the_attempts_that_are_told_are_those_that_are_made() -> None:
-    told = re.search(r"at once, then (.*?) hours\s+after", text(WEBHOOKS), re.DOTALL)
-    assert told is not None
+def test_the_retry_delays_shown_are_those_of_the_schedule() -> None:
+    shown = re.search(r"at once, then (.*?) hours\s+after", text(WEBHOOKS), re.DOTALL)
+    assert shown is not None
     units = {"seconds": 1, "minutes": 60}
     seconds = [
-        int(number) * units.get(unit, 3600) for number, unit in re.findall(r"(\d+) ?(\w*)", told[1])
+        int(number) * units.get(unit, 3600)
+        for number, unit in re.findall(r"(\d+) ?(\w*)", shown[1])
     ]
     assert [0, *seconds] == list(DELAYS)
 
