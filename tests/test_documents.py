@@ -30,7 +30,7 @@ from tracker.webhooks.client import Client
 from tracker.webhooks.delivery import Attempt, Delivery, Status
 from tracker.webhooks.operational import delivery_failed, webhook_disabled
 from tracker.webhooks.payload import render
-from tracker.webhooks.schedule import DELAYS, Disabled
+from tracker.webhooks.schedule import DELAYS_SECONDS, Disabled
 from tracker.webhooks.signing import signed_request
 from tracker.webhooks.template import check_template, template_text
 from tracker.webhooks.values import Values
@@ -168,7 +168,7 @@ def test_the_retry_delays_shown_are_those_of_the_schedule() -> None:
         int(number) * units.get(unit, 3600)
         for number, unit in re.findall(r"(\d+) ?(\w*)", shown[1])
     ]
-    assert [0, *seconds] == list(DELAYS)
+    assert [0, *seconds] == list(DELAYS_SECONDS)
 
 
 def test_the_answer_to_a_conversion_has_the_fields_that_are_shown(

@@ -13,7 +13,7 @@ from tracker.clock import now
 from tracker.ids import new_id
 from tracker.service.services import Services
 from tracker.webhooks.concurrency import MAX_IN_FLIGHT
-from tracker.webhooks.deliveries import KEPT_ATTEMPTS, LEASE, SHOWN, Backlog, Result
+from tracker.webhooks.deliveries import LEASE, MAX_KEPT_ATTEMPTS, SHOWN_CHARACTERS, Backlog, Result
 from tracker.webhooks.delivery import Attempt, Delivery, Status
 from tracker.webhooks.payload import MAX_BYTES
 
@@ -107,13 +107,13 @@ async def test_a_release_gives_back_only_what_is_still_held(services: Services) 
 
 async def test_attempts_by_hand_do_not_grow_without_end(services: Services) -> None:
     [one] = await claimed(services)
-    for number in range(KEPT_ATTEMPTS + 3):
+    for number in range(MAX_KEPT_ATTEMPTS + 3):
         failed = attempt(code=500, milliseconds=number)
         await services.deliveries.record([Result(one, failed, Status.FAILED, None)])
         await services.deliveries.retry(one.id, now())
         [one] = await services.deliveries.claim({one.webhook_id: 1}, now())
     kept = [row["milliseconds"] for row in (await stored(services))[0]["attempts"]]
-    assert kept == list(range(3, KEPT_ATTEMPTS + 3))
+    assert kept == list(range(3, MAX_KEPT_ATTEMPTS + 3))
 
 
 async def test_a_retry_lets_what_is_being_sent_alone(services: Services) -> None:
@@ -196,11 +196,14 @@ async def test_a_page_of_the_log_has_the_beginnings_of_payloads_and_all_else(
     services: Services,
 ) -> None:
     new, long = await claimed(services, 2)
-    text = "é" * (SHOWN + 1)
+    text = "é" * (SHOWN_CHARACTERS + 1)
     await services.deliveries.keep_payloads([(long, text)])
     shown, total = await services.deliveries.page(new.webhook_id, list(Status), 1, 9)
     assert total == 2
-    expected = {new.id: new, long.id: msgspec.structs.replace(long, payload=text[:SHOWN])}
+    expected = {
+        new.id: new,
+        long.id: msgspec.structs.replace(long, payload=text[:SHOWN_CHARACTERS]),
+    }
     assert {one.id: one for one in shown} == expected
     whole = await services.deliveries.find(long.id)
     assert whole is not None

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from tracker.webhooks.client import Outcome
 from tracker.webhooks.schedule import (
-    DELAYS,
-    FAILING_MS,
-    JITTER,
-    LONGEST_RETRY_AFTER,
+    DELAYS_SECONDS,
+    JITTER_SHARE,
+    MAX_FAILING_MS,
+    MAX_RETRY_AFTER_SECONDS,
     Disabled,
     next_attempt_at,
     retry_after_seconds,
@@ -43,15 +43,15 @@ def walk(jitter: float, *outcomes: Outcome) -> list[int]:
 
 def test_ten_attempts_are_made_at_the_times_of_the_contract() -> None:
     minutes = [0, 5 / 60, 5, 30, 120, 300, 600, 840, 1200, 1440]
-    assert [60 * one for one in minutes] == list(DELAYS)
+    assert [60 * one for one in minutes] == list(DELAYS_SECONDS)
     made = walk(0, outcome())
-    assert [(at - before) / 1000 for before, at in pairwise(made)] == list(DELAYS[1:])
+    assert [(at - before) / 1000 for before, at in pairwise(made)] == list(DELAYS_SECONDS[1:])
     assert len(made) == 10
     assert 75 * HOUR < (made[-1] - NOW) / 1000 < 76 * HOUR
 
 
 def test_jitter_makes_a_delay_longer_by_a_tenth_at_most() -> None:
-    assert JITTER == 0.1
+    assert JITTER_SHARE == 0.1
     assert next_attempt_at(1, NOW, outcome(), 0.5) == NOW + 5250
     assert walk(1, outcome())[-1] - NOW == round(1.1 * (walk(0, outcome())[-1] - NOW))
 
@@ -65,7 +65,7 @@ def test_no_attempt_follows_success_or_a_receiver_that_is_gone(attempts: int, co
 @pytest.mark.parametrize("code", [None, 300, 302, 400, 401, 404, 408, 409, 411, 429, 500, 503])
 def test_whatever_else_came_out_is_tried_again(code: int | None) -> None:
     assert next_attempt_at(1, NOW, outcome(code), 0) == NOW + 5000
-    assert next_attempt_at(len(DELAYS), NOW, outcome(code), 0) is None
+    assert next_attempt_at(len(DELAYS_SECONDS), NOW, outcome(code), 0) is None
 
 
 def test_a_delivery_ends_with_its_first_success() -> None:
@@ -101,13 +101,15 @@ def test_what_a_receiver_asks_for_can_put_an_attempt_off_but_not_hurry_it(code: 
     assert next_attempt_at(1, NOW, outcome(code, "60"), 0) == NOW + 60_000
     assert next_attempt_at(2, NOW, outcome(code, "60"), 0) == NOW + 300_000
     assert next_attempt_at(1, NOW, outcome(code, "60"), 1) == NOW + 66_000
-    assert next_attempt_at(1, NOW, outcome(code, "999999"), 0) == NOW + LONGEST_RETRY_AFTER * 1000
-    assert next_attempt_at(len(DELAYS), NOW, outcome(code, "60"), 0) is None
+    assert (
+        next_attempt_at(1, NOW, outcome(code, "999999"), 0) == NOW + MAX_RETRY_AFTER_SECONDS * 1000
+    )
+    assert next_attempt_at(len(DELAYS_SECONDS), NOW, outcome(code, "60"), 0) is None
 
 
 @given(st.text() | st.from_regex(r"[A-Z][a-z]{2}, \d+ [A-Z][a-z]{2} \d+ \d+:\d+:\d+ .*"))
 def test_anything_may_stand_in_the_header(field: str) -> None:
-    assert 0 <= retry_after_seconds(field, NOW) <= LONGEST_RETRY_AFTER
+    assert 0 <= retry_after_seconds(field, NOW) <= MAX_RETRY_AFTER_SECONDS
 
 
 @given(st.integers(0, 24 * HOUR), st.integers(-14, 14))
@@ -122,22 +124,22 @@ def test_the_next_attempt_is_later_but_not_by_more_than_is_promised(
 ) -> None:
     at = next_attempt_at(attempts, NOW, outcome(code, retry_after), jitter)
     if at is not None:
-        assert attempts < len(DELAYS)
-        assert DELAYS[attempts] * 1000 <= at - NOW <= 1.1 * 24 * HOUR * 1000
+        assert attempts < len(DELAYS_SECONDS)
+        assert DELAYS_SECONDS[attempts] * 1000 <= at - NOW <= 1.1 * 24 * HOUR * 1000
 
 
 def test_a_webhook_whose_receiver_is_gone_is_disabled_at_once() -> None:
-    for failing_since in (None, NOW - 1, NOW - FAILING_MS):
+    for failing_since in (None, NOW - 1, NOW - MAX_FAILING_MS):
         assert why_disabled(failing_since, NOW, outcome(410)) is Disabled.GONE
 
 
 def test_a_webhook_that_fails_for_five_days_is_disabled() -> None:
-    assert timedelta(milliseconds=FAILING_MS) == timedelta(days=5)
+    assert timedelta(milliseconds=MAX_FAILING_MS) == timedelta(days=5)
     for code in (None, 302, 404, 500):
         assert why_disabled(None, NOW, outcome(code)) is None
-        assert why_disabled(NOW - FAILING_MS + 1, NOW, outcome(code)) is None
-        assert why_disabled(NOW - FAILING_MS, NOW, outcome(code)) is Disabled.FAILING
-    assert why_disabled(NOW - FAILING_MS, NOW, outcome(200)) is None
+        assert why_disabled(NOW - MAX_FAILING_MS + 1, NOW, outcome(code)) is None
+        assert why_disabled(NOW - MAX_FAILING_MS, NOW, outcome(code)) is Disabled.FAILING
+    assert why_disabled(NOW - MAX_FAILING_MS, NOW, outcome(200)) is None
 
 
 def test_the_attempts_of_one_delivery_alone_disable_nothing() -> None:

@@ -30,7 +30,7 @@ from tracker.webhooks import sender as sender_module
 from tracker.webhooks.concurrency import ConcurrencyLimiter
 from tracker.webhooks.deliveries import LEASE, LOG_DAYS
 from tracker.webhooks.delivery import delivery_id
-from tracker.webhooks.schedule import DELAYS, JITTER, Disabled
+from tracker.webhooks.schedule import DELAYS_SECONDS, JITTER_SHARE, Disabled
 from tracker.webhooks.store import Webhook
 
 ACCOUNT = new_id()
@@ -105,11 +105,11 @@ async def test_failures_are_tried_again_by_the_table_with_the_same_id_and_payloa
         receiver.behaviour = answer(500, b"broken")
         [event_id] = await converted(services, ACCOUNT)
         assert await one.burst() == 1
-        for number, delay in enumerate(DELAYS[1:], 1):
+        for number, delay in enumerate(DELAYS_SECONDS[1:], 1):
             row = await the_one(services)
             assert (row["status"], len(row["attempts"])) == ("due", number)
             wait = (row["due_at"] - moment(clock.ms)).total_seconds()
-            assert delay <= wait <= delay * (1 + JITTER)
+            assert delay <= wait <= delay * (1 + JITTER_SHARE)
             clock.pass_seconds(wait - 0.001)
             assert await one.burst() == 0
             # What it is made of may change meanwhile.
@@ -121,7 +121,7 @@ async def test_failures_are_tried_again_by_the_table_with_the_same_id_and_payloa
         clock.pass_seconds(10 * DAY)
         assert await one.burst() == 0
     row = await the_one(services)
-    assert (row["status"], len(row["attempts"])) == ("failed", len(DELAYS))
+    assert (row["status"], len(row["attempts"])) == ("failed", len(DELAYS_SECONDS))
     assert {one["code"] for one in row["attempts"]} == {500}
     assert len({one.headers["webhook-id"] for one in receiver.received}) == 1
     assert len({one.body for one in receiver.received}) == 1
@@ -207,7 +207,7 @@ async def test_due_deliveries_of_a_deleted_or_inactive_webhook_are_cancelled(
 async def test_one_receiver_that_hangs_among_fifty_delays_no_other(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tracker.webhooks.store.MOST", 50)
+    monkeypatch.setattr("tracker.webhooks.store.MAX_PER_ACCOUNT", 50)
     async with AsyncExitStack() as stack:
         pairs = [await stack.enter_async_context(listening(services, ACCOUNT)) for _ in range(50)]
         pairs[0][0].behaviour = hang
@@ -228,7 +228,7 @@ async def test_one_receiver_that_hangs_among_fifty_delays_no_other(
 async def test_many_receivers_that_hang_leave_slots_for_those_that_answer(
     services: Services, monkeypatch: pytest.MonkeyPatch, tried: bool
 ) -> None:
-    monkeypatch.setattr("tracker.webhooks.store.MOST", 15)
+    monkeypatch.setattr("tracker.webhooks.store.MAX_PER_ACCOUNT", 15)
     async with AsyncExitStack() as stack:
         one = await stack.enter_async_context(sending(services))
         one._limiter = ConcurrencyLimiter(20)
@@ -291,7 +291,7 @@ async def test_untested_webhooks_wait_for_others_that_hang_only_until_these_are_
 async def test_slow_receivers_do_not_delay_others(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tracker.webhooks.store.MOST", 50)
+    monkeypatch.setattr("tracker.webhooks.store.MAX_PER_ACCOUNT", 50)
 
     async def slow(handler: Handler) -> None:
         await asyncio.sleep(1.5)

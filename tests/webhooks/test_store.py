@@ -14,7 +14,7 @@ from tracker.errors import BadRequest
 from tracker.ids import new_id
 from tracker.service.services import Services
 from tracker.webhooks.schedule import Disabled
-from tracker.webhooks.store import MOST, ROTATION, Webhook
+from tracker.webhooks.store import MAX_PER_ACCOUNT, ROTATION, Webhook
 
 TARGET = "https://hooks.example/conversions"
 
@@ -174,7 +174,7 @@ async def test_webhooks_made_at_once_are_not_more_than_an_account_may_have(
 ) -> None:
     account_id = new_id()
     made = await asyncio.gather(
-        *(make(services, account_id) for _ in range(MOST + 5)), return_exceptions=True
+        *(make(services, account_id) for _ in range(MAX_PER_ACCOUNT + 5)), return_exceptions=True
     )
     assert sum(isinstance(one, BadRequest) for one in made) >= 5
-    assert (await services.webhooks.page(account_id, 1, 1))[1] <= MOST
+    assert (await services.webhooks.page(account_id, 1, 1))[1] <= MAX_PER_ACCOUNT

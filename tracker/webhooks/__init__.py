@@ -1,1 +1,1 @@
-"""Webhooks: who is told of conversions, and in which words."""
+"""Webhooks: receivers of an account, their payload templates, and the deliveries to them."""

@@ -1,7 +1,9 @@
-"""Deliveries come into being here: in the transaction that settles what they tell of.
+"""Creation of deliveries: one for each settled conversion and each webhook of its account.
 
-Called by the drain with the events that its transaction settles. A delivery's id follows from its
-webhook and its event, so there is one for both however often this runs.
+Called by the drain within the transaction that settles the events.
+
+Guarantee: one delivery for an event and a webhook, however often this runs, because its id follows
+from both.
 """
 
 import asyncio
@@ -17,8 +19,8 @@ from tracker.db.connect import Collection, Database
 from tracker.db.transaction import Session
 from tracker.webhooks.delivery import Kind, delivery_id, new_row
 
-_PIECE: Final = 500
-"""Deliveries of one command, which has a limit of time."""
+_MAX_ROWS_PER_COMMAND: Final = 500
+"""Deliveries that one command inserts: commands have a time limit."""
 
 Document = Mapping[str, Any]
 Row = dict[str, Any]
@@ -27,8 +29,11 @@ Row = dict[str, Any]
 async def create_deliveries(
     database: Database, events: Sequence[Document], session: Session
 ) -> int:
-    """One delivery for each of these events, whose accounts are known, and each webhook that was
-    there before it, is active and asks for conversions; how many are new. Raises PyMongoError."""
+    """Insert the deliveries of `events`, whose accounts are known, and return how many are new.
+
+    A webhook gets one for an event if it is older than the event, active, and asks for conversions.
+    Raises PyMongoError if MongoDB fails.
+    """
     if not events:
         return 0
     webhooks = await _active(database, {event["account_id"] for event in events}, session)
@@ -40,8 +45,8 @@ async def create_deliveries(
         if webhook["created_at"] <= event["at"]
     )
     number = 0
-    # Made piece by piece, so that requests that wait get their turn.
-    while piece := list(islice(rows, _PIECE)):
+    # Made piece by piece, so that waiting requests get their turn.
+    while piece := list(islice(rows, _MAX_ROWS_PER_COMMAND)):
         number += await _insert_new(database["deliveries"], piece, session)
         await asyncio.sleep(0)
     return number
@@ -54,15 +59,17 @@ async def _active(
     found = defaultdict(list)
     fields = ["account_id", "created_at", "events"]
     async for row in database["webhooks"].find(wanted, fields, session=session):
-        # One that was made before there were others asks for conversions.
+        # Webhooks stored before there were other kinds ask for conversions.
         if Kind.CONVERSION in row.get("events", [Kind.CONVERSION]):
             found[row["account_id"]].append(row)
     return dict(found)
 
 
 async def _insert_new(deliveries: Collection, rows: list[Row], session: Session) -> int:
-    """How many. A third of the time that upserts take. What another transaction inserts meanwhile
-    is a conflict, so that this one is tried again and sees it."""
+    """Insert the rows that are not stored yet, and return how many: a third of the time of upserts.
+
+    A row that another transaction inserts meanwhile is a conflict: this one is then retried.
+    """
     there = deliveries.find(
         {"_id": {"$in": [row["_id"] for row in rows]}}, ["_id"], session=session
     )

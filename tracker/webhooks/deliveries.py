@@ -1,7 +1,10 @@
-"""Deliveries in MongoDB: claimed with a lease, recorded, and shown as a log.
+"""Deliveries in MongoDB: claimed with a lease, recorded, and listed as a log.
 
-A claim puts `due_at` to the end of its lease, so that one index tells what may be claimed: what is
-due, and what a dead process held. Only who holds a delivery records an attempt of it.
+The sender claims and records; the API lists, and makes due again what has failed.
+
+- A claim sets `due_at` to the end of its lease, so one index finds what may be claimed: what is
+  due, and what a dead process held.
+- Only the holder of a delivery records an attempt at it.
 """
 
 import asyncio
@@ -25,17 +28,17 @@ LEASE: Final = timedelta(seconds=30)
 LOG_DAYS: Final = 30
 """How long a finished delivery is kept."""
 
-KEPT_ATTEMPTS: Final = 20
-"""The newest ones: more than there are without retries by hand."""
+MAX_KEPT_ATTEMPTS: Final = 20
+"""The newest attempts of a delivery: more than there are without retries by hand."""
 
-_PIECE: Final = 100
-"""Payloads that one command keeps: of 64 KB each, they are two fifths of what the driver sends."""
+_MAX_PAYLOADS_PER_COMMAND: Final = 100
+"""At 64 KB each they are two fifths of what the driver can send at once."""
 
-SHOWN: Final = 4096
-"""Characters of a payload in a page, which may have many."""
+SHOWN_CHARACTERS: Final = 4096
+"""The beginning of a payload that a page shows: it may have many."""
 
 _RETRIED: Final = (Status.FAILED, Status.CANCELLED)
-_MOST_COUNTED: Final = 100_000
+_MAX_COUNTED: Final = 100_000
 
 
 _SHOWN_FIELDS: Final = {
@@ -43,7 +46,7 @@ _SHOWN_FIELDS: Final = {
     "payload": {
         "$cond": [
             {"$eq": [{"$type": "$payload"}, "string"]},
-            {"$substrCP": ["$payload", 0, SHOWN]},
+            {"$substrCP": ["$payload", 0, SHOWN_CHARACTERS]},
             None,
         ]
     },
@@ -51,7 +54,7 @@ _SHOWN_FIELDS: Final = {
 
 
 class Result(NamedTuple):
-    """What came of an attempt. `due_at`: of the next one, if the status is still due."""
+    """The result of an attempt. `due_at` is when the next one is due; None if there is none."""
 
     delivery: Delivery
     attempt: Attempt
@@ -60,24 +63,27 @@ class Result(NamedTuple):
 
 
 class Backlog(NamedTuple):
-    """How many deliveries may be claimed (no more are counted than 100,000), and since when the
-    oldest; None without any."""
+    """The deliveries that may be claimed: their number, counted up to 100,000, and the due time of
+    the oldest; None without any."""
 
     due: int
     oldest: datetime | None
 
 
 class Deliveries:
+    """The deliveries of all accounts."""
+
     def __init__(self, database: Database) -> None:
         self._database = database
         self._deliveries = database["deliveries"]
         self.made_due = asyncio.Event()
-        """Set when this process has made deliveries due, so that its sender looks for them now."""
+        """Set when this process makes deliveries due, so that its sender looks for them now."""
 
     async def due(self, at: datetime) -> dict[UUID, datetime]:
-        """The webhooks with deliveries to be claimed, and since when, oldest first.
+        """Return when each webhook's oldest claimable delivery became due, oldest first.
 
-        Costs by the number of webhooks, however many deliveries wait."""
+        The cost grows with the number of webhooks, however many deliveries wait.
+        """
         in_order = {"status": 1, "webhook_id": 1, "due_at": 1}
         rows = self._deliveries.aggregate(
             [
@@ -91,7 +97,7 @@ class Deliveries:
         return {row["_id"]: row["due_at"] async for row in rows}
 
     async def claim(self, wanted: Mapping[UUID, int], at: datetime) -> list[Delivery]:
-        """For each webhook at most so many, the oldest first, which are ours until `at` + LEASE."""
+        """Claim for each webhook at most so many deliveries, oldest first, until `at` + LEASE."""
         rows = await self._oldest(wanted, at) if wanted else []
         if not rows:
             return []
@@ -107,28 +113,28 @@ class Deliveries:
         return [record(Delivery, {**row, "holder": holder, "due_at": until}) for row in rows]
 
     async def _oldest(self, wanted: Mapping[UUID, int], at: datetime) -> list[dict[str, Any]]:
-        first, *others = [_oldest_of(webhook_id, at, most) for webhook_id, most in wanted.items()]
+        first, *others = [_oldest_of(webhook_id, at, limit) for webhook_id, limit in wanted.items()]
         together = [{"$unionWith": {"coll": "deliveries", "pipeline": one}} for one in others]
         return await self._deliveries.aggregate([*first, *together]).to_list(None)
 
     async def keep_payloads(self, payloads: Sequence[tuple[Delivery, str]]) -> None:
-        """Before they are sent, so that every later attempt sends the same."""
+        """Store payloads of deliveries we hold, so that every later attempt sends the same."""
         statements = [
             {"q": {"_id": one.id, "holder": one.holder}, "u": {"$set": {"payload": payload}}}
             for one, payload in payloads
         ]
-        for start in range(0, len(statements), _PIECE):
-            piece = statements[start : start + _PIECE]
+        for start in range(0, len(statements), _MAX_PAYLOADS_PER_COMMAND):
+            piece = statements[start : start + _MAX_PAYLOADS_PER_COMMAND]
             await run_updates(self._database, "deliveries", piece)
 
     async def record(self, results: Sequence[Result]) -> None:
-        """What is no longer ours is left as it is. May be repeated.
+        """Record the results of attempts; deliveries that others hold by now are left alone.
 
-        A conversion that has failed for good is told to the webhooks of its account that ask for
-        that, in the transaction that records it. Raises PyMongoError.
+        If a conversion has failed for good, the webhooks of its account that ask for it are
+        notified in the same transaction. It may be repeated. Raises PyMongoError if MongoDB fails.
         """
-        failed = [one for one in results if _is_told(one)]
-        others = [one for one in results if not _is_told(one)]
+        failed = [one for one in results if _should_notify(one)]
+        others = [one for one in results if not _should_notify(one)]
         await run_updates(self._database, "deliveries", [_recorded(one) for one in others])
         if failed:
             async with await self._database.client.start_session() as session:
@@ -149,7 +155,7 @@ class Deliveries:
         return [one for one in results if holders.get(one.delivery.id) == one.delivery.holder]
 
     async def release(self, deliveries: Collection[Delivery], at: datetime) -> None:
-        """What we hold is anyone's again, at once."""
+        """Give up the claims we hold on `deliveries`, which are due again at `at`."""
         held = {
             "_id": {"$in": [one.id for one in deliveries]},
             "holder": {"$in": list({one.holder for one in deliveries})},
@@ -157,8 +163,10 @@ class Deliveries:
         await self._deliveries.update_many(held, {"$set": {"due_at": at}, "$unset": {"holder": ""}})
 
     async def cancel(self, webhook_ids: Collection[UUID], at: datetime) -> None:
-        """All that is due for webhooks that are deleted or inactive. What is being sent is left
-        to its holder, who records what came of it."""
+        """Cancel all that is due for these webhooks, which are deleted or inactive.
+
+        A delivery that is being sent is left to its holder, who records the result.
+        """
         due = {
             "status": Status.DUE,
             "webhook_id": {"$in": list(webhook_ids)},
@@ -167,14 +175,17 @@ class Deliveries:
         await self._deliveries.update_many(due, _finished(Status.CANCELLED, at))
 
     async def find(self, delivery_id: UUID) -> Delivery | None:
+        """Return the delivery with this id; None if there is none."""
         row = await self._deliveries.find_one({"_id": delivery_id})
         return None if row is None else record(Delivery, row)
 
     async def page(
         self, webhook_id: UUID, statuses: Collection[Status], page: int, page_size: int
     ) -> tuple[list[Delivery], int]:
-        """One page of a webhook's deliveries in one of these states, newest first, each with at
-        most SHOWN characters of its payload; and how many there are."""
+        """Return a page of a webhook's deliveries in these states, newest first, and their number.
+
+        Each has at most SHOWN_CHARACTERS of its payload.
+        """
         matching = {"webhook_id": webhook_id, "status": {"$in": list(statuses)}}
         total = await self._deliveries.count_documents(matching)
         newest = self._deliveries.find(matching, _SHOWN_FIELDS).sort(
@@ -184,13 +195,13 @@ class Deliveries:
         return [record(Delivery, row) async for row in rows], total
 
     async def retry(self, delivery_id: UUID, at: datetime) -> None:
-        """Make it due, whatever its status is; one that is being sent is left alone."""
+        """Make a delivery due, whatever its state; one that is being sent is left alone."""
         free = {"_id": delivery_id, "holder": {"$exists": False}}
         await self._deliveries.update_one(free, _due(at))
         self.made_due.set()
 
     async def retry_since(self, webhook_id: UUID, since: datetime, at: datetime) -> int:
-        """Make due what has failed or was cancelled, of what was created since then; how many."""
+        """Make due what was created since then and failed or was cancelled; return how many."""
         matching = {
             "webhook_id": webhook_id,
             "status": {"$in": list(_RETRIED)},
@@ -199,35 +210,35 @@ class Deliveries:
         return await self.retry_matching(matching, at)
 
     async def retry_matching(self, matching: Mapping[str, Any], at: datetime) -> int:
-        """Make due what a query of MongoDB finds, but for what is being sent; return how many."""
+        """Make due what a MongoDB query finds, except what is being sent; return how many."""
         free = {"$and": [matching, {"holder": {"$exists": False}}]}
         updated = await self._deliveries.update_many(free, _due(at))
         self.made_due.set()
         return updated.matched_count
 
     async def backlog(self, at: datetime) -> Backlog:
-        """Of all webhooks."""
+        """Return the backlog of all webhooks at the moment `at`."""
         oldest = next(iter((await self.due(at)).values()), None)
         matching = {"status": Status.DUE, "due_at": {"$lte": at}}
-        due = await self._deliveries.count_documents(matching, limit=_MOST_COUNTED)
+        due = await self._deliveries.count_documents(matching, limit=_MAX_COUNTED)
         return Backlog(due, oldest)
 
 
-def _is_told(result: Result) -> bool:
-    """Whether webhooks may be told of it."""
+def _should_notify(result: Result) -> bool:
+    """Return whether webhooks that ask for it are notified of this failure."""
     return result.status is Status.FAILED and result.delivery.kind is Kind.CONVERSION
 
 
-def _oldest_of(webhook_id: UUID, at: datetime, most: int) -> list[dict[str, Any]]:
+def _oldest_of(webhook_id: UUID, at: datetime, limit: int) -> list[dict[str, Any]]:
     due = {"status": Status.DUE, "webhook_id": webhook_id, "due_at": {"$lte": at}}
-    return [{"$match": due}, {"$sort": {"due_at": 1}}, {"$limit": most}]
+    return [{"$match": due}, {"$sort": {"due_at": 1}}, {"$limit": limit}]
 
 
 def _recorded(result: Result) -> dict[str, Any]:
     delivery, attempt, status, due_at = result
     change = _due(due_at) if due_at else _finished(status, attempt.at)
     change["$unset"]["holder"] = ""
-    attempts = {"$each": [msgspec.structs.asdict(attempt)], "$slice": -KEPT_ATTEMPTS}
+    attempts = {"$each": [msgspec.structs.asdict(attempt)], "$slice": -MAX_KEPT_ATTEMPTS}
     change["$push"] = {"attempts": attempts}
     return {"q": {"_id": delivery.id, "holder": delivery.holder}, "u": change}
 

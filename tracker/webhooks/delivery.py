@@ -1,4 +1,4 @@
-"""A delivery: one event that one webhook is to be told of, and what came of it."""
+"""A delivery: one event that one webhook is notified of, and the attempts made for it."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -9,32 +9,35 @@ import msgspec
 
 
 class Kind(StrEnum):
-    """What a delivery tells of, and what a webhook may ask for."""
+    """The kind of event that a delivery is about, and that a webhook may ask for."""
 
     CONVERSION = "conversion"
     """A conversion event."""
     WEBHOOK_DISABLED = "webhook.disabled"
     """The service has disabled another webhook of the account."""
     DELIVERY_FAILED = "delivery.failed"
-    """A conversion has not reached another webhook of the account, and is not tried again."""
+    """A conversion has not reached another webhook of the account, and is not retried."""
 
 
 class Status(StrEnum):
-    """What is to become of a delivery, or has."""
+    """The state of a delivery."""
 
     DUE = "due"
     """It is to be sent, now or later."""
     DELIVERED = "delivered"
-    """The receiver has taken it."""
+    """The receiver has accepted it."""
     FAILED = "failed"
-    """The receiver has not, and it is not tried again by itself."""
+    """The receiver has not accepted it, and it is not retried by itself."""
     CANCELLED = "cancelled"
     """Its webhook was deleted or deactivated before it was delivered."""
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
-    """`code` is the status of the answer; None, and an `error`, if there was none. `answer` is the
-    beginning of its body."""
+    """An attempt that is over.
+
+    `code` is the status of the answer; without one it is None, and `error` says why. `answer` is
+    the beginning of its body.
+    """
 
     at: datetime
     milliseconds: int
@@ -44,10 +47,14 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Delivery(msgspec.Struct, frozen=True, kw_only=True):
-    """While it is due, `due_at` is when it may be claimed: when the next attempt is to be made, or,
-    while a `holder` is making one, when that one counts as dead. `payload` is JSON text, made for
-    the first attempt and kept for all. Finished ones are deleted after `expires_at`. `event_id` is
-    a conversion's; what is of another kind has none, and its payload from the start."""
+    """A delivery as it is stored.
+
+    - `due_at` is when it may be claimed: when the next attempt is due or, while a `holder` makes
+      one, when the lease of that holder ends. Only due deliveries have it.
+    - `payload` is JSON text, made for the first attempt and kept for all. Messages have it from the
+      start; conversions have an `event_id` instead.
+    - A finished delivery is deleted after `expires_at`.
+    """
 
     id: UUID
     webhook_id: UUID
@@ -64,7 +71,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def delivery_id(webhook_id: UUID, event_id: int) -> UUID:
-    """That of the one delivery there is for both."""
+    """Return the id of the one delivery of an event to a webhook."""
     return uuid5(webhook_id, str(event_id))
 
 
@@ -76,7 +83,7 @@ def message_id(webhook_id: UUID, kind: Kind, subject: str) -> UUID:
 def new_row(
     delivery_id: UUID, webhook_id: UUID, account_id: UUID, created_at: datetime
 ) -> dict[str, Any]:
-    """Return the document of a new delivery, due at once, without what it tells of."""
+    """Return the document of a new delivery, due at once, without what it is about."""
     return {
         "_id": delivery_id,
         "webhook_id": webhook_id,

@@ -1,11 +1,12 @@
-"""Operational messages: what an account's other webhooks learn of a webhook that does not work.
+"""Operational messages: an account's other webhooks are notified of a webhook that does not work.
 
-Called where a webhook is disabled (`store`) or a delivery fails for good (`deliveries`), within the
-transaction that does so: the message is stored with what it tells of, or neither is.
+Called where a webhook is disabled (`store`) or a delivery fails for good (`deliveries`).
 
 - A message is a delivery like any other, of a kind of its own; its payload is made here, at once.
 - It goes to the active webhooks of the account that ask for its kind, never to the one it is about.
 - A message that fails makes no further message, so receivers that fail cannot keep each other busy.
+
+Guarantee: a message is stored in the same transaction as what it is about, or neither is.
 """
 
 from collections import defaultdict
@@ -22,15 +23,18 @@ from tracker.db.transaction import Session
 from tracker.webhooks.delivery import Attempt, Delivery, Kind, message_id, new_row
 from tracker.webhooks.schedule import Disabled
 
-_PIECE: Final = 500
-"""Deliveries of one command, which has a limit of time."""
+_MAX_ROWS_PER_COMMAND: Final = 500
+"""Deliveries that one command inserts: commands have a time limit."""
 
 _ENCODER: Final = msgspec.json.Encoder()
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):
-    """What is told of the webhook `about`. `subject` is unique among the messages of this kind;
-    `data` is what the payload holds beside its type and time."""
+    """A message about the webhook `about`.
+
+    `subject` is unique among the messages of this kind; `data` is what the payload holds beside
+    its type and time.
+    """
 
     kind: Kind
     account_id: UUID
@@ -66,7 +70,7 @@ def webhook_disabled(
 
 
 def delivery_failed(delivery: Delivery, last: Attempt) -> Message:
-    """Return the message that `delivery` is not tried again after the attempt `last`."""
+    """Return the message that `delivery` is not retried after the attempt `last`."""
     return Message(
         kind=Kind.DELIVERY_FAILED,
         account_id=delivery.account_id,
@@ -89,7 +93,8 @@ def delivery_failed(delivery: Delivery, last: Attempt) -> Message:
 async def create_messages(database: Database, messages: Sequence[Message], session: Session) -> int:
     """Insert a delivery of each message for each webhook that asks for it; return how many.
 
-    `session` is in the transaction that does what they tell of. Raises PyMongoError.
+    `session` is in the transaction that does what they are about. Raises PyMongoError if MongoDB
+    fails.
     """
     asking = await _asking(database, messages, session)
     rows = [
@@ -98,8 +103,9 @@ async def create_messages(database: Database, messages: Sequence[Message], sessi
         for webhook_id in asking.get((message.account_id, message.kind), ())
         if webhook_id != message.about
     ]
-    for start in range(0, len(rows), _PIECE):
-        await database["deliveries"].insert_many(rows[start : start + _PIECE], session=session)
+    for start in range(0, len(rows), _MAX_ROWS_PER_COMMAND):
+        piece = rows[start : start + _MAX_ROWS_PER_COMMAND]
+        await database["deliveries"].insert_many(piece, session=session)
     return len(rows)
 
 

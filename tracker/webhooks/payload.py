@@ -1,8 +1,9 @@
-"""A payload from a template and the values of its macros. Pure.
+"""Payloads: rendered from a template and the values of its macros. Pure.
 
-Called when a delivery is first attempted. Guarantees that the payload has the structure of the
-template, whatever the values hold: replacement works on the parsed template, in one pass, and what
-was put in is neither parsed nor looked through again.
+Called when a delivery is first attempted. Macros are replaced in the parsed template, in one pass;
+a value is neither parsed nor searched for macros.
+
+Guarantee: the payload has the structure of its template, whatever the values hold.
 """
 
 import json
@@ -20,19 +21,20 @@ _ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
 
 
 MAX_BYTES: Final = 64 * 1024
-"""Of a payload: a template may repeat what is long."""
+"""The longest payload: a template may repeat a long value."""
 
 
 class TooLong(Exception):
-    """The payload would have more than MAX_BYTES."""
+    """A payload would have more than MAX_BYTES."""
 
 
 def render(template: str, values: Values) -> bytes:
-    """The payload as JSON in UTF-8, from a checked template as `template_text` wrote it.
+    """Render a payload as JSON in UTF-8, from a checked template as `template_text` wrote it.
 
-    A text that is just one macro becomes its value, of the value's type, null if there is none. In
-    a longer text it becomes text: a text as it is, nothing for null, all else as JSON. Raises
-    TooLong, as soon as it is known: it never becomes much longer.
+    A text that is just one macro becomes its value, of the value's type; null if there is none. In
+    a longer text a macro becomes text: a text as it is, nothing for null, other values as JSON.
+
+    Raises TooLong as soon as the values exceed MAX_BYTES, or if the whole payload does.
     """
     payload = _ENCODER.encode(_Filling(values).filled(_prepared(template)))
     if len(payload) > MAX_BYTES:
@@ -41,22 +43,22 @@ def render(template: str, values: Values) -> bytes:
 
 
 def as_query(payload: bytes) -> str:
-    """The fields of a payload as parameters of a query, in order, for a receiver of GET.
+    """Return the fields of a payload as a query, in order and without "?", for a receiver of GET.
 
-    Texts are as they are, null is empty, all else is JSON. Without "?"; empty if there is no field.
+    Texts are as they are, null is empty, other values are JSON. It is empty without fields.
     """
     fields = _parsed(payload)
     return urlencode([(name, _as_text(value)) for name, value in fields.items()])
 
 
 class _Alone(NamedTuple):
-    """A text that is just this macro."""
+    """A text of a template that is just this macro."""
 
     macro: str
 
 
 class _Filling:
-    """Of one template. Each macro is encoded once, and what it takes is counted each time."""
+    """The rendering of one template: each macro is encoded once, and counted each time."""
 
     def __init__(self, values: Values) -> None:
         self._values = values
@@ -64,6 +66,7 @@ class _Filling:
         self._left = MAX_BYTES
 
     def filled(self, value: Any) -> Any:
+        """Return a part of the template with values for its macros."""
         if isinstance(value, _Alone):
             self._text(value.macro)
             return self._values.get(value.macro)
@@ -98,7 +101,7 @@ def _as_text(value: Any) -> str:
 
 @lru_cache(maxsize=100)
 def _prepared(template: str) -> Any:
-    """For all payloads of a template: parsed, and texts that are just one macro known as such."""
+    """Parse a template, with texts that are just one macro marked as such."""
     return _with_macros(_parsed(template))
 
 
@@ -112,6 +115,6 @@ def _with_macros(value: Any) -> Any:
 
 
 def _parsed(text: str | bytes) -> dict[str, Any]:
-    """A JSON object. Its numbers keep their digits."""
+    """Parse a JSON object whose numbers keep their digits."""
     fields: dict[str, Any] = json.loads(text, parse_float=Decimal)
     return fields

@@ -1,7 +1,7 @@
-"""Rewrites the secrets that are stored, encrypted with the first key or plain, for operators.
+"""Rewriting of stored signing secrets, encrypted with the first key or plain, for operators.
 
-May be repeated, and run while the service does: a record that changes meanwhile is left to the next
-run. The service reads both forms at any time.
+It may be repeated, and run while the service does: a record that changes meanwhile is left to the
+next run. The service reads both forms at any time.
 """
 
 from collections import Counter
@@ -16,8 +16,11 @@ _FIELDS = ("secret", "previous_secret")
 
 
 async def count_secrets(database: Database, box: SecretBox) -> Counter[str]:
-    """Return how many secrets are stored as `plain`, by the first `key`, by an `older_key`, or
-    `unreadable` with those that are set. Raises PyMongoError."""
+    """Return how many secrets are stored in each form.
+
+    The forms are `plain`, encrypted with the first `key` or an `older_key`, and `unreadable` with
+    the keys that are set. Raises PyMongoError if MongoDB fails.
+    """
     found: Counter[str] = Counter()
     async for row in database["webhooks"].find({}, _FIELDS):
         found.update(_form(box, row["_id"], row[name]) for name in _FIELDS if row.get(name))
@@ -27,8 +30,11 @@ async def count_secrets(database: Database, box: SecretBox) -> Counter[str]:
 async def rewrite_secrets(
     database: Database, box: SecretBox, stored: Callable[[UUID, str], str]
 ) -> Counter[str]:
-    """Store each secret as `stored` has it for its webhook and text; return how many `webhooks`
-    were `rewritten`, were `unreadable`, or `changed` meanwhile. Raises PyMongoError."""
+    """Store each secret as `stored` returns it for its webhook and text.
+
+    Return how many webhooks were `rewritten`, `unreadable`, or `changed` meanwhile. Raises
+    PyMongoError if MongoDB fails.
+    """
     found: Counter[str] = Counter()
     async for row in database["webhooks"].find({}, _FIELDS):
         there = {name: row[name] for name in _FIELDS if row.get(name)}

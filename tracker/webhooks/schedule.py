@@ -1,6 +1,10 @@
-"""When a delivery is attempted again, and when its webhook is given up. Pure: time is passed in.
+"""The schedule of attempts, and the rule when a webhook is disabled. Pure: time is passed in.
 
-Called by the sender after each attempt. All times are milliseconds since the epoch.
+Asked after each attempt. All moments are milliseconds since the epoch.
+
+- A failed delivery is retried by the table DELAYS_SECONDS, with some jitter.
+- A Retry-After of the receiver can make the next attempt later, never earlier.
+- A webhook is disabled if its receiver answers 410, or if all its attempts failed for five days.
 """
 
 import re
@@ -14,7 +18,7 @@ from tracker.webhooks.client import Outcome
 _MINUTE: Final = 60
 _HOUR: Final = 60 * _MINUTE
 
-DELAYS: Final = (
+DELAYS_SECONDS: Final = (
     0,
     5,
     5 * _MINUTE,
@@ -26,27 +30,28 @@ DELAYS: Final = (
     20 * _HOUR,
     24 * _HOUR,
 )
-"""Seconds to each attempt from the one before (the first: from the event), 75.6 hours in all."""
+"""The delay of each attempt after the one before; of the first, after the event. 75.6 hours."""
 
-JITTER: Final = 0.1
+JITTER_SHARE: Final = 0.1
 """The share of a delay that jitter adds at most, so that failures of one moment come apart."""
 
-LONGEST_RETRY_AFTER: Final = 24 * _HOUR
-"""Seconds that a receiver can put the next attempt off by."""
+MAX_RETRY_AFTER_SECONDS: Final = 24 * _HOUR
+"""The longest that a receiver can put off the next attempt."""
 
-FAILING_MS: Final = 5 * 24 * _HOUR * 1000
-"""A webhook that has delivered nothing for so long, and failed, is disabled."""
+MAX_FAILING_MS: Final = 5 * 24 * _HOUR * 1000
+"""A webhook whose attempts have all failed for so long is disabled."""
 
 GONE: Final = 410
+"""The status by which a receiver asks for no more deliveries."""
 
 NO_PAYLOAD: Final = "payload"
-"""The failure of an attempt that there was nothing to send for."""
+"""The failure class of an attempt that had nothing to send."""
 
-_SECONDS: Final = re.compile(r"[0-9]+")
+_DELAY_PATTERN: Final = re.compile(r"[0-9]+")
 
 
 class Disabled(StrEnum):
-    """Why a webhook is no longer sent to."""
+    """The reason why the service has disabled a webhook."""
 
     GONE = "gone"
     """Its receiver answered 410."""
@@ -55,44 +60,42 @@ class Disabled(StrEnum):
 
 
 def next_attempt_at(attempts: int, now_ms: int, outcome: Outcome, jitter: float) -> int | None:
-    """When to try again after the `attempts`-th attempt (from 1) came out as `outcome`.
+    """Return when the next attempt is due, after `attempts` of them; None if there is none.
 
-    None: no more, because it is delivered, the receiver is gone, there is no payload to send, or
-    all attempts are made.
-    `jitter` is a random number from 0 to 1. A Retry-After of the answer can make it later than the
-    table says, by at most LONGEST_RETRY_AFTER, never earlier.
+    There is none if the last one delivered, the receiver is gone, there is no payload to send, or
+    all attempts are made. `jitter` is a random number from 0 to 1.
     """
     is_final = outcome.delivered or outcome.code == GONE or outcome.failure == NO_PAYLOAD
-    if is_final or attempts >= len(DELAYS):
+    if is_final or attempts >= len(DELAYS_SECONDS):
         return None
-    seconds = max(DELAYS[attempts], retry_after_seconds(outcome.retry_after, now_ms))
-    return now_ms + round(seconds * 1000 * (1 + JITTER * jitter))
+    seconds = max(DELAYS_SECONDS[attempts], retry_after_seconds(outcome.retry_after, now_ms))
+    return now_ms + round(seconds * 1000 * (1 + JITTER_SHARE * jitter))
 
 
 def retry_after_seconds(field: str | None, now_ms: int) -> float:
-    """What the value of a Retry-After header asks for, in seconds or as an HTTP date.
+    """Return the delay that a Retry-After header asks for, in seconds or as an HTTP date.
 
-    From 0 to LONGEST_RETRY_AFTER; 0 if it is missing, past, or neither.
+    It is from 0 to MAX_RETRY_AFTER_SECONDS; 0 if the header is missing, past, or neither form.
     """
     text = (field or "").strip()
-    asked = float(text) if _SECONDS.fullmatch(text) else _moment(text) - now_ms / 1000
-    return min(max(asked, 0), LONGEST_RETRY_AFTER)
+    asked = float(text) if _DELAY_PATTERN.fullmatch(text) else _moment(text) - now_ms / 1000
+    return min(max(asked, 0), MAX_RETRY_AFTER_SECONDS)
 
 
 def why_disabled(failing_since: int | None, now_ms: int, outcome: Outcome) -> Disabled | None:
-    """Why to disable a webhook after an attempt; None: it stays active.
+    """Return why a webhook is to be disabled after an attempt; None if it stays active.
 
     `failing_since` is when the first attempt failed of those since the last that succeeded.
     """
     if outcome.code == GONE:
         return Disabled.GONE
-    if outcome.delivered or failing_since is None or now_ms - failing_since < FAILING_MS:
+    if outcome.delivered or failing_since is None or now_ms - failing_since < MAX_FAILING_MS:
         return None
     return Disabled.FAILING
 
 
 def _moment(text: str) -> float:
-    """The seconds of an HTTP date, of any of its three forms; 0 if it is none."""
+    """Return the seconds of an HTTP date, in any of its three forms; 0 if it is none."""
     try:
         moment = parsedate_to_datetime(text)
         # The form of C's asctime names no zone: it is always UTC.

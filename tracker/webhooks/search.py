@@ -1,4 +1,4 @@
-"""Deliveries of every account, for operators: found by what they filter, and sent again."""
+"""Search of deliveries across all accounts, for operators, who list them and send them again."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
@@ -13,15 +13,15 @@ from tracker.db.documents import record
 from tracker.webhooks.deliveries import Deliveries
 from tracker.webhooks.delivery import Delivery, Status
 
-SECONDS: Final = 600.0
-"""How long MongoDB may take: without a webhook no index has what operators filter by."""
+QUERY_SECONDS: Final = 600.0
+"""How long MongoDB may take: no index helps a filter that names no webhook."""
 
 RETRIED: Final = (Status.FAILED, Status.CANCELLED)
-"""What is sent again where nothing else is asked for."""
+"""The states that are sent again unless others are asked for."""
 
 
 class Filter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which deliveries are meant: all that match every field that is given."""
+    """A filter of deliveries: it finds those that match every field that is given."""
 
     ids: Collection[UUID] = ()
     account_id: UUID | None = None
@@ -31,7 +31,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def query(self) -> dict[str, Any]:
-        """The same as a query of MongoDB."""
+        """Return the filter as a MongoDB query."""
         given: dict[str, Any] = {"status": {"$in": list(self.statuses)}}
         if self.ids:
             given["_id"] = {"$in": list(self.ids)}
@@ -45,8 +45,10 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Retried(NamedTuple):
-    """How many deliveries are due again; how many are not, for their webhooks are inactive or
-    gone, or because they are being sent."""
+    """How many deliveries are due again, and how many are not.
+
+    The others' webhooks are inactive or deleted, or they are being sent.
+    """
 
     retried: int
     inactive: int
@@ -62,28 +64,28 @@ class DeliverySearch:
         self._deliveries = deliveries
 
     async def find(self, wanted: Filter, limit: int) -> tuple[list[Delivery], int]:
-        """Return the newest that match, without their payloads, and how many match in all.
+        """Return the newest that match, without their payloads, and how many match in total.
 
-        Raises PyMongoError.
+        Raises PyMongoError if MongoDB fails.
         """
         newest = [("created_at", pymongo.DESCENDING), ("_id", pymongo.DESCENDING)]
-        with pymongo.timeout(SECONDS):
+        with pymongo.timeout(QUERY_SECONDS):
             total = await self._rows.count_documents(wanted.query)
             rows = self._rows.find(wanted.query, {"payload": False}).sort(newest).limit(limit)
             return [record(Delivery, row) async for row in rows], total
 
     async def missing(self, ids: Sequence[UUID]) -> list[UUID]:
-        """Return those of `ids` that no delivery has. Raises PyMongoError."""
+        """Return those of `ids` that no delivery has. Raises PyMongoError if MongoDB fails."""
         rows = self._rows.find({"_id": {"$in": list(ids)}}, ["_id"])
         there = {row["_id"] async for row in rows}
         return [one for one in ids if one not in there]
 
     async def retry(self, wanted: Filter, at: datetime) -> Retried:
-        """Make due what matches, of active webhooks: for others it would be cancelled at once.
+        """Make due what matches, for active webhooks: for others it would be cancelled at once.
 
-        Raises PyMongoError.
+        Raises PyMongoError if MongoDB fails.
         """
-        with pymongo.timeout(SECONDS):
+        with pymongo.timeout(QUERY_SECONDS):
             webhook_ids = await self._rows.distinct("webhook_id", wanted.query)
             rows = self._webhooks.find({"_id": {"$in": webhook_ids}, "active": True}, ["_id"])
             active = [row["_id"] async for row in rows]

@@ -1,8 +1,10 @@
-"""Signing secrets at rest: encrypted with SECRET_KEY, each bound to its webhook. Pure.
+"""Encryption of signing secrets at rest with SECRET_KEY, each bound to its webhook. Pure.
 
-AES-256-GCM of the `cryptography` library, with a random nonce for each text and a key that is
-derived from the setting. A text that was moved to another webhook's record cannot be opened there.
-Without a key secrets are kept as they are; those are read with a key as well.
+- AES-256-GCM of the `cryptography` library, with a random nonce for each text.
+- Its key is derived from the setting by HKDF, for this purpose alone.
+- Without a key secrets are stored as they are; those stay readable once a key is set.
+
+Guarantee: a text that was moved to another webhook's record cannot be opened there.
 """
 
 import base64
@@ -17,7 +19,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 PREFIX: Final = "enc:v1:"
-"""What an encrypted text begins with; a plain one begins with `whsec_`."""
+"""The beginning of an encrypted text; a plain one begins with `whsec_`."""
 
 _PURPOSE: Final = b"tracker webhook secrets v1"
 _KEY_BYTES: Final = 32
@@ -25,22 +27,25 @@ _NONCE_BYTES: Final = 12
 
 
 class UnreadableSecret(Exception):
-    """A secret is encrypted with none of the keys that are set, or is damaged."""
+    """A secret is encrypted with none of the keys that are set, or it is damaged."""
 
 
 class SecretBox:
-    """`keys` as SECRET_KEY has them: the first encrypts, all decrypt. Empty: no encryption."""
+    """Seals and opens secrets with the keys of SECRET_KEY.
+
+    The first of `keys` encrypts, all decrypt. Without keys nothing is encrypted.
+    """
 
     def __init__(self, keys: Sequence[bytes]) -> None:
         self._ciphers = [AESGCM(_derived(key)) for key in keys]
 
     @property
     def encrypts(self) -> bool:
-        """Whether a key is set."""
+        """Return whether a key is set."""
         return bool(self._ciphers)
 
     def seal(self, webhook_id: UUID, secret: str) -> str:
-        """Return `secret` as it is stored; as it is without a key."""
+        """Return `secret` in the form that is stored; unchanged if there is no key."""
         if not self._ciphers:
             return secret
         nonce = os.urandom(_NONCE_BYTES)
@@ -48,7 +53,7 @@ class SecretBox:
         return PREFIX + base64.b64encode(sealed).decode()
 
     def open(self, webhook_id: UUID, stored: str) -> str:
-        """Return the secret that is stored as `stored`. Raises UnreadableSecret if no key fits."""
+        """Return the secret of a stored text. Raises UnreadableSecret if no key fits."""
         if not stored.startswith(PREFIX):
             return stored
         for cipher in self._ciphers:
@@ -63,7 +68,7 @@ class SecretBox:
 
 
 def _derived(key: bytes) -> bytes:
-    """Of its own for this purpose, so that the setting may serve others."""
+    """Derive a key for this purpose, so that the setting may serve others too."""
     return HKDF(algorithm=SHA256(), length=_KEY_BYTES, salt=None, info=_PURPOSE).derive(key)
 
 

@@ -1,6 +1,6 @@
-"""Signs requests by Standard Webhooks, with the library of that name. Pure.
+"""Signatures of requests by Standard Webhooks, with the library of that name. Pure.
 
-Called for every attempt: the id stays, the timestamp is the attempt's.
+Called for every attempt: the id stays the same, the timestamp is that of the attempt.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ _SAFE_IN_URL: Final = "".join(map(chr, range(ord("!"), ord("~") + 1)))
 def signed_headers(
     delivery_id: str, timestamp_s: int, body: bytes, secrets: Sequence[str]
 ) -> dict[str, str]:
-    """`webhook-id`, `webhook-timestamp` and `webhook-signature`, one signature for each secret.
+    """Return `webhook-id`, `webhook-timestamp` and `webhook-signature`, signed with each secret.
 
     `delivery_id` is the hexadecimal form of the delivery's id, `timestamp_s` in seconds since the
     epoch, `body` UTF-8, `secrets` of the form `whsec_<base64>`, the current one first.
@@ -46,10 +46,10 @@ def signed_request(
     timestamp_s: int,
     secrets: Sequence[str],
 ) -> Request:
-    """The request that delivers `payload`, signed as `signed_headers` does.
+    """Return the request that delivers `payload`, with the headers of `signed_headers`.
 
-    With GET the payload is added to the target's query; it has no body, so that the signature is
-    of the whole query as it is sent, without "?". Raises BadRequest if `target_url` is no URL.
+    With GET the payload is added to the target's query. There is no body then; the signature is of
+    the whole query as it is sent, without "?". Raises BadRequest if `target_url` is no URL.
     """
     url, query = _target(target_url)
     if method != "GET":
@@ -65,13 +65,13 @@ def signed_request(
 
 @lru_cache(maxsize=1000)
 def _target(target_url: str) -> tuple[str, str]:
-    """What is before the query, and the query without "?"."""
+    """Return a target without its query, and its query without "?"."""
     parts = check_url(FIELD, target_url)
     return _origin_and_path(parts), _escaped(parts.query)[1:]
 
 
 def _origin_and_path(parts: UrlParts) -> str:
-    """ASCII, with the host in its canonical form: what a certificate has to name."""
+    """Return both in ASCII, with the host in its canonical form: certificates have to name it."""
     host, port = parts.address
     scheme = parts.scheme.lower()
     shown_host = f"[{host}]" if ":" in host else host

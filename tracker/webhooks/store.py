@@ -1,4 +1,4 @@
-"""Webhooks in MongoDB. Their fields come checked: by `target` and `template`."""
+"""Webhooks in MongoDB. Callers check their fields with `target` and `template` before."""
 
 import base64
 import secrets
@@ -24,19 +24,22 @@ from tracker.webhooks.schedule import Disabled
 from tracker.webhooks.secret_box import SecretBox
 from tracker.webhooks.template import template_text
 
-MOST: Final = 10
+MAX_PER_ACCOUNT: Final = 10
 """Webhooks of an account: each has a delivery stored with every event, in one transaction."""
 
 ROTATION: Final = timedelta(days=1)
-"""How long the secret before signs as well: a receiver's time to take over the new one."""
+"""How long the previous secret signs too: the time for a receiver to adopt the new one."""
 
 
 class Webhook(msgspec.Struct, frozen=True, kw_only=True):
-    """`secret` signs deliveries, so it has to be kept, and so does `previous_secret` until its time
-    is up; both are as they are stored, which `Webhooks.opened` undoes. `payload_template` is JSON
-    text. `failing_since` is when the first attempt failed of those since the last that succeeded;
-    `disabled_reason` is why the service itself has made it inactive, at `disabled_at`. `events` is
-    what it asks for."""
+    """A webhook as it is stored.
+
+    - `secret` signs deliveries, and so does `previous_secret` until `previous_secret_until`. Both
+      are in the form that is stored; `Webhooks.opened` returns them readable.
+    - `payload_template` is JSON text, `events` the kinds of events it asks for.
+    - `failing_since` is when the first attempt failed of those since the last that succeeded.
+    - `disabled_reason` is why the service itself has made it inactive, at `disabled_at`.
+    """
 
     id: UUID
     account_id: UUID
@@ -55,7 +58,7 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     created_at: datetime
 
     def secrets(self, at: datetime) -> list[str]:
-        """Those that sign at that moment, the current one first."""
+        """Return the secrets that sign at that moment, the current one first."""
         until = self.previous_secret_until
         if self.previous_secret is None or until is None or at >= until:
             return [self.secret]
@@ -63,14 +66,14 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Target(NamedTuple):
-    """Whose a webhook is, and where it points."""
+    """The account of a webhook, and where it points."""
 
     account_id: UUID
     target_url: str
 
 
 class Webhooks:
-    """`box` has the form in which secrets are stored."""
+    """The webhooks of all accounts. `box` seals their secrets."""
 
     def __init__(self, database: Database, box: SecretBox) -> None:
         self._database = database
@@ -86,8 +89,10 @@ class Webhooks:
         payload_template: Mapping[str, Any],
         events: Sequence[Kind] = (Kind.CONVERSION,),
     ) -> Webhook:
-        """A new webhook, with the secret that signs its deliveries as it is. Raises BadRequest if
-        the account has MOST of them."""
+        """Store a new webhook, and return it with its secret readable.
+
+        Raises BadRequest if the account has MAX_PER_ACCOUNT of them.
+        """
         webhook_id, secret = new_id(), _new_secret()
         webhook = Webhook(
             id=webhook_id,
@@ -102,43 +107,49 @@ class Webhooks:
             created_at=now(),
         )
         await self._webhooks.insert_one(document(webhook))
-        # Counted afterwards: of several that are made at once, none may be one too many.
-        number = await self._webhooks.count_documents({"account_id": account_id}, limit=MOST + 1)
-        if number > MOST:
+        # Counted after the insert: of several that are made at once, none may exceed the limit.
+        number = await self._webhooks.count_documents(
+            {"account_id": account_id}, limit=MAX_PER_ACCOUNT + 1
+        )
+        if number > MAX_PER_ACCOUNT:
             await self.delete(webhook.id)
-            raise BadRequest(f"account_id: has {MOST} webhooks, which is the most")
+            raise BadRequest(f"account_id: has {MAX_PER_ACCOUNT} webhooks, which is the most")
         return replace(webhook, secret=secret)
 
     async def find(self, webhook_id: UUID) -> Webhook | None:
+        """Return the webhook with this id; None if there is none."""
         row = await self._webhooks.find_one({"_id": webhook_id})
         return None if row is None else record(Webhook, row)
 
     async def find_all(self, ids: Collection[UUID]) -> dict[UUID, Webhook]:
-        """Those of `ids` that exist, by id."""
+        """Return the webhooks that exist among `ids`, by id."""
         rows = self._webhooks.find({"_id": {"$in": list(ids)}})
         return {row["_id"]: record(Webhook, row) async for row in rows}
 
     async def targets(self, ids: Collection[UUID]) -> dict[UUID, Target]:
-        """Of those of `ids` that are active, by id."""
+        """Return the targets of the active webhooks among `ids`, by id."""
         active = {"_id": {"$in": list(ids)}, "active": True}
         rows = self._webhooks.find(active, ["account_id", "target_url"])
         return {row["_id"]: Target(row["account_id"], row["target_url"]) async for row in rows}
 
     async def failing(self, webhook_id: UUID, since: datetime) -> bool:
-        """Note that an attempt has failed; return whether it is the first of all processes."""
+        """Record that an attempt failed; return whether it is the first of all processes."""
         first = {"_id": webhook_id, "failing_since": None}
         done = await self._webhooks.update_one(first, {"$set": {"failing_since": since}})
         return bool(done.modified_count)
 
     async def delivers(self, webhook_id: UUID) -> bool:
-        """Note that an attempt has succeeded; return whether it is the first after a failure."""
+        """Record that an attempt succeeded; return whether it is the first after a failure."""
         failed = {"_id": webhook_id, "failing_since": {"$ne": None}}
         done = await self._webhooks.update_one(failed, {"$set": {"failing_since": None}})
         return bool(done.modified_count)
 
     async def disable(self, webhook: Webhook, reason: Disabled, at: datetime) -> bool:
-        """Make it inactive, and have the webhooks of its account that ask for that told, in one
-        transaction; return whether it was active. Raises PyMongoError."""
+        """Make a webhook inactive, and return whether it was active.
+
+        The webhooks of its account that ask for it are notified in the same transaction. Raises
+        PyMongoError if MongoDB fails.
+        """
         message = webhook_disabled(webhook.id, webhook.account_id, webhook.name, reason, at)
 
         async def work(session: Session) -> bool:
@@ -153,20 +164,25 @@ class Webhooks:
             return await in_transaction(session, work)
 
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[Webhook], int]:
+        """Return one page of an account's webhooks, newest first, and how many it has."""
         rows, total = await page_of(self._webhooks, {"account_id": account_id}, page, page_size)
         return [record(Webhook, row) for row in rows], total
 
     async def change(self, webhook_id: UUID, fields: Mapping[str, Any]) -> Webhook | None:
-        """Set checked `fields`, a template as it was sent; None if the webhook is gone."""
+        """Set checked `fields` and return the webhook; None if it is gone.
+
+        A template is passed as it was sent.
+        """
         row = await self._webhooks.find_one_and_update(
             {"_id": webhook_id}, {"$set": _stored(fields)}, return_document=ReturnDocument.AFTER
         )
         return None if row is None else record(Webhook, row)
 
     async def rotate_secret(self, webhook_id: UUID) -> Webhook | None:
-        """Give it a new secret, beside which the one before signs for ROTATION; None if the
-        webhook is gone. Only one secret is kept beside it: that of the last rotation. The new one
-        is returned as it is."""
+        """Give a webhook a new secret, and return it with that secret readable; None if it is gone.
+
+        The previous secret signs too for ROTATION; secrets of earlier rotations are dropped.
+        """
         secret = _new_secret()
         rotated = {
             "secret": {"$literal": self._box.seal(webhook_id, secret)},
@@ -179,7 +195,7 @@ class Webhooks:
         return None if row is None else replace(record(Webhook, row), secret=secret)
 
     def opened(self, webhook: Webhook, at: datetime) -> Webhook:
-        """Return `webhook` with the secrets that sign at that moment as they are, not as stored.
+        """Return `webhook` with the secrets that sign at that moment, readable.
 
         Raises UnreadableSecret if one is encrypted with none of the keys that are set.
         """
@@ -187,18 +203,19 @@ class Webhooks:
         return replace(webhook, secret=current, previous_secret=next(iter(previous), None))
 
     async def delete(self, webhook_id: UUID) -> None:
+        """Delete a webhook. The sender cancels what is due for it."""
         await self._webhooks.delete_one({"_id": webhook_id})
 
 
 def _new_secret() -> str:
-    """In the form of Standard Webhooks."""
+    """Make a secret in the form of Standard Webhooks."""
     return "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
 
 
 def _stored(fields: Mapping[str, Any]) -> dict[str, Any]:
     template = fields.get("payload_template")
     text = {} if template is None else {"payload_template": template_text(template)}
-    # Its owner has decided, and begins anew.
-    anew = {"failing_since": None} if {"active", "target_url"} & fields.keys() else {}
+    # The owner has changed where or whether it sends, so its failures so far no longer count.
+    health = {"failing_since": None} if {"active", "target_url"} & fields.keys() else {}
     reason = {"disabled_reason": None, "disabled_at": None} if "active" in fields else {}
-    return {**fields, **text, **anew, **reason}
+    return {**fields, **text, **health, **reason}

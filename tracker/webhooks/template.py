@@ -1,9 +1,12 @@
 """Payload templates: JSON whose texts may hold macros in braces. Pure.
 
-A template is checked when it is written, so that a typo is an error then and not a hole in every
-payload. Names of fields are never macros. Neither are braces around white space or quotes, for
-texts may be GraphQL or JSON themselves; the names of `metadata.` and `query.` may have spaces.
-It is kept as JSON text: its names never become fields of a document, its numbers stay exact.
+- A template is checked when it is written, so that a typo is an error then and not a hole in every
+  payload.
+- Names of fields are never macros.
+- Braces around white space or quotes are no macros, because texts may be GraphQL or JSON
+  themselves. Only the names after `metadata.` and `query.` may have spaces.
+- A template is kept as JSON text: its names never become fields of a document, its numbers stay
+  exact.
 """
 
 import re
@@ -37,13 +40,13 @@ MACROS: Final[Mapping[str, str]] = {
     "referrer": "referrer of the click",
     "metadata": "metadata of the conversion",
 }
-"""Meaning by name."""
+"""The meaning of each macro, by name."""
 
 NAMED_MACROS: Final[Mapping[str, str]] = {
     "metadata.": "key",
     "query.": "name",
 }
-"""What follows the prefix: a field of the metadata, a parameter of the click's query."""
+"""What follows each prefix: the key of a metadata field, the name of a parameter of the query."""
 
 DEFAULT: Final[Mapping[str, str]] = {name: f"{{{name}}}" for name in MACROS}
 
@@ -51,13 +54,16 @@ MAX_BYTES: Final = 16 * 1024
 MAX_DEPTH: Final = 8
 FIELD: Final = "payload_template"
 
-# Its name is in the group; whether there is such a macro `is_known` tells.
+# The group is the name of the macro; `is_known` says whether there is one.
 MACRO: Final = re.compile(r"\{((?:metadata|query)\.[^{}]*|[^\W\d][^{}\s\"]*)\}")
 _ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
 
 
 def check_template(template: Mapping[str, Any]) -> None:
-    """Raises BadRequest naming the rule, or the macros that are not known and those that are."""
+    """Check a template as it was sent.
+
+    Raises BadRequest if it is too long, too deep, or has a macro that is not known.
+    """
     texts = list(_texts(template, 1))
     if len(_ENCODER.encode(template)) > MAX_BYTES:
         raise BadRequest(f"{FIELD}: at most {MAX_BYTES} bytes")
@@ -68,19 +74,19 @@ def check_template(template: Mapping[str, Any]) -> None:
 
 
 def template_text(template: Mapping[str, Any]) -> str:
-    """As JSON."""
+    """Return a template as the JSON text that is stored."""
     return _ENCODER.encode(template).decode()
 
 
 def is_known(name: str) -> bool:
-    """Whether `{name}` is replaced in a payload."""
+    """Return whether `{name}` is replaced in a payload."""
     return name in MACROS or any(
         name.startswith(prefix) and len(name) > len(prefix) for prefix in NAMED_MACROS
     )
 
 
 def _texts(value: Any, level: int) -> Iterator[str]:
-    """Every text that may hold macros. Raises BadRequest if there are too many levels."""
+    """Yield every text that may hold macros. Raises BadRequest if there are too many levels."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping | list):

@@ -1,8 +1,11 @@
-"""What the macros of a payload stand for, from the stored documents of one event. Pure.
+"""Values of the macros of a payload, from the stored documents of one event. Pure.
 
-Called when a delivery is first attempted. Guarantees that every macro of `template.MACROS` has a
-value, None where nothing is known; that money is exact; and that nothing of another account gets
-in, whatever click an event names.
+Called when a delivery is first attempted.
+
+- Every macro of `template.MACROS` has a value, None where nothing is known.
+- Money is exact.
+
+Guarantee: nothing of another account gets into a payload, whatever click an event names.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,14 +21,14 @@ from tracker.clicks import dimensions
 from tracker.clock import iso
 from tracker.syntax.strict_json import parse_json
 
-_OF_LINK: Final = ("slug", "internal_name", "destination_url")
-_OF_CONFIG: Final = ("payout_type", "pbk")
+_LINK_FIELDS: Final = ("slug", "internal_name", "destination_url")
+_CONFIG_FIELDS: Final = ("payout_type", "pbk")
 
 Document = Mapping[str, Any]
 
 
 class Values(msgspec.Struct, frozen=True, kw_only=True):
-    """Values by macro, each of a type that JSON has; numbers with a fraction are Decimal.
+    """The values of macros, each of a type that JSON has; numbers with a fraction are Decimal.
 
     `fields` has those of `template.MACROS`, `metadata` those of `{metadata.<key>}` by key (of the
     top level), `query` those of `{query.<name>}` by name (the first of a repeated one).
@@ -36,7 +39,7 @@ class Values(msgspec.Struct, frozen=True, kw_only=True):
     query: Mapping[str, str]
 
     def get(self, macro: str) -> Any:
-        """The value of `macro`, named as in `{macro}`; None if it has none."""
+        """Return the value of `macro`, named as in `{macro}`; None if it has none."""
         if macro in self.fields:
             return self.fields[macro]
         prefix, _, name = macro.partition(".")
@@ -51,19 +54,19 @@ def values_of(
     tags: Sequence[str],
     base_host: str,
 ) -> Values:
-    """The values for `event`, from MongoDB documents as they are stored.
+    """Return the values for `event`, from MongoDB documents as they are stored.
 
-    `click`, `link` and `event_config` are those that the event names, None if it names none or
-    they are not there. `tags` are the names of the link's tags. `base_host` is the host of links
-    that have no domain of their own.
+    `click`, `link` and `event_config` are those that the event names; None if it names none, or it
+    is not stored. `tags` are the names of the link's tags. `base_host` is the host of links that
+    have no domain of their own.
     """
     click, link, event_config = (_own(one, event) for one in (click, link, event_config))
     metadata = _metadata(event)
     fields = {
-        **_of_event(event),
-        **_of_click(click, event, base_host),
-        **{name: (link or {}).get(name) for name in _OF_LINK},
-        **{name: (event_config or {}).get(name) for name in _OF_CONFIG},
+        **_event_fields(event),
+        **_click_fields(click, event, base_host),
+        **{name: (link or {}).get(name) for name in _LINK_FIELDS},
+        **{name: (event_config or {}).get(name) for name in _CONFIG_FIELDS},
         "event_name": (event_config or {}).get("name"),
         "tags": None if link is None else list(tags),
         "metadata": metadata,
@@ -73,15 +76,15 @@ def values_of(
 
 
 def _own(document: Document | None, event: Document) -> Document | None:
-    """None if it belongs to another account than the event."""
+    """Return `document`; None if it belongs to another account than the event."""
     if document is None or document["account_id"] != event["account_id"]:
         return None
     return document
 
 
-def _of_event(event: Document) -> dict[str, Any]:
+def _event_fields(event: Document) -> dict[str, Any]:
     return {
-        # Of a large number MongoDB makes a type of its own.
+        # MongoDB returns large numbers in a type of its own.
         "event_id": int(event["_id"]),
         "click_id": _text(event["click_id"]),
         "value": _money(event["value"]),
@@ -92,8 +95,8 @@ def _of_event(event: Document) -> dict[str, Any]:
     }
 
 
-def _of_click(click: Document | None, event: Document, base_host: str) -> dict[str, Any]:
-    """From the event, which keeps most of it, where the click is no longer stored."""
+def _click_fields(click: Document | None, event: Document, base_host: str) -> dict[str, Any]:
+    """Return what the click tells; most is on the event too, if the click is no longer stored."""
     known = click or event
     at = known["at"] if click else event.get("click_at")
     domain_name = known.get("domain_name")
@@ -120,7 +123,7 @@ def _query(raw: str) -> dict[str, str]:
 
 
 def _decoded(raw: str) -> str:
-    """What a visitor sent is stored with one character for each byte."""
+    """Decode what a visitor sent, which is stored with one character for each byte."""
     return raw.encode("latin-1", errors="replace").decode(errors="replace")
 
 

@@ -1,7 +1,7 @@
-"""Webhooks that are not sent to for a while, because their signing secrets cannot be read.
+"""Withheld webhooks: nothing is sent to them for a while, as their signing secrets are unreadable.
 
-Asked by the sender before it claims. What is due for them stays due, and others are not kept back.
-The operator is told at once, and then once a minute for as long as that lasts.
+Asked by the sender before it claims. What is due for them stays due, and other webhooks are not
+delayed. The log says so at once, and then once a minute for as long as it lasts.
 """
 
 from collections.abc import Callable, Collection
@@ -15,12 +15,11 @@ from tracker import metrics
 log = structlog.get_logger(__name__)
 
 PAUSE_MS: Final = 60_000
-"""After which it is tried again: another process may have encrypted them with another key, or
-SECRET_KEY be set by then, which takes a new start."""
+"""After this pause they are tried again: an operator may have rewritten the secrets meanwhile."""
 
 
 class Withheld:
-    """`clock` tells milliseconds since the epoch."""
+    """The withheld webhooks of one process. `clock` returns milliseconds since the epoch."""
 
     def __init__(self, clock: Callable[[], int]) -> None:
         self._clock = clock
@@ -28,7 +27,7 @@ class Withheld:
         self._silent_until = 0
 
     def has(self, webhook_id: UUID) -> bool:
-        """Return whether `webhook_id` is not to be sent to now."""
+        """Return whether nothing is sent to this webhook now."""
         until = self._until.get(webhook_id)
         if until is None:
             return False
@@ -38,7 +37,7 @@ class Withheld:
         return True
 
     def add(self, webhook_ids: Collection[UUID]) -> None:
-        """Withhold these from now on, for PAUSE_MS."""
+        """Withhold these webhooks for PAUSE_MS, and log it at most once in that time."""
         now = self._clock()
         self._until.update(dict.fromkeys(webhook_ids, now + PAUSE_MS))
         metrics.WEBHOOKS_WITHHELD.inc(len(webhook_ids))
