@@ -23,7 +23,7 @@ from tests.system.owner import new_event_config, new_owner
 from tests.system.service import Service, environment, running, until
 from tests.test_import_order import ROOT
 from tests.webhooks.receiver import SECRET
-from tracker.api.routes import ENDPOINTS
+from tracker.api.routes import KEYED_ENDPOINTS
 from tracker.builtin.child import free_port
 from tracker.service.demo import COMMANDS
 from tracker.webhooks.client import Client
@@ -52,7 +52,7 @@ def test_the_table_of_the_api_has_every_endpoint() -> None:
         if path:
             shown |= {(one, path) for one in methods}
             methods.clear()
-    assert shown == {(one.method, one.path) for one in ENDPOINTS}
+    assert shown == {(one.method, one.path) for one in KEYED_ENDPOINTS}
 
 
 def test_every_make_command_in_the_documents_is_in_the_makefile() -> None:

@@ -10,7 +10,7 @@ from tests.api.world import SPELLINGS, Request, World
 from tracker.access.accounts import Account
 from tracker.access.api_keys import SCOPES
 from tracker.api.endpoint import Endpoint
-from tracker.api.routes import ENDPOINTS
+from tracker.api.routes import KEYED_ENDPOINTS
 from tracker.clock import now
 from tracker.ids import new_id
 from tracker.service.services import Services
@@ -71,8 +71,8 @@ CASES: dict[Case, int] = {
     missing_scope: 403,
     no_scope: 403,
 }
-ALL = [pytest.param(one, id=f"{one.method} {one.path}") for one in ENDPOINTS]
-WITH_ID = [param for param, one in zip(ALL, ENDPOINTS, strict=True) if one.id_names]
+ALL = [pytest.param(one, id=f"{one.method} {one.path}") for one in KEYED_ENDPOINTS]
+WITH_ID = [param for param, one in zip(ALL, KEYED_ENDPOINTS, strict=True) if one.id_names]
 
 
 @pytest.mark.parametrize("endpoint", ALL)

@@ -18,14 +18,16 @@ from tests.api.records import LANDING, journaled_clicks, make_config, make_link
 from tests.api.world import World
 from tracker.access.accounts import Account
 from tracker.api.endpoint import Endpoint, Nothing
-from tracker.api.routes import ENDPOINTS
+from tracker.api.routes import KEYED_ENDPOINTS
 from tracker.api.schema import Paged
 from tracker.ids import new_id
 from tracker.service.services import Services
 
-ALL = [pytest.param(one, id=f"{one.method} {one.path}") for one in ENDPOINTS]
-WITH_BODY = [param for param, one in zip(ALL, ENDPOINTS, strict=True) if one.body is not Nothing]
-WITH_ID = [param for param, one in zip(ALL, ENDPOINTS, strict=True) if one.id_names]
+ALL = [pytest.param(one, id=f"{one.method} {one.path}") for one in KEYED_ENDPOINTS]
+WITH_BODY = [
+    param for param, one in zip(ALL, KEYED_ENDPOINTS, strict=True) if one.body is not Nothing
+]
+WITH_ID = [param for param, one in zip(ALL, KEYED_ENDPOINTS, strict=True) if one.id_names]
 LISTS = {
     "short links": ("GET", "/api/short-links", "links"),
     "tags": ("GET", "/api/tags", "tags"),
@@ -209,7 +211,7 @@ async def many(world: World, name: str) -> list[str]:
     """60 of them, half the other account's; the ids of the account's own, newest first."""
     _, path, collection = LISTS[name]
     rows = world.services.database[collection]
-    create = next(one for one in ENDPOINTS if one.path == f"{path}/{{id}}")
+    create = next(one for one in KEYED_ENDPOINTS if one.path == f"{path}/{{id}}")
     await world.request(create, world.account)
     first = await rows.find_one({})
     assert first is not None
@@ -359,7 +361,7 @@ def test_every_list_is_in_the_table() -> None:
     lists = {(method, path) for method, path, _ in LISTS.values()}
     paged = {
         (one.method, one.path)
-        for one in ENDPOINTS
+        for one in KEYED_ENDPOINTS
         if any(issubclass(kind, Paged) for kind in (one.query, one.body))
     }
     # The pages of a report have sums, not objects: `test_reports` shows them. Deliveries are a

@@ -13,8 +13,8 @@ from schemathesis.specs.openapi.definitions import OPENAPI_31
 from tests.api.client import Client
 from tests.api.document import BASE_URL, DOCUMENT, OPERATIONS, PROTECTED, refusals, resolved
 from tests.test_import_order import ROOT
-from tracker.api import openapi
-from tracker.api.routes import ENDPOINTS, description
+from tracker.api.openapi.document import operation_id
+from tracker.api.routes import KEYED_ENDPOINTS, description
 from tracker.api.schema import EXAMPLE_ACCOUNT
 from tracker.service.app import make_app
 from tracker.service.services import Services
@@ -43,7 +43,7 @@ def test_every_route_is_described_with_its_methods_and_no_others(services: Servi
     rules: list[Any] = make_app(services).wildcard_router.rules
     patterns = [rule.matcher.regex for rule in rules]
     answered = [
-        set(rule.target_kwargs.get("endpoints", ()) or rule.target.methods) for rule in rules
+        set(rule.target_kwargs.get("endpoints") or rule.target_kwargs["methods"]) for rule in rules
     ]
     described: list[set[str]] = [set() for _ in rules]
     for method, path, _ in OPERATIONS:
@@ -98,7 +98,7 @@ def test_operations_have_ids_of_their_own() -> None:
     ],
 )
 def test_an_operation_is_named_after_what_it_does(method: str, path: str, expected: str) -> None:
-    assert openapi.operation_id(method, path) == expected
+    assert operation_id(method, path) == expected
 
 
 @pytest.mark.parametrize(("method", "path", "operation"), OPERATIONS)
@@ -136,7 +136,7 @@ def test_an_operation_with_a_key_tells_its_limits_and_errors(
 
 
 def test_what_needs_a_key_is_what_the_route_table_says() -> None:
-    assert [one[:2] for one in PROTECTED] == [(one.method, one.path) for one in ENDPOINTS]
+    assert [one[:2] for one in PROTECTED] == [(one.method, one.path) for one in KEYED_ENDPOINTS]
 
 
 def test_fields_have_their_names_on_the_wire() -> None:

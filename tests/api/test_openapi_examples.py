@@ -9,8 +9,8 @@ from tests.api.client import Client, Response
 from tests.api.document import DOCUMENT, PROTECTED, REQUESTS, refusals, resolved
 from tests.api.records import make_config, make_link
 from tracker.access.accounts import Account
-from tracker.api.openapi_event import EXAMPLE_PBK
-from tracker.api.openapi_public import EXAMPLE_SLUG
+from tracker.api.click_schema import EXAMPLE_SLUG
+from tracker.api.event_schema import EXAMPLE_PBK
 from tracker.api.schema import EXAMPLE_ACCOUNT
 from tracker.service.services import Services
 

@@ -18,8 +18,8 @@ from tests.system.fuzz_hooks import REAL
 from tests.system.owner import new_event_config, new_owner
 from tests.system.service import Service, environment, running
 from tests.test_import_order import ROOT
-from tracker.api.openapi_event import EXAMPLE_PBK
-from tracker.api.openapi_public import EXAMPLE_SLUG
+from tracker.api.click_schema import EXAMPLE_SLUG
+from tracker.api.event_schema import EXAMPLE_PBK
 from tracker.api.schema import EXAMPLE_ACCOUNT
 
 UNLIMITED = {"RATE_LIMIT_IP_PER_MINUTE": "0", "RATE_LIMIT_ACCOUNT_PER_HOUR": "0"}

@@ -1,1 +1,1 @@
-"""The web: Tornado handlers, one file a resource. Rules live elsewhere; here they are spoken."""
+"""The HTTP API: the endpoint table, and one file a resource. Rules live in the rooms below."""

@@ -1,9 +1,19 @@
 """`/c/<slug>` and `/api/click`: between Tornado and `clicks/redirect`."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from urllib.parse import unquote
 
+from tracker.api.click_schema import (
+    DOMAIN_PARAMETER,
+    OPTIONS_ANSWERS,
+    PASSED_ON_PARAMETERS,
+    REDIRECT_ANSWERS,
+    SLUG_IN_PATH,
+    SLUG_IN_QUERY,
+)
+from tracker.api.endpoint import PublicEndpoint
 from tracker.api.handler import Content, Handler, json_error
+from tracker.api.openapi.parts import TEXT, Described, without_content
 from tracker.clicks.redirect import ClientHeaders, Visit
 from tracker.errors import TrackerError
 from tracker.syntax.accept import prefers
@@ -21,8 +31,6 @@ _PAGE = """<!doctype html>
 
 class ClickQuery(Handler):
     """`/api/click`."""
-
-    methods = ("GET", "HEAD", "OPTIONS")
 
     def slug(self) -> str | None:
         """None: it is in the query."""
@@ -86,3 +94,49 @@ def _page(status: int) -> str:
     if status == 404:
         return _PAGE.format(title="Link not found", text="This link does not exist or has ended.")
     return _PAGE.format(title="Link not opened", text="This address is not complete.")
+
+
+def redirect_routes(
+    path: str,
+    handler: type[ClickQuery],
+    name: str,
+    slug: Described,
+    answers: Mapping[int, Described],
+) -> tuple[PublicEndpoint, ...]:
+    """Return the rows of a path that opens short links. Operations are named after `name`."""
+    get = PublicEndpoint(
+        "GET",
+        path,
+        handler,
+        f"open{name}",
+        "Clicks",
+        "Record a click and redirect to the destination",
+        answers,
+        (slug, DOMAIN_PARAMETER, PASSED_ON_PARAMETERS),
+    )
+    head = get._replace(
+        method="HEAD",
+        operation_id=f"peekAt{name}",
+        summary="The same redirect; nothing is recorded",
+        answers=without_content(answers),
+    )
+    options = get._replace(
+        method="OPTIONS",
+        operation_id=f"optionsOf{name}",
+        summary="The methods of a short link",
+        answers=OPTIONS_ANSWERS,
+        parameters=(slug | {"schema": TEXT},) if slug["in"] == "path" else (),
+    )
+    return get, head, options
+
+
+ENDPOINTS = (
+    *redirect_routes(
+        "/c/{slug}",
+        ClickSlug,
+        "ShortLink",
+        SLUG_IN_PATH,
+        {status: answer for status, answer in REDIRECT_ANSWERS.items() if status != 400},
+    ),
+    *redirect_routes("/api/click", ClickQuery, "Click", SLUG_IN_QUERY, REDIRECT_ANSWERS),
+)

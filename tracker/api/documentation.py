@@ -8,6 +8,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from tracker.api.handler import Handler
+from tracker.api.openapi.parts import TEXT, json_content, public_answer, public_error
+from tracker.api.operator_routes import operator_routes, text_response
 from tracker.errors import NotFound
 
 _STATIC = Path(__file__).parent / "static"
@@ -32,8 +34,6 @@ _POLICY = (
 class OpenApi(Handler):
     """The application's setting `description` gives the document."""
 
-    methods = ("GET", "HEAD")
-
     def get(self) -> None:
         self.set_header("Content-Type", "application/json; charset=utf-8")
         self.finish(self.settings["description"]())
@@ -42,8 +42,6 @@ class OpenApi(Handler):
 
 
 class Docs(Handler):
-    methods = ("GET", "HEAD")
-
     def get(self) -> None:
         self.set_header("Content-Type", "text/html; charset=utf-8")
         self.set_header("Content-Security-Policy", _POLICY)
@@ -57,8 +55,6 @@ class Docs(Handler):
 class Front(Handler):
     """The first page of a trial. In production the base host has none: it is visitors'."""
 
-    methods = ("GET", "HEAD")
-
     def get(self) -> None:
         self.redirect("/docs")
 
@@ -67,8 +63,6 @@ class Front(Handler):
 
 class DocsAsset(Handler):
     """What the page loads, under an address that changes when the content does."""
-
-    methods = ("GET", "HEAD")
 
     def get(self) -> None:
         name = self.request.path.removeprefix("/docs/")
@@ -93,3 +87,36 @@ def _page(api: str) -> str:
     version = sha256(b"".join(map(_content, ASSETS))).hexdigest()[:12]
     text = (_STATIC / "docs.html").read_text(encoding="utf-8")
     return text.replace("{version}", version).replace("{api}", api)
+
+
+ENDPOINTS = (
+    *operator_routes(
+        "/openapi.json",
+        OpenApi,
+        "getDescription",
+        "This document",
+        {200: public_answer("OpenAPI 3.1.", json_content({"type": "object"}))},
+    ),
+    *operator_routes(
+        "/docs",
+        Docs,
+        "getDocs",
+        "This document, for reading",
+        {200: text_response("A page.", "text/html")},
+    ),
+    *operator_routes(
+        "/docs/{file}",
+        DocsAsset,
+        "getDocsFile",
+        "What the page consists of",
+        {
+            200: text_response("The file.", "text/javascript", "text/css"),
+            404: public_error(404, "No such file.", "no such file"),
+        },
+        {"name": "file", "in": "path", "required": True, "schema": TEXT | {"enum": list(ASSETS)}},
+    ),
+    *(
+        row._replace(in_production=False)
+        for row in operator_routes("/", Front, "getFront", "The first page of a trial", {})
+    ),
+)

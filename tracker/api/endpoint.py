@@ -1,36 +1,45 @@
-"""What an endpoint is: one row that answers requests, is checked, and is described in OpenAPI."""
+"""The rows of the endpoint table: each answers requests and is described in OpenAPI."""
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
 import msgspec
 
 from tracker.access.api_keys import ApiKey
-from tracker.api.handler import BODY_BYTES, IGNORED_BYTES
+from tracker.api.handler import BODY_BYTES, IGNORED_BYTES, Handler
+from tracker.api.openapi.parts import Described
 from tracker.api.services import Services
 from tracker.errors import Forbidden, NotFound
 
 Query = TypeVar("Query")
 Body = TypeVar("Body")
 
+_PARAMETER = re.compile(r"\{(\w+)\}")
+
 
 class Nothing(msgspec.Struct):
-    """No parameters are taken."""
+    """The query or body of an endpoint that takes none."""
 
 
 class Owned(Protocol):
+    """An object that belongs to an account."""
+
     @property
-    def account_id(self) -> UUID: ...
+    def account_id(self) -> UUID:
+        """The account that may see and change the object."""
 
 
 Resource = TypeVar("Resource", bound=Owned)
 
 
 class Call(msgspec.Struct, Generic[Query, Body], frozen=True):
-    """A request that may act: its key is valid, its parameters are checked, its account is the
-    key's and the key has the scope. `ids` are those in the path, in order."""
+    """A request that passed every check before its endpoint.
+
+    The key is valid and has the scope, the parameters are parsed, and an account that the request
+    names is the key's. `ids` are those in the path, in order.
+    """
 
     services: Services
     key: ApiKey
@@ -40,22 +49,30 @@ class Call(msgspec.Struct, Generic[Query, Body], frozen=True):
 
     @property
     def account_id(self) -> UUID:
+        """The account of the key."""
         return self.key.account_id
 
-    def own(self, what: str, resource: Resource | None) -> Resource:
-        """`resource`. Raises NotFound if there is none, Forbidden if it is another account's."""
+    def own(self, name: str, resource: Resource | None) -> Resource:
+        """Return `resource`, which messages call `name`.
+
+        Raises NotFound if it is None, Forbidden if it belongs to another account.
+        """
         if resource is None:
-            raise NotFound(f"{what}: not found")
+            raise NotFound(f"{name}: not found")
         if resource.account_id != self.key.account_id:
-            raise Forbidden(f"{what}: belongs to another account")
+            raise Forbidden(f"{name}: belongs to another account")
         return resource
 
 
 class Endpoint(NamedTuple):
-    """`path` has the names of ids in braces. `check` refuses a body (400) by what only the services
-    know. `example` is a body that works as it stands, but for the account. Where the body decides
-    what is done, `scope` is a function of it, whose docstring names the scopes, and `answer` is a
-    tuple of the types it may be."""
+    """A method and path that need an API key.
+
+    - `path` has the names of ids in braces.
+    - `check` refuses a body (400) by a rule that needs the services.
+    - `example` is a body that works as it stands, but for the account.
+    - Where the body decides what is done, `scope` is a function of it, whose docstring names the
+      scopes, and `answer` is a tuple of the possible types.
+    """
 
     method: str
     path: str
@@ -69,19 +86,45 @@ class Endpoint(NamedTuple):
     example: dict[str, Any] | None = None
 
     def scope_of(self, body: Any) -> str:
-        """The scope that a request with this parsed body needs."""
+        """Return the scope that a request with this parsed body needs."""
         return self.scope if isinstance(self.scope, str) else self.scope(body)
 
     @property
     def body_bytes(self) -> int:
-        """The longest body that is taken."""
+        """The maximum length of a body, in bytes."""
         return IGNORED_BYTES if self.body is Nothing else BODY_BYTES
 
     @property
     def pattern(self) -> str:
-        """The path as Tornado matches it."""
-        return re.sub(r"\{\w+\}", "([^/]+)", self.path)
+        """The path as Tornado matches it, with a group for each id."""
+        return _PARAMETER.sub("([^/]+)", self.path)
 
     @property
     def id_names(self) -> list[str]:
-        return re.findall(r"\{(\w+)\}", self.path)
+        """The names of the ids in the path, in order."""
+        return _PARAMETER.findall(self.path)
+
+
+class PublicEndpoint(NamedTuple):
+    """A method and path that need no API key, answered by a handler of their own.
+
+    - A name in braces stands for the rest of the path.
+    - `answers` are OpenAPI's responses, by status; `parameters` and `body` are OpenAPI too.
+    - A row with `in_production=False` exists in development only, and is not described.
+    """
+
+    method: str
+    path: str
+    handler: type[Handler]
+    operation_id: str
+    tag: str
+    summary: str
+    answers: Mapping[int, Described]
+    parameters: tuple[Described, ...] = ()
+    body: Described | None = None
+    in_production: bool = True
+
+    @property
+    def pattern(self) -> str:
+        """The path as Tornado matches it."""
+        return _PARAMETER.sub(".*", self.path.replace(".", r"\."))

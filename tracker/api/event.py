@@ -1,6 +1,11 @@
 """`/api/event`: conversions from pixels, browsers and servers."""
 
+from collections.abc import Mapping
+
+from tracker.api import event_schema
+from tracker.api.endpoint import PublicEndpoint
 from tracker.api.handler import JSON, Content, Handler, json_error
+from tracker.api.openapi.parts import Described
 from tracker.conversions.parameters import Conversion, from_json, from_text
 from tracker.conversions.record import Recorded
 from tracker.errors import BadRequest, PayloadTooLarge, TrackerError
@@ -36,7 +41,6 @@ _JSON = ("application/json", "text/plain", "")
 
 
 class EventHandler(Handler):
-    methods = ("GET", "POST", "OPTIONS")
     body_bytes = EVENT_BYTES
 
     def set_default_headers(self) -> None:
@@ -110,3 +114,48 @@ def recorded_content(recorded: Recorded, image: bool) -> Content:
 
 def error_content(error: TrackerError, image: bool) -> Content:
     return _PIXEL if image else json_error(error)
+
+
+def _row(
+    method: str,
+    operation_id: str,
+    summary: str,
+    answers: Mapping[int, Described],
+    parameters: tuple[Described, ...] = (),
+    body: Described | None = None,
+) -> PublicEndpoint:
+    return PublicEndpoint(
+        method,
+        "/api/event",
+        EventHandler,
+        operation_id,
+        "Conversions",
+        summary,
+        answers,
+        parameters,
+        body,
+    )
+
+
+ENDPOINTS = (
+    _row(
+        "GET",
+        "recordEventByPixel",
+        "Record a conversion; the answer is a 1x1 GIF where `Accept` prefers an image",
+        event_schema.answers("image/gif"),
+        event_schema.PARAMETERS,
+    ),
+    _row(
+        "POST",
+        "recordEvent",
+        "Record a conversion",
+        event_schema.answers(),
+        body=event_schema.BODY,
+    ),
+    _row(
+        "OPTIONS",
+        "recordEventOptions",
+        "What a page of any origin may send",
+        event_schema.PREFLIGHT_ANSWERS,
+    ),
+)

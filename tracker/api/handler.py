@@ -54,16 +54,19 @@ class Handler(RequestHandler):
     body_bytes: ClassVar[int] = IGNORED_BYTES
     """The longest body that is taken."""
 
-    methods: tuple[str, ...] = ()
-    """What a subclass answers: named here, so that 405 can tell."""
-
     def initialize(
-        self, services: Services, incoming: IncomingBody, route: str = "unknown"
+        self,
+        services: Services,
+        incoming: IncomingBody,
+        route: str = "unknown",
+        methods: tuple[str, ...] = (),
     ) -> None:
-        """`route` is the path in the route table, by which requests are counted."""
+        """Take what the endpoint table says of the path: `route`, by which requests are counted,
+        and its `methods`."""
         self.services = services
         self.incoming = incoming
         self.route = route
+        self.methods = methods
         # Here, for Tornado may refuse a request before it is prepared.
         sent = self.header("X-Request-Id")
         self.request_id = sent if SANE_REQUEST_ID.fullmatch(sent) else uuid4().hex

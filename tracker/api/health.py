@@ -2,14 +2,14 @@
 
 from tracker import __version__
 from tracker.api.handler import Handler
+from tracker.api.openapi.parts import TEXT, public_error
+from tracker.api.operator_routes import operator_routes, single_field_response
 from tracker.api.readiness import degraded_parts, unserved
 from tracker.errors import Unavailable
 
 
 class Healthz(Handler):
     """The process answers: restart it if it does not."""
-
-    methods = ("GET", "HEAD")
 
     def get(self) -> None:
         self.answer({"status": "ok", "version": __version__})
@@ -23,8 +23,6 @@ class Readyz(Handler):
     Either tells what waits in the spool: journal records that were taken while Redis was
     unavailable, or full.
     """
-
-    methods = ("GET", "HEAD")
 
     async def get(self) -> None:
         degraded = await degraded_parts(self.services)
@@ -41,3 +39,39 @@ class Readyz(Handler):
         self.answer(answer)
 
     head = get
+
+
+_ALIVE = {200: single_field_response("status", {"const": "ok"})}
+
+ENDPOINTS = (
+    *operator_routes("/healthz", Healthz, "isAlive", "Is the process alive", _ALIVE),
+    *operator_routes("/livez", Healthz, "isLive", "The same as /healthz", _ALIVE),
+    *operator_routes(
+        "/readyz",
+        Readyz,
+        "isReady",
+        "Is anything degraded, and are visitors and postbacks served all the same",
+        {
+            200: single_field_response(
+                "status",
+                {"enum": ["ready", "degraded"]},
+                degraded={
+                    "type": "object",
+                    "description": "what is wrong, by part: redis, mongodb, spool, indexes, "
+                    "event_ids, loops",
+                    "additionalProperties": TEXT,
+                },
+                spool_bytes={
+                    "type": "integer",
+                    "description": "what waits on disk for Redis, if anything does",
+                },
+            ),
+            503: public_error(
+                503,
+                "Visitors or postbacks cannot be served. The message names every part that is "
+                "degraded, and what waits on disk for Redis.",
+                "visitors and postbacks cannot be served; redis: no answer; spool: no space left",
+            ),
+        },
+    ),
+)

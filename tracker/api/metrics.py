@@ -12,6 +12,7 @@ from redis.exceptions import RedisError
 
 from tracker import metrics
 from tracker.api.handler import Handler
+from tracker.api.operator_routes import operator_routes, text_response
 from tracker.clock import now
 from tracker.db.keys import DEAD_LETTERS, FLEET_COUNTERS, JOURNAL
 from tracker.ingest.fleet import families
@@ -22,8 +23,6 @@ _PATIENCE = 0.5
 
 class Metrics(Handler):
     """Answers with a store away too: that is when it is looked at."""
-
-    methods = ("GET", "HEAD")
 
     async def get(self) -> None:
         backlog, deliveries = await asyncio.gather(
@@ -85,3 +84,12 @@ def _age(entry_id: bytes) -> float:
     """An entry's id begins with the milliseconds at which Redis took it."""
     milliseconds = int(entry_id.partition(b"-")[0])
     return max(0.0, time.time() - milliseconds / 1000)
+
+
+ENDPOINTS = operator_routes(
+    "/metrics",
+    Metrics,
+    "getMetrics",
+    "Counters and gauges for Prometheus",
+    {200: text_response("Text format 0.0.4.", "text/plain")},
+)

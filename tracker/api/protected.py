@@ -36,9 +36,9 @@ class ProtectedHandler(Handler):
     def initialize(  # type: ignore[override]
         self, services: Services, incoming: IncomingBody, endpoints: Mapping[str, Endpoint]
     ) -> None:
-        super().initialize(services, incoming, next(iter(endpoints.values())).path)
+        path = next(iter(endpoints.values())).path
+        super().initialize(services, incoming, path, tuple(endpoints))
         self.endpoints = endpoints
-        self.methods = tuple(endpoints)
         self.usages: list[Usage] = []
         # Whatever is wrong with a request, it is counted: Tornado must not refuse it before that
         # for its method.

@@ -1,9 +1,7 @@
-"""The route table: every path and what answers it."""
+"""The endpoint table: every method and path, and what answers it."""
 
-import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
-from itertools import groupby
 from typing import Any
 
 import msgspec
@@ -11,26 +9,28 @@ from tornado.web import RequestHandler
 
 from tracker.api import (
     account,
+    click,
     deliveries,
+    documentation,
     domains,
+    event,
     event_configs,
+    health,
     keys,
-    openapi,
+    metrics,
     reports,
     short_links,
     tags,
+    tls_ask,
     webhooks,
 )
-from tracker.api.click import ClickQuery, ClickSlug
-from tracker.api.documentation import Docs, DocsAsset, Front, OpenApi
-from tracker.api.endpoint import Endpoint
-from tracker.api.event import EventHandler
-from tracker.api.health import Healthz, Readyz
-from tracker.api.metrics import Metrics
+from tracker.api.endpoint import Endpoint, PublicEndpoint
+from tracker.api.openapi.document import document
 from tracker.api.protected import ProtectedHandler
-from tracker.api.tls_ask import TlsAsk
 
-ENDPOINTS: tuple[Endpoint, ...] = (
+Endpoints = tuple[Endpoint | PublicEndpoint, ...]
+
+KEYED_ENDPOINTS: tuple[Endpoint, ...] = (
     *short_links.ENDPOINTS,
     *tags.ENDPOINTS,
     *domains.ENDPOINTS,
@@ -41,61 +41,59 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *account.ENDPOINTS,
     *reports.ENDPOINTS,
 )
-"""Those that need a key. Of paths that match alike the first answers."""
+"""The endpoints that need an API key."""
 
-PUBLIC: tuple[tuple[str, type[RequestHandler]], ...] = (
-    ("/c/{slug}", ClickSlug),
-    ("/api/click", ClickQuery),
-    ("/api/event", EventHandler),
-    ("/internal/tls-ask", TlsAsk),
-    ("/healthz", Healthz),
-    ("/livez", Healthz),
-    ("/readyz", Readyz),
-    ("/metrics", Metrics),
-    ("/openapi.json", OpenApi),
-    ("/docs", Docs),
-    ("/docs/{file}", DocsAsset),
+VISITORS_ENDPOINTS: Endpoints = (
+    *KEYED_ENDPOINTS,
+    *click.ENDPOINTS,
+    *event.ENDPOINTS,
+    *health.ENDPOINTS,
 )
-"""Those that need none; a name in braces stands for the rest of the path."""
+"""The endpoints that are on the public port in any case."""
 
-TRIAL: tuple[tuple[str, type[RequestHandler]], ...] = (("/", Front),)
-"""Those that are not there in production."""
+_OPERATORS_ENDPOINTS = (*metrics.ENDPOINTS, *tls_ask.ENDPOINTS, *documentation.ENDPOINTS)
 
-HEALTH = ("/healthz", "/livez", "/readyz")
-INTERNAL = ("/internal/tls-ask", "/metrics", "/openapi.json", "/docs", "/docs/{file}", "/")
-"""Paths for operators, which may have a port of their own (INTERNAL_PORT)."""
+ENDPOINTS: Endpoints = (*VISITORS_ENDPOINTS, *_OPERATORS_ENDPOINTS)
+"""The whole table, in the order in which it is described."""
+
+INTERNAL_ENDPOINTS: Endpoints = (*_OPERATORS_ENDPOINTS, *health.ENDPOINTS)
+"""The endpoints of the operators' own port (INTERNAL_PORT). Balancers ask for health on both."""
+
+MONITORING_ENDPOINTS: Endpoints = (*metrics.ENDPOINTS, *health.ENDPOINTS)
+"""The endpoints of a drain (METRICS_PORT)."""
 
 Route = tuple[str, type[RequestHandler], dict[str, Any]]
 
 
-def routes(given: Mapping[str, Any], without: Collection[str] = ()) -> list[Route]:
-    """Return all routes but those of the paths `without`, as Tornado takes them; every handler is
-    initialized with `given`."""
-    public = routes_of(given, [path for path, _ in PUBLIC + TRIAL if path not in without])
-    ordered = sorted(ENDPOINTS, key=lambda endpoint: endpoint.pattern)
-    protected = [
-        (pattern, ProtectedHandler, {**given, "endpoints": {one.method: one for one in alike}})
-        for pattern, alike in groupby(ordered, key=lambda endpoint: endpoint.pattern)
-    ]
-    # A literal path before one with an id in its place.
-    return public + sorted(protected, key=lambda route: "(" in route[0])
+def routes(endpoints: Endpoints, given: Mapping[str, Any]) -> list[Route]:
+    """Return the routes of `endpoints`, one a path, as Tornado takes them.
 
-
-def routes_of(given: Mapping[str, Any], paths: Collection[str]) -> list[Route]:
-    """Return the routes of `paths`, all of which need no key."""
+    Every handler is initialized with `given`. The first route that matches answers: public paths
+    come first, and a literal path before one with an id in its place.
+    """
+    public: dict[str, list[PublicEndpoint]] = {}
+    keyed: dict[str, dict[str, Endpoint]] = {}
     in_production = given["services"].settings.env == "production"
+    for one in endpoints:
+        if isinstance(one, Endpoint):
+            keyed.setdefault(one.pattern, {})[one.method] = one
+        elif one.in_production or not in_production:
+            public.setdefault(one.pattern, []).append(one)
     return [
-        (_pattern(path), handler, {**given, "route": path})
-        for path, handler in (PUBLIC if in_production else PUBLIC + TRIAL)
-        if path in paths
+        *(_public_route(pattern, rows, given) for pattern, rows in public.items()),
+        *(
+            (pattern, ProtectedHandler, {**given, "endpoints": keyed[pattern]})
+            for pattern in sorted(keyed, key=lambda pattern: "(" in pattern)
+        ),
     ]
+
+
+def _public_route(pattern: str, rows: Sequence[PublicEndpoint], given: Mapping[str, Any]) -> Route:
+    methods = tuple(one.method for one in rows)
+    return pattern, rows[0].handler, {**given, "route": rows[0].path, "methods": methods}
 
 
 @cache
 def description(base_url: str) -> bytes:
     """Return the OpenAPI document of the service at `base_url`, as JSON."""
-    return msgspec.json.encode(openapi.document(ENDPOINTS, base_url))
-
-
-def _pattern(path: str) -> str:
-    return re.sub(r"\{\w+\}", ".*", path.replace(".", r"\."))
+    return msgspec.json.encode(document(ENDPOINTS, base_url))

@@ -5,14 +5,14 @@ one, so that a name pointed at the service does not make it ask for certificates
 """
 
 from tracker.api.handler import Handler
+from tracker.api.openapi.parts import TEXT, public_error, query
+from tracker.api.operator_routes import operator_routes, single_field_response
 from tracker.errors import BadRequest, NotFound
 from tracker.links.hostnames import canonical_hostname
 from tracker.syntax.query import parameter
 
 
 class TlsAsk(Handler):
-    methods = ("GET", "HEAD")
-
     async def get(self) -> None:
         asked = parameter(self.request.query, "domain")
         if not asked:
@@ -24,3 +24,24 @@ class TlsAsk(Handler):
         self.answer({"ok": True})
 
     head = get
+
+
+ENDPOINTS = operator_routes(
+    "/internal/tls-ask",
+    TlsAsk,
+    "askForCertificate",
+    "May a proxy fetch a certificate for a host (on-demand TLS)",
+    {
+        200: single_field_response("ok", {"const": True}),
+        400: public_error(400, example="domain: required: the host a certificate is wanted for"),
+        404: public_error(404, "No.", "domain: not a verified custom domain"),
+        500: public_error(500),
+        503: public_error(503),
+    },
+    query(
+        "domain",
+        TEXT | {"minLength": 1, "examples": ["go.example.com"]},
+        "the host",
+        required=True,
+    ),
+)

@@ -1,6 +1,6 @@
 """The Tornado applications: one for the public, two for ports that only operators use."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -8,7 +8,16 @@ from tornado.httputil import HTTPMessageDelegate, HTTPServerRequest
 from tornado.web import Application, RequestHandler
 
 from tracker.api.handler import UnknownPath, log_request
-from tracker.api.routes import HEALTH, INTERNAL, Route, description, routes, routes_of
+from tracker.api.routes import (
+    ENDPOINTS,
+    INTERNAL_ENDPOINTS,
+    MONITORING_ENDPOINTS,
+    VISITORS_ENDPOINTS,
+    Endpoints,
+    Route,
+    description,
+    routes,
+)
 from tracker.http.incoming_body import BodyCollector, BodyMemory, IncomingBody
 from tracker.service.services import Services
 
@@ -57,21 +66,20 @@ def make_app(services: Services, bodies_bytes: int = MAX_BODIES_BYTES) -> Applic
 
     All bodies being received take at most `bodies_bytes`.
     """
-    without = INTERNAL if services.settings.internal_port else ()
-    own_routes = routes({"services": services}, without)
-    return TrackerApplication(services, own_routes, BodyMemory(bodies_bytes))
+    endpoints = VISITORS_ENDPOINTS if services.settings.internal_port else ENDPOINTS
+    return _app(services, endpoints, bodies_bytes)
 
 
 def make_internal_app(services: Services) -> Application:
     """Return the application of INTERNAL_PORT."""
-    return _operators_app(services, (*INTERNAL, *HEALTH))
+    return _app(services, INTERNAL_ENDPOINTS, OPERATORS_MAX_BODIES_BYTES)
 
 
 def make_monitoring_app(services: Services) -> Application:
     """Return the application of a drain's METRICS_PORT."""
-    return _operators_app(services, ("/metrics", *HEALTH))
+    return _app(services, MONITORING_ENDPOINTS, OPERATORS_MAX_BODIES_BYTES)
 
 
-def _operators_app(services: Services, paths: Collection[str]) -> Application:
-    own_routes = routes_of({"services": services}, paths)
-    return TrackerApplication(services, own_routes, BodyMemory(OPERATORS_MAX_BODIES_BYTES))
+def _app(services: Services, endpoints: Endpoints, bodies_bytes: int) -> Application:
+    own_routes = routes(endpoints, {"services": services})
+    return TrackerApplication(services, own_routes, BodyMemory(bodies_bytes))

@@ -1,10 +1,10 @@
 """The parts of the OpenAPI document that operations share: headers, errors, contents.
 
-Everything here is OpenAPI, as values of JSON.
+Every function returns a part of the document, as values of JSON.
 """
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from tracker.errors import CODE_HEADER, ErrorCode
 
@@ -14,35 +14,11 @@ API_KEY = "apiKey"
 """The name of the security scheme."""
 
 TEXT: Described = {"type": "string"}
-_WHOLE: Described = {"type": "integer", "minimum": 0}
-
-
-class PublicOperation(NamedTuple):
-    """One that needs no API key. `answers` are OpenAPI's responses, by status."""
-
-    method: str
-    path: str
-    id: str
-    tag: str
-    summary: str
-    answers: Mapping[int, Described]
-    parameters: tuple[Described, ...] = ()
-    body: Described | None = None
-
-    def described(self) -> Described:
-        operation: Described = {
-            "operationId": self.id,
-            "summary": self.summary,
-            "description": "Needs no API key.",
-            "tags": [self.tag],
-            "security": [],
-            "parameters": list(self.parameters),
-            "responses": {str(status): answer for status, answer in self.answers.items()},
-        }
-        return operation | ({"requestBody": self.body} if self.body else {})
+_COUNT: Described = {"type": "integer", "minimum": 0}
 
 
 def json_content(schema: Described, example: Any = None) -> Described:
+    """Describe a body of JSON."""
     return {"application/json": {"schema": schema} | ({"example": example} if example else {})}
 
 
@@ -52,16 +28,18 @@ def ref(schema: str) -> Described:
 
 
 def query(name: str, schema: Described, description: str, required: bool = False) -> Described:
+    """Describe a parameter of the query."""
     parameter = {"name": name, "in": "query", "required": required}
     return parameter | {"description": description, "schema": schema}
 
 
 def header(description: str, schema: Described) -> Described:
+    """Describe a header of an answer."""
     return {"description": description, "schema": schema}
 
 
 def constants(**values: str) -> Described:
-    """Headers that are always the same, their names written with `_` for `-`."""
+    """Describe headers of constant value, their names written with `_` for `-`."""
     return {
         name.replace("_", "-"): {"schema": {"type": "string", "const": value}}
         for name, value in values.items()
@@ -75,9 +53,9 @@ def _refs(*names: str) -> Described:
 _HEADERS = {
     "X-Request-Id": header("The id sent, if sane; else a new one. The log has it.", TEXT),
     CODE_HEADER: header("What is wrong, as a word for machines.", TEXT | {"enum": list(ErrorCode)}),
-    "X-RateLimit-Limit": header("Requests allowed in the window.", _WHOLE),
-    "X-RateLimit-Remaining": header("Requests left in it.", _WHOLE),
-    "X-RateLimit-Reset": header("When it ends: Unix epoch seconds.", _WHOLE),
+    "X-RateLimit-Limit": header("Requests allowed in the window.", _COUNT),
+    "X-RateLimit-Remaining": header("Requests left in it.", _COUNT),
+    "X-RateLimit-Reset": header("When it ends: Unix epoch seconds.", _COUNT),
     "RateLimit-Policy": header("Every limit, as the IETF draft has it.", TEXT),
     "RateLimit": header("What is left of each, as the IETF draft has it.", TEXT),
     "Retry-After": header("Seconds.", {"type": "integer", "minimum": 1}),
@@ -87,9 +65,9 @@ REQUEST_ID = _refs("X-Request-Id")
 RATE_LIMIT = REQUEST_ID | _refs(*(name for name in _HEADERS if "RateLimit" in name))
 """The headers of an operation that needs a key."""
 
-_CODE = _refs(CODE_HEADER)
+_ERROR_CODE = _refs(CODE_HEADER)
 
-_OF_STATUS = {
+_STATUS_HEADERS = {
     401: _refs("WWW-Authenticate"),
     429: _refs("Retry-After"),
 }
@@ -128,13 +106,14 @@ _ERROR_SCHEMA: Described = {
 
 
 def error(status: int) -> Described:
-    """The answer of an operation that needs a key."""
+    """Refer to the error answer of an operation that needs a key."""
     return {"$ref": f"#/components/responses/{ERRORS[status][0]}"}
 
 
 def public_answer(
     meaning: str, content: Described | None = None, headers: Described | None = None
 ) -> Described:
+    """Describe an answer of an operation that needs no key."""
     own = {"description": meaning, "headers": REQUEST_ID | (headers or {})}
     return own | ({"content": content} if content else {})
 
@@ -146,15 +125,19 @@ def public_error(
     forms: tuple[str, ...] = (),
     headers: Described | None = None,
 ) -> Described:
-    """`forms` are the media types that it may have instead of JSON."""
+    """Describe an error of an operation that needs no key.
+
+    `forms` are the media types that it may have instead of JSON. The meaning and the example
+    default to those of the status.
+    """
     _, usual, usual_example = ERRORS[status]
     content = _error_content(example or usual_example) | {form: {"schema": TEXT} for form in forms}
-    own = _CODE | _OF_STATUS.get(status, {}) | (headers or {})
+    own = _ERROR_CODE | _STATUS_HEADERS.get(status, {}) | (headers or {})
     return public_answer(meaning or usual, content, own)
 
 
 def without_content(answers: Mapping[int, Described]) -> dict[int, Described]:
-    """The answers to HEAD."""
+    """Return `answers` as HEAD has them."""
     return {
         status: {name: part for name, part in answer.items() if name != "content"}
         for status, answer in answers.items()
@@ -166,10 +149,11 @@ def _error_content(example: str) -> Described:
 
 
 def components(schemas: Mapping[str, Described]) -> Described:
+    """Describe everything that operations refer to: `schemas`, headers, errors, the API key."""
     responses = {
         name: {
             "description": meaning,
-            "headers": RATE_LIMIT | _CODE | _OF_STATUS.get(status, {}),
+            "headers": RATE_LIMIT | _ERROR_CODE | _STATUS_HEADERS.get(status, {}),
             "content": _error_content(example),
         }
         for status, (name, meaning, example) in ERRORS.items()

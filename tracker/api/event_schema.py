@@ -1,13 +1,12 @@
-"""`/api/event` as OpenAPI describes it.
+"""The OpenAPI parts of `/api/event`: its parameters, bodies and answers.
 
-What it takes is read by hand (`conversions/parameters`), so it is told by hand too; lengths come
-from where they are enforced.
+The parameters are parsed by hand (`conversions/parameters`), so they are described by hand too;
+lengths come from where they are enforced.
 """
 
-from tracker.api.openapi_parts import (
+from tracker.api.openapi.parts import (
     TEXT,
     Described,
-    PublicOperation,
     constants,
     header,
     json_content,
@@ -26,8 +25,6 @@ from tracker.conversions.parameters import (
 EXAMPLE_PBK = "mB2eZc0vQ8yT5sWkXn1uHg"
 FORM = "application/x-www-form-urlencoded"
 
-_PATH = "/api/event"
-_TAG = "Conversions"
 _TRANSACTION_ID: Described = {"type": "string", "maxLength": TRANSACTION_ID_LENGTH}
 
 _FIELDS: dict[str, Described] = {
@@ -90,12 +87,16 @@ _HEADERS = constants(
 )
 
 
-# Of its own: a generated client that has one type for both bodies sends both.
-_FORM = _CONVERSION | {
+# A schema apart: a generated client that has one type for both bodies sends both.
+_CONVERSION_FORM = _CONVERSION | {
     "properties": _FIELDS | {"metadata": TEXT | {"description": "the same object as JSON text"}}
 }
-EVENT_SCHEMAS = {"Conversion": _CONVERSION, "ConversionForm": _FORM, "Recorded": _RECORDED}
-"""Referred to by their names."""
+EVENT_SCHEMAS = {
+    "Conversion": _CONVERSION,
+    "ConversionForm": _CONVERSION_FORM,
+    "Recorded": _RECORDED,
+}
+"""The schemas of this endpoint, by the names by which its operations refer to them."""
 
 
 def _parameter(name: str) -> Described:
@@ -107,8 +108,8 @@ def _parameter(name: str) -> Described:
     return parameter
 
 
-def _answers(*forms: str) -> dict[int, Described]:
-    """`forms` are media types besides JSON."""
+def answers(*forms: str) -> dict[int, Described]:
+    """Describe the answers to a conversion. `forms` are media types besides JSON."""
 
     def refused(status: int, meaning: str = "", example: str = "") -> Described:
         return public_error(status, meaning, example, forms, _HEADERS)
@@ -136,7 +137,7 @@ def _answers(*forms: str) -> dict[int, Described]:
     }
 
 
-_BODY: Described = {
+BODY: Described = {
     "description": "Without a body the parameters are taken from the query. The same JSON is taken "
     "as `text/plain` too, as navigator.sendBeacon sends it.",
     "content": {
@@ -152,26 +153,5 @@ _PREFLIGHT = _HEADERS | constants(
     Access_Control_Max_Age="86400",
     Allow="GET, POST, OPTIONS",
 )
-
-EVENT: tuple[PublicOperation, ...] = (
-    PublicOperation(
-        "GET",
-        _PATH,
-        "recordEventByPixel",
-        _TAG,
-        "Record a conversion; the answer is a 1x1 GIF where `Accept` prefers an image",
-        _answers("image/gif"),
-        tuple(map(_parameter, _FIELDS)),
-    ),
-    PublicOperation(
-        "POST", _PATH, "recordEvent", _TAG, "Record a conversion", _answers(), body=_BODY
-    ),
-    PublicOperation(
-        "OPTIONS",
-        _PATH,
-        "recordEventOptions",
-        _TAG,
-        "What a page of any origin may send",
-        {204: public_answer("As the headers say.", headers=_PREFLIGHT)},
-    ),
-)
+PREFLIGHT_ANSWERS = {204: public_answer("As the headers say.", headers=_PREFLIGHT)}
+PARAMETERS = tuple(map(_parameter, _FIELDS))

@@ -1,4 +1,4 @@
-"""JSON Schemas of the types in the route table, as the wire has them. Pure."""
+"""JSON Schemas of the types in the endpoint table, as requests and answers have them. Pure."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,13 +7,16 @@ from typing import Any
 import msgspec
 
 from tracker.api.endpoint import Endpoint
-from tracker.api.openapi_parts import Described
+from tracker.api.openapi.parts import Described
 
 _REF = "#/components/schemas/"
 
 
 class Schemas:
-    """`shared` are those of the bodies and answers, by name; each is referred to by it."""
+    """The JSON Schemas of the queries, bodies and answers of endpoints.
+
+    `shared` holds the schemas of bodies and answers, by the name by which others refer to them.
+    """
 
     def __init__(self, endpoints: Sequence[Endpoint]) -> None:
         queries = {endpoint.query for endpoint in endpoints}
@@ -25,24 +28,26 @@ class Schemas:
         self._of: dict[Any, Described] = dict(zip(kinds, tidy, strict=True))
         self._components = {names[n]: _tidy(schema, names) for n, schema in components.items()}
         for name in {name for kind in answers for name in self._names(self._of[kind])}:
-            _say_all_is_there(self._components[name])
+            _mark_required(self._components[name])
         asked = {_name(self._of[kind]) for kind in queries}
         self.shared = {n: schema for n, schema in self._components.items() if n not in asked}
 
     def of(self, kind: Any) -> Described:
+        """Return the schema of the type `kind`."""
         return self._of[kind]
 
     def answer(self, endpoint: Endpoint) -> Described:
+        """Return the schema of the endpoint's answer."""
         schemas = [self._of[kind] for kind in _kinds(endpoint.answer)]
         return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
 
     def properties(self, kind: Any) -> dict[str, Described]:
-        """Of a struct, by their names on the wire."""
+        """Return the schemas of a struct's fields, by their names in JSON."""
         properties: dict[str, Described] = self._components[_name(self._of[kind])]["properties"]
         return properties
 
     def query(self, kind: Any) -> list[Described]:
-        """The parameters of a query; in one, nothing can be null."""
+        """Return the parameters of a query. No parameter can be null."""
         required = self._components[_name(self._of[kind])]["required"]
         parameters: list[Described] = []
         for name, schema in self.properties(kind).items():
@@ -56,7 +61,7 @@ class Schemas:
         return parameters
 
     def _names(self, schema: Any) -> Iterator[str]:
-        """Of the shared schemas that `schema` refers to, directly or not."""
+        """Yield the names of the shared schemas that `schema` refers to, directly or not."""
         if isinstance(schema, list):
             for one in schema:
                 yield from self._names(one)
@@ -80,12 +85,12 @@ def _name(schema: Described) -> str:
 
 
 def _readable(title: str) -> str:
-    """`Page[ShortLink]` is `ShortLinkPage`."""
+    """Return a name without brackets: `ShortLinkPage` for `Page[ShortLink]`."""
     return re.sub(r"(\w+)\[(\w+)\]", r"\2\1", title)
 
 
 def _tidy(schema: Any, names: Mapping[str, str]) -> Any:
-    """As the wire has it, and as short as it can be said."""
+    """Return `schema` as JSON has it (a decimal is a number), in its shortest form."""
     if isinstance(schema, list):
         return [_tidy(one, names) for one in schema]
     if not isinstance(schema, dict):
@@ -104,7 +109,7 @@ def _tidy(schema: Any, names: Mapping[str, str]) -> Any:
 
 
 def _nullable(schema: Described) -> Described:
-    """`anyOf` of one type and null, said as one type."""
+    """Return `schema` with `anyOf` one type and null written as one list of types."""
     kinds = schema.get("anyOf", [])
     inner = [one for one in kinds if one != {"type": "null"}]
     if len(inner) != 1 or len(kinds) != 2 or not isinstance(inner[0].get("type"), str):
@@ -113,8 +118,8 @@ def _nullable(schema: Described) -> Described:
     return {**inner[0], **about, "type": [inner[0]["type"], "null"]}
 
 
-def _say_all_is_there(schema: Described) -> None:
-    """In an answer, what has a default is there too."""
+def _mark_required(schema: Described) -> None:
+    """Mark every property with a default as required: an answer always has it."""
     if "properties" not in schema:
         return
     required = set(schema["required"])

@@ -1,7 +1,7 @@
-"""The OpenAPI 3.1 document: from the route table, and the types that check and make the bodies.
+"""The OpenAPI 3.1 document, made of the endpoint table. Pure.
 
-Pure. `routes.description` calls it once; the operations without a key come from `openapi_public`,
-the names and shapes of the others from their own types (`openapi_schemas`).
+`routes.description` calls it once. Endpoints with a key are described by the types that check and
+make their bodies (`schemas`), public ones by what their rows say.
 """
 
 import re
@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from tracker import __version__
-from tracker.api.endpoint import Endpoint, Nothing
-from tracker.api.openapi_event import EVENT_SCHEMAS
-from tracker.api.openapi_parts import (
+from tracker.api.endpoint import Endpoint, Nothing, PublicEndpoint
+from tracker.api.event_schema import EVENT_SCHEMAS
+from tracker.api.openapi.parts import (
     API_KEY,
     ERRORS,
     RATE_LIMIT,
@@ -20,8 +20,7 @@ from tracker.api.openapi_parts import (
     error,
     json_content,
 )
-from tracker.api.openapi_public import PUBLIC_OPERATIONS
-from tracker.api.openapi_schemas import Schemas
+from tracker.api.openapi.schemas import Schemas
 from tracker.api.schema import EXAMPLE_ACCOUNT
 
 _DESCRIPTION = """\
@@ -52,17 +51,17 @@ _TAGS = {
 }
 
 
-def document(endpoints: Sequence[Endpoint], base_url: str) -> dict[str, Any]:
-    """Return the whole description, as values of JSON, of the service at `base_url`."""
-    schemas = Schemas(endpoints)
-    operations = [
-        *((one.path, one.method, _operation(one, schemas)) for one in endpoints),
-        *((one.path, one.method, one.described()) for one in PUBLIC_OPERATIONS),
-    ]
-    paths: dict[str, Described] = {}
-    for path, method, operation in operations:
-        paths.setdefault(path, {})[method.lower()] = operation
-    tags = dict.fromkeys(tag for _, _, operation in operations for tag in operation["tags"])
+def document(endpoints: Sequence[Endpoint | PublicEndpoint], base_url: str) -> dict[str, Any]:
+    """Return the whole document, as values of JSON, for the service at `base_url`."""
+    schemas = Schemas([one for one in endpoints if isinstance(one, Endpoint)])
+    paths: dict[str, dict[str, Described]] = {}
+    for one in endpoints:
+        if isinstance(one, Endpoint):
+            paths.setdefault(one.path, {})[one.method.lower()] = _operation(one, schemas)
+        elif one.in_production:
+            paths.setdefault(one.path, {})[one.method.lower()] = _public_operation(one)
+    operations = [operation for item in paths.values() for operation in item.values()]
+    tags = dict.fromkeys(tag for operation in operations for tag in operation["tags"])
     return {
         "openapi": "3.1.0",
         "info": {
@@ -100,8 +99,21 @@ def _operation(endpoint: Endpoint, schemas: Schemas) -> Described:
     return operation | {"responses": {"200": done} | refused}
 
 
+def _public_operation(endpoint: PublicEndpoint) -> Described:
+    operation: Described = {
+        "operationId": endpoint.operation_id,
+        "summary": endpoint.summary,
+        "description": "Needs no API key.",
+        "tags": [endpoint.tag],
+        "security": [],
+        "parameters": list(endpoint.parameters),
+        "responses": {str(status): answer for status, answer in endpoint.answers.items()},
+    }
+    return operation | ({"requestBody": endpoint.body} if endpoint.body else {})
+
+
 def operation_id(method: str, path: str) -> str:
-    """Such as `listShortLinks`, `createShortLink`, `changeShortLink`, `verifyDomain`."""
+    """Return the id of an operation, such as `listShortLinks` or `verifyDomain`."""
     nouns: list[str] = []
     for part in path.split("/")[2:]:
         if part.startswith("{"):
@@ -128,13 +140,13 @@ def _tag(path: str) -> str:
 
 
 def _scope(endpoint: Endpoint) -> str:
-    """If the body decides, the function that knows says it in its docstring."""
+    """Return the scope in words. Where the body decides, the function's docstring names both."""
     scope = endpoint.scope
     return f"`{scope}`" if isinstance(scope, str) else str(scope.__doc__).rstrip(".")
 
 
 def _errors(endpoint: Endpoint) -> list[int]:
-    """The statuses that it can answer with."""
+    """Return the error statuses that the endpoint can answer with."""
     never = set()
     if endpoint.body is Nothing:
         never.add(413)
@@ -149,7 +161,7 @@ def _id(name: str) -> Described:
 
 
 def _example(endpoint: Endpoint, schemas: Schemas) -> Described:
-    """That of the endpoint, with the account under the name that the body has for it."""
+    """Return the endpoint's example with an account, under the name that the body has for it."""
     names = schemas.properties(endpoint.body)
     account = {name: EXAMPLE_ACCOUNT for name in ("accountId", "account_id") if name in names}
     return account | (endpoint.example or {})
