@@ -15,8 +15,7 @@ from tests.http.exchange_record import (
     turns,
 )
 from tracker.http.connection import Connection
-from tracker.http.fast_head import FastHeadParser
-from tracker.http.fast_path import FastPathConnection
+from tracker.http.fast_path import FastHeadParser, FastPathConnection
 from tracker.http.head import HeadReader
 from tracker.http.limits import Limits
 from tracker.http.server_state import ServerState

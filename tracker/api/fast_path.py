@@ -2,7 +2,7 @@
 
 GET and HEAD of `/c/<slug>` and `/api/click`, and GET of `/api/event`. The rules are those of the
 handlers in `api/click` and `api/event`, made by the same functions; the answers are the same, byte
-for byte. Requests that are not plain (`http/fast_head`), paths that no link can have, events whose
+for byte. Requests that are not plain (`http/fast_path`), paths that no link can have, events whose
 parameters are refused, and deliveries of a webhook are left to the handlers.
 """
 
@@ -25,8 +25,7 @@ from tracker.conversions.parameters import from_text
 from tracker.conversions.record import Recorded
 from tracker.errors import TrackerError
 from tracker.http.default_headers import DefaultHeaders
-from tracker.http.fast_head import FastHead, FastHeadParser
-from tracker.http.fast_path import FastPathConnection
+from tracker.http.fast_path import FastHead, FastHeadParser, FastPathConnection
 from tracker.links.link import SLUG
 
 log = structlog.get_logger(__name__)

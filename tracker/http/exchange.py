@@ -17,9 +17,9 @@ from tornado.httputil import (
 )
 from tornado.iostream import StreamClosedError
 
+from tracker.http.flow_control import Peer
 from tracker.http.framing import connection_options
 from tracker.http.head import Head
-from tracker.http.peer import Peer
 
 _OWN: Final = frozenset({"Connection", "Content-Length", "Date", "Server"})
 _BODILESS: Final = (204, 304)

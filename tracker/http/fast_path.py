@@ -1,32 +1,180 @@
-"""The short way for hot requests: answered from the bytes received, before anything is parsed.
+"""The fast path: hot requests answered from the bytes received, before anything is parsed.
 
-A lane sees every request first that starts at a request boundary, has its whole head in the buffer
-and is within the size limit of a head. Nothing of it is checked yet: a lane takes only what it
-knows to be well-formed, complete and without a body, and leaves all else, anything unusual
-included, to the parser. It is passed over once the server is ending.
+A server may have a `FastPath`. It is offered every request first that starts at a request boundary,
+has its whole head in the buffer and is within the size limit of a head. Nothing is checked yet: it
+takes only requests that it knows to be well-formed, complete and without a body, and leaves all
+others to the parser. It is passed over once the server is ending.
+
+`FastHeadParser` reads the head of such a request. Browsers of one release send the same lines, and
+to the same host the same header, byte for byte. So a line is parsed once and remembered, as long as
+there is room, and so is a header of known lines. Lines that differ for each visitor, such as those
+that a proxy adds, are parsed each time.
+
+A request is plain if any server would read it alike: GET or HEAD, HTTP/1.1, one Host, no body, no
+header that asks for something (Connection other than keep-alive, Expect, Upgrade), visible ASCII in
+the target, at most 200 pairs in the query.
+
+Guarantee: the parser of `head` accepts every request that is read here, and reads it the same way.
 """
 
-from collections.abc import Callable
-from typing import Protocol
+import re
+from collections.abc import Callable, Sequence
+from typing import Final, Generic, Protocol, TypeVar
+
+import msgspec
 
 
 class FastPathConnection(Protocol):
-    """What a lane may use of a connection."""
+    """The part of a connection that a fast path may use."""
 
     @property
     def peer(self) -> str:
         """The address of the other end, as text; "0.0.0.0" if it has none."""
 
     def is_closing(self) -> bool:
-        """Whether an answer would reach nobody."""
+        """Return whether an answer would reach nobody."""
 
     def answer(self, data: bytes, keep_alive: bool) -> None:
-        """The whole answer of the request that was taken; to be called exactly once, at any time
-        after the lane was called, also before it returns. Does nothing if the client has gone.
+        """Send the whole answer of the request that was taken; do nothing if the client has gone.
+
+        Must be called exactly once, at any time after the fast path was called, also before that
+        returns.
         """
 
 
 FastPath = Callable[[FastPathConnection, bytes, int, int], bool]
-"""Given the connection, the buffer, and where in it the head begins and where it ends, the blank
-line included: whether the lane takes the request, or leaves it to the parser. Until a request that
-was taken is answered, the connection's next is not begun."""
+"""Called with the connection, the buffer, and where in it the head begins and ends, the blank line
+included. Returns whether it takes the request, or leaves it to the parser. The connection's next
+request is not begun before this one is answered."""
+
+MAX_HEAD_BYTES: Final = 8192
+"""Bytes of a plain head."""
+
+_MAX_FIELDS: Final = 100
+_METHODS: Final = ("GET", "HEAD")
+_TOKEN: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_VISIBLE: Final = bytes([9, *range(32, 127), *range(128, 256)])
+_NOT_PLAIN_NAMES: Final = frozenset(
+    (
+        *("content-length", "transfer-encoding", "expect", "upgrade", "te", "trailer"),
+        *("http2-settings", "proxy-connection", "keep-alive"),
+    )
+)
+_HOST: Final = re.compile(r"[A-Za-z0-9._-]+(?::[0-9]*)?")
+_MAX_QUERY_PAIRS: Final = 200
+_PERSISTENT: Final = ("", "keep-alive")
+
+_MAX_HEADERS_KNOWN, _MAX_HEADER_BYTES = 1000, 2048
+_MAX_LINES_KNOWN, _MAX_LINE_BYTES = 2000, 512
+"""How many are remembered, and of how many bytes at most: some 10 MB in all, at worst."""
+
+_UNREAD, _NOT_PLAIN = -1, -2
+
+Header = TypeVar("Header")
+Known = TypeVar("Known")
+_Line = tuple[int, str]
+"""The place of its value among those that are read, and the value."""
+
+
+class FastHead(msgspec.Struct, Generic[Header], frozen=True, gc=False):
+    """Texts hold one byte a character."""
+
+    method: str
+    path: str
+    query: str
+    header: Header
+
+
+class FastHeadParser(Generic[Header]):
+    """Reads the headers with these names, in lower case; one may be named twice.
+
+    `make` makes of them what is kept: given the Host, and the values in the order of their names,
+    empty if not sent. It is to depend on nothing else.
+    """
+
+    def __init__(self, names: Sequence[str], make: Callable[[str, list[str]], Header]) -> None:
+        self._make = make
+        wanted = ("host", "connection", *names)
+        self._places = {name: place for place, name in enumerate(dict.fromkeys(wanted))}
+        self._picks = [self._places[name] for name in wanted]
+        self._headers: dict[bytes, Header] = {}
+        self._lines: dict[bytes, _Line] = {}
+        self._names: dict[bytes, int] = {}
+
+    def read(self, data: bytes, start: int, end: int) -> FastHead[Header] | None:
+        """The request at `data[start:end]`, which ends with the first blank line; None if it is not
+        plain."""
+        if end - start > MAX_HEAD_BYTES:
+            return None
+        line_end = data.find(b"\r\n", start, end)
+        raw = data[line_end:end]
+        header = self._headers.get(raw) or self._header(raw)
+        if header is None:
+            return None
+        words = data[start:line_end].decode("latin-1").split(" ")
+        if len(words) != 3:
+            return None
+        method, target, version = words
+        if method not in _METHODS or version != "HTTP/1.1" or not target.startswith("/"):
+            return None
+        if not target.isascii() or not target.isprintable() or "#" in target:
+            return None
+        path, _, query = target.partition("?")
+        if query.count("&") > _MAX_QUERY_PAIRS:
+            return None
+        return FastHead(method, path, query, header)
+
+    def _header(self, raw: bytes) -> Header | None:
+        """Of the lines that `raw` has between the end of the request's line and the blank one."""
+        lines = raw.split(b"\r\n")[1:-2]
+        if len(lines) > _MAX_FIELDS:
+            return None
+        values: list[str | None] = [None] * len(self._places)
+        all_known = len(raw) <= _MAX_HEADER_BYTES
+        for raw_line in lines:
+            line = self._lines.get(raw_line)
+            if line is None:
+                all_known = False
+                if (line := self._line(raw_line)) is None:
+                    return None
+            place, value = line
+            if place != _UNREAD:
+                if values[place] is not None:  # sent twice
+                    return None
+                values[place] = value
+        host, connection, *picked = [values[place] or "" for place in self._picks]
+        if connection not in _PERSISTENT or not _HOST.fullmatch(host):
+            return None
+        header = self._make(host, picked)
+        if all_known:
+            _remember(self._headers, _MAX_HEADERS_KNOWN, raw, header)
+        return header
+
+    def _line(self, raw: bytes) -> _Line | None:
+        """None if it is not of a plain header."""
+        name, colon, value = raw.partition(b":")
+        place = self._names.get(name)
+        if place is None:
+            place = self._place(name)
+        if place == _NOT_PLAIN or not colon or value.translate(None, _VISIBLE):
+            return None
+        text = "" if place == _UNREAD else value.strip(b" \t").decode("latin-1")
+        line = place, text
+        if len(raw) <= _MAX_LINE_BYTES:
+            _remember(self._lines, _MAX_LINES_KNOWN, raw, line)
+        return line
+
+    def _place(self, name: bytes) -> int:
+        lowered = name.decode("latin-1").lower()
+        place = self._places.get(lowered, _UNREAD)
+        if lowered in _NOT_PLAIN_NAMES or not _TOKEN.fullmatch(name):
+            place = _NOT_PLAIN
+        if len(name) <= _MAX_LINE_BYTES:
+            _remember(self._names, _MAX_LINES_KNOWN, name, place)
+        return place
+
+
+def _remember(known: dict[bytes, Known], most: int, raw: bytes, what: Known) -> None:
+    if len(known) >= most:
+        known.clear()
+    known[raw] = what

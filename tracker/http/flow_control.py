@@ -5,16 +5,34 @@ one that takes nothing for too long is cut.
 """
 
 import asyncio
+import socket
 import sys
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from tornado.iostream import StreamClosedError
 
-from tracker.http.peer import Peer
 from tracker.http.server_state import ServerState
 
 _TOGETHER: Final = 64
 """So many pieces are written at once, at most: what is sent before a slow client is noticed."""
+
+
+class Peer:
+    """`remote_ip` is "0.0.0.0" if the transport is not of the internet; `protocol` is "http" or
+    "https"; `address` is what the transport calls its peer."""
+
+    __slots__ = ("address", "address_family", "protocol", "remote_ip")
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        socket_of_client = transport.get_extra_info("socket")
+        self.address: Any = transport.get_extra_info("peername")
+        self.address_family: int | None = socket_of_client and socket_of_client.family
+        self.protocol = "https" if transport.get_extra_info("ssl_object") else "http"
+        internet = self.address_family in (socket.AF_INET, socket.AF_INET6) and self.address
+        self.remote_ip: str = self.address[0] if internet else "0.0.0.0"  # noqa: S104
+
+    def __str__(self) -> str:
+        return self.remote_ip
 
 
 class FlowControl(asyncio.Protocol):

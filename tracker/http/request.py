@@ -19,7 +19,7 @@ _HOST_LENGTH: Final = 255
 class ReceivedRequest(HTTPServerRequest):
     """Has all that an HTTPServerRequest has; its arguments are parsed when they are asked for.
 
-    `connection` has a tracker.http.peer.Peer. Raises HTTPInputError as its base does.
+    `connection` has a tracker.http.flow_control.Peer. Raises HTTPInputError as its base does.
     """
 
     def __init__(

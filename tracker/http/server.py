@@ -25,7 +25,7 @@ from tracker.http.fast_path import FastPath
 from tracker.http.limits import Limits
 from tracker.http.rejection import Render
 from tracker.http.server_state import ServerState
-from tracker.http.tls_listener import TLSListener
+from tracker.http.tls import TLSListener
 from tracker.loops import record_failure
 
 _BACKLOG: Final = 1024

@@ -1,7 +1,148 @@
-"""The TLS side of a listening socket. The caller decides when certificates are read again."""
+"""TLS: certificates, and accepting connections that are counted before their handshake.
 
+A handshake may be all that a connection ever does, and asyncio reports a connection only
+once its handshake is done, and never one that fails. So connections are accepted here, and given to
+the loop for their handshake. The caller decides when certificates are reloaded.
+"""
+
+import asyncio
+import socket
 import ssl
 from pathlib import Path
+from typing import Final
+
+import structlog
+
+from tracker.http.connection import Connection
+from tracker.http.server_state import ServerState
+
+log = structlog.get_logger(__name__)
+
+_TOGETHER: Final = 64
+"""So many are accepted before others get their turn."""
+
+_PAUSE_SECONDS: Final = 1.0
+"""How long nothing is accepted after the system refused to: it is out of files or memory."""
+
+_LEAST_SECONDS: Final = 0.01
+"""For a handshake that began when its time was nearly over: asyncio takes no 0."""
+
+
+class TLSListener:
+    """Accepts on `listening`, a bound socket that does not block, until `close`."""
+
+    def __init__(self, state: ServerState, listening: socket.socket, tls: ssl.SSLContext) -> None:
+        self._state = state
+        self._listening = listening
+        self._tls = tls
+        self._pause: asyncio.TimerHandle | None = None
+        self._listen()
+
+    def close(self) -> None:
+        """Accept no more; handshakes that are under way go on."""
+        if self._pause is not None:
+            self._pause.cancel()
+        self._state.loop.remove_reader(self._listening.fileno())
+        self._listening.close()
+
+    def _listen(self) -> None:
+        self._state.loop.add_reader(self._listening.fileno(), self._accept)
+
+    def _accept(self) -> None:
+        for _ in range(_TOGETHER):
+            try:
+                accepted, address = self._listening.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                log.warning("connections cannot be accepted", error=str(error))
+                self._state.loop.remove_reader(self._listening.fileno())
+                self._pause = self._state.loop.call_later(_PAUSE_SECONDS, self._listen)
+                return
+            if self._state.admission.enter(address[0]):
+                Handshake(self._state, accepted, address[0], self._tls)
+            else:
+                accepted.close()
+
+
+class Handshake:
+    """A connection that was counted, until it can carry requests. Its time is limited by the
+    loop."""
+
+    def __init__(
+        self, state: ServerState, accepted: socket.socket, peer: str, tls: ssl.SSLContext
+    ) -> None:
+        accepted.setblocking(False)
+        self._state = state
+        self._peer = peer
+        self._made = False
+        state.add(self)
+        self._task = state.loop.create_task(self._shake_hands(accepted, tls))
+        self._task.add_done_callback(self._done)
+
+    def check(self) -> None:
+        """Leave it to the loop to end a handshake that takes too long."""
+
+    def abort(self) -> None:
+        """Cut the connection."""
+        self._task.cancel()
+
+    async def _shake_hands(self, accepted: socket.socket, tls: ssl.SSLContext) -> None:
+        limits, loop = self._state.limits, self._state.loop
+        ends = loop.time() + limits.head_seconds
+        try:
+            if not await self._begun(accepted, limits.head_seconds):
+                return
+            await loop.connect_accepted_socket(
+                self._protocol,
+                accepted,
+                ssl=tls,
+                ssl_handshake_timeout=max(_LEAST_SECONDS, ends - loop.time()),
+                ssl_shutdown_timeout=limits.linger_seconds,
+            )
+        except OSError:
+            pass  # The client's fault, such as no TLS, or it took too long or has gone.
+        finally:
+            if not self._made:
+                accepted.close()
+
+    async def _begun(self, accepted: socket.socket, seconds: float) -> bool:
+        """Wait for the client's first byte, and return whether it came: without it TLS would cost
+        50 KB for nothing.
+
+        Raises TimeoutError if the client neither sends nor ends within `seconds`, OSError if it
+        has cut the connection.
+        """
+        loop = self._state.loop
+        readable = loop.create_future()
+        loop.add_reader(accepted.fileno(), _resolve, readable)
+        try:
+            async with asyncio.timeout(seconds):
+                await readable
+        finally:
+            loop.remove_reader(accepted.fileno())
+        return bool(accepted.recv(1, socket.MSG_PEEK))
+
+    def _protocol(self) -> Connection:
+        return Connection(self._state, self._hand_over)
+
+    def _hand_over(self) -> str:
+        """The handshake is done: the connection counts for itself from now on."""
+        self._made = True
+        self._state.connections.discard(self)
+        return self._peer
+
+    def _done(self, task: "asyncio.Task[None]") -> None:
+        if not self._made:
+            self._state.admission.leave(self._peer)
+            self._state.remove(self)
+        if not task.cancelled() and task.exception() is not None:
+            log.error("a handshake failed", exc_info=task.exception())
+
+
+def _resolve(readable: "asyncio.Future[None]") -> None:
+    if not readable.done():
+        readable.set_result(None)
 
 
 def server_context(certificate: Path, key: Path) -> ssl.SSLContext:

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.http.wild import values_of
-from tracker.http.fast_head import FastHead, FastHeadParser
+from tracker.http.fast_path import FastHead, FastHeadParser
 
 NAMES = ("user-agent", "accept")
 LINE = b"GET /c/abc?a=1 HTTP/1.1\r\n"
