@@ -48,7 +48,7 @@ class _Collection:
 
 
 class _Database:
-    """What a posting is written to."""
+    """What a write_set is written to."""
 
     def __init__(self, database: Database, steps: Steps) -> None:
         self._database = database
@@ -68,7 +68,7 @@ def dying_drain(services: Services, slot: Slot, at: int) -> Drain:
     """Dies at the step of that number; lives if it never comes to it."""
     steps = Steps(at)
     drain = services.drain(slot)
-    drain._books._database = dying_database(services.database, steps)
+    drain._writer._database = dying_database(services.database, steps)
     for name in PARTS:
         setattr(drain, name, steps.around(getattr(drain, name)))
     return drain

@@ -315,7 +315,7 @@ async def test_a_stop_ends_an_idle_consumer_within_its_block_time(services: Serv
 async def test_a_stop_ends_a_consumer_that_waits_for_a_store_at_once(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(consumer_module, "_BACKOFF", (0.0, 20.0))
+    monkeypatch.setattr(consumer_module, "_BACKOFF_SECONDS", (0.0, 20.0))
     applied = Applied(services, Away(AutoReconnect("gone"), 99))
     async with running(consumer_of(services, applied)):
         await services.journal.append(scene.click())
@@ -338,7 +338,7 @@ async def test_a_consumer_that_leaves_gives_up_its_name(services: Services) -> N
     await services.journal.append(scene.click())
     consumer = consumer_of(services, Applied(services))
     await consumer.burst()
-    await consumer.leave()
+    await consumer.deregister()
     assert await services.redis.xinfo_consumers("journal", "drain") == []
 
 
@@ -347,13 +347,13 @@ async def test_a_consumer_that_leaves_entries_behind_keeps_its_name(services: Se
     consumer = consumer_of(services, Applied(services, Away(AutoReconnect("gone"), 1)))
     with pytest.raises(AutoReconnect):
         await consumer.burst()
-    await consumer.leave()
+    await consumer.deregister()
     assert await pending_in(services) == 1
 
 
 async def test_leaving_with_redis_away_is_quiet(services: Services) -> None:
     away = connect.redis_for_requests(f"redis://127.0.0.1:{free_port()}/0")
-    await Consumer(away, away, Applied(services).apply).leave()
+    await Consumer(away, away, Applied(services).apply).deregister()
     await away.aclose()
 
 

@@ -23,7 +23,7 @@ from tests.ingest.dying import Died, dying_drain
 from tracker.clicks.click import Click
 from tracker.conversions.event import Event
 from tracker.ids import new_id
-from tracker.ingest.posting import Outdated
+from tracker.ingest.batch_writer import WriteConflict
 from tracker.ingest.record import Record
 from tracker.ingest.slot import Slot
 from tracker.service.services import Services
@@ -214,7 +214,7 @@ async def test_drains_at_once_with_overlapping_batches_count_once(
             try:
                 await drain.apply(batches[0])
                 batches.pop(0)
-            except Outdated:  # others were faster each time
+            except WriteConflict:  # others were faster each time
                 await asyncio.sleep(0)
 
     async with processes(services, number) as each:
@@ -289,7 +289,7 @@ async def test_any_schedule_of_drains_that_die_counts_once(services: Services, s
             at = random.choice((-1, -1, random.randrange(40)))
             try:
                 await dying_drain(process, slot, at).apply(batch)
-            except (Died, Outdated):
+            except (Died, WriteConflict):
                 batches.insert(random.randrange(len(batches) + 1), batch)
 
     async def claim() -> None:

@@ -89,14 +89,14 @@ async def test_an_event_that_expires_while_its_click_comes_is_left_alone(
     click, event = of_nobody()
     await scene.applied(services, [event])
     drain = scene.drain_of(services)
-    post = drain._books.post
+    write = drain._writer.write
 
-    async def post_after_the_deletion(posting: object) -> None:
-        if posting.moves:  # type: ignore[attr-defined]
+    async def write_after_the_deletion(write_set: object) -> None:
+        if write_set.moves:  # type: ignore[attr-defined]
             await delete_what_expires(services)
-        await post(posting)  # type: ignore[arg-type]
+        await write(write_set)  # type: ignore[arg-type]
 
-    drain._books.post = post_after_the_deletion  # type: ignore[method-assign]
+    drain._writer.write = write_after_the_deletion  # type: ignore[method-assign]
     await drain.apply([click])
     assert await scene.stored_events(services) == []
     await ledger.check(services)
@@ -121,14 +121,14 @@ async def test_a_settlement_that_read_the_event_before_it_got_its_time_takes_it_
     await scene.applied(services, [event])
     await services.database["events"].update_many({}, {"$unset": {"expires_at": ""}})
     drain = scene.drain_of(services)
-    post = drain._books.post
+    write = drain._writer.write
 
-    async def post_after_the_start(posting: object) -> None:
-        if posting.moves:  # type: ignore[attr-defined]
+    async def write_after_the_start(write_set: object) -> None:
+        if write_set.moves:  # type: ignore[attr-defined]
             await retention.expire_pending(services.database, DAYS)
-        await post(posting)  # type: ignore[arg-type]
+        await write(write_set)  # type: ignore[arg-type]
 
-    drain._books.post = post_after_the_start  # type: ignore[method-assign]
+    drain._writer.write = write_after_the_start  # type: ignore[method-assign]
     await drain.apply([click])
     assert await expiring(services) == []
     await ledger.check(services)

@@ -25,8 +25,8 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from tracker.clicks.click import Click
 from tracker.conversions.store import EventIdTaken
+from tracker.ingest.batch_writer import WriteConflict
 from tracker.ingest.faults import is_fault_of_record, is_to_wait, is_too_much, reason_of
-from tracker.ingest.posting import Outdated
 from tracker.service.services import Services
 
 
@@ -57,7 +57,7 @@ AWAY = [
     RedisTimeoutError("timed out"),
     BusyLoadingError("loading"),
     ResponseError("OOM command not allowed"),
-    Outdated(),
+    WriteConflict(),
 ]
 OF_RECORD = [
     OperationFailure("bad value", 2),

@@ -116,7 +116,7 @@ async def test_what_redis_did_not_take_is_added_the_next_time(
 async def test_a_running_drain_publishes_by_itself(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fleet, "EVERY", 0.01)
+    monkeypatch.setattr(fleet, "PUBLISH_EVERY_SECONDS", 0.01)
     stop = asyncio.Event()
     drain = Fleet(services.redis)
     running = asyncio.ensure_future(drain.run(stop))

@@ -34,22 +34,22 @@ async def statuses(services: Services) -> list[str]:
 async def interposed(services: Services, own: Sequence[Record], others: Sequence[Record]) -> None:
     """One drain has planned its batch, when another applies all of its own."""
     drain: Any = scene.drain_of(services)
-    post = drain._books.post
+    write = drain._writer.write
     left = [others]
 
-    async def post_after_the_other(posting: Any) -> None:
+    async def write_after_the_other(write_set: Any) -> None:
         if left:
             await scene.applied(services, left.pop())
-        await post(posting)
+        await write(write_set)
 
-    drain._books.post = post_after_the_other
+    drain._writer.write = write_after_the_other
     await drain.apply(own)
 
 
 async def within(services: Services, own: Sequence[Record], others: Sequence[Record]) -> None:
     """One drain has written its batch and not yet committed, when another applies its own."""
     drain: Any = scene.drain_of(services)
-    write = drain._books._write
+    write = drain._writer._store
     left = [others]
 
     async def write_before_the_other(*arguments: Any) -> None:
@@ -57,7 +57,7 @@ async def within(services: Services, own: Sequence[Record], others: Sequence[Rec
         if left:
             await scene.applied(services, left.pop())
 
-    drain._books._write = write_before_the_other
+    drain._writer._store = write_before_the_other
     await drain.apply(own)
 
 

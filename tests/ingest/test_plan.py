@@ -15,8 +15,8 @@ from tracker.conversions.store import EventIdTaken, document
 from tracker.db.documents import as_read
 from tracker.ids import new_id
 from tracker.ingest import plan
+from tracker.ingest.batch_writer import WriteSet
 from tracker.ingest.plan import Known
-from tracker.ingest.posting import Posting
 
 ACCOUNT, OTHER, SCOPE = new_id(), new_id(), new_id()
 ENRICHMENT = Enrichment(Countries(""), store_ip=False)
@@ -50,13 +50,13 @@ def arrival(
     events: Sequence[Document] = (),
     stored_clicks: Sequence[Document] = (),
     known: Known = Known(),  # noqa: B008
-) -> Posting:
+) -> WriteSet:
     of_events = by_id(*clicks, *stored_clicks)
     return plan.arrival(clicks, by_id(*events), of_events, known, AT)
 
 
-def statuses(posting: Posting) -> dict[int, str]:
-    return {one["_id"]: str(one["status"]) for one in posting.events}
+def statuses(write_set: WriteSet) -> dict[int, str]:
+    return {one["_id"]: str(one["status"]) for one in write_set.events}
 
 
 def test_nothing_is_nothing() -> None:
@@ -66,8 +66,8 @@ def test_nothing_is_nothing() -> None:
 
 def test_clicks_that_are_stored_are_left_out() -> None:
     one, two = (ENRICHMENT.document(scene.click(ACCOUNT)) for _ in range(2))
-    posting = arrival([one, two], known=Known(clicks=frozenset([one["_id"]])))
-    assert posting == Posting([two], [], [])
+    write_set = arrival([one, two], known=Known(clicks=frozenset([one["_id"]])))
+    assert write_set == WriteSet([two], [], [])
 
 
 @pytest.mark.parametrize(
@@ -83,14 +83,16 @@ def test_clicks_that_are_stored_are_left_out() -> None:
 def test_an_event_takes_what_its_click_tells_wherever_that_is(
     batch: list[Document], before: list[Document], status: str
 ) -> None:
-    posting = arrival(batch, [event(1)], before)
-    assert statuses(posting) == {1: status}
-    assert posting.events[0].get("country") == (ONE["country"] if status == "attributed" else None)
+    write_set = arrival(batch, [event(1)], before)
+    assert statuses(write_set) == {1: status}
+    assert write_set.events[0].get("country") == (
+        ONE["country"] if status == "attributed" else None
+    )
 
 
 def test_the_click_that_is_stored_is_believed_before_the_one_that_arrived() -> None:
-    posting = arrival([ONE], [event(1)], [{**ONE, "country": "FR"}])
-    assert posting.events[0]["country"] == "FR"
+    write_set = arrival([ONE], [event(1)], [{**ONE, "country": "FR"}])
+    assert write_set.events[0]["country"] == "FR"
 
 
 @pytest.mark.parametrize(
@@ -98,7 +100,7 @@ def test_the_click_that_is_stored_is_believed_before_the_one_that_arrived() -> N
 )
 def test_an_event_that_is_stored_is_left_out_unless_it_was_claimed(status: str) -> None:
     known = Known(events=by_id(stored(event(1), status=status)))
-    assert arrival([ONE], [event(1)], known=known) == Posting([ONE], [], [])
+    assert arrival([ONE], [event(1)], known=known) == WriteSet([ONE], [], [])
 
 
 @pytest.mark.parametrize(
@@ -114,9 +116,9 @@ def test_a_claimed_event_moves_on_when_its_entry_arrives(
     arrived = of(1, CLICK_ID)
     claimed = stored(arrived, status="claimed")
     known = Known(events=by_id(claimed), transactions={(CLICK_ID, "t"): 1})
-    posting = arrival([], [arrived], clicks, known)
-    assert (posting.clicks, posting.events) == ([], [])
-    [(moved, changed)] = posting.moves
+    write_set = arrival([], [arrived], clicks, known)
+    assert (write_set.clicks, write_set.events) == ([], [])
+    [(moved, changed)] = write_set.moves
     assert moved == claimed
     assert "_id" not in changed
     assert fields.items() <= changed.items()
@@ -185,18 +187,18 @@ def test_a_transaction_id_has_one_holder_in_its_scope(
 ) -> None:
     for stored_before in (True, False):
         where = {"stored_clicks" if stored_before else "clicks": clicks}
-        posting = arrival(events=events, known=Known(transactions=transactions), **where)
-        assert statuses(posting) == expected
+        write_set = arrival(events=events, known=Known(transactions=transactions), **where)
+        assert statuses(write_set) == expected
 
 
 def test_a_duplicate_keeps_its_scope_and_takes_nothing_from_its_click() -> None:
-    posting = arrival([], [of(1, CLICK_ID)], [ONE], Known(transactions=HELD_BY_ACCOUNT))
-    assert posting.events == [{**of(1, CLICK_ID), "status": DUPLICATE}]
+    write_set = arrival([], [of(1, CLICK_ID)], [ONE], Known(transactions=HELD_BY_ACCOUNT))
+    assert write_set.events == [{**of(1, CLICK_ID), "status": DUPLICATE}]
 
 
 def test_settling_moves_those_whose_click_is_there() -> None:
-    posting = plan.settlement([event(1), event(2, OTHER_CLICK)], by_id(ONE), {})
-    [(moved, fields)] = posting.moves
+    write_set = plan.settlement([event(1), event(2, OTHER_CLICK)], by_id(ONE), {})
+    [(moved, fields)] = write_set.moves
     assert (moved["_id"], fields["status"], fields["link_id"]) == (1, ATTRIBUTED, ONE["link_id"])
 
 
@@ -214,8 +216,8 @@ def test_settling_moves_those_whose_click_is_there() -> None:
 def test_settling_honours_transaction_ids_too(
     events: list[Document], transactions: dict[tuple[UUID, str], int], expected: list[str]
 ) -> None:
-    posting = plan.settlement(events, by_id(ONE, TWO), transactions)
-    assert [move.fields["status"] for move in posting.moves] == expected
+    write_set = plan.settlement(events, by_id(ONE, TWO), transactions)
+    assert [move.fields["status"] for move in write_set.moves] == expected
 
 
 def test_all_transactions_that_an_event_may_come_to_hold_are_asked_for() -> None:

@@ -46,8 +46,8 @@ async def test_every_drain_gets_a_slot_of_its_own_the_lowest_that_is_free(
 ) -> None:
     drains = [slot_of(services) for _ in range(5)]
     assert [await one.number() for one in drains] == [0, 1, 2, 3, 4]
-    await drains[1].leave()
-    await drains[3].leave()
+    await drains[1].release()
+    await drains[3].release()
     assert [await slot_of(services).number() for _ in range(3)] == [1, 3, 5]
 
 
@@ -177,33 +177,33 @@ async def test_when_all_slots_are_taken_one_is_shared(services: Services) -> Non
         await slot_of(services).number()
     shared = slot_of(services)
     assert 0 <= await shared.number() < SLOTS
-    await shared.leave()
+    await shared.release()
     assert len(await services.redis.keys("slot:*")) == SLOTS
 
 
-async def test_leaving_frees_the_slot_and_ends_the_session(services: Services) -> None:
+async def test_a_release_frees_the_slot_and_ends_the_session(services: Services) -> None:
     slot = slot_of(services)
     await slot.number()
     session: Any = await slot.session()
-    await slot.leave()
+    await slot.release()
     assert await services.redis.keys("slot*") == []
     assert session.has_ended
     assert await slot.number() == 0
     assert await slot.session() is not session
 
 
-async def test_leaving_does_not_free_the_slot_of_another(services: Services) -> None:
+async def test_a_release_does_not_free_the_slot_of_another(services: Services) -> None:
     late, next_one = slot_of(services), slot_of(services)
     await late.number()
     await services.redis.delete("slot:0", "slot_sessions")
     await next_one.number()
-    await late.leave()
+    await late.release()
     assert await services.redis.exists("slot:0")
     assert await recorded(services) == {b"0": await session_id(next_one)}
 
 
-async def test_one_that_never_had_a_slot_may_leave(services: Services) -> None:
-    await slot_of(services).leave()
+async def test_one_that_never_had_a_slot_may_release_it(services: Services) -> None:
+    await slot_of(services).release()
 
 
 async def until(holds: Callable[[], Awaitable[object]]) -> None:
@@ -238,7 +238,7 @@ async def away(services: Services, url: str) -> AsyncIterator[Slot]:
     redis = connect.redis_for_requests(url)
     slot = Slot(redis, services.mongodb)
     yield slot
-    await slot.leave()
+    await slot.release()
     await redis.aclose()
 
 
@@ -317,5 +317,5 @@ async def test_with_mongodb_unavailable_the_slot_is_kept_and_a_dead_session_stay
     slot._client = services.mongodb
     await slot.end_dead()
     assert await recorded(services) == {b"1": await session_id(slot)}
-    await slot.leave()
+    await slot.release()
     gone.close()

@@ -2,9 +2,9 @@
 
 Redis counts those under way, MongoDB has those that are stored: a counter begins with these. So of
 any number of simultaneous conversions, on any number of processes, all beyond the cap are refused.
-It is the drain that decides what counts (`ingest/posting`): a counter that is lost or wrong only
-has a conversion answered that does not count. Counters exist for clicks that are stored, and for
-an hour.
+The drain decides what counts (`ingest/batch_writer`): a counter that is lost or wrong only has a
+conversion answered that does not count. Counters exist for clicks that are stored, and for an
+hour.
 """
 
 import contextlib

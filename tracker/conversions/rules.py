@@ -2,8 +2,9 @@
 
 Every rule is off unless the account switches it on. A conversion whose account is known is checked
 before it is answered; the drain checks all others when they are stored or settled, and decides the
-cap of conversions a click (`ingest/posting`). The rules of an account are a part of its document,
-and are read through a cache (`db/cache`): a change is seen by every process within a second.
+cap of conversions a click (`ingest/batch_writer`). The rules of an account are a part of its
+document, and are read through a cache (`db/cache`): a change is seen by every process within a
+second.
 """
 
 from collections.abc import Mapping

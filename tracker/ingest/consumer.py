@@ -1,9 +1,9 @@
-"""Reads the journal as one consumer of a group and acknowledges what is applied.
+"""A consumer of the journal: applies its entries and acknowledges them.
 
-An entry is acknowledged and deleted only after it is applied; one that a dead consumer left is
-taken over after STALE seconds. While a store is away the consumer waits, longer each time. An
-entry that cannot be decoded, and of the others each record that cannot be stored, goes to the dead
-letters with the reason, so that it never blocks the rest.
+An entry is acknowledged and deleted only after it is applied. One that a dead consumer left is
+reclaimed after STALE_SECONDS. While a store is unavailable the consumer waits, longer each time. An
+entry that cannot be decoded, or a record that cannot be stored, goes to the dead letters with the
+reason, so that it never blocks the rest.
 """
 
 import asyncio
@@ -31,42 +31,47 @@ from tracker.loops import cancel_and_wait, record_failure
 
 log = structlog.get_logger(__name__)
 
-STALE = 10.0
+STALE_SECONDS = 10.0
 """Seconds without acknowledgement after which an entry counts as left by a dead consumer."""
 
-TRIES = 5
+MAX_TRIES = 5
 """How often an entry may fail, for a reason not known to be its fault, before it is given up."""
 
-BATCH = 16_000
+BATCH_RECORDS = 16_000
 """Records of one batch. All that has come is applied together, for clicks share the rollups of
 their links then: with the traffic of a thousand links a click costs MongoDB a third less than in
 batches of three thousand."""
 
-_LONGEST_REST = 0.5
+_MAX_REST_SECONDS = 0.5
 """Seconds between two batches, at most: as long as the last one took, unless there is a backlog.
 What comes meanwhile shares the next, which costs less each; and requests get their turn."""
 
-_KEPT = 18
-"""How often a slow batch is kept from others, each time for a third of STALE: a minute in all."""
+_MAX_HEARTBEATS = 18
+"""How often the claim on a slow batch is renewed, each for a third of STALE_SECONDS: a minute."""
 
-_DEAD = 3600.0
+_MAX_IDLE_SECONDS = 3600.0
+"""Seconds after which a consumer without pending entries counts as dead."""
 
-_ACKNOWLEDGED = 200
+_ACKNOWLEDGED_ENTRIES = 200
 """Entries of one command: until it ends, Redis answers nobody else."""
 
-_BACKOFF = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+_BACKOFF_SECONDS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 
 
 class Consumer:
-    """`waiting` is a client whose timeout is longer than a blocking read."""
+    """A consumer of the drains' group that has `apply` store the records.
+
+    `waiting` is a client whose timeout is longer than a blocking read. `stale` is in seconds,
+    `batch` in records.
+    """
 
     def __init__(
         self,
         redis: Redis,
         waiting: Redis,
         apply: Callable[[Sequence[Record]], Awaitable[None]],
-        stale: float = STALE,
-        batch: int = BATCH,
+        stale: float = STALE_SECONDS,
+        batch: int = BATCH_RECORDS,
     ) -> None:
         self._redis = redis
         self._apply = apply
@@ -80,43 +85,46 @@ class Consumer:
         self._worked = 0.0
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Until `stop` is set; the batch under way is finished."""
+        """Apply the journal until `stop` is set; the batch under way is finished."""
         failures = 0
-        with contextlib.suppress(RedisError):  # no group yet, or Redis is away
-            await self.forget_dead()
+        with contextlib.suppress(RedisError):  # no group yet, or Redis is unavailable
+            await self.remove_idle_consumers()
         while not stop.is_set():
             try:
                 await self._step(block=BLOCK_SECONDS)
                 failures = 0
                 self._most = min(self._most + self._most // 8 + 1, self._batch)
                 if not self._reader.is_behind:
-                    await _wait(stop, min(self._worked, _LONGEST_REST))
+                    await _wait(stop, min(self._worked, _MAX_REST_SECONDS))
             except Exception as error:
                 # Perhaps it was too much for the time it had.
                 self._most = max(1, self._most // 2)
                 if not is_to_wait(error):
                     record_failure("drain", error)
-                pause = _BACKOFF[min(failures, len(_BACKOFF) - 1)]
+                pause = _BACKOFF_SECONDS[min(failures, len(_BACKOFF_SECONDS) - 1)]
                 failures += 1
                 log.warning("drain waits", error=type(error).__name__, seconds=pause)
                 await _wait(stop, pause)
 
     async def burst(self) -> int:
-        """Apply all there is now, stale entries included; the number of entries."""
+        """Apply all there is now, stale entries included. Return the number of entries."""
         total = 0
         while applied := await self._step(block=None):
             total += applied
         return total
 
-    async def forget_dead(self) -> None:
-        """Take the names of long dead consumers, with nothing pending, off the group."""
+    async def remove_idle_consumers(self) -> None:
+        """Remove consumers from the group that are long idle and have nothing pending.
+
+        Raises RedisError if Redis fails.
+        """
         consumers: Any = await self._redis.xinfo_consumers(JOURNAL, DRAIN_GROUP)
         for one in consumers:
-            if not one["pending"] and one["idle"] > _DEAD * 1000:
+            if not one["pending"] and one["idle"] > _MAX_IDLE_SECONDS * 1000:
                 await self._redis.xgroup_delconsumer(JOURNAL, DRAIN_GROUP, one["name"])
 
-    async def leave(self) -> None:
-        """Give up the name, unless entries are still pending under it: they need it."""
+    async def deregister(self) -> None:
+        """Remove this consumer from the group, unless entries are still pending under its name."""
         try:
             pending = await self._redis.xpending_range(
                 JOURNAL, DRAIN_GROUP, "-", "+", 1, consumername=self._name
@@ -127,7 +135,7 @@ class Consumer:
             log.debug("consumer name left behind", name=self._name)
 
     async def prepare(self) -> None:
-        """Make the stream and the group if they are not there."""
+        """Create the stream and the group if they do not exist. Raises RedisError."""
         await self._reader.prepare()
 
     async def _step(self, block: float | None) -> int:
@@ -135,7 +143,7 @@ class Consumer:
         began = time.monotonic()
         if entries:
             batches = self._reader.batches(entries, self._most)
-            async with self._kept(entries), contextlib.aclosing(batches):
+            async with self._claim_heartbeat(entries), contextlib.aclosing(batches):
                 async for batch in batches:
                     await self._process(batch)
             self._reader.finish()
@@ -143,16 +151,17 @@ class Consumer:
         return len(entries)
 
     @contextlib.asynccontextmanager
-    async def _kept(self, entries: Sequence[Entry]) -> AsyncIterator[None]:
-        """Meanwhile, if it is not too long, they do not count as left by a dead consumer."""
-        keeping = asyncio.get_running_loop().create_task(self._keep([one for one, _ in entries]))
+    async def _claim_heartbeat(self, entries: Sequence[Entry]) -> AsyncIterator[None]:
+        """Renew the claim on `entries` meanwhile, so that other consumers do not reclaim them."""
+        ids = [one for one, _ in entries]
+        heartbeat = asyncio.get_running_loop().create_task(self._renew_claim(ids))
         try:
             yield
         finally:
-            await cancel_and_wait(keeping)
+            await cancel_and_wait(heartbeat)
 
-    async def _keep(self, ids: list[bytes]) -> None:
-        for _ in range(_KEPT):
+    async def _renew_claim(self, ids: list[bytes]) -> None:
+        for _ in range(_MAX_HEARTBEATS):
             await asyncio.sleep(self._stale / 3)
             with contextlib.suppress(RedisError):
                 held: Any = await self._redis.xpending_range(
@@ -174,7 +183,7 @@ class Consumer:
             if len(batch) == 1:
                 if not is_fault_of_record(error):
                     self._count_failure(batch[0], error)
-                await self._part(batch[0], error)
+                await self._store_individually(batch[0], error)
                 return
             middle = len(batch) // 2
             await self._process(batch[:middle])
@@ -192,25 +201,27 @@ class Consumer:
             await self._store(records[middle:])
 
     def _count_failure(self, entry: DecodedEntry[Record], error: Exception) -> None:
-        """Raises `error`, to try again, until the entry has failed TRIES times: what is not known
-        to be the fault of a record may be ours, or pass."""
+        """Raise `error`, so that the entry is tried again, until it has failed MAX_TRIES times.
+
+        An error that is not known to be the fault of a record may be ours, or pass.
+        """
         if entry.id != self._failing:
             self._failing, self._failures = entry.id, 0
         self._failures += 1
-        if self._failures < TRIES:
+        if self._failures < MAX_TRIES:
             raise error
 
-    async def _part(self, entry: DecodedEntry[Record], error: Exception) -> None:
-        """Store what can be stored of an entry that failed as a whole, and bury the rest."""
+    async def _store_individually(self, entry: DecodedEntry[Record], error: Exception) -> None:
+        """Store the records of an entry one by one; those that fail go to the dead letters."""
         if entry.error is not None:
-            await self._bury(entry.id, entry.fields, error)
+            await self._dead_letter(entry.id, entry.fields, error)
         for record in entry.records:
             if reason := await self._refusal(record):
-                await self._bury(entry.id, fields_of(encode([record])), reason)
+                await self._dead_letter(entry.id, fields_of(encode([record])), reason)
         await self._acknowledge([entry])
 
     async def _refusal(self, record: Record) -> Exception | None:
-        """Why `record` cannot be stored; None if it is. Raises what says that a store is away."""
+        """Return why `record` cannot be stored, or None. Raises if a store is unavailable."""
         try:
             await self._apply([record])
         except Exception as error:
@@ -220,8 +231,8 @@ class Consumer:
         return None
 
     async def _acknowledge(self, batch: Sequence[DecodedEntry[Record]]) -> None:
-        for start in range(0, len(batch), _ACKNOWLEDGED):
-            ids = [entry.id for entry in batch[start : start + _ACKNOWLEDGED]]
+        for start in range(0, len(batch), _ACKNOWLEDGED_ENTRIES):
+            ids = [entry.id for entry in batch[start : start + _ACKNOWLEDGED_ENTRIES]]
             # No transaction: a full Redis 7.0 refuses all commands of one, these two included. In
             # this order: an entry that is gone is acknowledged when it is read again, but one that
             # is acknowledged and still there would stay for ever.
@@ -230,7 +241,7 @@ class Consumer:
             pipeline.xack(JOURNAL, DRAIN_GROUP, *ids)
             await pipeline.execute()
 
-    async def _bury(self, entry_id: bytes, fields: Fields, error: Exception) -> None:
+    async def _dead_letter(self, entry_id: bytes, fields: Fields, error: Exception) -> None:
         reason = reason_of(error)
         log.error("entry goes to the dead letters", entry=entry_id.decode(), reason=reason)
         await self._dead_letters.add(entry_id, fields, reason)

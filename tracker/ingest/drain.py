@@ -1,8 +1,8 @@
-"""Applies journal records to MongoDB: clicks, events, what they count, and the joining of both.
+"""The drain: applies journal records to MongoDB, counts them, and joins clicks and events.
 
-Every step may run again after a death anywhere (`ingest/posting` says why nothing counts twice).
-Clicks and events are stored before either looks for the other, so whoever comes second meets the
-other, whichever process stored the first.
+Every step may run again after a death anywhere (`ingest/batch_writer` says why nothing counts
+twice). Clicks and events are stored before either looks for the other, so whoever comes second
+meets the other, whichever process stored the first.
 """
 
 import asyncio
@@ -27,8 +27,8 @@ from tracker.db import keys
 from tracker.db.connect import Database
 from tracker.db.documents import StoredId, as_read
 from tracker.ingest import plan
+from tracker.ingest.batch_writer import BatchWriter, WriteConflict, WriteSet
 from tracker.ingest.plan import Known
-from tracker.ingest.posting import Books, Outdated, Posting
 from tracker.ingest.record import Record
 from tracker.ingest.ruling import Bounds, account_of, count_refused
 from tracker.ingest.slot import Slot
@@ -38,17 +38,17 @@ from tracker.webhooks.deliveries import Deliveries
 
 log = structlog.get_logger(__name__)
 
-_PIECE = 200
+_RECORDS_A_TURN = 200
 """Clicks enriched (about 4 µs each), or events made, before requests that wait get their turn."""
 
-_TRIES = 5
-"""How often a batch is planned anew because somebody else stored a part of it meanwhile."""
+_MAX_PLANS = 5
+"""How often a batch is planned, if somebody else stores a part of it meanwhile."""
 
-_CLAIM_LIVES = 3600
+_CLAIM_TTL_SECONDS = 3600
 """Seconds that Redis still knows a transaction id after MongoDB has it: longer than any look-up
 in MongoDB that began before it was there, and than a short absence of MongoDB."""
 
-_CLAIM_OF_NOBODY_LIVES = 60
+_UNOWNED_CLAIM_TTL_SECONDS = 60
 """The same for an event that came without an account: strangers make any number of them."""
 
 _BEHIND_MS = 60_000
@@ -58,7 +58,7 @@ _CLICK_FIELDS = ["account_id", "at", *DIMENSIONS]
 
 Arrived = Mapping[StoredId, dict[str, Any]]
 Stored = Mapping[UUID, dict[str, Any]]
-"""Clicks by id: those of a batch as they are written, others as they are read."""
+"""Clicks by id: `Arrived` as a batch writes them, `Stored` as they are read."""
 
 
 class Drain:
@@ -87,19 +87,22 @@ class Drain:
         self._enrichment = enrichment
         self._visitors = visitors
         self._pending_lives = timedelta(days=pending_event_days) if pending_event_days else None
-        self._books = Books(database, slot, deliveries.made_due)
+        self._writer = BatchWriter(database, slot, deliveries.made_due)
 
     async def apply(self, records: Sequence[Record]) -> None:
-        """Raises PyMongoError, RedisError or Outdated, after which it is to be tried again, and
-        EventIdTaken; what was stored by then may be applied again."""
+        """Store the records and count them; those that are stored already change nothing.
+
+        Raises PyMongoError, RedisError, Unavailable or WriteConflict, after which the caller tries
+        again, and EventIdTaken if the id of an event belongs to another.
+        """
         clicks = {one.id: one for one in records if isinstance(one, Click)}
         events = [one for one in records if isinstance(one, Event)]
         documents = await self._documents(list(clicks.values()))
         arrived = await _by_id(events)
         checked = {one.id for one in events if one.checked}
-        posting = await self._store(documents, arrived, checked)
+        write_set = await self._store(documents, arrived, checked)
         # Whoever stored the click of an event that was stored joined to it has met all the others.
-        joined = {one["_id"] for one in posting.events if one["status"] != Status.PENDING}
+        joined = {one["_id"] for one in write_set.events if one["status"] != Status.PENDING}
         named = {arrived[one]["click_id"] for one in arrived.keys() - joined} - {None}
         # Only stored clicks are asked for all who wait for them: a wrong id that a network repeats
         # may have any number of events.
@@ -108,17 +111,18 @@ class Drain:
         await self._settle([*documents, *stored])
         await self._release_claims(events)
 
-    async def tell_overdue(self) -> int:
-        """Have webhooks told of events whose clicks are late; how many events that were at most.
+    async def notify_overdue(self) -> int:
+        """Notify webhooks of events whose clicks are late. Return the number of events, at most.
 
-        0 while the journal is behind, as after an absence of all drains: it may hold the clicks.
-        Raises PyMongoError or RedisError, after which it is to be tried again."""
+        It is 0 while the journal is behind, as after an absence of all drains: it may hold the
+        clicks. Raises PyMongoError or RedisError, after which the caller tries again.
+        """
         if await self._is_behind():
             return 0
         events = await self._events.overdue(now())
         try:
-            await self._books.post(plan.overdue(events))
-        except Outdated:
+            await self._writer.write(plan.overdue(events))
+        except WriteConflict:
             log.debug("another drain was first", events=len(events))
         return len(events)
 
@@ -127,14 +131,14 @@ class Drain:
         return any(now_ms() - int(one.partition(b"-")[0]) > _BEHIND_MS for one, _ in oldest)
 
     async def _documents(self, clicks: Sequence[Click]) -> Arrived:
-        """While Redis is asked who of one piece is new, the next is enriched."""
+        """Return documents by id. While Redis looks up visitors, the next clicks are enriched."""
         documents: dict[bytes, dict[str, Any]] = {}
         stored_at = now()
         asking = None
         try:
-            for start in range(0, len(clicks), _PIECE):
+            for start in range(0, len(clicks), _RECORDS_A_TURN):
                 people = []
-                for click in clicks[start : start + _PIECE]:
+                for click in clicks[start : start + _RECORDS_A_TURN]:
                     made = documents[click.id] = self._enrichment.document(click)
                     made["stored_at"] = stored_at
                     if made["bot"] is None:
@@ -152,33 +156,33 @@ class Drain:
 
     async def _store(
         self, clicks: Arrived, events: Mapping[int, dict[str, Any]], checked: Collection[int]
-    ) -> Posting:
-        """What was not stored already."""
+    ) -> WriteSet:
+        """Store what was not stored already, and return it. Raises WriteConflict."""
         named = {event["click_id"] for event in events.values()} - {None}
         of_batch = (clicks.get(StoredId(one.bytes)) for one in named)
         of_events = {one["_id"]: one for one in map(as_read, filter(None, of_batch))}
         of_events |= await self._clicks.find(named, _CLICK_FIELDS)
         known = Known()
-        for _ in range(_TRIES):
+        for _ in range(_MAX_PLANS):
             bounds = await self._bounds(events.values(), of_events, checked)
-            posting = plan.arrival(clicks.values(), events, of_events, known, now(), bounds)
+            write_set = plan.arrival(clicks.values(), events, of_events, known, now(), bounds)
             try:
-                await self._books.post(posting)
-            except Outdated:
+                await self._writer.write(write_set)
+            except WriteConflict:
                 known = await self._known(clicks, events, of_events)
             else:
-                DRAINED.labels("click").inc(len(posting.clicks))
-                DRAINED.labels("event").inc(len(posting.events))
-                count_refused(posting.events)
-                return posting
-        raise Outdated
+                DRAINED.labels("click").inc(len(write_set.clicks))
+                DRAINED.labels("event").inc(len(write_set.events))
+                count_refused(write_set.events)
+                return write_set
+        raise WriteConflict
 
     async def _bounds(
         self, events: Collection[dict[str, Any]], clicks: Stored, checked: Collection[int] = ()
     ) -> Bounds:
         """Return the rules of the events' accounts, and how much of their caps is used.
 
-        Raises Unavailable if no store can tell, after which it is to be tried again.
+        Raises Unavailable if no store answers.
         """
         accounts = {account_of(event, clicks) for event in events} - {None}
         found = {one: await self._rules.of(one) for one in accounts if one is not None}
@@ -210,26 +214,26 @@ class Drain:
 
     async def _move(self, pending: Sequence[dict[str, Any]], clicks: Stored) -> None:
         holders: Mapping[Transaction, int] = {}
-        for _ in range(_TRIES):
+        for _ in range(_MAX_PLANS):
             # The others were let through before, and count already.
             of_nobody = [one for one in pending if one["account_id"] is None]
             bounds = await self._bounds(of_nobody, clicks)
-            posting = plan.settlement(pending, clicks, holders, bounds)
+            write_set = plan.settlement(pending, clicks, holders, bounds)
             try:
-                await self._books.post(posting)
-            except Outdated:
+                await self._writer.write(write_set)
+            except WriteConflict:
                 still = await self._events.stored([one["_id"] for one in pending])
                 pending = [one for one in still.values() if one["status"] == Status.PENDING]
                 holders = await self._events.holders(plan.transactions_of(pending, clicks))
             else:
-                count_refused(fields for _, fields in posting.moves)
+                count_refused(fields for _, fields in write_set.moves)
                 return
-        raise Outdated
+        raise WriteConflict
 
     async def _release_claims(self, events: Sequence[Event]) -> None:
         claims = {
             keys.transaction(UUID(bytes=scope), event.transaction_id): (
-                _CLAIM_LIVES if event.account_id else _CLAIM_OF_NOBODY_LIVES
+                _CLAIM_TTL_SECONDS if event.account_id else _UNOWNED_CLAIM_TTL_SECONDS
             )
             for event in events
             if event.transaction_id is not None
@@ -250,10 +254,10 @@ def _mark(documents: Mapping[bytes, dict[str, Any]], unique: Collection[bytes]) 
 
 
 async def _by_id(events: Sequence[Event]) -> dict[int, dict[str, Any]]:
-    """The documents to store; of one that is there twice, the first. Raises EventIdTaken."""
+    """Return the documents by id; the first, if one comes twice. Raises EventIdTaken."""
     documents: dict[int, dict[str, Any]] = {}
-    for start in range(0, len(events), _PIECE):
-        for event in events[start : start + _PIECE]:
+    for start in range(0, len(events), _RECORDS_A_TURN):
+        for event in events[start : start + _RECORDS_A_TURN]:
             arrived = document(event)
             first = documents.setdefault(event.id, arrived)
             if first is not arrived:

@@ -1,4 +1,4 @@
-"""Whose fault an error of the drain is: a store's, that may pass, or a record's, that will not."""
+"""Errors of the drain, sorted by their cause: a store, which may recover, or a record. Pure."""
 
 from typing import Final
 
@@ -8,7 +8,7 @@ from redis.exceptions import RedisError
 
 from tracker.conversions.store import EventIdTaken
 from tracker.errors import Unavailable
-from tracker.ingest.posting import Outdated
+from tracker.ingest.batch_writer import WriteConflict
 
 # Codes of MongoDB: BadValue, DollarPrefixedFieldName, EmptyFieldName, DottedFieldName,
 # DocumentValidationFailure, and BSONObjectTooLarge under its three numbers.
@@ -23,30 +23,31 @@ _TOO_LARGE: Final = 388
 
 
 def is_fault_of_record(error: Exception) -> bool:
-    """Whether it cannot be stored however often it is tried."""
+    """Return whether the record can never be stored, however often it is tried."""
     if isinstance(error, OperationFailure):
         return bool(_codes(error) & _OF_RECORD)
     return isinstance(error, ValueError | ArithmeticError | BSONError | EventIdTaken)
 
 
 def is_to_wait(error: Exception) -> bool:
-    """Whether trying again later can help, as when a store is away. If not, and it is not known to
-    be the fault of the record, it may be ours."""
+    """Return whether trying again later can help, as when a store is unavailable.
+
+    If not, and the record is not known to be at fault, we may be.
+    """
     if isinstance(error, OperationFailure):
         return not _codes(error) & (_OF_RECORD | _LASTING)
-    return isinstance(error, Outdated | RedisError | PyMongoError | Unavailable)
+    return isinstance(error, WriteConflict | RedisError | PyMongoError | Unavailable)
 
 
 def is_too_much(error: Exception) -> bool:
-    """Whether it was too much for one command, or for a transaction in MongoDB's cache: less of it
-    may fit."""
+    """Return whether it was too much for one command, or for one transaction: less may fit."""
     if isinstance(error, DocumentTooLarge):
         return True
     return isinstance(error, OperationFailure) and _TOO_LARGE in _codes(error)
 
 
 def reason_of(error: Exception) -> str:
-    """Without the document, which the driver's own message quotes."""
+    """Return a reason without the document, which the driver's own message quotes."""
     if isinstance(error, OperationFailure):
         codes = ", ".join(map(str, sorted(_codes(error))))
         return f"{type(error).__name__}: code {codes}"

@@ -1,9 +1,9 @@
-"""What all drains have counted, added up in Redis, so that every process can show it.
+"""The counters of all drains, added up in Redis, so that every process can show them.
 
-A drain may run where nobody can scrape it, such as a dyno without a port. It publishes what it
-counted every few seconds; the sums outlive it, and only grow. They are for graphs and alerts: a
-drain that is killed takes its last seconds of counts with it, and what Redis took without saying so
-is added twice. The rollups are what accounts are told.
+A drain may run where nobody can scrape it, such as a dyno without a port. It publishes its counts
+every few seconds; the sums outlive it, and only grow. They are for graphs and alerts only. A drain
+that is killed loses its last seconds of counts, and counts whose answer from Redis was lost are
+added twice. Accounts see the rollups.
 """
 
 import asyncio
@@ -23,15 +23,15 @@ from tracker.metrics import DRAIN_COUNTERS
 
 log = structlog.get_logger(__name__)
 
-EVERY: Final = 5.0
+PUBLISH_EVERY_SECONDS: Final = 5.0
 """Seconds between two publications: about a scrape of Prometheus."""
 
 Sums = Counter[str]
-"""By field of the hash: the name and the labels of a counter, as JSON."""
+"""Sums by field of the hash, which is the name and the labels of a counter, as JSON."""
 
 
 class Fleet:
-    """One drain's share of the sums. What was counted before it was made is not published."""
+    """One drain's share of the sums. Counts from before its creation are not published."""
 
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
@@ -42,7 +42,7 @@ class Fleet:
         while not stop.is_set():
             await self._try_to_publish()
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), EVERY)
+                await asyncio.wait_for(stop.wait(), PUBLISH_EVERY_SECONDS)
 
     async def leave(self) -> None:
         """Publish what was counted last, once nothing is counted any more."""
@@ -55,9 +55,9 @@ class Fleet:
             log.debug("counters wait for Redis", error=type(error).__name__)
 
     async def publish(self) -> None:
-        """Add what was counted since the last time. Raises RedisError; it is then added next time.
+        """Add what was counted since the last time, all or nothing.
 
-        All or nothing, so that what was refused is not added twice.
+        Raises RedisError if Redis fails; the next call then adds it.
         """
         counted = _counted()
         grown = counted - self._published

@@ -1,4 +1,4 @@
-"""Tells webhooks, in time, of events whose clicks are late. Every drain does it; the first wins."""
+"""The loop that notifies webhooks of events whose clicks are late. All drains run it; one wins."""
 
 import asyncio
 import contextlib
@@ -12,18 +12,20 @@ from redis.exceptions import RedisError
 
 log = structlog.get_logger(__name__)
 
-EVERY: Final = 10.0
-"""Seconds between two looks, about: drains that look at the same moment only hinder each other."""
+EVERY_SECONDS: Final = 10.0
+"""The longest pause between two looks; drains that look at the same moment hinder each other."""
 
 
-async def tell_in_time(tell: Callable[[], Awaitable[int]], stop: asyncio.Event) -> None:
-    """Run until `stop` is set. `tell` answers how many events it has dealt with. Raises what `tell`
-    raises, unless that says that a store is unavailable."""
+async def notify_overdue_loop(notify: Callable[[], Awaitable[int]], stop: asyncio.Event) -> None:
+    """Call `notify` until `stop` is set; at once again if it returns a number of events.
+
+    Raises what `notify` raises, unless that means that a store is unavailable.
+    """
     while not stop.is_set():
         try:
-            while await tell() and not stop.is_set():
+            while await notify() and not stop.is_set():
                 pass
         except (PyMongoError, RedisError) as error:
-            log.warning("webhooks wait to be told", error=type(error).__name__)
+            log.warning("notifications of late clicks wait", error=type(error).__name__)
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(stop.wait(), EVERY * random.uniform(0.5, 1))  # noqa: S311
+            await asyncio.wait_for(stop.wait(), EVERY_SECONDS * random.uniform(0.5, 1))  # noqa: S311

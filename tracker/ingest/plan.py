@@ -1,8 +1,8 @@
-"""What is to be posted, given what is stored already. Pure.
+"""The plan of a batch: what to write, given what is stored already. Pure.
 
-Clicks and events arrive in any order and any number of times; an event takes what its click tells
-when both are there. The first attempt at a batch knows of nothing stored, which is nearly always
-right; if the books say otherwise, the next knows.
+Clicks and events arrive in any order and any number of times. An event takes over the fields of its
+click when both are there. The first attempt at a batch assumes that nothing of it is stored, which
+is nearly always right; after a write conflict the next attempt knows what is.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,9 +14,9 @@ import structlog
 
 from tracker.conversions.attribution import Status, attribute
 from tracker.conversions.store import Transaction, check_same, transaction_of
-from tracker.ingest.posting import Move, Posting
+from tracker.ingest.batch_writer import Move, WriteSet
+from tracker.ingest.notification import with_deadline
 from tracker.ingest.ruling import NO_BOUNDS, Bounds, Ruling
-from tracker.ingest.telling import waiting
 
 log = structlog.get_logger(__name__)
 
@@ -24,8 +24,7 @@ Document = dict[str, Any]
 
 
 class Known(NamedTuple):
-    """What is stored of a batch: the bytes of clicks' ids, events by id, and who holds a
-    transaction id."""
+    """The stored part of a batch: ids of clicks, events by id, holders of transaction ids."""
 
     clicks: frozenset[bytes] = frozenset()
     events: Mapping[int, Document] = {}
@@ -39,16 +38,17 @@ def arrival(
     known: Known,
     at: datetime,
     bounds: Bounds = NO_BOUNDS,
-) -> Posting:
-    """What a batch adds at that time. `clicks_of_events`, as they are read: of those that its
-    events name, what is stored or in the batch. `bounds` tell which events may count.
+) -> WriteSet:
+    """Return what a batch adds at that time.
 
-    Raises EventIdTaken if the id of an event is another's.
+    `clicks_of_events` are the clicks that its events name, stored or in the batch, as they are
+    read. `bounds` decide which events may count. Raises EventIdTaken if the id of an event belongs
+    to another.
     """
     taken = dict(known.transactions)
     ruling = Ruling(bounds, known.events.values())
     new_clicks = [one for one in clicks if one["_id"] not in known.clicks]
-    posting = Posting(new_clicks, [], [], ruling.caps)
+    write_set = WriteSet(new_clicks, [], [], ruling.caps)
     for event in events.values():
         stored = known.events.get(event["_id"])
         if stored is not None:
@@ -59,13 +59,13 @@ def arrival(
         if arrived is None:
             log.info("transaction id seen before", event_id=event["_id"])
             continue
-        arrived = waiting(ruling.ruled(arrived), at, bounds.pending_lives)
+        arrived = with_deadline(ruling.ruled(arrived), at, bounds.pending_lives)
         if stored is None:
-            posting.events.append(arrived)
+            write_set.events.append(arrived)
         else:
             fields = {name: arrived[name] for name in arrived if name != "_id"}
-            posting.moves.append(Move(stored, fields))
-    return posting
+            write_set.moves.append(Move(stored, fields))
+    return write_set
 
 
 def settlement(
@@ -73,10 +73,11 @@ def settlement(
     stored_clicks: Mapping[UUID, Document],
     transactions: Mapping[Transaction, int],
     bounds: Bounds = NO_BOUNDS,
-) -> Posting:
-    """The moves of those pending events whose click is stored.
+) -> WriteSet:
+    """Return the moves of those pending events whose click is stored.
 
-    Rules are for those whose account their click tells: the others were let through before.
+    Rules apply to events whose account is known only from their click: the others passed them
+    before.
     """
     taken = dict(transactions)
     ruling = Ruling(bounds)
@@ -90,18 +91,18 @@ def settlement(
                 ruled = ruling.ruled({**event, **fields})
                 fields |= {name: ruled[name] for name in ("status", "refused") if name in ruled}
             moves.append(Move(event, fields))
-    return Posting([], [], moves, ruling.caps)
+    return WriteSet([], [], moves, ruling.caps)
 
 
-def overdue(pending: Iterable[Document]) -> Posting:
-    """What tells webhooks of these pending events, whose clicks have not come in time."""
-    return Posting([], [], [Move(event, {"tell_at": None}) for event in pending])
+def overdue(pending: Iterable[Document]) -> WriteSet:
+    """Return the moves that notify webhooks of pending events whose clicks are late."""
+    return WriteSet([], [], [Move(event, {"tell_at": None}) for event in pending])
 
 
 def transactions_of(
     events: Iterable[Document], clicks: Mapping[UUID, Document]
 ) -> set[Transaction]:
-    """All transaction ids that these events may come to hold."""
+    """Return all transaction ids that these events may come to hold."""
     found = set()
     for event in events:
         click = clicks.get(event["click_id"])
@@ -113,7 +114,7 @@ def transactions_of(
 def _arrived(
     event: Document, click: Document | None, taken: dict[Transaction, int]
 ) -> Document | None:
-    """The event as it is stored; None if another holds its transaction id."""
+    """Return the event as it is stored; None if another holds its transaction id."""
     final = event if click is None else {**event, **attribute(event, click)}
     if _take(final, taken):
         return final
@@ -124,6 +125,6 @@ def _arrived(
 
 
 def _take(event: Document, taken: dict[Transaction, int]) -> bool:
-    """Whether the event's transaction id, if it has one, is now its own."""
+    """Return whether the event now holds its transaction id, or has none."""
     transaction = transaction_of(event)
     return transaction is None or taken.setdefault(transaction, event["_id"]) == event["_id"]

@@ -1,8 +1,8 @@
-"""Which events of a batch the rules of their accounts let count.
+"""The ruling on a batch: which of its events may count, by the rules of their accounts. Pure.
 
 Rules that an event breaks by itself are checked here only if its answer did not: for events whose
 account became known when their click arrived. The cap of conversions a click is decided here for
-all, and made exact by the transaction (`ingest/posting`).
+all, and made exact by the transaction (`ingest/batch_writer`).
 """
 
 from collections import Counter
@@ -20,9 +20,12 @@ Document = dict[str, Any]
 
 
 class Bounds(NamedTuple):
-    """The bounds of a batch's accounts: those that have rules, and for those with a cap how many
-    other events of its clicks are stored and count. `checked` are the events whose answer has seen
-    the rules. `pending_lives` is how long events are kept that belong to nobody, None: for ever."""
+    """The rules of a batch's accounts, and what of their caps is used.
+
+    `others` counts the stored events that are not of the batch, for accounts with a cap. `checked`
+    are the events that passed the rules before they were answered. `pending_lives` is how long
+    pending events without an account are kept (None: for ever).
+    """
 
     rules: Mapping[UUID, ConversionRules] = {}
     others: Mapping[ClickAndConfig, int] = {}
@@ -48,8 +51,10 @@ def count_refused(events: Iterable[Mapping[str, Any]]) -> None:
 
 
 class Ruling:
-    """The ruling of one plan. `stored` are the events of the batch that are stored; `caps` those of
-    the clicks and configurations that the plan adds to."""
+    """The ruling of one plan. `stored` are the events of the batch that are stored.
+
+    `caps` has the cap of each click and configuration that the plan adds to.
+    """
 
     def __init__(self, bounds: Bounds, stored: Iterable[Document] = ()) -> None:
         self._bounds = bounds

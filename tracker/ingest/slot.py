@@ -98,7 +98,7 @@ class Slot:
             self._number = random.randrange(SLOTS)  # noqa: S311
         return self._number
 
-    async def leave(self) -> None:
+    async def release(self) -> None:
         """Free the slot for another drain, and end the session."""
         with contextlib.suppress(RedisError):
             if self._number is not None:
@@ -113,7 +113,7 @@ class Slot:
     async def renew(self) -> None:
         """Renew the lease, if a slot was asked for; take another slot if it was lost meanwhile.
 
-        Raises RedisError.
+        Raises RedisError if Redis fails.
         """
         if self._number is not None and not await self._holds(self._number):
             await self._take()
@@ -121,7 +121,7 @@ class Slot:
     async def end_dead(self) -> None:
         """End the sessions on record with slots that nobody held at the last call either.
 
-        Raises RedisError or PyMongoError; the next call tries again.
+        Raises RedisError or PyMongoError if a store fails; the next call tries again.
         """
         vacant = await self._sessions_of_vacant()
         for number in [one for one in vacant if vacant[one] == self._vacant.get(one)]:
@@ -148,7 +148,7 @@ class Slot:
                 log.warning("slot not kept", error=type(error).__name__, seconds=pause)
 
     async def _take(self) -> None:
-        """The lowest that is free; none if all are taken. Raises RedisError."""
+        """Take the lowest free slot, if there is one. Raises RedisError."""
         for number in range(SLOTS):
             if await self._holds(number):
                 self._number = number
@@ -160,7 +160,7 @@ class Slot:
         return bool(await self._hold(keys=[*self._keys(number), keys.NOBODY], args=arguments))
 
     async def _sessions_of_vacant(self) -> dict[int, bytes]:
-        """By slot; without our own."""
+        """Return the sessions by slot, without our own."""
         recorded: Any = await self._redis.hgetall(keys.SLOT_SESSIONS)
         sessions = {int(number): session for number, session in recorded.items()}
         pipeline = self._redis.pipeline(transaction=False)
@@ -198,4 +198,4 @@ async def kept_slot(
         yield slot
     finally:
         await asyncio.gather(*map(cancel_and_wait, timers))
-        await slot.leave()
+        await slot.release()

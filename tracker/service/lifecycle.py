@@ -16,7 +16,7 @@ from config.settings import Settings
 from tracker.db.connect import StoreUnavailable, UnusableStore, redis_advice
 from tracker.ingest.consumer import Consumer
 from tracker.ingest.fleet import Fleet
-from tracker.ingest.overdue import tell_in_time
+from tracker.ingest.overdue import notify_overdue_loop
 from tracker.ingest.slot import Slot, kept_slot
 from tracker.loops import Loops, cancel_and_wait
 from tracker.service.app import make_internal_app, make_monitoring_app
@@ -210,7 +210,7 @@ async def _draining_into(services: Services, slot: Slot) -> AsyncIterator[None]:
     stop = asyncio.Event()
     loops = {
         "drain": lambda: consumer.run(stop),
-        "overdue": lambda: tell_in_time(drain.tell_overdue, stop),
+        "overdue": lambda: notify_overdue_loop(drain.notify_overdue, stop),
         "webhooks": lambda: sender.run(stop),
         "fleet": lambda: fleet.run(stop),
     }
@@ -224,7 +224,7 @@ async def _draining_into(services: Services, slot: Slot) -> AsyncIterator[None]:
                 one.cancel()
         await asyncio.wait(running)
         await fleet.leave()
-        await consumer.leave()
+        await consumer.deregister()
 
 
 def _start_prepared(

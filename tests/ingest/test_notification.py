@@ -17,7 +17,7 @@ from tracker.conversions.attribution import Status
 from tracker.db import keys
 from tracker.ids import new_id
 from tracker.ingest import overdue
-from tracker.ingest.telling import PATIENCE, is_to_be_told, waiting
+from tracker.ingest.notification import CLICK_PATIENCE, should_notify, with_deadline
 from tracker.service.services import Services
 from tracker.webhooks.delivery import delivery_id
 
@@ -60,13 +60,13 @@ def settled(status: Status) -> dict[str, Any]:
 def test_webhooks_are_told_of_a_settled_event_or_of_one_whose_click_is_late(
     before: Any, after: Any, told: bool
 ) -> None:
-    assert is_to_be_told(before, after) is told
+    assert should_notify(before, after) is told
 
 
 @pytest.mark.parametrize(
     ("event", "tell_at"),
     [
-        (PENDING, AT + PATIENCE),
+        (PENDING, AT + CLICK_PATIENCE),
         ({**PENDING, "account_id": None}, None),
         (settled(Status.NO_CLICK), None),
         (settled(Status.DUPLICATE), None),
@@ -75,7 +75,7 @@ def test_webhooks_are_told_of_a_settled_event_or_of_one_whose_click_is_late(
 def test_a_click_is_waited_for_by_pending_events_of_known_accounts(
     event: Any, tell_at: Any
 ) -> None:
-    assert waiting(event, AT).get("tell_at") == tell_at
+    assert with_deadline(event, AT).get("tell_at") == tell_at
 
 
 async def test_every_active_webhook_of_the_account_is_told_and_no_other(
@@ -140,10 +140,10 @@ async def test_after_an_hour_webhooks_are_told_without_the_click_and_not_again_w
     await drain.apply([scene.event(1, click.id, **CONFIG)])
     [event] = await scene.stored_events(services)
     assert timedelta(minutes=59) < event["tell_at"] - now() <= timedelta(hours=1)
-    assert await drain.tell_overdue() == 0
+    assert await drain.notify_overdue() == 0
     await an_hour_passes(services)
-    assert await drain.tell_overdue() == 1
-    assert await drain.tell_overdue() == 0
+    assert await drain.notify_overdue() == 1
+    assert await drain.notify_overdue() == 0
     assert await ledger.told_of(services) == [(webhook.id, 1)]
     assert [row["status"] for row in await scene.stored_events(services)] == ["pending"]
     await services.database["deliveries"].delete_many({})
@@ -158,11 +158,11 @@ async def test_while_the_journal_is_behind_late_clicks_are_waited_for(services: 
     await drain.apply([scene.event(1, new_id().bytes, **CONFIG)])
     await an_hour_passes(services)
     old = await services.redis.xadd(keys.JOURNAL, {"r": b""}, id=f"{now_ms() - 70_000}-0")
-    assert await drain.tell_overdue() == 0
+    assert await drain.notify_overdue() == 0
     assert await ledger.told_of(services) == []
     await services.redis.xdel(keys.JOURNAL, old)
     await services.redis.xadd(keys.JOURNAL, {"r": b""})
-    assert await drain.tell_overdue() == 1
+    assert await drain.notify_overdue() == 1
     assert await ledger.told_of(services) == [(webhook.id, 1)]
 
 
@@ -173,7 +173,7 @@ async def test_an_event_of_an_unknown_account_is_told_of_however_late_its_click_
     drain = scene.drain_of(services)
     await drain.apply([scene.event(1, click.id)])
     await an_hour_passes(services)
-    assert await drain.tell_overdue() == 0
+    assert await drain.notify_overdue() == 0
     await drain.apply([click])
     assert await ledger.told_of(services) == [(webhook.id, 1)]
 
@@ -189,7 +189,7 @@ async def test_a_click_that_comes_while_webhooks_are_told_changes_nothing_of_it(
             click = scene.click(ACCOUNT)
             await drains[0].apply([scene.event(number, click.id, **CONFIG)])
             await an_hour_passes(services)
-            telling = [drain.tell_overdue() for drain in drains[1:]]
+            telling = [drain.notify_overdue() for drain in drains[1:]]
             await asyncio.gather(drains[0].apply([click]), *telling)
     assert {row["status"] for row in await scene.stored_events(services)} == {"attributed"}
     assert await ledger.told_of(services) == [(webhook.id, number) for number in range(1, 26)]
@@ -203,8 +203,8 @@ async def test_one_drain_stores_and_tells_at_the_same_time(services: Services) -
     await drain.apply([scene.event(number, new_id().bytes, **CONFIG) for number in range(1, 301)])
     await an_hour_passes(services)
     clicks = [scene.click(ACCOUNT) for _ in range(50)]
-    await asyncio.gather(drain.tell_overdue(), *(drain.apply([click]) for click in clicks))
-    while await drain.tell_overdue():
+    await asyncio.gather(drain.notify_overdue(), *(drain.apply([click]) for click in clicks))
+    while await drain.notify_overdue():
         pass
     assert await ledger.told_of(services) == [(webhook.id, number) for number in range(1, 301)]
     await ledger.check(services)
@@ -217,12 +217,12 @@ async def test_a_death_while_webhooks_are_told_leaves_all_to_the_next(services: 
     await an_hour_passes(services)
     before = await scene.dump(services)
     for at in range(4):
-        dying: Any = services.drain(drain._books._slot)
-        dying._books._database = dying_database(services.database, Steps(at))
+        dying: Any = services.drain(drain._writer._slot)
+        dying._writer._database = dying_database(services.database, Steps(at))
         with pytest.raises(Died):
-            await dying.tell_overdue()
+            await dying.notify_overdue()
         assert await scene.dump(services) == before
-    await drain.tell_overdue()
+    await drain.notify_overdue()
     assert await ledger.told_of(services) == [(webhook.id, 1), (webhook.id, 2)]
 
 
@@ -239,7 +239,7 @@ async def test_more_deliveries_than_one_command_takes_are_all_made(
 async def test_the_loop_goes_on_after_an_error_and_ends_when_it_is_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(overdue, "EVERY", 0.01)
+    monkeypatch.setattr(overdue, "EVERY_SECONDS", 0.01)
     stop = asyncio.Event()
     answers = iter([3, RedisConnectionError("Redis is away"), 2, 0, 0])
 
@@ -252,7 +252,7 @@ async def test_the_loop_goes_on_after_an_error_and_ends_when_it_is_told(
             raise answer
         return int(answer)
 
-    await overdue.tell_in_time(tell, stop)
+    await overdue.notify_overdue_loop(tell, stop)
     assert next(answers, None) is None
 
 

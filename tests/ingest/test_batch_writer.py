@@ -1,4 +1,4 @@
-"""A posting is stored with what it counts, or not at all, wherever it dies."""
+"""A write set is stored with what it counts, or not at all, wherever it dies."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ from tests.ingest.dying import Died, Steps, dying_database
 from tracker.conversions.store import document
 from tracker.db.documents import as_read
 from tracker.ids import new_id
-from tracker.ingest.posting import Books, Move, Outdated, Posting
+from tracker.ingest.batch_writer import BatchWriter, Move, WriteConflict, WriteSet
 from tracker.ingest.slot import Slot
 from tracker.service.services import Services
 
@@ -34,25 +34,25 @@ def event(number: int, **fields: Any) -> Document:
     return document(scene.event(number, **{**CONFIG, **MONEY, **fields}))
 
 
-def books_of(services: Services) -> Books:
-    return Books(services.database, Slot(services.redis, services.mongodb), asyncio.Event())
+def writer_of(services: Services) -> BatchWriter:
+    return BatchWriter(services.database, Slot(services.redis, services.mongodb), asyncio.Event())
 
 
-async def everything(services: Services) -> tuple[list[Document], Posting]:
-    """Events that are stored, and a posting of a click, an event and moves of those."""
+async def everything(services: Services) -> tuple[list[Document], WriteSet]:
+    """Events that are stored, and a write set of a click, an event and their moves."""
     pending = [event(number, click_id=new_id().bytes) for number in (1, 2)]
-    await books_of(services).post(Posting([], pending, []))
+    await writer_of(services).write(WriteSet([], pending, []))
     moves = [Move(one, {"status": "foreign_click", "country": "DE"}) for one in pending]
-    return pending, Posting([click(services)], [event(3)], moves)
+    return pending, WriteSet([click(services)], [event(3)], moves)
 
 
 async def test_clicks_events_and_moves_are_stored_with_what_they_count(
     services: Services,
 ) -> None:
-    _, posting = await everything(services)
-    await books_of(services).post(posting)
+    _, write_set = await everything(services)
+    await writer_of(services).write(write_set)
     assert await services.database["clicks"].find().to_list(None) == [
-        as_read(one) for one in posting.clicks
+        as_read(one) for one in write_set.clicks
     ]
     rows = await scene.stored_events(services)
     assert [row["status"] for row in rows] == ["foreign_click", "foreign_click", "no_click"]
@@ -61,54 +61,54 @@ async def test_clicks_events_and_moves_are_stored_with_what_they_count(
     await ledger.check(services)
 
 
-async def test_an_empty_posting_asks_neither_store(services: Services) -> None:
+async def test_an_empty_write_set_asks_neither_store(services: Services) -> None:
     nothing: Any = None
-    await Books(nothing, nothing, asyncio.Event()).post(Posting([], [], []))
+    await BatchWriter(nothing, nothing, asyncio.Event()).write(WriteSet([], [], []))
     assert await scene.dump(services) == {name: [] for name in await scene.dump(services)}
 
 
 async def test_an_event_that_counts_nowhere_is_stored_without_rollups(services: Services) -> None:
     unknown = document(scene.event(1, new_id().bytes))
-    await books_of(services).post(Posting([], [unknown], []))
+    await writer_of(services).write(WriteSet([], [unknown], []))
     assert len(await scene.stored_events(services)) == 1
     assert await services.database["rollups"].count_documents({}) == 0
 
 
-def again_click(posting: Posting) -> Posting:
-    return posting._replace(events=[], moves=[])
+def again_click(write_set: WriteSet) -> WriteSet:
+    return write_set._replace(events=[], moves=[])
 
 
-def again_event(posting: Posting) -> Posting:
-    return posting._replace(clicks=[], moves=[])
+def again_event(write_set: WriteSet) -> WriteSet:
+    return write_set._replace(clicks=[], moves=[])
 
 
-def again_move(posting: Posting) -> Posting:
-    return posting._replace(clicks=[], events=[])
+def again_move(write_set: WriteSet) -> WriteSet:
+    return write_set._replace(clicks=[], events=[])
 
 
-@pytest.mark.parametrize("part", [again_click, again_event, again_move, lambda posting: posting])
-async def test_what_is_stored_already_is_outdated_and_changes_nothing(
-    services: Services, part: Callable[[Posting], Posting]
+@pytest.mark.parametrize("part", [again_click, again_event, again_move, lambda whole: whole])
+async def test_what_is_stored_already_is_a_conflict_and_changes_nothing(
+    services: Services, part: Callable[[WriteSet], WriteSet]
 ) -> None:
-    _, posting = await everything(services)
-    await books_of(services).post(posting)
+    _, write_set = await everything(services)
+    await writer_of(services).write(write_set)
     before = await scene.dump(services)
-    more = Posting([click(services), click(services)], [event(7)], [])
-    with pytest.raises(Outdated):
-        old = part(posting)
-        both = Posting(more.clicks + old.clicks, more.events + old.events, old.moves)
-        await books_of(services).post(both)
+    more = WriteSet([click(services), click(services)], [event(7)], [])
+    with pytest.raises(WriteConflict):
+        old = part(write_set)
+        both = WriteSet(more.clicks + old.clicks, more.events + old.events, old.moves)
+        await writer_of(services).write(both)
     assert await scene.dump(services) == before
 
 
-async def test_two_of_one_id_within_a_posting_are_refused(services: Services) -> None:
+async def test_two_of_one_id_within_a_write_set_are_refused(services: Services) -> None:
     one = click(services)
-    with pytest.raises(Outdated):
-        await books_of(services).post(Posting([one, dict(one)], [], []))
+    with pytest.raises(WriteConflict):
+        await writer_of(services).write(WriteSet([one, dict(one)], [], []))
     assert await services.database["clicks"].count_documents({}) == 0
 
 
-async def test_a_transaction_id_that_is_taken_is_outdated_by_insert_and_by_move(
+async def test_a_transaction_id_that_is_taken_is_a_conflict_by_insert_and_by_move(
     services: Services,
 ) -> None:
     held = {"transaction_id": "t", "transaction_scope": ACCOUNT.bytes}
@@ -116,28 +116,28 @@ async def test_a_transaction_id_that_is_taken_is_outdated_by_insert_and_by_move(
     waiting = event(
         2, click_id=click_id.bytes, transaction_id="t", transaction_scope=click_id.bytes
     )
-    await books_of(services).post(Posting([], [event(1, **held), waiting], []))
+    await writer_of(services).write(WriteSet([], [event(1, **held), waiting], []))
     before = await scene.dump(services)
     moved = Move(waiting, {"status": "attributed", "transaction_scope": ACCOUNT})
-    for posting in (Posting([], [event(3, **held)], []), Posting([], [], [moved])):
-        with pytest.raises(Outdated):
-            await books_of(services).post(posting)
+    for write_set in (WriteSet([], [event(3, **held)], []), WriteSet([], [], [moved])):
+        with pytest.raises(WriteConflict):
+            await writer_of(services).write(write_set)
     assert await scene.dump(services) == before
 
 
 @pytest.mark.parametrize("state", ["gone", "moved on", "claimed"])
-async def test_a_move_from_a_state_that_has_passed_is_outdated(
+async def test_a_move_from_a_state_that_has_passed_is_a_conflict(
     services: Services, state: str
 ) -> None:
-    pending, posting = await everything(services)
+    pending, write_set = await everything(services)
     one = {"_id": pending[1]["_id"]}
     if state == "gone":
         await services.database["events"].delete_one(one)
     else:
         await services.database["events"].update_one(one, {"$set": {"status": state}})
     before = await scene.dump(services)
-    with pytest.raises(Outdated):
-        await books_of(services).post(posting)
+    with pytest.raises(WriteConflict):
+        await writer_of(services).write(write_set)
     assert await scene.dump(services) == before
 
 
@@ -146,23 +146,25 @@ async def test_a_death_before_the_commit_stores_nothing_and_the_next_try_all(
     services: Services, at: int
 ) -> None:
     """Four writes, with a step before and after each."""
-    _, posting = await everything(services)
+    _, write_set = await everything(services)
     before = await scene.dump(services)
     slot = Slot(services.redis, services.mongodb)
     made_due = asyncio.Event()
     with pytest.raises(Died):
         dying = dying_database(services.database, Steps(at))
-        await Books(dying, slot, made_due).post(posting)
+        await BatchWriter(dying, slot, made_due).write(write_set)
     assert await scene.dump(services) == before
-    await Books(services.database, slot, made_due).post(posting)
+    await BatchWriter(services.database, slot, made_due).write(write_set)
     await ledger.check(services)
     assert (await ledger.totals(services))["clicks"] == 1
 
 
 async def test_the_last_of_these_deaths_is_the_one_before_the_commit(services: Services) -> None:
-    _, posting = await everything(services)
+    _, write_set = await everything(services)
     alive = dying_database(services.database, Steps(8))
-    await Books(alive, Slot(services.redis, services.mongodb), asyncio.Event()).post(posting)
+    await BatchWriter(alive, Slot(services.redis, services.mongodb), asyncio.Event()).write(
+        write_set
+    )
     await ledger.check(services)
 
 
@@ -174,31 +176,31 @@ async def test_the_last_of_these_deaths_is_the_one_before_the_commit(services: S
     ],
     ids=["too large", "bad id"],
 )
-async def test_a_document_that_is_refused_comes_out_and_takes_the_posting_along(
+async def test_a_document_that_is_refused_comes_out_and_takes_the_write_set_along(
     services: Services, broken: Document, error: type[Exception]
 ) -> None:
     with pytest.raises(error) as caught:
-        await books_of(services).post(
-            Posting([click(services), click(services) | broken], [event(1)], [])
+        await writer_of(services).write(
+            WriteSet([click(services), click(services) | broken], [event(1)], [])
         )
-    assert not isinstance(caught.value, Outdated)
+    assert not isinstance(caught.value, WriteConflict)
     assert await services.database["clicks"].count_documents({}) == 0
     assert await services.database["rollups"].count_documents({}) == 0
 
 
 async def test_rollups_that_cannot_be_added_to_keep_the_click_out(services: Services) -> None:
     """Somebody has changed a document by hand."""
-    books = books_of(services)
-    await books.post(Posting([click(services)], [], []))
+    writer = writer_of(services)
+    await writer.write(WriteSet([click(services)], [], []))
     await services.database["rollups"].update_many({}, {"$set": {"total": 5}})
     with pytest.raises(OperationFailure) as caught:
-        await books.post(Posting([click(services)], [], []))
+        await writer.write(WriteSet([click(services)], [], []))
     assert caught.value.code == 28
     assert await services.database["clicks"].count_documents({}) == 1
 
 
 @pytest.mark.parametrize("shared", [False, True])
-async def test_postings_at_once_all_count(
+async def test_write_sets_at_once_all_count(
     services: Services, shared: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also those of drains that share a slot, one by one."""
@@ -206,9 +208,9 @@ async def test_postings_at_once_all_count(
         monkeypatch.setattr(Slot, "number", lambda _: asyncio.sleep(0, 3))
 
     async def several() -> None:
-        books = books_of(services)
+        writer = writer_of(services)
         for _ in range(6):
-            await books.post(Posting([click(services) for _ in range(3)], [], []))
+            await writer.write(WriteSet([click(services) for _ in range(3)], [], []))
 
     await asyncio.gather(*(several() for _ in range(4)))
     assert (await ledger.totals(services))["clicks"] == 72
@@ -217,33 +219,33 @@ async def test_postings_at_once_all_count(
     assert len(slots) == (1 if shared else 4)
 
 
-async def test_what_made_a_posting_outdated_can_be_read_at_once(services: Services) -> None:
+async def test_what_made_a_write_set_conflict_can_be_read_at_once(services: Services) -> None:
     """Although another has stored it only that moment, and a majority perhaps not yet."""
 
-    async def post(books: Books, one: Document) -> bool:
+    async def written(writer: BatchWriter, one: Document) -> bool:
         """Whether another was first."""
         try:
-            await books.post(Posting([], [], [Move(one, {"status": "foreign_click"})]))
-        except Outdated:
+            await writer.write(WriteSet([], [], [Move(one, {"status": "foreign_click"})]))
+        except WriteConflict:
             [row] = (await services.events.stored([one["_id"]])).values()
             assert row["status"] == "foreign_click"
             return True
         return False
 
     async with scene.process(services.settings) as other:
-        both = [books_of(services), books_of(other)]
+        both = [writer_of(services), writer_of(other)]
         for number in range(1, 41):
             one = event(number, click_id=new_id().bytes)
-            await both[0].post(Posting([], [one], []))
-            assert sum(await asyncio.gather(*(post(books, one) for books in both))) == 1
+            await both[0].write(WriteSet([], [one], []))
+            assert sum(await asyncio.gather(*(written(writer, one) for writer in both))) == 1
     await ledger.check(services)
 
 
 async def test_sums_of_money_that_are_stored_are_exact(services: Services) -> None:
     amounts: Sequence[str] = ["999999999999999.999999999", "0.000000001", "-0.1"] * 20
-    books = books_of(services)
+    writer = writer_of(services)
     for number, amount in enumerate(amounts, 1):
-        await books.post(Posting([], [event(number, value=amount, payout=None)], []))
+        await writer.write(WriteSet([], [event(number, value=amount, payout=None)], []))
     assert (await ledger.totals(services))["value"] == 20 * (10**24 - 10**8)
     row: Any = await services.database["rollups"].find_one({"_id.of": "account"})
     assert row["total"]["value"].to_decimal() == Decimal("19999999999999998")
