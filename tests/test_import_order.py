@@ -125,3 +125,39 @@ def test_every_file_that_the_architecture_names_exists() -> None:
     tops = "|".join(("tests", "tracker", *FOLDERS, *(room.split("/")[1] for room in rooms()[3:])))
     names = re.findall(rf"(?<![\w/.-])(?:{tops})(?:/[a-z_]+)+(?:\.(?:py|lua))?", ARCHITECTURE)
     assert sorted({name for name in names if not exists(name)}) == []
+
+
+def private_parts_of_others(tree: ast.Module, own: set[str]) -> set[str]:
+    """Return the private names that a module uses and that are not `own`."""
+    imported = {
+        part
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module
+        for part in (*node.module.split("."), *(alias.name for alias in node.names))
+    }
+    used = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    return {name for name in imported | used if re.match("_[a-z]|_[A-Z]+[a-z]", name)} - own
+
+
+def private_names() -> set[str]:
+    """Return the private names that the rooms define, and those that are public by their manual."""
+    nodes = chain.from_iterable(
+        ast.walk(ast.parse(path.read_text(encoding="utf-8"))) for path in FILES
+    )
+    found = {"_asdict", "_replace", "_fields", "_make", "_exit"}
+    for node in nodes:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            found.add(node.attr)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+    return found
+
+
+def test_private_parts_of_libraries_are_listed_with_their_test() -> None:
+    listed, own = section("Private parts of libraries"), private_names()
+    used: set[str] = set()
+    for path in FILES:
+        used |= private_parts_of_others(ast.parse(path.read_text(encoding="utf-8")), own)
+    assert sorted(name for name in used if name not in listed) == []
