@@ -72,7 +72,7 @@ class Servers:
 
     def _bare(self, kind: str) -> Program:
         def command(port: int) -> list[str]:
-            return [sys.executable, str(ROOT / "scripts" / "bench" / "bare.py"), kind, str(port)]
+            return [sys.executable, str(ROOT / "lab" / "bench" / "bare.py"), kind, str(port)]
 
         variables = {"PYTHONPATH": str(ROOT)}
         return Program(kind, self._folder / f"{kind}.log", variables, command, answers)

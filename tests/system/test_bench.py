@@ -18,7 +18,7 @@ MOST_SECONDS = 100
 
 def script(name: str, folder: Path, arguments: str) -> "subprocess.Popen[str]":
     return subprocess.Popen(
-        [sys.executable, "-m", f"scripts.{name}", *arguments.split()],
+        [sys.executable, "-m", f"lab.{name}", *arguments.split()],
         cwd=ROOT,
         env=environment(TMPDIR=str(folder)),
         stdout=subprocess.PIPE,
