@@ -1,94 +1,93 @@
-"""What a report costs as clicks grow, beside the same question put to the clicks themselves.
+"""The cost of reports as clicks grow, beside that of aggregating the clicks themselves.
 
-Fills a database of its own through the drain, as the service would, in steps; at each size it times
-every kind of report, alternating, and in the end the aggregation of raw clicks.
+Fills a database of its own through the drain, as the service would, in steps. At each size it times
+every kind of report in turn, and in the end the aggregation of the raw clicks.
 """
 
 import argparse
 import random
 import statistics
-import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 from decimal import Decimal
 from ipaddress import IPv4Address
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
-import msgspec
 import pymongo
-import uvloop
 
 from config.settings import Settings
-from lab.traffic import AGENTS, COUNTRIES
+from lab.harness import on_own_stores
+from lab.load.requests import AGENTS
+from lab.scene import new_link, open_services
 from scripts.progress import Progress
-from tracker.builtin.stores import run_stores
 from tracker.clicks.click import Click
 from tracker.clock import start_of
 from tracker.conversions.event import Event
 from tracker.conversions.event_config import EventConfig, PayoutType
-from tracker.db import indexes
 from tracker.ids import new_click_id
-from tracker.ingest.consumer import BATCH_RECORDS
+from tracker.ingest.consumer import BATCH
 from tracker.ingest.drain import Drain
 from tracker.ingest.record import Record
 from tracker.ingest.slot import kept_slot
-from tracker.links.store import NewLink
 from tracker.reports.query import GroupBy, Query
 from tracker.service.services import Services
 
 FIRST, DAYS = date(2026, 1, 1), 30
-CONVERTED = 0.02
-VISITORS = 200_000
-RAW_SECONDS = 600
+CONVERTED: Final = 0.02
+VISITORS: Final = 200_000
+RAW_SECONDS: Final = 600
+COUNTRIES: Final = (
+    *("US", "GB", "DE", "FR", "IN", "BR", "CA", "AU", "NL", "ES", "IT", "MX", "PL", "SE", "JP"),
+    *("KR", "ID", "TR", "PH", "VN", "TH", "ZA", "NG", "EG", "AR", "CO", "CL", "PE", "PT", "BE"),
+    *("AT", "CH", "DK", "NO", "FI", "IE", "CZ", "RO", "GR", "HU"),
+)
 GROUPS: tuple[GroupBy, ...] = (
     *("device", "country", "browser", "os", "day", "hour", "domain", "event", "link", "tag"),
 )
-OF_A_LINK: tuple[GroupBy, ...] = ("device", "country", "browser", "os", "day", "hour")
+LINK_GROUPS: tuple[GroupBy, ...] = ("device", "country", "browser", "os", "day", "hour")
 
 
-class Scene(NamedTuple):
+class Filled(NamedTuple):
+    """The account whose reports are timed, with its links and its event configuration."""
+
     account_id: UUID
     links: Sequence[UUID]
     config: EventConfig
 
 
 class Kind(NamedTuple):
-    """A report, and the field of a click by which the raw aggregation groups."""
+    """A kind of report, and the field of a click by which the raw aggregation groups."""
 
     name: str
     query: Query
     raw: str | dict[str, Any] | None
 
 
-async def _scene(services: Services, links: int) -> Scene:
-    await indexes.ensure(services.database)
+async def _fill_account(services: Services, links: int) -> Filled:
     account = await services.accounts.create("Bench")
     tags = [(await services.tags.create(account.id, f"tag {number}")).id for number in range(10)]
     made = [
         await services.links.create(
-            NewLink(
-                account_id=account.id,
-                destination_url="https://example.com/landing",
-                internal_name=f"Link {number}",
-                slug=f"bench-{number}",
-                domain_id=None,
-                domain_name="",
+            new_link(
+                account.id,
+                f"bench-{number}",
+                "https://example.com/landing",
                 tags=[tags[number % len(tags)]],
             )
         )
         for number in range(links)
     ]
     config = await services.event_configs.create(account.id, "Sale", PayoutType.CPA, Decimal(5))
-    return Scene(account.id, [link.id for link in made], config)
+    return Filled(account.id, [link.id for link in made], config)
 
 
-def _traffic(scene: Scene, first: int, count: int, step: range) -> Iterator[Record]:
-    """The clicks number `first` and on, and the conversions of some of them.
+def _traffic(filled: Filled, first: int, count: int, step: range) -> Iterator[Record]:
+    """Yield `count` clicks from number `first` on, and the conversions of some of them.
 
-    Those of a `step` are spread over all days, in the order in which they were made.
+    The clicks of a `step` are spread over all days, in order.
     """
     chance = random.Random(first)  # noqa: S311  the same for the same clicks
     start = int(start_of(FIRST.isoformat()).timestamp() * 1000)
@@ -98,9 +97,9 @@ def _traffic(scene: Scene, first: int, count: int, step: range) -> Iterator[Reco
         click = Click(
             id=new_click_id().bytes,
             at=start + int((number - step.start) * apart),
-            account_id=scene.account_id.bytes,
-            # A few links have most of the clicks, as it is; the first has a sixth of 200 links'.
-            link_id=scene.links[int(len(scene.links) * chance.random() ** 3)].bytes,
+            account_id=filled.account_id.bytes,
+            # As in practice a few of the links have most clicks: the first of 200 has a sixth.
+            link_id=filled.links[int(len(filled.links) * chance.random() ** 3)].bytes,
             domain_name="",
             address=str(IPv4Address(0x08000000 + visitor * 7919)),
             user_agent=AGENTS[visitor % len(AGENTS)],
@@ -111,15 +110,15 @@ def _traffic(scene: Scene, first: int, count: int, step: range) -> Iterator[Reco
         )
         yield click
         if chance.random() < CONVERTED:
-            yield _event(scene, click, number)
+            yield _event(filled, click, number)
 
 
-def _event(scene: Scene, click: Click, number: int) -> Event:
+def _event(filled: Filled, click: Click, number: int) -> Event:
     return Event(
         id=number + 1,
         at=click.at,
         account_id=click.account_id,
-        event_config_id=scene.config.id.bytes,
+        event_config_id=filled.config.id.bytes,
         click_id=click.id,
         value="12.50",
         payout="5",
@@ -129,37 +128,37 @@ def _event(scene: Scene, click: Click, number: int) -> Event:
     )
 
 
-async def _fill(drain: Drain, scene: Scene, done: int, size: int) -> float:
-    """Clicks a second."""
+async def _fill(drain: Drain, filled: Filled, done: int, size: int) -> float:
+    """Store clicks number `done` to `size`; return the clicks a second."""
     began = time.perf_counter()
     with Progress(f"filling to {size:,} clicks", size - done) as progress:
-        for first in range(done, size, BATCH_RECORDS):
-            count = min(BATCH_RECORDS, size - first)
-            await drain.apply(list(_traffic(scene, first, count, range(done, size))))
+        for first in range(done, size, BATCH):
+            count = min(BATCH, size - first)
+            await drain.apply(list(_traffic(filled, first, count, range(done, size))))
             progress.advance(count)
     return (size - done) / (time.perf_counter() - began)
 
 
-def _kinds(scene: Scene) -> list[Kind]:
+def _kinds(filled: Filled) -> list[Kind]:
     raw: dict[str, Any] = {
         "day": {"$dateTrunc": {"date": "$at", "unit": "day"}},
         "hour": {"$dateTrunc": {"date": "$at", "unit": "hour"}},
         "link": "$link_id",
         "domain": "$domain_name",
     }
-    link = {"link": [scene.links[0]]}
+    link = {"link": [filled.links[0]]}
     account = [
-        Kind(f"account by {one}", _query(scene, one), raw.get(one, f"${one}")) for one in GROUPS
+        Kind(f"account by {one}", _query(filled, one), raw.get(one, f"${one}")) for one in GROUPS
     ]
-    of_link = [Kind(f"one link by {one}", _query(scene, one, link), None) for one in OF_A_LINK]
-    crossed = _query(scene, "device", {"country": ["US"]})
+    of_link = [Kind(f"one link by {one}", _query(filled, one, link), None) for one in LINK_GROUPS]
+    crossed = _query(filled, "device", {"country": ["US"]})
     return [*account, *of_link, Kind("crossed: device in US (reads clicks)", crossed, None)]
 
 
-def _query(scene: Scene, group_by: GroupBy, filters: dict[str, Any] | None = None) -> Query:
+def _query(filled: Filled, group_by: GroupBy, filters: dict[str, Any] | None = None) -> Query:
     last = FIRST + timedelta(days=DAYS - 1)
     return Query(
-        account_id=scene.account_id,
+        account_id=filled.account_id,
         first=FIRST,
         last=last,
         group_by=group_by,
@@ -170,7 +169,7 @@ def _query(scene: Scene, group_by: GroupBy, filters: dict[str, Any] | None = Non
 async def _time(
     services: Services, kinds: Sequence[Kind], rounds: int
 ) -> defaultdict[str, list[float]]:
-    """Milliseconds of each kind; those that read clicks once."""
+    """Return the milliseconds of each kind in every round; kinds that read clicks have one."""
     times: defaultdict[str, list[float]] = defaultdict(list)
     for number in range(rounds + 1):
         for kind in kinds:
@@ -178,16 +177,16 @@ async def _time(
                 continue
             began = time.perf_counter()
             await services.reports.run(kind.query)
-            if number:  # the first warms the caches
+            if number:  # the first round warms the caches
                 times[kind.name].append((time.perf_counter() - began) * 1000)
     return times
 
 
-async def _time_raw(services: Services, scene: Scene, kinds: Sequence[Kind]) -> dict[str, float]:
-    """Milliseconds of the same figures from the clicks alone, by index; median of three."""
+async def _time_raw(services: Services, filled: Filled, kinds: Sequence[Kind]) -> dict[str, float]:
+    """Return the milliseconds of the same figures aggregated from clicks; medians of three."""
     start = start_of(FIRST.isoformat())
     matching = {
-        "account_id": scene.account_id,
+        "account_id": filled.account_id,
         "at": {"$gte": start, "$lt": start + timedelta(days=DAYS)},
     }
     times = {}
@@ -215,22 +214,21 @@ async def _time_stages(services: Services, stages: Sequence[dict[str, Any]]) -> 
 
 
 async def _measure(settings: Settings, parsed: argparse.Namespace) -> None:
-    services = Services(msgspec.structs.replace(settings, base_url="http://localhost"))
     sizes = sorted({max(1000, parsed.clicks // 100), max(1000, parsed.clicks // 10), parsed.clicks})
-    try:
-        scene = await _scene(services, parsed.links)
-        kinds, done, times = _kinds(scene), 0, []
-        async with kept_slot(services.redis, services.mongodb) as slot:
-            drain = services.drain(slot)
-            for size in sizes:
-                rate = await _fill(drain, scene, done, size)
-                print(f"{size:,} clicks stored and counted, {rate:,.0f} a second", flush=True)
-                times.append(await _time(services, kinds, parsed.rounds))
-                done = size
-        raw = await _time_raw(services, scene, kinds)
-    finally:
-        await services.stop()
-        await services.close()
+    async with open_services(settings) as services:
+        try:
+            filled = await _fill_account(services, parsed.links)
+            kinds, done, times = _kinds(filled), 0, []
+            async with kept_slot(services.redis, services.mongodb) as slot:
+                drain = services.drain(slot)
+                for size in sizes:
+                    rate = await _fill(drain, filled, done, size)
+                    print(f"{size:,} clicks stored and counted, {rate:,.0f} a second", flush=True)
+                    times.append(await _time(services, kinds, parsed.rounds))
+                    done = size
+            raw = await _time_raw(services, filled, kinds)
+        finally:
+            await services.stop()
     _print(sizes, kinds, times, raw)
 
 
@@ -252,10 +250,11 @@ def _print(
 
 
 def main() -> None:
+    """Run and print the table. Raises SystemExit if nothing can be measured."""
     parser = argparse.ArgumentParser(
         prog="python -m lab.bench_reports",
-        description="What a report costs at a hundredth, a tenth and all of so many clicks, over "
-        "30 days; and what the same figures cost if they are aggregated from the clicks.",
+        description="Time every kind of report at a hundredth, a tenth and all of so many clicks, "
+        "over 30 days, and the same figures aggregated from the clicks themselves.",
         epilog="example:\n  make bench-reports ARGS='--clicks 10000000'",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -263,11 +262,7 @@ def main() -> None:
     parser.add_argument("--links", type=int, default=200, help="links of the account [200]")
     parser.add_argument("--rounds", type=int, default=15, help="runs of each report [15]")
     parsed = parser.parse_args()
-    with (
-        tempfile.TemporaryDirectory(prefix="bench-") as folder,
-        run_stores(Settings(data_dir=folder)) as stores,
-    ):
-        uvloop.run(_measure(stores, parsed))
+    on_own_stores("bench-reports", lambda folder, stores: _measure(stores, parsed))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
-"""Processes that scripts start: the service's own and others, each with an address and a log.
+"""The processes of a run: the service's own and others, each with an address and a log.
 
-For `lab.chaos`, `lab.bench` and `lab.soak`. What is started here is ended by whoever
-started it, by its pid; should we be killed ourselves, the kernel ends it.
+Whoever starts a process here ends it, by its pid; if we are killed ourselves, the kernel ends it.
 """
 
 import asyncio
@@ -11,30 +10,35 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
 from config.settings import Settings
+from lab.harness import CannotMeasure
 from tracker.builtin.child import Program, reason, spawn
 
 ROOT: Final = Path(__file__).parent.parent
 START_SECONDS: Final = 60.0
 LEAVE_SECONDS: Final = 15.0
 
-# Below those that the kernel gives to outgoing connections: one of these could get the port while
-# its process is killed, or even meet itself there.
+# Below the ports that the kernel gives to outgoing connections: such a connection could take the
+# port of a killed process, or even connect to itself there.
 _PORTS: Final = range(15_000, 30_000)
 
+Role = Literal["all", "web", "drain"]
 
-class NotReady(Exception):
-    """A process cannot be used. One line that says why."""
+
+class NotReady(CannotMeasure):
+    """A process that cannot be used, with one line that says why."""
 
 
 class Process:
+    """A program on one port that can be killed, stopped and started again."""
+
     def __init__(self, program: Program, port: int) -> None:
         self.name = program.name
         self.port = port
@@ -44,13 +48,13 @@ class Process:
 
     @property
     def pid(self) -> int:
-        """Raises NotReady if it is not started."""
+        """Return the process id. Raises NotReady if it is not started."""
         if self._running is None:
             raise NotReady(f"{self.name} is not started")
         return self._running.pid
 
     def start(self) -> None:
-        """Without waiting. Call it from the main thread."""
+        """Start it without waiting. Call this from the main thread."""
         with self._program.log.open("ab") as log:
             self._running = spawn(
                 self._program.command(self.port),
@@ -60,27 +64,29 @@ class Process:
             )
 
     async def kill(self) -> None:
-        """With SIGKILL; returns when it is gone."""
+        """Kill it with SIGKILL; return when it is gone."""
         running, self._running = self._running, None
         if running is not None:
             running.kill()
             await asyncio.to_thread(running.wait)
 
     def stop(self) -> None:
+        """Stop it with SIGSTOP."""
         self._signal(signal.SIGSTOP)
 
     def resume(self) -> None:
+        """Continue it with SIGCONT."""
         self._signal(signal.SIGCONT)
 
     def restart_if_ended(self) -> None:
-        """It should not end unless it is killed; if it does, that is noted."""
+        """Start it again if it ended without being killed, and note that in `ended_by_itself`."""
         if self._running is not None and (status := self._running.poll()) is not None:
             log = self._program.log.read_text("utf-8", errors="replace")
             self.ended_by_itself.append(f"{self.name} ended with status {status}: {reason(log)}")
             self.start()
 
     async def ready(self) -> None:
-        """Raises NotReady if it is not after START_SECONDS."""
+        """Wait until it is ready. Raises NotReady if it is not after START_SECONDS."""
         deadline = time.monotonic() + START_SECONDS
         while not await asyncio.to_thread(self._is_ready):
             if time.monotonic() > deadline:
@@ -89,7 +95,7 @@ class Process:
             await asyncio.sleep(0.05)
 
     async def leave(self) -> None:
-        """With SIGTERM, and after LEAVE_SECONDS with SIGKILL; returns when it is gone."""
+        """End it with SIGTERM, after LEAVE_SECONDS with SIGKILL; return when it is gone."""
         self._signal(signal.SIGTERM)
         if self._running is not None:
             with suppress(subprocess.TimeoutExpired):
@@ -97,6 +103,7 @@ class Process:
         await self.kill()
 
     def end(self) -> None:
+        """Kill it if it runs, and reap it, without a loop."""
         if self._running is not None:
             self._running.kill()
             self._running.wait()
@@ -110,35 +117,66 @@ class Process:
         return running is not None and self._program.is_ready(self.port, running.pid)
 
 
-async def started(processes: Sequence[Process]) -> None:
-    """Start them all; returns when they are ready. Raises NotReady."""
-    for process in processes:
-        process.start()
-    for process in processes:
-        await process.ready()
+@asynccontextmanager
+async def running(processes: Sequence[Process]) -> AsyncIterator[None]:
+    """Start processes, yield once they are ready, and end them. Raises NotReady if one is not."""
+    try:
+        for process in processes:
+            process.start()
+        for process in processes:
+            await process.ready()
+        yield
+    finally:
+        for process in processes:
+            process.end()
 
 
-def service_program(folder: Path, name: str, role: str, variables: Mapping[str, str]) -> Program:
+def service_process(folder: Path, name: str, role: Role, settings: Settings) -> Process:
+    """Return a process of the service, not started, that logs to `<name>.log` in `folder`."""
+
     def command(port: int) -> list[str]:
         return [sys.executable, str(ROOT / "run.py"), "--role", role]
 
-    is_ready = _is_started if role == "drain" else answers
-    return Program(name, folder / f"{name}.log", variables, command, is_ready)
+    is_ready = _is_started if role == "drain" else accepts
+    log, variables = folder / f"{name}.log", variables_of(settings)
+    return Process(Program(name, log, variables, command, is_ready), settings.port)
 
 
-def answers(port: int, pid: int) -> bool:
+def unlimited_process(folder: Path, stores: Settings, role: Role, port: int) -> Process:
+    """Return a process of the service, not started, that nothing holds back from a load.
+
+    One web process; no limits by address, as the whole load comes from one; no access log.
+    """
+    settings = msgspec.structs.replace(
+        stores,
+        host="127.0.0.1",
+        port=port,
+        base_url=f"http://127.0.0.1:{port}",
+        data_dir=str(folder / "service"),
+        rate_limit_ip_per_minute=0,
+        rate_limit_account_per_hour=0,
+        miss_limit_ip_per_minute=0,
+        pending_limit_ip_per_minute=0,
+        access_log=0.0,
+        log_level="warning",
+    )
+    return service_process(folder, role, role, settings)
+
+
+def accepts(port: int, pid: int) -> bool:
+    """Return whether `port` of 127.0.0.1 accepts connections; `pid` does not matter."""
     with socket.socket() as probe:
         probe.settimeout(1)
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def _is_started(port: int, pid: int) -> bool:
-    """All that can be seen of a drain from outside."""
+    """Return True: nothing more of a drain is visible from outside."""
     return True
 
 
 def variables_of(settings: Settings) -> dict[str, str]:
-    """Every variable, so that nothing of our own environment configures the service."""
+    """Return every environment variable, so that none of our own configures the service."""
     values = {
         field.encode_name: getattr(settings, field.name)
         for field in msgspec.structs.fields(Settings)
@@ -150,6 +188,7 @@ def variables_of(settings: Settings) -> dict[str, str]:
 
 
 def free_ports(count: int) -> list[int]:
+    """Return `count` ports of 127.0.0.1 that nothing listens on at this moment."""
     ports: list[int] = []
     candidates = random.sample(_PORTS, len(_PORTS))
     while len(ports) < count:

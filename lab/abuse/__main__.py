@@ -1,74 +1,182 @@
-"""`python -m lab.abuse`: the options, the table and the exit code."""
+"""`python -m lab.abuse`: the sustained rate, attacks beside visitors, and the result."""
 
 import argparse
 import asyncio
-import signal
 import socket
+import ssl
 import sys
-import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final, NamedTuple
 
-import uvloop
+import msgspec
 
 from config.settings import Settings
-from lab.abuse.result import Result, table
-from lab.abuse.rows import ROWS, Row
-from lab.abuse.run import Abuse, Options
-from lab.load.stores import NotDrained
-from lab.processes import NotReady
+from lab.abuse.attack import Target
+from lab.abuse.attacker import ROWS, Row, attacker
+from lab.abuse.result import MAX_SLOWDOWN, MAX_TRIES, Attacked, Phases, Result, line, table
+from lab.abuse.services import Servers
+from lab.abuse.world import build
+from lab.harness import on_own_stores
+from lab.load.client import Load
+from lab.load.outcome import Outcome
+from lab.load.schedule import Closed, Paced, Schedule
+from lab.load.traffic import Visitors
+from lab.processes import Process, free_ports, running
+from lab.result import exit_code
+from lab.stores import NotDrained, Stores, differences
+from lab.usage import MemoryWatch
 from scripts.command import positive
-from tracker.builtin.stores import StoresError, run_stores
+
+SOURCES: Final = tuple(f"127.0.1.{number}" for number in range(1, 65))
+"""The addresses of visitors."""
+
+WARM_SECONDS: Final = 4.0
+TOP_SECONDS: Final = 8.0
+AROUND_SECONDS: Final = 4.0
+"""How long visitors are measured before an attack and after it."""
+
+DRAIN_SECONDS: Final = 60.0
+_CONNECTIONS: Final = 64
 
 
-async def _run(options: Options, folder: Path, stores: Settings, silent_dns: str) -> Result:
-    running = asyncio.current_task()
-    assert running is not None
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, running.cancel)
-    return await Abuse(options, folder, stores, silent_dns).run()
+class Options(NamedTuple):
+    """The attacks, and the seconds of each; a `rate` of None is half of what is sustained."""
+
+    rows: Sequence[Row]
+    seconds: float
+    rate: float | None
+
+
+class Abuse:
+    """One run, in a folder of its own; `stores` says where the stores are."""
+
+    def __init__(self, options: Options, folder: Path, stores: Settings, silent_dns: str) -> None:
+        self._options = options
+        self._settings = stores
+        self._port, self._own_port = free_ports(2)
+        self._servers = Servers(folder, stores, silent_dns, self._port, self._own_port)
+        self._rate = options.rate or 0.0
+
+    async def run(self) -> Result:
+        """Return the result, with every process ended. Raises NotReady or NotDrained."""
+        shared = [self._servers.web, self._servers.drain]
+        base_url = f"http://localhost:{self._port}"
+        settings = msgspec.structs.replace(self._settings, base_url=base_url)
+        world = await build(settings)
+        self._visitors = Visitors(world.scene)
+        async with running(shared), Stores(self._settings) as self._stores:
+            target = await world.target(settings, self._port, self._own_port)
+            return await self._run(target, shared)
+
+    async def _run(self, target: Target, shared: Sequence[Process]) -> Result:
+        await self._load(self._port, Closed(time.perf_counter(), WARM_SECONDS))
+        sustained = await self._sustained()
+        self._rate = self._rate or sustained / 2
+        print(f"{sustained:,.0f} requests/s sustained; visitors: {self._rate:,.0f}/s", flush=True)
+        attacks: list[Attacked] = []
+        for row in self._options.rows:
+            for number in range(MAX_TRIES):
+                attacks.append(await self._attacked(row, target))
+                print(line(attacks[-1]), flush=True)
+                if number == 0 and attacks[-1].slowdown <= MAX_SLOWDOWN:
+                    break
+        return Result(
+            rate=self._rate,
+            attacks=attacks,
+            requests=self._visitors.answered,
+            lost=await self._stores.lost(self._visitors),
+            differences=await asyncio.to_thread(differences, self._settings),
+            ended=[ended for process in shared for ended in _ended(process)],
+        )
+
+    async def _sustained(self) -> float:
+        """Return the requests a second that are answered and stored, until a burst is drained."""
+        await self._stores.drained(DRAIN_SECONDS)
+        began = time.perf_counter()
+        burst = await self._load(self._port, Closed(began, TOP_SECONDS))
+        await self._stores.drained(DRAIN_SECONDS)
+        return burst.requests / (time.perf_counter() - began)
+
+    async def _attacked(self, row: Row, target: Target) -> Attacked:
+        async with self._servers.serving(row.serving) as served:
+
+            async def phase(seconds: float) -> Outcome:
+                schedule = Paced(time.perf_counter(), seconds, self._rate)
+                return await self._load(served.process.port, schedule, served.tls)
+
+            if served.process is not self._servers.web:  # a new one grows with its first requests
+                await phase(WARM_SECONDS)
+            before = await phase(AROUND_SECONDS)
+            async with (
+                MemoryWatch([served.process, self._servers.drain]) as memory,
+                attacker(row, self._options.seconds, target) as attack,
+            ):
+                with served.disturbed():
+                    during, report = await asyncio.gather(phase(self._options.seconds), attack())
+            after = await phase(AROUND_SECONDS)
+            return Attacked(
+                name=row.name,
+                title=row.title,
+                visitors=Phases(before, during, after),
+                memory=await memory.settled(),
+                drained=await self._drained(),
+                report=report,
+            )
+
+    async def _drained(self) -> float | None:
+        since = time.perf_counter()
+        try:
+            await self._stores.drained(DRAIN_SECONDS)
+        except NotDrained:
+            return None
+        return time.perf_counter() - since
+
+    async def _load(
+        self, port: int, schedule: Schedule, tls: ssl.SSLContext | None = None
+    ) -> Outcome:
+        return await Load(port, self._visitors, _CONNECTIONS, SOURCES, tls).run(schedule)
+
+
+def _ended(process: Process) -> list[str]:
+    """Return a line if the process has ended by itself."""
+    process.restart_if_ended()
+    return process.ended_by_itself
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Return the exit code: 0 if every bound was kept, 1 if one was not or none could be tried."""
+    """Return the exit code: 0 if every bound was kept, else 1.
+
+    Raises SystemExit if the service cannot be measured.
+    """
     parsed = _parser().parse_args(arguments)
-    # While the stores start and end; the loop between has a handler of its own.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     options = Options(parsed.rows, parsed.seconds, parsed.rate)
-    try:
-        with (
-            tempfile.TemporaryDirectory(prefix="abuse-") as folder,
-            socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent,
-            run_stores(Settings(data_dir=f"{folder}/stores")) as stores,
-            asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
-        ):
-            silent.bind(("127.0.0.1", 0))
-            silent_dns = f"127.0.0.1:{silent.getsockname()[1]}"
-            result = runner.run(_run(options, Path(folder), stores, silent_dns))
-    except (NotReady, NotDrained, StoresError) as error:
-        print(f"abuse: {error}", file=sys.stderr)
-        return 1
-    except (KeyboardInterrupt, asyncio.CancelledError):
-        print("abuse: interrupted; every process is ended", file=sys.stderr)
-        return 130
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent_dns = f"127.0.0.1:{silent.getsockname()[1]}"
+        result = on_own_stores(
+            "abuse", lambda folder, stores: Abuse(options, folder, stores, silent_dns).run()
+        )
     print(table(result))
-    return 1 if result.faults() else 0
+    return exit_code(result.faults())
 
 
 def _parser() -> argparse.ArgumentParser:
     names = "\n".join(f"  {row.name:12} {row.title}" for row in ROWS)
     parser = argparse.ArgumentParser(
         prog="python -m lab.abuse",
-        description="Attacks by strangers and by accounts on a service of its own, while visitors "
-        "click beside them: what visitors saw before, during and after each. Exit code 1 if "
+        description="Attack a service of its own as strangers and accounts would, while visitors "
+        "click beside; print what visitors saw before, during and after each. Exit code 1 if "
         "visitors got an error or waited five times as long, if 20 MB of memory were not given "
         "back, if anything was lost, or if an attacker got what is not allowed.",
         epilog=f"attacks:\n{names}\n\nexample:\n  make abuse ARGS='--rows names,nested-json'",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--rows", type=_rows, default=ROWS, help="names of attacks [all]")
-    parser.add_argument("--seconds", type=positive, default=8, help="of each attack [8]")
+    parser.add_argument("--seconds", type=positive, default=8, help="seconds of each attack [8]")
     parser.add_argument(
-        "--rate", type=positive, help="of visitors, requests a second [half of what is sustained]"
+        "--rate", type=positive, help="visitors' requests a second [half of what is sustained]"
     )
     return parser
 

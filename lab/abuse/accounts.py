@@ -1,4 +1,4 @@
-"""What an account with a key of its own does to the service and to other accounts."""
+"""Attacks by an account with a key of its own, on the service and on other accounts."""
 
 import asyncio
 import time
@@ -6,21 +6,19 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from lab.abuse.barrage import barrage, unexpected
-from lab.abuse.receivers import gone, trickling
-from lab.abuse.strangers import with_body
-from lab.abuse.talk import ask, call, report_of_today
-from lab.abuse.target import Report, Target
-from lab.load.requests import head
-from lab.traffic import AGENTS
+from lab.abuse.attack import Report, Target, barrage, report_of_today, unexpected
+from lab.load.requests import AGENTS, head, post
+from lab.load.single import ask, call
+from lab.receiver import GONE, Message, answering, receiving
 
 NEIGHBOUR: Final = "127.0.0.77"
-"""Where the account comes from that is not to notice anything."""
+"""The address of the account that must not notice anything."""
 
 _NAMES: Final = 20
 _CLAIMS: Final = 40
 _REPORTS: Final = 50
 _CONVERSIONS: Final = 100
+_BUFFER_BYTES: Final = 65_536
 
 
 async def silent_names(target: Target, seconds: float) -> Report:
@@ -63,7 +61,7 @@ async def webhook_loop(target: Target, seconds: float) -> Report:
     url = f"http://127.0.0.1:{target.port}/api/event?pbk={target.attacker.pbk}"
     body = {"account_id": target.attacker.account_id, "target_url": url}
     status, _ = await call(target.port, target.attacker.key, "POST", "/api/webhooks", body)
-    event = with_body(
+    event = post(
         f"/api/event?pbk={target.attacker.pbk}", "application/json", b"{}", {"webhook-id": "msg_1"}
     )
     looped = await barrage(target.port, lambda: event, 100, seconds)
@@ -93,20 +91,28 @@ async def crossed_reports(target: Target, seconds: float) -> Report:
 
 async def trickling_receiver(target: Target, seconds: float) -> Report:
     """Have conversions delivered to a receiver that answers in chunks of one byte, for ever."""
-    async with trickling() as url:
+    async with receiving(_trickle) as url:
         return await _delivered(target, url, seconds)
 
 
 async def failing_receiver(target: Target, seconds: float) -> Report:
-    """Have conversions delivered to a receiver that is gone: its owner has to learn of that."""
-    async with gone() as url:
+    """Have conversions delivered to a receiver that is gone: its owner must be notified."""
+    async with receiving(answering(GONE)) as url:
         report = await _delivered(target, url, seconds)
     path = f"/api/webhooks?accountId={target.attacker.account_id}"
     _, listed = await call(target.port, target.attacker.key, "GET", path)
     [row] = [row for row in listed["rows"] if row["target_url"] == url]
     if row["active"] or not row.get("disabled_at") or not row.get("disabled_reason"):
-        report.findings.append("the owner is not told that the webhook is disabled")
+        report.findings.append("the owner is not notified that the webhook is disabled")
     return report
+
+
+async def _trickle(message: Message, transport: asyncio.WriteTransport) -> None:
+    transport.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+    while not transport.is_closing():
+        transport.write(b"1\r\nx\r\n")
+        is_full = transport.get_write_buffer_size() > _BUFFER_BYTES
+        await asyncio.sleep(0.01 if is_full else 0)
 
 
 async def _delivered(target: Target, url: str, seconds: float) -> Report:

@@ -1,53 +1,98 @@
-"""Starts the process of an attacker, and has it attack when visitors are on their way."""
+"""The means of every attack: its target, its report, and requests at a fixed rate.
 
-import asyncio
-import contextlib
-import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Final
+Target and report cross a pipe between processes as JSON.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
 
 import msgspec
 
-from lab.abuse.attacker import READY
-from lab.abuse.rows import Row
-from lab.abuse.target import Report, Target
-from lab.processes import ROOT, NotReady
+from lab.load.client import Load
+from lab.load.schedule import Paced
+from lab.load.single import call
+from lab.load.traffic import CountedAnswers
 
-_MORE_SECONDS: Final = 40.0
-"""How much longer than wanted an attack may take, for its last answers."""
+ADDRESS: Final = "127.0.0.66"
+"""The address of attacks. Linux answers on all of 127.0.0.0/8, so that limits by address meet the
+attacker and not the visitors."""
 
-_LINE_BYTES: Final = 1024 * 1024
+
+class Owner(msgspec.Struct, frozen=True):
+    """An account as its owner knows it: `slug` names one of its links, `pbk` is a postback key."""
+
+    account_id: str
+    key: str
+    pbk: str
+    slug: str
 
 
-@contextlib.asynccontextmanager
-async def attacker(
-    row: Row, seconds: float, target: Target
-) -> AsyncIterator[Callable[[], Awaitable[Report]]]:
-    """Yield what attacks for `seconds`, once its process is ready, and returns what it got."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "lab.abuse.attacker", row.name, str(seconds)),
-        cwd=ROOT,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        limit=_LINE_BYTES,
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    stdin, stdout = process.stdin, process.stdout
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """The service under attack.
 
-    async def attack() -> Report:
-        stdin.write(msgspec.json.encode(target) + b"\n")
-        try:
-            async with asyncio.timeout(seconds + _MORE_SECONDS):
-                return msgspec.json.decode(await stdout.readline(), type=Report)
-        except (TimeoutError, msgspec.DecodeError):
-            return Report(findings=["the attack did not come to an end"])
+    `own_port` is that of a web process for a single attack. `guarded` has every rule against forged
+    conversions switched on, and `neighbour` has proven the custom domain `domain`.
+    """
 
-    try:
-        if (await stdout.readline()).decode().strip() != READY:
-            raise NotReady(f"the attacker of {row.name} did not start")
-        yield attack
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
+    port: int
+    own_port: int
+    attacker: Owner
+    neighbour: Owner
+    guarded: Owner
+    domain: str
+
+
+class Report(msgspec.Struct, kw_only=True):
+    """The answers to an attack.
+
+    `answers` counts by status or by how a connection ended; `findings` has a sentence for all
+    that the attacker should not have got.
+    """
+
+    answers: dict[str, int] = msgspec.field(default_factory=dict)
+    findings: list[str] = msgspec.field(default_factory=list)
+
+
+async def barrage(
+    port: int,
+    make: Callable[[], bytes],
+    rate: float,
+    seconds: float,
+    connections: int = 16,
+    source: str = ADDRESS,
+) -> Report:
+    """Send what `make` returns, `rate` times a second, and return the counted answers."""
+    answers = CountedAnswers(iter(make, b""))
+    load = Load(port, answers, connections, [source])
+    result = await load.run(Paced(time.perf_counter(), seconds, rate))
+    return Report(answers=dict(answers.counts + Counter(result.errors)))
+
+
+def unexpected(report: Report, allowed: set[str]) -> Report:
+    """Return `report` with a finding for each answer that is not one of `allowed`."""
+    strange = {what: n for what, n in report.answers.items() if what not in allowed}
+    findings = [f"{count:,} answers {what}" for what, count in sorted(strange.items())]
+    return Report(answers=report.answers, findings=report.findings + findings)
+
+
+async def report_of_today(
+    port: int, owner: Owner, filters: Mapping[str, str], source: str | None = None
+) -> tuple[str, Any]:
+    """Return the status and the decoded report of the account's day, by country."""
+    today = datetime.now(UTC).date().isoformat()
+    body = {
+        "accountId": owner.account_id,
+        "dateRange": {"from": today, "to": today},
+        "groupBy": "country",
+        "filters": filters,
+    }
+    return await call(port, owner.key, "POST", "/api/reports", body, source)
+
+
+async def conversions(port: int, owner: Owner) -> int | None:
+    """Return the number of conversions of the account today; None if its report fails."""
+    status, report = await report_of_today(port, owner, {})
+    return int(report["totals"]["conversions"]) if status == "200" else None

@@ -1,20 +1,101 @@
-"""One attack in a process of its own, so that its work does not slow what measures the visitors.
+"""The table of attacks, each run in a process of its own beside what measures the visitors.
 
-`python -m lab.abuse.attacker NAME SECONDS` prints a line when it is ready, reads its `Target`
-from a line of standard input, attacks, and prints its `Report` as a line. `make abuse` starts it.
+`python -m lab.abuse.attacker NAME SECONDS` prints a line when it is ready, reads its `Target` from
+a line of standard input, attacks, and prints its `Report` as a line. `make abuse` starts it.
 """
 
+import asyncio
+import contextlib
 import resource
 import sys
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 import uvloop
 
-from lab.abuse.rows import ROWS
-from lab.abuse.target import Report, Target
+from lab.abuse import accounts, strangers
+from lab.abuse.attack import Report, Target
+from lab.processes import ROOT, NotReady
 
-READY = "ready"
+_READY: Final = "ready"
+
+_EXTRA_SECONDS: Final = 40.0
+"""How much longer than wanted an attack may take, for its last answers."""
+
+_LINE_BYTES: Final = 1024 * 1024
+
+Serving = Literal["web", "tls", "unread log", "public targets"]
+"""The web process that an attack meets: the shared one, one with TLS, one whose log is not read
+meanwhile, or one that refuses webhooks to this machine (the others allow them, as the receivers of
+attacks are here)."""
+
+
+class Row(NamedTuple):
+    """An attack, which runs for so many seconds in a process of its own."""
+
+    name: str
+    title: str
+    attack: Callable[[Target, float], Awaitable[Report]]
+    serving: Serving = "web"
+
+
+ROWS: Final = (
+    Row("nested-json", "1 MiB of nested JSON, long queries, forms", strangers.nested_json),
+    Row("bodies", "60 bodies of 8 MiB that never end", strangers.unfinished_bodies),
+    Row("names", "1,000 random slugs, hosts and keys a second", strangers.random_names),
+    Row("nobody", "conversions of clicks that never were", strangers.events_of_nobody),
+    Row("forged", "conversions forged by a visitor", strangers.forged_conversions),
+    Row("connections", "2,000 idle connections of one address", strangers.idle_connections),
+    Row("handshakes", "2,000 TLS handshakes never begun", strangers.idle_handshakes, "tls"),
+    Row("network", "API keys guessed from one IPv6 network", strangers.one_network),
+    Row("log", "a log that nobody reads", strangers.nothing, "unread log"),
+    Row(
+        "resolver", "webhooks to names whose DNS is silent", accounts.silent_names, "public targets"
+    ),
+    Row("domains", "claims on other people's domains", accounts.claimed_domains),
+    Row("loop", "a webhook to the service itself", accounts.webhook_loop),
+    Row("reports", "50 crossed reports beside a small one", accounts.crossed_reports),
+    Row("trickle", "a receiver that answers byte by byte", accounts.trickling_receiver),
+    Row("gone", "a receiver that is gone", accounts.failing_receiver),
+)
+
+
+@contextlib.asynccontextmanager
+async def attacker(
+    row: Row, seconds: float, target: Target
+) -> AsyncIterator[Callable[[], Awaitable[Report]]]:
+    """Yield a function that attacks for `seconds` and returns the report.
+
+    The process of the attacker is ready by then. Raises NotReady if it does not start.
+    """
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "lab.abuse.attacker", row.name, str(seconds)),
+        cwd=ROOT,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        limit=_LINE_BYTES,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    stdin, stdout = process.stdin, process.stdout
+
+    async def attack() -> Report:
+        stdin.write(msgspec.json.encode(target) + b"\n")
+        try:
+            async with asyncio.timeout(seconds + _EXTRA_SECONDS):
+                return msgspec.json.decode(await stdout.readline(), type=Report)
+        except (TimeoutError, msgspec.DecodeError):
+            return Report(findings=["the attack did not come to an end"])
+
+    try:
+        if (await stdout.readline()).decode().strip() != _READY:
+            raise NotReady(f"the attacker of {row.name} did not start")
+        yield attack
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
 
 
 async def _attack(name: str, target: Target, seconds: float) -> Report:
@@ -26,11 +107,11 @@ async def _attack(name: str, target: Target, seconds: float) -> Report:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the attack that is named. Return the exit code."""
+    """Run the named attack and return the exit code."""
     name, seconds = arguments
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    print(READY, flush=True)
+    _, limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+    print(_READY, flush=True)
     target = msgspec.json.decode(sys.stdin.readline(), type=Target)
     report = uvloop.run(_attack(name, target, float(seconds)))
     print(msgspec.json.encode(report).decode(), flush=True)

@@ -1,4 +1,4 @@
-"""What came of the attacks, for people, and the bounds that they are held to. Pure."""
+"""The result of all attacks, the bounds that they are held to, and both as text. Pure."""
 
 from collections.abc import Sequence
 from statistics import median
@@ -6,30 +6,20 @@ from typing import Final
 
 import msgspec
 
-from lab.abuse.target import Report
+from lab.abuse.attack import Report
 from lab.load.outcome import Outcome
+from lab.result import audit_faults, audit_figures, figure_lines, with_faults
+from lab.usage import MAX_GROWTH_BYTES, MEGABYTE, Memory
 
-SLOWER: Final = 5.0
-"""How many times as long as before the p99 of visitors may be during an attack: the median, if it
-was tried more than once."""
+MAX_SLOWDOWN: Final = 5.0
+"""How many times its value before an attack the p99 of visitors may be during it: the median of all
+tries."""
 
-TRIES: Final = 3
-"""How often an attack is tried that seems to slow visitors: one percent of some seconds is as much
-the machine's as the attacker's."""
+MAX_TRIES: Final = 3
+"""How often an attack that seems to slow visitors is tried: one percent of a few seconds depends on
+the machine as much as on the attacker."""
 
 _HEAD: Final = "        before        during         after errors             MB  drained  attacker"
-
-MEGABYTE: Final = 1024 * 1024
-GROWTH: Final = 20 * MEGABYTE
-"""How much larger than before web and drain may be after an attack."""
-
-
-class Memory(msgspec.Struct, frozen=True):
-    """Resident bytes of web and drain together."""
-
-    before: int
-    during: int
-    after: int
 
 
 class Phases(msgspec.Struct, frozen=True):
@@ -41,8 +31,11 @@ class Phases(msgspec.Struct, frozen=True):
 
 
 class Attacked(msgspec.Struct, kw_only=True):
-    """The outcome of one attack. `drained` are the seconds after the last visitor until all was in
-    MongoDB; None: it was not in time."""
+    """The outcome of one attack.
+
+    `drained` is the seconds from the last visitor until everything was in MongoDB, None if it was
+    not in time. `memory` is that of web and drain together.
+    """
 
     name: str
     title: str
@@ -52,16 +45,16 @@ class Attacked(msgspec.Struct, kw_only=True):
     report: Report
 
     @property
-    def slower(self) -> float:
+    def slowdown(self) -> float:
         """Return the p99 of visitors during the attack as a multiple of that before it."""
         return self.visitors.during.p99 / (self.visitors.before.p99 or 1.0)
 
     def faults(self) -> list[str]:
-        """Return a line for each bound that was broken, but for that of all its tries."""
+        """Return a line for each broken bound, except the one that counts all tries."""
         lines = list(self.report.findings)
         for phase, seen in msgspec.structs.asdict(self.visitors).items():
             lines += [f"visitors {phase}: {n:,} {what}" for what, n in seen.errors.items()]
-        if (growth := self.memory.after - self.memory.before) > GROWTH:
+        if (growth := self.memory.after - self.memory.before) > MAX_GROWTH_BYTES:
             lines.append(f"{growth / MEGABYTE:.0f} MB of memory were not given back")
         if self.drained is None:
             lines.append("what visitors sent was not drained")
@@ -69,8 +62,11 @@ class Attacked(msgspec.Struct, kw_only=True):
 
 
 class Result(msgspec.Struct, kw_only=True):
-    """The outcome of all. `lost` answered ids are not stored; `differences` are figures of reports
-    that are not what is stored; `ended` tells of processes that ended by themselves."""
+    """The outcome of all attacks.
+
+    `lost` counts answered ids that are not stored, `differences` figures of reports that differ
+    from what is stored; `ended` has a line for each process that ended by itself.
+    """
 
     rate: float
     attacks: list[Attacked]
@@ -82,19 +78,17 @@ class Result(msgspec.Struct, kw_only=True):
     def faults(self) -> list[str]:
         """Return a line for each fault; empty if every bound was kept."""
         lines = [line for attacked in self.attacks for line in attacked.faults()]
-        for name, slower in self._slower().items():
-            if slower > SLOWER:
-                lines.append(f"{name}: p99 was {slower:.1f} times that of before")
-        lines += [f"{self.lost:,} answered and not stored"] * bool(self.lost)
-        lines += [f"{self.differences:,} figures of reports differ"] * bool(self.differences)
-        return lines + self.ended
+        for name, slowdown in self._slowdowns().items():
+            if slowdown > MAX_SLOWDOWN:
+                lines.append(f"{name}: p99 was {slowdown:.1f} times that of before")
+        return lines + audit_faults(self.lost, self.differences) + self.ended
 
-    def _slower(self) -> dict[str, float]:
-        """By name, the median of its tries."""
+    def _slowdowns(self) -> dict[str, float]:
+        """Return the median of each attack's tries, by name."""
         tries: dict[str, list[float]] = {}
         for attacked in self.attacks:
-            tries.setdefault(attacked.name, []).append(attacked.slower)
-        return {name: median(slower) for name, slower in tries.items()}
+            tries.setdefault(attacked.name, []).append(attacked.slowdown)
+        return {name: median(slowdowns) for name, slowdowns in tries.items()}
 
 
 def table(result: Result) -> str:
@@ -106,17 +100,15 @@ def table(result: Result) -> str:
         " " * width + _HEAD,
     ]
     lines += [_row(attacked, width) for attacked in result.attacks]
-    lines += [
-        "",
-        f"visitors' requests answered      {result.requests:>11,}",
-        f"answered and not stored          {result.lost:>11,}",
-        f"figures of reports that differ   {result.differences:>11,}",
+    figures = [
+        ("visitors' requests answered", f"{result.requests:,}"),
+        *audit_figures(result.lost, result.differences),
     ]
-    return "\n".join(lines + [f"FAULT: {fault}" for fault in result.faults()])
+    return with_faults([*lines, "", *figure_lines(figures)], result.faults())
 
 
 def line(attacked: Attacked) -> str:
-    """Return one attack's line, for those who wait for the others."""
+    """Return the line of one attack, to show while others still run."""
     return _row(attacked, len(attacked.title))
 
 

@@ -1,5 +1,4 @@
-"""The processes under attack: web and drain as the Procfile has them, and for single attacks a web
-process of its own, set up for that attack."""
+"""The processes under attack: web and drain as in the Procfile, and others for one attack."""
 
 import asyncio
 import os
@@ -14,15 +13,15 @@ import trustme
 from msgspec import structs
 
 from config.settings import Settings
-from lab.abuse.barrage import ADDRESS
-from lab.abuse.rows import Serving
-from lab.processes import Process, service_program, started, variables_of
+from lab.abuse.attack import ADDRESS
+from lab.abuse.attacker import Serving
+from lab.processes import Process, Role, running, service_process
 
-_READ: Final = 65_536
+_READ_BYTES: Final = 65_536
 
 
 class Served(NamedTuple):
-    """The web process that visitors use, and how; what `disturbed` does is a part of the attack."""
+    """The web process that visitors use; entering `disturbed` is a part of the attack."""
 
     process: Process
     tls: ssl.SSLContext | None = None
@@ -30,8 +29,11 @@ class Served(NamedTuple):
 
 
 class Servers:
-    """Web and drain, not started, with their logs in `folder`; `stores` says where the stores are,
-    and `silent_dns` names a DNS server that never answers. `own_port` is for single attacks."""
+    """Web and drain, not started, with their logs in `folder`.
+
+    `stores` says where the stores are, and `silent_dns` names a DNS server that never answers.
+    `own_port` is for single attacks.
+    """
 
     def __init__(
         self, folder: Path, stores: Settings, silent_dns: str, port: int, own_port: int
@@ -40,13 +42,13 @@ class Servers:
         self._own_port = own_port
         self._settings = structs.replace(
             stores,
-            # As it is deployed: in development no limit holds for connections of this machine.
+            # In development no limit holds for connections of this machine.
             env="production",
             host="127.0.0.1",
             port=port,
             base_url=f"http://localhost:{port}",
             data_dir=str(folder / "service"),
-            # The attacker stands for many addresses where an attack wants them.
+            # The attacker may stand for many addresses.
             trusted_proxies=f"{ADDRESS}/32",
             dns_resolver=silent_dns,
             webhook_allow_private=True,
@@ -64,7 +66,7 @@ class Servers:
             yield Served(self.web)
         elif kind == "tls":
             async with self._running("tls", self._with_certificate()) as process:
-                yield Served(process, _trusting_everybody())
+                yield Served(process, _trusting_context())
         elif kind == "public targets":
             settings = structs.replace(
                 self._settings, port=self._own_port, webhook_allow_private=False
@@ -75,7 +77,7 @@ class Servers:
             settings = structs.replace(
                 self._settings, port=self._own_port, access_log=1.0, log_level="info"
             )
-            # Where the process will find its log.
+            # The pipe has the path of the log that the process will open.
             with _log(self._folder / "unread.log") as log:
                 async with self._running("unread", settings) as process:
                     yield Served(process, None, log.unread)
@@ -92,19 +94,16 @@ class Servers:
     @asynccontextmanager
     async def _running(self, name: str, settings: Settings) -> AsyncIterator[Process]:
         process = self._process(name, settings)
-        try:
-            await started([process])
+        async with running([process]):
             yield process
-        finally:
             await process.leave()
 
     def _process(self, name: str, settings: Settings) -> Process:
-        role = "drain" if name == "drain" else "web"
-        program = service_program(self._folder, name, role, variables_of(settings))
-        return Process(program, settings.port)
+        role: Role = "drain" if name == "drain" else "web"
+        return service_process(self._folder, name, role, settings)
 
 
-def _trusting_everybody() -> ssl.SSLContext:
+def _trusting_context() -> ssl.SSLContext:
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -121,18 +120,18 @@ def _log(path: Path) -> "Iterator[_Log]":
 
 
 class _Log:
-    """A named pipe for a process to log to, which is read until that is paused. Linux."""
+    """A named pipe that a process logs to, read unless that is paused. Linux."""
 
     def __init__(self, path: Path) -> None:
         os.mkfifo(path)
-        # For writing too, so that the process can open it at any time.
+        # Open it for writing too, so that the process can open it at any time.
         self._pipe = os.open(path, os.O_RDWR | os.O_NONBLOCK)
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(self._pipe, self._read)
 
     @contextmanager
     def unread(self) -> Iterator[None]:
-        """Leave the pipe unread meanwhile."""
+        """Leave the pipe unread while the context is open."""
         self._loop.remove_reader(self._pipe)
         try:
             yield
@@ -140,9 +139,10 @@ class _Log:
             self._loop.add_reader(self._pipe, self._read)
 
     def close(self) -> None:
+        """Stop reading and close the pipe."""
         self._loop.remove_reader(self._pipe)
         os.close(self._pipe)
 
     def _read(self) -> None:
         with suppress(BlockingIOError):
-            os.read(self._pipe, _READ)
+            os.read(self._pipe, _READ_BYTES)

@@ -1,4 +1,4 @@
-"""What strangers do without a key: floods, oversized or unfinished requests, forgeries."""
+"""Attacks by strangers without a key: floods, oversized or unfinished requests, forgeries."""
 
 import asyncio
 import random
@@ -13,35 +13,26 @@ from uuid import UUID, uuid4
 
 import orjson
 
-from lab.abuse.barrage import ADDRESS, barrage, unexpected
-from lab.abuse.talk import NO_ANSWER, ask, conversions, open_to
-from lab.abuse.target import Report, Target
-from lab.load.answers import click_id_of
-from lab.load.requests import head
-from lab.traffic import AGENTS
+from lab.abuse.attack import ADDRESS, Report, Target, barrage, conversions, unexpected
+from lab.load.requests import AGENTS, click_id_of, head, post
+from lab.load.single import NO_ANSWER, ask, connect
 
 _MEGABYTE: Final = 1024 * 1024
-_UNFINISHED: Final = 60
-_IDLE: Final = 2_000
+_UNFINISHED_BODIES: Final = 60
+_IDLE_CONNECTIONS: Final = 2_000
 _HOARDER: Final = "127.0.0.67"
-"""An address whose connections are counted: those of the attacker's proxy are not."""
+"""An address whose connections are counted; those of the attacker's proxy are not."""
 
 _CLOSED: Final = {"cut off", "refused", NO_ANSWER}
-"""How a connection ends that the service does not want."""
-
-
-def with_body(path: str, kind: str, body: bytes, headers: dict[str, str] | None = None) -> bytes:
-    """Return a POST of `body`."""
-    fields = {"Content-Type": kind, "Content-Length": str(len(body)), **(headers or {})}
-    return head("POST", path, fields) + body
+"""The ends of a connection that the service rejects."""
 
 
 async def nested_json(target: Target, seconds: float) -> Report:
     """Post a megabyte of nested arrays to the event endpoint, and a long metadata in a query."""
-    deep = with_body("/api/event", "application/json", b'{"a":' + b"[" * (_MEGABYTE - 6))
+    deep = post("/api/event", "application/json", b'{"a":' + b"[" * (_MEGABYTE - 6))
     query = urlencode({"pbk": target.attacker.pbk, "metadata": '{"a":' + "[" * 40_000})
-    form = with_body("/nothing", "application/x-www-form-urlencoded", b"a=b&" * 15_000)
-    requests = _round((deep, head("GET", f"/api/event?{query}", {}), form))
+    form = post("/nothing", "application/x-www-form-urlencoded", b"a=b&" * 15_000)
+    requests = _again((deep, head("GET", f"/api/event?{query}", {}), form))
     report = await barrage(target.port, lambda: next(requests), 9, seconds, connections=3)
     return unexpected(report, {"400", "404", "413", "414", *_CLOSED})
 
@@ -53,7 +44,7 @@ async def unfinished_bodies(target: Target, seconds: float) -> Report:
     begin = head("POST", "/nothing", {"Content-Length": str(size)})
 
     async def one() -> str:
-        reader, writer = await open_to(target.port, ADDRESS)
+        reader, writer = await connect(target.port, ADDRESS)
         try:
             async with asyncio.timeout(seconds):
                 writer.write(begin)
@@ -68,7 +59,9 @@ async def unfinished_bodies(target: Target, seconds: float) -> Report:
         return answer[9:12].decode("latin-1") or "cut off"
 
     began = time.monotonic()
-    report.answers = dict(Counter(await asyncio.gather(*(one() for _ in range(_UNFINISHED)))))
+    report.answers = dict(
+        Counter(await asyncio.gather(*(one() for _ in range(_UNFINISHED_BODIES))))
+    )
     await asyncio.sleep(max(0.0, seconds - (time.monotonic() - began)))
     return unexpected(report, {"404", "405", "408", "413", "503", *_CLOSED})
 
@@ -98,7 +91,7 @@ async def events_of_nobody(target: Target, seconds: float) -> Report:
 
     def make() -> bytes:
         body = orjson.dumps({"click_id": str(uuid4()), "metadata": metadata})
-        return with_body("/api/event", "application/json", body)
+        return post("/api/event", "application/json", body)
 
     report = await barrage(target.port, make, 200, seconds)
     return unexpected(report, {"200", "429"})
@@ -110,9 +103,9 @@ async def forged_conversions(target: Target, seconds: float) -> Report:
     click_id = click_id_of(await ask(target.port, opened))
     if click_id is None:
         return Report(findings=["the link of the guarded account did not redirect"])
-    forged = _round(tuple(_forged(click_id, target.guarded.pbk)))
+    forged = _again(tuple(_forged(click_id, target.guarded.pbk)))
     report = await barrage(target.port, lambda: next(forged), 50, seconds)
-    # 200 while the click is not stored: whose it is, and the rules, are known afterwards.
+    # 200 until the click is stored: only then are its account and the rules known.
     report = unexpected(report, {"200", "400", "429"})
     counted = await conversions(target.port, target.guarded)
     if counted != 0:
@@ -136,15 +129,15 @@ async def idle_connections(target: Target, seconds: float) -> Report:
 
 
 async def idle_handshakes(target: Target, seconds: float) -> Report:
-    """The same on a port that speaks TLS, where no handshake is begun."""
+    """Take every connection there is on a TLS port, and begin no handshake."""
     return await _hold(target.own_port, seconds)
 
 
 async def _hold(port: int, seconds: float) -> Report:
     opened, refused = [], 0
-    for _ in range(_IDLE):
+    for _ in range(_IDLE_CONNECTIONS):
         try:
-            opened.append(await open_to(port, _HOARDER))
+            opened.append(await connect(port, _HOARDER))
         except OSError:
             refused += 1
     await asyncio.sleep(max(0.5, seconds - 2))
@@ -153,7 +146,7 @@ async def _hold(port: int, seconds: float) -> Report:
         held += not (reader.at_eof() or writer.transport.is_closing())
         writer.transport.abort()
     report = Report(answers={"held": held, "closed": len(opened) - held, "refused": refused})
-    if held > _IDLE // 2:
+    if held > _IDLE_CONNECTIONS // 2:
         report.findings.append(f"one address holds {held:,} connections")
     return report
 
@@ -167,19 +160,19 @@ async def one_network(target: Target, seconds: float) -> Report:
         return head("GET", f"/api/keys?accountId={target.neighbour.account_id}", fields)
 
     report = unexpected(await barrage(target.port, make, 100, seconds), {"401", "429"})
-    if report.answers.get("401", 0) > 250:  # 100 a minute, of which two may be touched
+    if report.answers.get("401", 0) > 250:  # 100 a minute, and two minutes may be touched
         report.findings.append("addresses of one /64 are counted apart")
     return report
 
 
 async def nothing(target: Target, seconds: float) -> Report:
-    """Wait: the attack is in the service's surroundings."""
+    """Wait: the attack is in the surroundings of the service."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await asyncio.Event().wait()
     return Report()
 
 
-def _round(requests: tuple[bytes, ...]) -> Iterator[bytes]:
+def _again(requests: tuple[bytes, ...]) -> Iterator[bytes]:
     while True:
         yield from requests

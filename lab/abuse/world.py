@@ -1,17 +1,15 @@
-"""What visitors and attackers find: accounts with keys, links, rules, and a proven domain."""
+"""The world of attackers and visitors: accounts with keys, links, rules, and a proven domain."""
 
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from config.settings import Settings
-from lab.abuse.talk import call
-from lab.abuse.target import Owner, Target
-from lab.abuse.visitors import COLD, HOT
-from lab.load import scene
-from lab.load.scene import Scene
+from lab.abuse.attack import Owner, Target
+from lab.load.single import call
+from lab.load.traffic import COLD, HOT
 from lab.processes import NotReady
-from tracker.service.services import Services
+from lab.scene import Scene, add_account, open_services, prepare_load
 
 DOMAIN: Final = "go.neighbour.example"
 _SLUG: Final = "offer"
@@ -27,13 +25,16 @@ _RULES: Final = {
 
 
 class World(NamedTuple):
-    """`scene` is the visitors', `keys` are account ids and API keys by the names of accounts."""
+    """The visitors' scene, and the ids and API keys of accounts by name."""
 
     scene: Scene
     keys: dict[str, tuple[UUID, str]]
 
     async def target(self, settings: Settings, port: int, own_port: int) -> Target:
-        """Have the running service make what accounts make by its API. Raises NotReady."""
+        """Make by the API what accounts make, and return the target.
+
+        Raises NotReady if the service refuses anything.
+        """
         owners = {name: await self._owner(port, name) for name in _NAMES}
         await self._guard(port)
         await self._prove(settings, port, owners["neighbour"])
@@ -42,33 +43,30 @@ class World(NamedTuple):
     async def _owner(self, port: int, name: str) -> Owner:
         account_id, key = self.keys[name]
         config = {"name": "Sale", "payout_type": "CPA", "payout": 5}
-        pbk = (await self._made(port, name, "POST", "/api/event-configs", config))["pbk"]
+        pbk = (await self._create(port, name, "POST", "/api/event-configs", config))["pbk"]
         link = {"destination_url": "https://shop.test/landing", "slug": f"{name}-{_SLUG}"}
-        row = await self._made(port, name, "POST", "/api/short-links", link)
+        row = await self._create(port, name, "POST", "/api/short-links", link)
         return Owner(str(account_id), key, pbk, row["slug"])
 
     async def _guard(self, port: int) -> None:
-        await self._made(port, "guarded", "PATCH", "/api/account", {"conversion_rules": _RULES})
+        await self._create(port, "guarded", "PATCH", "/api/account", {"conversion_rules": _RULES})
 
     async def _prove(self, settings: Settings, port: int, owner: Owner) -> None:
         body = {"domain_name": DOMAIN}
-        domain = await self._made(port, "neighbour", "POST", "/api/domains", body)
-        services = Services(settings)
-        try:
+        domain = await self._create(port, "neighbour", "POST", "/api/domains", body)
+        async with open_services(settings) as services:
             await services.domains.verify(UUID(domain["id"]))
-        finally:
-            await services.close()
         link = {
             "destination_url": "https://shop.test/neighbour",
             "slug": owner.slug,
             "domain_id": domain["id"],
         }
-        await self._made(port, "neighbour", "POST", "/api/short-links", link)
+        await self._create(port, "neighbour", "POST", "/api/short-links", link)
 
-    async def _made(
+    async def _create(
         self, port: int, name: str, method: str, path: str, body: Mapping[str, object]
     ) -> Any:
-        """Return what the API answers. Raises NotReady if it refuses."""
+        """Return the answer of the API. Raises NotReady if it refuses."""
         account_id, key = self.keys[name]
         content = {"accountId": str(account_id), **body}
         status, value = await call(port, key, method, path, content, _OPERATOR)
@@ -79,14 +77,6 @@ class World(NamedTuple):
 
 async def build(settings: Settings) -> World:
     """Make the visitors' links and the accounts, in stores that answer."""
-    visitors = await scene.prepare(settings, HOT + COLD)
-    services = Services(settings)
-    try:
-        keys = {}
-        for name in _NAMES:
-            account = await services.accounts.create(name)
-            _, key = await services.api_keys.create(account.id, name)
-            keys[name] = account.id, key
-    finally:
-        await services.close()
-    return World(visitors, keys)
+    visitors = await prepare_load(settings, HOT + COLD)
+    async with open_services(settings) as services:
+        return World(visitors, {name: await add_account(services, name) for name in _NAMES})

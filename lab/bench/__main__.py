@@ -1,11 +1,8 @@
 """`python -m lab.bench`: the options, the progress, the table and the JSON file."""
 
 import argparse
-import asyncio
 import os
-import signal
 import sys
-import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Sequence
@@ -14,21 +11,19 @@ from statistics import median
 from typing import Any, Final, NamedTuple
 
 import msgspec
-import uvloop
 
 from config.settings import Settings
-from lab.bench.deliveries import deliveries_a_second, receiver
-from lab.bench.figures import Figures, Target, figures, targets
-from lab.bench.measure import Bench, Faulty, Measured, Options
-from lab.bench.rows import ROWS, Row, chosen
-from lab.bench.servers import Servers, has_nginx
-from lab.bench.table import table
-from lab.load import scene, wrk
-from lab.load.stores import NotDrained, Stores
-from lab.processes import NotReady
+from lab.bench.deliveries import deliveries_a_second
+from lab.bench.figures import Figures, Target, figures, table, targets
+from lab.bench.measure import Bench, Measured, Options
+from lab.bench.rows import ROWS, Row, chosen, has_nginx
+from lab.harness import on_own_stores
+from lab.load import wrk
+from lab.receiver import receiver_process
+from lab.scene import prepare_load
+from lab.stores import Stores
 from scripts.command import positive
 from scripts.progress import Line
-from tracker.builtin.stores import StoresError, run_stores
 
 LINKS: Final = 1_000
 DELIVERIES: Final = 1_500
@@ -38,7 +33,7 @@ Rounds = defaultdict[str, list[Measured]]
 
 
 class Results(NamedTuple):
-    """`deliveries` of webhooks, a second, are measured only together with all rows."""
+    """Everything measured; `deliveries` a second of webhooks only if all rows are measured."""
 
     rows: list[Row]
     deliveries: list[float]
@@ -47,58 +42,45 @@ class Results(NamedTuple):
 
 
 async def _run(stores: Settings, folder: Path, parsed: argparse.Namespace, line: Line) -> Results:
-    running = asyncio.current_task()
-    assert running is not None
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, running.cancel)
     line.say("preparing")
-    found = await scene.prepare(msgspec.structs.replace(stores, base_url="http://127.0.0.1"), LINKS)
+    scene = await prepare_load(stores, LINKS)
     options = Options(parsed.seconds, parsed.connections, parsed.client == "wrk")
     rows = [row for row in parsed.rows if row.serving != "nginx" or has_nginx()]
     results = Results(rows, [], defaultdict(list), defaultdict(list))
     apart = msgspec.structs.replace(stores, mongodb_database="deliveries", data_dir=str(folder))
     async with Stores(stores) as asked:
-        bench = Bench(folder, Servers(folder, stores), asked, found, options)
+        bench = Bench(folder, stores, asked, scene, options)
         for number in range(1, parsed.rounds + 1):
-            what = f"round {number} of {parsed.rounds}"
-            await _round(bench, results, what, line)
+            progress = f"round {number} of {parsed.rounds}"
+            await _round(bench, results, progress, line)
             if len(parsed.rows) == len(ROWS):
-                line.say(f"{what}: webhook deliveries")
-                with receiver() as url:
+                line.say(f"{progress}: webhook deliveries")
+                with receiver_process() as url:
                     results.deliveries.append(await deliveries_a_second(apart, url, DELIVERIES))
     return results
 
 
-async def _round(bench: Bench, results: Results, what: str, line: Line) -> None:
+async def _round(bench: Bench, results: Results, progress: str, line: Line) -> None:
     for row in results.rows:
-        line.say(f"{what}: {row.key} {row.name}")
+        line.say(f"{progress}: {row.key} {row.name}")
         results.full[row.key].append(await bench.measure(row))
     for row in results.rows:
         if row.half:
-            line.say(f"{what}: {row.key} at half its rate")
+            line.say(f"{progress}: {row.key} at half its rate")
             rate = median(one.outcome.rate for one in results.full[row.key]) / 2
             results.half[row.key].append(await bench.measure(row, rate))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The exit code: 0 if all was measured, whatever came of it; 1 if not."""
+    """Return the exit code: 0 if everything was measured, whether or not targets are reached.
+
+    Raises SystemExit if something cannot be measured.
+    """
     parsed = _parser().parse_args(arguments)
-    # While the stores start and end; the loop between has a handler of its own.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     parsed.busy = os.getloadavg()[0]
     line, began = Line(), time.monotonic()
     try:
-        with (
-            tempfile.TemporaryDirectory(prefix="bench-") as folder,
-            run_stores(Settings(data_dir=f"{folder}/stores")) as stores,
-            asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
-        ):
-            results = runner.run(_run(stores, Path(folder), parsed, line))
-    except (NotReady, NotDrained, Faulty, wrk.WrkFailed, StoresError) as error:
-        print(f"bench: {error}", file=sys.stderr)
-        return 1
-    except (KeyboardInterrupt, asyncio.CancelledError):
-        print("bench: interrupted; every process is ended", file=sys.stderr)
-        return 130
+        results = on_own_stores("bench", lambda folder, stores: _run(stores, folder, parsed, line))
     finally:
         line.end()
     _report(parsed, results, time.monotonic() - began)
@@ -110,7 +92,7 @@ def _report(parsed: argparse.Namespace, results: Results, seconds: float) -> Non
     print(
         f"{parsed.rounds} rounds of {parsed.seconds} s, {parsed.connections} connections, "
         f"{LINKS:,} links, load by {parsed.client}, {os.cpu_count()} cores with a load of "
-        f"{parsed.busy:.1f} before; {seconds:.0f} s in all"
+        f"{parsed.busy:.1f} before; {seconds:.0f} s altogether"
     )
     deliveries = median(results.deliveries) if results.deliveries else None
     wanted = targets(found, deliveries)
@@ -145,8 +127,8 @@ def _as_json(
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m lab.bench",
-        description="Measure redirects, clicks, conversions and a list side by side, and with all "
-        "rows webhook deliveries, on stores of its own. Rows: "
+        description="Measure redirects, clicks, conversions and a list side by side on stores of "
+        "its own; with all rows, webhook deliveries too. Rows: "
         + "; ".join(f"{row.key}: {row.name}" for row in ROWS)
         + ".",
         epilog="example:\n  make bench ARGS='--rounds 5 --rows a,c,d'",
@@ -154,20 +136,22 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--rounds", type=positive, default=3, help="rounds of each row [3]")
     parser.add_argument("--seconds", type=positive, default=4, help="seconds of each load [4]")
-    parser.add_argument("--connections", type=positive, default=64, help="at once [64]")
-    parser.add_argument("--rows", type=_rows, default=list(ROWS), help="such as a,c,f [all]")
+    parser.add_argument(
+        "--connections", type=positive, default=64, help="concurrent connections [64]"
+    )
+    parser.add_argument("--rows", type=_rows, default=list(ROWS), help="rows such as a,c,f [all]")
     parser.add_argument(
         "--client",
         choices=("wrk", "own"),
         default="wrk" if wrk.is_installed() else "own",
-        help="what makes the load [wrk where it is installed]",
+        help="load generator [wrk where it is installed]",
     )
     parser.add_argument(
         "--json",
         type=Path,
         default=Path(JSON_FILE),
         metavar="FILE",
-        help=f"where everything is written [{JSON_FILE}]",
+        help=f"file for every figure [{JSON_FILE}]",
     )
     return parser
 

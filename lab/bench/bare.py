@@ -1,4 +1,4 @@
-"""A process that redirects and records nothing: `bare.py tornado|front PORT`."""
+"""A bare process that redirects and records nothing: `bare.py tornado|front PORT`."""
 
 import asyncio
 import gc
@@ -16,7 +16,10 @@ DESTINATION: Final = "https://shop.test/landing/load?campaign=spring&utm_source=
 
 
 class Redirect(RequestHandler):
+    """The handler of every slug."""
+
     def get(self, slug: str) -> None:
+        """Redirect to DESTINATION."""
         self.redirect(DESTINATION)
 
 
@@ -28,7 +31,7 @@ async def _serve(kind: str, port: int) -> None:
         await server.listen(sockets)
     else:
         HTTPServer(application).add_sockets(sockets)
-    # As the service does.
+    # The service does the same.
     gc.collect()
     gc.freeze()
     await asyncio.Event().wait()

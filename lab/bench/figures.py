@@ -1,6 +1,6 @@
-"""Medians of what was measured, and which targets they reach. Pure."""
+"""Medians of what was measured, the targets that they reach, and both as a table. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 from typing import Final, NamedTuple
 
@@ -11,8 +11,11 @@ from lab.bench.rows import FIRST, Row
 
 
 class Arrival(msgspec.Struct, kw_only=True):
-    """`rate`: documents a second that landed in MongoDB during the load. `share` of the accepted,
-    and `backlog` of them, two seconds after it."""
+    """The documents that arrived in MongoDB.
+
+    `rate` is documents a second during the load; `share` is the stored part of the accepted, and
+    `backlog` the number of the others, two seconds after it.
+    """
 
     rate: float
     share: float
@@ -20,9 +23,12 @@ class Arrival(msgspec.Struct, kw_only=True):
 
 
 class Figures(msgspec.Struct, kw_only=True):
-    """Medians of one row's rounds: requests a second, seconds, processor seconds for 1,000 requests
-    by process, the rate as a multiple of the first row's. `half_p99`: at half of the rate. `rates`:
-    of each round."""
+    """Medians of one row's rounds.
+
+    `rate` is requests a second, and `rates` has that of each round. `p50`, `p99` and `half_p99` (at
+    half the rate) are seconds, `cpu` is processor seconds for 1,000 requests, by process; `ratio`
+    is the rate as a multiple of the first row's.
+    """
 
     key: str
     name: str
@@ -37,7 +43,7 @@ class Figures(msgspec.Struct, kw_only=True):
 
     @property
     def process(self) -> str:
-        """The name of the one that answers."""
+        """Return the name of the process that answers."""
         return next(iter(self.cpu))
 
 
@@ -45,7 +51,7 @@ _DELIVERIES: Final = 500
 
 
 class Target(NamedTuple):
-    """`figure` is None if its rows were not measured."""
+    """A bound on one figure, which is None if its rows were not measured."""
 
     text: str
     figure: float | None
@@ -57,7 +63,10 @@ def figures(
     full: Mapping[str, Sequence[Measured]],
     half: Mapping[str, Sequence[Measured]],
 ) -> list[Figures]:
-    """`full` and `half` are the rounds of each row by its key: at full speed, and at half of it."""
+    """Return the figures of each row.
+
+    `full` and `half` have the rounds by the row's key: at full speed, and at half of it.
+    """
     first = _rates(full[FIRST]) if FIRST in full else None
     return [_figures(row, full[row.key], half.get(row.key, ()), first) for row in rows]
 
@@ -85,8 +94,10 @@ def _rates(rounds: Sequence[Measured]) -> list[float]:
 
 
 def _ratio(rates: Sequence[float], others: Sequence[float]) -> float:
-    """The median of the rounds' own: a machine that changes its speed from one to the next changes
-    both figures of a round."""
+    """Return the median of each round's ratio.
+
+    A machine that changes its speed between two rounds changes both figures of a round.
+    """
     return median(rate / other for rate, other in zip(rates, others, strict=True))
 
 
@@ -115,7 +126,7 @@ _HALF_P99: Final = (("c", 0.010), ("d", 0.025))
 
 
 def targets(found: Sequence[Figures], deliveries: float | None = None) -> list[Target]:
-    """Every one of them, measured or not. `deliveries` are webhooks' a second."""
+    """Return every target, measured or not; `deliveries` is webhook deliveries a second."""
     by_key = {one.key: one for one in found}
     return [
         *(_rate_target(by_key, *target) for target in _RATES),
@@ -146,3 +157,47 @@ def _p99_target(found: Figures | None, key: str, most: float) -> Target:
     if found is None or found.half_p99 is None:
         return Target(text, None, None)
     return Target(text, found.half_p99 * 1000, found.half_p99 <= most)
+
+
+def table(found: Sequence[Figures], wanted: Sequence[Target]) -> str:
+    """Return the figures and targets as a table for people."""
+    return "\n".join([*_rows(found), "", *_arrivals(found), *_others(found), *_targets(wanted)])
+
+
+def _rows(found: Sequence[Figures]) -> Iterator[str]:
+    width = max(len(one.name) for one in found)
+    columns = f"{'requests/s':>11}{'p50 ms':>9}{'p99 ms':>9}{'CPU s/1,000':>13}{'x a':>7}"
+    yield f"{'':4}{'':{width}}{columns}  CPU of"
+    for one in found:
+        ratio = "-" if one.ratio is None else f"{one.ratio:.2f}"
+        yield (
+            f"{one.key:4}{one.name:{width}}{one.rate:11,.0f}{one.p50 * 1000:9.2f}"
+            f"{one.p99 * 1000:9.2f}{one.cpu[one.process]:13.3f}{ratio:>7}  {one.process}"
+        )
+
+
+def _arrivals(found: Sequence[Figures]) -> Iterator[str]:
+    for one in found:
+        if one.arrival is not None:
+            yield (
+                f"{one.key:4}landed in MongoDB {one.arrival.rate:,.0f}/s during the load; two "
+                f"seconds after it {one.arrival.share:.3f} of the accepted, "
+                f"backlog {one.arrival.backlog:,.0f}"
+            )
+
+
+def _others(found: Sequence[Figures]) -> Iterator[str]:
+    for one in found:
+        for process in list(one.cpu)[1:]:
+            yield f"{one.key:4}CPU of {process}: {one.cpu[process]:.3f} s/1,000"
+        if one.half_p99 is not None:
+            yield f"{one.key:4}p99 at half its rate: {one.half_p99 * 1000:.2f} ms"
+
+
+def _targets(wanted: Sequence[Target]) -> Iterator[str]:
+    yield ""
+    words = {True: "reached", False: "NOT REACHED", None: "not measured"}
+    width = max(len(target.text) for target in wanted)
+    for target in wanted:
+        figure = "-" if target.figure is None else f"{target.figure:.2f}"
+        yield f"{target.text:{width}}{figure:>9}  {words[target.is_reached]}"

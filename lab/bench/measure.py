@@ -1,4 +1,4 @@
-"""One row measured once: processes started, warmed up, loaded, looked at, ended."""
+"""One measurement of one row: processes started, warmed up, loaded, sampled and ended."""
 
 import asyncio
 import time
@@ -8,37 +8,38 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from lab.bench.rows import Row
-from lab.bench.servers import Servers
+from config.settings import Settings
+from lab.bench.rows import Row, processes_of
+from lab.harness import CannotMeasure
 from lab.load import requests, wrk
 from lab.load.client import Load
 from lab.load.outcome import Outcome
-from lab.load.prepared import Prepared
-from lab.load.scene import Scene
 from lab.load.schedule import Closed, Paced
-from lab.load.stores import Stores
-from lab.processes import Process, started
+from lab.load.traffic import Prepared
+from lab.processes import Process, running
+from lab.scene import Scene
+from lab.stores import Stores
 from lab.usage import cpu_seconds
 
-PREPARED: Final = 5_000
-WARM_UP: Final = 2_000
+PREPARED_REQUESTS: Final = 5_000
+WARM_UP_REQUESTS: Final = 2_000
 WARM_UP_SECONDS: Final = 20.0
 DRAIN_SECONDS: Final = 30.0
 
 PACED_CONNECTIONS: Final = 256
-"""Of a load that holds a rate with wrk: enough for one to be free whenever a request of 12,000 a
-second is due, though answers should take 20 ms. More cost wrk more."""
+"""Connections of wrk when it holds a rate: enough for one to be free when one of 12,000 requests
+a second is due, even if answers take 20 ms. More connections cost wrk more."""
 
 SETTLE_SECONDS: Final = 2.0
-"""After the load, until what has landed is counted."""
+"""How long after the load the stored documents are counted."""
 
 
-class Faulty(Exception):
-    """A row cannot be measured, as it does not answer as it should. One line."""
+class Faulty(CannotMeasure):
+    """A row that does not answer as it should, with one line that says how."""
 
 
 class Landed(msgspec.Struct, kw_only=True):
-    """How many of the `accepted` were in MongoDB when the load ended, and SETTLE_SECONDS later."""
+    """Numbers of documents: accepted, stored when the load ended, stored SETTLE_SECONDS later."""
 
     accepted: int
     at_end: int
@@ -46,7 +47,7 @@ class Landed(msgspec.Struct, kw_only=True):
 
 
 class Measured(msgspec.Struct, kw_only=True):
-    """`cpu_seconds` of each process by its name, that which answers first."""
+    """One round of a row; `cpu_seconds` is by process, with the one that answers first."""
 
     outcome: Outcome
     cpu_seconds: dict[str, float]
@@ -54,7 +55,7 @@ class Measured(msgspec.Struct, kw_only=True):
 
 
 class Options(NamedTuple):
-    """Of each load. `use_wrk`: rather than the client of our own."""
+    """The options of each load; `use_wrk` replaces the client of our own by wrk."""
 
     seconds: int
     connections: int
@@ -62,27 +63,29 @@ class Options(NamedTuple):
 
 
 class Bench:
-    """Uses one set of stores for all rows: one row at a time."""
+    """A benchmark on one set of stores, for one row at a time."""
 
     def __init__(
-        self, folder: Path, servers: Servers, stores: Stores, scene: Scene, options: Options
+        self, folder: Path, settings: Settings, stores: Stores, scene: Scene, options: Options
     ) -> None:
         self._folder = folder
-        self._servers = servers
+        self._settings = settings
         self._stores = stores
         self._scene = scene
         self._options = options
 
     async def measure(self, row: Row, pace: float | None = None) -> Measured:
-        """As many requests as it answers, or `pace` a second. Raises Faulty, NotReady, NotDrained
-        or WrkFailed."""
+        """Measure a row at full speed, or at `pace` requests a second.
+
+        Raises CannotMeasure if its processes do not start, answer or drain as they should.
+        """
         await self._stores.empty()
         await self._stores.flush(row.appendfsync)
-        with self._servers.of(row.serving) as processes:
-            await started(processes)
+        processes = processes_of(row.serving, self._folder, self._settings)
+        async with running(processes):
             port = processes[0].port
             prepared = await self._prepared(row, port)
-            await self._load(port, Prepared(prepared, row.status), WARM_UP)
+            await self._load(port, Prepared(prepared, row.status), WARM_UP_REQUESTS)
             await self._stores.drained(DRAIN_SECONDS)
             measured = await self._measured(row, processes, prepared, pace)
             await asyncio.gather(*(process.leave() for process in processes))
@@ -92,18 +95,18 @@ class Bench:
 
     async def _prepared(self, row: Row, port: int) -> list[bytes]:
         if row.asking == "events by key":
-            return requests.events_by_key(self._scene, PREPARED)
+            return requests.events_by_key(self._scene, PREPARED_REQUESTS)
         if row.asking == "events by click":
-            clicks = Prepared(requests.clicks(self._scene, PREPARED), 302, keep_ids=True)
-            await self._load(port, clicks, PREPARED)
+            clicks = Prepared(requests.clicks(self._scene, PREPARED_REQUESTS), 302, keep_ids=True)
+            await self._load(port, clicks, PREPARED_REQUESTS)
             await self._stores.drained(DRAIN_SECONDS)
             return requests.events_by_click(clicks.click_ids)
         if row.asking == "links":
             return requests.listing(self._scene)
-        return requests.clicks(self._scene, PREPARED)
+        return requests.clicks(self._scene, PREPARED_REQUESTS)
 
     async def _load(self, port: int, traffic: Prepared, count: int) -> None:
-        """Before what is measured. Raises Faulty."""
+        """Send requests that are not measured. Raises Faulty if they are not answered rightly."""
         load = Load(port, traffic, self._options.connections)
         try:
             outcome = await load.run(Closed(time.perf_counter(), WARM_UP_SECONDS, count))

@@ -1,7 +1,6 @@
-"""What was answered against what is stored, and what is stored against what is counted.
+"""The audit of a run: answers against stored documents, and these against what is counted.
 
-Pure: give it every stored click, event, rollup and delivery, in any order, then ask for the
-findings.
+Pure: add every stored click, event, rollup and delivery, in any order, then ask for the findings.
 """
 
 import re
@@ -13,9 +12,8 @@ from uuid import UUID
 import msgspec
 import orjson
 
-from lab.chaos.ledger import EventAnswer, Ledger
-from lab.chaos.receiver import Receiver
-from lab.chaos.told import Deliveries, deliveries
+from lab.chaos.deliveries import Deliveries, Receiver, deliveries
+from lab.chaos.traffic import EventAnswer, Ledger
 from tracker.clock import day_of
 from tracker.conversions.attribution import COUNTED, Status
 from tracker.reports.rollup import Rollup, RollupId, stored_sums
@@ -26,9 +24,12 @@ Document = Mapping[str, Any]
 
 
 class Clicks(msgspec.Struct, kw_only=True):
-    """Numbers of clicks. `cut_stored`: without an answer, but stored. `doubled`: stored again, or
-    as another click. `visitors_wrong`: visitors of a link and day of whose clicks not just one
-    counts as unique."""
+    """Numbers of clicks.
+
+    - `doubled`: stored again, or as another click
+    - `cut_stored`: stored without an answer
+    - `visitors_wrong`: visitors of a link and day without exactly one unique click
+    """
 
     answered: int
     stored: int
@@ -40,11 +41,15 @@ class Clicks(msgspec.Struct, kw_only=True):
 
 
 class Events(msgspec.Struct, kw_only=True):
-    """Numbers of events. `lost`: answered, but neither it nor another with its transaction id
-    counts. `doubled`: counting again, for the same request or transaction. `ids_given_twice`: to
-    different requests that have no transaction id in common. `other_ids`: repeats of a transaction
-    id that were answered with another id than that of the event that counts, which is right while a
-    store is away. `left_pending`: although the click is stored."""
+    """Numbers of events.
+
+    - `lost`: answered, and neither it nor another event with its transaction id counts
+    - `doubled`: counted again, for the same request or transaction
+    - `ids_given_twice`: ids given to requests without a common transaction id
+    - `other_ids`: repeats of a transaction id that were not answered with the id of the event that
+      counts, which is right while a store is unavailable
+    - `left_pending`: pending although their click is stored
+    """
 
     answered: int
     answered_pending: int
@@ -58,7 +63,7 @@ class Events(msgspec.Struct, kw_only=True):
 
 
 class Findings(msgspec.Struct, kw_only=True):
-    """`rollup_differences`: paths with what is counted and what is stored."""
+    """Everything that was compared; `rollup_differences` has a line for each wrong figure."""
 
     clicks: Clicks
     events: Events
@@ -67,6 +72,8 @@ class Findings(msgspec.Struct, kw_only=True):
 
 
 class Audit:
+    """Every stored document of a run, recounted."""
+
     def __init__(self) -> None:
         self._rollup = Rollup()
         self._counted: defaultdict[RollupId, Counter[str]] = defaultdict(Counter)
@@ -76,6 +83,7 @@ class Audit:
         self._deliveries: list[Document] = []
 
     def add_click(self, click: Document) -> None:
+        """Add a stored click."""
         self._rollup.add_click(click)
         found = _NUMBER.search(click["query"])
         self._clicks[click["_id"]] = int(found[1]) if found else 0
@@ -85,34 +93,31 @@ class Audit:
             self._visitors[visitor] += bool(click["unique"])
 
     def add_event(self, event: Document) -> None:
+        """Add a stored event."""
         self._rollup.add_event(event)
         self._events[event["_id"]] = event
 
     def add_rollup(self, rollup: Document) -> None:
+        """Add a stored rollup."""
         names = rollup["_id"]
         rollup_id = RollupId(*(names[name] for name in RollupId._fields))
         self._counted[rollup_id].update(stored_sums(rollup))
 
     def add_delivery(self, delivery: Document) -> None:
+        """Add a stored delivery."""
         self._deliveries.append(delivery)
 
     def findings(self, ledger: Ledger, paths: Mapping[UUID, str], receiver: Receiver) -> Findings:
-        """`paths` are those of the webhooks at the receiver."""
+        """Compare everything; `paths` are those of the webhooks at the receiver."""
         return Findings(
-            clicks=self._of_clicks(ledger),
-            events=self._of_events(ledger),
-            deliveries=deliveries(
-                self._events.values(),
-                self._deliveries,
-                paths,
-                receiver.told,
-                len(receiver.refused),
-            ),
+            clicks=self._clicks_found(ledger),
+            events=self._events_found(ledger),
+            deliveries=deliveries(self._events.values(), self._deliveries, paths, receiver),
             rollup_differences=self._rollup_differences(),
         )
 
     def report_totals(self) -> dict[str, int]:
-        """What a report of the account, bots included, has to tell."""
+        """Return the totals that a report of the account, bots included, must have."""
         return {
             "clicks": len(self._clicks),
             "uniqueClicks": sum(self._visitors.values()),
@@ -122,7 +127,7 @@ class Audit:
             ),
         }
 
-    def _of_clicks(self, ledger: Ledger) -> Clicks:
+    def _clicks_found(self, ledger: Ledger) -> Clicks:
         numbers = self._clicks.values()
         return Clicks(
             answered=len(ledger.clicks),
@@ -136,7 +141,7 @@ class Audit:
             visitors_wrong=sum(first != 1 for first in self._visitors.values()),
         )
 
-    def _of_events(self, ledger: Ledger) -> Events:
+    def _events_found(self, ledger: Ledger) -> Events:
         counting = [one for one in self._events.values() if one["status"] in COUNTED]
         holders = _holders(counting)
         return Events(
@@ -172,7 +177,7 @@ class Audit:
 
 
 def _holders(counting: Iterable[Document]) -> dict[str | int, set[int]]:
-    """The ids of the events that count, by what counts once."""
+    """Return the ids of counted events, by transaction id or else by request number."""
     holders: defaultdict[str | int, set[int]] = defaultdict(set)
     for one in counting:
         holders[one.get("transaction_id") or _number(one)].add(one["_id"])

@@ -1,49 +1,43 @@
-"""The whole of it, in order: start, load and disturbances, let it settle, compare."""
+"""One run: start, load and disturbances, wait for the rest, compare."""
 
 import asyncio
 import statistics
 import time
-from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-import orjson
 from msgspec import structs
 from pymongo import MongoClient
-from redis.asyncio import Redis
 
 from config.settings import Settings
-from lab.chaos import scene
 from lab.chaos.audit import Audit
-from lab.chaos.ledger import Ledger, longest_apart_from
-from lab.chaos.load import Connection, Load
-from lab.chaos.processes import Processes
-from lab.chaos.receiver import Receiver, receiving
-from lab.chaos.requests import post
+from lab.chaos.deliveries import Receiver
+from lab.chaos.disturbances import Disturber, Processes, schedule
 from lab.chaos.result import Left, Result, Waits
-from lab.chaos.scene import Scene
-from lab.chaos.schedule import KINDS, Disturbance, schedule
-from lab.processes import Process, started
-from tracker.db.connect import mongodb, redis_for_requests
-from tracker.db.keys import DEAD_LETTERS, DRAIN_GROUP, JOURNAL
-from tracker.webhooks.delivery import Status
+from lab.chaos.traffic import Ledger, longest_apart_from, run_load
+from lab.load.single import call
+from lab.processes import running
+from lab.receiver import receiving
+from lab.scene import Scene, prepare_faults
+from lab.stores import Stores
 
 SETTLE_SECONDS: Final = 180.0
-"""For what is left to be drained. A drain's entries are taken over ten seconds after its death."""
+"""How long the rest may take to be drained. Other drains take over a drain's entries ten seconds
+after its death."""
 
-_WATCH_EVERY: Final = 0.5
-_LOOK_EVERY: Final = 0.2
+_WATCH_SECONDS: Final = 0.5
+_LOOK_SECONDS: Final = 0.2
 _MONGODB_SECONDS: Final = 120
-_SHOWN: Final = 10
+_SHOWN_ENTRIES: Final = 10
 
-Say = Callable[[str], None]
+ShowProgress = Callable[[str], None]
 
 
 class Options(NamedTuple):
-    """`rate` is in requests a second, `appendfsync` the setting of Redis."""
+    """The options of a run: `rate` in requests a second, `appendfsync` for Redis."""
 
     seconds: float
     disturbances: int
@@ -54,77 +48,48 @@ class Options(NamedTuple):
 
 
 class Proof:
-    """One run, in a folder of its own. `say` is told how far it has come, now and then."""
+    """One run, in a folder of its own."""
 
-    def __init__(self, options: Options, folder: Path, say: Say) -> None:
+    def __init__(self, options: Options, folder: Path, show_progress: ShowProgress) -> None:
         self._options = options
-        self._say = say
+        self._show_progress = show_progress
         self._processes = Processes(folder, options.drains, options.appendfsync)
+        self._settings = self._processes.settings
         self._ledger = Ledger()
-        self._done: Counter[str] = Counter(dict.fromkeys(KINDS, 0))
-        self._web_away: list[tuple[float, float]] = []
+        self._disturber = Disturber()
+        self._receiver = Receiver()
 
     async def run(self) -> Result:
-        """From the main thread. Raises NotReady; every process is ended when it returns."""
-        with self._processes.ended():
-            async with receiving() as receiver:
-                found = await self._start(receiver)
-                began = time.monotonic()
-                async with self._watched():
-                    await self._load(found)
-                    seconds = time.monotonic() - began
-                    left = await self._settle()
-                    await self._send()
-                return await self._compare(found, receiver, seconds, left)
+        """Return the result, with every process ended. Call this from the main thread.
 
-    async def _start(self, receiver: Receiver) -> Scene:
-        self._say("starting")
-        await started(self._processes.stores)
-        found = await scene.prepare(self._processes.settings, receiver.url)
-        await started(self._processes.service)
-        return found
+        Raises NotReady if a process does not start.
+        """
+        self._show_progress("starting")
+        async with running(self._processes.stores), receiving(self._receiver.respond) as url:
+            scene = await prepare_faults(self._settings, url)
+            async with running(self._processes.service), Stores(self._settings) as stores:
+                return await self._run(scene, stores)
 
-    async def _load(self, found: Scene) -> None:
-        """Until the time is over and the last disturbance is, too."""
-        options, stop = self._options, asyncio.Event()
-        port = self._processes.settings.port
-        load = Load(found, port, self._ledger, options.seed, options.rate)
-        async with asyncio.TaskGroup() as group:
-            group.create_task(load.run(stop))
-            await asyncio.gather(self._disturb(), asyncio.sleep(options.seconds))
-            stop.set()
-
-    async def _disturb(self) -> None:
-        options = self._options
-        planned = schedule(options.seed, options.seconds, options.disturbances, options.drains)
+    async def _run(self, scene: Scene, stores: Stores) -> Result:
         began = time.monotonic()
-        await asyncio.gather(
-            *(
-                self._disturb_one(process, began, [one for one in planned if one.process == name])
-                for process in self._processes
-                for name in [process.name]
-            )
-        )
+        async with self._watched():
+            await self._load(scene)
+            seconds = time.monotonic() - began
+            left = await self._settled(stores)
+            await self._await_deliveries(stores)
+        return await self._compare(scene, seconds, left)
 
-    async def _disturb_one(
-        self, process: Process, began: float, planned: Sequence[Disturbance]
-    ) -> None:
-        """One after the other, each at its time, or as soon as the one before it is over."""
-        for one in planned:
-            await asyncio.sleep(max(0.0, began + one.at - time.monotonic()))
-            away_from = time.monotonic()
-            if one.is_kill:
-                await process.kill()
-            else:
-                process.stop()
-            await asyncio.sleep(one.seconds)
-            if one.is_kill:
-                process.start()
-            else:
-                process.resume()
-            self._done[one.kind] += 1
-            if process.name == "web":
-                self._web_away.append((away_from, time.monotonic()))
+    async def _load(self, scene: Scene) -> None:
+        """Send requests until the time is over and the last disturbance is, too."""
+        options, stop = self._options, asyncio.Event()
+        planned = schedule(options.seed, options.seconds, options.disturbances, options.drains)
+        port = self._settings.port
+        async with asyncio.TaskGroup() as group:
+            group.create_task(run_load(scene, port, self._ledger, options.seed, options.rate, stop))
+            await asyncio.gather(
+                self._disturber.run(self._processes, planned), asyncio.sleep(options.seconds)
+            )
+            stop.set()
 
     @asynccontextmanager
     async def _watched(self) -> AsyncIterator[None]:
@@ -137,115 +102,88 @@ class Proof:
                 await watch
 
     async def _watch(self) -> None:
+        """Restart what ended by itself and show progress until cancelled."""
         while True:
             for process in self._processes:
                 process.restart_if_ended()
-            self._say(
-                f"{self._done.total()} of {self._options.disturbances} disturbances, "
+            self._show_progress(
+                f"{self._disturber.done.total()} of {self._options.disturbances} disturbances, "
                 f"{self._ledger.answered:,} answers"
             )
-            await asyncio.sleep(_WATCH_EVERY)
+            await asyncio.sleep(_WATCH_SECONDS)
 
-    async def _settle(self) -> Left:
-        """Wait until nothing is left to be drained, or SETTLE_SECONDS; what is left then."""
+    async def _settled(self, stores: Stores) -> Left:
+        """Wait until everything is drained, or SETTLE_SECONDS; return what is left then."""
         for process in self._processes:
             await process.ready()
-        redis = redis_for_requests(self._processes.settings.redis_url)
         deadline = time.monotonic() + SETTLE_SECONDS
-        try:
-            while True:
-                left = await _left(redis, self._processes.settings)
-                if not (left.journal or left.spool_files):
-                    return left
-                if time.monotonic() > deadline:
-                    return structs.replace(left, entries=await _held(redis))
-                await asyncio.sleep(_LOOK_EVERY)
-        finally:
-            await redis.aclose()
+        while True:
+            left = await self._left(stores)
+            if not (left.journal or left.spool_files):
+                return left
+            if time.monotonic() > deadline:
+                return structs.replace(left, entries=await stores.unacknowledged(_SHOWN_ENTRIES))
+            await asyncio.sleep(_LOOK_SECONDS)
 
-    async def _send(self) -> None:
-        """Wait until nothing is left to be sent to webhooks, or SETTLE_SECONDS."""
-        settings = self._processes.settings
-        client = mongodb(settings.mongodb_uri)
-        deliveries = client[settings.mongodb_database]["deliveries"]
+    async def _left(self, stores: Stores) -> Left:
+        # The spool comes first: what leaves it goes to the journal.
+        folder = self._settings.data_path / "spool"
+        spooled = len(list(folder.iterdir())) if folder.exists() else 0
+        return Left(
+            spool_files=spooled,
+            journal=await stores.journal_entries(),
+            dead_letters=await stores.dead_letters(),
+        )
+
+    async def _await_deliveries(self, stores: Stores) -> None:
+        """Wait until every delivery is sent, or SETTLE_SECONDS."""
         deadline = time.monotonic() + SETTLE_SECONDS
-        try:
-            while time.monotonic() < deadline:
-                if not await deliveries.count_documents({"status": Status.DUE}):
-                    return
-                await asyncio.sleep(_LOOK_EVERY)
-        finally:
-            client.close()
+        while time.monotonic() < deadline and await stores.due_deliveries():  # noqa: ASYNC110
+            await asyncio.sleep(_LOOK_SECONDS)
 
-    async def _compare(
-        self, found: Scene, receiver: Receiver, seconds: float, left: Left
-    ) -> Result:
-        self._say("comparing")
-        audit = _audited(self._processes.settings)
+    async def _compare(self, scene: Scene, seconds: float, left: Left) -> Result:
+        self._show_progress("comparing")
+        audit = _audited(self._settings)
         ledger = self._ledger
-        waits = [wait.seconds for wait in ledger.waits] or [0.0]
         return Result(
             seed=self._options.seed,
             seconds=seconds,
-            disturbances=dict(self._done),
-            findings=audit.findings(ledger, found.paths, receiver),
+            disturbances=dict(self._disturber.done),
+            findings=audit.findings(ledger, scene.paths, self._receiver),
             left=left,
-            waits=Waits(
-                p99=statistics.quantiles([*waits, 0.0], n=100)[98],
-                longest=max(waits),
-                longest_web_running=longest_apart_from(ledger.waits, self._web_away),
-            ),
+            waits=self._waits(),
             cut=len(ledger.cut),
             refused=ledger.refused,
             other_answers=dict(sorted(ledger.others.items())),
-            report_differences=await self._report_differences(found, audit.report_totals()),
+            report_differences=await self._report_differences(scene, audit.report_totals()),
             ended_by_themselves=[
                 line for process in self._processes for line in process.ended_by_itself
             ],
         )
 
-    async def _report_differences(self, found: Scene, expected: dict[str, int]) -> list[str]:
+    def _waits(self) -> Waits:
+        waits = [wait.seconds for wait in self._ledger.waits] or [0.0]
+        return Waits(
+            p99=statistics.quantiles([*waits, 0.0], n=100)[98],
+            longest=max(waits),
+            longest_web_running=longest_apart_from(self._ledger.waits, self._disturber.web_spans),
+        )
+
+    async def _report_differences(self, scene: Scene, expected: dict[str, int]) -> list[str]:
         today = datetime.now(UTC).date()
         body = {
-            "accountId": str(found.account_id),
+            "accountId": str(scene.account_id),
             "dateRange": {"from": f"{today - timedelta(days=1)}", "to": f"{today}"},
             "groupBy": "link",
             "bots": "include",
         }
-        connection = Connection(self._processes.settings.port)
-        try:
-            answer = await connection.send(
-                post("/api/reports", body, {"Authorization": f"Bearer {found.key}"})
-            )
-        finally:
-            connection.close()
-        totals = orjson.loads(answer.body).get("totals", {})
+        _, report = await call(self._settings.port, scene.key, "POST", "/api/reports", body)
+        totals = (report or {}).get("totals", {})
         return [
             f"{name}: {totals.get(name)} in the report, {number:,} stored"
             for name, number in expected.items()
             if totals.get(name) != number
         ]
-
-
-async def _left(redis: Redis, settings: Settings) -> Left:
-    """The spool is looked at first: what leaves it comes into the journal."""
-    folder = settings.data_path / "spool"
-    spooled = len(list(folder.iterdir())) if folder.exists() else 0
-    return Left(
-        spool_files=spooled,
-        journal=await redis.xlen(JOURNAL),
-        dead_letters=await redis.xlen(DEAD_LETTERS),
-    )
-
-
-async def _held(redis: Redis) -> list[str]:
-    """Entries that drains have read and not acknowledged."""
-    held: Any = await redis.xpending_range(JOURNAL, DRAIN_GROUP, "-", "+", _SHOWN)
-    return [
-        f"{one['message_id'].decode()} is with {one['consumer'].decode()} for "
-        f"{one['time_since_delivered'] / 1000:.0f} s, delivered {one['times_delivered']} times"
-        for one in held
-    ]
 
 
 def _audited(settings: Settings) -> Audit:

@@ -1,4 +1,4 @@
-"""What came out of it, for people and for programs."""
+"""The result of a run, for people and for programs."""
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
@@ -7,16 +7,19 @@ from typing import Final
 import msgspec
 
 from lab.chaos.audit import Findings
+from lab.result import figure_lines, with_faults
 
 _SHOWN: Final = 20
 
 EXPECTED: Final = ("click 503", "event 503")
-"""Other answers that are right while a store is away: tried again later, nothing is lost."""
+"""Other answers that are right while a store is unavailable: the client tries again later."""
 
 
 class Left(msgspec.Struct, kw_only=True):
-    """What had not been drained when the wait for it was over. `entries` tell of the first of those
-    in the journal which drain has them, and for how long."""
+    """What is still not drained after the run.
+
+    `entries` says of the first journal entries which drain holds them, and for how long.
+    """
 
     journal: int = 0
     entries: list[str] = []
@@ -25,8 +28,10 @@ class Left(msgspec.Struct, kw_only=True):
 
 
 class Waits(msgspec.Struct, kw_only=True):
-    """Seconds from a request to its answer. `longest_web_running` leaves out those during which the
-    web process was stopped or killed."""
+    """Seconds from a request to its answer.
+
+    `longest_web_running` leaves out waits during which the web process was stopped or killed.
+    """
 
     p99: float
     longest: float
@@ -34,9 +39,14 @@ class Waits(msgspec.Struct, kw_only=True):
 
 
 class Result(msgspec.Struct, kw_only=True):
-    """`disturbances` by kind. `cut`: sent, never answered. `refused`: not sent, as nobody listened.
-    `other_answers` by kind of request and status. `report_differences`: what POST /api/reports
-    tells, where that is not what is stored."""
+    """The figures of a run.
+
+    - `disturbances`: by kind
+    - `cut`: requests that were sent and never answered
+    - `refused`: connections that nobody accepted
+    - `other_answers`: by kind of request and status
+    - `report_differences`: figures of POST /api/reports that differ from what is stored
+    """
 
     seed: int
     seconds: float
@@ -51,7 +61,7 @@ class Result(msgspec.Struct, kw_only=True):
     ended_by_themselves: list[str]
 
     def faults(self) -> list[str]:
-        """Whatever breaks the promise, a line each; empty if it was kept."""
+        """Return a line for each broken promise; empty if all were kept."""
         differences = self.findings.rollup_differences
         lines = [f"{number:,} {what}" for what, number in self._faulty().items() if number]
         lines += [
@@ -67,7 +77,7 @@ class Result(msgspec.Struct, kw_only=True):
 
     def _faulty(self) -> dict[str, int]:
         clicks, events = self.findings.clicks, self.findings.events
-        told = self.findings.deliveries
+        deliveries = self.findings.deliveries
         return {
             "clicks lost": clicks.lost,
             "clicks doubled": clicks.doubled,
@@ -76,22 +86,19 @@ class Result(msgspec.Struct, kw_only=True):
             "events doubled": events.doubled,
             "event ids given twice": events.ids_given_twice,
             "events left pending although their click is stored": events.left_pending,
-            "deliveries lost": told.lost,
-            "deliveries doubled": told.doubled,
-            "deliveries not delivered": told.not_delivered,
-            "deliveries not received": told.not_received,
-            "deliveries with another id": told.other_ids,
+            "deliveries lost": deliveries.lost,
+            "deliveries doubled": deliveries.doubled,
+            "deliveries not delivered": deliveries.not_delivered,
+            "deliveries not received": deliveries.not_received,
+            "deliveries with another id": deliveries.other_ids,
             "journal entries not drained": self.left.journal,
             "spool files not replayed": self.left.spool_files,
             "dead letters": self.left.dead_letters,
         }
 
     def table(self) -> str:
-        rows = list(self._rows())
-        width = max(len(name) for name, _ in rows)
-        faults = [f"FAULT: {fault}" for fault in self.faults()]
-        notes = [f"note: {line}" for line in self.ended_by_themselves]
-        return "\n".join([*(f"{name:{width}}{value:>12}" for name, value in rows), *notes, *faults])
+        """Return the result as text."""
+        return with_faults(figure_lines(self._rows()), self.faults(), self.ended_by_themselves)
 
     def _rows(self) -> Iterator[tuple[str, str]]:
         yield f"seconds, seed {self.seed}", f"{self.seconds:.0f}"
@@ -105,8 +112,8 @@ class Result(msgspec.Struct, kw_only=True):
         yield "left: journal entries", f"{self.left.journal:,}"
         yield "left: spool files", f"{self.left.spool_files:,}"
         yield "left: dead letters", f"{self.left.dead_letters:,}"
-        yield "requests cut off without an answer", f"{self.cut:,}"
-        yield "requests refused, as nobody listened", f"{self.refused:,}"
+        yield "requests without an answer", f"{self.cut:,}"
+        yield "connections refused, as nobody listened", f"{self.refused:,}"
         for what, number in self.other_answers.items():
             yield f"answers {what}", f"{number:,}"
         yield "processes that ended by themselves", f"{len(self.ended_by_themselves):,}"
@@ -137,16 +144,16 @@ class Result(msgspec.Struct, kw_only=True):
         yield "  left pending although the click is stored", f"{events.left_pending:,}"
 
     def _delivery_rows(self) -> Iterator[tuple[str, str]]:
-        told = self.findings.deliveries
-        yield "deliveries expected", f"{told.expected:,}"
-        yield "deliveries stored", f"{told.stored:,}"
-        yield "  lost", f"{told.lost:,}"
-        yield "  doubled", f"{told.doubled:,}"
-        yield "  not delivered", f"{told.not_delivered:,}"
-        yield "  not received", f"{told.not_received:,}"
-        yield "  received with another id", f"{told.other_ids:,}"
-        yield "  refused by the receiver once", f"{told.refused_once:,}"
-        yield "  received again, with the same id", f"{told.repeated:,}"
+        deliveries = self.findings.deliveries
+        yield "deliveries expected", f"{deliveries.expected:,}"
+        yield "deliveries stored", f"{deliveries.stored:,}"
+        yield "  lost", f"{deliveries.lost:,}"
+        yield "  doubled", f"{deliveries.doubled:,}"
+        yield "  not delivered", f"{deliveries.not_delivered:,}"
+        yield "  not received", f"{deliveries.not_received:,}"
+        yield "  received with another id", f"{deliveries.other_ids:,}"
+        yield "  refused by the receiver once", f"{deliveries.refused_once:,}"
+        yield "  received again, with the same id", f"{deliveries.repeated:,}"
 
 
 def _seconds(seconds: float) -> str:

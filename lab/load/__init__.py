@@ -1,4 +1,4 @@
-"""The load of `lab.bench` and `lab.soak`: realistic requests, wrk, and a client of our own.
+"""The load of every measurement: realistic requests, a client, and wrk.
 
 It goes to this machine only, is bounded in time and number, and stops by itself.
 """

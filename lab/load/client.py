@@ -1,8 +1,8 @@
-"""The load client: keep-alive connections, one request under way on each, latencies in an array.
+"""The load client: keep-alive connections with one request in flight each, and their latencies.
 
-Where wrk is not, it takes its place: a request costs it a small part of what it costs the service.
-It also does what wrk cannot: look into the answers. Unlike wrk it has to be given the processor in
-time: requests of a `Paced` load are sent up to a millisecond late.
+It replaces wrk where that is not installed, at a small part of the processor time that a request
+costs the service, and it can read the answers. Unlike wrk it shares the processor with its loop:
+requests of a `Paced` load are sent up to a millisecond late.
 """
 
 import asyncio
@@ -20,28 +20,35 @@ from lab.load.outcome import Outcome, outcome
 from lab.load.schedule import Schedule
 
 ANSWER_SECONDS: Final = 10.0
-"""How long the last answers are waited for."""
+"""How long a load waits for its last answers."""
 
 OPEN_SECONDS: Final = 10.0
-_TICK: Final = 0.001
-_REOPEN: Final = 0.1
+_TICK_SECONDS: Final = 0.001
+_REOPEN_SECONDS: Final = 0.1
 _LENGTH: Final = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 _END: Final = b"\r\n\r\n"
 
 
 class Traffic(Protocol):
-    """What is sent, and what is thought of the answers."""
+    """A source of requests that judges their answers."""
 
     def next(self) -> bytes:
-        """A whole request."""
+        """Return the next request, whole."""
 
     def is_expected(self, request: bytes, answer: bytes) -> bool:
-        """`answer` is whole, from the status line to the end of the body."""
+        """Return whether `answer`, from its status line to the end of its body, is right."""
+
+    def cut(self, request: bytes) -> None:
+        """Take note that `request` was sent and will have no answer."""
+        return
 
 
 class Load:
-    """Answers on `connections` to 127.0.0.1, which come from `sources` in turn (addresses of this
-    machine). A load runs once."""
+    """A load on one port of 127.0.0.1 that runs once.
+
+    Its `connections` come in turn from `sources`, addresses of this machine. `answer_seconds`
+    replaces ANSWER_SECONDS.
+    """
 
     def __init__(
         self,
@@ -50,12 +57,14 @@ class Load:
         connections: int,
         sources: Sequence[str] = (),
         tls: ssl.SSLContext | None = None,
+        answer_seconds: float | None = None,
     ) -> None:
         self._port = port
         self._traffic = traffic
         self._count = connections
         self._sources = cycle([(source, 0) for source in sources] or [None])
         self._tls = tls
+        self._answer_seconds = answer_seconds or ANSWER_SECONDS
         self._schedule: Schedule
         self._idle: deque[_Connection] = deque()
         self._open: set[_Connection] = set()
@@ -63,12 +72,12 @@ class Load:
         self._ending = False
         self.latencies = array("d")
         self.errors: Counter[str] = Counter()
-        self._under_way = 0
+        self._in_flight = 0
         self._all_answered = asyncio.Event()
         self._all_lost = asyncio.Event()
 
     async def run(self, schedule: Schedule) -> Outcome:
-        """Until the schedule is over and every request has its answer, or ANSWER_SECONDS later.
+        """Send until the schedule is over, wait for the last answers, and return the outcome.
 
         Raises OSError or TimeoutError if the service cannot be reached at the start.
         """
@@ -79,7 +88,7 @@ class Load:
         try:
             while not schedule.is_over(time.perf_counter()):
                 self._feed()
-                await asyncio.sleep(_TICK)
+                await asyncio.sleep(_TICK_SECONDS)
             await self._last_answers()
         finally:
             seconds = time.perf_counter() - began
@@ -89,12 +98,14 @@ class Load:
         return outcome(self.latencies, seconds, dict(self.errors))
 
     def connected(self, connection: "_Connection") -> None:
+        """Use a connection that has just been opened."""
         self._open.add(connection)
         self._idle.append(connection)
 
     def answered(
         self, connection: "_Connection", request: bytes, since: float, answer: bytes
     ) -> None:
+        """Count the answer to `request`, which was due at `since`, and send the next request."""
         now = time.perf_counter()
         self._end_one()
         if self._traffic.is_expected(request, answer):
@@ -104,12 +115,14 @@ class Load:
         if not self._send(connection, now):
             self._idle.append(connection)
 
-    def lost(self, connection: "_Connection", is_under_way: bool) -> None:
+    def lost(self, connection: "_Connection", request: bytes | None) -> None:
+        """Count a connection's end, with the request in flight on it, and open another one."""
         self._open.discard(connection)
         if not self._open:
             self._all_lost.set()
-        if is_under_way:
+        if request is not None:
             self._end_one()
+            self._traffic.cut(request)
             self.errors["not answered" if self._ending else "cut off"] += 1
         else:
             self._idle.remove(connection)
@@ -124,11 +137,11 @@ class Load:
             self._idle.popleft()
 
     def _send(self, connection: "_Connection", now: float) -> bool:
-        """Whether a request was due."""
+        """Send the next request and return True if one is due."""
         since = self._schedule.due(now)
         if since is None:
             return False
-        self._under_way += 1
+        self._in_flight += 1
         connection.send(self._traffic.next(), since)
         return True
 
@@ -143,7 +156,7 @@ class Load:
 
     async def _connect_again(self) -> None:
         while not self._ending:
-            await asyncio.sleep(_REOPEN)
+            await asyncio.sleep(_REOPEN_SECONDS)
             try:
                 await self._connect()
                 break
@@ -151,15 +164,15 @@ class Load:
                 self.errors["refused"] += 1
 
     async def _last_answers(self) -> None:
-        if self._under_way:
+        if self._in_flight:
             self._all_answered.clear()
             with suppress(TimeoutError):
-                async with asyncio.timeout(ANSWER_SECONDS):
+                async with asyncio.timeout(self._answer_seconds):
                     await self._all_answered.wait()
 
     def _end_one(self) -> None:
-        self._under_way -= 1
-        if not self._under_way:
+        self._in_flight -= 1
+        if not self._in_flight:
             self._all_answered.set()
 
     async def _close(self) -> None:
@@ -174,6 +187,8 @@ class Load:
 
 
 class _Connection(asyncio.Protocol):
+    """A keep-alive connection of a load."""
+
     def __init__(self, load: Load) -> None:
         self._load = load
         self._transport: Any = None
@@ -186,6 +201,7 @@ class _Connection(asyncio.Protocol):
         self._load.connected(self)
 
     def send(self, request: bytes, since: float) -> None:
+        """Send a request that was due at `since`."""
         self._request, self._since = request, since
         self._transport.write(request)
 
@@ -204,14 +220,15 @@ class _Connection(asyncio.Protocol):
         self._load.answered(self, request, self._since, received)
 
     def connection_lost(self, error: Exception | None) -> None:
-        self._load.lost(self, self._request is not None)
+        self._load.lost(self, self._request)
 
     def abort(self) -> None:
+        """Close the connection at once."""
         self._transport.abort()
 
 
 def _whole(received: bytes) -> int | None:
-    """How many bytes the answer has that begins with `received`; None: not known yet."""
+    """Return the length of the answer that `received` begins; None if it is not known yet."""
     end = received.find(_END)
     if end < 0:
         return None

@@ -1,4 +1,4 @@
-"""What came of a load: how many answers, how soon, and what went wrong. Pure."""
+"""The outcome of a load: answers, latencies and errors. Pure."""
 
 from array import array
 from collections.abc import Sequence
@@ -7,8 +7,11 @@ import msgspec
 
 
 class Outcome(msgspec.Struct, kw_only=True):
-    """`requests` are those that were answered as they should be, in `seconds`. `p50` and `p99` are
-    latencies in seconds; 0 if nothing was answered. `errors`: by what happened, how often."""
+    """The figures of one load.
+
+    `requests` counts expected answers, in `seconds`. `p50` and `p99` are latencies in seconds, 0
+    without an answer. `errors` counts by kind.
+    """
 
     requests: int
     seconds: float
@@ -18,11 +21,12 @@ class Outcome(msgspec.Struct, kw_only=True):
 
     @property
     def rate(self) -> float:
-        """Requests a second."""
+        """Return the requests a second."""
         return self.requests / self.seconds if self.seconds else 0.0
 
 
 def outcome(latencies: "array[float]", seconds: float, errors: dict[str, int]) -> Outcome:
+    """Return the outcome of a load with these latencies, in any order."""
     ordered = sorted(latencies)
     return Outcome(
         requests=len(ordered),
@@ -34,7 +38,7 @@ def outcome(latencies: "array[float]", seconds: float, errors: dict[str, int]) -
 
 
 def percentile(ordered: Sequence[float], part: float) -> float:
-    """The least of the `ordered` that at least this part of them does not exceed; 0 of none."""
+    """Return the least figure that `part` of `ordered` does not exceed; 0.0 if it is empty."""
     if not ordered:
         return 0.0
     rank = -int(-part * len(ordered) // 1)

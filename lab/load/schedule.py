@@ -1,7 +1,7 @@
-"""When the next request is to be sent. Pure: whoever asks tells the time.
+"""When the next request is to be sent. Pure: the caller passes the time.
 
     while not schedule.is_over(now):
-        since = schedule.due(now)  # None: not yet
+        since = schedule.due(now)  # None if it is not yet due
 
 `since` is the moment from which the latency counts.
 """
@@ -9,23 +9,25 @@
 from typing import Final, Protocol
 
 LATE_SECONDS: Final = 5.0
-"""How long a load may go on beyond its end to make up for what it is behind."""
+"""How long a load may run beyond its end to send what is overdue."""
 
 
 class Schedule(Protocol):
+    """The times at which requests are due."""
+
     def due(self, now: float) -> float | None:
-        """Take the next request, if it is time for it."""
+        """Take the next request and return when it was due; None if it is not yet due."""
 
     def is_over(self, now: float) -> bool:
-        """None will be due any more."""
+        """Return whether no further request will be due."""
 
     @property
     def unsent(self) -> int:
-        """Those that were never due before it was over."""
+        """Return the number of requests that were not taken in time."""
 
 
 class Closed:
-    """A connection sends again as soon as it has its answer, `count` requests in all at most."""
+    """A schedule in which an idle connection sends at once; `count` bounds all requests."""
 
     def __init__(self, began: float, seconds: float, count: int | None = None) -> None:
         self._end = began + seconds
@@ -47,8 +49,10 @@ class Closed:
 
 
 class Paced:
-    """`rate` requests a second, whether or not the service keeps up: what has to wait for a free
-    connection is sent later, and its latency counts from when it should have been sent."""
+    """A schedule of `rate` requests a second, whether or not the service keeps up.
+
+    A request without a free connection is sent late; its latency counts from when it was due.
+    """
 
     def __init__(self, began: float, seconds: float, rate: float) -> None:
         self._began = began

@@ -1,8 +1,8 @@
-"""wrk, a load generator in C: how it is started, and how what it prints is read.
+"""wrk, a load generator in C: how it is started, and how its output is read.
 
-It holds a rate too, by a script: a connection takes the next free time of a schedule and waits for
-it. A latency counts from when the request was sent, so there have to be more connections than ever
-wait for an answer at once: then no request waits for a connection.
+A script lets it hold a rate: a connection takes the next free time of a schedule and waits for it.
+A latency counts from when the request was sent. So there must be more connections than answers are
+ever awaited at once: then no request waits for a connection.
 """
 
 import asyncio
@@ -11,6 +11,7 @@ import shutil
 from pathlib import Path
 from typing import Final
 
+from lab.harness import CannotMeasure
 from lab.load.outcome import Outcome
 
 _SPARE_SECONDS: Final = 20.0
@@ -31,7 +32,7 @@ function request()
 end
 """
 
-# The clock of Lua itself tells seconds, or those that wrk has worked.
+# Lua's own clocks have whole seconds, or the processor time of wrk.
 _SCHEDULE: Final = r"""
 local ffi = require("ffi")
 ffi.cdef[[
@@ -52,9 +53,9 @@ function delay()
 end
 """
 
-_IN_TIME: Final = 0.97
-"""The part of a schedule's requests that have to be answered: the last are still under way, and the
-first wait for the connections."""
+_MIN_ANSWERED: Final = 0.97
+"""The share of a schedule's requests that must be answered: the last ones are still in flight, and
+the first ones wait for their connections."""
 
 _UNITS: Final = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _PERCENTILE: Final = re.compile(r"^\s+(\d+)%\s+([\d.]+)(us|ms|s|m|h)\s*$", re.MULTILINE)
@@ -63,11 +64,12 @@ _SOCKETS: Final = re.compile(r"errors: connect (\d+), read (\d+), write (\d+), t
 _STATUSES: Final = re.compile(r"Non-2xx or 3xx responses: (\d+)")
 
 
-class WrkFailed(Exception):
-    """wrk did not do its work. One line that says why."""
+class WrkFailed(CannotMeasure):
+    """A run of wrk without a result, with one line that says why."""
 
 
 def is_installed() -> bool:
+    """Return whether wrk can be run."""
     return shutil.which("wrk") is not None
 
 
@@ -79,8 +81,11 @@ async def run(
     seconds: int,
     pace: float | None = None,
 ) -> Outcome:
-    """Send `requests` in turn to 127.0.0.1, each connection as fast as it is answered, or `pace` of
-    them a second; two files are left in `folder`. Raises WrkFailed."""
+    """Send `requests` in turn to 127.0.0.1 and return the outcome.
+
+    Each connection sends as fast as it is answered, or all together `pace` a second. Two files are
+    left in `folder`. Raises WrkFailed if wrk does not end in time or prints no result.
+    """
     script, prepared = folder / "wrk.lua", folder / "requests"
     script.write_text(_SCRIPT if pace is None else _SCRIPT + _SCHEDULE.replace("RATE", str(pace)))
     prepared.write_bytes(b"".join(requests))
@@ -102,14 +107,14 @@ async def run(
             process.kill()
             await process.wait()
     outcome = parse(printed.decode(errors="replace"))
-    unsent = int(seconds * (pace or 0) * _IN_TIME) - outcome.requests
+    unsent = int(seconds * (pace or 0) * _MIN_ANSWERED) - outcome.requests
     if unsent > 0:
         outcome.errors["not sent in time"] = unsent
     return outcome
 
 
 def parse(printed: str) -> Outcome:
-    """Raises WrkFailed if it is not what wrk prints at its end."""
+    """Return the outcome that wrk printed. Raises WrkFailed if it printed none."""
     total = _TOTAL.search(printed)
     percentiles = {
         int(part): float(number) * _UNITS[unit]

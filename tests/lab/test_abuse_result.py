@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from lab.abuse.barrage import unexpected
-from lab.abuse.result import GROWTH, Attacked, Memory, Phases, Result, table
-from lab.abuse.target import Report
+from lab.abuse.attack import Report, unexpected
+from lab.abuse.result import Attacked, Phases, Result, table
 from lab.load.outcome import Outcome
+from lab.usage import MAX_GROWTH_BYTES, Memory
 
 
 def seen(p99: float = 0.01, errors: dict[str, int] | None = None) -> Outcome:
@@ -19,7 +19,7 @@ CALM = Attacked(
     name="names",
     title="random names",
     visitors=Phases(seen(), seen(0.05), seen()),
-    memory=Memory(100, 900, 100 + GROWTH),
+    memory=Memory(100, 900, 100 + MAX_GROWTH_BYTES),
     drained=0.5,
     report=Report(answers={"404": 5_000}),
 )
@@ -43,7 +43,7 @@ def test_an_attack_that_visitors_hardly_notice_breaks_no_bound() -> None:
             {"visitors": Phases(seen(), seen(), seen(errors={"cut off": 1}))},
             "visitors after: 1 cut off",
         ),
-        ({"memory": Memory(0, 0, 2 * GROWTH)}, "40 MB of memory were not given back"),
+        ({"memory": Memory(0, 0, 2 * MAX_GROWTH_BYTES)}, "40 MB of memory were not given back"),
         ({"drained": None}, "what visitors sent was not drained"),
         ({"report": Report(findings=["it was let in"])}, "it was let in"),
     ],

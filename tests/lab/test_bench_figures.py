@@ -2,10 +2,9 @@
 
 import pytest
 
-from lab.bench.figures import figures, targets
+from lab.bench.figures import figures, table, targets
 from lab.bench.measure import Landed, Measured
 from lab.bench.rows import ROWS, Row, chosen
-from lab.bench.table import table
 from lab.load.outcome import Outcome
 
 BY_KEY = {row.key: row for row in ROWS}

@@ -1,4 +1,4 @@
-"""The comparison at the end of `make chaos` sees every kind of fault."""
+"""The audit at the end of `make chaos` finds every kind of fault."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -11,10 +11,9 @@ import pytest
 from bson import Decimal128
 
 from lab.chaos.audit import Audit, Findings
-from lab.chaos.ledger import Ledger
-from lab.chaos.receiver import Receiver
-from lab.chaos.requests import Request
+from lab.chaos.deliveries import Receiver
 from lab.chaos.result import Left, Result, Waits
+from lab.chaos.traffic import Ledger, Request
 from tracker.db.documents import as_read
 from tracker.reports.rollup import Rollup
 
@@ -56,7 +55,7 @@ def event(number: int, **fields: Any) -> dict[str, Any]:
     } | fields
 
 
-class Books:
+class Run:
     """Three clicks and two events, answered, stored and counted; then something is changed."""
 
     def __init__(self) -> None:
@@ -64,16 +63,16 @@ class Books:
         self.clicks = [click(1), click(2), click(3, bot="crawler", unique=False)]
         self.events = [event(4), event(5, transaction_id="order-5")]
         for number in (1, 2, 3):
-            self.ledger.click(Request(True, number, None, b""), UUID(int=1000 + number))
+            self.ledger.add_click(Request(True, number, None, b""), UUID(int=1000 + number))
         self.answer(4, 504)
         self.answer(5, 505, "order-5")
         self.rollups = self.counted()
 
     def answer(self, number: int, event_id: int, transaction: str | None = None) -> None:
-        self.ledger.event(Request(False, number, transaction, b""), event_id, "found")
+        self.ledger.add_event(Request(False, number, transaction, b""), event_id, "found")
 
     def counted(self) -> Rows:
-        """As two drains would have stored it."""
+        """Return the rollups as two drains would have stored them."""
         parts = (Rollup(), Rollup())
         for place, row in enumerate(self.clicks):
             parts[place % 2].add_click(row)
@@ -94,7 +93,7 @@ class Books:
         return audit
 
     def findings(self) -> Findings:
-        return self.audited().findings(self.ledger, {}, Receiver(0))
+        return self.audited().findings(self.ledger, {}, Receiver())
 
 
 def _document(update: dict[str, Any]) -> dict[str, Any]:
@@ -125,66 +124,66 @@ def result(findings: Findings, **fields: Any) -> Result:
     return msgspec.structs.replace(plain, **fields)
 
 
-def faults(books: Books) -> list[str]:
-    return result(books.findings()).faults()
+def faults(run: Run) -> list[str]:
+    return result(run.findings()).faults()
 
 
-def test_nothing_is_found_where_all_is_well() -> None:
-    books = Books()
-    assert faults(books) == []
-    assert books.audited().report_totals() == {"clicks": 3, "uniqueClicks": 2, "conversions": 2}
+def test_a_run_without_faults_has_no_findings() -> None:
+    run = Run()
+    assert faults(run) == []
+    assert run.audited().report_totals() == {"clicks": 3, "uniqueClicks": 2, "conversions": 2}
 
 
-def lose_a_click(books: Books) -> None:
-    del books.clicks[0]
-    books.rollups = books.counted()
+def lose_a_click(run: Run) -> None:
+    del run.clicks[0]
+    run.rollups = run.counted()
 
 
-def store_another_click_under_the_id(books: Books) -> None:
-    books.clicks[0] = click(9, _id=books.clicks[0]["_id"])
+def store_another_click_under_the_id(run: Run) -> None:
+    run.clicks[0] = click(9, _id=run.clicks[0]["_id"])
 
 
-def double_a_click(books: Books) -> None:
-    books.clicks.append(click(1, _id=UUID(int=77), unique=False))
-    books.rollups = books.counted()
+def double_a_click(run: Run) -> None:
+    run.clicks.append(click(1, _id=UUID(int=77), unique=False))
+    run.rollups = run.counted()
 
 
-def count_a_visitor_twice(books: Books) -> None:
-    books.clicks.append(click(9, address="81.2.1.7"))
-    books.rollups = books.counted()
+def count_a_visitor_twice(run: Run) -> None:
+    run.clicks.append(click(9, address="81.2.1.7"))
+    run.rollups = run.counted()
 
 
-def count_a_visitor_never(books: Books) -> None:
-    books.clicks[0]["unique"] = False
-    books.rollups = books.counted()
+def count_a_visitor_never(run: Run) -> None:
+    run.clicks[0]["unique"] = False
+    run.rollups = run.counted()
 
 
-def lose_an_event(books: Books) -> None:
-    del books.events[0]
-    books.rollups = books.counted()
+def lose_an_event(run: Run) -> None:
+    del run.events[0]
+    run.rollups = run.counted()
 
 
-def leave_an_event_claimed(books: Books) -> None:
-    books.events[1]["status"] = "claimed"
-    books.rollups = books.counted()
+def leave_an_event_claimed(run: Run) -> None:
+    run.events[1]["status"] = "claimed"
+    run.rollups = run.counted()
 
 
-def double_an_event(books: Books) -> None:
-    books.events.append(event(4, _id=600))
-    books.rollups = books.counted()
+def double_an_event(run: Run) -> None:
+    run.events.append(event(4, _id=600))
+    run.rollups = run.counted()
 
 
-def count_a_transaction_twice(books: Books) -> None:
-    books.events.append(event(6, transaction_id="order-5"))
-    books.rollups = books.counted()
+def count_a_transaction_twice(run: Run) -> None:
+    run.events.append(event(6, transaction_id="order-5"))
+    run.rollups = run.counted()
 
 
-def give_an_id_twice(books: Books) -> None:
-    books.answer(7, 504)
+def give_an_id_twice(run: Run) -> None:
+    run.answer(7, 504)
 
 
-def leave_an_event_pending(books: Books) -> None:
-    books.events[0] |= {"status": "pending", "click_id": books.clicks[0]["_id"]}
+def leave_an_event_pending(run: Run) -> None:
+    run.events[0] |= {"status": "pending", "click_id": run.clicks[0]["_id"]}
 
 
 @pytest.mark.parametrize(
@@ -203,42 +202,42 @@ def leave_an_event_pending(books: Books) -> None:
         (leave_an_event_pending, ["1 events left pending although their click is stored"]),
     ],
 )
-def test_a_fault_is_found(change: Callable[[Books], None], expected: list[str]) -> None:
-    books = Books()
-    change(books)
-    assert faults(books) == expected
+def test_a_fault_is_found(change: Callable[[Run], None], expected: list[str]) -> None:
+    run = Run()
+    change(run)
+    assert faults(run) == expected
 
 
 def test_a_rollup_that_differs_is_named_with_both_figures() -> None:
-    books = Books()
-    books.rollups.append(books.rollups[0])
-    found = books.findings().rollup_differences
+    run = Run()
+    run.rollups.append(run.rollups[0])
+    found = run.findings().rollup_differences
     assert f"link {LINK} 2026-01-31 device.mobile.clicks: 3 counted, 2 stored" in found
 
 
 def test_a_rollup_that_is_missing_is_found() -> None:
-    books = Books()
-    books.rollups.clear()
+    run = Run()
+    run.rollups.clear()
     assert f"account {ACCOUNT} 2026-01-31 total.clicks: 0 counted, 2 stored" in (
-        books.findings().rollup_differences
+        run.findings().rollup_differences
     )
 
 
 def test_repeats_of_a_transaction_may_have_ids_of_their_own_and_are_reported() -> None:
-    books = Books()
-    books.answer(8, 888, "order-5")
-    assert faults(books) == []
-    assert books.findings().events.other_ids == 1
+    run = Run()
+    run.answer(8, 888, "order-5")
+    assert faults(run) == []
+    assert run.findings().events.other_ids == 1
 
 
-def test_what_was_cut_may_be_stored() -> None:
-    books = Books()
-    books.clicks.append(click(20))
-    books.ledger.cut.add(20)
-    books.ledger.cut.add(21)
-    books.rollups = books.counted()
-    assert faults(books) == []
-    assert books.findings().clicks.cut_stored == 1
+def test_a_click_without_an_answer_may_be_stored() -> None:
+    run = Run()
+    run.clicks.append(click(20))
+    run.ledger.cut.add(20)
+    run.ledger.cut.add(21)
+    run.rollups = run.counted()
+    assert faults(run) == []
+    assert run.findings().clicks.cut_stored == 1
 
 
 @pytest.mark.parametrize(
@@ -255,16 +254,16 @@ def test_what_was_cut_may_be_stored() -> None:
         ({"report_differences": ["clicks: 1"]}, ["report: clicks: 1"]),
     ],
 )
-def test_what_is_left_and_wrong_answers_are_faults(
+def test_undrained_entries_and_wrong_answers_are_faults(
     fields: dict[str, Any], expected: list[str]
 ) -> None:
-    ended = result(Books().findings(), **fields)
+    ended = result(Run().findings(), **fields)
     assert ended.faults() == expected
     assert f"FAULT: {expected[0]}" in ended.table()
 
 
-def test_of_many_rollup_differences_some_are_shown() -> None:
-    findings = Books().findings()
+def test_only_some_of_many_rollup_differences_are_shown() -> None:
+    findings = Run().findings()
     findings.rollup_differences = [f"path {number}" for number in range(30)]
     shown = result(findings).faults()
     assert (len(shown), shown[-1]) == (21, "rollup: and 10 more")

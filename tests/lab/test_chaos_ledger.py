@@ -1,8 +1,8 @@
-"""What the client of `make chaos` writes down."""
+"""The waits in the ledger of `make chaos`."""
 
 import pytest
 
-from lab.chaos.ledger import Wait, longest_apart_from
+from lab.chaos.traffic import Wait, longest_apart_from
 
 
 @pytest.mark.parametrize(

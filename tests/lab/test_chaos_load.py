@@ -1,24 +1,23 @@
-"""The client of `make chaos`: what it writes down as answered, cut or refused."""
+"""The load of `make chaos`: what its ledger has as answered, cut or refused."""
 
 import asyncio
+import time
 from collections.abc import Callable
 from uuid import UUID
 
-from lab.chaos.ledger import Ledger
-from lab.chaos.load import Load
-from lab.chaos.scene import Place, Scene
-from tests.scripts.answering import BUSY, CLICK_ID, REDIRECT, answering
-from tracker.builtin.child import free_port
+from lab.chaos.traffic import CONNECTIONS, Ledger, run_load
+from lab.scene import Place, Scene
+from tests.lab.answering import BUSY, CLICK_ID, REDIRECT, answering
 
-SCENE = Scene(UUID(int=1), "key", [Place("one", "")], ["pbk"], {})
+SCENE = Scene(UUID(int=1), "key", [Place("one")], ["pbk"], {})
 JSON = b'{"success": true, "eventId": 12, "clickStatus": "pending"}'
 RECORDED = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(JSON), JSON)
 
 
 async def loaded(port: int, done: Callable[[Ledger], bool]) -> Ledger:
-    """What is written down when it is `done`."""
+    """Return the ledger of a load that is stopped when it is `done`."""
     ledger, stop = Ledger(), asyncio.Event()
-    running = asyncio.create_task(Load(SCENE, port, ledger, seed=1, rate=500).run(stop))
+    running = asyncio.create_task(run_load(SCENE, port, ledger, 1, 500, stop))
     while not done(ledger):
         await asyncio.sleep(0.01)
     stop.set()
@@ -53,9 +52,23 @@ async def test_a_request_whose_connection_breaks_is_cut_and_not_sent_again() -> 
     assert len(heads) == len(set(heads)) == len(ledger.cut)
 
 
-async def test_where_nobody_listens_nothing_is_sent() -> None:
-    ledger = await loaded(free_port(), lambda ledger: ledger.refused > 5)
-    assert (ledger.answered, ledger.cut, ledger.waits) == (0, set(), [])
+async def test_a_service_that_no_longer_listens_is_sent_nothing() -> None:
+    connections: list[asyncio.StreamWriter] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connections.append(writer)
+        if len(connections) == CONNECTIONS:
+            listener.close()
+            for one in connections:
+                one.transport.abort()
+
+    listener = await asyncio.start_server(serve, "127.0.0.1", 0)
+    port = listener.sockets[0].getsockname()[1]
+    end = time.monotonic() + 0.5
+    ledger = await loaded(port, lambda ledger: time.monotonic() > end)
+    assert (ledger.answered, ledger.waits) == (0, [])
+    assert len(ledger.cut) <= CONNECTIONS
+    assert ledger.refused > 5
 
 
 async def test_other_answers_are_counted_by_kind_and_status() -> None:

@@ -1,4 +1,4 @@
-"""What `make chaos` sends."""
+"""The requests of `make chaos`."""
 
 import json
 import re
@@ -8,12 +8,10 @@ from uuid import UUID
 
 import pytest
 
-from lab.chaos.requests import Request, Requests
-from lab.chaos.scene import Place, Scene
+from lab.chaos.traffic import Request, Requests
+from lab.scene import Place, Scene
 
-SCENE = Scene(
-    UUID(int=1), "key", [Place("one", ""), Place("two", "go.chaos.test")], ["p1", "p2"], {}
-)
+SCENE = Scene(UUID(int=1), "key", [Place("one"), Place("two", "go.chaos.test")], ["p1", "p2"], {})
 CLICKS = [UUID(int=number) for number in range(1, 50)]
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from lab.load import client, schedule
 from lab.load.client import Load
-from lab.load.prepared import Prepared
 from lab.load.schedule import Closed, Paced
-from tests.scripts.answering import BUSY, CLICK_ID, REDIRECT, answering
+from lab.load.traffic import Prepared
+from tests.lab.answering import BUSY, CLICK_ID, REDIRECT, answering
 from tracker.builtin.child import free_port
 
 GET = b"GET /c/one HTTP/1.1\r\nHost: a\r\n\r\n"

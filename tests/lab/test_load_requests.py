@@ -6,13 +6,13 @@ import httptools
 import pytest
 
 from lab.load import requests
-from lab.load.answers import click_id_of, event_id_of
-from lab.load.mixed import EVENTS, Mixed
-from lab.load.scene import Scene
-from tests.scripts.answering import CLICK_ID, REDIRECT
+from lab.load.requests import click_id_of, event_id_of
+from lab.load.traffic import EVENTS, Mixed
+from lab.scene import Place, Scene
+from tests.lab.answering import CLICK_ID, REDIRECT
 from tracker.conversions.parameters import from_text
 
-SCENE = Scene(UUID(int=1), "key", [f"load{number}" for number in range(20)], "pbk-1")
+SCENE = Scene(UUID(int=1), "key", [Place(f"load{number}") for number in range(20)], ["pbk-1"], {})
 RECORDED = b"HTTP/1.1 200 OK\r\nX-Event-Id: 12\r\nContent-Length: 2\r\n\r\n{}"
 
 
@@ -44,7 +44,7 @@ class Parsed:
 def test_clicks_open_every_link_as_several_browsers_and_bots_do() -> None:
     parsed = [Parsed(data) for data in requests.clicks(SCENE, 200)]
     paths = [one.url.partition(b"?")[0].decode() for one in parsed]
-    assert set(paths) == {f"/c/{slug}" for slug in SCENE.slugs}
+    assert set(paths) == {f"/c/{place.slug}" for place in SCENE.places}
     assert len({one.url for one in parsed}) == 200
     agents = {one.fields[b"User-Agent"] for one in parsed}
     assert len(agents) > 5

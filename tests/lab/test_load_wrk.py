@@ -7,7 +7,7 @@ import pytest
 
 from lab.load import wrk
 from lab.load.wrk import WrkFailed, parse
-from tests.scripts.answering import REDIRECT, answering
+from tests.lab.answering import REDIRECT, answering
 
 PRINTED = """Running 3s test @ http://127.0.0.1:15173
   1 threads and 64 connections

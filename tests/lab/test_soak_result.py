@@ -5,7 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from lab.soak.result import MOST_GROWTH, Result
+from lab.soak import Result
+from lab.usage import MAX_GROWTH_BYTES
 
 PLAIN = Result(
     requests=3,
@@ -16,7 +17,7 @@ PLAIN = Result(
     unknown=0,
     differences=0,
     ended=[],
-    growth=MOST_GROWTH,
+    growth=MAX_GROWTH_BYTES,
 )
 
 
@@ -40,7 +41,7 @@ def test_a_short_run_does_not_tell_of_growth() -> None:
         ({"unknown": -6}, "-6 stored and not answered"),
         ({"differences": 7}, "7 figures of reports differ"),
         ({"ended": ["web ended"]}, "web ended"),
-        ({"growth": MOST_GROWTH + 1}, "the web process grew by 20.0 MB"),
+        ({"growth": MAX_GROWTH_BYTES + 1}, "the web process grew by 20.0 MB"),
     ],
 )
 def test_a_fault_is_told(changed: dict[str, Any], fault: str) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.chaos.schedule import KINDS
+from lab.chaos.disturbances import KINDS
 from tests.system.service import START_SECONDS, environment, until
 from tests.test_import_order import ROOT
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab.chaos.schedule import KINDS, LONGEST, drain_names, schedule
+from lab.chaos.disturbances import KINDS, MAX_SECONDS, drain_names, schedule
 
 
 def test_a_seed_has_one_schedule() -> None:
@@ -24,7 +24,7 @@ def test_kinds_are_balanced_and_times_in_order_and_within_bounds(
     assert max(numbers.values(), default=0) - min(numbers[kind] for kind in KINDS) <= 1
     assert [one.at for one in planned] == sorted(one.at for one in planned)
     assert all(0 <= one.at <= seconds for one in planned)
-    assert all(0 <= one.seconds <= min(LONGEST, seconds / 10) for one in planned)
+    assert all(0 <= one.seconds <= min(MAX_SECONDS, seconds / 10) for one in planned)
 
 
 @pytest.mark.parametrize("drains", [1, 3])

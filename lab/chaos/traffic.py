@@ -1,0 +1,260 @@
+"""The traffic of a run: requests drawn at random, and a ledger of their answers.
+
+Each request has a number that no other has and that is stored with it: a click's in its query, an
+event's in its metadata. Transaction ids are repeated: at once, by several senders, and later.
+"""
+
+import asyncio
+import json
+import time
+from collections import Counter, deque
+from collections.abc import Sequence
+from random import Random
+from typing import Any, Final, NamedTuple
+from urllib.parse import urlencode
+from uuid import UUID
+
+import orjson
+
+from lab.load.client import Load, Traffic
+from lab.load.requests import AGENTS, click_id_of, head, post_json
+from lab.scene import Place, Scene
+
+EVENTS: Final = 0.2
+"""The share of requests that are events."""
+
+CONNECTIONS: Final = 32
+ANSWER_SECONDS: Final = 60.0
+_BEHIND_SECONDS: Final = 0.5
+"""How far the load may fall behind its rate and still catch up."""
+
+_TRANSACTIONS: Final = 0.5
+_TWINS: Final = 0.4
+_REPEATS: Final = 0.1
+_PREFETCHES: Final = 0.03
+_REMEMBERED_ORDERS: Final = 500
+_REMEMBERED_CLICKS: Final = 1000
+_ADDRESSES: Final = 250
+
+
+class Request(NamedTuple):
+    """A request to send; `transaction` is None for clicks and events without a transaction id."""
+
+    is_click: bool
+    number: int
+    transaction: str | None
+    data: bytes
+
+
+class Requests:
+    """Requests drawn at random; events are sent for clicks of `answered`, whose newest is last."""
+
+    def __init__(self, scene: Scene, seed: int, answered: Sequence[UUID]) -> None:
+        self._scene = scene
+        self._random = Random(seed)  # noqa: S311
+        self._answered = answered
+        self._number = 0
+        self._orders: deque[dict[str, Any]] = deque(maxlen=_REMEMBERED_ORDERS)
+
+    def next(self) -> list[Request]:
+        """Return one request, or a few to be sent at the same time."""
+        if self._random.random() < EVENTS:
+            return self._events()
+        return [self._click()]
+
+    def _click(self) -> Request:
+        draw = self._random
+        place = draw.choice(self._scene.places)
+        number = self._next_number()
+        query = {
+            "utm_source": draw.choice(("mail", "shop", "bücher")),
+            "n": number,
+            "q": "a b",
+        }
+        headers = {
+            "Host": place.host or "127.0.0.1",
+            "User-Agent": draw.choice(AGENTS),
+            "X-Forwarded-For": f"81.2.{draw.randrange(_ADDRESSES)}.7",
+            "Referer": "https://news.test/today",
+        }
+        if draw.random() < _PREFETCHES:
+            headers["Sec-Purpose"] = "prefetch"
+        return Request(True, number, None, head("GET", self._path(place, query), headers))
+
+    def _path(self, place: Place, query: dict[str, Any]) -> str:
+        if self._random.random() < 0.5:
+            return f"/c/{place.slug}?{urlencode(query)}"
+        domain = {"d": place.host} if place.host else {}
+        return f"/api/click?{urlencode({'s': place.slug, **domain, **query})}"
+
+    def _events(self) -> list[Request]:
+        draw = self._random
+        if self._orders and draw.random() < _REPEATS:
+            return [self._event(draw.choice(self._orders))]
+        fields = self._fields()
+        if draw.random() > _TRANSACTIONS:
+            return [self._event(fields)]
+        fields["transaction_id"] = f"order-{self._number}"
+        self._orders.append(fields)
+        copies = draw.choice((2, 3)) if draw.random() < _TWINS else 1
+        return [self._event(fields) for _ in range(copies)]
+
+    def _fields(self) -> dict[str, Any]:
+        """Return the fields of an event that names a postback key, a click, or both."""
+        draw = self._random
+        fields: dict[str, Any] = {"value": draw.randrange(1, 99_999) / 100}
+        way = draw.choice(("key", "click", "both")) if self._answered else "key"
+        if way != "click":
+            fields["pbk"] = draw.choice(self._scene.pbks)
+        if way != "key":
+            # Most of these clicks have only just been answered.
+            age = int(len(self._answered) * draw.random() ** 4)
+            fields["click_id"] = str(self._answered[-1 - age])
+        return fields
+
+    def _event(self, fields: dict[str, Any]) -> Request:
+        number = self._next_number()
+        numbered = {**fields, "metadata": {"n": number}}
+        transaction = fields.get("transaction_id")
+        if self._random.random() < 0.5:
+            text = urlencode({**numbered, "metadata": json.dumps(numbered["metadata"])})
+            return Request(False, number, transaction, head("GET", f"/api/event?{text}", {}))
+        return Request(False, number, transaction, post_json("/api/event", numbered))
+
+    def _next_number(self) -> int:
+        self._number += 1
+        return self._number
+
+
+class EventAnswer(NamedTuple):
+    """An event that was answered as recorded."""
+
+    number: int
+    event_id: int
+    transaction: str | None
+
+
+class Wait(NamedTuple):
+    """The wait for an answer, in seconds; `began` is by the monotonic clock."""
+
+    began: float
+    seconds: float
+
+
+class Ledger:
+    """The answer to every request.
+
+    `clicks` and `events` were answered as recorded. A `cut` request was sent and never answered, so
+    it may be stored or not. `refused` counts connections nobody accepted; `others` counts other
+    answers by kind of request and status.
+    """
+
+    def __init__(self) -> None:
+        self.clicks: dict[int, UUID] = {}
+        self.events: list[EventAnswer] = []
+        self.newest: deque[UUID] = deque(maxlen=_REMEMBERED_CLICKS)
+        self.pending = 0
+        self.refused = 0
+        self.cut: set[int] = set()
+        self.others: Counter[str] = Counter()
+        self.waits: list[Wait] = []
+
+    @property
+    def answered(self) -> int:
+        """Return the number of clicks and events that were answered as recorded."""
+        return len(self.clicks) + len(self.events)
+
+    def add_click(self, request: Request, click_id: UUID) -> None:
+        """Add a click that was answered with `click_id`."""
+        self.clicks[request.number] = click_id
+        self.newest.append(click_id)
+
+    def add_event(self, request: Request, event_id: int, click_status: str) -> None:
+        """Add an event that was answered with `event_id`."""
+        self.events.append(EventAnswer(request.number, event_id, request.transaction))
+        self.pending += click_status == "pending"
+
+    def add_other(self, request: Request, status: int) -> None:
+        """Add an answer that does not say that the request is recorded."""
+        self.others[f"{'click' if request.is_click else 'event'} {status}"] += 1
+
+
+def longest_apart_from(waits: Sequence[Wait], spans: Sequence[tuple[float, float]]) -> float:
+    """Return the longest of the waits that no span of time touches; 0.0 if there is none."""
+
+    def is_apart(wait: Wait) -> bool:
+        return all(wait.began + wait.seconds < begin or end < wait.began for begin, end in spans)
+
+    return max((wait.seconds for wait in waits if is_apart(wait)), default=0.0)
+
+
+class LedgerTraffic(Traffic):
+    """Traffic that writes every answer down; its own schedule, of `rate` requests a second.
+
+    No request is sent twice. A group of requests is due at one time. The schedule is over when
+    `stop` is set.
+    """
+
+    unsent = 0
+
+    def __init__(
+        self, requests: Requests, ledger: Ledger, rate: float, stop: asyncio.Event
+    ) -> None:
+        self._requests = requests
+        self._ledger = ledger
+        self._seconds_apart = 1 / rate
+        self._stop = stop
+        self._due = time.perf_counter()
+        self._group: deque[Request] = deque()
+        self._in_flight: dict[bytes, tuple[Request, float]] = {}
+
+    def due(self, now: float) -> float | None:
+        """Return `now` if a request is due."""
+        if not self._group:
+            if self._stop.is_set() or now < self._due:
+                return None
+            self._group.extend(self._requests.next())
+            behind = max(self._due, now - _BEHIND_SECONDS)
+            self._due = behind + len(self._group) * self._seconds_apart
+        return now
+
+    def is_over(self, now: float) -> bool:
+        """Return whether the load is stopped."""
+        return self._stop.is_set()
+
+    def next(self) -> bytes:
+        request = self._group.popleft()
+        self._in_flight[request.data] = request, time.monotonic()
+        return request.data
+
+    def is_expected(self, request: bytes, answer: bytes) -> bool:
+        asked, began = self._in_flight.pop(request)
+        self._ledger.waits.append(Wait(began, time.monotonic() - began))
+        status = int(answer[9:12])
+        if asked.is_click and status == 302 and (click_id := click_id_of(answer)):
+            self._ledger.add_click(asked, click_id)
+        elif not asked.is_click and status == 200:
+            event: dict[str, Any] = orjson.loads(answer.partition(b"\r\n\r\n")[2])
+            self._ledger.add_event(asked, event["eventId"], event["clickStatus"])
+        else:
+            self._ledger.add_other(asked, status)
+        return True
+
+    def cut(self, request: bytes) -> None:
+        asked, _ = self._in_flight.pop(request)
+        self._ledger.cut.add(asked.number)
+
+
+async def run_load(
+    scene: Scene, port: int, ledger: Ledger, seed: int, rate: float, stop: asyncio.Event
+) -> None:
+    """Send requests until `stop` is set and each of them is answered or cut.
+
+    Raises OSError or TimeoutError if the service cannot be reached at the start.
+    """
+    traffic = LedgerTraffic(Requests(scene, seed, ledger.newest), ledger, rate, stop)
+    load = Load(port, traffic, CONNECTIONS, answer_seconds=ANSWER_SECONDS)
+    try:
+        await load.run(traffic)
+    finally:
+        ledger.refused = load.errors["refused"]

@@ -1,0 +1,137 @@
+"""Kinds of traffic for `lab.load.client`: prepared requests, clicks mixed with events, visitors."""
+
+from array import array
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
+from itertools import cycle
+from random import Random
+from typing import Final
+from uuid import UUID
+
+from lab.load import requests
+from lab.load.client import Traffic
+from lab.load.requests import click_id_of, event_id_of
+from lab.scene import Scene
+
+EVENTS: Final = 0.2
+"""The share of requests that are events; half of these name a click, the others a postback key."""
+
+HOT: Final = 1_000
+COLD: Final = 5_000
+"""Links opened so seldom that each has left the service's memory when it is opened again."""
+
+_PREPARED: Final = 10_000
+_NEWEST: Final = 1_000
+_CLICK: Final = b"GET /c/"
+_ID: Final = b"00000000-0000-7000-8000-000000000000"
+_ID_BYTES: Final = 16
+_COLD_EVERY: Final = 50
+
+
+class Prepared(Traffic):
+    """Prepared requests, again and again in order, which are all answered with one status.
+
+    `click_ids` are those of the answers, if `keep_ids` is set.
+    """
+
+    def __init__(self, requests: Sequence[bytes], status: int, keep_ids: bool = False) -> None:
+        self._requests = cycle(requests)
+        self._status = b"HTTP/1.1 %d " % status
+        self._keep_ids = keep_ids
+        self.click_ids: list[UUID] = []
+
+    def next(self) -> bytes:
+        return next(self._requests)
+
+    def is_expected(self, request: bytes, answer: bytes) -> bool:
+        if self._keep_ids and (click_id := click_id_of(answer)):
+            self.click_ids.append(click_id)
+        return answer.startswith(self._status)
+
+
+class CountedAnswers(Traffic):
+    """Requests of which any answer is expected; `counts` has the number of each status."""
+
+    def __init__(self, requests: Iterator[bytes]) -> None:
+        self._requests = requests
+        self.counts: Counter[str] = Counter()
+
+    def next(self) -> bytes:
+        return next(self._requests)
+
+    def is_expected(self, request: bytes, answer: bytes) -> bool:
+        self.counts[answer[9:12].decode("latin-1")] += 1
+        return True
+
+
+class Mixed(Traffic):
+    """Clicks mixed with events; the answered ids are kept, to be looked for afterwards."""
+
+    def __init__(self, scene: Scene, seed: int = 1) -> None:
+        self._random = Random(seed)  # noqa: S311
+        self._clicks = cycle(requests.clicks(scene, _PREPARED, seed))
+        self._by_key = cycle(requests.events_by_key(scene, _PREPARED))
+        self._by_click = requests.event({"click_id": _ID.decode()}, 1_250)
+        self._newest: deque[bytes] = deque(maxlen=_NEWEST)
+        self._click_ids = bytearray()
+        self.event_ids = array("q")
+
+    @property
+    def clicks(self) -> int:
+        """Return the number of answered clicks."""
+        return len(self._click_ids) // _ID_BYTES
+
+    @property
+    def answered(self) -> int:
+        """Return the number of answered clicks and events."""
+        return self.clicks + len(self.event_ids)
+
+    def click_ids(self, first: int, count: int) -> list[bytes]:
+        """Return up to `count` ids of 16 bytes from index `first`, in the order of answers."""
+        end = min(first + count, self.clicks)
+        return [
+            bytes(self._click_ids[number * _ID_BYTES : (number + 1) * _ID_BYTES])
+            for number in range(first, end)
+        ]
+
+    def next(self) -> bytes:
+        draw = self._random.random()
+        if draw >= EVENTS:
+            return next(self._clicks)
+        if draw < EVENTS / 2 and self._newest:
+            return self._by_click.replace(_ID, self._random.choice(self._newest))
+        return next(self._by_key)
+
+    def is_expected(self, request: bytes, answer: bytes) -> bool:
+        if request.startswith(_CLICK):
+            return self._is_redirect(answer)
+        event_id = event_id_of(answer)
+        if event_id is None or not answer.startswith(b"HTTP/1.1 200 "):
+            return False
+        self.event_ids.append(event_id)
+        return True
+
+    def _is_redirect(self, answer: bytes) -> bool:
+        click_id = click_id_of(answer)
+        if click_id is None or not answer.startswith(b"HTTP/1.1 302 "):
+            return False
+        self._click_ids += click_id.bytes
+        self._newest.append(str(click_id).encode())
+        return True
+
+
+class Visitors(Mixed):
+    """Mixed traffic in which one request in fifty opens a cold link.
+
+    The scene has HOT links that are opened all the time, followed by COLD ones.
+    """
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene._replace(places=scene.places[:HOT]))
+        cold = scene._replace(places=scene.places[HOT:])
+        self._cold = cycle(requests.clicks(cold, COLD))
+        self._sent = 0
+
+    def next(self) -> bytes:
+        self._sent += 1
+        return super().next() if self._sent % _COLD_EVERY else next(self._cold)

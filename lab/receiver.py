@@ -1,0 +1,136 @@
+"""The receiver of webhooks: reads each request whole and has it answered as a run needs it.
+
+`python -m lab.receiver` accepts everything, in a process of its own, and prints its URL first.
+"""
+
+import asyncio
+import re
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from typing import Any, Final, NamedTuple
+
+import uvloop
+
+from lab.harness import CannotMeasure
+from lab.processes import ROOT
+
+ACCEPTED: Final = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+BUSY: Final = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+GONE: Final = b"HTTP/1.1 410 Gone\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+
+_END: Final = b"\r\n\r\n"
+_STOP_SECONDS: Final = 20
+
+
+class Message(NamedTuple):
+    """A webhook request; the names of `headers` are in lower case."""
+
+    path: str
+    headers: dict[str, str]
+    body: bytes
+
+
+Respond = Callable[[Message, asyncio.WriteTransport], Awaitable[None]]
+"""Answers a message; the connection is closed when it returns."""
+
+# uvloop raises RuntimeError for writing to a connection that is closed.
+_ENDS: Final = (OSError, RuntimeError)
+
+
+@asynccontextmanager
+async def receiving(respond: Respond) -> AsyncIterator[str]:
+    """Listen on 127.0.0.1 and yield the URL; close the connections afterwards."""
+    responding: set[asyncio.Task[None]] = set()
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(lambda: _Connection(respond, responding), "127.0.0.1", 0)
+    try:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    finally:
+        server.close()
+        for task in tuple(responding):
+            task.cancel()
+
+
+def answering(answer: bytes) -> Respond:
+    """Return a function that answers every message with `answer`."""
+
+    async def respond(message: Message, transport: asyncio.WriteTransport) -> None:
+        transport.write(answer)
+
+    return respond
+
+
+@contextmanager
+def receiver_process() -> Iterator[str]:
+    """Yield the URL of a process that accepts everything at once.
+
+    Raises CannotMeasure if the process does not start.
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-m", "lab.receiver"], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        found = re.search(r"http://\S+", process.stdout.readline())
+        if found is None:
+            raise CannotMeasure("the receiver of webhooks did not start")
+        yield found[0]
+    finally:
+        process.terminate()
+        process.wait(_STOP_SECONDS)
+
+
+class _Connection(asyncio.Protocol):
+    """One request on one connection."""
+
+    def __init__(self, respond: Respond, responding: set[asyncio.Task[None]]) -> None:
+        self._respond = respond
+        self._responding = responding
+        self._transport: Any = None
+        self._received = b""
+        self._length: int | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self._received += data
+        if self._length is None and _END in self._received:
+            self._length = _request_length(self._received)
+        if self._length is not None and len(self._received) >= self._length:
+            task = asyncio.get_running_loop().create_task(self._answer(_message(self._received)))
+            self._responding.add(task)
+            task.add_done_callback(self._responding.discard)
+
+    async def _answer(self, message: Message) -> None:
+        try:
+            with suppress(*_ENDS):
+                await self._respond(message, self._transport)
+        finally:
+            self._transport.close()
+
+
+def _request_length(received: bytes) -> int:
+    head, _, _ = received.partition(_END)
+    found = re.search(rb"\r\ncontent-length: *(\d+)", head, re.IGNORECASE)
+    return len(head) + len(_END) + (int(found[1]) if found else 0)
+
+
+def _message(received: bytes) -> Message:
+    head, _, body = received.partition(_END)
+    first, *lines = head.decode("latin-1").split("\r\n")
+    fields = (line.partition(":") for line in lines)
+    headers = {name.lower(): value.strip() for name, _, value in fields}
+    return Message(first.split(" ")[1], headers, body)
+
+
+async def _accept_everything() -> None:
+    async with receiving(answering(ACCEPTED)) as url:
+        print(f"answers at {url}", flush=True)
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    uvloop.run(_accept_everything())

@@ -1,0 +1,136 @@
+"""The scene of a run: the account, links and event configurations that its load uses.
+
+Each run makes its scene before its load begins, by the services themselves.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from decimal import Decimal
+from typing import Final, NamedTuple
+from uuid import UUID
+
+from msgspec import structs
+
+from config.settings import Settings
+from tracker.conversions.event_config import PayoutType
+from tracker.db import indexes
+from tracker.links.domain import Domain
+from tracker.links.store import NewLink
+from tracker.service.services import Services
+
+FAULT_LINKS: Final = 3
+"""Links on the default domain; one more is on the custom domain."""
+
+WEBHOOKS: Final = 2
+
+_BATCH_LINKS: Final = 250
+_DOMAIN: Final = "go.chaos.test"
+_TEMPLATE: Final = {"event": "{event_id}", "all": "{metadata}", "link": "{slug}"}
+
+
+class Place(NamedTuple):
+    """A link as visitors open it; `host` is empty on the default domain."""
+
+    slug: str
+    host: str = ""
+
+
+class Scene(NamedTuple):
+    """An account with its links.
+
+    `key` is an API key, `pbks` are postback keys, and `paths` are the paths of the account's
+    webhooks at their receiver, by webhook id.
+    """
+
+    account_id: UUID
+    key: str
+    places: list[Place]
+    pbks: list[str]
+    paths: dict[UUID, str]
+
+
+@asynccontextmanager
+async def open_services(settings: Settings) -> AsyncIterator[Services]:
+    """Yield the services on stores that are ready, with every index, and close them afterwards."""
+    base_url = settings.base_url or "http://localhost"
+    services = Services(structs.replace(settings, base_url=base_url))
+    try:
+        await indexes.ensure(services.database)
+        yield services
+    finally:
+        await services.close()
+
+
+async def add_account(services: Services, name: str) -> tuple[UUID, str]:
+    """Create an account with an API key; return its id and the key."""
+    account = await services.accounts.create(name)
+    _, key = await services.api_keys.create(account.id, name)
+    return account.id, key
+
+
+def new_link(
+    account_id: UUID,
+    slug: str,
+    destination_url: str,
+    domain: Domain | None = None,
+    tags: Sequence[UUID] = (),
+) -> NewLink:
+    """Return a link to be created, named by its slug."""
+    return NewLink(
+        account_id=account_id,
+        destination_url=destination_url,
+        internal_name=slug,
+        slug=slug,
+        domain_id=domain.id if domain else None,
+        domain_name=domain.domain_name if domain else "",
+        tags=list(tags),
+    )
+
+
+async def prepare_load(settings: Settings, links: int) -> Scene:
+    """Make the scene of a load: `links` links and one event configuration."""
+    async with open_services(settings) as services:
+        account_id, key = await add_account(services, "Load")
+        config = await services.event_configs.create(account_id, "Sale", PayoutType.CPA, Decimal(5))
+        slugs = [f"load{number}" for number in range(links)]
+        new = [
+            new_link(account_id, slug, f"https://shop.test/landing/{slug}?campaign=spring")
+            for slug in slugs
+        ]
+        for first in range(0, links, _BATCH_LINKS):
+            await services.links.create_all(new[first : first + _BATCH_LINKS])
+        return Scene(account_id, key, [Place(slug) for slug in slugs], [config.pbk], {})
+
+
+async def prepare_faults(settings: Settings, receiver_url: str) -> Scene:
+    """Make the scene of `lab.chaos`: links on two domains, two configurations, two webhooks."""
+    async with open_services(settings) as services:
+        account_id, key = await add_account(services, "Chaos")
+        places = await _add_links(services, account_id)
+        configs = [
+            await services.event_configs.create(
+                account_id, "Order", PayoutType.CPA, Decimal("7.5")
+            ),
+            await services.event_configs.create(
+                account_id, "Sale", PayoutType.REV_SHARE, Decimal(12)
+            ),
+        ]
+        paths = {
+            await _add_webhook(services, account_id, f"{receiver_url}/{number}"): f"/{number}"
+            for number in range(WEBHOOKS)
+        }
+        return Scene(account_id, key, places, [config.pbk for config in configs], paths)
+
+
+async def _add_links(services: Services, account_id: UUID) -> list[Place]:
+    destination_url = "https://shop.test/landing?c={country}"
+    domain = await services.domains.create(account_id, _DOMAIN)
+    places = [Place(f"chaos{number}") for number in range(FAULT_LINKS)]
+    for place in places:
+        await services.links.create(new_link(account_id, place.slug, destination_url))
+    await services.links.create(new_link(account_id, "chaos", destination_url, domain))
+    return [*places, Place("chaos", _DOMAIN)]
+
+
+async def _add_webhook(services: Services, account_id: UUID, url: str) -> UUID:
+    return (await services.webhooks.create(account_id, "Chaos", url, "POST", _TEMPLATE)).id

@@ -1,0 +1,223 @@
+"""The soak: clicks and events at a steady rate for minutes. Does the service grow, err or lose?
+
+    make soak ARGS='--seconds 120'
+
+Runs a web and a drain process on stores of its own. The client keeps the id of every answer; in the
+end each of them must be stored, once, and counted.
+"""
+
+import argparse
+import asyncio
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import msgspec
+
+from config.settings import Settings
+from lab.harness import on_own_stores
+from lab.load.client import Load
+from lab.load.outcome import percentile
+from lab.load.schedule import Closed, Paced
+from lab.load.traffic import Mixed
+from lab.processes import free_ports, running, unlimited_process
+from lab.result import audit_faults, audit_figures, exit_code, figure_lines, with_faults
+from lab.scene import prepare_load
+from lab.stores import Stores, differences
+from lab.usage import MAX_GROWTH_BYTES, MEGABYTE, resident_bytes
+from scripts.command import positive
+
+LINKS: Final = 1_000
+
+TOP_SECONDS: Final = 5.0
+"""How long the service is loaded at full speed first, to learn half of its rate."""
+
+GROWN_FROM_CLICKS: Final = 100_000
+"""Clicks after which the web process should not grow any more."""
+
+DRAIN_SECONDS: Final = 300.0
+_PROGRESS_SECONDS: Final = 30.0
+_LOOK_SECONDS: Final = 0.25
+_RECENT_LATENCIES: Final = 10_000
+
+
+class Options(NamedTuple):
+    """The load; a `rate` of None is half of the highest."""
+
+    seconds: int
+    rate: int | None
+    connections: int
+
+
+class Result(msgspec.Struct, kw_only=True):
+    """The figures of a soak.
+
+    `growth` is that of the web process in bytes, None without enough clicks; `differences` counts
+    figures of reports that differ from what is stored.
+    """
+
+    requests: int
+    clicks: int
+    events: int
+    errors: dict[str, int]
+    lost: int
+    unknown: int
+    differences: int
+    ended: list[str]
+    growth: int | None
+
+    def faults(self) -> list[str]:
+        """Return a line for each fault; empty if all is well."""
+        lines = [f"{count:,} {kind}" for kind, count in self.errors.items()]
+        lines += audit_faults(self.lost, self.differences)
+        lines += [f"{self.unknown:,} stored and not answered"] * bool(self.unknown)
+        lines += self.ended
+        if self.growth is not None and self.growth > MAX_GROWTH_BYTES:
+            lines.append(f"the web process grew by {self.growth / MEGABYTE:.1f} MB")
+        return lines
+
+    def table(self) -> str:
+        """Return the result as text."""
+        growth = "-" if self.growth is None else f"{self.growth / MEGABYTE:.1f} MB"
+        figures = [
+            ("requests answered", f"{self.requests:,}"),
+            ("  clicks", f"{self.clicks:,}"),
+            ("  events", f"{self.events:,}"),
+            ("errors", f"{sum(self.errors.values()):,}"),
+            *audit_figures(self.lost, self.differences),
+            ("stored and not answered", f"{self.unknown:,}"),
+            ("growth of the web process", growth),
+        ]
+        return with_faults(figure_lines(figures), self.faults())
+
+
+class Soak:
+    """One run, in a folder of its own; `stores` says where the stores are."""
+
+    def __init__(self, options: Options, folder: Path, stores: Settings) -> None:
+        self._options = options
+        self._settings = stores
+        [port] = free_ports(1)
+        self._processes = [
+            unlimited_process(folder, stores, "web", port),
+            unlimited_process(folder, stores, "drain", port),
+        ]
+        self._loads: list[Load] = []
+        self._size_before: int | None = None
+        self._began = time.monotonic()
+
+    async def run(self) -> Result:
+        """Return the result, with every process ended. Raises NotReady or NotDrained."""
+        traffic = Mixed(await prepare_load(self._settings, LINKS))
+        async with running(self._processes), Stores(self._settings) as stores:
+            return await self._run(traffic, stores)
+
+    async def _run(self, traffic: Mixed, stores: Stores) -> Result:
+        watch = asyncio.get_running_loop().create_task(self._watch(traffic, stores))
+        try:
+            await self._load(traffic)
+            size_after = resident_bytes(self._processes[0].pid)
+            await stores.drained(DRAIN_SECONDS)
+        finally:
+            watch.cancel()
+            await asyncio.wait([watch])
+        return await self._compared(traffic, stores, size_after)
+
+    async def _load(self, traffic: Mixed) -> None:
+        options, rate = self._options, self._options.rate
+        if rate is None:
+            top = await self._new_load(traffic).run(Closed(time.perf_counter(), TOP_SECONDS))
+            rate = max(1, int(top.rate / 2))
+            print(f"{top.rate:,.0f} requests/s at full speed; continues at {rate:,}", flush=True)
+        paced = Paced(time.perf_counter(), options.seconds, rate)
+        await self._new_load(traffic).run(paced)
+
+    def _new_load(self, traffic: Mixed) -> Load:
+        load = Load(self._processes[0].port, traffic, self._options.connections)
+        self._loads.append(load)
+        return load
+
+    async def _watch(self, traffic: Mixed, stores: Stores) -> None:
+        """Sample sizes and print progress until cancelled."""
+        pids = {one.name: one.pid for one in self._processes} | await stores.pids()
+        print_at = self._began + _PROGRESS_SECONDS
+        while True:
+            await asyncio.sleep(_LOOK_SECONDS)
+            if self._size_before is None and traffic.clicks >= GROWN_FROM_CLICKS:
+                self._size_before = resident_bytes(pids["web"])
+            for process in self._processes:
+                process.restart_if_ended()
+            if time.monotonic() >= print_at:
+                print_at += _PROGRESS_SECONDS
+                await self._print_progress(traffic, stores, pids)
+
+    async def _print_progress(self, traffic: Mixed, stores: Stores, pids: dict[str, int]) -> None:
+        stored = await stores.stored_about("clicks") + await stores.stored_about("events")
+        sizes = ", ".join(f"{name} {_megabytes(pid)}" for name, pid in pids.items())
+        recent = sorted(self._loads[-1].latencies[-_RECENT_LATENCIES:])
+        print(
+            f"{time.monotonic() - self._began:5.0f} s  {traffic.answered:,} requests, "
+            f"{sum(sum(load.errors.values()) for load in self._loads):,} errors, "
+            f"p99 {percentile(recent, 0.99) * 1000:.1f} ms, "
+            f"backlog {max(0, traffic.answered - stored):,}; resident MB: {sizes}",
+            flush=True,
+        )
+
+    async def _compared(self, traffic: Mixed, stores: Stores, size_after: int) -> Result:
+        lost = await stores.lost(traffic)
+        stored = await stores.stored("clicks") + await stores.stored("events")
+        errors = sum((load.errors for load in self._loads), start=Counter[str]())
+        before = self._size_before
+        return Result(
+            requests=traffic.answered,
+            clicks=traffic.clicks,
+            events=len(traffic.event_ids),
+            errors=dict(errors),
+            lost=lost,
+            unknown=stored - (traffic.answered - lost),
+            differences=await asyncio.to_thread(differences, self._settings),
+            ended=[line for process in self._processes for line in process.ended_by_itself],
+            growth=None if before is None else size_after - before,
+        )
+
+
+def _megabytes(pid: int) -> str:
+    return f"{resident_bytes(pid) / MEGABYTE:.0f}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Return the exit code: 0 without a fault, else 1.
+
+    Raises SystemExit if the service cannot be measured.
+    """
+    parsed = _parser().parse_args(arguments)
+    options = Options(parsed.seconds, parsed.rate, parsed.connections)
+    result = on_own_stores("soak", lambda folder, stores: Soak(options, folder, stores).run())
+    print(result.table())
+    return exit_code(result.faults())
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m lab.soak",
+        description="Send clicks and events at a steady rate; print every 30 s the resident size "
+        "of each process, requests, errors and backlog. Exit code 1 after any error, if anything "
+        "was lost, or if the web process grew by more than 20 MB after its first 100,000 clicks.",
+        epilog="example:\n  make soak ARGS='--seconds 120 --rate 2000'",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--seconds", type=positive, default=600, help="seconds of load [600]")
+    parser.add_argument(
+        "--rate", type=positive, help="requests a second [half of the highest of 5 seconds]"
+    )
+    parser.add_argument(
+        "--connections", type=positive, default=64, help="concurrent connections [64]"
+    )
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

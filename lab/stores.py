@@ -1,0 +1,142 @@
+"""The stores beside a load: emptied before it, asked what has arrived, audited after it."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any, Final, Literal, Self
+from uuid import UUID
+
+import orjson
+import pymongo
+
+from config.settings import Settings
+from lab.harness import CannotMeasure
+from lab.load.traffic import Mixed
+from lab.processes import ROOT, variables_of
+from tracker.db.connect import mongodb, redis_for_requests
+from tracker.db.keys import DEAD_LETTERS, DRAIN_GROUP, JOURNAL
+from tracker.webhooks.delivery import Status
+
+_RECORDED: Final = ("clicks", "events", "rollups")
+_LOOK_SECONDS: Final = 0.05
+_COUNT_SECONDS: Final = 120
+_VERIFY_SECONDS: Final = 600
+_BATCH_IDS: Final = 10_000
+
+Collection = Literal["clicks", "events"]
+
+
+class NotDrained(CannotMeasure):
+    """A journal that is not drained in time, with one line that says how much is left."""
+
+
+class Stores:
+    """The Redis and MongoDB of a run. Use it on the loop that it was made on."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._redis = redis_for_requests(settings.redis_url)
+        self._mongodb = mongodb(settings.mongodb_uri)
+        self._database = self._mongodb[settings.mongodb_database]
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self._redis.aclose()
+        self._mongodb.close()
+
+    async def empty(self) -> None:
+        """Drop clicks, events and counters, and everything in Redis.
+
+        Call it while no service runs: the service makes the indexes again when it starts.
+        """
+        for name in _RECORDED:
+            await self._database[name].drop()
+        await self._redis.flushall()
+
+    async def flush(self, appendfsync: str) -> None:
+        """Set how Redis flushes its journal to the disk from now on."""
+        await self._redis.config_set("appendfsync", appendfsync)
+
+    async def stored(self, collection: Collection) -> int:
+        """Return the exact number of documents."""
+        with pymongo.timeout(_COUNT_SECONDS):
+            return await self._database[collection].count_documents({})
+
+    async def stored_about(self, collection: Collection) -> int:
+        """Return the number of documents without counting; exact unless MongoDB crashed."""
+        return await self._database[collection].estimated_document_count()
+
+    async def due_deliveries(self) -> int:
+        """Return the number of deliveries that are still to be sent."""
+        return await self._database["deliveries"].count_documents({"status": Status.DUE})
+
+    async def lost(self, traffic: Mixed) -> int:
+        """Return how many of the answered ids are not stored."""
+        missing = 0
+        for first in range(0, traffic.clicks, _BATCH_IDS):
+            ids = [UUID(bytes=one) for one in traffic.click_ids(first, _BATCH_IDS)]
+            missing += await self._missing("clicks", ids)
+        for first in range(0, len(traffic.event_ids), _BATCH_IDS):
+            events = traffic.event_ids[first : first + _BATCH_IDS].tolist()
+            missing += await self._missing("events", events)
+        return missing
+
+    async def pids(self) -> dict[str, int]:
+        """Return the process ids of the stores themselves, which run on this machine."""
+        redis: Any = await self._redis.info("server")
+        mongod = await self._mongodb.admin.command("serverStatus")
+        return {"redis": int(redis["process_id"]), "mongod": int(mongod["pid"])}
+
+    async def journal_entries(self) -> int:
+        """Return the length of the journal: groups of clicks and events not yet drained."""
+        return int(await self._redis.xlen(JOURNAL))
+
+    async def dead_letters(self) -> int:
+        """Return the number of dead letters."""
+        return int(await self._redis.xlen(DEAD_LETTERS))
+
+    async def unacknowledged(self, count: int) -> list[str]:
+        """Return a line for each of the first entries that drains read and did not acknowledge."""
+        held: Any = await self._redis.xpending_range(JOURNAL, DRAIN_GROUP, "-", "+", count)
+        return [
+            f"{one['message_id'].decode()} is with {one['consumer'].decode()} for "
+            f"{one['time_since_delivered'] / 1000:.0f} s, delivered {one['times_delivered']} times"
+            for one in held
+        ]
+
+    async def drained(self, seconds: float) -> None:
+        """Wait until the journal is empty. Raises NotDrained after `seconds`."""
+        deadline = time.monotonic() + seconds
+        while entries := await self.journal_entries():
+            if time.monotonic() > deadline:
+                raise NotDrained(f"{entries:,} journal entries are left after {seconds:.0f} s")
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    async def _missing(self, collection: Collection, ids: Sequence[UUID | int]) -> int:
+        """Return how many of these different ids are not stored."""
+        with pymongo.timeout(_COUNT_SECONDS):
+            found = await self._database[collection].count_documents({"_id": {"$in": list(ids)}})
+        return len(ids) - found
+
+
+def differences(settings: Settings) -> int:
+    """Return how many figures of reports differ from what is stored, by `scripts.verify`."""
+    done = subprocess.run(
+        [sys.executable, "-m", "scripts.verify", "--json"],
+        cwd=ROOT,
+        env=os.environ | variables_of(settings),
+        stdout=subprocess.PIPE,
+        timeout=_VERIFY_SECONDS,
+        check=False,
+    )
+    return sum(row["differences"] for row in orjson.loads(done.stdout))
