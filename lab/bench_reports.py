@@ -28,7 +28,7 @@ from tracker.clock import start_of
 from tracker.conversions.event import Event
 from tracker.conversions.event_config import EventConfig, PayoutType
 from tracker.ids import new_click_id
-from tracker.ingest.consumer import BATCH
+from tracker.ingest.consumer import BATCH_RECORDS
 from tracker.ingest.drain import Drain
 from tracker.ingest.record import Record
 from tracker.ingest.slot import kept_slot
@@ -132,8 +132,8 @@ async def _fill(drain: Drain, filled: Filled, done: int, size: int) -> float:
     """Store clicks number `done` to `size`; return the clicks a second."""
     began = time.perf_counter()
     with Progress(f"filling to {size:,} clicks", size - done) as progress:
-        for first in range(done, size, BATCH):
-            count = min(BATCH, size - first)
+        for first in range(done, size, BATCH_RECORDS):
+            count = min(BATCH_RECORDS, size - first)
             await drain.apply(list(_traffic(filled, first, count, range(done, size))))
             progress.advance(count)
     return (size - done) / (time.perf_counter() - began)

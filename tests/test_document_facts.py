@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from config.settings import Settings
-from lab.abuse.rows import ROWS
+from lab.abuse.attacker import ROWS
 from tests.documents import API, GUIDES, REPORTS, SECURITY, WEBHOOKS, named, table, text
 from tests.test_import_order import ROOT
 from tracker import metrics
