@@ -1,1 +1,1 @@
-"""What an account is told of its clicks and conversions: counted once, read for ever."""
+"""Reports of clicks and conversions: counted once, in rollups, and read from those."""

@@ -1,8 +1,8 @@
-"""What reports group and filter by: where each dimension is to be read, as tables. Pure.
+"""The dimensions of reports, and where each is read, as tables. Pure.
 
-Rollups of the account know the day by themselves, those of links also link, tags and domain. Either
-has maps by one dimension more, and nothing of two at once: a report that crosses two such
-dimensions reads the clicks and events themselves.
+- Rollups of an account have the day as a field, those of a link also link, tags and domain.
+- Both have maps by one more dimension, and none by two at once: a report that crosses two such
+  dimensions reads the clicks and events themselves.
 """
 
 from collections.abc import Collection
@@ -20,15 +20,18 @@ _MAPS: Final = {
 
 
 class Source(NamedTuple):
-    """`of`: rollups of the `account` or of each `link`, or `clicks` (and events) one by one.
-    `map`: the map of rollups that has the cells to be added up; None: their totals."""
+    """The documents that a report reads.
+
+    - `of`: rollups of the `account` or of each `link`, or single `clicks` and events.
+    - `map`: the map of the rollups whose cells are added up; None: their totals.
+    """
 
     of: Literal["account", "link", "clicks"]
     map: str | None = None
 
 
 def source_of(group_by: str, filters: Collection[str]) -> Source:
-    """The smallest that knows all these dimensions."""
+    """Return the smallest source that has all these dimensions."""
     asked = {group_by, *filters}
     for of in ("account", "link"):
         crossed = asked - _OWN[of]
@@ -38,11 +41,11 @@ def source_of(group_by: str, filters: Collection[str]) -> Source:
 
 
 LAST: Final = True
-"""The key of what has no link or event configuration: in MongoDB's order it comes after all ids.
+"""The key of rows without a link or event configuration: in MongoDB's order it comes after all ids.
 (MaxKey does too, but MongoDB 6.0 may answer another value for it.)"""
 
 NO_KEY: Final = {"link": UNKNOWN, "event": "none"}
-"""What `LAST` is called in a report."""
+"""The key in a report for `LAST`, by dimension."""
 
 _LINK_KEYS: Final[dict[str, Any]] = {
     "link": {"$ifNull": ["$_id.link_id", LAST]},
@@ -50,7 +53,7 @@ _LINK_KEYS: Final[dict[str, Any]] = {
     "domain": "$domain_name",
     "hour": {"$concat": ["$_id.day", "T", "$cell.k", ":00Z"]},
 }
-# Of the values in maps only names of domains hold what is encoded there: dots.
+# Only names of domains hold dots, which maps encode.
 _ACCOUNT_KEYS: Final = _LINK_KEYS | {
     "domain": {"$replaceAll": {"input": "$cell.k", "find": encoded("."), "replacement": "."}}
 }
@@ -72,10 +75,11 @@ _KEYS: Final = {
 
 
 def key(group_by: str, of: str, host: str) -> Any:
-    """The expression for the key of a row, in a document of rollups (`account`, `link`) with one
-    `cell` of the map, or in `clicks` or `events`. Grouped by tag, the link's: tags come later.
+    """Return the expression for the key of a row.
 
-    `host` names the default domain.
+    `of` names the documents: rollups (`account`, `link`) with one `cell` of their map, `clicks` or
+    `events`. Grouped by tag it is the link's, for tags are joined later. `host` is the name of the
+    default domain.
     """
     if group_by == "tag":
         return _KEYS[of]["link"]

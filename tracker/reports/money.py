@@ -1,8 +1,8 @@
 """Amounts of money as rollups add them up: in billionths, so that sums are exact up to 10^25. Pure.
 
-For `reports/rollup`, whose documents hold them as Decimal128. That has 34 digits: beyond 10^25
-MongoDB rounds with each addition, and what adds up the same amounts in another order may differ in
-the last digits.
+Called by `reports/rollup`, whose documents hold Decimal128. That has 34 digits: beyond 10^25
+MongoDB rounds with each addition, and the same amounts added in another order may differ in the
+last digits.
 """
 
 from decimal import Context, Decimal
@@ -10,6 +10,9 @@ from functools import lru_cache
 from typing import Final
 
 from bson import Decimal128
+
+CACHED_AMOUNTS: Final = 10_000
+"""Amounts that stay converted in memory, for each direction."""
 
 _BILLIONTH: Final = Decimal("1e-9")
 _WIDE: Final = Context(prec=60)
@@ -19,25 +22,30 @@ EXACT: Final = 10**34
 """Billionths below which every sum is exact."""
 
 _COMPARED: Final = 10**30
-"""Beyond that sums are the same if their difference is not a part of so many."""
+"""Beyond EXACT two sums are the same if they differ by less than one part in so many."""
 
 
 def billionths(money: Decimal128) -> int:
-    """`money` to the nearest billionth."""
+    """Return `money` rounded to the nearest billionth."""
     return _billionths_of(money.bid)
 
 
-@lru_cache(maxsize=10_000)
+@lru_cache(maxsize=CACHED_AMOUNTS)
 def _billionths_of(bid: bytes) -> int:
-    """By the bytes of a Decimal128: the same amounts come again and again, and take 20 µs each."""
+    """Return the billionths of a Decimal128 by its bytes.
+
+    Cached because the same amounts recur, and each takes 20 µs.
+    """
     exact = Decimal128.from_bid(bid).to_decimal()
     return int(exact.quantize(_BILLIONTH, context=_WIDE).scaleb(9, _WIDE))
 
 
-@lru_cache(maxsize=10_000)
+@lru_cache(maxsize=CACHED_AMOUNTS)
 def of_billionths(number: int) -> Decimal128:
-    """As MongoDB stores and adds them, to 34 digits. Of one event the same is added in each of its
-    cells, and takes 10 µs."""
+    """Return `number` billionths as MongoDB stores and adds them, to 34 digits.
+
+    Cached because an event adds one amount to each of its cells, and each takes 10 µs.
+    """
     return Decimal128(Decimal(number).scaleb(-9, _WIDE).normalize(_STORED))
 
 

@@ -1,6 +1,6 @@
-"""What a person reads for the key of a row.
+"""The names of rows, which a person reads.
 
-Links, tags and event configurations by their names as they are now, countries in English.
+Links, tags and event configurations have their current names, values of visitors an English label.
 """
 
 from collections.abc import Collection
@@ -28,7 +28,7 @@ async def names_of(
     keys: Collection[str],
     session: AsyncIOMotorClientSession,
 ) -> dict[str, str]:
-    """The name of each of `keys`."""
+    """Return the name of each key. Raises PyMongoError if MongoDB does not answer."""
     if group_by not in _KEPT:
         return {key: _name(group_by, key) for key in keys}
     collection, field = _KEPT[group_by]

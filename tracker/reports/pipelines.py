@@ -1,8 +1,8 @@
 """Aggregation pipelines of reports: a query in, a collection and its stages out. Pure.
 
-Whatever is read, it is cells of measures; they are added up by key, and a `$facet` makes the page,
-the number of rows and the totals of the same sums. What a client sent stands in a pipeline as
-values only, never as an operator or a field name.
+Every source is read as cells of measures. They are added up by key, and a `$facet` makes the page,
+the number of rows and the totals of the same sums. Text from a client stands in a pipeline as a
+value only, never as an operator or a field name.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from tracker.reports.rollup import encoded
 
 Stages = list[dict[str, Any]]
 
-# Money is the advertiser's word: it is not hidden because its click looked like a bot.
+# Money is what the advertiser reports: it is not hidden because its click looked like a bot's.
 _EXCLUDE: Final[Mapping[str, tuple[str, ...]]] = {
     "clicks": ("clicks",),
     "unique_clicks": ("unique",),
@@ -40,14 +40,14 @@ MEASURES: Final = {
         "payout": ("bot_payout",),
     },
 }
-"""What reports tell, as sums of what rollups have, by how bots are counted."""
+"""The measures of reports, as sums of measures of rollups, by how bots are counted."""
 
 _CLICK_MEASURES: Final = ("clicks", "unique", "bots")
 _LAST_MOMENT: Final = time(23, 59, 59, 999_000)
 
 
 class Aggregation(NamedTuple):
-    """`reads_clicks`: every click of the days, not sums of them."""
+    """A collection and its pipeline. `reads_clicks`: it reads each click of the days, not sums."""
 
     collection: str
     stages: Stages
@@ -55,8 +55,7 @@ class Aggregation(NamedTuple):
 
 
 class _Cells(NamedTuple):
-    """Stages that find what is to be added up; the expression for its key, and the field that has
-    its measures."""
+    """The cells to add up: the stages that find them, their key, and the field of the measures."""
 
     stages: Stages
     key: Any
@@ -64,11 +63,13 @@ class _Cells(NamedTuple):
 
 
 def aggregation(query: Query, links: Sequence[UUID] | None, host: str) -> Aggregation:
-    """Answers one document: `rows` of {_id, measures}, `count` of {rows}, `totals` of {measures},
-    the latter two empty lists where there is nothing.
+    """Return the aggregation of a query. It finds one document:
 
-    `links`: those that the filters by link and tag let through, None if there are none. `host` is
-    the name of the default domain.
+    - `rows`, a list of {_id, measures}, one page of them;
+    - `count`, a list of one {rows}, and `totals`, a list of one {measures}: empty without rows.
+
+    `links` are the links that the filters by link and tag let through, None without such filters.
+    `host` is the name of the default domain.
     """
     source = source_of(query.group_by, query.filters)
     if source.of == "clicks":
@@ -98,7 +99,7 @@ def _from_rollups(query: Query, source: Source, links: Sequence[UUID] | None, ho
 
 
 def _of_map(query: Query, name: str, host: str) -> Any:
-    """The expression for the cells of a map that are asked for, as a list of {k, v}."""
+    """Return the expression for the wanted cells of a map, as a list of {k, v}."""
     if name in query.filters:
         return [_cell(name, str(value)) for value in _stored(query, name, host)]
     cells = {"$objectToArray": {"$ifNull": [f"${name}", {}]}}
@@ -109,7 +110,10 @@ def _of_map(query: Query, name: str, host: str) -> Any:
 
 
 def _cell(name: str, value: str) -> dict[str, Any]:
-    """Taken out by its name, which is three times as fast as to split the map and to choose."""
+    """Return the expression for one cell, by its name.
+
+    That is three times as fast as splitting the map and choosing.
+    """
     field = {"$literal": encoded(value)}
     return {"k": field, "v": {"$getField": {"field": field, "input": f"${name}"}}}
 
@@ -118,7 +122,7 @@ _IS_BOT: Final = {"$ne": [{"$ifNull": ["$bot", None]}, None]}
 _IS_UNIQUE: Final = {"$and": [{"$not": _IS_BOT}, {"$eq": ["$unique", True]}]}
 _EVENT: Final = {
     "conversions": {"$literal": 1},
-    # As rollups count it.
+    # Rounded as rollups round it.
     "value": {"$round": ["$value", 9]},
     "payout": {"$round": ["$payout", 9]},
 }
@@ -163,7 +167,7 @@ _FIELDS: Final = {**{name: name for name in VISITOR_DIMENSIONS}, "domain": "doma
 
 
 def _of_documents(values: Sequence[Value]) -> list[Value | None]:
-    """An event that has no click has none of its fields."""
+    """Return the values as documents have them: an event without a click has no such field."""
     return [*values, None] if UNKNOWN in values else list(values)
 
 
@@ -172,7 +176,7 @@ def _cell_of(of: str, query: Query, host: str) -> dict[str, Any]:
 
 
 def _stored(query: Query, dimension: str, host: str) -> list[Value]:
-    """The values of a filter as clicks have them, which know the default domain as empty."""
+    """Return the values of a filter as clicks have them, where the default domain is empty."""
     values = dict.fromkeys(query.filters[dimension])
     return [*values, ""] if dimension == "domain" and host in values else list(values)
 
@@ -204,7 +208,7 @@ def _summed(query: Query, cells: _Cells) -> Stages:
 
 def _sum(at: str, names: Sequence[str]) -> dict[str, Any]:
     fields = [f"${at}.{name}" for name in names]
-    # A list costs another tenth of the whole.
+    # A list makes the report a tenth slower.
     return {"$sum": fields[0] if len(fields) == 1 else {"$sum": fields}}
 
 
@@ -220,7 +224,7 @@ _TAGS_OF_LINK: Final[dict[str, Any]] = {
 
 
 def _of_each_tag(sums: Mapping[str, Any]) -> Stages:
-    """Of each link to those of its tags."""
+    """Return the stages that move the sums of each link to each of its tags."""
     return [
         {"$unwind": "$link"},
         {"$unwind": "$link.tags"},

@@ -1,4 +1,4 @@
-"""What a report is asked for, and what it tells. Whoever makes a `Query` has checked its values."""
+"""A report's query, whose values its maker has checked, and the report."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date
@@ -16,11 +16,11 @@ Value = UUID | str
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):
-    """Days are UTC, both ends included.
+    """A checked request for a report. Days are UTC, both ends included.
 
-    `filters` name the values that are let through, by dimension: ids of links and tags, others as
-    clicks have them; hostnames under `domain`, that of the service for its default domain. Nothing
-    is under a dimension that does not filter. `all_tags`: links have every tag, not just one.
+    `filters` has the values that are let through, by dimension that filters: ids of links and tags,
+    hostnames (that of the service for its default domain), others as clicks have them. `all_tags`:
+    links must have every tag, not just one.
     """
 
     account_id: UUID
@@ -35,8 +35,11 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Measures(msgspec.Struct, frozen=True, kw_only=True):
-    """`clicks` are those that `bots` asks for, and `unique_clicks` always people's. Money is in the
-    units in which it was reported."""
+    """The figures of a row or of all rows.
+
+    `clicks` are counted as `bots` says, `unique_clicks` are always people's. Money is in the units
+    in which it was reported.
+    """
 
     clicks: int
     unique_clicks: int
@@ -47,12 +50,12 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def conversion_rate(self) -> float:
-        """Conversions for each click, to six decimals; 0 without clicks."""
+        """Return conversions for each click, to six decimals; 0 without clicks."""
         return round(self.conversions / self.clicks, 6) if self.clicks else 0.0
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """`key` is the id or the value, `name` what a person reads."""
+    """One row: `key` is the id or the value, `name` what a person reads."""
 
     key: str
     name: str
@@ -60,8 +63,10 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """The rows of one page, how many there are on all pages, and what all add up to: `totals` cover
-    what the filters let through, and count each click and conversion once."""
+    """One page of rows, the number of rows on all pages, and the totals.
+
+    `totals` cover everything that the filters let through, each click and conversion once.
+    """
 
     rows: Sequence[Row]
     total_rows: int

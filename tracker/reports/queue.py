@@ -10,14 +10,14 @@ from tracker.errors import RateLimited, Unavailable
 from tracker.reports.turns import TooManyWait, Turn, Turns
 
 RETRY_SECONDS: Final = 30
-"""What a refused client is told to wait: as long as one report may take."""
+"""The Retry-After of a rejected report: as long as one report may take."""
 
 _OF_ACCOUNT: Final = "report: too many of the account that read every click wait; try again"
 _TOO_MANY: Final = "report: too many that read every click are under way; try again"
 
 
 class ReportQueue:
-    """The reports of a process that read clicks, in the order of `turns`."""
+    """The queue of a process's reports that read clicks, in the order of `turns`."""
 
     def __init__(self, turns: Turns | None = None) -> None:
         self._turns = turns or Turns()
@@ -27,12 +27,12 @@ class ReportQueue:
     async def turn(self, account_id: UUID, seconds: float) -> AsyncIterator[None]:
         """Wait for a turn of the account, at most `seconds`, and hold it within the context.
 
-        Raises RateLimited if too many of the account wait, Unavailable if too many of all do or no
-        turn came in time; both tell when to try again.
+        - Raises RateLimited if too many reports of the account wait.
+        - Raises Unavailable if too many of all accounts wait, or no turn came in time.
         """
         turn = self._ask(account_id)
         try:
-            await self._begun(turn, seconds)
+            await self._wait_to_begin(turn, seconds)
             yield
         finally:
             self._changed.pop(turn, None)
@@ -41,14 +41,14 @@ class ReportQueue:
     def _ask(self, account_id: UUID) -> Turn:
         try:
             turn, given_up = self._turns.ask(account_id)
-        except TooManyWait as refused:
-            if refused.of_account:
+        except TooManyWait as error:
+            if error.of_account:
                 raise RateLimited(_OF_ACCOUNT, RETRY_SECONDS) from None
             raise _unavailable() from None
         self._notify(given_up)
         return turn
 
-    async def _begun(self, turn: Turn, seconds: float) -> None:
+    async def _wait_to_begin(self, turn: Turn, seconds: float) -> None:
         if not turn.under_way:
             changed = self._changed[turn] = asyncio.Event()
             try:

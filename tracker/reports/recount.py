@@ -1,9 +1,9 @@
-"""The rollups of a day, recounted from the clicks and events that are stored, and made right.
+"""The recount of a day: rollups compared with the stored clicks and events, and corrected.
 
-For the operator's `verify` and `rebuild_rollups`; runs beside drains that go on counting. All that
-is compared is read at one moment (a snapshot), and what is wrong is made right by adding the
-difference, a document in one step: additions do not mind what is added in between, so no report
-ever sees a figure that is neither the old one nor the right one.
+Called by the operator's `verify` and `rebuild_rollups`, beside drains that go on counting. Clicks,
+events and rollups are read in one snapshot. A wrong document is corrected by adding the difference
+in one step, which commutes with other additions: no report ever sees a figure that is neither the
+old one nor the right one.
 """
 
 from collections import Counter, defaultdict
@@ -25,17 +25,20 @@ from tracker.reports.money import EXACT, differ
 from tracker.reports.rollup import Rollup, RollupId, Sums, increments, statement, stored_sums
 
 CORRECTION_SLOT: Final = 1000
-"""Of the differences; above those of drains, so that a correction never waits for one."""
+"""The slot of corrections, above those of drains, so that a correction never waits for one."""
 
 TIMEOUT_SECONDS: Final = 240
-"""For one day of one account. MongoDB keeps a snapshot for five minutes."""
+"""Time limit for one day of one account. MongoDB keeps a snapshot for five minutes."""
 
 _CLICK_VALUES: Final = ("link_id", "domain_name", *dimensions.NAMES, "unique")
 _UPDATES_PER_TRANSACTION: Final = 1000
 
 
 class DayCount(NamedTuple):
-    """One day of one account. `clicks` and `events` are the documents that count."""
+    """One day of one account, recounted and as stored.
+
+    `clicks` and `events` are the numbers of documents that count.
+    """
 
     account_id: UUID
     day: str
@@ -48,13 +51,16 @@ class DayCount(NamedTuple):
 
     @property
     def is_beyond_exact(self) -> bool:
-        """Whether a sum is too large for MongoDB to be exact: its first 30 digits are compared."""
+        """Return whether a sum is too large to be exact in MongoDB.
+
+        Its first 30 digits are compared then.
+        """
         return any(
             abs(number) >= EXACT for sums in self.recounted.values() for number in sums.values()
         )
 
     def differences(self) -> dict[RollupId, Sums]:
-        """What is missing in each rollup, by path; negative where it has too much."""
+        """Return what each rollup lacks, by path; negative where it has too much."""
         found = {}
         for rollup_id in self.recounted.keys() | self.stored.keys():
             recounted = self.recounted.get(rollup_id, {})
@@ -70,19 +76,27 @@ class DayCount(NamedTuple):
 
 
 class Recount:
+    """The comparison of rollups with documents, and their correction."""
+
     def __init__(self, client: MongoClient, database: Database) -> None:
         self._client = client
         self._database = database
 
     async def accounts(self) -> list[UUID]:
-        """All that have anything to count, and all that have anything counted."""
+        """Return the ids of all accounts, and of all that rollups know.
+
+        Raises PyMongoError if MongoDB does not answer in time.
+        """
         known = {row["_id"] async for row in self._database["accounts"].find({}, ["_id"])}
         with pymongo.timeout(TIMEOUT_SECONDS):
             counted = await self._database["rollups"].distinct("_id.account_id")
         return sorted(known | set(counted))
 
     async def days(self, account_id: UUID, first: str, last: str) -> list[str]:
-        """The days from `first` to `last` that have clicks, events or rollups of the account."""
+        """Return the days from `first` to `last` with clicks, events or rollups of the account.
+
+        Raises PyMongoError if MongoDB does not answer in time.
+        """
         with pymongo.timeout(TIMEOUT_SECONDS):
             counted = {"_id.account_id": account_id, "_id.of": {"$in": ["account", "link"]}}
             found = set(await self._database["rollups"].distinct("_id.day", counted))
@@ -91,7 +105,10 @@ class Recount:
         return sorted(day for day in found if first <= day <= last)
 
     async def at(self, account_id: UUID, day: str, session: Session) -> DayCount:
-        """As of the snapshot of `session`. Raises PyMongoError."""
+        """Return the count of a day in the snapshot of `session`.
+
+        Raises PyMongoError if MongoDB does not answer in time.
+        """
         rollup = Rollup()
         with pymongo.timeout(TIMEOUT_SECONDS):
             clicks = await self._count_clicks(rollup, account_id, day, session)
@@ -112,9 +129,11 @@ class Recount:
         )
 
     async def correct(self, account_id: UUID, day: str) -> int:
-        """Make the rollups of a day right; the number of sums that were not. Raises PyMongoError.
+        """Correct the rollups of a day; return the number of sums that were wrong.
 
-        Several at once do not add a difference twice: each takes the version of the day with it.
+        Corrections at once never add a difference twice: each increments the version of the day.
+
+        Raises PyMongoError if MongoDB does not answer in time.
         """
         while True:
             async with await self._client.start_session(snapshot=True) as snapshot:
@@ -125,9 +144,10 @@ class Recount:
                 return sum(map(len, counted.differences().values()))
 
     async def _added(self, counted: DayCount) -> bool:
-        """Add the differences; False if somebody else has done so since they were counted.
+        """Add the differences; return False if another correction came first.
 
-        In pieces, for MongoDB has a limit to what one transaction holds; each document in one.
+        They are added in pieces, for MongoDB limits the size of a transaction; each document is in
+        one piece.
         """
         updates = [
             statement(
@@ -156,7 +176,7 @@ class Recount:
 
         try:
             return await in_transaction(session, work)
-        except DuplicateKeyError:  # of the version: the other came first
+        except DuplicateKeyError:  # the other correction inserted the version first
             return False
 
     async def _take_version(self, counted: DayCount, version: int, session: Session) -> bool:
@@ -170,12 +190,12 @@ class Recount:
     async def _count_clicks(
         self, rollup: Rollup, account_id: UUID, day: str, session: Session
     ) -> int:
-        """MongoDB counts those that are alike; what they count as is for the rollup to say."""
+        """Add the day's clicks, which MongoDB groups by their values; return their number."""
         values = {name: f"${name}" for name in _CLICK_VALUES}
-        alike = {**values, "hour": {"$hour": "$at"}, "bot": {"$ne": ["$bot", None]}}
+        key = {**values, "hour": {"$hour": "$at"}, "bot": {"$ne": ["$bot", None]}}
         stages: list[Mapping[str, Any]] = [
             {"$match": _on(account_id, day)},
-            {"$group": {"_id": alike, "count": {"$sum": 1}}},
+            {"$group": {"_id": key, "count": {"$sum": 1}}},
         ]
         total = 0
         rows = self._database["clicks"].aggregate(stages, session=session, allowDiskUse=True)
@@ -220,7 +240,7 @@ class Recount:
         return {one: dict(sums) for one, sums in found.items()}, domain_names
 
     async def _days_with(self, collection: str, account_id: UUID) -> set[str]:
-        """Found by jumping from each day's first document to the next day's: a look-up a day."""
+        """Return the days that have documents, with one look-up for each day."""
         days: set[str] = set()
         after: dict[str, Any] = {}
         while True:

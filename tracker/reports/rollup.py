@@ -1,4 +1,4 @@
-"""Rollups: what clicks and events add up to, for each day, of each link and of the whole account.
+"""Rollups: the sums of clicks and events, for each day, of each link and of the whole account.
 
 A document is
 
@@ -7,15 +7,15 @@ A document is
      total: CELL, device: {mobile: CELL, ...}, browser: {...}, os: {...}, country: {...},
      hour: {"09": CELL, ...}, event: {<event config>: CELL}, domain: {...} of the account only}
 
-where a CELL has those of MEASURES that are not zero. `link_id` is null for the account, and for
-conversions that have no click, whose other values are `unknown`. A drain adds to the documents of
-its slot alone, so that drains do not wait for each other; a report adds the slots up. Pure: the
-drain writes the updates in the transaction that stores what they count, and the rebuild computes
-the same sums from what is stored.
+where a CELL has the MEASURES that are not zero. `link_id` is null for the account, and for
+conversions that have no click, whose other values are `unknown`. A drain adds only to the documents
+of its slot, so that drains do not wait for each other; a report adds the slots up. Pure: the drain
+writes the updates in the transaction that stores what they count, and the rebuild computes the same
+sums from the stored documents.
 
-What a click or an event adds is decided here and nowhere else. An event counts as soon as its
-account is known; when its click arrives, what it added is taken back and added again with what the
-click tells (`add_event` with sign -1, then 1).
+Only this module decides what a click or an event adds. An event counts as soon as its account is
+known. When its click arrives, the event is subtracted, and added again with the values of the click
+(`add_event` with sign -1, then 1).
 """
 
 from collections import defaultdict
@@ -48,7 +48,7 @@ MEASURES: Final = (
 )
 
 MONEY: Final = tuple(name for name in MEASURES if name.endswith(("value", "payout")))
-"""Here in billionths."""
+"""The measures that are amounts; here in billionths."""
 
 _CLICKS: Final[tuple[str, ...]] = ("clicks",)
 _UNIQUE: Final = ("clicks", "unique")
@@ -60,7 +60,7 @@ _visitor_values: Final = itemgetter(*dimensions.NAMES)
 
 
 class RollupId(NamedTuple):
-    """A document without its slot: `_id` in this order."""
+    """The `_id` of a document without its slot, in this order."""
 
     account_id: UUID
     of: str
@@ -71,16 +71,26 @@ class RollupId(NamedTuple):
 _Values = tuple[int, *tuple[str, ...]]
 """The hour, then the value of each visitor dimension."""
 
+_GroupKey = tuple[StoredId, int, _Values, str, tuple[str, ...], str]
+"""Account, day, values, event configuration, measures, domain: all but the link."""
+
 _Paths = tuple[tuple[str, ...], tuple[str, ...]]
-"""Where a number is added, in the document of a link and in that of its account."""
+"""The paths that a number is added to: in the document of a link, and in that of its account."""
 
 Sums = dict[str, int]
-"""What to add, by path in the document, such as `device.mobile.clicks`; money in billionths."""
+"""Numbers by path in the document, such as `device.mobile.clicks`; money in billionths."""
+
+CACHED_PATHS: Final = 10_000
+"""Combinations of values whose paths stay in memory."""
+
+CACHED_DAYS: Final = 100
 
 
 class _Document:
-    """What is added to one document. `id` is its `_id` without the slot, `domain_name` that of a
-    link."""
+    """The sums to add to one document.
+
+    `id` is its `_id` without the slot; `domain_name` is that of a link, None for an account.
+    """
 
     __slots__ = ("domain_name", "has_events", "id", "sums")
 
@@ -94,32 +104,34 @@ class _Document:
         self.sums: defaultdict[str, int] = defaultdict(int)
 
 
-class _Alike:
-    """Clicks or events of a day and account that differ in their links alone: what they add to the
-    account, of whose document these are the paths, is added once for all of them."""
+class _Group:
+    """Clicks or events that differ only in their links.
 
-    __slots__ = ("account", "account_paths", "link_paths", "number")
+    Their `total` is added to the account's document once for all of them.
+    """
+
+    __slots__ = ("account", "account_paths", "link_paths", "total")
 
     def __init__(self, account: _Document, paths: _Paths) -> None:
         self.account = account
         self.link_paths, self.account_paths = paths
-        self.number = 0
+        self.total = 0
 
 
 class Rollup:
-    """Collects; ask for `sums` or `updates` when everything was added.
+    """A collector of clicks and events; `sums` and `updates` return what they add up to.
 
     Called for every click, so it is written for speed: about 4 µs for one.
     """
 
     def __init__(self) -> None:
-        # By account and day; of a link, by that too; of what is alike, by all that it is alike in.
+        # Account and day are the key of an account's document, the link too of a link's.
         self._accounts: dict[tuple[StoredId, int], _Document] = {}
         self._links: dict[tuple[StoredId, int, StoredId | None], _Document] = {}
-        self._alike: dict[tuple[StoredId, int, _Values, str, tuple[str, ...], str], _Alike] = {}
+        self._groups: dict[_GroupKey, _Group] = {}
 
     def add_click(self, click: Mapping[str, Any], count: int = 1) -> None:
-        """`click` is a document, or stands for `count` of them."""
+        """Add a click's document; it may stand for `count` of them."""
         measures: tuple[str, ...] = _BOTS
         if click["bot"] is None:
             measures = _UNIQUE if click["unique"] else _CLICKS
@@ -127,7 +139,7 @@ class Rollup:
         self._add(click, click["link_id"], click["domain_name"], values, "", measures, count)
 
     def add_event(self, event: Mapping[str, Any], sign: int = 1) -> None:
-        """Nothing is added unless the event counts in its state."""
+        """Add an event's document, or subtract it with sign -1, if it counts in its state."""
         if event["account_id"] is None or event["status"] not in COUNTED:
             return
         config = event["event_config_id"]
@@ -143,17 +155,17 @@ class Rollup:
                 self._add(event, *place, name, measures, money)
 
     def sums(self) -> dict[RollupId, Sums]:
-        """What to add to each document, its ids as they are read; no zeros."""
+        """Return the sums by document, without zeros. Ids are as they are read from MongoDB."""
         return {RollupId(**as_read(document.id)): sums for document, sums in self._added()}
 
     def updates(self, slot: int) -> Iterator[dict[str, Any]]:
-        """Statements of the `update` command, for the documents of `slot`; 5 µs each."""
+        """Yield statements of the `update` command for the documents of `slot`; 5 µs each."""
         for document, sums in self._added():
             added = increments(sums) if document.has_events else sums
             yield statement(document.id, slot, added, document.domain_name)
 
     def domain_names(self) -> dict[RollupId, str]:
-        """That of each link; it never changes."""
+        """Return the domain name by document of a link; it never changes."""
         return {
             RollupId(**as_read(one.id)): one.domain_name
             for one in self._links.values()
@@ -175,21 +187,21 @@ class Rollup:
             account_id = StoredId(account_id.bytes)
         if isinstance(link_id, UUID):
             link_id = StoredId(link_id.bytes)
-        kind = (account_id, day, values, event, measures, domain_name)
-        alike = self._alike.get(kind)
-        if alike is None:
+        key = (account_id, day, values, event, measures, domain_name)
+        group = self._groups.get(key)
+        if group is None:
             account = self._account(account_id, day)
-            alike = self._alike[kind] = _Alike(account, _paths(*kind[2:]))
+            group = self._groups[key] = _Group(account, _paths(*key[2:]))
         of_link = self._links.get((account_id, day, link_id))
         if of_link is None:
             of_link = _Document(account_id, day, link_id, domain_name)
             self._links[account_id, day, link_id] = of_link
-        alike.number += number
+        group.total += number
         sums = of_link.sums
-        for path in alike.link_paths:
+        for path in group.link_paths:
             sums[path] += number
         if event:
-            of_link.has_events = alike.account.has_events = True
+            of_link.has_events = group.account.has_events = True
 
     def _account(self, account_id: StoredId, day: int) -> _Document:
         found = self._accounts.get((account_id, day))
@@ -198,12 +210,12 @@ class Rollup:
         return found
 
     def _added(self) -> Iterator[tuple[_Document, Sums]]:
-        """Each document and what is added to it, unless that is nothing."""
+        """Yield each document that changes, with its sums."""
         for account in self._accounts.values():
             account.sums = defaultdict(int)
-        for alike in self._alike.values():
-            for path in alike.account_paths:
-                alike.account.sums[path] += alike.number
+        for group in self._groups.values():
+            for path in group.account_paths:
+                group.account.sums[path] += group.total
         for document in (*self._links.values(), *self._accounts.values()):
             if sums := _without_zeros(document.sums):
                 yield document, sums
@@ -215,8 +227,11 @@ def statement(
     added: Mapping[str, int | Decimal128],
     domain_name: str | None,
 ) -> dict[str, Any]:
-    """One statement of the `update` command that adds these `increments` to a document, or makes
-    it. `rollup_id` has the fields of a RollupId; `domain_name` is that of a link."""
+    """Return a statement of the `update` command that adds to a document, or inserts it.
+
+    `rollup_id` has the fields of a RollupId, `added` is from `increments`; `domain_name` is that of
+    a link.
+    """
     update: dict[str, Any] = {"$inc": added}
     if domain_name is not None:
         update["$setOnInsert"] = {"domain_name": domain_name}
@@ -224,13 +239,13 @@ def statement(
 
 
 def increments(sums: Sums) -> Mapping[str, int | Decimal128]:
-    """The sums as MongoDB adds them: money as Decimal128."""
+    """Return the sums as MongoDB adds them: money as Decimal128."""
     money = [path for path in sums if path.endswith(MONEY)]
     return {**sums, **{path: of_billionths(sums[path]) for path in money}}
 
 
 def stored_sums(document: Mapping[str, Any]) -> Sums:
-    """The sums in a stored document, by path; no zeros."""
+    """Return the sums in a stored document, without zeros."""
     sums: Sums = {}
     for name, field in document.items():
         if name in ("_id", "domain_name"):
@@ -242,16 +257,16 @@ def stored_sums(document: Mapping[str, Any]) -> Sums:
 
 
 def encoded(value: str) -> str:
-    """`value` as a field name: without dots and dollars, and never empty."""
+    """Return `value` as a field name: without dots and dollars, and never empty."""
     return quote(value, safe=" ").replace(".", "%2E") or "%"
 
 
 def decoded(name: str) -> str:
-    """The value that became the field name `name`."""
+    """Return the value that `encoded` made the field name `name` of."""
     return "" if name == "%" else unquote(name)
 
 
-@lru_cache(maxsize=10_000)
+@lru_cache(maxsize=CACHED_PATHS)
 def _paths(values: _Values, event: str, measures: tuple[str, ...], domain_name: str) -> _Paths:
     hour, *others = values
     cells = ["total", f"hour.{hour:02}"]
@@ -265,9 +280,9 @@ def _paths(values: _Values, event: str, measures: tuple[str, ...], domain_name: 
     return of_link, (*of_link, *(f"{of_domain}.{measure}" for measure in measures))
 
 
-@lru_cache(maxsize=100)
+@lru_cache(maxsize=CACHED_DAYS)
 def _day(number: int) -> str:
-    """`2026-01-31`, of its proleptic ordinal."""
+    """Return the day of a proleptic ordinal, as `2026-01-31`."""
     return date.fromordinal(number).isoformat()
 
 

@@ -1,4 +1,4 @@
-"""Answers queries. All that one report reads is of one moment, so that its figures agree."""
+"""Reports: a query is answered from one snapshot, so that its figures agree."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
@@ -20,7 +20,7 @@ from tracker.reports.query import Measures, Query, Report, Row
 from tracker.reports.queue import ReportQueue
 
 TIMEOUT_SECONDS: Final = 30.0
-"""How long a report may take, and how long one that reads clicks waits for its turn."""
+"""Time limit of a report, and of the wait for a turn if it reads clicks."""
 
 _TOO_LONG: Final = f"report: not done after {TIMEOUT_SECONDS:.0f} seconds; ask for fewer days"
 
@@ -36,7 +36,7 @@ _EXACT: Final = Context(prec=50)
 
 
 class Reports:
-    """`host` is the name that the default domain has in reports."""
+    """The reports of a process. `host` is the name of the default domain in reports."""
 
     def __init__(self, database: Database, host: str) -> None:
         self._database = database
@@ -44,10 +44,11 @@ class Reports:
         self._queue = ReportQueue()
 
     async def run(self, query: Query, session: AsyncIOMotorClientSession | None = None) -> Report:
-        """Reads within `session` if there is one: its moment is the report's.
+        """Return the report of a query, read in `session` if there is one, else in a snapshot.
 
-        Raises RateLimited if too many of the account wait, Unavailable if it takes too long or too
-        many of others wait, and PyMongoError.
+        - Raises RateLimited if too many reports of the account wait.
+        - Raises Unavailable if it takes too long, or too many reports of all accounts wait.
+        - Raises PyMongoError if MongoDB does not answer.
         """
         if session is not None:
             return await self._run(query, session)
@@ -73,8 +74,10 @@ class Reports:
     async def _links(
         self, query: Query, session: AsyncIOMotorClientSession
     ) -> Sequence[UUID] | None:
-        """Those that the filters by link and tag let through, of which rollups take the account's
-        own; None if nothing filters by them."""
+        """Return the ids of the links that the filters by link and tag let through.
+
+        None without such filters. Other accounts' ids are harmless: rollups match the account too.
+        """
         ids, tags = query.filters.get("link"), query.filters.get("tag")
         if tags is None:
             return None if ids is None else [UUID(str(one)) for one in ids]
@@ -116,6 +119,6 @@ def _measures(sums: Mapping[str, Any]) -> Measures:
 
 
 def _money(total: int | Decimal128) -> Decimal:
-    """Without exponent, nor zeros at its end."""
+    """Return a sum without exponent or trailing zeros."""
     exact = total.to_decimal() if isinstance(total, Decimal128) else Decimal(total)
     return Decimal(f"{exact.normalize(_EXACT):f}")

@@ -1,11 +1,11 @@
 """Turns of reports that read clicks: few at once, and shared between accounts. Pure.
 
-`reports/run` asks here before such a report, each of which keeps a core of MongoDB busy.
+`reports/queue` asks here before such a report, each of which keeps a core of MongoDB busy.
 
-- An account has one turn at a time, so that the reports of one never hold every turn.
-- A free turn goes to the accounts that wait, one after another; in an account the oldest is next.
-- What may wait is bounded for an account, and in all. When the whole is full, the newest of the
-  account that has the most is given up, so that whoever fills it bears it.
+- An account has one turn at a time, so that one account never holds every turn.
+- A free turn goes to the waiting accounts in rotation, and there to the oldest report.
+- The waiting reports of an account are limited, and those of all. When the whole queue is full, the
+  newest report of the account with the most is given up, so that whoever fills the queue pays.
 """
 
 from collections import OrderedDict, deque
@@ -22,7 +22,7 @@ MAX_WAITING: Final = 200
 
 
 class TooManyWait(Exception):
-    """As many wait as may: `of_account`, of this account; otherwise of all."""
+    """The queue is full: that of this account if `of_account`, otherwise the whole."""
 
     def __init__(self, of_account: bool) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class TooManyWait(Exception):
 
 
 class Turn(msgspec.Struct, eq=False):
-    """A report's place: waiting, under way, or given up for another account's."""
+    """A report's turn: waiting, under way, or given up for another account's."""
 
     account_id: UUID
     under_way: bool = False
@@ -38,7 +38,7 @@ class Turn(msgspec.Struct, eq=False):
 
 
 class Turns:
-    """Who has a turn, and who waits for one."""
+    """The turns under way and the reports that wait for one."""
 
     def __init__(
         self,
@@ -55,14 +55,14 @@ class Turns:
 
     @property
     def waiting(self) -> int:
-        """The reports that wait, of all accounts."""
+        """Return the number of reports that wait, of all accounts."""
         return sum(map(len, self._waiting.values()))
 
     def ask(self, account_id: UUID) -> tuple[Turn, Turn | None]:
-        """Return a new turn, under way if there is room, and one that was given up for it.
+        """Return a new turn, under way if there is room, and the turn that was given up for it.
 
-        Raises TooManyWait if the account has its bound, or the whole is full and no other account
-        has more.
+        Raises TooManyWait if the account's queue is full, or the whole queue is and no other
+        account has more.
         """
         turn = Turn(account_id)
         if len(self._under_way) < self._at_once and account_id not in self._under_way:
