@@ -8,8 +8,8 @@ from tracker.clicks.country import COUNTRIES
 from tracker.clicks.dimensions import NAMES
 from tracker.clicks.user_agent import BROWSERS, DEVICES, SYSTEMS
 from tracker.reports.dimensions import Source, source_of
+from tracker.reports.field_names import encoded
 from tracker.reports.query import GroupBy
-from tracker.reports.rollup import encoded
 
 
 def test_reports_group_by_every_visitor_dimension() -> None:

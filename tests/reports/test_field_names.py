@@ -1,14 +1,14 @@
-"""Whatever a visitor sends becomes a field name of a rollup that is safe, and is told again."""
+"""Any value of a visitor becomes a safe field name of a rollup, and can be read back."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracker.reports.rollup import decoded, encoded
+from tracker.reports.field_names import decoded, encoded
 
 
 @given(st.text())
-def test_a_field_name_is_safe_and_tells_its_value(value: str) -> None:
+def test_a_field_name_is_safe_and_decodes_to_its_value(value: str) -> None:
     name = encoded(value)
     assert decoded(name) == value
     assert name

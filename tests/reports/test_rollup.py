@@ -1,5 +1,6 @@
-"""What each click and event adds to the rollups, path by path, and that nothing is ever rounded."""
+"""The sums of clicks and events, path by path, which are never rounded."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from decimal import Context, Decimal
 from typing import Any
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from tracker.clicks.country import UNKNOWN
 from tracker.conversions.attribution import COUNTED, Status
 from tracker.ids import new_id
-from tracker.reports.rollup import Rollup, RollupId, Sums
+from tracker.reports.rollup import Rollup, RollupId, Sums, increments, stored_sums
 
 ACCOUNT, LINK, CONFIG = new_id(), new_id(), new_id()
 DAY = "2026-01-31"
@@ -116,7 +117,7 @@ def test_an_event_with_a_click_counts_where_the_click_does() -> None:
     }
 
 
-def test_an_event_of_a_bots_click_counts_and_is_told_apart() -> None:
+def test_an_event_of_a_bots_click_counts_and_counts_as_a_bots_too() -> None:
     found = of_event(JOINED | {"bot": "crawler"})
     of_bots = {f"bot_{name}": number for name, number in MONEY.items()}
     cells = (*CELLS, f"event.{CONFIG}")
@@ -154,7 +155,7 @@ def test_every_status_is_decided() -> None:
         ({"value": Decimal128("1E+15"), "payout": None}, {"total.value": 10**24}),
     ],
 )
-def test_what_an_event_does_not_have_is_not_counted(
+def test_a_missing_field_of_an_event_is_not_counted(
     changed: dict[str, Any], paths: dict[str, int]
 ) -> None:
     sums = of_event(EVENT | changed)[OF_ACCOUNT]
@@ -164,7 +165,7 @@ def test_what_an_event_does_not_have_is_not_counted(
             assert f"total.{name}" not in sums
 
 
-def test_days_and_hours_are_those_of_utc() -> None:
+def test_days_and_hours_are_in_utc() -> None:
     late = CLICK | {"at": datetime(2026, 2, 1, 0, 0, tzinfo=UTC)}
     found = of_click(late)
     assert {key.day for key in found} == {"2026-02-01"}
@@ -184,7 +185,7 @@ EVENTS = st.fixed_dictionaries(
 
 
 @given(st.lists(EVENTS, max_size=5), st.lists(EVENTS, max_size=5))
-def test_what_is_added_and_taken_back_leaves_nothing(
+def test_events_that_are_added_and_subtracted_leave_nothing(
     kept: list[dict[str, Any]], taken_back: list[dict[str, Any]]
 ) -> None:
     one, other = Rollup(), Rollup()
@@ -198,7 +199,7 @@ def test_what_is_added_and_taken_back_leaves_nothing(
     assert one.sums() == other.sums()
 
 
-def test_what_cancels_out_needs_no_update() -> None:
+def test_sums_that_cancel_out_need_no_update() -> None:
     rollup = Rollup()
     rollup.add_event(EVENT | {"status": "pending"}, sign=-1)
     rollup.add_event(EVENT | {"status": "foreign_click"})
@@ -218,7 +219,7 @@ def test_the_arrival_of_its_click_moves_an_event_from_unknown_to_its_values() ->
     )
 
 
-def test_a_click_stands_for_as_many_as_told() -> None:
+def test_a_click_may_stand_for_several() -> None:
     together, one_by_one = Rollup(), Rollup()
     for click in (CLICK, CLICK | {"unique": True}, CLICK | {"bot": "crawler"}):
         together.add_click(click, 3)
@@ -245,3 +246,46 @@ def test_sums_of_money_are_exact_to_a_billionth(amounts: list[Decimal]) -> None:
     )
     stored = increased.get("total.value", Decimal128("0")).to_decimal()
     assert wide.scaleb(stored, 9) == exact
+
+
+STORED: dict[str, Any] = {
+    "_id": {"account_id": ACCOUNT, "of": "link", "day": DAY, "link_id": LINK, "slot": 3},
+    "domain_name": "go.example.com",
+    "total": {"clicks": 3, "bots": 0, "value": Decimal128("12.50")},
+    "country": {"DE": {"clicks": 2, "payout": Decimal128("-0.000000001")}, "FR": {"clicks": 1}},
+    "event": {},
+}
+
+
+def test_the_sums_of_a_stored_document_are_those_of_each_cell_without_zeros() -> None:
+    assert stored_sums(STORED) == {
+        "total.clicks": 3,
+        "total.value": 12_500_000_000,
+        "country.DE.clicks": 2,
+        "country.DE.payout": -1,
+        "country.FR.clicks": 1,
+    }
+
+
+def test_stored_amounts_of_zero_are_no_sums() -> None:
+    assert stored_sums({"_id": {}, "total": {"conversions": 0, "value": Decimal128("0E-9")}}) == {}
+
+
+def test_the_sums_of_a_document_are_read_as_they_were_added() -> None:
+    rollup = Rollup()
+    rollup.add_click(CLICK | {"unique": True})
+    rollup.add_event(JOINED | {"bot": "crawler"})
+    for sums in rollup.sums().values():
+        assert stored_sums(nested(increments(sums))) == sums
+
+
+def nested(added: Mapping[str, int | Decimal128]) -> dict[str, Any]:
+    """Return the document that MongoDB makes of the paths of an `$inc`."""
+    document: dict[str, Any] = {"_id": {}}
+    for path, number in added.items():
+        *fields, measure = path.split(".")
+        cell = document
+        for field in fields:
+            cell = cell.setdefault(field, {})
+        cell[measure] = number
+    return document

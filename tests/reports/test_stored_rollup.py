@@ -1,4 +1,4 @@
-"""MongoDB adds up to exactly the sums, in whichever slots, whatever the values are called."""
+"""MongoDB adds up exactly the sums, in any slot and for any values."""
 
 from bson import Decimal128
 
@@ -11,7 +11,7 @@ HOSTILE = ("", ".", "$inc", "a..b", "$", "0", "__proto__", "\u202e", "%", "_id",
 
 
 def mixed(batches: int) -> list[Rollup]:
-    """The same each time, with values that would break a path that is not encoded."""
+    """Return the same rollups each time, with values that would break an unencoded path."""
     rollups = [Rollup() for _ in range(batches)]
     for number in range(60):
         rollup = rollups[number % batches]
@@ -25,8 +25,7 @@ def mixed(batches: int) -> list[Rollup]:
     return rollups
 
 
-async def test_mongodb_stores_and_adds_up_exactly_the_sums(services: Services) -> None:
-    """Whatever the slot, and however often a document is added to."""
+async def test_mongodb_adds_up_exactly_the_sums_in_any_slot(services: Services) -> None:
     for number, rollup in enumerate(mixed(batches=4)):
         answer = await services.database.command(
             {"update": "rollups", "updates": list(rollup.updates(slot=number % 2))},
@@ -42,7 +41,7 @@ async def test_mongodb_stores_and_adds_up_exactly_the_sums(services: Services) -
     assert await counted(services) == together.sums()
 
 
-async def test_a_links_document_knows_its_domain_and_an_accounts_does_not(
+async def test_the_document_of_a_link_has_its_domain_and_that_of_an_account_has_none(
     services: Services,
 ) -> None:
     rollup = Rollup()
@@ -57,10 +56,3 @@ async def test_a_links_document_knows_its_domain_and_an_accounts_does_not(
     assert rows["link"]["domain_name"] == "go.example.com"
     assert "domain_name" not in rows["account"]
     assert stored_sums(rows["link"])["total.clicks"] == 2
-
-
-def test_zeros_that_are_stored_are_not_told() -> None:
-    cell = {"conversions": 0, "value": Decimal128("0E-9"), "clicks": 1}
-    assert stored_sums({"_id": {}, "total": cell, "country": {"DE": {"bots": 0}}}) == {
-        "total.clicks": 1
-    }

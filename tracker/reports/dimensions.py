@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from tracker.clicks.country import UNKNOWN
 from tracker.clicks.dimensions import NAMES as VISITOR_DIMENSIONS
-from tracker.reports.rollup import encoded
+from tracker.reports.field_names import encoded
 
 _OWN: Final = {"account": {"day"}, "link": {"day", "link", "tag", "domain"}}
 _MAPS: Final = {

@@ -14,8 +14,8 @@ from tracker.clicks.country import UNKNOWN
 from tracker.clicks.dimensions import NAMES as VISITOR_DIMENSIONS
 from tracker.conversions.attribution import COUNTED
 from tracker.reports.dimensions import Source, key, source_of
+from tracker.reports.field_names import encoded
 from tracker.reports.query import Query, Value
-from tracker.reports.rollup import encoded
 
 Stages = list[dict[str, Any]]
 

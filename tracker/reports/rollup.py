@@ -24,7 +24,6 @@ from datetime import date
 from functools import lru_cache
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
-from urllib.parse import quote, unquote
 from uuid import UUID
 
 from bson import Decimal128
@@ -33,6 +32,7 @@ from tracker.clicks import dimensions
 from tracker.clicks.country import UNKNOWN
 from tracker.conversions.attribution import COUNTED
 from tracker.db.documents import StoredId, as_read
+from tracker.reports.field_names import encoded
 from tracker.reports.money import billionths, of_billionths
 
 MEASURES: Final = (
@@ -254,16 +254,6 @@ def stored_sums(document: Mapping[str, Any]) -> Sums:
         for path, cell in cells.items():
             sums |= {f"{path}.{measure}": _number(number) for measure, number in cell.items()}
     return _without_zeros(sums)
-
-
-def encoded(value: str) -> str:
-    """Return `value` as a field name: without dots and dollars, and never empty."""
-    return quote(value, safe=" ").replace(".", "%2E") or "%"
-
-
-def decoded(name: str) -> str:
-    """Return the value that `encoded` made the field name `name` of."""
-    return "" if name == "%" else unquote(name)
 
 
 @lru_cache(maxsize=CACHED_PATHS)
