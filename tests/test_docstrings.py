@@ -13,7 +13,9 @@ ROOT: Final = Path(__file__).parent.parent
 CHECKED: Final = (
     "config",
     *("tracker.clock", "tracker.errors", "tracker.ids", "tracker.loops", "tracker.metrics"),
-    *("tracker.multiprocess_metrics", "tracker.limits", "tracker.syntax"),
+    *("tracker.multiprocess_metrics", "tracker.limits", "tracker.syntax", "tracker.dns"),
+    *("tracker.access", "tracker.builtin", "tracker.clicks", "tracker.ingest", "tracker.service"),
+    "tracker.webhooks",
 )
 """Modules and packages whose docstrings are checked, with everything below them."""
 

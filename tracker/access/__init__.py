@@ -1,1 +1,1 @@
-"""Who may do what: accounts, API keys, rate limits, and where a request comes from."""
+"""Access: accounts, API keys, rate limits, and the address of a client."""

@@ -15,7 +15,7 @@ from tracker.clicks.user_agent import Agent
 
 
 class EnrichedVisit(NamedTuple):
-    """What is derived from the address and the headers of a visitor."""
+    """The country and the agent derived from a visitor's address and headers."""
 
     country: str
     agent: Agent

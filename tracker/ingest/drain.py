@@ -49,7 +49,7 @@ _CLAIM_TTL_SECONDS = 3600
 in MongoDB that began before it was there, and than a short absence of MongoDB."""
 
 _UNOWNED_CLAIM_TTL_SECONDS = 60
-"""The same for an event that came without an account: strangers make any number of them."""
+"""The shorter time for an event without an account, because strangers make any number of them."""
 
 _BEHIND_MS = 60_000
 """A journal whose oldest entry is older may hold clicks that were in time."""

@@ -30,7 +30,7 @@ from tracker.webhooks.target import FIELD
 log = structlog.get_logger(__name__)
 
 Payload = str | NoPayload
-"""What an attempt sends, or why there is nothing to send."""
+"""The text that an attempt sends, or the reason why there is none."""
 
 _RETRY_PAUSES_SECONDS: Final = (0.1, 0.5, 2.0, 5.0)
 """Pauses between tries to record. After them the lease runs out, and the attempt is repeated."""

@@ -80,7 +80,7 @@ class Sender:
         self._withheld = Withheld(clock)
         self._in_flight: dict[asyncio.Task[None], Delivery] = {}
         self._recording: set[asyncio.Task[None]] = set()
-        """Those in flight whose answer has come, and is being recorded."""
+        """The tasks in flight whose answer has come and is being recorded."""
         self._changed = asyncio.Event()
         """Set when there may be something to start: slots are free again, or something is due."""
 

@@ -46,7 +46,7 @@ NAMED_MACROS: Final[Mapping[str, str]] = {
     "metadata.": "key",
     "query.": "name",
 }
-"""What follows each prefix: the key of a metadata field, the name of a parameter of the query."""
+"""The part after each prefix: the key of a metadata field, the name of a query parameter."""
 
 DEFAULT: Final[Mapping[str, str]] = {name: f"{{{name}}}" for name in MACROS}
 
