@@ -11,7 +11,7 @@ from tests.api.client import Client
 from tests.conversions import scene
 from tracker.api.readiness import unserved
 from tracker.db import connect
-from tracker.db.direct import Direct
+from tracker.db.redis_command_connection import RedisCommandConnection
 from tracker.errors import Unavailable
 from tracker.loops import cancel_and_wait
 from tracker.service.services import Services
@@ -49,7 +49,7 @@ async def without(services: Services, *stores: str, address: str = DEAD) -> Asyn
         if "redis" in stores:
             patched.setattr(services, "redis", redis)
             patched.setattr(services.journal, "_redis", redis)
-            patched.setattr(services.journal, "_appending", Direct(redis))
+            patched.setattr(services.journal, "_appending", RedisCommandConnection(redis))
         if "mongodb" in stores:
             patched.setattr(services, "database", mongodb["tracker"])
         yield

@@ -19,8 +19,8 @@ from tracker.access.rate_limit import RateLimiter
 from tracker.api import metrics
 from tracker.clock import now
 from tracker.db import connect
-from tracker.db.direct import Direct
 from tracker.db.keys import DEAD_LETTERS, JOURNAL
+from tracker.db.redis_command_connection import RedisCommandConnection
 from tracker.ingest.fleet import Fleet
 from tracker.service.services import Services
 
@@ -162,7 +162,7 @@ async def test_a_click_that_is_spooled_is_counted_and_a_scrape_still_answers(
     before = value(await scraped(client), "journal_spooled_total")
     redis = away(services, monkeypatch, DEAD)
     monkeypatch.setattr(services.journal, "_redis", redis)
-    monkeypatch.setattr(services.journal, "_appending", Direct(redis))
+    monkeypatch.setattr(services.journal, "_appending", RedisCommandConnection(redis))
     assert (await client.get("/c/abc")).status == 302
     values = await scraped(client)
     await redis.aclose()

@@ -15,7 +15,7 @@ from tests.db.own_redis import nobody
 from tests.links.test_store import outlived, process, visited
 from tracker.access.accounts import Account
 from tracker.db import keys
-from tracker.db.cache import WHILE_CHANGING
+from tracker.db.cache import UPDATE_SECONDS
 from tracker.ids import new_id
 from tracker.links.store import Links
 from tracker.service.services import Services
@@ -271,7 +271,7 @@ async def test_a_crash_between_the_stores_heals(
     assert await visited(services, "abc") is not None
     monkeypatch.setattr(Links, "_tell", crash)
     assert (await send(client, secret, method, link.id, body)).status == 500
-    await outlived(services, keys.link("", "abc"), WHILE_CHANGING)
+    await outlived(services, keys.link("", "abc"), UPDATE_SECONDS)
     assert (await client.get("/c/abc")).status == 404
 
 

@@ -19,7 +19,7 @@ from tracker.conversions.event_config import (
     checked_payout,
 )
 from tracker.db import keys
-from tracker.db.cache import WHILE_CHANGING
+from tracker.db.cache import UPDATE_SECONDS
 from tracker.errors import BadRequest, NotFound, Unavailable
 from tracker.ids import new_id
 from tracker.service.services import Services
@@ -172,10 +172,10 @@ async def test_with_redis_away_nothing_changes(services: Services) -> None:
 async def test_a_crash_between_mongodb_and_redis_heals(services: Services) -> None:
     config = await scene.config(services)
     name = keys.event_config(config.pbk)
-    await services.pbk_cache.changing(name)
+    await services.pbk_cache.begin_update(name)
     crashed = {"$set": {"archived": True}, "$inc": {"version": 1}}
     await services.database["event_configs"].update_one({"_id": config.id}, crashed)
-    assert 0 < await services.redis.pttl(name) <= WHILE_CHANGING * 1000
+    assert 0 < await services.redis.pttl(name) <= UPDATE_SECONDS * 1000
     await services.redis.delete(name)  # as if that time had passed
     services.pbk_cache.forget(name)
     assert await services.event_configs.by_postback_key(config.pbk) is None

@@ -98,8 +98,8 @@ async def test_another_process_finds_it_in_redis(services: Services) -> None:
 @pytest.mark.parametrize(
     ("thing", "in_memory", "in_redis"),
     [
-        (OLD, levels.IN_MEMORY, levels.IN_REDIS),
-        (None, levels.MISS_IN_MEMORY, levels.MISS_IN_REDIS),
+        (OLD, levels.MEMORY_SECONDS, levels.REDIS_SECONDS),
+        (None, levels.MISS_MEMORY_SECONDS, levels.MISS_REDIS_SECONDS),
     ],
     ids=["a value", "a miss"],
 )
@@ -141,7 +141,7 @@ async def test_without_room_redis_keeps_no_copy_and_what_changes_all_the_same(
     assert await cache.get(NAME) == thing
     assert await services.redis.keys("*") == []
     assert skipped_writes(kind) == before + 1
-    await cache.changing(NAME)
+    await cache.begin_update(NAME)
     await cache.changed(NAME, NEW, NEW.version)
     assert await cached(services.redis, Record(OLD)).get(NAME) == NEW
 
@@ -259,11 +259,11 @@ async def test_whatever_is_read_during_a_change_is_forgotten_soon_if_the_writer_
     writer, reader = (cached(services.redis, record) for _ in range(2))
     if known:
         await writer.get(NAME)
-    await writer.changing(NAME)
+    await writer.begin_update(NAME)
     assert await reader.get(NAME) == OLD
     record.thing = NEW
     left = await services.redis.pttl(NAME)
-    assert 0 < left <= levels.WHILE_CHANGING * 1000
+    assert 0 < left <= levels.UPDATE_SECONDS * 1000
     await services.redis.pexpire(NAME, 1)
     reader.forget_all()
     await asyncio.sleep(0.01)
@@ -272,16 +272,16 @@ async def test_whatever_is_read_during_a_change_is_forgotten_soon_if_the_writer_
 
 async def test_one_of_two_writers_may_die(services: Services) -> None:
     cache = cached(services.redis, Record(OLD))
-    await cache.changing(NAME)
-    await cache.changing(NAME)
+    await cache.begin_update(NAME)
+    await cache.begin_update(NAME)
     await cache.changed(NAME, OLD, OLD.version)
-    assert 0 < await services.redis.pttl(NAME) <= levels.WHILE_CHANGING * 1000
+    assert 0 < await services.redis.pttl(NAME) <= levels.UPDATE_SECONDS * 1000
 
 
 async def test_a_change_is_refused_when_redis_cannot_be_told() -> None:
     async with redis_for_requests(nobody()) as away:
         with pytest.raises(Unavailable):
-            await cached(away, Record(OLD)).changing(NAME)
+            await cached(away, Record(OLD)).begin_update(NAME)
 
 
 async def test_a_full_redis_does_not_hinder_a_change(services: Services) -> None:
@@ -291,11 +291,11 @@ async def test_a_full_redis_does_not_hinder_a_change(services: Services) -> None
     await services.redis.config_set("maxmemory", 1)
     try:
         for name in (NAME, "link:/not-in-redis"):
-            await cache.changing(name)
+            await cache.begin_update(name)
             await cache.changed(name, NEW, NEW.version)
     finally:
         await services.redis.config_set("maxmemory", 0)
-    assert 0 < await services.redis.pttl(NAME) <= levels.WHILE_CHANGING * 1000
+    assert 0 < await services.redis.pttl(NAME) <= levels.UPDATE_SECONDS * 1000
 
 
 async def test_a_copy_of_another_release_counts_as_none(services: Services) -> None:
@@ -309,9 +309,9 @@ async def test_unverified_memory_is_trusted_for_a_second_only(services: Services
     await cache.get(NAME)
     cache.verified = False
     await cached(services.redis, record).changed(NAME, NEW, NEW.version)
-    aged(cache, levels.UNVERIFIED * 0.9)
+    aged(cache, levels.UNVERIFIED_SECONDS * 0.9)
     assert await cache.get(NAME) == OLD
-    aged(cache, levels.UNVERIFIED * 0.1)
+    aged(cache, levels.UNVERIFIED_SECONDS * 0.1)
     assert await cache.get(NAME) == NEW
 
 
@@ -409,9 +409,9 @@ async def test_a_value_in_steady_use_is_read_again_before_its_life_is_over(
 ) -> None:
     cache = cached(services.redis, Record(OLD))
     await cache.get(NAME)
-    aged(cache, levels.IN_MEMORY * 0.8)
+    aged(cache, levels.MEMORY_SECONDS * 0.8)
     held = cache._entries[NAME]
-    assert cache.known(NAME) is held
+    assert cache.peek(NAME) is held
     async with asyncio.timeout(5):
         while cache._entries[NAME] is held:
             await asyncio.sleep(0)
@@ -423,9 +423,9 @@ async def test_reading_again_in_vain_is_not_begun_by_every_request() -> None:
     cache = cached(redis_for_requests(nobody()), record)
     await cache.get(NAME)
     record.error = AutoReconnect("away")
-    aged(cache, levels.IN_MEMORY * 0.8)
+    aged(cache, levels.MEMORY_SECONDS * 0.8)
     for _ in range(3):
-        assert cache.known(NAME) is not None
+        assert cache.peek(NAME) is not None
         await record.asked_for(2)
         await asyncio.sleep(0.01)
     assert len(record.asked) == 2
@@ -465,7 +465,7 @@ async def test_misses_push_no_value_out_of_memory(services: Services) -> None:
     record.thing = None
     for number in range(50):
         await cache.get(f"link:/{number}")
-    assert cache.known(NAME) is not None
+    assert cache.peek(NAME) is not None
     assert len(cache._absent) == 2
 
 
@@ -494,7 +494,7 @@ STRANGER, VISITOR = "203.0.113.7", "203.0.113.8"
 async def test_whoever_asks_for_too_much_that_is_not_there_waits_in_a_share(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(levels, "SHARED_REST", 0)
+    monkeypatch.setattr(levels, "SHARED_REST_SECONDS", 0)
     record = Record(None)
     cache = cached(services.redis, record, misses=Allowance(5, now=lambda: 0.0))
     for number in range(5):
@@ -534,7 +534,7 @@ async def test_others_do_not_wait_for_the_share(services: Services) -> None:
 async def test_a_full_share_refuses_only_those_it_is_for(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(levels, "SHARED_BOUND", 10)
+    monkeypatch.setattr(levels, "SHARED_WAITING_NAMES", 10)
     misses = Allowance(1, now=lambda: 0.0)
     misses.spend(STRANGER)
     record = Record(None)
@@ -549,6 +549,6 @@ async def test_a_full_share_refuses_only_those_it_is_for(
     assert {type(one) for one in outcomes} == {type(None), RateLimited}
     assert outcomes.count(None) >= 10
     # What is in steady use is still read again in time.
-    aged(cache, levels.MISS_IN_MEMORY * 0.8)
-    assert cache.known("link:/visited") is not None
+    aged(cache, levels.MISS_MEMORY_SECONDS * 0.8)
+    assert cache.peek("link:/visited") is not None
     assert list(cache._loading) == ["link:/visited"]

@@ -17,8 +17,8 @@ from tests.db.own_redis import OwnRedis, closing_redis, own_redis
 from tests.db.relay import Relay, relay
 from tracker.builtin.servers import redis_url
 from tracker.db import connect
-from tracker.db.direct import Direct
 from tracker.db.keys import CHANGES, JOURNAL
+from tracker.db.redis_command_connection import RedisCommandConnection
 from tracker.db.redis_pool import is_of_server
 from tracker.service.services import Services
 
@@ -49,7 +49,7 @@ def _subscription(client: Redis) -> Callable[[], Awaitable[object]]:
 
 
 def _direct(client: Redis) -> Callable[[], Awaitable[object]]:
-    direct = Direct(client)
+    direct = RedisCommandConnection(client)
     return lambda: direct.execute("PING")
 
 

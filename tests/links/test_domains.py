@@ -15,7 +15,7 @@ from tests.db.own_redis import nobody
 from tests.links.test_store import outlived, process, request, visited
 from tracker.clock import now
 from tracker.db import keys
-from tracker.db.cache import WHILE_CHANGING
+from tracker.db.cache import UPDATE_SECONDS
 from tracker.errors import BadRequest, NotFound, Unavailable
 from tracker.ids import new_id
 from tracker.links.domain import Domain, ServedName, served_name
@@ -355,9 +355,9 @@ async def test_a_link_made_while_its_domain_is_deleted_is_archived_or_found_by_n
     """The process died right after MongoDB had the deletion; a link was made meanwhile."""
     first = await services.domains.create(ACCOUNT, NAME)
     late = await make_link(services, first)
-    await services.domain_cache.changing(keys.domain(NAME))
+    await services.domain_cache.begin_update(keys.domain(NAME))
     await services.database["domains"].delete_one({"_id": first.id})
-    await outlived(services, keys.domain(NAME), WHILE_CHANGING)
+    await outlived(services, keys.domain(NAME), UPDATE_SECONDS)
     services.domain_cache.forget(keys.domain(NAME))
     assert await services.domains.by_name(NAME) is None
     second = await services.domains.create(OTHER, NAME)

@@ -15,7 +15,7 @@ from config.settings import Settings
 from tests.db.own_redis import nobody
 from tracker.clock import now_ms
 from tracker.db import keys
-from tracker.db.cache import MISS_IN_REDIS, WHILE_CHANGING
+from tracker.db.cache import MISS_REDIS_SECONDS, UPDATE_SECONDS
 from tracker.db.documents import document
 from tracker.errors import BadRequest, NotFound, Unavailable
 from tracker.ids import SLUG_ALPHABET, new_id
@@ -172,7 +172,7 @@ async def test_a_crash_between_mongodb_and_redis_heals_after_a_creation(
     crashed = msgspec.structs.replace(made, id=new_id(), slug="slug")
     await services.database["links"].insert_one(document(crashed))
     if missed_before:
-        await outlived(services, keys.link("", "slug"), MISS_IN_REDIS)
+        await outlived(services, keys.link("", "slug"), MISS_REDIS_SECONDS)
     assert await visited(services) == target(crashed)
 
 
@@ -182,12 +182,12 @@ async def test_a_crash_between_mongodb_and_redis_heals_after_a_change(
 ) -> None:
     made = await services.links.create(request())
     name = keys.link("", "slug")
-    await services.link_cache.changing(name)
+    await services.link_cache.begin_update(name)
     if read_meanwhile:
         assert await visited(services) == target(made)
     crashed = {"$set": {"active": False}, "$inc": {"version": 1}}
     await services.database["links"].update_one({"_id": made.id}, crashed)
-    await outlived(services, name, WHILE_CHANGING)
+    await outlived(services, name, UPDATE_SECONDS)
     assert await visited(services) is None
 
 

@@ -25,7 +25,7 @@ def answers(service: Service, status: int, destination: str) -> bool:
 
 
 def test_memory_outlasts_what_is_waited_for_a_change() -> None:
-    assert min(cache.IN_MEMORY, cache.MISS_IN_MEMORY) > PATIENCE
+    assert min(cache.MEMORY_SECONDS, cache.MISS_MEMORY_SECONDS) > PATIENCE
 
 
 async def test_a_link_made_on_one_opens_on_the_other_and_a_change_is_seen_soon(

@@ -150,7 +150,7 @@ class Redirect:
         namespace = self._known_namespace(host, named) if host else ""
         if namespace is None:
             return None
-        entry = self._links.known(keys.link(namespace, _slug(visit)))
+        entry = self._links.peek(keys.link(namespace, _slug(visit)))
         return None if entry is None else entry.value
 
     def _known_namespace(self, host: str, named: bool) -> str | None:

@@ -146,7 +146,7 @@ class EventConfigs:
         config = await self.find(config_id)
         if config is None:
             raise NotFound("event config: not found")
-        await self._cache.changing(keys.event_config(config.pbk))
+        await self._cache.begin_update(keys.event_config(config.pbk))
         row = await self._configs.find_one_and_update(
             {"_id": config_id, "archived": {"$ne": True}},
             {"$set": _stored(fields), "$inc": {"version": 1}},
@@ -164,7 +164,7 @@ class EventConfigs:
 
     def known_by_postback_key(self, pbk: str) -> Known[EventConfig] | None:
         """What memory knows of it; None: ask `by_postback_key`."""
-        return self._cache.known(keys.event_config(pbk))
+        return self._cache.peek(keys.event_config(pbk))
 
     async def _tell(self, config: EventConfig) -> None:
         name = keys.event_config(config.pbk)

@@ -16,7 +16,7 @@ from tracker.db.batch import Batch
 from tracker.db.breaker import Breaker, answer_within
 from tracker.db.connect import LookUpDatabase, PyMongoError
 from tracker.db.documents import StoredId, owner_id
-from tracker.db.finding import Finding
+from tracker.db.mongo_reader import MongoReader
 
 LOOK_UP_SECONDS = 1.0
 
@@ -37,8 +37,8 @@ class LookUps:
         as_bytes = database.codec_options.with_options(
             uuid_representation=UuidRepresentation.UNSPECIFIED
         )
-        self._clicks = Finding(database.get_collection("clicks", codec_options=as_bytes))
-        self._events = Finding(database["events"])
+        self._clicks = MongoReader(database.get_collection("clicks", codec_options=as_bytes))
+        self._events = MongoReader(database["events"])
         self.mongodb = Breaker()
         self.owners = Batch[bytes, UUID | None](self._told(self._owners))
         self.earlier = Batch[Sought, int | None](self._told(self._earlier))
@@ -68,7 +68,7 @@ class LookUps:
 
     async def _owners(self, click_ids: list[bytes]) -> list[UUID | None]:
         wanted = [StoredId(one) for one in set(click_ids)]
-        rows = await self._clicks.rows({"_id": {"$in": wanted}}, ["account_id"], len(wanted))
+        rows = await self._clicks.find({"_id": {"$in": wanted}}, ["account_id"], len(wanted))
         owners = {bytes(row["_id"]): owner_id(bytes(row["account_id"])) for row in rows}
         return [owners.get(click_id) for click_id in click_ids]
 
@@ -94,7 +94,7 @@ class LookUps:
         ]
         fields = ["at", "transaction_scope", "transaction_id"]
         most = sum(map(len, texts.values()))
-        return await self._events.rows({"$or": branches}, fields, most)
+        return await self._events.find({"$or": branches}, fields, most)
 
 
 def _pairs(sought: Sought) -> list[tuple[UUID, str]]:

@@ -100,7 +100,7 @@ class AccountRules:
 
     def known(self, account_id: UUID) -> Known[CachedRules] | None:
         """Return what memory knows of an account's rules; None: ask `of`."""
-        return self._cache.known(keys.account(account_id))
+        return self._cache.peek(keys.account(account_id))
 
     async def of(self, account_id: UUID) -> ConversionRules:
         """Return the rules of an account. Raises Unavailable if no store can tell."""
@@ -119,7 +119,7 @@ class AccountRules:
         Raises NotFound, and Unavailable if Redis is unavailable: its copy would outlive the change.
         """
         name = keys.account(account_id)
-        await self._cache.changing(name)
+        await self._cache.begin_update(name)
         changed = {f"conversion_rules.{one}": _stored(value) for one, value in fields.items()}
         row = await self._accounts.find_one_and_update(
             {"_id": account_id},

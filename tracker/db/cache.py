@@ -4,11 +4,11 @@ Used for links, custom domains, event configurations and accounts' settings. Wha
 
 - A change is seen by every process within a second: the writer stores the new value in Redis and
   publishes its name; `db/changes` drops it from each process's memory. While the subscription is
-  down, memory is trusted for UNVERIFIED seconds only.
+  down, memory is trusted for UNVERIFIED_SECONDS only.
 - An older value never replaces a newer one in Redis: values carry the version of their document,
   and a script compares. A miss has version 0.
 - A crash between the write to MongoDB and the one to Redis heals: every copy expires, and soon
-  where a change was announced with `changing`.
+  where a change was announced with `begin_update`.
 - A value in steady use is read again before its life in memory is over.
 - Misses are remembered too, for a shorter time and apart, so that they push no value out;
   simultaneous look-ups of one name are one look-up, and those of many names are one question.
@@ -40,23 +40,23 @@ from tracker.limits.allowance import Allowance
 from tracker.loops import cancel_and_wait
 from tracker.metrics import LOOK_UPS_SHARED
 
-IN_MEMORY, MISS_IN_MEMORY, UNVERIFIED = 10.0, 5.0, 1.0
-REFRESH = 0.7
+MEMORY_SECONDS, MISS_MEMORY_SECONDS, UNVERIFIED_SECONDS = 10.0, 5.0, 1.0
+REFRESH_SHARE = 0.7
 """The share of its life after which a value in memory that is asked for is read again, so that one
 in steady use never has to be waited for."""
 
-REFRESH_PAUSE = 1.0
-IN_REDIS, MISS_IN_REDIS = 600.0, 30.0
+REFRESH_PAUSE_SECONDS = 1.0
+REDIS_SECONDS, MISS_REDIS_SECONDS = 600.0, 30.0
 LOAD_SECONDS = 2.0
-WHILE_CHANGING = MONGODB_TIMEOUT + 5
+UPDATE_SECONDS = MONGODB_TIMEOUT + 5
 
-SHARED_MOST, SHARED_REST, SHARED_BOUND = 100, 0.02, 10_000
+SHARED_NAMES, SHARED_REST_SECONDS, SHARED_WAITING_NAMES = 100, 0.02, 10_000
 """The share of those who asked for too much that does not exist: names of a question, seconds of
 rest after each, and names that wait. So a process asks for 5,000 a second at most."""
 
 
 class Versioned(msgspec.Struct, frozen=True, kw_only=True):
-    """What can be cached: `version` grows with every change of the document."""
+    """The base of values that can be cached; `version` grows with every change of the document."""
 
     version: int
 
@@ -66,19 +66,20 @@ Read = TypeVar("Read", bound=Versioned, covariant=True)
 
 
 class Source(Protocol[Read]):
-    """Where values come from. Called with many names at a time, and never twice at once."""
+    """A source of values. It is asked for many names at a time, and never twice at once."""
 
     async def find(self, names: Sequence[str]) -> Mapping[str, Any]:
-        """Return what MongoDB has of these names. Raises PyMongoError."""
+        """Return what MongoDB has of these names. Raises PyMongoError if it fails."""
 
     def value_of(self, found: Any) -> Read | None:
-        """Make a value of what was found of one name; None: it is as if it were not there."""
+        """Make a value of what was found of one name, or None if it counts as missing."""
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """Close its connections."""
 
 
 class Known(NamedTuple, Generic[Value]):
-    """What memory knows of a name; None: that there is no such value. Times are monotonic."""
+    """An entry of memory; `value` is None if there is no such value. Times are monotonic."""
 
     value: Value | None
     loaded: float
@@ -86,7 +87,7 @@ class Known(NamedTuple, Generic[Value]):
 
 
 class Cache(Generic[Value]):
-    """Values of one type by name (their Redis key)."""
+    """A cache of values of one type, by name (their Redis key)."""
 
     def __init__(
         self,
@@ -110,33 +111,33 @@ class Cache(Generic[Value]):
         self._decoder = msgspec.msgpack.Decoder(kind)
         self._encoder = msgspec.msgpack.Encoder()
         self._found = Batch[str, Any](self._from_mongodb)
-        self._found_shared = Batch[str, Any](self._from_share, SHARED_MOST, SHARED_BOUND)
+        self._found_shared = Batch[str, Any](self._from_share, SHARED_NAMES, SHARED_WAITING_NAMES)
         self._asking = asyncio.Lock()
         self._mongodb = Breaker()
         self._refresh_at = 0.0
         self.verified = False
 
-    def known(self, name: str) -> Known[Value] | None:
-        """What `get` would answer without waiting; None if it would have to ask."""
+    def peek(self, name: str) -> Known[Value] | None:
+        """Return what `get` would answer without waiting; None if it would have to ask."""
         entry = self._held(name)
         if entry is None:
             return None
         now = time.monotonic()
         age = now - entry.loaded
-        lives = entry.lives if self.verified else min(entry.lives, UNVERIFIED)
+        lives = entry.lives if self.verified else min(entry.lives, UNVERIFIED_SECONDS)
         if age >= lives:
             return None
-        if age > lives * REFRESH and name not in self._loading and now > self._refresh_at:
+        if age > lives * REFRESH_SHARE and name not in self._loading and now > self._refresh_at:
             self._start_loading(name)
         return entry
 
     async def get(self, name: str, client: str = "") -> Value | None:
         """Return the value, or None if there is none.
 
-        `client` is the address of a stranger who asks. Raises Unavailable if no level can tell, and
+        `client` is the address of a stranger who asks. Raises Unavailable if no level answers, and
         RateLimited if too many wait for the share that this client is left with.
         """
-        if entry := self.known(name):
+        if entry := self.peek(name):
             return entry.value
         task = self._task(name, client)
         try:
@@ -147,15 +148,15 @@ class Cache(Generic[Value]):
                 raise
             return entry.value
 
-    async def changing(self, name: str) -> None:
-        """Call before a change in MongoDB: should the writer die on the way, Redis forgets soon.
+    async def begin_update(self, name: str) -> None:
+        """Announce a change in MongoDB: should the writer die on the way, Redis forgets soon.
 
-        Raises Unavailable if Redis cannot be told: its copy would outlive the change.
+        Raises Unavailable if Redis does not answer: its copy would outlive the change.
         """
-        await self._copies.expire_soon(name, WHILE_CHANGING)
+        await self._copies.expire_soon(name, UPDATE_SECONDS)
 
     async def changed(self, name: str, value: Value | None, version: int) -> None:
-        """Call after a change in MongoDB: tells Redis and every process the value, None: gone."""
+        """Publish a change in MongoDB to Redis and every process; `value` None: it is gone."""
         self.forget(name)
         await self._put(name, value, version)
         await self._copies.publish(name)
@@ -167,12 +168,15 @@ class Cache(Generic[Value]):
             held.pop(name, None)
 
     def forget_all(self) -> None:
+        """Drop everything from memory."""
         for held in (self._entries, self._absent, self._loading, self._loading_shared):
             held.clear()
 
     async def close(self) -> None:
-        """End the look-ups under way, and close the connection to MongoDB. Before Redis is closed:
-        one that goes on would connect to it again."""
+        """End the look-ups under way, and close the connection to MongoDB.
+
+        To be called before Redis is closed: a look-up that goes on would connect to it again.
+        """
         for task in [*self._loading.values(), *self._loading_shared.values()]:
             await cancel_and_wait(task)
         await self._source.close()
@@ -214,16 +218,16 @@ class Cache(Generic[Value]):
             # What is still good is not asked for again by every request. A full share says nothing
             # of the stores.
             if loading is self._loading:
-                self._refresh_at = time.monotonic() + REFRESH_PAUSE
+                self._refresh_at = time.monotonic() + REFRESH_PAUSE_SECONDS
         elif not forgotten:
             self._remember(name, task.result())
 
     def _remember(self, name: str, value: Value | None) -> None:
         self._entries.pop(name, None)
         self._absent.pop(name, None)
-        held, bound, lives = self._entries, self._bound, IN_MEMORY
+        held, bound, lives = self._entries, self._bound, MEMORY_SECONDS
         if value is None:
-            held, bound, lives = self._absent, self._bound // 10 + 1, MISS_IN_MEMORY
+            held, bound, lives = self._absent, self._bound // 10 + 1, MISS_MEMORY_SECONDS
         held[name] = Known(value, time.monotonic(), lives)
         if len(held) > bound:
             del held[next(iter(held))]
@@ -236,7 +240,7 @@ class Cache(Generic[Value]):
         try:
             found = await self._submit(name, shared)
         except Unavailable:
-            return await self._from_reserve(name)
+            return await self._stale_copy(name)
         value = None if found is None else self._source.value_of(found)
         if value is None and client:
             self._misses.spend(client)
@@ -251,7 +255,7 @@ class Cache(Generic[Value]):
             await self._put(name, value, 0 if value is None else value.version)
 
     async def _submit(self, name: str, shared: bool) -> Any:
-        """Raises Unavailable, RateLimited."""
+        """Ask MongoDB. Raises Unavailable or RateLimited."""
         if not shared:
             return await self._found.submit(name)
         try:
@@ -264,7 +268,7 @@ class Cache(Generic[Value]):
 
     async def _from_share(self, names: list[str]) -> Sequence[Any]:
         found = await self._from_mongodb(names)
-        await asyncio.sleep(SHARED_REST)
+        await asyncio.sleep(SHARED_REST_SECONDS)
         return found
 
     async def _from_mongodb(self, names: list[str]) -> Sequence[Any]:
@@ -281,15 +285,15 @@ class Cache(Generic[Value]):
     async def _found_in_mongodb(self, names: list[str]) -> Mapping[str, Any]:
         return await self._source.find(names)
 
-    async def _from_reserve(self, name: str) -> Value:
-        """The last value that Redis was given. Raises Unavailable if it has none."""
-        reserve = await self._copies.read_reserve(name)
-        if reserve is not None:
+    async def _stale_copy(self, name: str) -> Value:
+        """Return the stale copy that Redis has. Raises Unavailable if it has none."""
+        stale = await self._copies.read_stale(name)
+        if stale is not None:
             with contextlib.suppress(msgspec.DecodeError):
-                return self._decoder.decode(reserve)
+                return self._decoder.decode(stale)
         raise Unavailable("storage is away; try again")
 
     async def _put(self, name: str, value: Value | None, version: int) -> None:
-        lives = MISS_IN_REDIS if value is None else IN_REDIS
+        lives = MISS_REDIS_SECONDS if value is None else REDIS_SECONDS
         encoded = b"" if value is None else self._encoder.encode(value)
         await self._copies.store(Copy(name, version, encoded, lives))

@@ -89,8 +89,11 @@ def mongodb(uri: str) -> MongoClient:
 
 
 def mongodb_for_look_ups(uri: str) -> LookUpClient:
-    """For what an answer waits for (`db/finding`). Motor has each command go to a thread and back,
-    which fights the loop for the interpreter; this client, its successor, works on the loop."""
+    """Return a client for what an answer waits for (`db/mongo_reader`).
+
+    Motor sends each command to a thread and back, which fights the loop for the interpreter; this
+    client, its successor, works on the loop.
+    """
     return AsyncMongoClient(uri, **_mongodb_options())
 
 

@@ -1,7 +1,7 @@
 """The copies in Redis of cached values (`db/cache`), read and written many at a time.
 
 A copy is a hash of a version and the encoded value, empty if there is none. Beside it stands a
-reserve that lives for a week, for when MongoDB is unavailable. An older version never replaces a
+stale copy that lives for a week, for when MongoDB is unavailable. An older version never replaces a
 newer one.
 """
 
@@ -18,14 +18,14 @@ from tracker.db.batch import Batch
 from tracker.db.breaker import Breaker
 from tracker.errors import Unavailable
 
-IN_RESERVE: Final = 7 * 86400.0
+STALE_SECONDS: Final = 7 * 86400.0
 
-_AT_ONCE: Final = 100
+_SCRIPT_COPIES: Final = 100
 """Copies of one script: until it ends, Redis answers nobody else."""
 
 # Stores values unless Redis holds newer ones. The time to live is that of the name: a newer value
 # never extends it, so what `expire_soon` shortened stays short, whoever stores meanwhile.
-# KEYS: name and its reserve, for each. ARGV: milliseconds that reserves live; then version, value
+# KEYS: name and its stale copy, for each. ARGV: milliseconds of stale copies; then version, value
 # and milliseconds to live, for each.
 _STORE_NEWER: Final = """
 for i = 1, #KEYS, 2 do
@@ -62,17 +62,19 @@ class Copy(NamedTuple):
 
 
 class Copies:
+    """The copies in one Redis; concurrent reads and writes share round trips."""
+
     def __init__(self, redis: Redis, breaker: Breaker) -> None:
         self._redis = redis
         self._breaker = breaker
         self._store_newer = redis.register_script(_STORE_NEWER)
         self._expire_soon = redis.register_script(_EXPIRE_SOON)
         self._held = Batch[str, bytes | None](self._read_all)
-        self._reserves = Batch[str, bytes | None](self._read_reserves)
-        self._stored = Batch[Copy, None](self._store_all, _AT_ONCE)
+        self._stale = Batch[str, bytes | None](self._read_all_stale)
+        self._stored = Batch[Copy, None](self._store_all, _SCRIPT_COPIES)
 
     async def read(self, name: str) -> bytes | None:
-        """Return the value, empty if there is none; None if Redis does not know or not answer."""
+        """Return the value, empty if there is none; None if Redis has none or is unavailable."""
         if self._breaker.is_open:
             return None
         try:
@@ -83,10 +85,10 @@ class Copies:
         self._breaker.worked()
         return held
 
-    async def read_reserve(self, name: str) -> bytes | None:
+    async def read_stale(self, name: str) -> bytes | None:
         """Return the last value that Redis was given, None if it has none or does not answer."""
         with contextlib.suppress(RedisError):
-            return await self._reserves.submit(name)
+            return await self._stale.submit(name)
         return None
 
     async def store(self, copy: Copy) -> None:
@@ -115,21 +117,21 @@ class Copies:
 
     async def _read_all(self, names: list[str]) -> Sequence[bytes | None]:
         if self._breaker.is_open:  # since they were asked for: each group would wait in its turn
-            raise RedisConnectionError("Redis is away")
+            raise RedisConnectionError("Redis is unavailable")
         pipeline = self._redis.pipeline(transaction=False)
         for name in names:
             pipeline.hget(name, "value")
         return await pipeline.execute()
 
-    async def _read_reserves(self, names: list[str]) -> Sequence[bytes | None]:
+    async def _read_all_stale(self, names: list[str]) -> Sequence[bytes | None]:
         if self._breaker.is_open:
-            raise RedisConnectionError("Redis is away")
-        reserves: Any = await self._redis.mget([keys.reserve(name) for name in names])
-        return list(reserves)
+            raise RedisConnectionError("Redis is unavailable")
+        stale: Any = await self._redis.mget([keys.stale_copy(name) for name in names])
+        return list(stale)
 
     async def _store_all(self, copies: list[Copy]) -> list[None]:
-        names = [key for copy in copies for key in (copy.name, keys.reserve(copy.name))]
-        values: list[int | bytes] = [int(IN_RESERVE * 1000)]
+        names = [key for copy in copies for key in (copy.name, keys.stale_copy(copy.name))]
+        values: list[int | bytes] = [int(STALE_SECONDS * 1000)]
         for copy in copies:
             values += copy.version, copy.value, int(copy.lives * 1000)
         await self._store_newer(keys=names, args=values)

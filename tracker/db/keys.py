@@ -10,7 +10,7 @@ conversions:<click>:<config>   string   conversions of a click, for accounts tha
 transaction:<digest>           string   the event id given to a transaction id in a scope; until it
                                         is drained, a week at most, and then an hour; of nobody's
                                         events a minute
-reserve:<name of those>        string   the last value, for a week: for when MongoDB is away
+reserve:<name of those>        string   its stale copy, for a week: for when MongoDB is unavailable
 rate_limit:<scope>:<owner>     string   requests in a window that began with the first; the window
 visitors:salt:<day>            string   the salt of the day's visitors; 48 h
 visitors:<day>:<bucket>        hash     visitor (salted hash): the id of the first click; 48 h
@@ -40,50 +40,62 @@ FLEET_COUNTERS = "fleet:counters"
 
 
 def link(namespace: str, slug: str) -> str:
-    """`namespace` is the id of a custom domain, in hex; empty for the default domain."""
+    """Return the key of a link.
+
+    `namespace` is the id of a custom domain, in hex; empty for the default domain.
+    """
     return f"link:{namespace}/{slug}"
 
 
 def domain(name: str) -> str:
+    """Return the key of a custom domain."""
     return f"domain:{name}"
 
 
-def reserve(name: str) -> str:
-    """Of a cached value, for when MongoDB is away."""
+def stale_copy(name: str) -> str:
+    """Return the key of a cached value's stale copy, for when MongoDB is unavailable."""
     return f"reserve:{name}"
 
 
 def rate_limit(scope: str, owner: str) -> str:
-    """`scope` is `ip` or `account`, `owner` the network of the address or the account's id."""
+    """Return the key of a counter of requests.
+
+    `scope` is `ip` or `account`, `owner` the network of the address or the account's id.
+    """
     return f"rate_limit:{scope}:{owner}"
 
 
 def event_config(pbk: str) -> str:
+    """Return the key of an event configuration, by its postback key."""
     return f"event_config:{pbk}"
 
 
 def account(account_id: UUID) -> str:
+    """Return the key of an account's settings."""
     return f"account:{account_id}"
 
 
 def conversions_of(click_id: UUID, config_id: UUID | None) -> str:
-    """`config_id` is that of an event configuration, None without one."""
+    """Return the key of a click's counter; `config_id` None: without an event configuration."""
     return f"conversions:{click_id}:{config_id or 'none'}"
 
 
 def transaction(scope: UUID, transaction_id: str) -> str:
-    """`scope` is an event config, an account or a click."""
+    """Return the key of a transaction id's claim in an event config, an account or a click."""
     digest = blake2b(transaction_id.encode(), digest_size=16, salt=scope.bytes)
     return f"transaction:{digest.hexdigest()}"
 
 
 def salt(day: str) -> str:
+    """Return the key of the salt of a day's visitors."""
     return f"visitors:salt:{day}"
 
 
 def visitors(day: str, bucket: str) -> str:
+    """Return the key of one bucket of a day's visitors."""
     return f"visitors:{day}:{bucket}"
 
 
 def slot(number: int) -> str:
+    """Return the key of a slot's lease."""
     return f"slot:{number}"

@@ -1,18 +1,18 @@
-"""Where cached values come from (`db/cache`): documents found by one field, many at a time."""
+"""A source of cached values (`db/cache`): documents found by one field, many at a time."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from tracker.db.connect import LookUpDatabase
-from tracker.db.finding import Finding
+from tracker.db.mongo_reader import MongoReader
 
 Value = TypeVar("Value", covariant=True)
 
 
 class FieldSource(Generic[Value]):
-    """Documents of `collection` by a unique `field`. A name is `<prefix>:<value of the field>`.
+    """The documents of `collection` by a unique `field`, named `<prefix>:<value of the field>`.
 
-    `value_of` makes a value of a document; None: it is as if it were not there.
+    `value_of` makes a value of a document, or None if the document counts as missing.
     """
 
     def __init__(
@@ -24,18 +24,19 @@ class FieldSource(Generic[Value]):
         value_of: Callable[[Any], Value | None],
         named: Callable[[str], Any] = str,
     ) -> None:
-        self._finding = Finding(database[collection])
+        self._reader = MongoReader(database[collection])
         self._field = field
         self._fields = [*fields, field]
         self._named = named
         self.value_of = value_of
 
     async def find(self, names: Sequence[str]) -> Mapping[str, Any]:
-        """Return the documents that there are, by name, with one query. Raises PyMongoError."""
+        """Return the existing documents by name, with one query. Raises PyMongoError."""
         wanted = {self._named(name.partition(":")[2]): name for name in names}
         matching = {self._field: {"$in": list(wanted)}}
-        rows = await self._finding.rows(matching, self._fields, len(wanted))
+        rows = await self._reader.find(matching, self._fields, len(wanted))
         return {wanted[row[self._field]]: row for row in rows}
 
     async def close(self) -> None:
-        await self._finding.close()
+        """Close the connection to MongoDB."""
+        await self._reader.close()

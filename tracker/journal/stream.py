@@ -20,8 +20,8 @@ from redis.exceptions import RedisError
 from tracker.db.batch import Batch, Waiter
 from tracker.db.breaker import Breaker
 from tracker.db.connect import check_writable
-from tracker.db.direct import Direct
 from tracker.db.keys import JOURNAL
+from tracker.db.redis_command_connection import RedisCommandConnection
 from tracker.errors import Unavailable
 from tracker.journal.entry import VERSION, Encoded, JournalRecord, encode, encode_record, fields_of
 from tracker.journal.spool import Spool
@@ -72,7 +72,7 @@ _Append = JournalRecord | Encoded | _Claimed
 class Journal:
     def __init__(self, redis: Redis, breaker: Breaker, spool: Spool) -> None:
         self._redis = redis
-        self._appending = Direct(redis)
+        self._appending = RedisCommandConnection(redis)
         self._breaker = breaker
         self._spool = spool
         self._untold = 0

@@ -13,7 +13,7 @@ from tracker.db.budget import Budget
 from tracker.db.cache import Cache
 from tracker.db.connect import LookUpDatabase
 from tracker.db.documents import record
-from tracker.db.finding import Finding
+from tracker.db.mongo_reader import MongoReader
 from tracker.limits.allowance import Allowance
 from tracker.links.domain import namespace_of
 from tracker.links.link import Link, Target, target
@@ -25,7 +25,7 @@ _FIELDS = [name for name in Link.__struct_fields__ if name != "id"]
 
 class _LinkSource:
     def __init__(self, database: LookUpDatabase) -> None:
-        self._finding = Finding(database["links"])
+        self._reader = MongoReader(database["links"])
 
     async def find(self, names: Sequence[str]) -> Mapping[str, Any]:
         """Return the links' documents by name, with one query. Raises PyMongoError."""
@@ -34,14 +34,14 @@ class _LinkSource:
             namespace, _, slug = name.removeprefix("link:").partition("/")
             slugs[namespace].append(slug)
         branches = [{"domain_id": _domain_id(one), "slug": {"$in": slugs[one]}} for one in slugs]
-        rows = await self._finding.rows({"$or": branches}, _FIELDS, len(names))
+        rows = await self._reader.find({"$or": branches}, _FIELDS, len(names))
         return {keys.link(namespace_of(row["domain_id"]), row["slug"]): row for row in rows}
 
     def value_of(self, found: Any) -> Target | None:
         return target(record(Link, found))
 
     async def close(self) -> None:
-        await self._finding.close()
+        await self._reader.close()
 
 
 def _domain_id(namespace: str) -> UUID | None:

@@ -12,7 +12,7 @@ from tracker.db.budget import Budget
 from tracker.db.cache import Cache
 from tracker.db.connect import LookUpDatabase
 from tracker.db.documents import record
-from tracker.db.finding import Finding
+from tracker.db.mongo_reader import MongoReader
 from tracker.limits.allowance import Allowance
 from tracker.links.domain import Domain, Reserves, ServedName, served_name
 
@@ -26,7 +26,7 @@ by several accounts, and whoever has it claimed by hundreds costs no more than t
 
 class _DomainSource:
     def __init__(self, database: LookUpDatabase, reserves: Reserves) -> None:
-        self._finding = Finding(database["domains"])
+        self._reader = MongoReader(database["domains"])
         self._reserves = reserves
 
     async def find(self, names: Sequence[str]) -> Mapping[str, Any]:
@@ -49,13 +49,13 @@ class _DomainSource:
         return held + await self._rows({**claims, **(owner[0] if owner else {})}, 2)
 
     async def _rows(self, wanted: Mapping[str, Any], most: int) -> list[dict[str, Any]]:
-        return await self._finding.rows(wanted, _FIELDS, most)
+        return await self._reader.find(wanted, _FIELDS, most)
 
     def value_of(self, found: Any) -> ServedName | None:
         return served_name(found, self._reserves)
 
     async def close(self) -> None:
-        await self._finding.close()
+        await self._reader.close()
 
 
 def domain_cache(

@@ -109,7 +109,7 @@ class Domains:
 
     def known(self, name: str) -> Known[ServedName] | None:
         """What `by_name` would answer without waiting; None if it would have to ask."""
-        return self._cache.known(keys.domain(name))
+        return self._cache.peek(keys.domain(name))
 
     async def by_name(self, domain_name: str, client: str = "") -> ServedName | None:
         """Return what the name leads to; `client` is the address of the visitor who asks."""
@@ -177,14 +177,14 @@ class Domains:
         domain = await self.find(domain_id)
         if domain is None:
             raise NotFound("domain: not found")
-        await self._cache.changing(keys.domain(domain.domain_name))
+        await self._cache.begin_update(keys.domain(domain.domain_name))
         return domain
 
     async def _renew(self, domain_name: str) -> None:
         """Tell every process what the name leads to now.
 
         The version is the time before it was read: of two that change a name at once, the one that
-        has not seen the other's change is older. Should clocks differ by more, what `changing`
+        has not seen the other's change is older. Should clocks differ by more, what `begin_update`
         announced is forgotten within seconds.
         """
         version = now_ms()

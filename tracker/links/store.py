@@ -129,7 +129,7 @@ class Links:
         link = await self.find(link_id)
         if link is None:
             raise NotFound("short link: not found")
-        await self._cache.changing(keys.link(namespace_of(link.domain_id), link.slug))
+        await self._cache.begin_update(keys.link(namespace_of(link.domain_id), link.slug))
         row = await self._links.find_one_and_update(
             {"_id": link_id, "archived": False},
             {"$set": dict(fields), "$inc": {"version": 1}},

@@ -1,25 +1,26 @@
-"""A connection that a store's client has opened, spoken to directly from then on.
+"""A dedicated connection: opened by a store's client, and used without the client from then on.
 
-Clients look for a connection for each command, and wrap it in retries, sessions, timeouts, tasks:
-most of its cost, for what every click or conversion waits for. So a client only opens the
-connection (address, password, TLS), and `db/direct` and `db/finding` say what is sent over it.
+Clients look for a connection for each command, and wrap it in retries, sessions, timeouts and
+tasks: most of the cost of what every click or conversion waits for. So a client only opens the
+connection (address, password, TLS). `db/redis_command_connection` and `db/mongo_reader` decide what
+is sent over it.
 """
 
 import asyncio
 from typing import Any, Final
 
-_GRACE: Final = 0.05
-"""Seconds more, so that a loop that stood still reads what has come before it is too late."""
+_GRACE_SECONDS: Final = 0.05
+"""Extra time, so that a loop that stood still reads what has arrived before the timeout."""
 
 NOT_YET: Final = object()
-"""The reply of a store of which only a part has come."""
+"""The reply of a store of which only a part has arrived."""
 
 
-class Link(asyncio.Protocol):
-    """One command at a time: whoever asks sees to that. Lost after any error but a refusal.
+class DedicatedConnection(asyncio.Protocol):
+    """A connection for one command at a time, which the caller sees to.
 
-    `lost` and `late` are the client's errors for a connection that was lost, and for no answer
-    after so many `seconds`.
+    It is lost after any error but a refusal. `lost` and `late` are the client's errors for a lost
+    connection, and for no answer within `seconds`.
     """
 
     lost: type[Exception]
@@ -36,12 +37,18 @@ class Link(asyncio.Protocol):
         transport.resume_reading()
 
     def reply(self, data: bytes) -> Any:
-        """The reply that ends with `data`, an exception if it is a refusal, or NOT_YET. Raises
-        ValueError if there is more than one."""
+        """Return the reply that ends with `data`; an exception if it is a refusal; or NOT_YET.
+
+        Raises ValueError if there is more than one reply.
+        """
         raise NotImplementedError
 
-    async def ask(self, command: bytes) -> Any:
-        """Raises what a refusal is; `lost`, at once if the connection was lost before; `late`."""
+    async def request(self, command: bytes) -> Any:
+        """Send `command` and return the reply.
+
+        Raises the reply if it is a refusal, `lost` if the connection is lost, and `late` if there
+        is no answer in time.
+        """
         if self._transport.is_closing():
             raise self.lost("the connection was lost")
         self._answer = answer = self._loop.create_future()
@@ -58,6 +65,7 @@ class Link(asyncio.Protocol):
                 self._transport.abort()
 
     def data_received(self, data: bytes) -> None:
+        """Hand a whole reply to the caller; called by the event loop."""
         try:
             reply = self.reply(data)
         except ValueError:
@@ -72,11 +80,12 @@ class Link(asyncio.Protocol):
             self._tell(reply)
 
     def connection_lost(self, error: Exception | None) -> None:
+        """Fail the command under way, and notify the client; called by the event loop."""
         self._tell(self.lost("the connection was lost"))
         self._client.connection_lost(error)
 
     def _nearly_too_late(self) -> None:
-        self._timeout = self._loop.call_later(_GRACE, self._too_late)
+        self._timeout = self._loop.call_later(_GRACE_SECONDS, self._too_late)
 
     def _too_late(self) -> None:
         self._tell(self.late("no answer in time"))

@@ -1,5 +1,6 @@
-"""Queries to MongoDB over one connection that is kept (`db/link`), for whoever sends one after the
-other all the time: what conversions wait for.
+"""Queries to MongoDB over one dedicated connection (`db/dedicated_connection`).
+
+For callers that send queries all the time, one after the other: look-ups that answers wait for.
 
 Of thirty clicks this costs 150 µs, PyMongo's asynchronous client 400, and motor with its threads
 600. The messages are OP_MSG of MongoDB's wire protocol, with one document each way
@@ -18,24 +19,26 @@ from pymongo.server_selectors import writable_server_selector
 
 from tracker.db import connect
 from tracker.db.connect import LookUpCollection
-from tracker.db.link import NOT_YET, Link
+from tracker.db.dedicated_connection import NOT_YET, DedicatedConnection
 
 _HEAD: Final = struct.Struct("<iiiiIB")
-"""Length of the message, its number, that of the message it answers, kind of message, flags, kind
-of what follows."""
+"""Length of the message, its number, the number it answers, kind of message, flags, kind of the
+section that follows."""
 
 _OP_MSG: Final = 2013
-_NUMBERS: Final = (1 << 31) - 1
-"""Of messages, before they begin again at 1."""
+_MAX_MESSAGE_NUMBER: Final = (1 << 31) - 1
+"""Numbers of messages begin again at 1 after it."""
 
-_LONGEST: Final = 48_000_000
-"""Bytes, of any message of MongoDB."""
+_MAX_MESSAGE_BYTES: Final = 48_000_000
+"""The bound that MongoDB sets to any message."""
 
 
-class Finding:
-    """Finds in one collection, by the primary, what a majority has. One query at a time: whoever
-    asks sees to that. The connection is one of the pool of the collection's client; after any error
-    it is made anew."""
+class MongoReader:
+    """A reader of one collection: of what a majority has, from the primary.
+
+    It sends one query at a time, which the caller sees to. The connection is one of the pool of the
+    collection's client, and is made again after any error.
+    """
 
     def __init__(self, collection: LookUpCollection) -> None:
         database = collection.database
@@ -51,17 +54,20 @@ class Finding:
         self._is_closed = False
         self._pool: Any = None
         self._connection: Any = None
-        self._link: _Link | None = None
+        self._dedicated: _MongoConnection | None = None
 
-    async def rows(
+    async def find(
         self, wanted: Mapping[str, Any], fields: Sequence[str], most: int
     ) -> list[dict[str, Any]]:
-        """Of the documents that are as `wanted`, `most` at most: their ids and `fields`. Raises
-        PyMongoError. If the connection was lost since the last query, it is sent on another."""
+        """Return the ids and `fields` of up to `most` documents that match `wanted`.
+
+        If the connection was lost since the last query, this one is sent on another. Raises
+        PyMongoError if MongoDB fails or refuses.
+        """
         shown = dict.fromkeys(("_id", *fields), 1)
         rest = {"filter": wanted, "projection": shown, "batchSize": most}
         document = bson.encode({**self._command, **rest}, codec_options=self._options)
-        number = self._number = self._number % _NUMBERS + 1
+        number = self._number = self._number % _MAX_MESSAGE_NUMBER + 1
         head = _HEAD.pack(_HEAD.size + len(document), number, 0, _OP_MSG, 0, 0)
         answer = await self._asked(head + document)
         try:
@@ -72,22 +78,22 @@ class Finding:
             raise
 
     async def close(self) -> None:
-        """For good: a query after it, or under way, fails."""
+        """Close the connection for good: a query under way, or a later one, fails."""
         self._is_closed = True
         await self._drop()
 
     async def _asked(self, message: bytes) -> bytes:
-        if self._link is not None:
+        if self._dedicated is not None:
             try:
-                return bytes(await self._link.ask(message))
+                return bytes(await self._dedicated.request(message))
             except NetworkTimeout:
                 raise
             except AutoReconnect:
-                self._link = None
-        link = await self._opened()
-        return bytes(await link.ask(message))
+                self._dedicated = None
+        dedicated = await self._opened()
+        return bytes(await dedicated.request(message))
 
-    async def _opened(self) -> "_Link":
+    async def _opened(self) -> "_MongoConnection":
         await self._drop()
         if self._is_closed:
             raise AutoReconnect("closed")
@@ -96,13 +102,13 @@ class Finding:
         try:
             self._connection = await self._pool.checkout().__aenter__()
             transport = self._connection.conn.get_conn.transport
-            self._link = _Link(transport, connect.MONGODB_TIMEOUT)
+            self._dedicated = _MongoConnection(transport, connect.MONGODB_TIMEOUT)
         except RuntimeError as error:  # uvloop's, of a connection that the other end closed
             raise AutoReconnect(str(error)) from error
-        return self._link
+        return self._dedicated
 
     async def _drop(self) -> None:
-        self._link = None
+        self._dedicated = None
         connection, self._connection = self._connection, None
         if connection is not None:
             try:
@@ -111,7 +117,7 @@ class Finding:
                 await self._pool.checkin(connection)
 
     def _read(self, answer: bytes, number: int) -> list[dict[str, Any]]:
-        """Raises OperationFailure."""
+        """Return the documents of an answer. Raises OperationFailure if it is none, or an error."""
         _, _, answered, kind, _, _ = _HEAD.unpack_from(answer)
         if (answered, kind) != (number, _OP_MSG):
             raise OperationFailure("this is no answer to what was asked")
@@ -125,8 +131,8 @@ class Finding:
         return rows
 
 
-class _Link(Link):
-    """Whole messages."""
+class _MongoConnection(DedicatedConnection):
+    """A connection whose replies are whole messages."""
 
     lost = AutoReconnect
     late = NetworkTimeout
@@ -136,9 +142,10 @@ class _Link(Link):
         self._received = b""
 
     def reply(self, data: bytes) -> Any:
+        """Return the message that ends with `data`, or NOT_YET. Raises ValueError if it is none."""
         received = self._received + data if self._received else data
         length = int.from_bytes(received[:4], "little") if len(received) >= 4 else _HEAD.size
-        if not _HEAD.size <= length <= _LONGEST or len(received) > length:
+        if not _HEAD.size <= length <= _MAX_MESSAGE_BYTES or len(received) > length:
             raise ValueError("no message, or more than one")
         if len(received) < length:
             self._received = received

@@ -9,12 +9,12 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from tests.db.own_redis import nobody, own_redis
 from tracker.db import connect
-from tracker.db.direct import Direct
+from tracker.db.redis_command_connection import RedisCommandConnection
 from tracker.service.services import Services
 
 
 async def test_answers_are_those_of_the_commands(services: Services) -> None:
-    direct = Direct(services.redis)
+    direct = RedisCommandConnection(services.redis)
     assert await direct.execute("SET", "a", b"1") == b"OK"
     with pytest.raises(ResponseError):
         await direct.execute("INCRBY", "a", "no number")
@@ -24,7 +24,7 @@ async def test_answers_are_those_of_the_commands(services: Services) -> None:
 async def test_a_connection_that_was_lost_meanwhile_is_made_anew_unnoticed(tmp_path: Path) -> None:
     with own_redis(tmp_path) as server:
         client = connect.redis_for_requests(server.url)
-        direct = Direct(client)
+        direct = RedisCommandConnection(client)
         assert await direct.execute("SET", "a", b"1") == b"OK"
         server.kill()
         server.start()
@@ -34,7 +34,7 @@ async def test_a_connection_that_was_lost_meanwhile_is_made_anew_unnoticed(tmp_p
 
 async def test_a_redis_that_is_away_is_an_error_at_once() -> None:
     client = connect.redis_for_requests(nobody())
-    direct = Direct(client)
+    direct = RedisCommandConnection(client)
     for _ in range(2):
         with pytest.raises(RedisError):
             await direct.execute("PING")
@@ -47,7 +47,7 @@ async def test_an_answer_that_comes_too_late_is_not_taken_for_the_next(
     monkeypatch.setattr(connect, "REQUEST_TIMEOUT", 0.2)
     with own_redis(tmp_path) as server:
         client = connect.redis_for_requests(server.url)
-        direct = Direct(client)
+        direct = RedisCommandConnection(client)
         await direct.execute("SET", "a", b"late")
         server.freeze()
         with pytest.raises(RedisTimeoutError):
@@ -78,6 +78,6 @@ async def test_an_answer_to_no_command_is_not_taken_for_the_next() -> None:
     port = server.sockets[0].getsockname()[1]
     client = connect.redis_for_requests(f"redis://127.0.0.1:{port}")
     with pytest.raises(RedisError):
-        await Direct(client).execute("ECHO", "first")
+        await RedisCommandConnection(client).execute("ECHO", "first")
     await client.aclose()
     server.close()

@@ -18,7 +18,7 @@ from tests.db.relay import Relay, relay
 from tests.system.certificates import Authority
 from tracker.builtin.child import free_port
 from tracker.db import connect
-from tracker.db.finding import _HEAD, Finding, _Link
+from tracker.db.mongo_reader import _HEAD, MongoReader, _MongoConnection
 from tracker.service.services import Services
 
 ALL: dict[str, Any] = {}
@@ -30,66 +30,66 @@ async def fill(services: Services, count: int) -> None:
 
 
 @asynccontextmanager
-async def finding_by(uri: str, database: str) -> AsyncIterator[Finding]:
+async def reader_by(uri: str, database: str) -> AsyncIterator[MongoReader]:
     client = connect.mongodb_for_look_ups(uri)
-    finding = Finding(client[database]["numbers"])
+    reader = MongoReader(client[database]["numbers"])
     try:
-        yield finding
+        yield reader
     finally:
-        await finding.close()
+        await reader.close()
         await client.close()
 
 
 @asynccontextmanager
-async def finding_of(services: Services) -> AsyncIterator[Finding]:
+async def reader_of(services: Services) -> AsyncIterator[MongoReader]:
     settings = services.settings
-    async with finding_by(settings.mongodb_uri, settings.mongodb_database) as finding:
-        yield finding
+    async with reader_by(settings.mongodb_uri, settings.mongodb_database) as reader:
+        yield reader
 
 
 @asynccontextmanager
-async def relayed(services: Services) -> AsyncIterator[tuple[Relay, Finding]]:
+async def relayed(services: Services) -> AsyncIterator[tuple[Relay, MongoReader]]:
     settings = services.settings
     port = urlsplit(settings.mongodb_uri).port
     assert port is not None
     async with relay(port) as way:
         uri = f"mongodb://127.0.0.1:{way.port}/?directConnection=true"
-        async with finding_by(uri, settings.mongodb_database) as finding:
-            yield way, finding
+        async with reader_by(uri, settings.mongodb_database) as reader:
+            yield way, reader
 
 
 async def test_ids_and_the_named_fields_are_found_of_as_many_as_asked_for(
     services: Services,
 ) -> None:
     await fill(services, 300)
-    async with finding_of(services) as finding:
+    async with reader_of(services) as reader:
         wanted = {"_id": {"$gt": 10, "$lte": 13}}
-        assert await finding.rows(wanted, ["square"], 9) == [
+        assert await reader.find(wanted, ["square"], 9) == [
             {"_id": number, "square": number**2} for number in (11, 12, 13)
         ]
-        assert await finding.rows({"_id": -1}, ["square"], 9) == []
-        assert len(await finding.rows(ALL, ["square"], 299)) == 299
-        assert len(await finding.rows(ALL, ["square", "text"], 1000)) == 300
+        assert await reader.find({"_id": -1}, ["square"], 9) == []
+        assert len(await reader.find(ALL, ["square"], 299)) == 299
+        assert len(await reader.find(ALL, ["square", "text"], 1000)) == 300
 
 
 async def test_one_connection_serves_one_query_after_the_other(services: Services) -> None:
     await fill(services, 1)
-    async with finding_of(services) as finding:
-        first = await finding.rows(ALL, [], 9)
-        connection = finding._connection
+    async with reader_of(services) as reader:
+        first = await reader.find(ALL, [], 9)
+        connection = reader._connection
         for _ in range(5):
-            assert await finding.rows(ALL, [], 9) == first
-        assert finding._connection is connection
+            assert await reader.find(ALL, [], 9) == first
+        assert reader._connection is connection
 
 
 async def test_queries_leave_nothing_in_memory(services: Services) -> None:
     await fill(services, 1)
-    async with finding_of(services) as finding:
-        await finding.rows(ALL, [], 9)
+    async with reader_of(services) as reader:
+        await reader.find(ALL, [], 9)
         tracemalloc.start()
         try:
             for _ in range(500):
-                await finding.rows({"_id": -1}, [], 9)
+                await reader.find({"_id": -1}, [], 9)
             gc.collect()
             ours = tracemalloc.take_snapshot().filter_traces(
                 [tracemalloc.Filter(True, "*/tracker/db/*")]
@@ -103,69 +103,69 @@ async def test_numbers_of_messages_begin_again_before_they_are_too_long(
     services: Services,
 ) -> None:
     await fill(services, 1)
-    async with finding_of(services) as finding:
-        finding._number = (1 << 31) - 2
+    async with reader_of(services) as reader:
+        reader._number = (1 << 31) - 2
         for _ in range(3):
-            assert len(await finding.rows(ALL, [], 9)) == 1
-        assert finding._number == 2
+            assert len(await reader.find(ALL, [], 9)) == 1
+        assert reader._number == 2
 
 
 async def test_a_query_cancelled_at_any_step_leaves_no_place_taken(services: Services) -> None:
     """Also while it drops a connection whose query was refused."""
     await fill(services, 1)
-    async with finding_of(services) as finding:
+    async with reader_of(services) as reader:
         for turns in range(40):
-            await finding.rows(ALL, [], 9)
-            refused = asyncio.ensure_future(finding.rows({"$nope": 1}, [], 9))
+            await reader.find(ALL, [], 9)
+            refused = asyncio.ensure_future(reader.find({"$nope": 1}, [], 9))
             for _ in range(turns):
                 await asyncio.sleep(0)
             refused.cancel()
             with pytest.raises((asyncio.CancelledError, OperationFailure)):
                 await refused
         for turns in range(5):
-            await finding.rows(ALL, [], 9)
-            dropping = asyncio.ensure_future(finding._drop())
+            await reader.find(ALL, [], 9)
+            dropping = asyncio.ensure_future(reader._drop())
             for _ in range(turns):
                 await asyncio.sleep(0)
             dropping.cancel()
             await asyncio.wait([dropping])
-        assert len(await finding.rows(ALL, [], 9)) == 1
-        assert finding._pool.requests == 1
+        assert len(await reader.find(ALL, [], 9)) == 1
+        assert reader._pool.requests == 1
 
 
 async def test_nothing_is_asked_once_it_is_closed(services: Services) -> None:
     await fill(services, 1)
-    async with finding_of(services) as finding:
+    async with reader_of(services) as reader:
         slow = {"$where": "sleep(100) || true"}
-        await finding.rows(ALL, [], 9)
-        under_way = asyncio.ensure_future(finding.rows(slow, [], 9))
+        await reader.find(ALL, [], 9)
+        under_way = asyncio.ensure_future(reader.find(slow, [], 9))
         await asyncio.sleep(0)
-        await finding.close()
-        for asked in (under_way, finding.rows(ALL, [], 9)):
+        await reader.close()
+        for asked in (under_way, reader.find(ALL, [], 9)):
             with pytest.raises(AutoReconnect):
                 await asked
 
 
 async def test_a_query_that_is_refused_is_an_error_and_the_next_is_not(services: Services) -> None:
     await fill(services, 1)
-    async with finding_of(services) as finding:
+    async with reader_of(services) as reader:
         with pytest.raises(OperationFailure, match="unknown operator"):
-            await finding.rows({"_id": {"$nope": 1}}, [], 9)
-        assert len(await finding.rows(ALL, [], 9)) == 1
+            await reader.find({"_id": {"$nope": 1}}, [], 9)
+        assert len(await reader.find(ALL, [], 9)) == 1
 
 
 async def test_a_connection_that_was_lost_meanwhile_is_made_anew_unnoticed(
     services: Services,
 ) -> None:
     await fill(services, 1)
-    async with relayed(services) as (way, finding):
-        assert len(await finding.rows(ALL, [], 9)) == 1
+    async with relayed(services) as (way, reader):
+        assert len(await reader.find(ALL, [], 9)) == 1
         way.close()
-        assert finding._link is not None
+        assert reader._dedicated is not None
         async with asyncio.timeout(5):
-            while not finding._link._transport.is_closing():
+            while not reader._dedicated._transport.is_closing():
                 await asyncio.sleep(0)
-        assert len(await finding.rows(ALL, [], 9)) == 1
+        assert len(await reader.find(ALL, [], 9)) == 1
 
 
 @pytest.mark.parametrize("arrives", [True, False])
@@ -173,10 +173,10 @@ async def test_a_query_whose_connection_is_cut_is_sent_again(
     services: Services, arrives: bool
 ) -> None:
     await fill(services, 1)
-    async with relayed(services) as (way, finding):
-        assert len(await finding.rows(ALL, [], 9)) == 1
+    async with relayed(services) as (way, reader):
+        assert len(await reader.find(ALL, [], 9)) == 1
         way.cut_at(b"squared", arrives, times=1)
-        assert await finding.rows({"squared": 1}, [], 9) == []
+        assert await reader.find({"squared": 1}, [], 9) == []
         assert way.was_cut.is_set()
 
 
@@ -184,37 +184,37 @@ async def test_an_answer_that_comes_too_late_is_not_taken_for_the_next(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await fill(services, 3)
-    async with relayed(services) as (way, finding):
-        assert len(await finding.rows({"_id": 0}, [], 9)) == 1
-        assert finding._link is not None
-        monkeypatch.setattr(finding._link, "_seconds", 0.2)
+    async with relayed(services) as (way, reader):
+        assert len(await reader.find({"_id": 0}, [], 9)) == 1
+        assert reader._dedicated is not None
+        monkeypatch.setattr(reader._dedicated, "_seconds", 0.2)
         way.hold_answers()
         with pytest.raises(NetworkTimeout):
-            await finding.rows({"_id": 1}, [], 9)
+            await reader.find({"_id": 1}, [], 9)
         way.answer_again()
-        assert await finding.rows({"_id": 2}, [], 9) == [{"_id": 2}]
+        assert await reader.find({"_id": 2}, [], 9) == [{"_id": 2}]
         way.hold_answers()
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(finding.rows({"_id": 1}, [], 9), 0.2)
+            await asyncio.wait_for(reader.find({"_id": 1}, [], 9), 0.2)
         way.answer_again()
-        assert await finding.rows({"_id": 2}, [], 9) == [{"_id": 2}]
+        assert await reader.find({"_id": 2}, [], 9) == [{"_id": 2}]
 
 
 async def test_a_mongodb_that_is_away_is_an_error() -> None:
     uri = f"mongodb://127.0.0.1:{free_port()}/?directConnection=true"
-    async with finding_by(uri, "any") as finding:
+    async with reader_by(uri, "any") as reader:
         with pytest.raises(PyMongoError):
-            await finding.rows(ALL, [], 9)
+            await reader.find(ALL, [], 9)
 
 
 async def test_passwords_and_tls_are_the_clients(tmp_path: Path) -> None:
     with guarded_mongodb(tmp_path, Authority(tmp_path)) as uri:
-        async with finding_by(uri, "any") as finding:
+        async with reader_by(uri, "any") as reader:
             for _ in range(3):
-                assert await finding.rows(ALL, [], 9) == []
-        async with finding_by(uri.replace("tracker:secret@", ""), "any") as finding:
+                assert await reader.find(ALL, [], 9) == []
+        async with reader_by(uri.replace("tracker:secret@", ""), "any") as reader:
             with pytest.raises(OperationFailure, match="requires authentication"):
-                await finding.rows(ALL, [], 9)
+                await reader.find(ALL, [], 9)
 
 
 def message(document: dict[str, Any], answers: int = 7, kind: int = 2013) -> bytes:
@@ -228,7 +228,7 @@ ANSWER = message({"ok": 1, "cursor": {"firstBatch": [{"_id": 1}]}})
 @asynccontextmanager
 async def link_to(
     answer: Callable[[asyncio.StreamWriter], Any],
-) -> AsyncIterator[_Link]:
+) -> AsyncIterator[_MongoConnection]:
     """To a server that answers any message so."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -241,7 +241,7 @@ async def link_to(
     loop = asyncio.get_running_loop()
     transport, _ = await loop.create_connection(asyncio.Protocol, "127.0.0.1", port)
     try:
-        yield _Link(transport, 5)
+        yield _MongoConnection(transport, 5)
     finally:
         transport.abort()
         server.close()
@@ -258,7 +258,7 @@ async def test_an_answer_may_come_in_pieces(size: int) -> None:
 
     async with link_to(pieces) as link:
         for _ in range(3):
-            assert await link.ask(b"any") == ANSWER
+            assert await link.request(b"any") == ANSWER
 
 
 @pytest.mark.parametrize(
@@ -276,7 +276,7 @@ async def test_what_is_not_one_answer_ends_the_connection(sent: bytes) -> None:
     async with link_to(once) as link:
         for _ in range(2):
             with pytest.raises(AutoReconnect):
-                await link.ask(b"any")
+                await link.request(b"any")
 
 
 @pytest.mark.parametrize(
@@ -291,7 +291,7 @@ async def test_what_is_not_one_answer_ends_the_connection(sent: bytes) -> None:
 )
 def test_an_answer_that_tells_nothing_is_an_error(services: Services, answer: bytes) -> None:
     client = connect.mongodb_for_look_ups(services.settings.mongodb_uri)
-    finding = Finding(client["any"]["numbers"])
-    assert finding._read(ANSWER, 7) == [{"_id": 1}]
+    reader = MongoReader(client["any"]["numbers"])
+    assert reader._read(ANSWER, 7) == [{"_id": 1}]
     with pytest.raises(OperationFailure):
-        finding._read(answer, 7)
+        reader._read(answer, 7)
