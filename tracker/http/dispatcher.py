@@ -1,13 +1,13 @@
 """The handler's side of a connection: feeds tornado.httputil's delegates, one request at a time.
 
-Between `wire`, which sends, and `protocol`, which receives. Whoever works for a request is told
-exactly once that it is received, or that its client has gone.
+Used by `connection`. Guarantee: the delegate of a request is notified exactly once that the request
+is received, or that its client has gone.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import structlog
 from tornado.gen import convert_yielded
@@ -24,109 +24,136 @@ from tracker.http.server_state import ServerState
 
 log = structlog.get_logger(__name__)
 
-# What a connection is about. What is received is looked at in the first two only.
+# The phases of a connection. Received bytes are looked at in the first two only.
 HEAD: Final = 0  # between requests, or in the head of one
 BODY: Final = 1
 PREPARING: Final = 2  # the handler is not ready for the body, or for more of it
 ANSWERING: Final = 3  # the request is received, its answer awaited
-FAST_PATH: Final = 4  # a lane has the request
-CLOSING: Final = 5  # what was written is being sent; what comes is dropped
+FAST_PATH: Final = 4  # the fast path has the request
+CLOSING: Final = 5  # written bytes are being sent; received ones are dropped
 CLOSED: Final = 6
 
 
-class Dispatcher(FlowControl):
-    """Gives what is in `_buffer` from `_offset` on to the delegate of `state`."""
+class Receiver(Protocol):
+    """The part of a connection that its dispatcher works on."""
+
+    phase: int
+    """One of the phases above."""
+
+    since: float
+    """When the phase began, by `ServerState.now`."""
+
+    buffer: bytes
+    """What was received; bytes before `offset` are done with."""
+
+    offset: int
+
+    def close(self, linger: bool = False) -> None:
+        """Send what was written, and end."""
+
+    def advance(self, resume: Callable[[], None] | None = None) -> None:
+        """Do all that can be done with what was received, after `resume`."""
+
+    def begin_next(self) -> None:
+        """Begin the next request."""
+
+    def advance_soon(self) -> None:
+        """Call `advance` when the code that is running has come to its end."""
+
+
+class Dispatcher:
+    """The requests of one connection on their way to handlers, and the answers on their way back.
+
+    For an exchange it is the ResponseWriter.
+    """
 
     __slots__ = (
         "_body",
-        "_buffer",
+        "_connection",
         "_delegate",
-        "_exchange",
-        "_head",
-        "_offset",
-        "_phase",
-        "_since",
+        "_state",
+        "context",
+        "default_headers",
+        "exchange",
+        "flow",
+        "head",
+        "write",
     )
 
-    def __init__(self, state: ServerState) -> None:
-        super().__init__(state)
-        self._phase = HEAD
-        self._since = state.now
-        self._buffer = b""
-        self._offset = 0
-        self._head: Head | None = None
+    def __init__(self, connection: Receiver, state: ServerState, flow: FlowControl) -> None:
+        self._connection = connection
+        self._state = state
+        # Bound here, so that an answer does not pay for passing calls on.
+        self.write = flow.write
+        self.flow = flow.flow
+        self.default_headers = state.default_headers
+        self.context = flow.peer
+        self.head: Head | None = None
+        self.exchange: Exchange | None = None
         self._body: Body | None = None
-        self._exchange: Exchange | None = None
         self._delegate: HTTPMessageDelegate | None = None
-
-    # For the protocol to fill in.
-
-    def close(self, linger: bool = False) -> None:
-        raise NotImplementedError
-
-    def _advance(self, resume: Callable[[], None] | None = None) -> None:
-        raise NotImplementedError
-
-    def _next(self) -> None:
-        raise NotImplementedError
-
-    def _soon(self) -> None:
-        raise NotImplementedError
 
     # For handlers, through their exchange.
 
     @property
     def ending(self) -> bool:
-        """Whether every answer is to end its connection."""
+        """Whether every answer must end its connection."""
         return self._state.ending_since is not None
 
     def answered(self, exchange: Exchange) -> None:
-        """The answer of `exchange` is complete."""
-        if exchange is not self._exchange:
+        """Go on after the complete answer of `exchange`."""
+        if exchange is not self.exchange:
             return
         delegate = self._delegate
-        self._exchange = self._delegate = self._body = None
+        self.exchange = self._delegate = self._body = None
         if not exchange.awaited and delegate is not None:
             self._state.loop.call_soon(_call, delegate.on_connection_close)
         if exchange.keep_alive and exchange.body_received:
-            self._next()
+            self._connection.begin_next()
         else:
-            self.close(linger=not exchange.body_received)
+            self._connection.close(linger=not exchange.body_received)
 
     def break_off(self, exchange: Exchange) -> None:
-        """End, after what was written: the answer of `exchange` will not be complete."""
-        if exchange is self._exchange:
-            self.close(linger=True)
-            self._abandon()
+        """Send what was written, and end: the answer of `exchange` will not be complete."""
+        if exchange is self.exchange:
+            self._connection.close(linger=True)
+            self.abandon()
 
-    # Receiving. All of these raise what the delegate raises.
+    # For the connection. All of these raise what the delegate raises.
 
-    def _open(self, head: Head) -> None:
-        """Raises RejectedRequest, HTTPInputError, and whatever the delegate raises."""
+    def open(self, head: Head) -> None:
+        """Begin a request: make its exchange, and give its head to a delegate.
+
+        Raises RejectedRequest if its body is too large, HTTPInputError if the Host is malformed,
+        and whatever the delegate raises.
+        """
         limits = self._state.limits
         exchange = Exchange(self, head, limits.body_bytes, limits.body_seconds)
-        self._phase = PREPARING
-        self._head = head
-        self._exchange = exchange
-        delegate = self._delegate = self._started(head, exchange)
+        self._connection.phase = PREPARING
+        self.head = head
+        self.exchange = exchange
+        delegate = self._delegate = self._start(head, exchange)
         waiting = delegate.headers_received(head.start_line, head.headers)
         if waiting is None:
             self._prepared()
         else:
             self._await(waiting, self._prepared)
 
-    def _started(self, head: Head, exchange: Exchange) -> HTTPMessageDelegate:
+    def _start(self, head: Head, exchange: Exchange) -> HTTPMessageDelegate:
         router = self._state.router
         if router is not None:
-            request = ReceivedRequest(head.start_line, head.headers, exchange, self)
+            request = ReceivedRequest(head.start_line, head.headers, exchange, self._connection)
             delegate = router.find_handler(request)
             if delegate is not None:
                 return delegate
-        return self._state.delegate.start_request(self, exchange)
+        return self._state.delegate.start_request(self._connection, exchange)
 
     def _prepared(self) -> None:
-        """The handler is ready for the body. Raises RejectedRequest if that is too large."""
-        head, exchange = self._head, self._exchange
+        """Go on once the handler is ready for the body.
+
+        Raises RejectedRequest if that is too large.
+        """
+        head, exchange = self.head, self.exchange
         if head is None or exchange is None:
             return
         if head.body_length == 0:
@@ -138,50 +165,54 @@ class Dispatcher(FlowControl):
         self._body = (
             ChunkedBody(exchange.max_body_bytes) if chunked else FixedBody(head.body_length)
         )
-        self._phase = BODY
-        self._since = self._state.now
+        self._connection.phase = BODY
+        self._connection.since = self._state.now
         if head.expects_continue and not exchange.begun:
             self.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
-    def _receive(self) -> bool:
-        """Give the handler what is there of the body. Whether to go on. Raises RejectedRequest."""
-        before, body = self._offset, self._body
+    def receive(self) -> bool:
+        """Give the handler what has arrived of the body; return whether to go on.
+
+        Raises RejectedRequest if the body is malformed or too large.
+        """
+        connection, body = self._connection, self._body
+        before = connection.offset
         if body is None or self._delegate is None:
             return False
-        piece, self._offset = body.take(self._buffer, before)
+        piece, connection.offset = body.take(connection.buffer, before)
         waiting = self._delegate.data_received(piece) if piece else None
         if waiting is None:
             self._delivered()
         else:
             self._await(waiting, self._delivered)
         if body.turn_over:
-            self._soon()
-        return self._offset > before and not body.turn_over
+            connection.advance_soon()
+        return connection.offset > before and not body.turn_over
 
     def _delivered(self) -> None:
-        if self._exchange is None or self._body is None:
+        if self.exchange is None or self._body is None:
             return
         if self._body.done:
-            self._received(self._exchange)
+            self._received(self.exchange)
         else:
-            self._phase = BODY
+            self._connection.phase = BODY
 
     def _received(self, exchange: Exchange) -> None:
         self._body = None
         exchange.body_received = exchange.awaited = True
-        self._phase = ANSWERING
+        self._connection.phase = ANSWERING
         if self._delegate is not None:
             self._delegate.finish()
 
     def _await(self, waiting: Awaitable[Any], step: Callable[[], None]) -> None:
-        """Take `step` when the handler is ready. Raises what it was not ready for."""
+        """Take `step` when the handler is ready. Raises what its future raises."""
         future = convert_yielded(waiting)
         if future.done():
             future.result()
             step()
         else:
-            self._phase = PREPARING
-            future.add_done_callback(partial(self._ready, self._exchange, step))
+            self._connection.phase = PREPARING
+            future.add_done_callback(partial(self._ready, self.exchange, step))
 
     def _ready(
         self, exchange: Exchange | None, step: Callable[[], None], future: asyncio.Future[Any]
@@ -190,37 +221,43 @@ class Dispatcher(FlowControl):
             future.result()
             step()
 
-        if self._exchange is exchange:
-            self._advance(resume)
+        if self.exchange is exchange:
+            self._connection.advance(resume)
         elif not future.cancelled():
             future.exception()  # Nobody waits for it any more.
 
     # Instead of an answer.
 
-    def _reject(self, rejected: RejectedRequest) -> None:
-        """Answer in place of a handler, if none has begun to, and end."""
-        begun = self._exchange is not None and self._exchange.begun
-        if self._phase < CLOSING and not begun:
+    def reject(self, rejected: RejectedRequest) -> None:
+        """Answer in place of the handler, unless that has begun to, and end."""
+        begun = self.exchange is not None and self.exchange.begun
+        if self._connection.phase < CLOSING and not begun:
             head_only = self._is_head_request()
             state = self._state
             self.write(rejection(rejected, state.render, state.default_headers(), head_only))
-        self._abandon()
-        self.close(linger=True)
+        self.abandon()
+        self._connection.close(linger=True)
+
+    def is_body_late(self) -> bool:
+        """Return whether the present body takes longer than its handler allows."""
+        exchange = self.exchange
+        if exchange is None:
+            return False
+        return self._state.expired(self._connection.since, exchange.body_seconds)
+
+    def release(self) -> None:
+        """Forget the connection, which has ended: else it would be freed only by the collector."""
+        del self._connection
 
     def _is_head_request(self) -> bool:
-        if self._exchange is not None and self._head is not None:
-            return self._head.start_line.method == "HEAD"
-        return self._buffer.startswith(b"HEAD ", self._offset)
+        if self.exchange is not None and self.head is not None:
+            return self.head.start_line.method == "HEAD"
+        return self._connection.buffer.startswith(b"HEAD ", self._connection.offset)
 
-    def _go(self) -> None:
-        """The client has gone, or is sent away: nothing is written or read any more."""
-        self._phase = CLOSED
-        self._abandon()
-
-    def _abandon(self) -> None:
-        """Tell who works for the present request, once, that nobody waits for its answer."""
-        exchange, delegate = self._exchange, self._delegate
-        self._exchange = self._delegate = self._body = None
+    def abandon(self) -> None:
+        """Notify the handler of the present request, once, that its client has gone."""
+        exchange, delegate = self.exchange, self._delegate
+        self.exchange = self._delegate = self._body = None
         if exchange is None:
             return
         callback = exchange.detach()
@@ -234,4 +271,4 @@ def _call(callback: Callable[[], None]) -> None:
     try:
         callback()
     except Exception:
-        log.exception("told of a closed connection, a handler failed")
+        log.exception("a handler failed when its connection was closed")

@@ -1,7 +1,7 @@
-"""The sending side of a connection, and its end: base of `protocol`, knows nothing of requests.
+"""The sending side of a connection, and its end. Used by `connection`; knows nothing of requests.
 
-What is written in one turn goes out at once. Futures of writes wait while the client does not read;
-one that takes nothing for too long is cut.
+Pieces that are written while it is corked are sent together. Futures of writes wait while the
+client does not read.
 """
 
 import asyncio
@@ -13,13 +13,16 @@ from tornado.iostream import StreamClosedError
 
 from tracker.http.server_state import ServerState
 
-_TOGETHER: Final = 64
-"""So many pieces are written at once, at most: what is sent before a slow client is noticed."""
+_MAX_PIECES: Final = 64
+"""Pieces that are sent together, at most: they are sent before a slow client is noticed."""
 
 
 class Peer:
-    """`remote_ip` is "0.0.0.0" if the transport is not of the internet; `protocol` is "http" or
-    "https"; `address` is what the transport calls its peer."""
+    """The other end of a connection, as tornado.httputil.HTTPServerRequest reads it.
+
+    `remote_ip` is "0.0.0.0" if the transport is not of the internet; `protocol` is "http" or
+    "https"; `address` is the transport's name of its peer.
+    """
 
     __slots__ = ("address", "address_family", "protocol", "remote_ip")
 
@@ -35,105 +38,105 @@ class Peer:
         return self.remote_ip
 
 
-class FlowControl(asyncio.Protocol):
-    """Reading pauses and goes on by `pause_reading` and `resume_reading`."""
+class FlowControl:
+    """The flow of bytes over a transport, in both directions.
+
+    `corked` is set while received bytes are being handled; `write_paused` is true while the client
+    does not read.
+    """
 
     __slots__ = (
-        "_corked",
         "_pieces",
-        "_reading_paused",
         "_state",
         "_transport",
         "_unsent",
         "_unsent_since",
-        "_write_paused",
         "_writers",
-        "context",
+        "corked",
+        "peer",
+        "reading_paused",
+        "write_paused",
     )
 
-    _transport: asyncio.Transport
-    context: Peer
-
-    def __init__(self, state: ServerState) -> None:
+    def __init__(self, state: ServerState, transport: asyncio.BaseTransport) -> None:
         self._state = state
-        self._corked = False
+        # Transports of uvloop are asyncio.Transports without being declared so.
+        self._transport = cast(asyncio.Transport, transport)
+        self._transport.set_write_buffer_limits(high=state.limits.unsent_bytes)
+        self.peer = Peer(self._transport)
+        self.corked = False
         self._pieces: list[bytes] = []
-        self._reading_paused = False
-        self._write_paused = False
+        self.reading_paused = False
+        self.write_paused = False
         self._writers: list[asyncio.Future[None]] = []
         self._unsent = 0
         self._unsent_since = state.now
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        # Those of uvloop are one without being declared so.
-        self._transport = cast(asyncio.Transport, transport)
-        self.context = Peer(self._transport)
-        self._transport.set_write_buffer_limits(high=self._state.limits.unsent_bytes)
-
-    def default_headers(self) -> bytes:
-        """Return the fields that every answer carries, each with its line end."""
-        return self._state.default_headers()
-
     def write(self, data: bytes) -> None:
         """Send, after all that was written before."""
-        if not self._corked:
+        if not self.corked:
             self._transport.write(data)
             return
         self._pieces.append(data)
-        if len(self._pieces) == _TOGETHER:
+        if len(self._pieces) == _MAX_PIECES:
             self.flush()
 
     def flush(self) -> None:
+        """Send the pieces that were written while corked."""
         if self._pieces:
             pieces = self._pieces
             self._transport.write(b"".join(pieces) if len(pieces) > 1 else pieces[0])
             pieces.clear()
 
     def flow(self) -> asyncio.Future[None]:
-        """Done as soon as the client has taken enough for more to be written; StreamClosedError if
-        it goes before.
+        """Return a future that is done when more may be written; it fails with StreamClosedError if
+        the client goes before.
         """
-        if not self._write_paused:
+        if not self.write_paused:
             return self._state.flowing
         future = self._state.loop.create_future()
         self._writers.append(future)
         return future
 
     def pause_writing(self) -> None:
-        self._write_paused = True
+        """Note that the client does not read: futures of writes wait from now on."""
+        self.write_paused = True
 
     def resume_writing(self) -> None:
-        self._write_paused = False
+        """Note that the client reads again: the futures that wait are done."""
+        self.write_paused = False
         self._unsent = sys.maxsize  # Whatever is left now counts as progress.
         writers, self._writers = self._writers, []
         for writer in writers:
             if not writer.done():
                 writer.set_result(None)
 
-    def connection_lost(self, error: Exception | None) -> None:
+    def lost(self, error: Exception | None) -> None:
+        """Fail the futures that wait: the connection has ended."""
         writers, self._writers = self._writers, []
         for writer in writers:
             if not writer.done():
                 writer.set_exception(StreamClosedError(error))
-                writer.exception()  # Whoever does not await it is not to be warned.
+                writer.exception()  # A handler that does not await it gets no warning.
 
     def pause_reading(self) -> None:
-        """Read no more for now."""
-        if not self._reading_paused and not self._transport.is_closing():
-            self._reading_paused = True
+        """Read no more until `resume_reading`."""
+        if not self.reading_paused and not self._transport.is_closing():
+            self.reading_paused = True
             self._transport.pause_reading()
 
     def resume_reading(self) -> None:
-        if self._reading_paused and not self._transport.is_closing():
-            self._reading_paused = False
+        """Read again, if reading is paused."""
+        if self.reading_paused and not self._transport.is_closing():
+            self.reading_paused = False
             self._transport.resume_reading()
 
     def abort(self) -> None:
-        """End at once, whatever is not sent yet."""
+        """Cut the connection, whatever is not sent yet."""
         self._transport.abort()
 
     def shut(self, linger: bool) -> None:
-        """Send what was written, then end: at once, or as soon as the client has read it."""
+        """Send all that was written, then end; with `linger`, once the client has read it."""
         self.flush()
         if self._transport.is_closing():
             return
@@ -145,11 +148,13 @@ class FlowControl(asyncio.Protocol):
             self._transport.write_eof()
 
     def sending(self) -> bool:
-        """Whether something that was written is not sent yet. Cuts a client that takes nothing."""
+        """Return whether some of what was written is not sent yet. Called once each sweep."""
         unsent = self._transport.get_write_buffer_size()
         if unsent == 0 or unsent < self._unsent:
             self._unsent_since = self._state.now
-        elif self._state.expired(self._unsent_since, self._state.limits.stalled_seconds):
-            self.abort()
         self._unsent = unsent
         return unsent > 0
+
+    def is_stalled(self) -> bool:
+        """Return whether the client has taken nothing for too long, as of the last `sending`."""
+        return self._state.expired(self._unsent_since, self._state.limits.stalled_seconds)
