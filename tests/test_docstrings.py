@@ -15,7 +15,7 @@ CHECKED: Final = (
     *("tracker.clock", "tracker.errors", "tracker.ids", "tracker.loops", "tracker.metrics"),
     *("tracker.multiprocess_metrics", "tracker.limits", "tracker.syntax", "tracker.dns"),
     *("tracker.access", "tracker.builtin", "tracker.clicks", "tracker.ingest", "tracker.service"),
-    "tracker.webhooks",
+    *("tracker.links", "tracker.reports", "tracker.webhooks"),
 )
 """Modules and packages whose docstrings are checked, with everything below them."""
 

@@ -43,6 +43,8 @@ _SentMaxPerClick = Annotated[
 
 
 class ConversionRulesRecord(msgspec.Struct, kw_only=True):
+    """The rules of an account against forged conversions, as they are now."""
+
     require_pbk: _RequirePbk
     no_negative_values: _NoNegativeValues
     max_value: Annotated[Decimal | None, Meta(description="null: any")]
@@ -50,6 +52,8 @@ class ConversionRulesRecord(msgspec.Struct, kw_only=True):
 
 
 class AccountRecord(msgspec.Struct, kw_only=True):
+    """An account and its settings."""
+
     id: UUID
     name: str
     created_at: Timestamp
@@ -57,6 +61,8 @@ class AccountRecord(msgspec.Struct, kw_only=True):
 
 
 class AccountQuery(msgspec.Struct, kw_only=True):
+    """The account to show."""
+
     account_id: AccountId = field(name="accountId")
 
 
@@ -76,6 +82,8 @@ class ChangeConversionRules(msgspec.Struct, forbid_unknown_fields=True, kw_only=
 
 
 class ChangeAccount(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The settings of an account to change; the others stay as they are."""
+
     account_id: AccountId = field(name="accountId")
     conversion_rules: ChangeConversionRules | UnsetType = UNSET
 

@@ -23,6 +23,8 @@ StatusName = Literal["due", "delivered", "failed", "cancelled"]
 
 
 class AttemptRecord(msgspec.Struct, kw_only=True):
+    """One attempt of a delivery."""
+
     at: Timestamp
     milliseconds: Annotated[int, Meta(description="until the answer was there, or it was given up")]
     code: Annotated[int | None, Meta(description="status of the answer; null without one")]
@@ -31,6 +33,8 @@ class AttemptRecord(msgspec.Struct, kw_only=True):
 
 
 class DeliveryRecord(msgspec.Struct, kw_only=True):
+    """A delivery with its attempts."""
+
     id: UUID
     kind: Annotated[Kind, Meta(description="what it tells of")]
     event_id: Annotated[int | None, Meta(description="of a conversion; null otherwise")]
@@ -50,16 +54,22 @@ class DeliveryRecord(msgspec.Struct, kw_only=True):
 
 
 class TestResult(msgspec.Struct, kw_only=True):
+    """The answer of a webhook's receiver to a test."""
+
     delivered: Annotated[bool, Meta(description="whether the receiver answered with 2xx")]
     payload: Annotated[str, Meta(description="what was sent, as JSON text")]
     attempt: AttemptRecord
 
 
 class ListDeliveries(Paged, kw_only=True):
+    """The page of deliveries to list."""
+
     status: Annotated[StatusName | None, Meta(description="only those; default: all")] = None
 
 
 class RetryDeliveries(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The failed deliveries to send again."""
+
     since: Annotated[
         datetime,
         Meta(
@@ -71,6 +81,8 @@ class RetryDeliveries(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 class Retried(msgspec.Struct, kw_only=True):
+    """The number of deliveries that are sent again."""
+
     deliveries: Annotated[int, Meta(description="how many are sent again")]
 
 

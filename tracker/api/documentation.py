@@ -42,6 +42,8 @@ class OpenApi(Handler):
 
 
 class Docs(Handler):
+    """`/docs`: the page that shows the description."""
+
     def get(self) -> None:
         self.set_header("Content-Type", "text/html; charset=utf-8")
         self.set_header("Content-Security-Policy", _POLICY)

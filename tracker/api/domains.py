@@ -26,6 +26,8 @@ DomainName = Annotated[
 
 
 class DomainRecord(msgspec.Struct, kw_only=True):
+    """A custom domain, and how to prove it."""
+
     id: UUID
     account_id: UUID
     domain_name: str
@@ -41,6 +43,8 @@ class DomainRecord(msgspec.Struct, kw_only=True):
 
 
 class AddDomain(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The custom domain to claim."""
+
     account_id: AccountId = field(name="accountId")
     domain_name: DomainName
 

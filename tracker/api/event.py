@@ -41,6 +41,8 @@ _JSON = ("application/json", "text/plain", "")
 
 
 class EventHandler(Handler):
+    """`/api/event`: records a conversion."""
+
     body_bytes = EVENT_BYTES
 
     def set_default_headers(self) -> None:

@@ -34,6 +34,8 @@ SentPayoutType = Annotated[PayoutType, Meta(description="taken without regard to
 
 
 class EventConfigRecord(msgspec.Struct, kw_only=True):
+    """An event configuration."""
+
     id: UUID
     account_id: UUID
     name: str
@@ -45,6 +47,8 @@ class EventConfigRecord(msgspec.Struct, kw_only=True):
 
 
 class CreateEventConfig(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The event configuration to create."""
+
     account_id: AccountId = field(name="accountId")
     name: Text
     payout_type: SentPayoutType
@@ -56,6 +60,8 @@ class CreateEventConfig(msgspec.Struct, forbid_unknown_fields=True, kw_only=True
 
 
 class ChangeEventConfig(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The fields of an event configuration to change; the others stay as they are."""
+
     name: Text | UnsetType = UNSET
     payout_type: SentPayoutType | UnsetType = UNSET
     payout: SentPayout = UNSET

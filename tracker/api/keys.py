@@ -14,6 +14,8 @@ from tracker.clock import iso
 
 
 class ApiKeyRecord(msgspec.Struct, kw_only=True):
+    """An API key, without its secret."""
+
     id: UUID
     account_id: UUID
     name: str

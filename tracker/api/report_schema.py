@@ -107,6 +107,8 @@ def _country(text: str) -> str:
 
 
 class CreateReport(Paged, forbid_unknown_fields=True, kw_only=True):
+    """The report to compute."""
+
     account_id: AccountId = field(name="accountId")
     date_range: DateRange = field(name="dateRange")
     group_by: Annotated[GroupBy, Meta(description=f"one row for each. {_CROSSED}")] = field(
@@ -134,6 +136,8 @@ Rate = Annotated[float, Meta(description="conversions / clicks, to six decimals;
 
 
 class ReportMeasures(msgspec.Struct, kw_only=True):
+    """The figures of a report or of one of its rows."""
+
     clicks: int
     unique_clicks: Unique = field(name="uniqueClicks")
     bot_clicks: int = field(name="botClicks")
@@ -158,6 +162,8 @@ class ReportRow(msgspec.Struct, kw_only=True):
 
 
 class ReportAnswer(msgspec.Struct, kw_only=True):
+    """A page of the rows of a report, with its totals."""
+
     rows: Annotated[list[ReportRow], Meta(description="by clicks, most first, then by key")]
     totals: Annotated[
         ReportMeasures,

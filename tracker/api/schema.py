@@ -32,6 +32,8 @@ Row = TypeVar("Row")
 
 
 class Pagination(msgspec.Struct, kw_only=True):
+    """The place of a page among all pages."""
+
     page: int
     page_size: int = field(name="pageSize")
     total_rows: int = field(name="totalRows")
@@ -39,6 +41,8 @@ class Pagination(msgspec.Struct, kw_only=True):
 
 
 class Page(msgspec.Struct, Generic[Row], kw_only=True):
+    """One page of a list."""
+
     rows: list[Row]
     pagination: Pagination
 

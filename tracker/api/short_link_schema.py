@@ -44,11 +44,15 @@ TagIds = Annotated[list[UUID], Meta(max_length=TAGS, description="ids of tags")]
 
 
 class TagReference(msgspec.Struct, kw_only=True):
+    """A tag of a link."""
+
     id: UUID
     name: str
 
 
 class ShortLink(msgspec.Struct, kw_only=True):
+    """A short link."""
+
     id: UUID
     internal_name: str
     slug: str
@@ -61,6 +65,8 @@ class ShortLink(msgspec.Struct, kw_only=True):
 
 
 class NewShortLink(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The fields of a link to create."""
+
     destination_url: DestinationUrl
     internal_name: InternalName | None = None
     slug: Slug | None = None
@@ -86,19 +92,27 @@ class NewShortLink(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 class CreateShortLink(NewShortLink, forbid_unknown_fields=True, kw_only=True):
+    """The link to create."""
+
     account_id: AccountId = field(name="accountId")
 
 
 class CreateShortLinks(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The links to create together."""
+
     account_id: AccountId = field(name="accountId")
     links: Annotated[list[NewShortLink], Meta(min_length=1, max_length=BULK)]
 
 
 class CreatedShortLinks(msgspec.Struct, kw_only=True):
+    """The links that were created, in the order of the request."""
+
     rows: list[ShortLink]
 
 
 class ChangeShortLink(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The fields of a link to change; the others stay as they are."""
+
     destination_url: DestinationUrl | UnsetType = UNSET
     internal_name: InternalName | UnsetType = UNSET
     active: bool | UnsetType = UNSET
@@ -114,6 +128,8 @@ class ChangeShortLink(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 class ListShortLinks(AccountPage, kw_only=True):
+    """The page of links to list, and its filters."""
+
     selected_tags: Annotated[
         list[str],
         Meta(

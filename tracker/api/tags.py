@@ -24,6 +24,8 @@ TagName = Annotated[
 
 
 class TagRecord(msgspec.Struct, kw_only=True):
+    """A tag."""
+
     id: UUID
     account_id: UUID
     name: str
@@ -42,6 +44,8 @@ class ListOrCreateTag(Paged, forbid_unknown_fields=True, kw_only=True):
 
 
 class ChangeTag(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The new name of a tag."""
+
     name: TagName
 
     def __post_init__(self) -> None:

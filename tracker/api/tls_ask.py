@@ -13,6 +13,8 @@ from tracker.syntax.query import parameter
 
 
 class TlsAsk(Handler):
+    """`/internal/tls-ask`: says whether a proxy may get a certificate for a hostname."""
+
     async def get(self) -> None:
         asked = parameter(self.request.query, "domain")
         if not asked:

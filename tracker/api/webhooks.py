@@ -52,6 +52,8 @@ Events = Annotated[
 
 
 class WebhookRecord(msgspec.Struct, kw_only=True):
+    """A webhook, without its signing secret."""
+
     id: UUID
     account_id: UUID
     name: str
@@ -74,18 +76,24 @@ class WebhookRecord(msgspec.Struct, kw_only=True):
 
 
 class CreatedWebhook(WebhookRecord, kw_only=True):
+    """A new webhook with its signing secret, which is shown only once."""
+
     secret: Annotated[
         str, Meta(description="signs the deliveries (Standard Webhooks); shown only here")
     ]
 
 
 class RotatedWebhook(CreatedWebhook, kw_only=True):
+    """A webhook with its new signing secret, which is shown only once."""
+
     previous_secret_until: Annotated[
         Timestamp, Meta(description="until then the secret before signs the deliveries as well")
     ]
 
 
 class CreateWebhook(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The webhook to create."""
+
     account_id: AccountId
     target_url: TargetUrl
     name: Annotated[Text, Meta(description="default: the host of the target")] | None = None
@@ -102,6 +110,8 @@ class CreateWebhook(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 class ChangeWebhook(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The fields of a webhook to change; the others stay as they are."""
+
     name: Text | UnsetType = UNSET
     target_url: TargetUrl | UnsetType = UNSET
     method: Method | UnsetType = UNSET

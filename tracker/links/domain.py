@@ -41,6 +41,7 @@ class Domain(Versioned, frozen=True, kw_only=True):
 
     @property
     def is_deleted(self) -> bool:
+        """Return whether the domain is deleted, and its name still kept."""
         return self.quarantined_until is not None
 
 

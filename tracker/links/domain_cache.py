@@ -1,4 +1,4 @@
-"""What hostnames lead to: memory, then Redis, then MongoDB (see `db/cache`)."""
+"""The cache of hostnames: memory, then Redis, then MongoDB (see `db/cache`)."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

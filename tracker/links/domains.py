@@ -108,7 +108,7 @@ class Domains:
         return None if row is None else record(Domain, row)
 
     def known(self, name: str) -> Known[ServedName] | None:
-        """What `by_name` would answer without waiting; None if it would have to ask."""
+        """Return the answer of `by_name` if it is in memory; None if it would have to ask."""
         return self._cache.peek(keys.domain(name))
 
     async def by_name(self, domain_name: str, client: str = "") -> ServedName | None:

@@ -29,7 +29,7 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Target(Versioned, frozen=True, kw_only=True):
-    """What the cache keeps of an active link. Ids are the 16 bytes of a UUID, as in clicks."""
+    """The cached part of an active link. Ids are the 16 bytes of a UUID, as in clicks."""
 
     id: bytes
     account_id: bytes

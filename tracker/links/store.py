@@ -53,6 +53,8 @@ class LinkFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Links:
+    """The links in MongoDB, and their copies in the cache."""
+
     def __init__(self, database: Database, cache: LinkCache) -> None:
         self._links = database["links"]
         self._cache = cache
@@ -142,6 +144,7 @@ class Links:
         return changed
 
     async def find(self, link_id: UUID) -> Link | None:
+        """Return the link, also an archived one; None if there is none."""
         row = await self._links.find_one({"_id": link_id})
         return None if row is None else record(Link, row)
 

@@ -23,6 +23,8 @@ _TAKEN = "name: another tag of the account has it; upper and lower case do not d
 
 
 class Tag(msgspec.Struct, frozen=True, kw_only=True):
+    """A tag of an account."""
+
     id: UUID
     account_id: UUID
     name: str
@@ -30,6 +32,8 @@ class Tag(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tags:
+    """The tags in MongoDB."""
+
     def __init__(self, database: Database) -> None:
         self._tags = database["tags"]
 
@@ -61,7 +65,7 @@ class Tags:
         await self._tags.delete_one({"_id": tag_id})
 
     async def find(self, ids: Collection[UUID]) -> dict[UUID, Tag]:
-        """Those of `ids` that exist, whoever owns them."""
+        """Return the existing tags of `ids`, of any account."""
         if not ids:
             return {}
         rows = self._tags.find({"_id": {"$in": list(ids)}})
@@ -74,5 +78,5 @@ class Tags:
 
 
 def _key(name: str) -> str:
-    """What two names share that differ in case, or in how an accent is encoded."""
+    """Return the form shared by names that differ in case, or in how an accent is encoded."""
     return normalize("NFD", normalize("NFD", name).casefold())

@@ -25,6 +25,8 @@ TIMEOUT_SECONDS: Final = 4.5
 
 
 class DnsRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A DNS record to create."""
+
     name: str
     value: str
 
