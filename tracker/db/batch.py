@@ -21,21 +21,23 @@ _Result = TypeVar("_Result", contravariant=True)
 
 
 class Waiter(Protocol[_Result]):
-    """Who is told what became of an item: a future, or what needs no turn of the loop to hear."""
+    """A receiver of one result: a future, or an object that needs no turn of the loop."""
 
     def done(self) -> bool:
-        """Whether it no longer wants to be told."""
+        """Return whether it no longer wants a result."""
 
-    def set_result(self, result: _Result, /) -> None: ...
+    def set_result(self, result: _Result, /) -> None:
+        """Take the result."""
 
-    def set_exception(self, exception: Exception, /) -> None: ...
+    def set_exception(self, exception: Exception, /) -> None:
+        """Take the error that came instead of a result."""
 
 
 class Batch(Generic[Item, Result]):
-    """Gathers items and hands them to `run` in groups, one group at a time, in order.
+    """A queue of items that hands them to `run` in groups, one group at a time, in order.
 
     `run` takes up to `most` items and returns as many results in the same order; if it raises,
-    every item of that group gets the exception. More than `bound` items waiting: Unavailable.
+    every item of that group gets the exception. At most `bound` items wait.
     """
 
     def __init__(
@@ -51,13 +53,19 @@ class Batch(Generic[Item, Result]):
         self._worker: asyncio.Task[None] | None = None
 
     def submit(self, item: Item) -> asyncio.Future[Result]:
-        """The future result of `item`. Cancelling it does not take the item back."""
+        """Return the future result of `item`. Cancelling it does not withdraw the item.
+
+        Raises Unavailable if too many items wait.
+        """
         future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
         self.add(item, future)
         return future
 
     def add(self, item: Item, waiter: Waiter[Result]) -> None:
-        """`waiter` is told the result of `item`, in a later turn of the loop."""
+        """Hand the result of `item` to `waiter`, in a later turn of the loop.
+
+        Raises Unavailable if too many items wait.
+        """
         if len(self._waiting) >= self._bound:
             raise Unavailable("too many requests are waiting for storage; try again")
         self._waiting.append((item, waiter))
@@ -67,7 +75,7 @@ class Batch(Generic[Item, Result]):
             self._worker = loop.create_task(self._work(), context=Context())
 
     async def flushed(self) -> None:
-        """Returns when all that was submitted has its result."""
+        """Wait until all that was submitted has its result."""
         while self._worker is not None:
             await asyncio.wait([self._worker])
 
@@ -97,7 +105,7 @@ class Batch(Generic[Item, Result]):
 
 
 def _tell(waiter: Waiter[Result], tell: Callable[[Item], None], what: Item) -> None:
-    """One that fails at what it is told is not to keep it from the others."""
+    """Hand over a result; a waiter that fails at it does not keep the others from theirs."""
     try:
         if not waiter.done():
             tell(what)

@@ -24,7 +24,7 @@ class Overload(Exception):
 
 
 class Breaker:
-    """Open (do not ask) for PAUSE seconds after each failure; closed otherwise."""
+    """A circuit breaker: open for PAUSE seconds after each failure, closed otherwise."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
@@ -32,6 +32,7 @@ class Breaker:
 
     @property
     def is_open(self) -> bool:
+        """Return whether the store is to be left alone now."""
         return self._now() < self._open_until
 
     def failed(self, error: BaseException | None = None) -> None:
@@ -40,6 +41,7 @@ class Breaker:
             self._open_until = self._now() + PAUSE
 
     def worked(self) -> None:
+        """Close it: the store has answered."""
         self._open_until = 0.0
 
 

@@ -80,7 +80,7 @@ nobody misses; last what only accounts and operators make, or what keeps strange
 
 
 class Budget:
-    """What of the budget is used, from 0; nothing until somebody has measured it."""
+    """The used part of the budget, from 0; nothing until it was measured."""
 
     def __init__(self) -> None:
         self.used = 0.0
@@ -90,7 +90,7 @@ class Budget:
         return self.used < SKIPPED_FROM[kind]
 
     def allows(self, kind: OptionalWrite) -> bool:
-        """As `has_room`; a write that is to be skipped is counted."""
+        """Return whether a write of this kind is to be made now, and count it as skipped if not."""
         if self.has_room(kind):
             return True
         self.count_skipped(kind, 1)
@@ -106,8 +106,10 @@ class Budget:
 
 
 class BudgetMeter:
-    """Measures what is used of `budget`. `memory` is what Redis may use, in bytes, where it has no
-    maxmemory."""
+    """A meter that measures how much of `budget` is used.
+
+    `memory` is what Redis may use, in bytes, where it has no maxmemory.
+    """
 
     def __init__(self, redis: Redis, budget: Budget, memory: int) -> None:
         self._redis = redis
@@ -126,7 +128,7 @@ class BudgetMeter:
             await asyncio.sleep(_MEASURE_EVERY)
 
     async def measure(self) -> None:
-        """Ask Redis once what is used. Raises RedisError.
+        """Measure once. Raises RedisError if Redis fails.
 
         A Redis that does not tell the size of a stream has it count as everything else does.
         """

@@ -1,7 +1,7 @@
-"""Hears which cached values have changed, and has each process's memory drop them.
+"""The subscription to changes: each process's memory drops the cached values that have changed.
 
-One subscription for all caches of a process. When it is lost the caches are told not to trust what
-they hold for long; when it is back they start empty, for what was published meanwhile is unknown.
+There is one for all caches of a process. When it is lost the caches trust what they hold for a
+short time only; when it is back they start empty, for what was published meanwhile is unknown.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ RETRY_EVERY = 0.2
 
 
 class Changes:
-    """`caches` by the prefix of their names, such as `link`."""
+    """The subscription of one process. `caches` are by the prefix of names, such as `link`."""
 
     def __init__(self, redis: Redis, caches: Mapping[str, Cache[Any]]) -> None:
         self._redis = redis
@@ -35,7 +35,7 @@ class Changes:
         self.heard = asyncio.Event()
 
     async def listen(self) -> None:
-        """Runs until cancelled."""
+        """Follow the changes until cancelled, through any loss of Redis."""
         while True:
             try:
                 async with self._redis.pubsub() as subscription:

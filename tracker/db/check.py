@@ -1,4 +1,4 @@
-"""Whether the stores can serve us, asked when a process starts: see `db/diagnosis` for the rule.
+"""Checks at start whether the stores can serve us: see `db/diagnosis` for the rule.
 
 Every failure becomes UnusableStore, which ends the start, or StoreUnavailable, which does not.
 """
@@ -27,7 +27,10 @@ _CLUSTER: Final = (
 
 
 async def check_redis(client: Redis, url: str) -> None:
-    """Raises UnusableStore if Redis never serves us with this URL, StoreUnavailable if it may."""
+    """Check that Redis serves us.
+
+    Raises UnusableStore if it never does with this URL, StoreUnavailable if it may later.
+    """
     async with redis_diagnosed(url):
         await client.ping()
         if await _is_cluster(client):
@@ -45,7 +48,10 @@ async def _is_cluster(client: Redis) -> bool:
 
 
 async def check_mongodb(client: MongoClient, uri: str) -> None:
-    """Raises UnusableStore if MongoDB never serves us with this URI, StoreUnavailable if it may."""
+    """Check that MongoDB serves us.
+
+    Raises UnusableStore if it never does with this URI, StoreUnavailable if it may later.
+    """
     async with mongodb_diagnosed(uri):
         with pymongo.timeout(CHECK_SECONDS):
             hello = await client.admin.command("hello")
@@ -55,7 +61,10 @@ async def check_mongodb(client: MongoClient, uri: str) -> None:
 
 @contextlib.asynccontextmanager
 async def redis_diagnosed(url: str) -> AsyncIterator[None]:
-    """Raises UnusableStore or StoreUnavailable in place of what a Redis client raises."""
+    """Run a block that uses Redis, and diagnose its errors.
+
+    Raises UnusableStore or StoreUnavailable in place of RedisError.
+    """
     try:
         yield
     except RedisError as error:
@@ -64,7 +73,10 @@ async def redis_diagnosed(url: str) -> AsyncIterator[None]:
 
 @contextlib.asynccontextmanager
 async def mongodb_diagnosed(uri: str) -> AsyncIterator[None]:
-    """Raises UnusableStore or StoreUnavailable in place of what a MongoDB client raises."""
+    """Run a block that uses MongoDB, and diagnose its errors.
+
+    Raises UnusableStore or StoreUnavailable in place of PyMongoError.
+    """
     try:
         yield
     except PyMongoError as error:

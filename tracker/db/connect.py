@@ -56,15 +56,18 @@ class StoreUnavailable(Exception):
 
 
 def redis_for_requests(url: str, generation: Generation | None = None) -> Redis:
-    """Return a client for the request path: no retries, so that a dead Redis is known in
-    milliseconds. Clients of one address share a `generation`: a server that one is to leave, all
-    leave."""
+    """Return a client for the request path, without retries: a dead Redis is known at once.
+
+    Clients of one address share a `generation`: all leave a server that one has to leave.
+    """
     return _redis(url, generation, connections=64, timeout=REQUEST_TIMEOUT)
 
 
 def redis_for_waiting(url: str, generation: Generation | None = None) -> Redis:
-    """Return a client for blocking reads and subscriptions, which outlast an ordinary timeout;
-    `generation` as in `redis_for_requests`."""
+    """Return a client for blocking reads and subscriptions, which outlast an ordinary timeout.
+
+    `generation` is that of `redis_for_requests`.
+    """
     return _redis(url, generation, connections=4, timeout=BLOCK_SECONDS + 5)
 
 
@@ -84,7 +87,10 @@ def _redis(url: str, generation: Generation | None, connections: int, timeout: f
 
 
 def mongodb(uri: str) -> MongoClient:
-    """Writes are acknowledged by a majority, on disk: anything less loses them in a crash."""
+    """Return a client whose writes are acknowledged by a majority, on disk.
+
+    Anything less loses them in a crash.
+    """
     return AsyncIOMotorClient(uri, w="majority", journal=True, **_mongodb_options())
 
 
@@ -112,12 +118,18 @@ def _mongodb_options() -> dict[str, Any]:
 
 
 async def check_writable(client: Redis) -> None:
-    """Write one key that expires. Raises RedisError: a replica, and a full Redis, answer PING."""
+    """Write one key that expires, for a replica and a full Redis answer PING too.
+
+    Raises RedisError if Redis does not take writes.
+    """
     await client.set(PROBE, "", ex=PROBE_SECONDS)
 
 
 async def redis_advice(client: Redis) -> list[str]:
-    """What in the configuration of Redis could lose clicks; empty if nothing, or not to be seen."""
+    """Return what in the configuration of Redis could lose clicks, as far as Redis shows it.
+
+    Raises RedisError if Redis fails.
+    """
     persistence = await client.info("persistence")
     memory = await client.info("memory")
     advice = []
@@ -134,7 +146,7 @@ async def redis_advice(client: Redis) -> list[str]:
 
 
 async def _flushes_later(client: Redis) -> bool:
-    """False also where Redis does not tell, as managed ones may not."""
+    """Return False also where Redis does not tell, as managed ones may not."""
     try:
         configured: Any = await client.config_get("appendfsync")
     except ResponseError:

@@ -109,7 +109,7 @@ class Copies:
             raise Unavailable("storage is away; try again") from error
 
     async def publish(self, name: str) -> None:
-        """Notify every process that the value has changed, if Redis can be told."""
+        """Notify every process that the value has changed, if Redis answers."""
         try:
             await self._redis.publish(keys.CHANGES, name)
         except RedisError as error:

@@ -19,7 +19,7 @@ STANDALONE: Final = (
 
 
 class Fault(NamedTuple):
-    """`heals`: whether it may end while the process waits, with its settings as they are."""
+    """The line for the operator; `heals` if it may end with the settings as they are."""
 
     line: str
     heals: bool
@@ -35,7 +35,7 @@ class Seed(NamedTuple):
 
 
 class _Words(NamedTuple):
-    """How one store's remedies are spelled."""
+    """The wording of one store's remedies."""
 
     variable: str
     name: str
@@ -224,7 +224,7 @@ def hello_fault(hello: Mapping[str, Any], replica_set: str) -> Fault | None:
 
 
 def _refusal(error: BaseException) -> Fault | None:
-    """For errors with a code, which a server that was reached has sent."""
+    """Return the fault of an error with a code, which the server has sent."""
     code = getattr(error, "code", None)
     if code in _MONGODB_REFUSALS:
         return Fault(f"MONGODB_URI: {_MONGODB_REFUSALS[code]}", False)
@@ -268,7 +268,7 @@ def _network_fault(words: _Words, text: str, address: str, tls: bool, speaks: Sp
 
 
 def _text_of(error: BaseException) -> str:
-    """What it and its causes say: a client's own words may leave out the reason."""
+    """Return the text of an error and its causes: a client's own words may omit the reason."""
     texts: list[str] = []
     cause: BaseException | None = error
     while cause is not None:

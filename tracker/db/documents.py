@@ -1,5 +1,4 @@
-"""Structs as MongoDB documents: the field `id` is the document's `_id`. Documents by the hundred:
-their ids, and commands that write them."""
+"""MongoDB documents: structs as documents, with `id` as `_id`; ids and writes by the hundred."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -43,12 +42,12 @@ class StoredId(Binary):
 
 @lru_cache(maxsize=10_000)
 def owner_id(stored: bytes) -> UUID:
-    """The id of an account or a link, of which many clicks are, from its 16 bytes."""
+    """Return the id of an account or a link from its 16 bytes; few ids have many clicks."""
     return UUID(bytes=stored)
 
 
 def as_read(document: Mapping[str, Any]) -> dict[str, Any]:
-    """`document` as MongoDB will give it back."""
+    """Return `document` as MongoDB returns it."""
     return {
         name: UUID(bytes=field) if isinstance(field, StoredId) else field
         for name, field in document.items()
@@ -56,20 +55,21 @@ def as_read(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def document(record: msgspec.Struct) -> dict[str, Any]:
+    """Return the document of a struct."""
     fields = msgspec.structs.asdict(record)
     fields["_id"] = fields.pop("id")
     return fields
 
 
 def record(kind: type[Kind], document: Mapping[str, Any]) -> Kind:
-    """Fields that `kind` does not have are left out."""
+    """Return the struct of a document; fields that `kind` does not have are left out."""
     return msgspec.convert({**document, "id": document["_id"]}, kind)
 
 
 async def run_inserts(
     database: Database, collection: str, documents: Sequence[Mapping[str, Any]], session: Session
 ) -> None:
-    """Insert all of them, which have `_id`s, in the transaction of `session`.
+    """Insert all documents, which have `_id`s, in the transaction of `session`.
 
     One command: the driver's `insert_many` takes 2 µs a document for what it does around it. Raises
     OperationFailure for the first that MongoDB refuses, and DocumentTooLarge if they are more than
@@ -84,7 +84,7 @@ async def run_updates(
     updates: Sequence[Mapping[str, Any]],
     session: Session | None = None,
 ) -> int:
-    """Carry out statements of the `update` command; how many documents matched.
+    """Carry out statements of the `update` command. Return the number of documents matched.
 
     In the transaction of `session`; without one, what is done is durable when this returns, and
     some of it may be done when it raises. One command: the driver's own bulk write costs far more a

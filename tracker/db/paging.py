@@ -9,7 +9,7 @@ from tracker.db.connect import Collection
 async def page_of(
     collection: Collection, matching: Mapping[str, Any], page: int, page_size: int
 ) -> tuple[list[dict[str, Any]], int]:
-    """The documents of the 1-based `page`, and how many match in all.
+    """Return the documents of the 1-based `page`, and the number of matches in total.
 
     Ids are UUIDs of version 7, so their order is that of creation, with a tie-break.
     """

@@ -1,7 +1,7 @@
-"""Asks a store that could not be used at start what its error leaves open, for `db/diagnosis`.
+"""Probes of a store that could not be used at start, for what its error leaves open.
 
-Connections of its own, without user and password, each given up after a second: nothing here is
-on the path of a request.
+Called for `db/diagnosis`. It opens its own connections, without user and password, and gives each
+up after a second: nothing here is on the path of a request.
 """
 
 import asyncio
@@ -88,7 +88,7 @@ def _hello_in_thread(host: str, port: int | None, options: Mapping[str, Any]) ->
 
 
 async def _speaks_tls(host: str, port: int) -> bool:
-    """Whether a handshake succeeds; whose certificate it is does not matter here."""
+    """Return whether a handshake succeeds; the certificate does not matter here."""
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -100,7 +100,7 @@ async def _speaks_redis(host: str, port: int) -> bool:
 
 
 async def _answers(host: str, port: int, sent: bytes, tls: ssl.SSLContext | None) -> bool:
-    """Whether a connection is made, and, if something is sent, answered as Redis does."""
+    """Return whether a connection is made, and, if something is sent, answered as Redis does."""
     try:
         async with asyncio.timeout(SECONDS):
             reader, writer = await asyncio.open_connection(host, port, ssl=tls)

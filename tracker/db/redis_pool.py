@@ -55,7 +55,7 @@ class Generation:
 
 
 class NoConnectionFree(RedisConnectionError, Overload):
-    """All connections of the pool are in use: by us, so nothing is wrong with Redis."""
+    """An error of our own: all connections of the pool are in use. Nothing is wrong with Redis."""
 
 
 class Pool(BlockingConnectionPool):
@@ -64,11 +64,13 @@ class Pool(BlockingConnectionPool):
 
     @classmethod
     def from_url(cls, url: str, **options: Any) -> Self:
+        """Return a pool of connections that raise RedisError and OSError only."""
         pool = super().from_url(url, **options)
         pool.connection_class = _CLASSES[pool.connection_class]
         return pool
 
     async def get_connection(self, *arguments: Any, **options: Any) -> Any:
+        """Return a free connection. Raises NoConnectionFree if there is none in time."""
         try:
             return await super().get_connection(*arguments, **options)  # type: ignore[no-untyped-call]
         except RedisConnectionError as error:
@@ -77,13 +79,14 @@ class Pool(BlockingConnectionPool):
             raise NoConnectionFree(str(error)) from error
 
     async def ensure_connection(self, connection: AbstractConnection) -> None:
+        """Connect it, again if it is of an earlier generation. Raises RedisError if it fails."""
         if isinstance(connection, _Translated) and connection.is_outdated:
             await connection.disconnect(nowait=True)
         await super().ensure_connection(connection)
 
 
 class _Translated(AbstractConnection):
-    """Raises RedisError and OSError only, and tells its generation of refusals."""
+    """A connection that raises RedisError and OSError only, and reports refusals."""
 
     def __init__(self, *, generation: Generation, **options: Any) -> None:
         super().__init__(**options)

@@ -49,7 +49,7 @@ async def expire_pending(database: Database, days: int) -> None:
 
 
 async def first_kept(database: Database) -> str:
-    """The first day of which no click can have been deleted; empty if none ever was."""
+    """Return the first day of which no click can have been deleted; empty if none ever was."""
     record: dict[str, Any] = await database["counters"].find_one(_RECORD) or {}
     days = record.get("days", 0)
     by_now = day_of(now() - timedelta(days=days - 1)) if days else ""
@@ -57,8 +57,11 @@ async def first_kept(database: Database) -> str:
 
 
 async def _change_expiry(database: Database, before: int | None, seconds: int) -> None:
-    """Nothing is asked for that is so already: it would wait for every open transaction, such as
-    one of a drain that was killed, and all that write clicks would wait for it."""
+    """Change the index, unless it is so already.
+
+    A change waits for every open transaction, such as one of a drain that was killed, and all that
+    write clicks would wait for it.
+    """
     if seconds == (before or 0):
         return
     if before is None:

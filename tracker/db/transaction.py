@@ -1,8 +1,8 @@
-"""Runs work in one MongoDB transaction: all of it is stored, by a majority and on disk, or none.
+"""Work in one MongoDB transaction: all of it is stored, by a majority and on disk, or none.
 
-What another transaction got in the way of is tried again from the start, within PATIENCE. What a
-server that is away got in the way of is not: its error comes out at once, so that the caller can
-wait, or stop. The driver's own `with_transaction` would go on for two minutes in both cases.
+After a conflict with another transaction it starts again, within PATIENCE. If a server is
+unavailable it does not: the error is raised at once, so that the caller can wait, or stop. The
+driver's own `with_transaction` would go on for two minutes in both cases.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ Result = TypeVar("Result")
 
 
 async def in_transaction(session: Session, work: Callable[[Session], Awaitable[Result]]) -> Result:
-    """What `work` returns. It may run more than once, so it must leave nothing behind in memory.
+    """Return what `work` returns. It may run more than once, so it must leave nothing in memory.
 
     Raises what `work` raises, having stored nothing, and PyMongoError; if that comes from the
     commit, it may have been stored: work that is asked for again must find that out.

@@ -1,10 +1,10 @@
-"""Where records wait on disk while Redis is away.
+"""The spool: records wait on disk while Redis is unavailable.
 
 `append` returns once the entry is flushed to the disk. Each process appends to a file of its own
 (its format: `journal/spool_file`), which it holds locked, and begins another at FILE_BYTES. A file
 that nobody holds is replayed by whoever finds it, in order, and deleted only when all of it was
 sent. A replay that ends before that keeps the file and its place in it as long as the process
-lives; the next process begins it anew. So an entry may be sent twice, but is never lost. A torn
+lives; the next process begins it again. So an entry may be sent twice, but is never lost. A torn
 tail (a crash in mid-append, never answered) is reported and skipped. Of a file damaged otherwise
 every whole entry is sent, and the file is set aside as `*.damaged`.
 """
@@ -41,7 +41,10 @@ REFUSED_SECONDS = 10.0
 
 
 class Spool:
-    """`folder` is made when it is first needed. `max_bytes` bounds the total of its files."""
+    """The spool of one process in `folder`, which is made when it is first needed.
+
+    `max_bytes` bounds the total of the folder's files.
+    """
 
     def __init__(self, folder: Path, max_bytes: int) -> None:
         self._folder = SpoolFolder(folder, max_bytes)
@@ -57,11 +60,11 @@ class Spool:
 
     @property
     def bytes_waiting(self) -> int:
-        """To be replayed, in files of every process; as of the last append or look."""
+        """Return the bytes to be replayed, of every process; as of the last append or look."""
         return self._folder.bytes_waiting
 
     async def append(self, payload: bytes) -> None:
-        """Durable when it returns. Raises SpoolFull, or another OSError if the disk refuses."""
+        """Store `payload` durably. Raises SpoolFull, or another OSError if the disk refuses."""
         try:
             await _run(self._writing, self._append, frame(payload))
         except OSError as error:
@@ -70,13 +73,13 @@ class Spool:
         self._refused = None
 
     async def check(self) -> None:
-        """Raises OSError, SpoolFull included, if an append would be refused, or just was."""
+        """Check the disk. Raises OSError if an append would be refused, or just was."""
         await _run(self._writing, self._folder.check)
         if self._refused is not None and time.monotonic() - self._refused_at < REFUSED_SECONDS:
             raise self._refused
 
     async def replay(self, send: Send, until: float = math.inf) -> int:
-        """Send every entry that no other process holds; the number of entries sent.
+        """Send every entry that no other process holds. Return the number of entries sent.
 
         What `send` raises ends the replay, and the next one goes on there; so does the time `until`
         (of time.monotonic), after which nothing more is sent. A file that cannot be read is left
@@ -91,10 +94,11 @@ class Spool:
         return sent
 
     async def is_empty(self) -> bool:
-        """Whether no file waits. Looks at the folder; raises OSError."""
+        """Return whether no file waits, by a look at the folder. Raises OSError if it fails."""
         return not await _run(self._writing, self._folder.measure)
 
     async def close(self) -> None:
+        """Close the files and end the threads; what waits is there for the next start."""
         await _run(self._writing, self._close_own)
         await _run(self._reading, self._close_begun)
         self._writing.shutdown()
@@ -140,7 +144,7 @@ class Spool:
                 self._close_own()
 
     def _write(self, file: FileIO, data: bytes) -> int:
-        """Flushed when it returns; the size of the file then."""
+        """Write and flush `data`. Return the size of the file then."""
         start, rest = 0, memoryview(data)
         try:
             start = file.tell()
@@ -153,7 +157,7 @@ class Spool:
         return start + len(data)
 
     def _take_back(self, file: FileIO, start: int) -> None:
-        """What was refused must not be replayed: its sender may send it again."""
+        """Undo a write that failed: its sender may send it again, so it must not be replayed."""
         try:
             file.truncate(start)
             file.seek(start)
@@ -176,8 +180,10 @@ async def _run(thread: Executor, function: Callable[..., Result], *arguments: ob
 
 
 def _open_new(folder: Path) -> FileIO:
-    """A file that is locked before it has the name that others look for: one might replay and
-    delete it otherwise."""
+    """Return a new file, locked before it has the name that others look for.
+
+    Otherwise another process might replay and delete it.
+    """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     path = folder / f"{time.time_ns():020d}-{os.getpid()}.spool"
     unfinished = path.with_suffix(".new")
@@ -194,7 +200,7 @@ def _open_new(folder: Path) -> FileIO:
 
 
 def _flush_names(folder: Path) -> None:
-    """Until then a crash of the machine may forget a new name, and the file with it."""
+    """Flush a new name: until then a crash of the machine may lose it, and the file with it."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -203,7 +209,7 @@ def _flush_names(folder: Path) -> None:
 
 
 def _open_unheld(path: Path) -> SpoolReader | None:
-    """None if another process holds it, or has replayed it. Raises OSError."""
+    """Return None if another process holds it, or has replayed it. Raises OSError."""
     try:
         file = path.open("rb")
     except FileNotFoundError:
@@ -215,7 +221,7 @@ def _open_unheld(path: Path) -> SpoolReader | None:
 
 
 def _is_ours_now(file: BinaryIO) -> bool:
-    """Not if another process holds it, or has replayed and removed it since it was opened."""
+    """Return False if another process holds it, or has replayed it since it was opened."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -224,7 +230,7 @@ def _is_ours_now(file: BinaryIO) -> bool:
 
 
 def _finish(path: Path, reader: SpoolReader) -> None:
-    """Removes the file, or sets it aside; it is locked until then."""
+    """Remove the file, or set it aside; it is locked until then."""
     if reader.torn_bytes:
         log.warning("spool file had a torn tail", file=path.name, bytes_unread=reader.torn_bytes)
     if reader.damaged_bytes:

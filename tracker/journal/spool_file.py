@@ -24,7 +24,7 @@ def frame(payload: bytes) -> bytes:
 
 
 class SpoolReader:
-    """Reads a file from its start to where it ends now.
+    """A reader of one file, from its start to where it ends now.
 
     `entries` are those read so far. `damaged_bytes` belong to none of them; `torn_bytes` neither,
     but can be the beginning of one that was being written when the file ended.
@@ -40,9 +40,11 @@ class SpoolReader:
         self._unsent: list[bytes] = []
 
     def batch(self) -> list[bytes]:
-        """The payloads of the next whole entries, until there are BATCH_ENTRIES of them or
-        BATCH_BYTES in them; empty at the end. The same ones until `sent`. Raises OSError, and then
-        has what it read before that for the next call."""
+        """Return the payloads of the next whole entries: BATCH_ENTRIES of them, or BATCH_BYTES.
+
+        They are the same until `sent` is called, and empty at the end. Raises OSError if the file
+        cannot be read; the next call then returns what was read before.
+        """
         if not self._unsent:
             length = 0
             while len(self._unsent) < BATCH_ENTRIES and length < BATCH_BYTES:
@@ -54,15 +56,15 @@ class SpoolReader:
         return self._unsent
 
     def sent(self) -> None:
-        """The last batch is where it belongs; go on after it."""
+        """Go on after the last batch: it is where it belongs."""
         self._unsent = []
 
     def close(self) -> None:
-        """Closes the file, which ends the lock on it."""
+        """Close the file, which ends the lock on it."""
         self._file.close()
 
     def read(self) -> bytes | None:
-        """The payload of the next whole entry; None at the end. Raises OSError."""
+        """Return the payload of the next whole entry, None at the end. Raises OSError."""
         at, payload = self._position, self._payload_at(self._position)
         if payload is None:
             at, payload = self._next_whole(self._position + 1)
@@ -74,7 +76,7 @@ class SpoolReader:
         return payload
 
     def _payload_at(self, position: int) -> bytes | None:
-        """None if no whole entry begins there."""
+        """Return the payload of the whole entry that begins there, or None."""
         header = self._bytes_at(position, _HEADER.size)
         if len(header) < _HEADER.size:
             return None
@@ -96,7 +98,7 @@ class SpoolReader:
         return self._size, None
 
     def _magics(self, start: int) -> Iterator[int]:
-        """Where the magic stands from `start` on."""
+        """Yield the positions of the magic from `start` on."""
         while start < self._size:
             chunk = self._bytes_at(start, _CHUNK)
             found = chunk.find(_MAGIC)
@@ -112,7 +114,7 @@ class SpoolReader:
             self.damaged_bytes += end - self._position
 
     def _is_torn(self, start: int) -> bool:
-        """Whether all from `start` on can be the beginning of one entry."""
+        """Return whether all from `start` on can be the beginning of one entry."""
         header = self._bytes_at(start, _HEADER.size)
         if not header.startswith(_MAGIC[: len(header)]) or any(self._magics(start + 1)):
             return False

@@ -32,7 +32,7 @@ class SpoolFull(OSError):
 
 
 class SpoolFolder:
-    """`max_bytes` bounds the total of all files, damaged ones included."""
+    """The folder at `path`; `max_bytes` bounds all its files, damaged ones included."""
 
     def __init__(self, path: Path, max_bytes: int) -> None:
         self.path = path
@@ -43,14 +43,14 @@ class SpoolFolder:
         self._measure_at = 0.0
 
     def check_room(self, length: int) -> None:
-        """Raises SpoolFull if `length` bytes more are too many."""
+        """Check for room. Raises SpoolFull if `length` bytes more are too many."""
         if time.monotonic() >= self._measure_at:
             self.measure()
         if self._bytes + length > self._max_bytes:
             raise SpoolFull(f"{self._bytes} of at most {self._max_bytes} bytes are in use")
 
     def check(self) -> None:
-        """Raises OSError if a group of records would find no room, or the folder no writer."""
+        """Check the disk. Raises OSError if a group of records cannot be written."""
         self.check_room(min(GROUP_BYTES, max(1, self._max_bytes // 10)))
         existing = next(one for one in (self.path, *self.path.parents) if one.exists())
         if not os.access(existing, os.W_OK | os.X_OK):
@@ -60,11 +60,11 @@ class SpoolFolder:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def grew(self, length: int) -> None:
-        """By what the own process wrote."""
+        """Add the bytes that this process wrote."""
         self._tell(self._bytes + length, self.bytes_waiting + length)
 
     def measure(self) -> list[Path]:
-        """The files that wait to be replayed, oldest first. Removes what was left unfinished."""
+        """Return the files to be replayed, oldest first. Remove what was left unfinished."""
         self._measure_at = time.monotonic() + MEASURE_EVERY
         waiting, total = {}, 0
         for path, about in self._files():
@@ -92,7 +92,7 @@ class SpoolFolder:
 
 
 def _remove_if_left(path: Path) -> None:
-    """Nothing in it was answered. Left alone if a process holds it, or it cannot be removed."""
+    """Remove a file that nobody holds, if possible: nothing in it was answered."""
     with contextlib.suppress(OSError), path.open("rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         path.unlink()

@@ -53,8 +53,10 @@ CLAIM_SECONDS = 7 * 86_400
 
 
 class Claim(NamedTuple):
-    """`names` (Redis keys) belong to the first `holder` (an event id) that is appended, for so many
-    `seconds`. 0: what others hold counts, and nothing is kept."""
+    """A claim on `names` (Redis keys) for the first `holder` (an event id) that is appended.
+
+    It is kept for `seconds`. 0: what others hold counts, and nothing is kept.
+    """
 
     names: tuple[str, ...]
     holder: int
@@ -70,6 +72,8 @@ _Append = JournalRecord | Encoded | _Claimed
 
 
 class Journal:
+    """The journal of one process: appends to the stream, or to `spool` while Redis fails."""
+
     def __init__(self, redis: Redis, breaker: Breaker, spool: Spool) -> None:
         self._redis = redis
         self._appending = RedisCommandConnection(redis)
@@ -80,11 +84,14 @@ class Journal:
         self._batch = Batch[_Append, int | None](self._commit)
 
     def append(self, record: JournalRecord) -> asyncio.Future[int | None]:
-        """Done when `record` is durable. Raises Unavailable."""
+        """Append `record`; the future is done when it is durable.
+
+        Raises Unavailable if too many wait, or (the future) if no store takes it.
+        """
         return self._batch.submit(encode_record(record))
 
     def append_for(self, waiter: Waiter[int | None], record: JournalRecord) -> None:
-        """As `append`; it is `waiter` that is told. Raises Unavailable if too many wait.
+        """Append `record`, and notify `waiter`. Raises Unavailable if too many wait.
 
         `record` has to be one that can be encoded, without half surrogates in its texts: it is
         encoded with those that it shares an append with.
@@ -94,7 +101,7 @@ class Journal:
     def append_once(self, record: JournalRecord, claim: Claim) -> asyncio.Future[int | None]:
         """Append unless the claim is held. The result is its holder, be it the new or an older one.
 
-        None: Redis is away, so the record is in the spool and the claim was not decided.
+        None: Redis is unavailable, so the record is in the spool and the claim was not decided.
         """
         return self._batch.submit(_Claimed(encode_record(record), claim))
 
@@ -110,13 +117,13 @@ class Journal:
         return next((int(one) for one in held if one is not None), None)
 
     async def replay(self) -> None:
-        """Keeps moving what is spooled to the stream, until cancelled."""
+        """Move what is spooled to the stream, again and again, until cancelled."""
         while True:
             await self.replay_once()
             await asyncio.sleep(_REPLAY_EVERY)
 
     async def replay_once(self, until: float = math.inf) -> int:
-        """Move what is spooled, as long as time.monotonic() is not `until`; the entries moved.
+        """Move what is spooled until time.monotonic() is `until`. Return the number of entries.
 
         What Redis does not take stays for the next call, and the answer is 0.
         """
@@ -132,17 +139,19 @@ class Journal:
         return 0
 
     async def check_spool(self) -> None:
-        """Raises OSError if the spool would refuse what is recorded now."""
+        """Check the spool. Raises OSError if it would refuse what is recorded now."""
         await self._spool.check()
 
     @property
     def bytes_waiting(self) -> int:
-        """In the spool, of every process of this DATA_DIR; as of the last append or replay."""
+        """Return the bytes in the spool of this DATA_DIR; as of the last append or replay."""
         return self._spool.bytes_waiting
 
     async def close(self) -> None:
-        """Waits for what was appended, and moves of what is spooled as much as _CLOSE_SECONDS and
-        Redis let it; the rest is there for the next start."""
+        """Wait for what was appended, and move what is spooled for up to _CLOSE_SECONDS.
+
+        The rest is there for the next start.
+        """
         await self._batch.flushed()
         await self.replay_once(time.monotonic() + _CLOSE_SECONDS)
         await self._spool.close()
