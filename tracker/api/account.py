@@ -89,18 +89,20 @@ class ChangeAccount(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 async def show(call: Call[AccountQuery, Nothing]) -> AccountRecord:
-    return await _shown(call, await call.services.account_rules.find(call.account_id))
+    """Return the account of the key. Raises NotFound if it is gone."""
+    return await _record(call, await call.services.account_rules.find(call.account_id))
 
 
 async def change(call: Call[Nothing, ChangeAccount]) -> AccountRecord:
+    """Change the rules that were sent. Raises NotFound if the account is gone."""
     rules = call.body.conversion_rules
     changed = {} if isinstance(rules, UnsetType) else sent(rules)
     if not changed:
-        return await _shown(call, await call.services.account_rules.find(call.account_id))
-    return await _shown(call, await call.services.account_rules.change(call.account_id, changed))
+        return await _record(call, await call.services.account_rules.find(call.account_id))
+    return await _record(call, await call.services.account_rules.change(call.account_id, changed))
 
 
-async def _shown(call: Call[Any, Any], rules: ConversionRules) -> AccountRecord:
+async def _record(call: Call[Any, Any], rules: ConversionRules) -> AccountRecord:
     account = await call.services.accounts.find(call.account_id)
     if account is None:
         raise NotFound("account: not found")

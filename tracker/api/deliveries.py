@@ -1,6 +1,7 @@
 """`/api/webhooks/{id}/deliveries`: what was sent, what came back, and sending it again."""
 
 from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -8,12 +9,13 @@ import msgspec
 from msgspec import Meta
 
 from tracker.api.endpoint import Call, Endpoint, Nothing
+from tracker.api.resource import Resource, one_by_one, record_of
 from tracker.api.schema import Page, Paged, Timestamp
-from tracker.api.webhooks import own_webhook
+from tracker.api.webhooks import WEBHOOKS
 from tracker.clock import iso, now
 from tracker.errors import BadRequest, NotFound, Unavailable
 from tracker.ids import new_id
-from tracker.webhooks.delivery import Attempt, Delivery, Kind, Status
+from tracker.webhooks.delivery import Delivery, Kind, Status
 from tracker.webhooks.sample import sample_payload
 from tracker.webhooks.secret_box import UnreadableSecret
 from tracker.webhooks.signing import signed_request
@@ -86,23 +88,53 @@ class Retried(msgspec.Struct, kw_only=True):
     deliveries: Annotated[int, Meta(description="how many are sent again")]
 
 
-async def list_deliveries(call: Call[ListDeliveries, Nothing]) -> Page[DeliveryRecord]:
-    webhook, query = await own_webhook(call), call.query
-    statuses = list(Status) if query.status is None else [Status(query.status)]
-    deliveries, total = await call.services.deliveries.page(
-        webhook.id, statuses, query.page, query.page_size
+def _record(delivery: Delivery) -> DeliveryRecord:
+    waits = delivery.status == Status.DUE and delivery.holder is None
+    return record_of(
+        DeliveryRecord,
+        delivery,
+        status=delivery.status.value,
+        next_attempt_at=iso(delivery.due_at) if waits and delivery.due_at else None,
+        attempts=[record_of(AttemptRecord, one) for one in delivery.attempts],
     )
-    return query.page_of([_shown(one) for one in deliveries], total)
+
+
+DELIVERIES: Resource[Delivery, DeliveryRecord] = Resource(
+    "delivery",
+    lambda call: call.services.deliveries.find(call.ids[1]),
+    one_by_one(_record),
+)
+
+
+async def list_deliveries(call: Call[ListDeliveries, Nothing]) -> Page[DeliveryRecord]:
+    """Return a page of a webhook's deliveries.
+
+    Raises NotFound or Forbidden if the account has no such webhook.
+    """
+    webhook, query = await WEBHOOKS.own(call), call.query
+    statuses = list(Status) if query.status is None else [Status(query.status)]
+    fetch = partial(call.services.deliveries.page, webhook.id, statuses)
+    return await DELIVERIES.page(call, query, fetch)
 
 
 async def retry(call: Call[Nothing, Nothing]) -> DeliveryRecord:
+    """Send a delivery again.
+
+    Raises NotFound or Forbidden if the account has no such delivery, BadRequest if its webhook is
+    inactive.
+    """
     webhook = await _active(call)
     delivery = await _own_delivery(call, webhook)
     await call.services.deliveries.retry(delivery.id, now())
-    return _shown(await _own_delivery(call, webhook))
+    return await DELIVERIES.show(call, await _own_delivery(call, webhook))
 
 
 async def retry_all(call: Call[Nothing, RetryDeliveries]) -> Retried:
+    """Send again the deliveries of a webhook that failed or were cancelled since a time.
+
+    Raises NotFound or Forbidden if the account has no such webhook, BadRequest if it is inactive or
+    the time is in no year of UTC.
+    """
     webhook = await _active(call)
     since = _in_utc(call.body.since)
     number = await call.services.deliveries.retry_since(webhook.id, since, now())
@@ -110,10 +142,13 @@ async def retry_all(call: Call[Nothing, RetryDeliveries]) -> Retried:
 
 
 async def test(call: Call[Nothing, Nothing]) -> TestResult:
-    """Also of an inactive webhook: whoever mends a receiver wants to see it. Raises RateLimited or
-    Unavailable if too many are under way, Unavailable if its secret cannot be read."""
+    """Send a sample event to a webhook, which may be inactive, and return the outcome.
+
+    Raises NotFound or Forbidden if the account has no such webhook, RateLimited or Unavailable if
+    too many tests are under way, Unavailable if its secret cannot be read.
+    """
     at = now()
-    webhook = _with_secrets(call, await own_webhook(call), at)
+    webhook = _with_secrets(call, await WEBHOOKS.own(call), at)
     payload = sample_payload(webhook, call.services.base.host)
     secrets, seconds = webhook.secrets(at), int(at.timestamp())
     request = signed_request(
@@ -121,13 +156,7 @@ async def test(call: Call[Nothing, Nothing]) -> TestResult:
     )
     with call.services.samples.acquire(webhook.account_id):
         outcome = await call.services.webhook_client.send(request)
-    attempt = AttemptRecord(
-        at=iso(at),
-        milliseconds=outcome.milliseconds,
-        code=outcome.code,
-        answer=outcome.answer,
-        error=outcome.error,
-    )
+    attempt = record_of(AttemptRecord, outcome, at=iso(at))
     return TestResult(delivered=outcome.delivered, payload=payload.decode(), attempt=attempt)
 
 
@@ -150,37 +179,17 @@ def _in_utc(since: datetime) -> datetime:
 
 async def _active(call: Call[Any, Any]) -> Webhook:
     """Raises BadRequest if it would be cancelled at once."""
-    webhook = await own_webhook(call)
+    webhook = await WEBHOOKS.own(call)
     if not webhook.active:
         raise BadRequest("webhook: is inactive; make it active first")
     return webhook
 
 
 async def _own_delivery(call: Call[Any, Any], webhook: Webhook) -> Delivery:
-    found = await call.services.deliveries.find(call.ids[1])
-    delivery = call.own("delivery", found)
+    delivery = await DELIVERIES.own(call)
     if delivery.webhook_id != webhook.id:
         raise NotFound("delivery: not found")
     return delivery
-
-
-def _shown(delivery: Delivery) -> DeliveryRecord:
-    waits = delivery.status == Status.DUE and delivery.holder is None
-    return DeliveryRecord(
-        id=delivery.id,
-        kind=delivery.kind,
-        event_id=delivery.event_id,
-        status=delivery.status.value,
-        created_at=iso(delivery.created_at),
-        next_attempt_at=iso(delivery.due_at) if waits and delivery.due_at else None,
-        payload=delivery.payload,
-        attempts=[_shown_attempt(one) for one in delivery.attempts],
-    )
-
-
-def _shown_attempt(attempt: Attempt) -> AttemptRecord:
-    fields = msgspec.structs.asdict(attempt)
-    return AttemptRecord(**{**fields, "at": iso(attempt.at)})
 
 
 ENDPOINTS = (

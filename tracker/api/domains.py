@@ -1,15 +1,17 @@
 """`/api/domains`: add, list, verify and delete custom domains."""
 
-from typing import Annotated, Any
+from collections.abc import Sequence
+from functools import partial
+from typing import Annotated
 from uuid import UUID
 
 import msgspec
 from msgspec import Meta, field
 
 from tracker.api.endpoint import Call, Endpoint, Nothing
+from tracker.api.resource import Resource, record_of
 from tracker.api.schema import AccountId, AccountPage, Done, Page, Timestamp
 from tracker.api.services import Services
-from tracker.clock import iso
 from tracker.errors import BadRequest
 from tracker.links.domain import Domain
 from tracker.links.hostnames import checked_name
@@ -64,23 +66,34 @@ def _check_name(services: Services, name: str) -> None:
         raise BadRequest("domain_name: reserved by the operator of this service")
 
 
+async def _show(services: Services, domains: Sequence[Domain]) -> list[DomainRecord]:
+    return [record_of(DomainRecord, one, verification=_wanted(services, one)) for one in domains]
+
+
+DOMAINS: Resource[Domain, DomainRecord] = Resource(
+    "domain", lambda call: call.services.domains.find(call.ids[0]), _show
+)
+
+
 async def add(call: Call[Nothing, AddDomain]) -> DomainRecord:
+    """Claim a hostname for the account. Raises BadRequest if another account has proven it."""
     domain = await call.services.domains.create(call.account_id, call.body.domain_name)
-    return _shown(call.services, domain)
+    return await DOMAINS.show(call, domain)
 
 
 async def list_domains(call: Call[AccountPage, Nothing]) -> Page[DomainRecord]:
-    query = call.query
-    rows, total = await call.services.domains.page(call.account_id, query.page, query.page_size)
-    return query.page_of([_shown(call.services, domain) for domain in rows], total)
+    """Return a page of the account's custom domains."""
+    fetch = partial(call.services.domains.page, call.account_id)
+    return await DOMAINS.page(call, call.query, fetch)
 
 
 async def verify(call: Call[Nothing, Nothing]) -> DomainRecord:
     """Return the domain, proven. It stays so until it is deleted: DNS is not asked again.
 
-    Raises RateLimited or Unavailable if too many look-ups are under way.
+    Raises NotFound or Forbidden if the account has no such domain, BadRequest if DNS does not prove
+    it, RateLimited or Unavailable if too many look-ups are under way.
     """
-    services, domain = call.services, await _own_domain(call)
+    services, domain = call.services, await DOMAINS.own(call)
     _check_name(services, domain.domain_name)  # it may be reserved since it was claimed
     if not domain.verified:
         wanted = _wanted(services, domain)
@@ -89,19 +102,19 @@ async def verify(call: Call[Nothing, Nothing]) -> DomainRecord:
         if not proven:
             raise BadRequest(_not_proven(wanted))
         domain = await services.domains.verify(domain.id)
-    return _shown(services, domain)
+    return await DOMAINS.show(call, domain)
 
 
 async def delete(call: Call[Nothing, Nothing]) -> Done:
-    domain = await _own_domain(call)
+    """Delete a custom domain.
+
+    Raises NotFound or Forbidden if the account has no such domain, BadRequest if links use it.
+    """
+    domain = await DOMAINS.own(call)
     if await call.services.links.any_on(domain.id):
         raise BadRequest("domain_name: short links use it; archive them first")
     await call.services.domains.delete(domain.id)
     return Done()
-
-
-async def _own_domain(call: Call[Any, Any]) -> Domain:
-    return call.own("domain", await call.services.domains.find(call.ids[0]))
 
 
 def _wanted(services: Services, domain: Domain) -> Verification:
@@ -114,17 +127,6 @@ def _not_proven(wanted: Verification) -> str:
         return f"domain_name: DNS does not have {txt}"
     cname = f"a CNAME record {wanted.cname.name} with the value {wanted.cname.value}"
     return f"domain_name: DNS has neither {txt} nor {cname}"
-
-
-def _shown(services: Services, domain: Domain) -> DomainRecord:
-    return DomainRecord(
-        id=domain.id,
-        account_id=domain.account_id,
-        domain_name=domain.domain_name,
-        verified=domain.verified,
-        created_at=iso(domain.created_at),
-        verification=_wanted(services, domain),
-    )
 
 
 ENDPOINTS = (

@@ -1,6 +1,7 @@
 """`/api/event-configs`: make, list, change and archive what postback keys stand for."""
 
 from decimal import Decimal
+from functools import partial
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -8,8 +9,8 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
 from tracker.api.endpoint import Call, Endpoint, Nothing
+from tracker.api.resource import Resource, one_by_one, record_of
 from tracker.api.schema import AccountId, AccountPage, Done, Page, Text, Timestamp, sent, trimmed
-from tracker.clock import iso
 from tracker.conversions.event_config import (
     MAX_PAYOUT,
     PAYOUT_DECIMALS,
@@ -17,7 +18,6 @@ from tracker.conversions.event_config import (
     PayoutType,
     checked_payout,
 )
-from tracker.errors import NotFound
 
 # Any, for msgspec would take a number in a text as well.
 SentPayout = Annotated[
@@ -74,57 +74,48 @@ class ChangeEventConfig(msgspec.Struct, forbid_unknown_fields=True, kw_only=True
             self.payout = checked_payout(self.payout)
 
 
+CONFIGS: Resource[EventConfig, EventConfigRecord] = Resource(
+    "event config",
+    lambda call: call.services.event_configs.find(call.ids[0]),
+    one_by_one(partial(record_of, EventConfigRecord)),
+)
+
+
 async def create(call: Call[Nothing, CreateEventConfig]) -> EventConfigRecord:
+    """Create an event configuration with a new postback key."""
     body = call.body
-    return _shown(
-        await call.services.event_configs.create(
-            call.account_id, body.name, body.payout_type, body.payout
-        )
+    config = await call.services.event_configs.create(
+        call.account_id, body.name, body.payout_type, body.payout
     )
+    return await CONFIGS.show(call, config)
 
 
 async def list_configs(call: Call[AccountPage, Nothing]) -> Page[EventConfigRecord]:
-    query = call.query
-    configs, total = await call.services.event_configs.page(
-        call.account_id, query.page, query.page_size
-    )
-    return query.page_of([_shown(config) for config in configs], total)
+    """Return a page of the account's event configurations, without archived ones."""
+    fetch = partial(call.services.event_configs.page, call.account_id)
+    return await CONFIGS.page(call, call.query, fetch)
 
 
 async def change(call: Call[Nothing, ChangeEventConfig]) -> EventConfigRecord:
-    config = await _own_config(call)
+    """Change the fields of an event configuration that were sent.
+
+    Raises NotFound or Forbidden if the account has no such configuration.
+    """
+    config = await CONFIGS.own(call)
     changed = sent(call.body)
     if changed:
         config = await call.services.event_configs.change(config.id, changed)
-    return _shown(config)
+    return await CONFIGS.show(call, config)
 
 
 async def archive(call: Call[Nothing, Nothing]) -> Done:
-    """The postback key stops working; conversions keep what it stood for."""
-    config = await _own_config(call)
+    """Archive an event configuration: its postback key stops working, its conversions stay.
+
+    Raises NotFound or Forbidden if the account has no such configuration.
+    """
+    config = await CONFIGS.own(call)
     await call.services.event_configs.change(config.id, {"archived": True})
     return Done()
-
-
-async def _own_config(call: Call[Any, Any]) -> EventConfig:
-    config = await call.services.event_configs.find(call.ids[0])
-    own = call.own("event config", config)
-    if own.archived:
-        raise NotFound("event config: not found")
-    return own
-
-
-def _shown(config: EventConfig) -> EventConfigRecord:
-    return EventConfigRecord(
-        id=config.id,
-        account_id=config.account_id,
-        name=config.name,
-        pbk=config.pbk,
-        payout_type=config.payout_type,
-        payout=config.payout,
-        active=config.active,
-        created_at=iso(config.created_at),
-    )
 
 
 ENDPOINTS = (

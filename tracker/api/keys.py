@@ -1,6 +1,6 @@
 """`/api/keys`: list and revoke an account's API keys. The operator's script makes them."""
 
-from datetime import datetime
+from functools import partial
 from typing import Annotated
 from uuid import UUID
 
@@ -9,8 +9,8 @@ from msgspec import Meta
 
 from tracker.access.api_keys import ApiKey
 from tracker.api.endpoint import Call, Endpoint, Nothing
+from tracker.api.resource import Resource, one_by_one, record_of
 from tracker.api.schema import AccountPage, Page, Timestamp
-from tracker.clock import iso
 
 
 class ApiKeyRecord(msgspec.Struct, kw_only=True):
@@ -27,34 +27,26 @@ class ApiKeyRecord(msgspec.Struct, kw_only=True):
     revoked_at: Timestamp | None
 
 
+KEYS: Resource[ApiKey, ApiKeyRecord] = Resource(
+    "API key",
+    lambda call: call.services.api_keys.find(call.ids[0]),
+    one_by_one(partial(record_of, ApiKeyRecord)),
+)
+
+
 async def list_keys(call: Call[AccountPage, Nothing]) -> Page[ApiKeyRecord]:
-    query = call.query
-    keys, total = await call.services.api_keys.page(call.account_id, query.page, query.page_size)
-    return query.page_of([_shown(key) for key in keys], total)
+    """Return a page of the account's API keys."""
+    fetch = partial(call.services.api_keys.page, call.account_id)
+    return await KEYS.page(call, call.query, fetch)
 
 
 async def revoke(call: Call[Nothing, Nothing]) -> ApiKeyRecord:
-    """Also the key of this request itself."""
-    key = call.own("API key", await call.services.api_keys.find(call.ids[0]))
-    return _shown(await call.services.api_keys.revoke(key.id))
+    """Revoke an API key, which may be that of this very request, and return it.
 
-
-def _shown(key: ApiKey) -> ApiKeyRecord:
-    return ApiKeyRecord(
-        id=key.id,
-        account_id=key.account_id,
-        name=key.name,
-        prefix=key.prefix,
-        scopes=key.scopes,
-        created_at=iso(key.created_at),
-        last_used_at=_iso(key.last_used_at),
-        expires_at=_iso(key.expires_at),
-        revoked_at=_iso(key.revoked_at),
-    )
-
-
-def _iso(at: datetime | None) -> str | None:
-    return None if at is None else iso(at)
+    Raises NotFound or Forbidden if the account has no such key.
+    """
+    key = await KEYS.own(call)
+    return await KEYS.show(call, await call.services.api_keys.revoke(key.id))
 
 
 ENDPOINTS = (

@@ -1,6 +1,7 @@
-"""`/api/short-links`: make, list, show, change and archive them."""
+"""`/api/short-links`: create, list, show, change and archive them."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -8,6 +9,7 @@ from uuid import UUID
 from msgspec import UNSET
 
 from tracker.api.endpoint import Call, Endpoint, Nothing, Owned
+from tracker.api.resource import Resource, record_of
 from tracker.api.schema import Done, Page, sent
 from tracker.api.services import Services
 from tracker.api.short_link_schema import (
@@ -21,7 +23,6 @@ from tracker.api.short_link_schema import (
     ShortLink,
     TagReference,
 )
-from tracker.clock import iso
 from tracker.errors import BadRequest, NotFound
 from tracker.links import destination
 from tracker.links.domain import Domain
@@ -68,19 +69,45 @@ async def _check_destination(services: Services, url: str) -> None:
         raise BadRequest(destination.OWN_REDIRECT)
 
 
+async def _show(services: Services, links: Sequence[Link]) -> list[ShortLink]:
+    tags = await services.tags.find({tag_id for link in links for tag_id in link.tags})
+    return [
+        record_of(
+            ShortLink,
+            link,
+            domain_name=link.domain_name or services.base.host,
+            tags=[TagReference(id=t, name=tags[t].name) for t in link.tags if t in tags],
+            short_url=f"{services.base.origin(link.domain_name)}/c/{link.slug}",
+        )
+        for link in links
+    ]
+
+
+LINKS: Resource[Link, ShortLink] = Resource(
+    "short link", lambda call: call.services.links.find(call.ids[0]), _show
+)
+
+
 async def create(call: Call[Nothing, CreateShortLink]) -> ShortLink:
+    """Create a short link.
+
+    Raises NotFound or Forbidden if the account has no such domain or tag, BadRequest if the slug is
+    taken.
+    """
     [new] = await _new_links(call, {"": call.body})
     link = await call.services.links.create(new)
-    return (await _shown(call.services, [link]))[0]
+    return await LINKS.show(call, link)
 
 
 async def create_many(call: Call[Nothing, CreateShortLinks]) -> CreatedShortLinks:
+    """Create several short links, all or none. Raises what `create` raises."""
     new = await _new_links(call, _numbered(call.body.links))
     links = await call.services.links.create_all(new)
-    return CreatedShortLinks(rows=await _shown(call.services, links))
+    return CreatedShortLinks(rows=await LINKS.show_all(call, links))
 
 
 async def list_links(call: Call[ListShortLinks, Nothing]) -> Page[ShortLink]:
+    """Return a page of the account's links, filtered by tags, text and state."""
     query = call.query
     wanted = LinkFilter(
         tags=query.tag_ids(),
@@ -88,40 +115,33 @@ async def list_links(call: Call[ListShortLinks, Nothing]) -> Page[ShortLink]:
         search=query.search,
         active=None if query.active is UNSET else query.active,
     )
-    links, total = await call.services.links.page(
-        call.account_id, wanted, query.page, query.page_size
-    )
-    return query.page_of(await _shown(call.services, links), total)
-
-
-async def show(call: Call[Nothing, Nothing]) -> ShortLink:
-    return (await _shown(call.services, [await _own_link(call)]))[0]
+    fetch = partial(call.services.links.page, call.account_id, wanted)
+    return await LINKS.page(call, query, fetch)
 
 
 async def change(call: Call[Nothing, ChangeShortLink]) -> ShortLink:
-    link = await _own_link(call)
+    """Change the fields of a link that were sent.
+
+    Raises NotFound or Forbidden if the account has no such link or tag.
+    """
+    link = await LINKS.own(call)
     fields = sent(call.body)
     tag_ids = fields.get("tags", [])
     tags = await call.services.tags.find(tag_ids)
     _check_own(call, [("tags", tag_id, tags.get(tag_id)) for tag_id in tag_ids])
     if fields:
         link = await call.services.links.change(link.id, fields)
-    return (await _shown(call.services, [link]))[0]
+    return await LINKS.show(call, link)
 
 
 async def archive(call: Call[Nothing, Nothing]) -> Done:
-    """The redirect stops, reports keep the history, the slug is not used again."""
-    link = await _own_link(call)
+    """Archive a link: its redirect stops, reports keep its history, its slug is not used again.
+
+    Raises NotFound or Forbidden if the account has no such link.
+    """
+    link = await LINKS.own(call)
     await call.services.links.change(link.id, {"archived": True})
     return Done()
-
-
-async def _own_link(call: Call[Any, Any]) -> Link:
-    link = await call.services.links.find(call.ids[0])
-    own = call.own("short link", link)
-    if own.archived:
-        raise NotFound("short link: not found")
-    return own
 
 
 async def _new_links(call: Call[Any, Any], sent: Mapping[str, NewShortLink]) -> list[NewLink]:
@@ -163,24 +183,6 @@ def _check_own(call: Call[Any, Any], named: Sequence[tuple[str, UUID, Owned | No
             raise NotFound(f"{name}: not found: {wanted}")
 
 
-async def _shown(services: Services, links: Sequence[Link]) -> list[ShortLink]:
-    tags = await services.tags.find({tag_id for link in links for tag_id in link.tags})
-    return [
-        ShortLink(
-            id=link.id,
-            internal_name=link.internal_name,
-            slug=link.slug,
-            destination_url=link.destination_url,
-            domain_name=link.domain_name or services.base.host,
-            active=link.active,
-            tags=[TagReference(id=t, name=tags[t].name) for t in link.tags if t in tags],
-            created_at=iso(link.created_at),
-            short_url=f"{services.base.origin(link.domain_name)}/c/{link.slug}",
-        )
-        for link in links
-    ]
-
-
 def _default_name(url: str) -> str:
     """Host and path of a checked destination."""
     parts = urlsplit(url)
@@ -219,7 +221,9 @@ ENDPOINTS = (
         check=_check_all_new,
         example={"links": [{"destination_url": "https://example.com/offer"}]},
     ),
-    Endpoint("GET", "/api/short-links/{id}", "links:read", show, "Show a short link", ShortLink),
+    Endpoint(
+        "GET", "/api/short-links/{id}", "links:read", LINKS.show_own, "Show a short link", ShortLink
+    ),
     Endpoint(
         "PATCH",
         "/api/short-links/{id}",

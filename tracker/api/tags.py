@@ -1,6 +1,7 @@
 """`/api/tags`: GET lists tags, POST creates or lists; PATCH renames one, DELETE takes it off all
 links."""
 
+from functools import partial
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -8,17 +9,17 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
 from tracker.api.endpoint import Call, Endpoint, Nothing
+from tracker.api.resource import Resource, one_by_one, record_of
 from tracker.api.schema import AccountId, AccountPage, Done, Page, Paged, Timestamp, trimmed
-from tracker.clock import iso
 from tracker.links.tags import Tag
 
-_LENGTH = 190
+_MAX_NAME_CHARACTERS = 190
 
 TagName = Annotated[
     str,
     Meta(
         description="trimmed; unique in the account without regard to case",
-        extra_json_schema={"minLength": 1, "maxLength": _LENGTH},
+        extra_json_schema={"minLength": 1, "maxLength": _MAX_NAME_CHARACTERS},
     ),
 ]
 
@@ -40,7 +41,7 @@ class ListOrCreateTag(Paged, forbid_unknown_fields=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if self.name is not UNSET:
-            self.name = trimmed("name", self.name, _LENGTH)
+            self.name = trimmed("name", self.name, _MAX_NAME_CHARACTERS)
 
 
 class ChangeTag(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -49,7 +50,7 @@ class ChangeTag(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     name: TagName
 
     def __post_init__(self) -> None:
-        self.name = trimmed("name", self.name, _LENGTH)
+        self.name = trimmed("name", self.name, _MAX_NAME_CHARACTERS)
 
 
 def _scope(body: ListOrCreateTag) -> str:
@@ -57,46 +58,53 @@ def _scope(body: ListOrCreateTag) -> str:
     return "tags:read" if body.name is UNSET else "tags:write"
 
 
+async def _find(call: Call[Any, Any]) -> Tag | None:
+    tag_id = call.ids[0]
+    return (await call.services.tags.find([tag_id])).get(tag_id)
+
+
+TAGS: Resource[Tag, TagRecord] = Resource("tag", _find, one_by_one(partial(record_of, TagRecord)))
+
+
 async def list_or_create(call: Call[Nothing, ListOrCreateTag]) -> TagRecord | Page[TagRecord]:
+    """Create a tag if the body has a name, else return a page of tags.
+
+    Raises BadRequest if the account has a tag of this name.
+    """
     body, tags = call.body, call.services.tags
     if body.name is not UNSET:
-        return _shown(await tags.create(call.account_id, body.name))
+        return await TAGS.show(call, await tags.create(call.account_id, body.name))
     return await _page(call, body)
 
 
 async def list_tags(call: Call[AccountPage, Nothing]) -> Page[TagRecord]:
+    """Return a page of the account's tags."""
     return await _page(call, call.query)
 
 
 async def _page(call: Call[Any, Any], asked: Paged) -> Page[TagRecord]:
-    rows, total = await call.services.tags.page(call.account_id, asked.page, asked.page_size)
-    return asked.page_of([_shown(tag) for tag in rows], total)
+    return await TAGS.page(call, asked, partial(call.services.tags.page, call.account_id))
 
 
 async def change(call: Call[Nothing, ChangeTag]) -> TagRecord:
-    tag = await _own_tag(call)
-    return _shown(await call.services.tags.rename(tag.id, call.body.name))
+    """Rename a tag. Raises NotFound or Forbidden if the account has no such tag, BadRequest if
+    another of its tags has the name."""
+    tag = await TAGS.own(call)
+    return await TAGS.show(call, await call.services.tags.rename(tag.id, call.body.name))
 
 
 async def delete(call: Call[Nothing, Nothing]) -> Done:
-    """Off the links first: after a crash the tag is still there to be deleted again."""
-    tag = await _own_tag(call)
+    """Delete a tag and take it off all links.
+
+    Off the links first: after a crash the tag is still there to be deleted again. Raises NotFound
+    or Forbidden if the account has no such tag.
+    """
+    tag = await TAGS.own(call)
     await call.services.links.untag(tag.account_id, tag.id)
     await call.services.tags.delete(tag.id)
     # Again, for links that got it meanwhile.
     await call.services.links.untag(tag.account_id, tag.id)
     return Done()
-
-
-async def _own_tag(call: Call[Nothing, ChangeTag] | Call[Nothing, Nothing]) -> Tag:
-    tag_id = call.ids[0]
-    return call.own("tag", (await call.services.tags.find([tag_id])).get(tag_id))
-
-
-def _shown(tag: Tag) -> TagRecord:
-    return TagRecord(
-        id=tag.id, account_id=tag.account_id, name=tag.name, created_at=iso(tag.created_at)
-    )
 
 
 ENDPOINTS = (

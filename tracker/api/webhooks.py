@@ -1,15 +1,16 @@
-"""`/api/webhooks`: make, list, show, change and delete who is told of conversions."""
+"""`/api/webhooks`: create, list, show, change and delete receivers of conversions."""
 
-from typing import Annotated, Any, Literal
+from functools import partial
+from typing import Annotated, Any, Literal, TypeVar
 from uuid import UUID
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from tracker.api.endpoint import Call, Endpoint, Nothing
+from tracker.api.resource import Resource, one_by_one, record_of
 from tracker.api.schema import AccountId, AccountPage, Done, Page, Text, Timestamp, sent, trimmed
 from tracker.api.services import Services
-from tracker.clock import iso
 from tracker.errors import BadRequest
 from tracker.syntax.url import check_url
 from tracker.webhooks import target, template
@@ -91,6 +92,9 @@ class RotatedWebhook(CreatedWebhook, kw_only=True):
     ]
 
 
+_WebhookRecord = TypeVar("_WebhookRecord", bound=WebhookRecord)
+
+
 class CreateWebhook(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """The webhook to create."""
 
@@ -152,7 +156,24 @@ async def _check_host(call: Call[Any, Any], url: str) -> None:
             await target.check_addresses(host, services.dns.resolve)
 
 
+def _record_of(kind: type[_WebhookRecord], webhook: Webhook) -> _WebhookRecord:
+    payload_template = msgspec.Raw(webhook.payload_template.encode())
+    return record_of(kind, webhook, payload_template=payload_template)
+
+
+WEBHOOKS: Resource[Webhook, WebhookRecord] = Resource(
+    "webhook",
+    lambda call: call.services.webhooks.find(call.ids[0]),
+    one_by_one(partial(_record_of, WebhookRecord)),
+)
+
+
 async def create(call: Call[Nothing, CreateWebhook]) -> CreatedWebhook:
+    """Create a webhook, and return it with its secret.
+
+    Raises BadRequest if its target is not allowed; RateLimited or Unavailable if too many look-ups
+    are under way.
+    """
     body = call.body
     host, _ = check_url(target.FIELD, body.target_url).address
     await _check_host(call, body.target_url)
@@ -166,76 +187,50 @@ async def create(call: Call[Nothing, CreateWebhook]) -> CreatedWebhook:
         else body.payload_template,
         events=body.events,
     )
-    return CreatedWebhook(**_fields(webhook), secret=webhook.secret)
+    return _record_of(CreatedWebhook, webhook)
 
 
 async def list_webhooks(call: Call[AccountPage, Nothing]) -> Page[WebhookRecord]:
-    query = call.query
-    webhooks, total = await call.services.webhooks.page(
-        call.account_id, query.page, query.page_size
-    )
-    return query.page_of([_shown(webhook) for webhook in webhooks], total)
-
-
-async def show(call: Call[Nothing, Nothing]) -> WebhookRecord:
-    return _shown(await own_webhook(call))
+    """Return a page of the account's webhooks."""
+    fetch = partial(call.services.webhooks.page, call.account_id)
+    return await WEBHOOKS.page(call, call.query, fetch)
 
 
 async def change(call: Call[Nothing, ChangeWebhook]) -> WebhookRecord:
-    webhook = await own_webhook(call)
+    """Change the fields of a webhook that were sent.
+
+    Raises NotFound or Forbidden if the account has no such webhook; BadRequest, RateLimited or
+    Unavailable as `create` does.
+    """
+    webhook = await WEBHOOKS.own(call)
     changed = sent(call.body)
     if "target_url" in changed:
         await _check_host(call, changed["target_url"])
     if changed:
         webhook = call.own("webhook", await call.services.webhooks.change(webhook.id, changed))
-    return _shown(webhook)
+    return await WEBHOOKS.show(call, webhook)
 
 
 async def rotate_secret(call: Call[Nothing, Nothing]) -> RotatedWebhook:
-    webhook = await own_webhook(call)
+    """Give a webhook a new secret, and return it with the end of the one before.
+
+    Raises NotFound or Forbidden if the account has no such webhook.
+    """
+    webhook = await WEBHOOKS.own(call)
     webhook = call.own("webhook", await call.services.webhooks.rotate_secret(webhook.id))
-    assert webhook.previous_secret_until is not None
-    return RotatedWebhook(
-        **_fields(webhook),
-        secret=webhook.secret,
-        previous_secret_until=iso(webhook.previous_secret_until),
-    )
+    return _record_of(RotatedWebhook, webhook)
 
 
 async def delete(call: Call[Nothing, Nothing]) -> Done:
-    webhook = await own_webhook(call)
+    """Delete a webhook. Raises NotFound or Forbidden if the account has no such webhook."""
+    webhook = await WEBHOOKS.own(call)
     await call.services.webhooks.delete(webhook.id)
     return Done()
-
-
-async def own_webhook(call: Call[Any, Any]) -> Webhook:
-    return call.own("webhook", await call.services.webhooks.find(call.ids[0]))
 
 
 def _once(events: Events) -> Events:
     """Return the kinds of `events` without repeats, in the order in which they are documented."""
     return tuple(kind for kind in Kind if kind in events)
-
-
-def _shown(webhook: Webhook) -> WebhookRecord:
-    return WebhookRecord(**_fields(webhook))
-
-
-def _fields(webhook: Webhook) -> dict[str, Any]:
-    """Those of every answer."""
-    return {
-        "id": webhook.id,
-        "account_id": webhook.account_id,
-        "name": webhook.name,
-        "target_url": webhook.target_url,
-        "method": webhook.method,
-        "payload_template": msgspec.Raw(webhook.payload_template.encode()),
-        "events": webhook.events,
-        "active": webhook.active,
-        "disabled_reason": webhook.disabled_reason,
-        "disabled_at": None if webhook.disabled_at is None else iso(webhook.disabled_at),
-        "created_at": iso(webhook.created_at),
-    }
 
 
 ENDPOINTS = (
@@ -263,7 +258,14 @@ ENDPOINTS = (
             "payload_template": {"id": "{click_id}", "amount": "{value}"},
         },
     ),
-    Endpoint("GET", "/api/webhooks/{id}", "webhooks:read", show, "Show a webhook", WebhookRecord),
+    Endpoint(
+        "GET",
+        "/api/webhooks/{id}",
+        "webhooks:read",
+        WEBHOOKS.show_own,
+        "Show a webhook",
+        WebhookRecord,
+    ),
     Endpoint(
         "PATCH",
         "/api/webhooks/{id}",
