@@ -194,3 +194,83 @@ def test_a_long_target_that_comes_byte_by_byte_is_looked_at_once() -> None:
         check_partial(data, 0, length - 1, Limits())
         looked_at += data.looked_at
     assert looked_at <= 3 * len(raw)
+
+
+NARROW = Limits(target_bytes=20, head_bytes=60, fields=3)
+HOST = b"Host: a\r\n"
+
+
+def status_of(raw: bytes) -> int:
+    """Return the status that rejects the head, 200 if it is accepted."""
+    try:
+        read(HeadReader(), raw, NARROW)
+    except RejectedRequest as rejected:
+        return rejected.status
+    return 200
+
+
+@pytest.mark.parametrize(("more", "status"), [(0, 200), (1, 414)])
+def test_a_target_may_be_as_long_as_its_limit(more: int, status: int) -> None:
+    target = b"/" + b"a" * (NARROW.target_bytes - 1 + more)
+    assert status_of(b"GET %b HTTP/1.1\r\n%b\r\n" % (target, HOST)) == status
+
+
+@pytest.mark.parametrize(("more", "status"), [(0, 200), (1, 431)])
+def test_a_head_may_be_as_long_as_its_limit(more: int, status: int) -> None:
+    start = b"GET / HTTP/1.1\r\n%bA: " % HOST
+    value = b"a" * (NARROW.head_bytes - len(start) - len(b"\r\n\r\n") + more)
+    assert status_of(b"%b%b\r\n\r\n" % (start, value)) == status
+
+
+@pytest.mark.parametrize(("more", "status"), [(0, 200), (1, 431)])
+def test_a_head_may_have_as_many_fields_as_its_limit(more: int, status: int) -> None:
+    others = b"A: b\r\n" * (NARROW.fields - 1 + more)
+    assert status_of(b"GET / HTTP/1.1\r\n%b%b\r\n" % (HOST, others)) == status
+
+
+def partial_status(data: bytes, limits: Limits) -> int:
+    """Return the status that rejects the beginning of a head, 200 if more may come."""
+    try:
+        check_partial(data, 0, 0, limits)
+    except RejectedRequest as rejected:
+        return rejected.status
+    return 200
+
+
+@pytest.mark.parametrize(("more", "status"), [(0, 200), (1, 414)])
+def test_a_request_line_that_is_not_complete_may_be_64_bytes_longer_than_a_target(
+    more: int, status: int
+) -> None:
+    limits = Limits(target_bytes=20)
+    assert partial_status(b"GET /".ljust(20 + 64 + more, b"a"), limits) == status
+
+
+@pytest.mark.parametrize(("more", "status"), [(0, 200), (1, 431)])
+def test_a_head_that_is_not_complete_may_be_as_long_as_its_limit(more: int, status: int) -> None:
+    start = b"GET / HTTP/1.1\r\n%bA: " % HOST
+    assert partial_status(start.ljust(NARROW.head_bytes + more, b"a"), NARROW) == status
+
+
+@pytest.mark.parametrize(
+    ("line", "target"),
+    [
+        ("CONNECT a:80", "a:80"),
+        ("CONNECT *", "*"),
+        ("OPTIONS *", "*"),
+        ("OPTIONS http://b", "*"),
+        ("OPTIONS http://b/x", "/x"),
+        ("GET http://b", "/"),
+        ("GET http://b?x", "/?x"),
+    ],
+)
+def test_a_target_need_not_be_a_path_where_the_method_allows_it(line: str, target: str) -> None:
+    head = read(HeadReader(), f"{line} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
+    assert head.start_line.path == target
+    assert head.headers["Host"] == ("b" if "http" in line else "a")
+
+
+@pytest.mark.parametrize("line", ["GET *", "OPTIONS *a", "OPTIONS a:80", "GET http://u@b"])
+def test_no_other_target_than_a_path_is_accepted(line: str) -> None:
+    with pytest.raises(RejectedRequest) as rejected:
+        read(HeadReader(), f"{line} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
+    assert rejected.value.status == 400
