@@ -1,1 +1,1 @@
-"""HTTP as such: knows nothing of links."""
+"""HTTP/1.1 as such, for any Tornado application: knows nothing of links."""

@@ -1,4 +1,4 @@
-"""One line for a request that was answered, or for a share of them; counting them all."""
+"""The access log: a line for each answered request, or for a share of them; counts them all."""
 
 import logging
 import random
@@ -17,7 +17,7 @@ _PATH_CHARACTERS: Final = 1024
 
 
 class AccessLog:
-    """`share` of the requests have a line: 0 none, 1 every one."""
+    """A log with a line for a `share` of the requests: 0 for none, 1 for all."""
 
     def __init__(self, share: float) -> None:
         self._share = share
@@ -31,8 +31,10 @@ class AccessLog:
         seconds: float,
         request_id: str | None,
     ) -> None:
-        """`route` and `method` are of closed sets. The query is not told: it may hold personal
-        data."""
+        """Count a request, and log it if in the share. `route` and `method` are of closed sets.
+
+        The query is not logged: it may hold personal data.
+        """
         requests(route, method, status).inc()
         if not self._share or not _is_enabled(logging.INFO):
             return

@@ -1,4 +1,4 @@
-"""How many connections may be open: in all, and for each address.
+"""The limits on open connections: in total, and for each address.
 
 Asked when a connection is accepted, before a TLS handshake. Guarantee: one address never has more
 than its share, so that it cannot take every connection.
@@ -21,13 +21,12 @@ CountedAs = Callable[[str], str]
 
 
 def each_address(peer: str) -> str:
-    """Count every address for itself."""
+    """Return `peer`: every address counts for itself."""
     return peer
 
 
 class Admission:
-    """Counts open connections: at most `limit`, of them `for_each` for each address (0: no such
-    limit)."""
+    """A count of open connections: at most `limit`, `for_each` per address (0: unlimited)."""
 
     def __init__(self, limit: int, for_each: int = 0, counted_as: CountedAs = each_address) -> None:
         self._limit = limit

@@ -1,4 +1,4 @@
-"""Bodies as they arrive: of a length that is known, or in chunks (RFC 9112, section 7.1). Pure.
+"""Bodies as they arrive: with a known length, or in chunks (RFC 9112, section 7.1). Pure.
 
 httptools does not tell where in its input a message ends, and what follows a body is the next
 request: so chunks are taken apart here.
@@ -21,6 +21,8 @@ _MAX_OVERHEAD: Final = 16 * 1024
 
 
 class Body(Protocol):
+    """A request body that is taken from the buffer of its connection."""
+
     done: bool
     """Whether all of it was taken."""
 
@@ -28,7 +30,7 @@ class Body(Protocol):
     """Whether the last `take` stopped so that others get their turn, not for want of data."""
 
     def take(self, data: bytes, offset: int) -> tuple[bytes, int]:
-        """What `data` has of the body from `offset` on, and the offset behind it."""
+        """Return the part of the body in `data` from `offset` on, and the offset behind it."""
 
 
 class FixedBody:
@@ -42,6 +44,7 @@ class FixedBody:
         self.turn_over = False
 
     def take(self, data: bytes, offset: int) -> tuple[bytes, int]:
+        """Return the part of the body in `data` from `offset` on, and the offset behind it."""
         piece = data[offset : offset + self._left]
         self._left -= len(piece)
         self.done = self._left == 0
@@ -67,6 +70,10 @@ class ChunkedBody:
         self.turn_over = False
 
     def take(self, data: bytes, offset: int) -> tuple[bytes, int]:
+        """Return the content in `data` from `offset` on, and the offset behind it.
+
+        Raises RejectedRequest if it is malformed, mostly overhead, or exceeds the limit.
+        """
         for _ in range(_TURN):
             before = offset
             offset = self._read(data, offset)
@@ -136,7 +143,10 @@ class ChunkedBody:
 
 
 def _crlf(data: bytes, offset: int) -> bool:
-    """Whether a line end is there, or, False, may still come. Raises RejectedRequest."""
+    """Return whether a line end is there; False if it may still come.
+
+    Raises RejectedRequest if something else is there.
+    """
     found = data[offset : offset + 2]
     if found not in (b"", b"\r", b"\r\n"):
         raise RejectedRequest(400, "body: malformed chunk end")

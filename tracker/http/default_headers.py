@@ -1,11 +1,11 @@
-"""The fields that every answer of a server carries, whoever makes it: rendered once a second."""
+"""The header fields that every answer of a server has, rendered once a second."""
 
 import time
 from email.utils import formatdate
 
 
 class DefaultHeaders:
-    """`Date` and `Server`, and `others`, which never change. Called for every answer."""
+    """The fields `Date`, `Server`, and others that never change. Called for every answer."""
 
     __slots__ = ("_others", "_rendered", "_second")
 

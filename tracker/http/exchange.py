@@ -1,7 +1,7 @@
 """One request and its answer: the connection that a Tornado handler sees.
 
-Made by `protocol` for each request that no lane takes. It frames the answer (RFC 9112, section 6)
-and outlives its connection harmlessly: what is written too late goes nowhere.
+Made by `dispatcher` for each request that the fast path does not take. It frames the answer (RFC
+9112, section 6) and may outlive its connection: what is written too late is dropped.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ _BODILESS: Final = (204, 304)
 
 
 class ResponseWriter(Protocol):
-    """What an exchange needs of the connection it is on."""
+    """The way from an exchange to its client: what a dispatcher offers it."""
 
     context: Peer
 
@@ -41,17 +41,17 @@ class ResponseWriter(Protocol):
         """Send, after all that was written before."""
 
     def flow(self) -> asyncio.Future[None]:
-        """Done as soon as the client has taken enough for more to be written."""
+        """Return a future that is done when more may be written."""
 
     def break_off(self, exchange: "Exchange") -> None:
         """Send what was written, and end: the answer will not be complete."""
 
     def answered(self, exchange: "Exchange") -> None:
-        """The answer is complete."""
+        """Note that the answer is complete."""
 
 
 class Exchange(HTTPConnection):
-    """tornado.httputil.HTTPConnection of one request."""
+    """The tornado.httputil.HTTPConnection of one request."""
 
     __slots__ = (
         "_chunked",
@@ -90,15 +90,15 @@ class Exchange(HTTPConnection):
     # For the handler.
 
     def set_max_body_size(self, max_body_size: int) -> None:
-        """In bytes; as long as the body is not being received."""
+        """Limit the body, in bytes; has no effect once it is being received."""
         self.max_body_bytes = max_body_size
 
     def set_body_timeout(self, timeout: float) -> None:
-        """In seconds, for the whole body."""
+        """Limit the time for the whole body, in seconds."""
         self.body_seconds = timeout
 
     def set_close_callback(self, callback: Callable[[], None] | None) -> None:
-        """`callback` is called, at most once, if the client goes while its answer is awaited."""
+        """Have `callback` called, at most once, if the client goes while its answer is awaited."""
         self._close_callback = callback
 
     def write_headers(
@@ -107,9 +107,10 @@ class Exchange(HTTPConnection):
         headers: HTTPHeaders,
         chunk: bytes | None = None,
     ) -> asyncio.Future[None]:
-        """The returned future is done when more may be written; StreamClosedError if the client
-        has gone. Raises ValueError for line ends in fields, HTTPOutputError for a body that is
-        longer than announced.
+        """Send the head of the answer; return a future that is done when more may be written.
+
+        The future fails with StreamClosedError if the client has gone. Raises ValueError if a field
+        has a line end, HTTPOutputError if the body is longer than announced.
         """
         assert isinstance(start_line, ResponseStartLine)
         if self._done:
@@ -125,14 +126,17 @@ class Exchange(HTTPConnection):
         return connection.flow()
 
     def write(self, chunk: bytes) -> asyncio.Future[None]:
-        """As `write_headers`."""
+        """Send a piece of the body; return a future as `write_headers` does.
+
+        Raises HTTPOutputError if the body is longer than announced.
+        """
         if self._done:
             return _gone()
         self._connection.write(self._framed(chunk))
         return self._connection.flow()
 
     def finish(self) -> None:
-        """Raises HTTPOutputError for a body that is shorter than announced."""
+        """End the answer. Raises HTTPOutputError if the body is shorter than announced."""
         if self._done:
             return
         if self._left:
@@ -142,10 +146,10 @@ class Exchange(HTTPConnection):
         self._done = True
         self._connection.answered(self)
 
-    # For the protocol.
+    # For the dispatcher.
 
     def detach(self) -> Callable[[], None] | None:
-        """Nothing is written any more. The callback for a client that has gone, if there is one."""
+        """Write nothing any more; return the callback for a client that has gone, if any."""
         self._done = True
         callback, self._close_callback = self._close_callback, None
         return callback
@@ -157,7 +161,7 @@ class Exchange(HTTPConnection):
         return self._connection.flow()
 
     def _fields(self, code: int, headers: HTTPHeaders) -> list[str]:
-        """The lines of all fields but those that every answer has; settles the framing."""
+        """Return the lines of all fields but the default ones; also decides the framing."""
         lines = []
         length = wish = ""
         for name, value in headers.get_all():
@@ -186,7 +190,7 @@ class Exchange(HTTPConnection):
             self._chunked = self._version == "HTTP/1.1"
 
     def _connection_field(self, wish: str) -> str:
-        """Also decides whether the connection lasts: not if it is the end of the body."""
+        """Return the Connection line; also decides whether the connection stays open."""
         endless = self._left is None and not self._chunked
         if endless or not self.body_received or self._connection.ending:
             self.keep_alive = False
@@ -208,13 +212,13 @@ class Exchange(HTTPConnection):
         return chunk
 
     def _break(self, reason: str) -> NoReturn:
-        """What was sent cannot be mended: end the connection instead of misleading its client."""
+        """End the connection: what was sent cannot be mended, and would mislead the client."""
         self._connection.break_off(self)
         raise HTTPOutputError(reason)
 
 
 def _head(code: int, reason: str, lines: list[str]) -> bytes:
-    """The status line and `lines`. Raises ValueError."""
+    """Return the status line and `lines`. Raises ValueError if one has a line end."""
     text = f"HTTP/1.1 {code} {reason}\r\n{''.join(lines)}"
     ends = len(lines) + 1
     if text.count("\n") != ends or text.count("\r") != ends:
@@ -225,5 +229,5 @@ def _head(code: int, reason: str, lines: list[str]) -> bytes:
 def _gone() -> asyncio.Future[None]:
     future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     future.set_exception(StreamClosedError())
-    future.exception()  # Whoever does not await it is not to be warned.
+    future.exception()  # A handler that does not await it gets no warning.
     return future

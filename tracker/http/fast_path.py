@@ -77,7 +77,7 @@ _Line = tuple[int, str]
 
 
 class FastHead(msgspec.Struct, Generic[Header], frozen=True, gc=False):
-    """Texts hold one byte a character."""
+    """A plain head. Texts are Latin-1."""
 
     method: str
     path: str
@@ -86,10 +86,10 @@ class FastHead(msgspec.Struct, Generic[Header], frozen=True, gc=False):
 
 
 class FastHeadParser(Generic[Header]):
-    """Reads the headers with these names, in lower case; one may be named twice.
+    """A parser of plain heads. It reads the headers `names`, in lower case, some of them twice.
 
-    `make` makes of them what is kept: given the Host, and the values in the order of their names,
-    empty if not sent. It is to depend on nothing else.
+    `make` gets the Host and the values in the order of `names`, empty if not sent. Its result is
+    remembered, so it must depend on nothing else.
     """
 
     def __init__(self, names: Sequence[str], make: Callable[[str, list[str]], Header]) -> None:
@@ -102,8 +102,10 @@ class FastHeadParser(Generic[Header]):
         self._names: dict[bytes, int] = {}
 
     def read(self, data: bytes, start: int, end: int) -> FastHead[Header] | None:
-        """The request at `data[start:end]`, which ends with the first blank line; None if it is not
-        plain."""
+        """Return the head at `data[start:end]`, which ends with the first blank line.
+
+        None if it is not plain.
+        """
         if end - start > MAX_HEAD_BYTES:
             return None
         line_end = data.find(b"\r\n", start, end)
@@ -125,7 +127,7 @@ class FastHeadParser(Generic[Header]):
         return FastHead(method, path, query, header)
 
     def _header(self, raw: bytes) -> Header | None:
-        """Of the lines that `raw` has between the end of the request's line and the blank one."""
+        """Return the header made of the lines of `raw`, None if one of them is not plain."""
         lines = raw.split(b"\r\n")[1:-2]
         if len(lines) > _MAX_FIELDS:
             return None
@@ -151,7 +153,7 @@ class FastHeadParser(Generic[Header]):
         return header
 
     def _line(self, raw: bytes) -> _Line | None:
-        """None if it is not of a plain header."""
+        """Return the place and value of a header line, None if it is not plain."""
         name, colon, value = raw.partition(b":")
         place = self._names.get(name)
         if place is None:

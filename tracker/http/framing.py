@@ -10,7 +10,7 @@ from typing import Final
 from tracker.http.rejection import RejectedRequest
 
 CHUNKED: Final = -1
-"""The length of a body that tells its end itself."""
+"""The length of a body in chunks, which marks its own end."""
 
 AND: Final = "\n"
 """Between the values of fields with one name: none contains it."""
@@ -20,7 +20,10 @@ Fields = Mapping[str, str]
 
 
 def body_length(version: str, fields: Fields) -> int:
-    """Bytes, or CHUNKED. Raises RejectedRequest."""
+    """Return the length of the body in bytes, or CHUNKED.
+
+    Raises RejectedRequest if the fields are malformed, or could be read in two ways.
+    """
     lengths = fields.get("Content-Length")
     codings = fields.get("Transfer-Encoding")
     if codings is not None:
@@ -46,7 +49,7 @@ def _chunked(version: str, codings: str) -> int:
 
 
 def keeps_alive(version: str, fields: Fields) -> bool:
-    """Whether the client may send another request on the connection."""
+    """Return whether the client may send another request on the connection."""
     values = fields.get("Connection")
     if values is None:
         return version == "HTTP/1.1"
@@ -55,5 +58,5 @@ def keeps_alive(version: str, fields: Fields) -> bool:
 
 
 def connection_options(value: str) -> list[str]:
-    """The options of a Connection field, lower case."""
+    """Return the options of a Connection field, in lower case."""
     return [option.strip(" \t") for option in value.lower().split(",")]

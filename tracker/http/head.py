@@ -21,7 +21,7 @@ _LINE: Final = re.compile(_METHOD_AND_TARGET + rb" HTTP/1\.([01])\r\n")
 _OTHER_VERSION: Final = re.compile(_METHOD_AND_TARGET + rb" HTTP/[0-9]+(?:\.[0-9]+)?")
 _ABSOLUTE: Final = re.compile(r"https?://([^/?#@]+)([/?].*)?", re.IGNORECASE)
 FAULT: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|(?<!\r)\n|\r[^\n]")
-"""What no head or trailer may have: control characters, CR and LF that are not together."""
+"""Bytes that no head or trailer may have: control characters, and CR or LF alone."""
 
 _ANY_LINE: Final = b"GET / HTTP/1.1\r\n"
 _LINE_BESIDE_TARGET: Final = 64
@@ -39,8 +39,10 @@ class Head(NamedTuple):
 
 
 class ReceivedFields(HTTPHeaders):
-    """HTTPHeaders of what httptools has checked: no name or value is looked at twice, and no lists
-    are made of the values while nothing but `get` and indexing is used, which is nearly always.
+    """HTTPHeaders of fields that httptools has checked.
+
+    Names and values are not checked again, and the lists of values are made only when something
+    other than `get` and indexing is used, which is rare.
     """
 
     def __init__(self, fields: Fields) -> None:
@@ -61,6 +63,7 @@ class ReceivedFields(HTTPHeaders):
         return self._fields[_cased(name)].replace(AND, ",")
 
     def get(self, name: str, default: Any = None) -> Any:
+        """Return the values of a field, joined by commas; `default` if it was not sent."""
         if self._fields is None:
             return super().get(name, default)
         values = self._fields.get(_cased(name))
@@ -68,7 +71,7 @@ class ReceivedFields(HTTPHeaders):
 
 
 class HeadReader:
-    """Reads heads one after the other, of any connections: each is fed as a whole.
+    """A reader of whole heads, one after the other, of any connections.
 
     The parser is kept as long as it is sure to be between two requests, whatever was sent.
     """
@@ -121,12 +124,14 @@ class HeadReader:
     # Called by the parser.
 
     def on_header(self, name: bytes, value: bytes) -> None:
+        """Keep a field."""
         key = _cased(name.decode("latin-1"))
         text = value.decode("latin-1").rstrip(" \t")
         fields = self._fields
         fields[key] = f"{fields[key]}{AND}{text}" if key in fields else text
 
     def on_headers_complete(self) -> None:
+        """Note the end of the head."""
         self._complete = True
         self._lasts = self._parser.should_keep_alive()
 

@@ -28,7 +28,7 @@ _RETRY_SECONDS: Final = 1
 
 
 class BodyMemory:
-    """A bound, in bytes, on what unfinished bodies hold together.
+    """A limit, in bytes, on the memory of all unfinished bodies together.
 
     Beyond it the body that began first is dropped: one that is sent as fast as it can be is
     complete in milliseconds, so those that are left are the slow ones.
@@ -53,7 +53,7 @@ class BodyMemory:
 
 
 class IncomingBody:
-    """The body of one request; `exceeded` says that more has come than was allowed."""
+    """The body of one request; `exceeded` is true if more arrived than was allowed."""
 
     __slots__ = ("_allowed", "_declared", "_dropped", "_kept", "_memory", "exceeded")
 
@@ -104,7 +104,7 @@ class IncomingBody:
         return self.exceeded
 
     def drop(self) -> None:
-        """Keep nothing of the body, also of what is to come."""
+        """Keep nothing of the body, nor of what still arrives."""
         self._dropped = True
         self._kept = bytearray()
         self._memory.release(self)
@@ -118,8 +118,11 @@ class IncomingBody:
 
 
 class BodyCollector(HTTPMessageDelegate):
-    """Gives `inner`, which streams, its request: a short one when it is complete, a long one at
-    once, so that `prepare` decides about its body. The body itself is in `body`."""
+    """A delegate that keeps the body of a request in `body`, and gives `inner` the request.
+
+    A short request is given once it is complete, a long one at once, so that `prepare` decides
+    about its body.
+    """
 
     __slots__ = ("_begun", "_body", "_ended", "_head", "_inner")
 
@@ -131,10 +134,12 @@ class BodyCollector(HTTPMessageDelegate):
     def headers_received(
         self, start_line: RequestStartLine | ResponseStartLine, headers: HTTPHeaders
     ) -> Awaitable[None] | None:
+        """Begin the handler of a long request."""
         self._head = start_line, headers
         return self._begin() if self._body.length > EARLY_BYTES else None
 
     def data_received(self, chunk: bytes) -> Awaitable[None] | None:
+        """Keep a piece of the body, as long as it is allowed."""
         body = self._body
         body.add(chunk)
         if not self._begun:
@@ -144,11 +149,13 @@ class BodyCollector(HTTPMessageDelegate):
         return None
 
     def finish(self) -> None:
+        """Give the handler its request, which is complete."""
         if not self._begun:
             self._begin()
         self._end()
 
     def on_connection_close(self) -> None:
+        """Drop the body: its client has gone."""
         self._body.drop()
         if self._begun:
             self._inner.on_connection_close()
@@ -165,6 +172,6 @@ class BodyCollector(HTTPMessageDelegate):
 
 
 def _declared_length(headers: HTTPHeaders) -> int:
-    """Content-Length; 0 for a body in chunks. The front has checked the field."""
+    """Return Content-Length, 0 for a body in chunks. The field was checked before."""
     length = headers.get("Content-Length", "")
     return int(length) if length.isdigit() and length.isascii() else 0

@@ -1,10 +1,10 @@
-"""What one connection may take: sizes, counts and seconds. Read by every module of the front."""
+"""The limits of a connection: sizes, counts and seconds. Read by every module of this room."""
 
 import msgspec
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """Sizes are bytes, times are seconds. A limit itself is still allowed."""
+    """The limits of a server, in bytes and seconds. A limit itself is still allowed."""
 
     connections: int = 100_000
     """Open at once; beyond it a new one is closed before anything is read."""
@@ -34,8 +34,8 @@ class Limits(msgspec.Struct, frozen=True):
     """For a whole body, unless the handler sets a time of its own."""
 
     fast_path_seconds: float = 60.0
-    """For the answer of a lane, which is at hand in milliseconds: one that never comes is a fault,
-    and no client is to wait for it for ever."""
+    """For an answer of the fast path, which takes milliseconds: one that never comes is a fault,
+    and no client should wait for it for ever."""
 
     idle_seconds: float = 75.0
     """Between an answer and the next request."""

@@ -1,6 +1,6 @@
-"""A request as a Tornado handler sees it, made of a head that is checked already.
+"""A request as a Tornado handler sees it, made from a head that was checked.
 
-Made by `delegation` for delegates that are routers, such as a tornado.web.Application: these would
+Made by `dispatcher` for delegates that are routers, such as a tornado.web.Application: these would
 make tornado.httputil.HTTPServerRequest themselves, which checks the host with a slow pattern, and
 parses and copies the query whether or not anybody reads its arguments.
 """
@@ -17,9 +17,9 @@ _HOST_LENGTH: Final = 255
 
 
 class ReceivedRequest(HTTPServerRequest):
-    """Has all that an HTTPServerRequest has; its arguments are parsed when they are asked for.
+    """An HTTPServerRequest whose arguments are parsed when they are used.
 
-    `connection` has a tracker.http.flow_control.Peer. Raises HTTPInputError as its base does.
+    `connection` has a tracker.http.flow_control.Peer. Raises HTTPInputError if the Host is bad.
     """
 
     def __init__(
@@ -56,15 +56,17 @@ class ReceivedRequest(HTTPServerRequest):
 
     @cached_property
     def arguments(self) -> dict[str, list[bytes]]:  # type: ignore[override]
+        """The arguments of the query, by name; the body is not parsed."""
         return parse_qs_bytes(self.query, keep_blank_values=True)
 
     @cached_property
     def query_arguments(self) -> dict[str, list[bytes]]:  # type: ignore[override]
+        """The arguments of the query, by name."""
         return parse_qs_bytes(self.query, keep_blank_values=True)
 
 
 @lru_cache(maxsize=256)
 def _host_name(host: str) -> str:
-    """Without its port, lower case. Raises HTTPInputError."""
+    """Return the host without its port, in lower case. Raises HTTPInputError if it is malformed."""
     line = RequestStartLine("GET", "/", "HTTP/1.1")
     return HTTPServerRequest(start_line=line, headers=HTTPHeaders({"Host": host})).host_name

@@ -55,7 +55,7 @@ class Server:
 
     @property
     def connections(self) -> int:
-        """How many are open."""
+        """How many connections are open."""
         return len(self._state.connections)
 
     async def listen(
@@ -73,16 +73,16 @@ class Server:
                 self._listening.append(TLSListener(self._state, one, tls))
 
     def stop(self) -> None:
-        """Accept no more connections; those that are open go on."""
+        """Accept no more connections; open ones go on."""
         for listening in self._listening:
             listening.close()
         self._listening.clear()
 
     async def finish(self, seconds: float, quiet: float) -> None:
-        """Let what is in flight end, for at most `seconds`; then cut what is left.
+        """Wait for requests in flight, for at most `seconds`; then cut the connections left.
 
-        From now on every answer ends its connection, and one on which nothing has come for `quiet`
-        seconds is closed.
+        From now on every answer ends its connection, and a connection on which nothing arrives for
+        `quiet` seconds is closed.
         """
         state = self._state
         state.now = state.ending_since = state.loop.time()

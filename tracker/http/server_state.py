@@ -1,4 +1,4 @@
-"""What the connections of one server have in common: made by `server`, read by each connection."""
+"""The state that all connections of a server share: made by `server`, read by each connection."""
 
 import asyncio
 import contextvars
@@ -26,8 +26,11 @@ class SupervisedConnection(Protocol):
 
 
 class ServerState:
-    """`now` is the event loop's time of the last sweep, in seconds: connections note it instead of
-    asking for the time at every request. To be made on the running loop."""
+    """The state of one server. Make it on the running loop.
+
+    `now` is the event loop's time of the last sweep, in seconds: connections use it instead of
+    asking for the time at every request.
+    """
 
     __slots__ = (
         "admission",
@@ -79,21 +82,23 @@ class ServerState:
         self.flowing.set_result(None)
 
     def expired(self, since: float, seconds: float) -> bool:
-        """Whether more than `seconds` have passed since `since`, which may be a sweep old."""
+        """Return whether `seconds` have passed since `since`, which may be a sweep old."""
         return self.now - since > seconds + self.sweep_seconds
 
     def add(self, connection: SupervisedConnection) -> None:
+        """Count `connection` as open."""
         self.connections.add(connection)
         self.empty.clear()
 
     def remove(self, connection: SupervisedConnection) -> None:
+        """Count `connection` as open no longer."""
         self.connections.discard(connection)
         if not self.connections:
             self.empty.set()
 
 
 def _plain_router(delegate: HTTPServerConnectionDelegate) -> Router | None:
-    """`delegate` if requests may be made for it: a router that starts them as any router does."""
+    """Return `delegate` if it is a router that starts requests as every router does."""
     if isinstance(delegate, Router) and type(delegate).start_request is Router.start_request:
         return delegate
     return None

@@ -19,7 +19,7 @@ from tracker.http.server_state import ServerState
 log = structlog.get_logger(__name__)
 
 _TOGETHER: Final = 64
-"""So many are accepted before others get their turn."""
+"""Connections that are accepted before others get their turn."""
 
 _PAUSE_SECONDS: Final = 1.0
 """How long nothing is accepted after the system refused to: it is out of files or memory."""
@@ -29,7 +29,7 @@ _LEAST_SECONDS: Final = 0.01
 
 
 class TLSListener:
-    """Accepts on `listening`, a bound socket that does not block, until `close`."""
+    """A listening socket, bound and non-blocking, that accepts connections until `close`."""
 
     def __init__(self, state: ServerState, listening: socket.socket, tls: ssl.SSLContext) -> None:
         self._state = state
@@ -66,8 +66,7 @@ class TLSListener:
 
 
 class Handshake:
-    """A connection that was counted, until it can carry requests. Its time is limited by the
-    loop."""
+    """A connection that was counted, until it can carry requests. The loop limits its time."""
 
     def __init__(
         self, state: ServerState, accepted: socket.socket, peer: str, tls: ssl.SSLContext
@@ -101,7 +100,7 @@ class Handshake:
                 ssl_shutdown_timeout=limits.linger_seconds,
             )
         except OSError:
-            pass  # The client's fault, such as no TLS, or it took too long or has gone.
+            pass  # The client's fault: no TLS, too slow, or gone.
         finally:
             if not self._made:
                 accepted.close()
@@ -146,8 +145,9 @@ def _resolve(readable: "asyncio.Future[None]") -> None:
 
 
 def server_context(certificate: Path, key: Path) -> ssl.SSLContext:
-    """TLS 1.2 or later for a server, from a certificate chain and its key, both PEM files, without
-    a passphrase.
+    """Return a context for TLS 1.2 or later, from PEM files of a certificate chain and its key.
+
+    The key has no passphrase.
 
     Raises OSError if one cannot be read, ssl.SSLError (an OSError, too) if they do not fit.
     """
@@ -159,8 +159,9 @@ def server_context(certificate: Path, key: Path) -> ssl.SSLContext:
 
 
 def reload_certificate(context: ssl.SSLContext, certificate: Path, key: Path) -> None:
-    """Have `context` use these files for the connections to come. Raises as `server_context` does,
-    and then nothing has changed.
+    """Have `context` use these files for connections to come.
+
+    Raises OSError if they cannot be read or do not fit; then nothing has changed.
     """
     server_context(certificate, key)
     _load(context, certificate, key)
