@@ -1,4 +1,4 @@
-"""What the tests of sending set up: webhooks at receivers, conversions, a sender, a clock."""
+"""Set-up for tests of sending: webhooks at receivers, conversions, a sender, a clock."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -19,7 +19,7 @@ _NUMBERS = count(10**12)
 
 
 class Clock:
-    """That of a sender. It goes on only when it is told."""
+    """The clock of a sender. It only moves on when it is told."""
 
     def __init__(self) -> None:
         self.ms = now_ms() + 1000
@@ -33,7 +33,7 @@ class Clock:
 
 @asynccontextmanager
 async def sending(services: Services, clock: Clock | None = None) -> AsyncIterator[Sender]:
-    """A sender that may send to loopback."""
+    """Yield a sender that may send to loopback."""
     client = Client(allow_private=True, dns_address=None)
     payloads = PayloadLoader(services.database, "tracker.test")
     try:
@@ -46,7 +46,7 @@ async def sending(services: Services, clock: Clock | None = None) -> AsyncIterat
 async def listening(
     services: Services, account_id: UUID, host: str = "127.0.0.1"
 ) -> AsyncIterator[tuple[Receiver, Webhook]]:
-    """A receiver, and a webhook at it."""
+    """Yield a receiver, and a webhook that points to it."""
     async with receiving(host=host) as receiver:
         webhook = await scene.webhook(services, account_id, f"{receiver.url}/hook")
         receiver.secret = webhook.secret
@@ -54,7 +54,7 @@ async def listening(
 
 
 async def converted(services: Services, account_id: UUID, number: int = 1) -> list[int]:
-    """The ids of so many new conversions without clicks, drained."""
+    """Drain so many new conversions without clicks, and return their ids."""
     ids = [next(_NUMBERS) for _ in range(number)]
     events = [scene.event(one, account_id=account_id.bytes, value="12.50") for one in ids]
     await scene.applied(services, events)

@@ -1,4 +1,4 @@
-"""What a receiver may do, and what comes of it: a real one on loopback, good and bad."""
+"""The outcome of a request, whatever a real receiver on loopback does."""
 
 import asyncio
 import logging
@@ -106,14 +106,14 @@ async def test_with_get_the_payload_is_in_the_query_and_the_query_is_signed() ->
 
 
 @pytest.mark.parametrize("secret", [SECRET, OTHER_SECRET])
-async def test_while_secrets_change_the_receiver_may_have_either(secret: str) -> None:
+async def test_during_a_rotation_the_receiver_may_use_either_secret(secret: str) -> None:
     async with receiving(secret) as receiver:
         client = Client(allow_private=True, dns_address=None)
         outcome = await client.send(request(receiver.url, secrets=[SECRET, OTHER_SECRET]))
     assert outcome.delivered
 
 
-async def test_a_receiver_with_another_secret_refuses() -> None:
+async def test_a_receiver_with_another_secret_rejects_the_request() -> None:
     async with receiving(OTHER_SECRET) as receiver:
         client = Client(allow_private=True, dns_address=None)
         outcome = await client.send(request(receiver.url))
@@ -129,9 +129,7 @@ async def test_a_receiver_with_another_secret_refuses() -> None:
         *((code, False, "5xx") for code in (500, 503, 599)),
     ],
 )
-async def test_success_is_two_hundred_and_its_kin(
-    code: int, delivered: bool, failure: str | None
-) -> None:
+async def test_any_2xx_is_a_success(code: int, delivered: bool, failure: str | None) -> None:
     outcome, _ = await outcome_of(raw(f"HTTP/1.1 {code} x\r\nContent-Length: 0\r\n\r\n".encode()))
     assert (outcome.code, outcome.delivered, outcome.failure) == (code, delivered, failure)
     assert outcome.error is None
@@ -143,7 +141,7 @@ async def test_the_first_kilobyte_of_an_answer_is_kept_as_text() -> None:
     assert (outcome.code, outcome.answer) == (500, "\ufffd\0" + "x" * (KEPT_BYTES - 2))
 
 
-async def test_when_to_come_again_is_handed_on_as_it_was_sent() -> None:
+async def test_retry_after_is_returned_as_it_was_sent() -> None:
     outcome, _ = await outcome_of(answer(503, Retry_After="120"))
     assert outcome.retry_after == "120"
     outcome, _ = await outcome_of(answer(503))
@@ -168,7 +166,7 @@ async def test_a_redirect_is_not_followed(code: int) -> None:
         endless(b"", b"HTTP/1.1 103 Early Hints\r\n\r\n", 0.1),
     ],
 )
-async def test_who_does_not_answer_in_time_is_not_waited_for(behaviour: Behaviour) -> None:
+async def test_a_receiver_that_does_not_answer_in_time_is_a_timeout(behaviour: Behaviour) -> None:
     outcome, _ = await outcome_of(behaviour)
     assert (outcome.code, outcome.failure) == (None, "timeout")
     assert outcome.error == "timeout: during request"
@@ -179,7 +177,7 @@ async def test_who_does_not_answer_in_time_is_not_waited_for(behaviour: Behaviou
 @pytest.mark.parametrize(
     ("head", "piece"), [(CHUNKED, b"1\r\nx\r\n"), (LONG, b"x"), (UNTIL_CLOSE, b"x")]
 )
-async def test_an_answer_that_trickles_ends_with_the_time_and_its_code_counts(
+async def test_the_code_of_an_answer_that_trickles_counts_at_the_timeout(
     head: bytes, piece: bytes
 ) -> None:
     outcome, _ = await outcome_of(endless(head, piece, 0.01))
@@ -197,7 +195,7 @@ async def test_an_answer_that_trickles_ends_with_the_time_and_its_code_counts(
         (UNTIL_CLOSE.replace(b"200", b"500"), b"x" * 65536),
     ],
 )
-async def test_an_answer_without_end_is_left_and_its_code_counts(head: bytes, piece: bytes) -> None:
+async def test_the_code_of_an_endless_answer_counts(head: bytes, piece: bytes) -> None:
     outcome, receiver = await outcome_of(endless(head, piece))
     assert outcome.code == (500 if b"500" in head else 200)
     assert outcome.answer == "x" * KEPT_BYTES
@@ -208,7 +206,7 @@ async def test_an_answer_without_end_is_left_and_its_code_counts(head: bytes, pi
 @pytest.mark.parametrize(
     ("head", "piece"), [(CHUNKED, b"1\r\nx\r\n"), (LONG, b"x"), (UNTIL_CLOSE, b"x")]
 )
-async def test_an_answer_that_comes_in_bytes_is_left_after_some_dozens_and_its_code_counts(
+async def test_an_answer_byte_by_byte_is_cut_after_some_dozens_and_its_code_counts(
     head: bytes, piece: bytes
 ) -> None:
     outcome, _ = await outcome_of(endless(head, piece, 0.001))
@@ -217,13 +215,13 @@ async def test_an_answer_that_comes_in_bytes_is_left_after_some_dozens_and_its_c
     assert set(outcome.answer) == {"x"}
 
 
-async def test_chunks_of_one_byte_are_no_longer_read_after_some_dozens() -> None:
+async def test_chunks_of_one_byte_are_cut_after_some_dozens() -> None:
     outcome, _ = await outcome_of(raw(CHUNKED + b"1\r\nx\r\n" * 50_000))
     assert (outcome.code, outcome.answer) == (200, "x" * MAX_CHUNKS)
 
 
 @pytest.mark.parametrize("head", [b"", b"HTTP/1.1 200 OK\r\nX: "])
-async def test_a_head_that_comes_in_bytes_is_no_answer(head: bytes) -> None:
+async def test_a_head_byte_by_byte_is_no_answer(head: bytes) -> None:
     outcome, receiver = await outcome_of(endless(head, b"x", 0.001))
     assert (outcome.code, outcome.failure) == (None, "connection")
     assert receiver.written < MAX_HEAD_BYTES
@@ -260,7 +258,7 @@ async def test_a_body_in_a_few_chunks_is_kept_whole(size: int, pieces: int) -> N
         endless(b"", b"HTTP/1.1 103 Early Hints\r\n\r\n"),
     ],
 )
-async def test_what_is_no_answer_is_a_failure_of_the_connection(behaviour: Behaviour) -> None:
+async def test_an_invalid_answer_is_a_failure_of_the_connection(behaviour: Behaviour) -> None:
     outcome, _ = await outcome_of(behaviour)
     assert (outcome.code, outcome.failure, outcome.answer) == (None, "connection", "")
     assert outcome.milliseconds < 10_000
@@ -283,7 +281,7 @@ async def test_a_code_counts_although_its_body_is_broken(rest: bytes) -> None:
     assert outcome.answer in ("abc", "")
 
 
-async def test_of_several_heads_the_last_is_the_answer() -> None:
+async def test_the_last_of_several_heads_is_the_answer() -> None:
     hints = b"HTTP/1.1 103 Early Hints\r\nRetry-After: 7\r\n\r\n"
     outcome, _ = await outcome_of(
         raw(hints, hints, b"HTTP/1.1 500 x\r\nRetry-After: 9 \r\nContent-Length: 0\r\n\r\n")
@@ -291,14 +289,16 @@ async def test_of_several_heads_the_last_is_the_answer() -> None:
     assert (outcome.code, outcome.retry_after) == (500, "9")
 
 
-async def test_nobody_there_is_a_failure_of_the_connection() -> None:
+async def test_a_refused_connection_is_a_failure_of_the_connection() -> None:
     client = Client(allow_private=True, dns_address=None)
     outcome = await client.send(request(f"http://127.0.0.1:{free_port()}/"))
     assert (outcome.code, outcome.error) == (None, "connection: Connection refused")
 
 
 @pytest.mark.usefixtures("brief")
-async def test_receivers_that_hang_take_no_place_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_receivers_that_hang_do_not_block_later_requests(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async with receiving() as slow, receiving() as fast:
         slow.behaviour = hang
         client = Client(allow_private=True, dns_address=None)
@@ -311,7 +311,7 @@ async def test_receivers_that_hang_take_no_place_for_ever(monkeypatch: pytest.Mo
 
 
 @pytest.mark.usefixtures("brief")
-async def test_who_cancels_a_request_hears_nothing_of_it_any_more() -> None:
+async def test_a_request_may_be_cancelled_at_any_time() -> None:
     async with receiving() as receiver:
         receiver.behaviour = hang
         client = Client(allow_private=True, dns_address=None)
@@ -333,7 +333,7 @@ HEADS = st.binary(max_size=40) | st.from_regex(
 
 
 @given(st.lists(HEADS | st.sampled_from([b"\r\n\r\n", b"1\r\nx\r\n", b"0\r\n\r\n"]), max_size=4))
-def test_whatever_bytes_a_receiver_writes_there_is_an_outcome(
+def test_any_bytes_of_a_receiver_lead_to_an_outcome(
     io_loop: AsyncIOLoop, pieces: list[bytes]
 ) -> None:
     outcome, _ = io_loop.run_sync(lambda: outcome_of(raw(b"".join(pieces))))

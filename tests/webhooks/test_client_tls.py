@@ -1,4 +1,4 @@
-"""A receiver over TLS is sent to only if it proves to be the one that is meant."""
+"""A receiver over TLS must have a valid certificate for its host."""
 
 import ssl
 

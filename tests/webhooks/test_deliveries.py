@@ -1,4 +1,4 @@
-"""Deliveries in MongoDB: who may claim what, the log, and what is done again by hand."""
+"""Deliveries in MongoDB: claims, the log, and retries by hand."""
 
 import asyncio
 from datetime import timedelta
@@ -55,7 +55,7 @@ async def test_a_claim_takes_the_oldest_of_each_webhook_and_no_more(services: Se
     assert len({one.holder for one in mine}) == 1
 
 
-async def test_what_is_claimed_is_nobody_elses_until_its_lease_has_run_out(
+async def test_a_claim_holds_until_its_lease_has_run_out(
     services: Services,
 ) -> None:
     [one] = await claimed(services)
@@ -68,7 +68,7 @@ async def test_what_is_claimed_is_nobody_elses_until_its_lease_has_run_out(
     assert again.holder != one.holder
 
 
-async def test_claims_at_once_never_share(services: Services) -> None:
+async def test_simultaneous_claims_never_share_a_delivery(services: Services) -> None:
     webhook = await scene.webhook(services, ACCOUNT)
     await converted(services, ACCOUNT, 60)
     at = now()
@@ -79,7 +79,7 @@ async def test_claims_at_once_never_share(services: Services) -> None:
     assert len(ids) == len(set(ids)) > 0
 
 
-async def test_who_no_longer_holds_it_records_nothing(services: Services) -> None:
+async def test_a_sender_that_lost_its_claim_records_nothing(services: Services) -> None:
     [one] = await claimed(services)
     assert one.due_at is not None
     [again] = await services.deliveries.claim({one.webhook_id: 1}, one.due_at)
@@ -94,7 +94,7 @@ async def test_who_no_longer_holds_it_records_nothing(services: Services) -> Non
     assert (row["status"], len(row["attempts"])) == ("delivered", 1)
 
 
-async def test_a_release_gives_back_only_what_is_still_held(services: Services) -> None:
+async def test_a_release_ends_only_claims_that_are_still_held(services: Services) -> None:
     done, open_ = await claimed(services, 2)
     await services.deliveries.record([Result(done, attempt(), Status.DELIVERED, None)])
     at = now()
@@ -105,7 +105,7 @@ async def test_a_release_gives_back_only_what_is_still_held(services: Services) 
     assert await services.deliveries.due(at) == {open_.webhook_id: at}
 
 
-async def test_attempts_by_hand_do_not_grow_without_end(services: Services) -> None:
+async def test_only_the_newest_attempts_are_kept(services: Services) -> None:
     [one] = await claimed(services)
     for number in range(MAX_KEPT_ATTEMPTS + 3):
         failed = attempt(code=500, milliseconds=number)
@@ -116,7 +116,7 @@ async def test_attempts_by_hand_do_not_grow_without_end(services: Services) -> N
     assert kept == list(range(3, MAX_KEPT_ATTEMPTS + 3))
 
 
-async def test_a_retry_lets_what_is_being_sent_alone(services: Services) -> None:
+async def test_a_retry_leaves_a_delivery_alone_that_is_being_sent(services: Services) -> None:
     [one] = await claimed(services)
     await services.deliveries.retry(one.id, now())
     [row] = await stored(services)
@@ -124,7 +124,9 @@ async def test_a_retry_lets_what_is_being_sent_alone(services: Services) -> None
 
 
 @pytest.mark.parametrize("status", [Status.DELIVERED, Status.FAILED, Status.CANCELLED])
-async def test_a_retry_makes_anything_due_and_keeps_it(services: Services, status: Status) -> None:
+async def test_a_retry_makes_a_delivery_of_any_status_due_and_keeps_its_attempts(
+    services: Services, status: Status
+) -> None:
     [one] = await claimed(services)
     await services.deliveries.record([Result(one, attempt(), status, None)])
     at = now()
@@ -134,7 +136,9 @@ async def test_a_retry_makes_anything_due_and_keeps_it(services: Services, statu
     assert "expires_at" not in row
 
 
-async def test_what_failed_since_then_is_due_again_and_nothing_else(services: Services) -> None:
+async def test_a_retry_since_a_moment_covers_only_what_failed_since_then(
+    services: Services,
+) -> None:
     failed, cancelled, delivered, old = await claimed(services, 4)
     other = await scene.webhook(services, ACCOUNT)
     statuses = (Status.FAILED, Status.CANCELLED, Status.DELIVERED, Status.FAILED)
@@ -149,7 +153,9 @@ async def test_what_failed_since_then_is_due_again_and_nothing_else(services: Se
     assert due == {failed.id, cancelled.id}
 
 
-async def test_the_backlog_is_what_could_be_sent_now_and_its_age(services: Services) -> None:
+async def test_the_backlog_counts_claimable_deliveries_and_dates_the_oldest(
+    services: Services,
+) -> None:
     assert await services.deliveries.backlog(now()) == Backlog(0, None)
     await scene.webhook(services, ACCOUNT)
     before = now()
@@ -167,7 +173,7 @@ async def test_finished_deliveries_are_deleted_by_an_index(services: Services) -
     assert (expiry["key"], expiry["expireAfterSeconds"]) == ([("expires_at", 1)], 0)
 
 
-async def test_payloads_of_all_places_are_kept_however_long_they_are(services: Services) -> None:
+async def test_the_longest_payloads_of_a_full_claim_are_stored(services: Services) -> None:
     """Together they are more than one command may hold."""
     [one] = await claimed(services)
     longest = "x" * MAX_BYTES
@@ -175,7 +181,7 @@ async def test_payloads_of_all_places_are_kept_however_long_they_are(services: S
     assert (await stored(services))[0]["payload"] == longest
 
 
-async def test_what_is_being_sent_is_not_cancelled_before_its_lease_has_run_out(
+async def test_a_delivery_that_is_being_sent_is_cancelled_only_after_its_lease(
     services: Services,
 ) -> None:
     held, waiting = await claimed(services, 2)
@@ -192,7 +198,7 @@ async def test_what_is_being_sent_is_not_cancelled_before_its_lease_has_run_out(
     assert {row["status"] for row in await stored(services)} == {"delivered", "cancelled"}
 
 
-async def test_a_page_of_the_log_has_the_beginnings_of_payloads_and_all_else(
+async def test_a_page_shows_only_the_beginning_of_each_payload(
     services: Services,
 ) -> None:
     new, long = await claimed(services, 2)

@@ -1,4 +1,4 @@
-"""With SECRET_KEY the secrets in MongoDB are encrypted, and what cannot be read loses nothing."""
+"""With SECRET_KEY secrets are encrypted in MongoDB, and unreadable ones lose no delivery."""
 
 import os
 from collections.abc import AsyncIterator
@@ -42,7 +42,7 @@ async def listening_encrypted(services: Services) -> AsyncIterator[tuple[Receive
         yield receiver, webhook
 
 
-async def test_what_is_stored_is_encrypted_and_what_is_sent_is_signed_with_the_secret(
+async def test_secrets_are_stored_encrypted_and_deliveries_signed_with_them(
     services: Services,
 ) -> None:
     async with listening_encrypted(services) as (receiver, webhook), sending(services) as one:
@@ -70,7 +70,7 @@ async def test_a_rotation_encrypts_the_new_secret_and_both_sign(services: Servic
     assert [received.error for received in receiver.received] == ["", ""]
 
 
-async def test_plain_secrets_of_before_are_still_read_with_a_key(services: Services) -> None:
+async def test_plain_secrets_stay_readable_once_a_key_is_set(services: Services) -> None:
     async with listening(services, ACCOUNT) as (receiver, _):
         use_keys(services, KEY)
         async with sending(services) as one:
@@ -80,7 +80,7 @@ async def test_plain_secrets_of_before_are_still_read_with_a_key(services: Servi
 
 
 @pytest.mark.parametrize("keys", [(), (NEW_KEY,)], ids=["missing", "wrong"])
-async def test_without_the_right_key_deliveries_stay_due_others_go_on_and_it_is_said_once_a_minute(
+async def test_without_the_right_key_deliveries_stay_due_and_it_is_logged_once_a_minute(
     services: Services, caplog: pytest.LogCaptureFixture, keys: tuple[bytes, ...]
 ) -> None:
     clock, other = Clock(), new_id()
@@ -115,7 +115,7 @@ async def test_without_the_right_key_deliveries_stay_due_others_go_on_and_it_is_
     assert {received.error for received in receiver.received} == {""}
 
 
-async def test_records_are_rewritten_by_the_first_key_or_plain_and_can_be_read_meanwhile(
+async def test_secrets_are_rewritten_with_the_first_key_or_plain_and_stay_readable(
     services: Services,
 ) -> None:
     plain = await scene.webhook(services, ACCOUNT)
@@ -141,7 +141,7 @@ async def test_records_are_rewritten_by_the_first_key_or_plain_and_can_be_read_m
     assert (await row_of(services, older))["previous_secret"] == older.secret
 
 
-async def test_a_record_that_changes_meanwhile_is_left_to_the_next_run(services: Services) -> None:
+async def test_a_secret_that_changes_meanwhile_is_left_to_the_next_run(services: Services) -> None:
     made = await scene.webhook(services, ACCOUNT)
     box = SecretBox([KEY])
     collection = services.mongodb.delegate[services.settings.mongodb_database]["webhooks"]

@@ -1,4 +1,4 @@
-"""Owners learn of a webhook that is disabled, and of deliveries that failed, at another webhook."""
+"""Other webhooks of an account are notified of disabled webhooks and failed deliveries."""
 
 import asyncio
 import json
@@ -44,7 +44,7 @@ def bodies(receiver: Receiver) -> list[dict[str, Any]]:
     return sorted((json.loads(one.body) for one in receiver.received), key=lambda one: one["type"])
 
 
-async def test_who_asks_is_told_that_a_webhook_is_disabled_and_which_delivery_failed(
+async def test_webhooks_that_ask_are_notified_of_a_disabled_webhook_and_a_failed_delivery(
     services: Services,
 ) -> None:
     clock = Clock()
@@ -98,7 +98,9 @@ async def test_who_asks_is_told_that_a_webhook_is_disabled_and_which_delivery_fa
 
 
 @pytest.mark.parametrize("kind", OPERATIONAL)
-async def test_a_webhook_is_told_only_of_what_it_asks_for(services: Services, kind: Kind) -> None:
+async def test_a_webhook_is_notified_only_of_kinds_it_asks_for(
+    services: Services, kind: Kind
+) -> None:
     clock = Clock()
     async with (
         listening(services, ACCOUNT) as (gone, _),
@@ -112,7 +114,7 @@ async def test_a_webhook_is_told_only_of_what_it_asks_for(services: Services, ki
     assert [one["type"] for one in bodies(receiver)] == [kind]
 
 
-async def test_messages_that_fail_make_no_further_messages_and_none_is_about_its_receiver(
+async def test_a_message_that_fails_makes_no_further_message(
     services: Services,
 ) -> None:
     """Two that ask for everything, and are gone: each is disabled once, the other told of it."""
@@ -138,7 +140,7 @@ async def test_messages_that_fail_make_no_further_messages_and_none_is_about_its
             assert json.loads(row["payload"])["data"]["webhook_id"] != str(row["webhook_id"])
 
 
-async def test_what_is_disabled_and_what_is_told_of_it_are_stored_together(
+async def test_a_webhook_is_disabled_together_with_its_message_or_not_at_all(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def refuse(*_: object) -> int:
@@ -152,7 +154,7 @@ async def test_what_is_disabled_and_what_is_told_of_it_are_stored_together(
         assert await stored(services) == []
 
 
-async def test_a_failure_that_is_recorded_twice_is_told_once_and_of_another_holder_never(
+async def test_a_failure_recorded_twice_makes_one_message_and_one_of_another_holder_none(
     services: Services,
 ) -> None:
     async with listening(services, ACCOUNT) as (_, webhook), asking(services):
@@ -166,7 +168,7 @@ async def test_a_failure_that_is_recorded_twice_is_told_once_and_of_another_hold
             assert len(told) == (0 if one is lost else 1)
 
 
-async def test_one_line_is_logged_when_a_webhook_begins_to_fail_and_one_when_it_delivers_again(
+async def test_the_first_failure_and_the_recovery_of_a_webhook_are_logged_once(
     services: Services, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "tracker.webhooks.attempt")

@@ -211,7 +211,7 @@ def each(node: Any, of_leaf: Any) -> Any:
 
 
 @given(TEMPLATES, wild_values())
-def test_values_never_change_the_structure_and_are_never_looked_through(
+def test_values_never_change_the_structure_and_are_not_searched_for_macros(
     template: dict[str, Any], values: Values
 ) -> None:
     text = json.dumps(each(template, Leaf.text))
@@ -222,7 +222,7 @@ def test_values_never_change_the_structure_and_are_never_looked_through(
 
 
 @given(JSON, TEMPLATES)
-def test_whatever_a_value_is_the_rest_of_the_payload_is_the_same(
+def test_a_value_never_changes_the_rest_of_the_payload(
     value: Any, template: dict[str, Any]
 ) -> None:
     text = json.dumps({"evil": "{metadata.k}", "rest": each(template, Leaf.text)})
@@ -241,7 +241,7 @@ def test_a_text_comes_out_as_it_went_in(text: str) -> None:
         assert filled(f"<{{{macro}}}>", values) == f"<{text}>"
 
 
-def test_in_a_query_texts_are_as_they_are_null_is_empty_and_the_rest_is_json() -> None:
+def test_in_a_query_texts_are_plain_null_is_empty_and_the_rest_is_json() -> None:
     payload = (
         b'{"a b":"\xc3\xbc&=","n":null,"i":1,"d":12.50,"t":true,"o":{"x":["\xc3\xbc",1.10]},"e":""}'
     )
@@ -261,7 +261,7 @@ def test_a_query_has_the_fields_of_the_payload_and_no_other(fields: dict[str, An
 
 
 @pytest.mark.parametrize("field", ["{metadata}" * 1600, ["{metadata}"] * 1200])
-def test_a_payload_that_is_too_long_is_given_up_before_it_is_there(field: Any) -> None:
+def test_a_payload_that_is_too_long_is_rejected_before_it_is_built(field: Any) -> None:
     """It would have 25 MB."""
     metadata = {"a": "x" * 16_000}
     values = Values(fields={"metadata": metadata}, metadata=metadata, query={})
@@ -275,7 +275,7 @@ def test_a_payload_that_is_too_long_is_given_up_before_it_is_there(field: Any) -
         tracemalloc.stop()
 
 
-def test_a_payload_may_have_just_as_many_bytes_as_is_said() -> None:
+def test_a_payload_of_exactly_the_longest_size_is_rendered() -> None:
     around = len(b'{"field":""}')
 
     def of(length: int) -> bytes:

@@ -1,4 +1,4 @@
-"""A delivery reaches no address inside, however it is written and whatever DNS says meanwhile."""
+"""A delivery reaches no private address, however it is written and whatever DNS answers."""
 
 import asyncio
 import time
@@ -48,7 +48,7 @@ async def sent(url: str, server: DnsServer) -> Outcome:
 
 
 @pytest.mark.parametrize("address", [*INSIDE, *INSIDE_6, *mapped("127.0.0.1"), *mapped("10.0.0.1")])
-async def test_no_address_inside_is_connected_to(server: DnsServer, address: str) -> None:
+async def test_no_private_address_is_connected_to(server: DnsServer, address: str) -> None:
     host = f"[{address}]" if ":" in address else address
     assert (await sent(f"http://{host}:1/", server)).failure == "private"
     server.has(NAME, "AAAA" if ":" in address else "A", address)
@@ -64,7 +64,9 @@ async def test_no_address_inside_is_connected_to(server: DnsServer, address: str
         *("[::1%lo]", "\uff11\uff12\uff17.0.0.1", "\u24dbocalhost", "user@127.0.0.1"),
     ],
 )
-async def test_no_spelling_of_it_reaches_a_receiver_inside(server: DnsServer, host: str) -> None:
+async def test_no_spelling_of_a_private_address_reaches_its_receiver(
+    server: DnsServer, host: str
+) -> None:
     async with receiving() as receiver:
         outcome = await sent(f"http://{host}:{receiver.port}/", server)
     assert outcome.failure in ("private", "dns", "connection")
@@ -109,7 +111,7 @@ async def test_the_address_that_was_checked_is_the_one_connected_to(
     assert outside.received[0].headers["host"] == f"{NAME}:{outside.port}"
 
 
-async def test_one_address_inside_among_others_is_enough(server: DnsServer) -> None:
+async def test_one_private_address_among_others_is_enough_to_refuse(server: DnsServer) -> None:
     server.has(NAME, "A", "8.8.8.8", "10.0.0.1")
     server.has("six.example", "A", "8.8.8.8")
     server.has("six.example", "AAAA", "fd00::1")
@@ -119,7 +121,7 @@ async def test_one_address_inside_among_others_is_enough(server: DnsServer) -> N
         assert len(await resolved(server, name, allow_private=True)) == 2
 
 
-async def test_names_that_lead_elsewhere_are_followed_to_the_address(server: DnsServer) -> None:
+async def test_cnames_are_followed_to_the_address(server: DnsServer) -> None:
     server.has("a.example", "CNAME", "b.example.")
     server.has("b.example", "A", "8.8.8.8")
     assert await resolved(server, "a.example") == ["8.8.8.8"]
@@ -137,7 +139,7 @@ async def test_both_kinds_of_addresses_are_found(server: DnsServer) -> None:
     assert found[2:] == ["2606:4700:4700::1111"]
 
 
-async def test_an_answer_is_kept_for_as_long_as_it_says(server: DnsServer) -> None:
+async def test_an_answer_is_cached_for_its_ttl(server: DnsServer) -> None:
     server.has(NAME, "A", "8.8.8.8")
     server.has(NAME, "AAAA", "2606:4700:4700::1111")
     server.turns("turning.example", "A", "8.8.8.8", "8.8.4.4")
@@ -149,7 +151,7 @@ async def test_an_answer_is_kept_for_as_long_as_it_says(server: DnsServer) -> No
     assert [found[0][1][0] for found in turning] == ["8.8.8.8", "8.8.4.4"]
 
 
-async def test_a_name_is_the_same_with_whatever_the_system_would_add(server: DnsServer) -> None:
+async def test_the_search_list_of_the_system_is_not_used(server: DnsServer) -> None:
     with pytest.raises(NoAddress):
         await resolved(server, "intranet")
     assert {name for name, _ in server.asked} == {"intranet"}
@@ -175,7 +177,7 @@ async def test_a_name_server_that_fails_or_is_slow_is_a_failure_of_dns(
         assert outcome.milliseconds < 5000
 
 
-async def test_slow_names_hold_up_no_other(
+async def test_slow_names_delay_no_other_name(
     server: DnsServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tracker.dns.resolver.LOOKUP_SECONDS", 20)
@@ -193,7 +195,7 @@ async def test_slow_names_hold_up_no_other(
     await asyncio.gather(*waiting, return_exceptions=True)
 
 
-async def test_this_machine_goes_by_its_name_and_nobody_is_asked(server: DnsServer) -> None:
+async def test_localhost_is_resolved_without_dns(server: DnsServer) -> None:
     server.has("localhost", "A", "8.8.8.8")
     for name in ("localhost", "a.localhost"):
         with pytest.raises(PrivateAddress):
@@ -202,14 +204,14 @@ async def test_this_machine_goes_by_its_name_and_nobody_is_asked(server: DnsServ
     assert server.asked == []
 
 
-async def test_where_private_networks_are_allowed_this_machine_goes_by_its_name() -> None:
+async def test_where_private_networks_are_allowed_localhost_is_connected_to() -> None:
     async with receiving() as receiver:
         client = Client(allow_private=True, dns_address=None)
         outcome = await client.send(request(f"http://localhost:{receiver.port}/"))
     assert outcome.delivered
 
 
-async def test_what_leads_to_the_services_own_port_is_not_connected_to(
+async def test_the_services_own_port_is_not_connected_to(
     services: Services, server: DnsServer
 ) -> None:
     server.has(NAME, "A", "127.0.0.1")

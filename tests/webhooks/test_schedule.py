@@ -1,4 +1,4 @@
-"""When the next attempt is made: the table, walked through in no time, and what can change it."""
+"""The table of attempts, walked through in no time, and what changes it."""
 
 from datetime import UTC, datetime, timedelta, timezone
 from email.utils import format_datetime
@@ -63,7 +63,7 @@ def test_no_attempt_follows_success_or_a_receiver_that_is_gone(attempts: int, co
 
 
 @pytest.mark.parametrize("code", [None, 300, 302, 400, 401, 404, 408, 409, 411, 429, 500, 503])
-def test_whatever_else_came_out_is_tried_again(code: int | None) -> None:
+def test_any_other_failure_is_retried(code: int | None) -> None:
     assert next_attempt_at(1, NOW, outcome(code), 0) == NOW + 5000
     assert next_attempt_at(len(DELAYS_SECONDS), NOW, outcome(code), 0) is None
 
@@ -91,13 +91,13 @@ def test_a_delivery_ends_with_its_first_success() -> None:
         (None, 0),
     ],
 )
-def test_a_receiver_may_ask_for_seconds_or_for_a_moment(field: str | None, seconds: float) -> None:
+def test_retry_after_may_be_seconds_or_a_date(field: str | None, seconds: float) -> None:
     assert datetime.fromtimestamp(NOW / 1000, UTC) == datetime(2027, 1, 15, 8, tzinfo=UTC)
     assert retry_after_seconds(field, NOW) == seconds
 
 
 @pytest.mark.parametrize("code", [302, 429, 500, 503])
-def test_what_a_receiver_asks_for_can_put_an_attempt_off_but_not_hurry_it(code: int) -> None:
+def test_retry_after_can_delay_an_attempt_but_not_hasten_it(code: int) -> None:
     assert next_attempt_at(1, NOW, outcome(code, "60"), 0) == NOW + 60_000
     assert next_attempt_at(2, NOW, outcome(code, "60"), 0) == NOW + 300_000
     assert next_attempt_at(1, NOW, outcome(code, "60"), 1) == NOW + 66_000
@@ -108,18 +108,18 @@ def test_what_a_receiver_asks_for_can_put_an_attempt_off_but_not_hurry_it(code: 
 
 
 @given(st.text() | st.from_regex(r"[A-Z][a-z]{2}, \d+ [A-Z][a-z]{2} \d+ \d+:\d+:\d+ .*"))
-def test_anything_may_stand_in_the_header(field: str) -> None:
+def test_retry_after_may_hold_anything(field: str) -> None:
     assert 0 <= retry_after_seconds(field, NOW) <= MAX_RETRY_AFTER_SECONDS
 
 
 @given(st.integers(0, 24 * HOUR), st.integers(-14, 14))
-def test_a_moment_is_the_same_in_every_zone(seconds: int, hours: int) -> None:
+def test_a_retry_after_date_is_the_same_in_every_zone(seconds: int, hours: int) -> None:
     at = datetime.fromtimestamp(NOW / 1000 + seconds, timezone(timedelta(hours=hours)))
     assert retry_after_seconds(format_datetime(at), NOW) == seconds
 
 
 @given(st.integers(1, 20), CODES, st.none() | st.text(), st.floats(0, 1))
-def test_the_next_attempt_is_later_but_not_by_more_than_is_promised(
+def test_the_next_attempt_is_later_by_no_more_than_is_documented(
     attempts: int, code: int | None, retry_after: str | None, jitter: float
 ) -> None:
     at = next_attempt_at(attempts, NOW, outcome(code, retry_after), jitter)
@@ -142,6 +142,6 @@ def test_a_webhook_that_fails_for_five_days_is_disabled() -> None:
     assert why_disabled(NOW - MAX_FAILING_MS, NOW, outcome(200)) is None
 
 
-def test_the_attempts_of_one_delivery_alone_disable_nothing() -> None:
+def test_the_attempts_of_one_delivery_never_disable_a_webhook() -> None:
     made = walk(1, outcome())
     assert why_disabled(made[0], made[-1], outcome()) is None

@@ -40,7 +40,7 @@ def test_a_secret_is_opened_by_any_key_that_fits(
             box.open(WEBHOOK, stored)
 
 
-def test_no_two_texts_of_one_secret_are_alike() -> None:
+def test_sealing_a_secret_twice_gives_different_texts() -> None:
     box = SecretBox([ONE])
     assert len({box.seal(WEBHOOK, SECRET) for _ in range(100)}) == 100
 
@@ -52,7 +52,7 @@ def test_a_text_that_was_moved_to_another_webhook_is_not_opened() -> None:
 
 
 @pytest.mark.parametrize("damage", ["", "x", "not base64 !", "AAAA", "whsec_abc"])
-def test_what_is_damaged_is_not_opened(damage: str) -> None:
+def test_a_damaged_text_is_not_opened(damage: str) -> None:
     with pytest.raises(UnreadableSecret):
         SecretBox([ONE]).open(WEBHOOK, PREFIX + damage)
 
@@ -66,7 +66,7 @@ def test_every_changed_byte_is_noticed() -> None:
             box.open(WEBHOOK, stored[:place] + other + stored[place + 1 :])
 
 
-def test_what_the_first_key_encrypted_is_told_from_the_rest() -> None:
+def test_texts_by_the_first_key_are_told_from_others() -> None:
     box = SecretBox([ONE, OTHER])
     assert box.is_by_first_key(WEBHOOK, box.seal(WEBHOOK, SECRET))
     assert not box.is_by_first_key(WEBHOOK, SecretBox([OTHER]).seal(WEBHOOK, SECRET))

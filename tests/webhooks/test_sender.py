@@ -67,7 +67,7 @@ async def test_a_conversion_arrives_signed_and_is_recorded(services: Services) -
     assert 0 <= attempt["milliseconds"] < 15_000
 
 
-async def test_a_payload_tells_what_the_click_and_its_link_are(services: Services) -> None:
+async def test_a_payload_has_the_values_of_the_click_and_its_link(services: Services) -> None:
     link = await services.links.create(scene.new_link(ACCOUNT, "abc"))
     config = await scene.config(services, ACCOUNT)
     click = scene.click_of(link)
@@ -96,7 +96,7 @@ async def test_a_payload_tells_what_the_click_and_its_link_are(services: Service
 
 
 @pytest.mark.usefixtures("any_time")
-async def test_failures_are_tried_again_by_the_table_with_the_same_id_and_payload(
+async def test_failures_are_retried_by_the_table_with_the_same_id_and_payload(
     services: Services,
 ) -> None:
     """75 hours, walked through."""
@@ -130,7 +130,7 @@ async def test_failures_are_tried_again_by_the_table_with_the_same_id_and_payloa
 
 
 @pytest.mark.usefixtures("any_time")
-async def test_a_receiver_that_is_back_has_it_at_the_next_attempt(services: Services) -> None:
+async def test_a_receiver_that_recovers_gets_the_next_attempt(services: Services) -> None:
     clock = Clock()
     async with listening(services, ACCOUNT) as (receiver, webhook), sending(services, clock) as one:
         receiver.behaviour = answer(503, Retry_After="3600")
@@ -146,7 +146,7 @@ async def test_a_receiver_that_is_back_has_it_at_the_next_attempt(services: Serv
     assert (await webhook_now(services, webhook)).failing_since is None
 
 
-async def test_a_receiver_that_is_gone_is_told_nothing_more(services: Services) -> None:
+async def test_nothing_more_is_sent_to_a_receiver_that_is_gone(services: Services) -> None:
     clock = Clock()
     async with listening(services, ACCOUNT) as (receiver, webhook), sending(services, clock) as one:
         receiver.behaviour = answer(500)
@@ -487,7 +487,7 @@ async def test_a_delivery_whose_event_is_gone_fails_alone_and_says_why(services:
     assert [json.loads(got.body)["event_id"] for got in receiver.received] == [there]
 
 
-async def test_a_payload_that_grows_beyond_all_bounds_is_not_sent(services: Services) -> None:
+async def test_a_payload_that_is_too_long_is_not_sent(services: Services) -> None:
     async with listening(services, ACCOUNT) as (receiver, webhook), sending(services) as one:
         template = {"all": ["{metadata}"] * 40}
         await services.webhooks.change(webhook.id, {"payload_template": template})

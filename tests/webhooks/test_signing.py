@@ -1,4 +1,4 @@
-"""Signatures that the library of Standard Webhooks, and any other, takes for right."""
+"""Signatures are valid for the library of Standard Webhooks, and for any other."""
 
 import base64
 import hashlib

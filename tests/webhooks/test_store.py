@@ -1,4 +1,4 @@
-"""Webhooks on a real MongoDB: what is kept, in which order, and for whom."""
+"""Webhooks as MongoDB stores them, their secrets and their pages."""
 
 import asyncio
 import base64
@@ -36,7 +36,7 @@ async def test_a_webhook_comes_back_as_it_was_made(services: Services) -> None:
     assert await services.webhooks.find(new_id()) is None
 
 
-async def test_each_has_a_secret_of_its_own_for_standard_webhooks(services: Services) -> None:
+async def test_each_webhook_has_its_own_secret_for_standard_webhooks(services: Services) -> None:
     secrets = {(await make(services)).secret for _ in range(5)}
     assert len(secrets) == 5
     for secret in secrets:
@@ -92,7 +92,7 @@ async def test_after_a_rotation_both_secrets_sign_for_a_day(services: Services) 
     assert await services.webhooks.find(other.id) == other
 
 
-async def test_of_several_rotations_the_last_two_secrets_sign(services: Services) -> None:
+async def test_after_several_rotations_the_last_two_secrets_sign(services: Services) -> None:
     webhook = await make(services)
     made = [await services.webhooks.rotate_secret(webhook.id) for _ in range(3)]
     last = await services.webhooks.find(webhook.id)
@@ -109,7 +109,7 @@ async def test_a_webhook_of_an_older_release_signs_with_its_secret(services: Ser
     assert found.secrets(now()) == [webhook.secret]
 
 
-async def test_what_is_deleted_is_gone_and_cannot_be_changed(services: Services) -> None:
+async def test_a_deleted_webhook_is_gone_and_cannot_be_changed(services: Services) -> None:
     webhook, other = await make(services), await make(services)
     for _ in range(2):
         await services.webhooks.delete(webhook.id)
@@ -137,7 +137,9 @@ async def test_a_page_is_read_by_its_index(services: Services) -> None:
         assert "SORT" not in winner
 
 
-async def test_the_health_of_a_webhook_is_that_since_its_last_success(services: Services) -> None:
+async def test_failing_since_is_the_first_failure_after_the_last_success(
+    services: Services,
+) -> None:
     made = await services.webhooks.create(new_id(), "A", "https://8.8.8.8", "POST", {})
     first = now()
 
@@ -169,7 +171,7 @@ async def test_the_health_of_a_webhook_is_that_since_its_last_success(services: 
     }
 
 
-async def test_webhooks_made_at_once_are_not_more_than_an_account_may_have(
+async def test_simultaneous_webhooks_do_not_exceed_the_limit_of_an_account(
     services: Services,
 ) -> None:
     account_id = new_id()

@@ -1,4 +1,4 @@
-"""No spelling of an address inside gets past: as numbers, as names, within other addresses."""
+"""No spelling of a private address is accepted: as numbers, as names, within other addresses."""
 
 import pytest
 
@@ -33,7 +33,7 @@ async def refused(url: str, resolve: Resolve = unasked) -> str:
 
 
 @pytest.mark.parametrize("address", [*INSIDE, *INSIDE_6])
-async def test_an_address_inside_is_refused(address: str) -> None:
+async def test_a_private_address_is_refused(address: str) -> None:
     host = f"[{address}]" if ":" in address else address
     for url in (f"https://{host}", f"http://{host}:8080/hook?a=1"):
         assert await refused(url) == PRIVATE
@@ -41,7 +41,7 @@ async def test_an_address_inside_is_refused(address: str) -> None:
 
 
 @pytest.mark.parametrize("address", INSIDE)
-async def test_an_address_inside_is_refused_within_an_ipv6_address(address: str) -> None:
+async def test_a_private_address_within_an_ipv6_address_is_refused(address: str) -> None:
     for outer in mapped(address):
         assert await refused(f"https://[{outer}]/") == PRIVATE
         assert await refused("https://hooks.example", resolves_to(outer)) == PRIVATE
@@ -56,7 +56,7 @@ async def test_an_address_inside_is_refused_within_an_ipv6_address(address: str)
         *("localhost", "LOCALHOST.", "a.localhost", "a.b.Localhost.", "\u24dbocalhost"),
     ],
 )
-async def test_another_spelling_of_it_is_refused(host: str) -> None:
+async def test_another_spelling_of_a_private_address_is_refused(host: str) -> None:
     assert await refused(f"http://{host}/") == PRIVATE
 
 
@@ -68,7 +68,7 @@ async def test_another_spelling_of_it_is_refused(host: str) -> None:
         *("[fe80::1%25eth0]", "[fe80::1%eth0]", "[127.0.0.1]", "[::1", "", "a..b", "%31"),
     ],
 )
-async def test_what_only_some_read_as_an_address_is_no_host(host: str) -> None:
+async def test_a_host_that_only_some_read_as_an_address_is_refused(host: str) -> None:
     assert (await refused(f"http://{host}/")).startswith(HOST_RULE)
     with pytest.raises(BadRequest):
         check_target(f"http://{host}/", allow_private=True)
@@ -83,7 +83,7 @@ async def test_what_only_some_read_as_an_address_is_no_host(host: str) -> None:
         *("http://8.8.8.8#@127.0.0.1 ", "https://8.8.8.8/" + "a" * 2048),
     ],
 )
-async def test_what_is_no_plain_url_is_refused_also_where_private_ones_are_allowed(
+async def test_a_malformed_url_is_refused_even_where_private_networks_are_allowed(
     url: str,
 ) -> None:
     for allow_private in (True, False):
@@ -92,13 +92,13 @@ async def test_what_is_no_plain_url_is_refused_also_where_private_ones_are_allow
 
 
 @pytest.mark.parametrize("address", [*OUTSIDE, *OUTSIDE_6, *mapped("8.8.8.8")])
-async def test_an_address_outside_is_accepted(address: str) -> None:
+async def test_a_public_address_is_accepted(address: str) -> None:
     host = f"[{address}]" if ":" in address else address
     await check(f"https://{host}:8443/hook")
     await check("https://hooks.example/", resolves_to(address, "8.8.4.4"))
 
 
-async def test_one_address_inside_among_others_is_enough() -> None:
+async def test_one_private_address_among_others_is_enough_to_refuse() -> None:
     for addresses in (["8.8.8.8", "10.0.0.1"], ["::1", "8.8.8.8"]):
         assert await refused("https://hooks.example", resolves_to(*addresses)) == PRIVATE
 
@@ -108,7 +108,7 @@ async def test_a_name_without_an_address_is_refused() -> None:
     assert told.startswith("target_url: the host must resolve")
 
 
-async def test_a_name_is_asked_for_in_its_canonical_form() -> None:
+async def test_a_name_is_resolved_in_its_canonical_form() -> None:
     asked = []
 
     async def note(host: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""The value of every macro, from documents as they are stored, and of whom nothing gets in."""
+"""Every macro has its value, and nothing of another account gets into a payload."""
 
 import json
 from datetime import UTC, datetime
@@ -149,7 +149,7 @@ def test_a_key_of_the_metadata_and_a_parameter_of_the_query_are_found(
     assert values().get(macro) == value
 
 
-def test_what_is_not_known_is_null() -> None:
+def test_an_unknown_value_is_null() -> None:
     nothing = dict.fromkeys(MACROS)
     bare = {
         **PENDING,
@@ -163,19 +163,19 @@ def test_what_is_not_known_is_null() -> None:
     assert found.get("query.s") is None
 
 
-def test_an_event_keeps_what_its_click_told_when_the_click_has_expired() -> None:
+def test_an_event_keeps_the_values_of_its_click_after_the_click_expired() -> None:
     found = all_of(values(click=None))
     assert found == {**ALL, "referrer": None}
 
 
-def test_an_event_that_still_waits_tells_the_click_it_names_and_no_more() -> None:
+def test_a_pending_event_has_only_the_id_of_its_click() -> None:
     found = all_of(values(PENDING, click=None, link=None))
     of_click = ("click_timestamp", "link_id", "domain_name", "country", "device", "browser", "os")
     of_link = ("slug", "internal_name", "destination_url", "tags")
     assert found == {**ALL, **dict.fromkeys([*of_click, *of_link, "referrer"])}
 
 
-def test_a_domain_of_its_own_is_shown() -> None:
+def test_a_custom_domain_is_shown() -> None:
     assert values(click={**CLICK_ROW, "domain_name": "a.example"}).get("domain_name") == "a.example"
 
 
