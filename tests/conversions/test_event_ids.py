@@ -39,7 +39,7 @@ async def counter(services: Services) -> int:
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(event_ids, "BLOCK", 10_000)
+    monkeypatch.setattr(event_ids, "BLOCK_IDS", 10_000)
 
 
 async def test_ids_are_positive_and_unique_across_processes(services: Services) -> None:

@@ -9,7 +9,7 @@ from bson import Decimal128
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracker.conversions.parameters import METADATA_BYTES, Conversion, from_json, from_text
+from tracker.conversions.parameters import MAX_METADATA_BYTES, Conversion, from_json, from_text
 from tracker.errors import BadRequest
 
 NAMES = st.sampled_from(["pbk", "click_id", "value", "metadata", "transaction_id", "txid", "x"])
@@ -40,7 +40,7 @@ def check(conversion: Conversion) -> None:
         payout = conversion.value * Decimal("12.3456") / 100
         assert Decimal128(payout).to_decimal() == payout
     if conversion.metadata is not None:
-        assert len(conversion.metadata.encode()) <= METADATA_BYTES
+        assert len(conversion.metadata.encode()) <= MAX_METADATA_BYTES
         assert isinstance(json.loads(conversion.metadata), dict)
     if conversion.transaction_id is not None:
         assert 1 <= len(conversion.transaction_id.encode()) <= 4 * 255

@@ -16,21 +16,21 @@ from tracker.api.openapi.parts import (
     ref,
 )
 from tracker.conversions.parameters import (
-    METADATA_BYTES,
-    METADATA_DEPTH,
-    PBK_LENGTH,
-    TRANSACTION_ID_LENGTH,
+    MAX_METADATA_BYTES,
+    MAX_METADATA_LEVELS,
+    MAX_PBK_CHARACTERS,
+    MAX_TRANSACTION_ID_CHARACTERS,
 )
 
 EXAMPLE_PBK = "mB2eZc0vQ8yT5sWkXn1uHg"
 FORM = "application/x-www-form-urlencoded"
 
-_TRANSACTION_ID: Described = {"type": "string", "maxLength": TRANSACTION_ID_LENGTH}
+_TRANSACTION_ID: Described = {"type": "string", "maxLength": MAX_TRANSACTION_ID_CHARACTERS}
 
 _FIELDS: dict[str, Described] = {
     "pbk": {
         "type": "string",
-        "maxLength": PBK_LENGTH,
+        "maxLength": MAX_PBK_CHARACTERS,
         "description": "postback key of an active event configuration; this or click_id is "
         "required",
         "examples": [EXAMPLE_PBK],
@@ -49,7 +49,8 @@ _FIELDS: dict[str, Described] = {
     },
     "metadata": {
         "type": "object",
-        "description": f"at most {METADATA_BYTES} bytes of JSON and {METADATA_DEPTH} levels deep",
+        "description": f"at most {MAX_METADATA_BYTES} bytes of JSON "
+        f"and {MAX_METADATA_LEVELS} levels deep",
     },
     "transaction_id": _TRANSACTION_ID
     | {

@@ -1,1 +1,1 @@
-"""Conversion events: what is configured, recorded, and joined to its click."""
+"""Conversions: event configurations, recorded events, and their attribution to clicks."""

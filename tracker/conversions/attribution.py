@@ -1,4 +1,7 @@
-"""Joining a stored event to its stored click. Pure."""
+"""Attribution of a stored event to its stored click. Pure.
+
+The drain asks here when both are there; reports ask which events count.
+"""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -8,35 +11,35 @@ from tracker.clicks import dimensions
 
 
 class Status(StrEnum):
-    """What is known of the click of a stored event."""
+    """The state of a stored event, mostly by what is known of its click."""
 
     CLAIMED = "claimed"
-    """Stored early, with Redis away, so that its transaction id is taken; it counts when its
-    journal entry arrives."""
+    """It was stored early, while Redis was unavailable, so that its transaction id is taken. It
+    counts when its journal entry arrives."""
     PENDING = "pending"
     """It names a click that has not arrived."""
     ATTRIBUTED = "attributed"
-    """It carries what its click tells."""
+    """It carries the dimensions of its click."""
     NO_CLICK = "no_click"
-    """It names none."""
+    """It names no click."""
     FOREIGN_CLICK = "foreign_click"
-    """Its click belongs to another account than its event config."""
+    """Its click belongs to another account than its event configuration."""
     DUPLICATE = "duplicate"
-    """Its transaction id had come before on the account, as its click has shown."""
+    """Its transaction id came before on the account, which its click has revealed."""
     REFUSED = "refused"
     """It breaks a rule of its account, named by `refused`; found after it was answered."""
 
 
 COUNTED: Final = (Status.PENDING, Status.NO_CLICK, Status.FOREIGN_CLICK, Status.ATTRIBUTED)
-"""States of an event in which it counts, if its account is known."""
+"""The states in which an event counts, if its account is known."""
 
 
-DIMENSIONS = ("link_id", "domain_name", *dimensions.NAMES, "bot")
-"""What an event takes over from its click."""
+DIMENSIONS: Final = ("link_id", "domain_name", *dimensions.NAMES, "bot")
+"""The fields that an event takes over from its click."""
 
 
 def attribute(event: Mapping[str, Any], click: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields to set on a pending `event` whose `click` is there."""
+    """Return the fields to set on a pending `event` whose `click` is there."""
     if event["account_id"] not in (None, click["account_id"]):
         return {"status": Status.FOREIGN_CLICK}
     fields = {name: click[name] for name in DIMENSIONS}

@@ -6,11 +6,14 @@ from tracker.journal.entry import JournalRecord
 class Event(JournalRecord, frozen=True, tag="e"):
     """A conversion event, with its fields in the order of the journal.
 
-    `id` is the event id, `at` is in milliseconds since the epoch, the others are 16 bytes of a
-    UUID. `account_id` None: not known until the click is. `value` and `payout` are decimal text,
-    `metadata` JSON text. `transaction_scope` is what the transaction id is unique in: the event
-    config, or the account, or (while the account is not known) the click. `checked`: the rules of
-    its account were checked before it was answered (`conversions/rules`).
+    - `id` is the event id, `at` is in milliseconds since the epoch; other ids are the 16 bytes of a
+      UUID.
+    - `account_id` is None if it is not known until the click is.
+    - `value` and `payout` are decimal text, `metadata` is JSON text.
+    - `transaction_scope` is what the transaction id is unique in: the event configuration, or the
+      account, or (while the account is not known) the click.
+    - `checked` says that the rules of its account were checked before it was answered
+      (`conversions/rules`).
     """
 
     id: int

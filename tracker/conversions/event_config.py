@@ -1,4 +1,7 @@
-"""Event configurations: what a postback key stands for, and what a conversion pays."""
+"""Event configurations: the meaning of a postback key, and the payout of a conversion.
+
+The API writes them; conversions find them by their postback key, through a cache (`db/cache`).
+"""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -30,7 +33,7 @@ _NOT_ARCHIVED: Final = {"archived": {"$ne": True}}
 
 
 class PayoutType(StrEnum):
-    """RevShare pays a percentage of the conversion's value, the others a fixed amount."""
+    """The kind of payout: RevShare is a percentage of the conversion's value, others are fixed."""
 
     REV_SHARE = "RevShare"
     CPA = "CPA"
@@ -46,7 +49,10 @@ class PayoutType(StrEnum):
 
 
 class EventConfig(Versioned, frozen=True, kw_only=True):
-    """`archived`: deleted by its owner, and kept for the history of its conversions."""
+    """An event configuration.
+
+    `archived` means deleted by its owner, and kept for the history of its conversions.
+    """
 
     id: UUID
     account_id: UUID
@@ -59,14 +65,17 @@ class EventConfig(Versioned, frozen=True, kw_only=True):
     created_at: datetime
 
     def payout_of(self, value: Decimal | None) -> Decimal:
-        """What one conversion of `value` pays."""
+        """Return the payout of one conversion of `value`."""
         if self.payout_type is PayoutType.REV_SHARE:
             return (value or Decimal(0)) * self.payout / 100
         return self.payout
 
 
 def checked_payout(value: object) -> Decimal:
-    """An int or a Decimal as a payout, without exponent. Raises BadRequest naming the rule."""
+    """Return a number as a payout without exponent.
+
+    Raises BadRequest, naming the rule, if it is no number or out of bounds.
+    """
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         raise BadRequest("payout: must be a number")
     payout = Decimal(value)
@@ -89,7 +98,7 @@ def event_config_cache(
     misses: Allowance,
     budget: Budget,
 ) -> EventConfigCache:
-    """Configurations that answer to their postback key; names are those of `keys.event_config`."""
+    """Make the cache of configurations by postback key; its names are those of `keys`."""
     fields = [name for name in EventConfig.__struct_fields__ if name != "id"]
     source = FieldSource(
         database, "event_configs", "pbk", fields, lambda row: _served(_config(row))
@@ -98,6 +107,8 @@ def event_config_cache(
 
 
 class EventConfigs:
+    """The event configurations of all accounts."""
+
     def __init__(self, database: Database, cache: EventConfigCache) -> None:
         self._configs = database["event_configs"]
         self._cache = cache
@@ -105,6 +116,7 @@ class EventConfigs:
     async def create(
         self, account_id: UUID, name: str, payout_type: PayoutType, payout: Decimal
     ) -> EventConfig:
+        """Store a new configuration with a new postback key, and return it."""
         config = EventConfig(
             version=now_ms(),
             id=new_id(),
@@ -117,31 +129,32 @@ class EventConfigs:
             created_at=now(),
         )
         await self._configs.insert_one(_stored(document(config)))
-        await self._tell(config)
+        await self._publish(config)
         return config
 
     async def page(
         self, account_id: UUID, page: int, page_size: int
     ) -> tuple[list[EventConfig], int]:
-        """One page of those that are not archived, newest first, and how many there are."""
+        """Return a page of those that are not archived, newest first, and how many there are."""
         matching = {"account_id": account_id, **_NOT_ARCHIVED}
         rows, total = await page_of(self._configs, matching, page, page_size)
         return [_config(row) for row in rows], total
 
     async def list(self, account_id: UUID) -> list[EventConfig]:
-        """The account's configurations that are not archived, newest first."""
+        """Return the account's configurations that are not archived, newest first."""
         rows = self._configs.find({"account_id": account_id, **_NOT_ARCHIVED}).sort("_id", -1)
         return [_config(row) async for row in rows]
 
     async def find(self, config_id: UUID) -> EventConfig | None:
-        """Also one that is archived."""
+        """Return the configuration with this id, archived ones included; None if there is none."""
         row = await self._configs.find_one({"_id": config_id})
         return None if row is None else _config(row)
 
     async def change(self, config_id: UUID, fields: Mapping[str, Any]) -> EventConfig:
-        """Set checked `fields`, of those that conversions do not find it by.
+        """Set checked `fields`, except the postback key, and return the configuration.
 
-        Raises NotFound, and Unavailable if Redis is away: its copy would outlive the change.
+        Raises NotFound if there is none. Raises Unavailable if Redis is, because its copy would
+        outlive the change.
         """
         config = await self.find(config_id)
         if config is None:
@@ -155,29 +168,33 @@ class EventConfigs:
         if row is None:  # archived meanwhile
             raise NotFound("event config: not found")
         changed = _config(row)
-        await self._tell(changed)
+        await self._publish(changed)
         return changed
 
     async def by_postback_key(self, pbk: str, client: str = "") -> EventConfig | None:
-        """None if it is unknown or inactive; `client` is the address of the sender who asks."""
+        """Return the configuration with this postback key; None if it is unknown or inactive.
+
+        `client` is the address of the sender. Raises RateLimited if it asks for too many unknown
+        keys, Unavailable if no store answers.
+        """
         return await self._cache.get(keys.event_config(pbk), client)
 
     def known_by_postback_key(self, pbk: str) -> Known[EventConfig] | None:
-        """What memory knows of it; None: ask `by_postback_key`."""
+        """Return what memory knows of a postback key; None: ask `by_postback_key`."""
         return self._cache.peek(keys.event_config(pbk))
 
-    async def _tell(self, config: EventConfig) -> None:
+    async def _publish(self, config: EventConfig) -> None:
         name = keys.event_config(config.pbk)
         await self._cache.changed(name, _served(config), config.version)
 
 
 def _served(config: EventConfig) -> EventConfig | None:
-    """None if its postback key is not to be found."""
+    """Return `config`; None if its postback key must not be found."""
     return config if config.active and not config.archived else None
 
 
 def _stored(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Money as MongoDB keeps it exactly."""
+    """Return `fields` with money in the type that MongoDB stores exactly."""
     money = {"payout": Decimal128(fields["payout"])} if "payout" in fields else {}
     return {**fields, **money}
 

@@ -1,10 +1,13 @@
 """Event ids: positive integers below 2^53, never given twice.
 
-MongoDB grants blocks of ids from a counter that only grows, by majority writes, so a lost Redis
-takes nothing with it. Each process gives ids from a block in memory and fetches the next before
-half of it is used. A spare block lies in a file, for a process that starts while MongoDB is away:
-a file and not Redis, whose past may come back (a replica, a backup) and with it a block that was
-taken. A lost counter starts a GAP above the highest stored event, beyond all that was granted.
+- MongoDB grants blocks of ids from a counter that only grows, by majority writes, so that the loss
+  of Redis does no harm.
+- Each process gives ids from a block in memory and fetches the next before half of it is used.
+- A spare block lies in a file, for a process that starts while MongoDB is unavailable. It is not in
+  Redis, whose past may come back (a replica, a backup) and with it a block that was taken.
+- A lost counter starts GAP_IDS above the highest stored event, beyond all that was granted.
+
+Guarantee: no id is given twice, whichever store is lost.
 """
 
 import asyncio
@@ -22,23 +25,31 @@ from tracker.loops import record_failure
 
 log = structlog.get_logger(__name__)
 
-BLOCK = 100_000
-GAP = 1_000_000_000
+BLOCK_IDS = 100_000
+"""Ids of one block."""
+
+GAP_IDS = 1_000_000_000
+"""Ids that are skipped after the loss of the counter."""
+
 _COUNTER = "event_id"
 
 
 class SpareBlock:
-    """One block in a file of `folder`; whoever renames the file away has it."""
+    """One block in a file of `folder`; the process that renames the file owns the block."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._path = folder / "event_ids.spare"
 
     def is_kept(self) -> bool:
+        """Return whether the file holds a block."""
         return self._path.exists()
 
     def keep(self, block: range) -> None:
-        """Unless one is kept already: then `block` is never used. Raises OSError."""
+        """Write `block` to the file; if that has one already, `block` is never used.
+
+        Raises OSError if the file cannot be written.
+        """
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         draft = self._draft()
         with draft.open("x", encoding="ascii") as file:
@@ -53,7 +64,10 @@ class SpareBlock:
             draft.unlink()
 
     def take(self) -> range | None:
-        """The block, which is gone from the disk before anybody uses it. Raises OSError."""
+        """Return the block, removed from the disk before it is used; None if there is none.
+
+        Raises OSError or ValueError if the file cannot be read.
+        """
         taken = self._draft()
         try:
             self._path.rename(taken)
@@ -73,6 +87,8 @@ class SpareBlock:
 
 
 class EventIds:
+    """The event ids that one process gives."""
+
     def __init__(self, database: Database, spare: SpareBlock) -> None:
         self._counters = database["counters"]
         self._events = database["events"]
@@ -81,47 +97,48 @@ class EventIds:
         self._fetching: asyncio.Task[bool] | None = None
 
     async def start(self) -> None:
-        """Fetch the first block. If there is none to be had, `next` will say so."""
+        """Fetch the first block. If there is none, `next` raises."""
         await self._fetched()
 
     @property
     def has_some(self) -> bool:
-        """Whether there are ids without asking MongoDB."""
+        """Return whether there are ids without asking MongoDB."""
         return bool(self._blocks) or self._spare.is_kept()
 
     async def next(self) -> int:
-        """A new id. Raises Unavailable if there is none in memory, in MongoDB or in the file."""
+        """Return a new id. Raises Unavailable if memory, MongoDB and the file have none."""
         while (one := self.next_at_once()) is None:  # a crowd may use up a block at once
             if not await asyncio.shield(self._fetched()):
                 raise Unavailable("storage is away; try again")
         return one
 
     def next_at_once(self) -> int | None:
-        """A new id; None if there is none in memory: ask `next`."""
+        """Return a new id from memory; None if it has none: ask `next`."""
         if not self._blocks:
             return None
         first = self._blocks[0]
         self._blocks[0] = first[1:]
         if not self._blocks[0]:
             del self._blocks[0]
-        if sum(map(len, self._blocks)) < BLOCK // 2:
+        if sum(map(len, self._blocks)) < BLOCK_IDS // 2:
             self._fetched()
         return first[0]
 
     async def close(self) -> None:
+        """Wait until no block is being fetched."""
         if self._fetching is not None:
             await asyncio.wait([self._fetching])
 
     def _fetched(self) -> asyncio.Task[bool]:
         if self._fetching is None:
-            # Whoever came first lends it no request id: it serves everybody.
+            # Without the request id of the first caller in its context: it serves all callers.
             self._fetching = asyncio.get_running_loop().create_task(
                 self._fetch(), context=Context()
             )
         return self._fetching
 
     async def _fetch(self) -> bool:
-        """Whether there was a block to fetch."""
+        """Fetch a block, and return whether there was one."""
         try:
             self._blocks.append(await self._granted())
             await self._keep_spare()
@@ -137,16 +154,16 @@ class EventIds:
     async def _granted(self) -> range:
         highest = await self._events.find_one({}, ["_id"], sort=[("_id", -1)])
         stored = 0 if highest is None else int(highest["_id"])
-        start = stored + GAP if stored else 0
+        start = stored + GAP_IDS if stored else 0
         last = {"$max": [{"$ifNull": ["$last", start]}, stored]}
         counter = await self._counters.find_one_and_update(
             {"_id": _COUNTER},
-            [{"$set": {"last": {"$add": [last, BLOCK]}}}],
+            [{"$set": {"last": {"$add": [last, BLOCK_IDS]}}}],
             upsert=True,
             return_document=ReturnDocument.AFTER,
         )
         end = int(counter["last"])
-        return range(end - BLOCK + 1, end + 1)
+        return range(end - BLOCK_IDS + 1, end + 1)
 
     async def _keep_spare(self) -> None:
         try:

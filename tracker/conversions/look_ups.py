@@ -1,8 +1,8 @@
-"""What the answer to a conversion waits for: whose click it names, and what had its transaction id.
+"""Look-ups that the answer to a conversion waits for: its click's account, its transaction id.
 
-Asked of MongoDB in groups (`db/batch`), once for all that arrived during the last question. If it
-does not answer a question in LOOK_UP_SECONDS it is taken to know nothing, and left alone for a
-moment: the event is pending then, and the drain finds out.
+- MongoDB is asked in groups (`db/batch`): one query for all that arrived during the last one.
+- If it does not answer within LOOK_UP_SECONDS, nothing is known, and it is left alone for a moment.
+  The event is pending then, and the drain finds out.
 """
 
 from collections import defaultdict
@@ -21,16 +21,20 @@ from tracker.db.mongo_reader import MongoReader
 LOOK_UP_SECONDS = 1.0
 
 Sought = tuple[Sequence[UUID], str]
-"""A transaction id, and the scopes in which it may have come before. A text that BSON cannot encode
-would fail all that are asked for with it: `conversions/parameters` lets none pass."""
+"""The scopes in which a transaction id may have come before, and the id.
+
+An id that BSON cannot encode would fail its whole group: `conversions/parameters` rejects those."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
 class LookUps:
-    """`owners`: the account of a click, of the 16 bytes of its id; None if it is not stored.
-    `earlier`: the id of the event that had a transaction id first in any of its scopes."""
+    """Look-ups in MongoDB, in groups.
+
+    `owners` finds the account of a click by the 16 bytes of its id; None if it is not stored.
+    `earlier` finds the event that had a transaction id first in any of its scopes; None if none.
+    """
 
     def __init__(self, database: LookUpDatabase) -> None:
         # Ids as bytes: UUIDs would double what a look-up costs.
@@ -40,23 +44,23 @@ class LookUps:
         self._clicks = MongoReader(database.get_collection("clicks", codec_options=as_bytes))
         self._events = MongoReader(database["events"])
         self.mongodb = Breaker()
-        self.owners = Batch[bytes, UUID | None](self._told(self._owners))
-        self.earlier = Batch[Sought, int | None](self._told(self._earlier))
+        self.owners = Batch[bytes, UUID | None](self._answered(self._owners))
+        self.earlier = Batch[Sought, int | None](self._answered(self._earlier))
 
     async def flushed(self) -> None:
-        """Returns when all that was asked for has its result."""
+        """Wait until everything that was asked for has its result."""
         await self.owners.flushed()
         await self.earlier.flushed()
 
     async def close(self) -> None:
-        """The connections."""
+        """Close the connections."""
         await self._clicks.close()
         await self._events.close()
 
-    def _told(
+    def _answered(
         self, ask: Callable[[list[Item]], Coroutine[Any, Any, list[Result | None]]]
     ) -> Callable[[list[Item]], Awaitable[list[Result | None]]]:
-        async def told(items: list[Item]) -> list[Result | None]:
+        async def answered(items: list[Item]) -> list[Result | None]:
             if not self.mongodb.is_open:
                 try:
                     return await answer_within(LOOK_UP_SECONDS, ask(items))
@@ -64,7 +68,7 @@ class LookUps:
                     self.mongodb.failed(error)
             return [None] * len(items)
 
-        return told
+        return answered
 
     async def _owners(self, click_ids: list[bytes]) -> list[UUID | None]:
         wanted = [StoredId(one) for one in set(click_ids)]
@@ -93,8 +97,8 @@ class LookUps:
             for scope, some in texts.items()
         ]
         fields = ["at", "transaction_scope", "transaction_id"]
-        most = sum(map(len, texts.values()))
-        return await self._events.find({"$or": branches}, fields, most)
+        limit = sum(map(len, texts.values()))
+        return await self._events.find({"$or": branches}, fields, limit)
 
 
 def _pairs(sought: Sought) -> list[tuple[UUID, str]]:

@@ -1,14 +1,14 @@
-"""What a sender says of a conversion, from a query, a form or a JSON body. Pure.
+"""Parameters of a conversion, from a query, a form or a JSON body. Pure.
 
-Unknown parameters are ignored, for networks send their own; an empty one counts as not sent, for
-networks leave the macros empty that they cannot fill. Each broken rule raises BadRequest naming
-the field.
+- Unknown parameters are ignored, because networks send their own.
+- An empty parameter counts as not sent, because networks leave macros empty that they cannot fill.
+- Each broken rule raises BadRequest, naming the field.
 """
 
 import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 from urllib.parse import parse_qsl
 from uuid import UUID
 
@@ -18,21 +18,21 @@ from tracker.errors import BadRequest
 from tracker.ids import parse_id
 from tracker.syntax.strict_json import is_deeper, parse_json
 
-METADATA_BYTES = 16 * 1024
-METADATA_DEPTH = 8
-TRANSACTION_ID_LENGTH = 255
-PBK_LENGTH = 128
-_VALUE_BOUND = Decimal(10) ** 15
-_VALUE_DIGITS = 30
-_FIELDS = 200
+MAX_METADATA_BYTES: Final = 16 * 1024
+MAX_METADATA_LEVELS: Final = 8
+MAX_TRANSACTION_ID_CHARACTERS: Final = 255
+MAX_PBK_CHARACTERS: Final = 128
+_MAX_VALUE: Final = Decimal(10) ** 15
+_MAX_VALUE_DIGITS: Final = 30
+_MAX_FIELDS: Final = 200
 
-# One way only to match any text, so that a long one is refused in linear time.
+# There is one way only to match any text, so that a long one is rejected in linear time.
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
 _TO_JSON = msgspec.json.Encoder(decimal_format="number")
 
 
 class Conversion(msgspec.Struct, frozen=True, kw_only=True):
-    """Checked. `metadata` is JSON text."""
+    """A conversion as its sender reports it, checked. `metadata` is JSON text."""
 
     pbk: str | None
     click_id: UUID | None
@@ -42,10 +42,10 @@ class Conversion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def from_text(raw: bytes) -> Conversion:
-    """From a query string or a form; of a repeated parameter the first counts.
+    """Read a query string or a form. The first of a repeated parameter counts.
 
-    What is not UTF-8 is kept as surrogates, which the rules of each field refuse: in a parameter
-    that is ignored it does no harm.
+    Bytes that are not UTF-8 become surrogates, which the rules of each field reject. In a parameter
+    that is ignored they do no harm. Raises BadRequest if a parameter breaks a rule.
     """
     try:
         text = raw.decode(errors="surrogateescape")
@@ -64,6 +64,7 @@ def from_text(raw: bytes) -> Conversion:
 
 
 def from_json(body: bytes) -> Conversion:
+    """Read a JSON body. Raises BadRequest if it is no JSON object, or a field breaks a rule."""
     fields = parse_json("body", body)
     if not isinstance(fields, dict):
         raise BadRequest("body: must be a JSON object")
@@ -71,17 +72,17 @@ def from_json(body: bytes) -> Conversion:
 
 
 def _pairs(text: str) -> Sequence[tuple[str, str]]:
-    """Names and values that are not empty. Raises ValueError if there are too many."""
-    if "%" in text or "+" in text or text.count("&") >= _FIELDS:
-        return parse_qsl(text, errors="surrogateescape", max_num_fields=_FIELDS)
-    # The same for what needs no decoding, as nearly all do not: four times as fast.
+    """Return names and values that are not empty. Raises ValueError if there are too many."""
+    if "%" in text or "+" in text or text.count("&") >= _MAX_FIELDS:
+        return parse_qsl(text, errors="surrogateescape", max_num_fields=_MAX_FIELDS)
+    # Nearly no text needs decoding. For those this does the same, four times as fast.
     pairs = [pair.partition("=") for pair in text.split("&")]
     return [(name, value) for name, _, value in pairs if value]
 
 
 def _conversion(fields: Mapping[str, Any]) -> Conversion:
-    """`fields` are those that are not empty."""
-    pbk = _text(fields, "pbk", PBK_LENGTH)
+    """Check `fields`, none of which is empty. Raises BadRequest if one breaks a rule."""
+    pbk = _text(fields, "pbk", MAX_PBK_CHARACTERS)
     click_id = _text(fields, "click_id", 36)
     if pbk is None and click_id is None:
         raise BadRequest("pbk or click_id: at least one is required")
@@ -94,12 +95,12 @@ def _conversion(fields: Mapping[str, Any]) -> Conversion:
     )
 
 
-def _text(fields: Mapping[str, Any], name: str, most: int) -> str | None:
+def _text(fields: Mapping[str, Any], name: str, limit: int) -> str | None:
     text = fields.get(name)
     if text is None:
         return None
-    if not isinstance(text, str) or len(text) > most or not text.isprintable():
-        raise BadRequest(f"{name}: must be text of 1 to {most} printable characters")
+    if not isinstance(text, str) or len(text) > limit or not text.isprintable():
+        raise BadRequest(f"{name}: must be text of 1 to {limit} printable characters")
     return text
 
 
@@ -107,7 +108,9 @@ def _transaction_id(fields: Mapping[str, Any]) -> str | None:
     if "transaction_id" not in fields and "txid" not in fields:
         return None
     named = {
-        _text({name: str(value) if type(value) is int else value}, name, TRANSACTION_ID_LENGTH)
+        _text(
+            {name: str(value) if type(value) is int else value}, name, MAX_TRANSACTION_ID_CHARACTERS
+        )
         for name in ("transaction_id", "txid")
         if (value := fields.get(name)) is not None
     } - {None}
@@ -129,11 +132,11 @@ def _value(value: Any) -> Decimal | None:
         raise BadRequest("value: must be a finite number such as 12.50")
     number = Decimal(value)
     if (
-        abs(number.adjusted()) > _VALUE_DIGITS
-        or number.copy_abs() > _VALUE_BOUND
-        or len(number.as_tuple().digits) > _VALUE_DIGITS
+        abs(number.adjusted()) > _MAX_VALUE_DIGITS
+        or number.copy_abs() > _MAX_VALUE
+        or len(number.as_tuple().digits) > _MAX_VALUE_DIGITS
     ):
-        raise BadRequest(f"value: at most 10^15, and {_VALUE_DIGITS} digits")
+        raise BadRequest(f"value: at most 10^15, and {_MAX_VALUE_DIGITS} digits")
     return number
 
 
@@ -143,8 +146,8 @@ def _metadata(value: Any) -> str | None:
     if not isinstance(value, dict):
         raise BadRequest("metadata: must be a JSON object")
     text = _TO_JSON.encode(value)
-    if is_deeper(text, METADATA_DEPTH):
-        raise BadRequest(f"metadata: at most {METADATA_DEPTH} levels deep")
-    if len(text) > METADATA_BYTES:
-        raise BadRequest(f"metadata: at most {METADATA_BYTES} bytes")
+    if is_deeper(text, MAX_METADATA_LEVELS):
+        raise BadRequest(f"metadata: at most {MAX_METADATA_LEVELS} levels deep")
+    if len(text) > MAX_METADATA_BYTES:
+        raise BadRequest(f"metadata: at most {MAX_METADATA_BYTES} bytes")
     return text.decode()

@@ -1,6 +1,11 @@
-"""Recording a conversion: checked, durable in the journal, then answered.
+"""Recording of conversions: checked, durable in the journal, then answered.
 
-The order of checks is that of the contract with senders: nothing is recorded unless all hold.
+Called by the API for each conversion.
+
+- The order of checks is that of the contract with senders.
+- A transaction id that came before is answered with the event that had it first.
+
+Guarantee: a refused conversion is not recorded, and an answered one is durable.
 """
 
 import asyncio
@@ -39,18 +44,20 @@ from tracker.metrics import PENDING_REFUSED
 
 log = structlog.get_logger(__name__)
 
-_PENDING_BYTES: Final = 1024
-"""Bytes of metadata that count as one more conversion of nobody: sizes are to be bounded too."""
+_METADATA_BYTES_PER_CONVERSION: Final = 1024
+"""Bytes of metadata that count as one more conversion without an account, to limit sizes too."""
 
-_AGAIN_SECONDS: Final = 10
+_RETRY_SECONDS: Final = 10
 """When a sender may try again: most clicks are stored within a second."""
 
-_CLAIMS_AT_ONCE: Final = 8
-"""Claims in MongoDB under way, fewer than motor has threads: the others wait for their turn here,
-where that is no failure of MongoDB. Once it fails, all that wait are refused."""
+_MAX_CLAIMS: Final = 8
+"""Simultaneous claims in MongoDB, fewer than motor has threads: the others wait for their turn
+here, where that is no failure of MongoDB. Once it fails, all that wait are refused."""
 
 
 class Recorder:
+    """Records conversions: `record` waits for the result, `record_for` notifies a waiter of it."""
+
     def __init__(
         self,
         configs: EventConfigs,
@@ -74,12 +81,12 @@ class Recorder:
         self._pending = pending
         self._later: set[asyncio.Task[None]] = set()
         self._mongodb = look_ups.mongodb
-        self._claiming = asyncio.Semaphore(_CLAIMS_AT_ONCE)
+        self._claiming = asyncio.Semaphore(_MAX_CLAIMS)
 
     async def record(self, conversion: Conversion, client: str = "") -> Recorded:
-        """Record what the sender at the address `client` reports.
+        """Record a conversion that the sender at the address `client` reports.
 
-        Raises BadRequest or NotFound, and has recorded nothing then.
+        Raises BadRequest, NotFound or RateLimited if it is refused; nothing is recorded then.
 
         Raises Unavailable if it cannot be made durable, or if no store can tell whether its
         transaction id came before: it may be recorded later then, and sending it again is safe.
@@ -96,7 +103,10 @@ class Recorder:
         owner_id: UUID | None,
         event_id: int | None = None,
     ) -> Recorded:
-        """Record it, now that it is known whose click it names; `event_id` is one to be used."""
+        """Record a conversion whose click's account has been looked up.
+
+        `event_id` is the id to use; None: a new one.
+        """
         account_id = account_of(config, owner_id)
         rules = await self._rules_of(account_id)
         scopes = scopes_of(conversion, config, account_id)
@@ -114,8 +124,12 @@ class Recorder:
     def record_for(
         self, waiter: Waiter[Recorded], conversion: Conversion, client: str = ""
     ) -> bool:
-        """As `record`, for a conversion without transaction id whose event config memory knows;
-        False: ask `record`. It is `waiter` that is told, if nothing is raised, in a later turn."""
+        """Record as `record` does, and pass the result to `waiter` in a later turn of the loop.
+
+        Return False if `record` has to be called instead: the conversion has a transaction id, or
+        memory does not know its event configuration, or has no event id. Raises BadRequest,
+        NotFound, RateLimited or Unavailable; `waiter` is passed nothing then.
+        """
         if conversion.transaction_id is not None:
             return False
         config = None
@@ -158,7 +172,7 @@ class Recorder:
         self._journal.append_for(AppendWaiter(recorded, waiter), event)
 
     def _record_later(self, waiter: Waiter[Recorded], *rest: Any) -> None:
-        """Record what stores have to be asked about once more, and tell `waiter`."""
+        """Record in a task what stores have to be asked about, and pass the result to `waiter`."""
 
         async def record() -> None:
             try:
@@ -173,6 +187,7 @@ class Recorder:
         task.add_done_callback(self._later.discard)
 
     async def close(self) -> None:
+        """Wait until everything that was begun is recorded."""
         await self._look_ups.flushed()
         while self._later:
             await asyncio.wait(self._later)
@@ -184,23 +199,27 @@ class Recorder:
         owner_id: UUID | None,
         client: str,
     ) -> None:
-        """Raises RateLimited if the sender reports too much that belongs to nobody.
+        """Spend the sender's allowance for conversions without a known account.
 
-        While MongoDB does not answer, nobody knows whose clicks are named: all pass.
+        Raises RateLimited if it is used up. While MongoDB does not answer, the accounts of clicks
+        are not known, and all conversions pass.
         """
         if config is not None or owner_id is not None or not client or self._mongodb.is_open:
             return
-        size = 1 + len(conversion.metadata or "") // _PENDING_BYTES
+        size = 1 + len(conversion.metadata or "") // _METADATA_BYTES_PER_CONVERSION
         if not self._pending.spend(client, size):
             PENDING_REFUSED.inc()
             raise RateLimited(
                 "click_id: too many conversions from this address name clicks that are not stored; "
                 "send them again later, or with pbk",
-                _AGAIN_SECONDS,
+                _RETRY_SECONDS,
             )
 
     async def _rules_of(self, account_id: UUID | None) -> ConversionRules | None:
-        """None if the account is not known or no store can tell: the drain checks it then."""
+        """Return the rules of an account.
+
+        None if the account is not known or no store answers: the drain checks it then.
+        """
         if account_id is None:
             return None
         if known := self._rules.known(account_id):
@@ -220,12 +239,14 @@ class Recorder:
         return checked_config(config, conversion)
 
     async def _owner(self, click_id: UUID | None) -> UUID | None:
-        """Whose click it is; None also if MongoDB does not answer in time: the event is pending
-        then."""
+        """Return the account of a click; None if it is not known yet, so the event is pending.
+
+        That is so too if MongoDB does not answer in time.
+        """
         return None if click_id is None else await self._look_ups.owners.submit(click_id.bytes)
 
     async def _earlier(self, scopes: Sequence[UUID], transaction_id: str | None) -> int | None:
-        """The id of the stored event that had this transaction id first."""
+        """Return the id of the stored event that had this transaction id first."""
         if transaction_id is None:
             return None
         return await self._look_ups.earlier.submit((scopes, transaction_id))
@@ -238,7 +259,7 @@ class Recorder:
             return await self._append(event, scopes)
         config_id = None if event.event_config_id is None else UUID(bytes=event.event_config_id)
         which = UUID(bytes=event.click_id), config_id
-        if not await self._caps.take(*which, cap):
+        if not await self._caps.acquire(*which, cap):
             claims = claims_of(event.transaction_id, scopes)
             return await self._first_or_refuse(claims, rules, Rule.MAX_PER_CLICK)
         first = None
@@ -246,14 +267,16 @@ class Recorder:
             first = await self._append(event, scopes)
         finally:
             if first != event.id:
-                await self._caps.give_back(*which)
+                await self._caps.release(*which)
         return first
 
     async def _first_or_refuse(
         self, claims: Sequence[str], rules: ConversionRules, broken: Rule
     ) -> int:
-        """Return the event that has these claims: one sent again is answered as it was, whatever
-        rules came since. Raises BadRequest if there is none."""
+        """Return the event that has these claims. Raises BadRequest if there is none.
+
+        A conversion that is sent again is answered as before, whatever rules came since.
+        """
         first = await self._journal.holder(claims)
         if first is None:
             raise rules.refusal(broken)
@@ -274,14 +297,21 @@ class Recorder:
         return holder
 
     async def _claim_without_redis(self, event: Event, scopes: Sequence[UUID]) -> int:
-        """Beyond the budget of Redis. If MongoDB cannot tell who was first, the drain decides."""
+        """Claim in MongoDB what is beyond the budget of Redis.
+
+        If MongoDB cannot tell which event was first, the drain decides.
+        """
         try:
             return await self._claim_in_mongodb(event, scopes)
         except Unavailable:
             return event.id
 
     async def _claim_in_mongodb(self, event: Event, scopes: Sequence[UUID]) -> int:
-        """With Redis away the unique index decides who was first; the spool has the event."""
+        """Return the event that has the transaction id first, by the unique index of MongoDB.
+
+        Redis is unavailable or has no room; the journal has the event. Raises Unavailable if
+        MongoDB does not answer.
+        """
         async with self._claiming:
             if self._mongodb.is_open:
                 raise Unavailable("storage is away; try again")

@@ -1,4 +1,4 @@
-"""What a conversion comes to: its account, the scopes of its transaction id, its event. Pure."""
+"""Resolution of a conversion: its account, the scopes of its transaction id, its event. Pure."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -24,7 +24,9 @@ def checked_config(config: EventConfig | None, conversion: Conversion) -> EventC
 
 
 def account_of(config: EventConfig | None, owner_id: UUID | None) -> UUID | None:
-    """Return the account of the conversion; `owner_id` is that of its click, if it is known.
+    """Return the account of the conversion; None if it is not known yet.
+
+    `owner_id` is the account of its click, if that is known.
 
     Raises BadRequest if the click and the configuration belong to different accounts.
     """
@@ -38,10 +40,10 @@ def account_of(config: EventConfig | None, owner_id: UUID | None) -> UUID | None
 def scopes_of(
     conversion: Conversion, config: EventConfig | None, account_id: UUID | None
 ) -> tuple[UUID, ...]:
-    """Return what the transaction id is unique in, the scope to be stored first.
+    """Return the scopes that the transaction id is unique in, the one to be stored first.
 
-    Without an event config that is the account; the click stands in until it tells the account,
-    and is asked afterwards too, for an event may have been accepted under it.
+    Without an event configuration that is the account. The click stands in while the account is
+    not known, and stays a scope later: an event may have been accepted under it.
     """
     if config is not None:
         return (config.id,)
@@ -56,6 +58,7 @@ def event_of(
     scopes: Sequence[UUID],
     checked: bool,
 ) -> Event:
+    """Return the event of a conversion that is recorded now."""
     return Event(
         id=event_id,
         at=now_ms(),
@@ -76,7 +79,7 @@ def _bytes(value: UUID | None) -> bytes | None:
 
 
 def claims_of(transaction_id: str | None, scopes: Sequence[UUID]) -> tuple[str, ...]:
-    """The Redis keys that belong to the first event with this transaction id."""
+    """Return the Redis keys that the first event with this transaction id claims."""
     if transaction_id is None:
         return ()
     return tuple(keys.transaction(scope, transaction_id) for scope in scopes)

@@ -1,10 +1,12 @@
-"""An account's rules against conversions that visitors forge from the click id that they see.
+"""Rules of an account against conversions that visitors forge from the click id that they see.
 
-Every rule is off unless the account switches it on. A conversion whose account is known is checked
-before it is answered; the drain checks all others when they are stored or settled, and decides the
-cap of conversions a click (`ingest/batch_writer`). The rules of an account are a part of its
-document, and are read through a cache (`db/cache`): a change is seen by every process within a
-second.
+- Every rule is off unless the account switches it on.
+- A conversion whose account is known is checked before it is answered. The drain checks all others
+  when they are stored or settled, and decides the cap of conversions per click
+  (`ingest/batch_writer`).
+- The rules are a part of the account's document, and are read through a cache (`db/cache`).
+
+Guarantee: every process sees a change within a second.
 """
 
 from collections.abc import Mapping
@@ -32,7 +34,7 @@ MAX_PER_CLICK: Final = 1000
 
 
 class Rule(StrEnum):
-    """Why a conversion does not count."""
+    """The rule because of which a conversion does not count."""
 
     REQUIRE_PBK = "require_pbk"
     NO_NEGATIVE_VALUES = "no_negative_values"
@@ -41,8 +43,11 @@ class Rule(StrEnum):
 
 
 class ConversionRules(msgspec.Struct, frozen=True, kw_only=True):
-    """`max_per_click` bounds the conversions of one click and event configuration; those without
-    a postback key have one bound of their own."""
+    """The rules of an account.
+
+    `max_per_click` limits the conversions of one click and event configuration. Those without a
+    postback key have one limit of their own.
+    """
 
     require_pbk: bool = False
     no_negative_values: bool = False
@@ -62,7 +67,7 @@ class ConversionRules(msgspec.Struct, frozen=True, kw_only=True):
         return None
 
     def refusal(self, rule: Rule) -> BadRequest:
-        """Make the answer to a conversion that breaks `rule`, and count it."""
+        """Return the error for a conversion that breaks `rule`, and count it."""
         CONVERSIONS_REFUSED.labels(rule).inc()
         messages = {
             Rule.REQUIRE_PBK: "pbk: required by the account that the click belongs to",
@@ -78,6 +83,8 @@ NO_RULES: Final = ConversionRules()
 
 
 class CachedRules(Versioned, frozen=True, kw_only=True):
+    """The rules of an account, as the cache holds them."""
+
     rules: ConversionRules
 
 
@@ -87,13 +94,15 @@ RulesCache = Cache[CachedRules]
 def rules_cache(
     redis: Redis, breaker: Breaker, database: LookUpDatabase, entries: int, budget: Budget
 ) -> RulesCache:
-    """Names are those of `keys.account`."""
+    """Make the cache of rules by account; its names are those of `keys.account`."""
     fields = ["version", "conversion_rules"]
     source = FieldSource(database, "accounts", "_id", fields, _cached, UUID)
     return Cache(redis, breaker, CachedRules, source, entries, budget=budget)
 
 
 class AccountRules:
+    """The rules of all accounts."""
+
     def __init__(self, database: Database, cache: RulesCache) -> None:
         self._accounts = database["accounts"]
         self._cache = cache
@@ -103,7 +112,7 @@ class AccountRules:
         return self._cache.peek(keys.account(account_id))
 
     async def of(self, account_id: UUID) -> ConversionRules:
-        """Return the rules of an account. Raises Unavailable if no store can tell."""
+        """Return the rules of an account. Raises Unavailable if no store answers."""
         return rules_in(await self._cache.get(keys.account(account_id)))
 
     async def find(self, account_id: UUID) -> ConversionRules:
@@ -116,7 +125,8 @@ class AccountRules:
     async def change(self, account_id: UUID, fields: Mapping[str, Any]) -> ConversionRules:
         """Set checked `fields` of the rules, and leave the others.
 
-        Raises NotFound, and Unavailable if Redis is unavailable: its copy would outlive the change.
+        Raises NotFound if there is no such account. Raises Unavailable if Redis is, because its
+        copy would outlive the change.
         """
         name = keys.account(account_id)
         await self._cache.begin_update(name)
@@ -134,26 +144,32 @@ class AccountRules:
 
 
 def rules_in(cached: CachedRules | None) -> ConversionRules:
-    """An account that is not stored has none."""
+    """Return the rules of a cache entry; NO_RULES if the account is not stored."""
     return NO_RULES if cached is None else cached.rules
 
 
 def checked_max_value(value: object) -> Decimal | None:
-    """Return a highest value as it is kept. Raises BadRequest naming the rule."""
+    """Return a highest value as it is stored.
+
+    Raises BadRequest if it is neither a number within bounds nor None.
+    """
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         raise BadRequest("max_value: must be a number or null")
-    most = Decimal(value)
-    if not (most.is_finite() and 0 <= most <= MAX_VALUE):
+    highest = Decimal(value)
+    if not (highest.is_finite() and 0 <= highest <= MAX_VALUE):
         raise BadRequest(f"max_value: must be from 0 to {MAX_VALUE}")
-    if most != round(most, 6):
+    if highest != round(highest, 6):
         raise BadRequest("max_value: at most 6 decimals")
-    return most
+    return highest
 
 
 def checked_max_per_click(number: object) -> int | None:
-    """Return a highest number of conversions. Raises BadRequest naming the rule."""
+    """Return a highest number of conversions.
+
+    Raises BadRequest if it is neither a whole number within bounds nor None.
+    """
     if number is None:
         return None
     is_number = isinstance(number, int) and not isinstance(number, bool)

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from bson import Decimal128
@@ -18,7 +18,11 @@ from tracker.db.connect import Database
 from tracker.db.documents import StoredId
 from tracker.db.transaction import Session
 
-_NEVER_CHANGE = ("at", "event_config_id", "click_id", "value", "metadata")
+MAX_PENDING_READ: Final = 500
+MAX_OVERDUE_READ: Final = 200
+"""Events that one query returns unless its caller asks for another number."""
+
+_NEVER_CHANGE: Final = ("at", "event_config_id", "click_id", "value", "metadata")
 
 Transaction = tuple[UUID, str]
 """A transaction id in its scope; unique."""
@@ -32,15 +36,18 @@ class EventIdTaken(Exception):
 
 
 class Events:
+    """The conversion events of all accounts."""
+
     def __init__(self, database: Database) -> None:
         self._events = database["events"]
 
     async def claim(self, event: Event, scopes: Collection[UUID]) -> int:
-        """Store it ahead of its journal entry, unless its transaction id is taken in one of
-        `scopes`; the id of the event that has it.
+        """Store `event` ahead of its journal entry, unless its transaction id is taken.
 
-        In one session, or a majority might not have yet what the insert has met.
+        Return the id of the event that has the transaction id in one of `scopes`. Raises
+        PyMongoError if MongoDB fails.
         """
+        # In one session: a majority might not have yet what the insert has met.
         async with await self._events.database.client.start_session() as session:
             with contextlib.suppress(DuplicateKeyError):
                 claimed = {**document(event), "status": Status.CLAIMED}
@@ -49,13 +56,13 @@ class Events:
         return event.id if first is None else int(first["_id"])
 
     async def stored(self, ids: Collection[int]) -> dict[int, dict[str, Any]]:
-        """The documents of those of `ids` that are stored."""
+        """Return the documents that are stored among `ids`, by id."""
         if not ids:
             return {}
         return {row["_id"]: row async for row in self._events.find({"_id": {"$in": list(ids)}})}
 
     async def holders(self, transactions: Collection[Transaction]) -> dict[Transaction, int]:
-        """The ids of the events that have these transaction ids."""
+        """Return the ids of the events that have these transaction ids."""
         if not transactions:
             return {}
         wanted = [
@@ -70,8 +77,10 @@ class Events:
         but: Collection[int] = (),
         session: Session | None = None,
     ) -> dict[ClickAndConfig, int]:
-        """Return how many stored events of these clicks and configurations count, without those
-        whose ids are in `but`."""
+        """Return how many stored events of these clicks and configurations count.
+
+        Events whose ids are in `but` are left out.
+        """
         if not wanted:
             return {}
         clicks = list({click_id for click_id, _ in wanted})
@@ -100,9 +109,9 @@ class Events:
         )
 
     async def pending(
-        self, click_ids: Collection[UUID | StoredId], after: int = 0, most: int = 500
+        self, click_ids: Collection[UUID | StoredId], after: int = 0, limit: int = MAX_PENDING_READ
     ) -> list[dict[str, Any]]:
-        """The next events after that id which wait for one of these clicks, by id."""
+        """Return the next `limit` events after that id that wait for one of these clicks, by id."""
         if not click_ids:
             return []
         waiting = {
@@ -110,32 +119,37 @@ class Events:
             "status": Status.PENDING,
             "_id": {"$gt": after},
         }
-        return [row async for row in self._events.find(waiting).sort("_id", 1).limit(most)]
+        return [row async for row in self._events.find(waiting).sort("_id", 1).limit(limit)]
 
-    async def overdue(self, at: datetime, most: int = 200) -> list[dict[str, Any]]:
-        """Those whose webhooks are to be told by then although their clicks have not come."""
+    async def overdue(self, at: datetime, limit: int = MAX_OVERDUE_READ) -> list[dict[str, Any]]:
+        """Return events to notify webhooks of by that moment although their clicks are missing.
+
+        The longest overdue come first, at most `limit`.
+        """
         waiting = self._events.find({"tell_at": {"$lte": at}, "status": Status.PENDING})
-        return [row async for row in waiting.sort("tell_at", 1).limit(most)]
+        return [row async for row in waiting.sort("tell_at", 1).limit(limit)]
 
 
 def check_same(stored: Mapping[str, Any], arrived: Mapping[str, Any]) -> None:
-    """Raises EventIdTaken unless the stored event is the one that arrived (again)."""
+    """Check that the stored event is the one that arrived again. Raises EventIdTaken if not."""
     if any(stored[name] != arrived[name] for name in _NEVER_CHANGE):
         raise EventIdTaken(f"event id {arrived['_id']} belongs to another event")
 
 
 def click_and_config(event: Mapping[str, Any]) -> ClickAndConfig:
+    """Return the click and the event configuration that a stored event names."""
     return event["click_id"], event["event_config_id"]
 
 
 def transaction_of(event: Mapping[str, Any]) -> Transaction | None:
+    """Return the transaction id of a stored event in its scope; None if it has none."""
     if "transaction_id" not in event:
         return None
     return event["transaction_scope"], event["transaction_id"]
 
 
 def document(event: Event) -> dict[str, Any]:
-    """The event as it is stored when its click is not known."""
+    """Return the event as it is stored while its click is not known."""
     row: dict[str, Any] = {
         "_id": event.id,
         "at": moment(event.at),
