@@ -154,7 +154,7 @@ class Redirect:
         return None if entry is None else entry.value
 
     def _known_namespace(self, host: str, named: bool) -> str | None:
-        domain = self._domains.known(host)
+        domain = self._domains.peek(host)
         return None if domain is None else self._domains.namespace(domain.value, named)
 
     async def _find(self, visit: Visit) -> Target:

@@ -28,7 +28,10 @@ class _LinkSource:
         self._reader = MongoReader(database["links"])
 
     async def find(self, names: Sequence[str]) -> Mapping[str, Any]:
-        """Return the links' documents by name, with one query. Raises PyMongoError."""
+        """Return the links' documents by name, with one query.
+
+        Raises PyMongoError if MongoDB does not answer.
+        """
         slugs: defaultdict[str, list[str]] = defaultdict(list)
         for name in names:
             namespace, _, slug = name.removeprefix("link:").partition("/")
@@ -38,9 +41,11 @@ class _LinkSource:
         return {keys.link(namespace_of(row["domain_id"]), row["slug"]): row for row in rows}
 
     def value_of(self, found: Any) -> Target | None:
+        """Return the target of a link's document, None if visitors get 404."""
         return target(record(Link, found))
 
     async def close(self) -> None:
+        """Close the connections of the look-ups."""
         await self._reader.close()
 
 
@@ -56,5 +61,5 @@ def link_cache(
     misses: Allowance,
     budget: Budget,
 ) -> LinkCache:
-    """Names are those of `keys.link`."""
+    """Return the cache of links' targets, by the names of `keys.link`."""
     return Cache(redis, breaker, Target, _LinkSource(database), entries, misses, budget)

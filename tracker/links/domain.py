@@ -1,8 +1,8 @@
-"""A custom domain: one account's claim to a hostname, and what a hostname leads to. Pure.
+"""A custom domain: an account's claim to a hostname, and the links that a hostname serves. Pure.
 
 Any account may claim a name. Proof by DNS makes the name one claim's alone: the other claims end.
-A name that was proven stays its account's for QUARANTINE after it is deleted, so that nobody else
-is served to visitors of links that are still about.
+A proven name stays its account's for QUARANTINE after it is deleted, so that old links, which are
+still in circulation, never serve another account.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,11 +13,11 @@ from uuid import UUID
 from tracker.db.cache import Versioned
 
 QUARANTINE: Final = timedelta(days=30)
-"""How long nobody else may have a name after a proven domain was deleted."""
+"""Time during which nobody else may have the name of a deleted proven domain."""
 
 
 Reserves = Callable[[str], bool]
-"""Whether a hostname, in its canonical form, is no account's (`own_hosts`)."""
+"""A rule (`own_hosts`) for hostnames, in canonical form, that no account may have."""
 
 
 def nothing(name: str) -> bool:
@@ -26,9 +26,10 @@ def nothing(name: str) -> bool:
 
 
 class Domain(Versioned, frozen=True, kw_only=True):
-    """A claim. `verified` once DNS has proven it; `token` is random, and part of that proof.
+    """A claim to a hostname, `verified` once DNS has proven it.
 
-    `quarantined_until` is set when a proven domain is deleted: until then it only keeps the name.
+    `token` is random, and part of the proof. `quarantined_until` is set when a proven domain is
+    deleted: until then it only keeps the name.
     """
 
     id: UUID
@@ -41,14 +42,14 @@ class Domain(Versioned, frozen=True, kw_only=True):
 
     @property
     def is_deleted(self) -> bool:
-        """Return whether the domain is deleted, and its name still kept."""
+        """Return whether the domain is deleted, and in quarantine."""
         return self.quarantined_until is not None
 
 
 class ServedName(Versioned, frozen=True, kw_only=True):
-    """The cached form of a hostname: whose links it leads to.
+    """The cached form of a hostname: the links that it serves.
 
-    `namespace` is that of the domain's links (`namespace_of`), empty if there is none to be served.
+    `namespace` is that of the domain's links (`namespace_of`), empty if it serves none.
     """
 
     namespace: str
@@ -57,20 +58,20 @@ class ServedName(Versioned, frozen=True, kw_only=True):
 
     @property
     def is_proven(self) -> bool:
-        """Whether the name is one account's by proof, and in use."""
+        """Return whether the name is one account's by proof, and in use."""
         return self.verified and not self.quarantined
 
 
 def namespace_of(domain_id: UUID | None) -> str:
-    """Return the namespace of a domain's slugs; empty: that of the default domain."""
+    """Return the namespace of a domain's slugs, empty for the default domain."""
     return "" if domain_id is None else domain_id.hex
 
 
 def served_name(claims: Sequence[Domain], reserves: Reserves = nothing) -> ServedName | None:
-    """Return what a hostname with these `claims` leads to; None if that is nothing, or not clear.
+    """Return the served name of these `claims` to it; None if it serves nothing, or is contested.
 
-    Two claims, the proven one among them if there is one, tell as much as all of them. A name that
-    the operator `reserves` is nobody's, also one that was claimed or proven before.
+    Two claims decide as all do, if the proven one is among them. A name that the operator
+    `reserves` is nobody's, even if it was claimed or proven before.
     """
     if claims and reserves(claims[0].domain_name):
         return None

@@ -1,4 +1,4 @@
-"""The cache of hostnames: memory, then Redis, then MongoDB (see `db/cache`)."""
+"""Served names by hostname: memory, then Redis, then MongoDB (see `db/cache`)."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -20,8 +20,8 @@ DomainCache = Cache[ServedName]
 
 _FIELDS: Final = [name for name in Domain.__struct_fields__ if name != "id"]
 _CLAIMS_PER_NAME: Final = 4
-"""Claims read of a name, on average, before those names are asked for one by one: few are claimed
-by several accounts, and whoever has it claimed by hundreds costs no more than this."""
+"""Claims read for each name, on average, before names are looked up one by one. Few names have
+several claims, and a name with hundreds of them costs no more than this."""
 
 
 class _DomainSource:
@@ -30,11 +30,14 @@ class _DomainSource:
         self._reserves = reserves
 
     async def find(self, names: Sequence[str]) -> Mapping[str, Any]:
-        """Return the claims to each name, or as many as tell the same. Raises PyMongoError."""
+        """Return the claims to each name, or those that decide.
+
+        Raises PyMongoError if MongoDB does not answer.
+        """
         wanted = [name.removeprefix("domain:") for name in names]
-        most = _CLAIMS_PER_NAME * len(wanted) + 1
-        rows = await self._rows({"domain_name": {"$in": wanted}}, most)
-        if len(rows) == most:
+        limit = _CLAIMS_PER_NAME * len(wanted) + 1
+        rows = await self._rows({"domain_name": {"$in": wanted}}, limit)
+        if len(rows) == limit:
             rows = [row for name in wanted for row in await self._decisive(name)]
         claims: defaultdict[str, list[Domain]] = defaultdict(list)
         for row in rows:
@@ -42,19 +45,21 @@ class _DomainSource:
         return claims
 
     async def _decisive(self, name: str) -> list[dict[str, Any]]:
-        """Return the proven claim and two more: its account's first, if it may have it again."""
+        """Return the proven claim and two others: those of its account, if there is one."""
         held = await self._rows({"domain_name": name, "verified": True}, 1)
         owner = [{"account_id": row["account_id"]} for row in held]
         claims = {"domain_name": name, "verified": False}
         return held + await self._rows({**claims, **(owner[0] if owner else {})}, 2)
 
-    async def _rows(self, wanted: Mapping[str, Any], most: int) -> list[dict[str, Any]]:
-        return await self._reader.find(wanted, _FIELDS, most)
+    async def _rows(self, wanted: Mapping[str, Any], limit: int) -> list[dict[str, Any]]:
+        return await self._reader.find(wanted, _FIELDS, limit)
 
     def value_of(self, found: Any) -> ServedName | None:
+        """Return where a name with these claims leads, None if nowhere."""
         return served_name(found, self._reserves)
 
     async def close(self) -> None:
+        """Close the connections of the look-ups."""
         await self._reader.close()
 
 
@@ -67,6 +72,6 @@ def domain_cache(
     budget: Budget,
     reserves: Reserves,
 ) -> DomainCache:
-    """Names are those of `keys.domain`."""
+    """Return the cache of served names, by the names of `keys.domain`."""
     source = _DomainSource(database, reserves)
     return Cache(redis, breaker, ServedName, source, entries, misses, budget)

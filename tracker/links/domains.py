@@ -1,12 +1,14 @@
-"""Custom domains in MongoDB: claims to hostnames, of which proof makes one the name's owner.
+"""Custom domains in MongoDB: claims to hostnames, of which proof makes one the owner.
 
-Unique indexes decide races: an account claims a name once, and one claim of a name is proven, which
-ends the others. Slugs are unique within a domain, not a name:
-so two accounts that claim one name do not meet, and a name that comes back begins anew. What a name
-leads to is read through a cache (`domain_cache`), so every process sees a change within a second.
+- Unique indexes decide races: an account claims a name once, and one claim of a name is proven,
+  which ends the others.
+- Slugs are unique within a domain, not a name: two accounts that claim one name share no slugs, and
+  a name that is added again begins without links.
+- Served names are read through a cache (`domain_cache`), so every process sees a change within a
+  second.
 
-The links of a claim that has ended are archived afterwards; should the process die before, they
-stay in their owner's list, but no visitor finds them: nothing leads to their domain any more.
+The links of an ended claim are archived afterwards. If the process dies before that, they stay in
+their owner's list, but no visitor finds them: no hostname leads to their domain.
 """
 
 from collections.abc import Sequence
@@ -33,8 +35,11 @@ _IN_USE: dict[str, Any] = {"quarantined_until": None}
 
 
 class Domains:
-    """`serve_claimed`: whether the Host header finds the links of a sole claim without a proof.
-    Names that are reserved lead nowhere."""
+    """The stored domains.
+
+    `serve_claimed`: the Host header finds the links of a sole claim even without a proof. The names
+    that `reserves` holds back lead nowhere.
+    """
 
     def __init__(
         self, database: Database, cache: DomainCache, serve_claimed: bool, reserves: Reserves
@@ -46,9 +51,9 @@ class Domains:
         self._reserves = reserves
 
     async def create(self, account_id: UUID, domain_name: str) -> Domain:
-        """Claim `domain_name`, in its canonical form, for the account.
+        """Claim `domain_name`, in its canonical form, for the account; return the domain.
 
-        Raises BadRequest if it has claimed it already, or another account has proven it.
+        Raises BadRequest if the account has claimed it already, or another account has proven it.
         """
         domain = Domain(
             version=now_ms(),
@@ -63,35 +68,40 @@ class Domains:
             await self._domains.insert_one(document(domain))
         except DuplicateKeyError:
             raise _taken("already added to this account") from None
-        # Afterwards: whoever proves it from now on ends this claim.
+        # Checked after the insert: a proof from now on ends this claim.
         if reason := await self._why_taken(domain):
             await self._domains.delete_one({"_id": domain.id})
             raise _taken(reason)
-        await self._renew(domain_name)
+        await self._publish(domain_name)
         return domain
 
     async def verify(self, domain_id: UUID) -> Domain:
-        """Make the name this domain's, for DNS has proven it; other accounts' claims end.
+        """Record that DNS has proven the domain, and end other accounts' claims; return it.
 
-        Raises NotFound, BadRequest if another account was first, Unavailable if Redis is away.
+        - Raises NotFound if there is no such domain.
+        - Raises BadRequest if another account has proven the name first.
+        - Raises Unavailable if Redis is unavailable.
         """
-        domain = await self._changing(domain_id)
+        domain = await self._begin_update(domain_id)
         async with await self._domains.database.client.start_session() as session:
             try:
                 proven = await in_transaction(session, lambda _: self._prove(domain, session))
             except DuplicateKeyError:
                 raise _taken("proven by another account") from None
         ended = await self._end_other_claims(proven)
-        await self._renew(domain.domain_name)
+        await self._publish(domain.domain_name)
         await self._archive_links(ended)
         return proven
 
     async def delete(self, domain_id: UUID) -> None:
-        """Delete a domain whose links are all archived: its caller has to see to that.
+        """Delete a domain, all of whose links the caller has found archived.
 
-        A proven one goes into quarantine. Raises NotFound, and Unavailable if Redis is away.
+        A proven domain goes into quarantine.
+
+        - Raises NotFound if there is no such domain.
+        - Raises Unavailable if Redis is unavailable.
         """
-        domain = await self._changing(domain_id)
+        domain = await self._begin_update(domain_id)
         quarantine = {"$set": {"quarantined_until": now() + QUARANTINE}, "$inc": {"version": 1}}
         proven = {"_id": domain_id, "verified": True, **_IN_USE}
         kept = await self._domains.update_one(proven, quarantine)
@@ -99,7 +109,7 @@ class Domains:
             gone = await self._domains.delete_one({"_id": domain_id, "verified": False})
             if not gone.deleted_count:
                 raise NotFound("domain: not found")
-        await self._renew(domain.domain_name)
+        await self._publish(domain.domain_name)
         await self._archive_links([domain_id])
 
     async def find(self, domain_id: UUID) -> Domain | None:
@@ -107,19 +117,23 @@ class Domains:
         row = await self._domains.find_one({"_id": domain_id, **_IN_USE})
         return None if row is None else record(Domain, row)
 
-    def known(self, name: str) -> Known[ServedName] | None:
-        """Return the answer of `by_name` if it is in memory; None if it would have to ask."""
+    def peek(self, name: str) -> Known[ServedName] | None:
+        """Return what this process knows of the name; None if `by_name` would have to ask."""
         return self._cache.peek(keys.domain(name))
 
     async def by_name(self, domain_name: str, client: str = "") -> ServedName | None:
-        """Return what the name leads to; `client` is the address of the visitor who asks."""
+        """Return the served name, None if there is none; `client` is the visitor's address.
+
+        - Raises RateLimited if the visitor's network has asked for too many unknown names.
+        - Raises Unavailable if no store answers.
+        """
         return await self._cache.get(keys.domain(domain_name), client)
 
     def namespace(self, name: ServedName | None, named: bool) -> str | None:
-        """Return the namespace of a visitor's links: empty for the default one, None for no such.
+        """Return the namespace of a visit's links: empty for the default domain, None for none.
 
-        `named`: the visitor names the domain, by `d`. By the Host header a claim is not enough in
-        production, and a name in quarantine leads nowhere: not to slugs of the default domain that
+        `named`: the query names the domain, by `d`. For the Host header a claim is not enough in
+        production. A name in quarantine leads nowhere, not even to slugs of the default domain that
         somebody has made to look like the old ones.
         """
         if name is None:
@@ -129,17 +143,23 @@ class Domains:
         return None if named or name.quarantined else ""
 
     async def serves(self, domain_name: str) -> bool:
-        """Return whether the Host header finds links of a custom domain by this name."""
+        """Return whether the Host header finds links of a custom domain by this name.
+
+        Raises Unavailable if no store answers.
+        """
         return bool(self.namespace(await self.by_name(domain_name), named=False))
 
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[Domain], int]:
-        """One page of the account's domains, newest first, and how many there are."""
+        """Return one page of the account's domains, newest first, and the number of all."""
         wanted = {"account_id": account_id, **_IN_USE}
         rows, total = await page_of(self._domains, wanted, page, page_size)
         return [record(Domain, row) for row in rows], total
 
     async def _prove(self, domain: Domain, session: Session) -> Domain:
-        """Return the proven domain. Raises NotFound, DuplicateKeyError if another is proven."""
+        """Mark the domain as proven and return it.
+
+        Raises NotFound if it is gone, DuplicateKeyError if another account's is proven.
+        """
         name = {"domain_name": domain.domain_name, "_id": {"$ne": domain.id}}
         own_quarantine = {**name, "account_id": domain.account_id, "verified": True}
         await self._domains.delete_many(own_quarantine, session=session)
@@ -154,15 +174,18 @@ class Domains:
         return record(Domain, row)
 
     async def _end_other_claims(self, proven: Domain) -> list[UUID]:
-        """Return the ids of the claims that ended. Whoever claims the name from now on sees that it
-        is proven; a claim that outlives a crash here leads nowhere and cannot be proven."""
+        """Delete the other claims and return their ids.
+
+        New claims see that the name is proven. A claim that survives a crash here leads nowhere and
+        cannot be proven.
+        """
         others = {"domain_name": proven.domain_name, "_id": {"$ne": proven.id}}
         ended = [row["_id"] async for row in self._domains.find(others, ["_id"])]
         await self._domains.delete_many({"_id": {"$in": ended}})
         return ended
 
     async def _why_taken(self, domain: Domain) -> str | None:
-        """Return why another account has the name for itself, if one does."""
+        """Return why the name is another account's alone, None if it is not."""
         others = {"domain_name": domain.domain_name, "verified": True}
         row = await self._domains.find_one({**others, "account_id": {"$ne": domain.account_id}})
         if row is None:
@@ -172,20 +195,23 @@ class Domains:
             return "proven by another account"
         return f"another account had it; free after {until:%Y-%m-%d}"
 
-    async def _changing(self, domain_id: UUID) -> Domain:
-        """The domain as it is, its copies about to expire. Raises NotFound and Unavailable."""
+    async def _begin_update(self, domain_id: UUID) -> Domain:
+        """Return the domain, and let its copies in Redis expire soon.
+
+        Raises NotFound if there is no such domain, Unavailable if Redis is unavailable.
+        """
         domain = await self.find(domain_id)
         if domain is None:
             raise NotFound("domain: not found")
         await self._cache.begin_update(keys.domain(domain.domain_name))
         return domain
 
-    async def _renew(self, domain_name: str) -> None:
-        """Tell every process what the name leads to now.
+    async def _publish(self, domain_name: str) -> None:
+        """Publish the served name to every process.
 
-        The version is the time before it was read: of two that change a name at once, the one that
-        has not seen the other's change is older. Should clocks differ by more, what `begin_update`
-        announced is forgotten within seconds.
+        The version is the time before the read: of two concurrent changes, the one that has not
+        seen the other is older. If clocks differ by more, the copies that `begin_update` announced
+        expire within seconds.
         """
         version = now_ms()
         rows = self._domains.find({"domain_name": domain_name})

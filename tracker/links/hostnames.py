@@ -1,4 +1,4 @@
-"""Hostnames in the one form in which they are compared; which ones may be custom domains. Pure."""
+"""Hostnames in their canonical form, and the rules for custom domains. Pure."""
 
 import re
 from functools import lru_cache
@@ -10,6 +10,10 @@ from tracker.errors import BadRequest
 _MAX_LENGTH = 253
 _MAX_ADDED_LENGTH = 244
 """Longest name that can be added: a label for its proof has to fit before it."""
+
+CACHED_HOSTNAMES = 10_000
+"""Texts whose canonical form stays in memory."""
+
 _LABELS = re.compile(
     r"(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9])?\.)*"
     r"(?=[a-z0-9-]*[a-z])[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
@@ -17,12 +21,15 @@ _LABELS = re.compile(
 
 
 def canonical_hostname(text: str) -> str:
-    """Lower case, IDNA names in their ASCII form, no final dot; empty if it is not a hostname."""
-    # Visitors send it: what is remembered of them has to be bounded in size too.
+    """Return `text` as a hostname in lower case, ASCII (IDNA) and without a final dot.
+
+    Empty if it is not a hostname.
+    """
+    # Visitors send it: the size of what is cached of them has to be limited too.
     return _canonical_hostname(text) if len(text) <= _MAX_LENGTH + 1 else ""
 
 
-@lru_cache(maxsize=10_000)
+@lru_cache(maxsize=CACHED_HOSTNAMES)
 def _canonical_hostname(text: str) -> str:
     name = text.removesuffix(".").lower()
     if not name.isascii():
@@ -33,14 +40,14 @@ def _canonical_hostname(text: str) -> str:
     return name if len(name) <= _MAX_LENGTH and _LABELS.fullmatch(name) else ""
 
 
-# The last label as browsers read a number: the whole is an IPv4 address then.
+# A last label that browsers read as a number makes the whole an IPv4 address.
 _NUMBER = re.compile(r"0x[0-9a-f]*")
 
 
 def checked_name(text: str) -> str:
-    """The canonical form of a hostname that an account may add.
+    """Return the canonical form of a hostname that an account may add.
 
-    Raises BadRequest naming `domain_name` and the rule.
+    Raises BadRequest, naming `domain_name` and the rule, if it may not.
     """
     name = canonical_hostname(text)
     labels = name.split(".")
@@ -57,7 +64,7 @@ def checked_name(text: str) -> str:
 
 
 def _is_idna(label: str) -> bool:
-    """Whether an ASCII label that claims to stand for another one does."""
+    """Return whether an ASCII label, if it claims to encode another one, is valid."""
     if not label.startswith("xn--"):
         return True
     try:

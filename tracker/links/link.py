@@ -12,7 +12,7 @@ SLUG = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True):
-    """`domain_name` is empty on the default domain. `archived` links are gone for visitors."""
+    """A short link. `domain_name` is empty on the default domain; `archived` links answer 404."""
 
     id: UUID
     account_id: UUID
@@ -29,7 +29,7 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Target(Versioned, frozen=True, kw_only=True):
-    """The cached part of an active link. Ids are the 16 bytes of a UUID, as in clicks."""
+    """The cached form of an active link. Ids are the 16 bytes of a UUID, as in clicks."""
 
     id: bytes
     account_id: bytes
@@ -39,7 +39,7 @@ class Target(Versioned, frozen=True, kw_only=True):
 
 
 def target(link: Link) -> Target | None:
-    """None if visitors of the link get 404."""
+    """Return the cached form of a link, None if its visitors get 404."""
     if link.archived or not link.active:
         return None
     return Target(

@@ -1,10 +1,10 @@
-"""The hosts that are the service's own: no webhook may point there, and no account claim them.
+"""The service's own hosts: no webhook may point to them, and no account may claim them.
 
-A delivery to ourselves would be a request of our own making, and each could cause the next. Asked
-when a target is written, and again when a delivery connects, for a name may become ours in between.
+A delivery to the service itself could cause the next one, without end. So hosts are checked when a
+target is written, and again when a delivery connects, for a name may become ours in between.
 
-Each account has a hostname here, `a-<digest of its id>.<CNAME_HOST>`: a CNAME to that proves that a
-domain is the account's. Visitors get here by it only if there is wildcard DNS for CNAME_HOST.
+Each account has a hostname, `a-<digest of its id>.<CNAME_HOST>`: a CNAME to that proves that a
+domain is the account's. It leads visitors here only if there is wildcard DNS for CNAME_HOST.
 """
 
 import re
@@ -23,9 +23,9 @@ _ACCOUNT_LABEL: Final = re.compile(r"a-[0-9a-f]{24}")
 class OwnHosts:
     """The base host, the service's own port on this machine, and proven custom domains.
 
-    `base_host` and `base_port` are those of the public address, `port` the one that is listened on.
-    Accounts have their hostnames below `cname_host` (empty: the base host). `reserved` are further
-    names that no account may claim; one that begins with `*.` stands for all below it.
+    - `base_host` and `base_port` are those of the public address, `port` is the listening port.
+    - Accounts have their hostnames below `cname_host` (empty: the base host).
+    - `reserved` are further names that no account may claim; `*.` stands for all names below.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class OwnHosts:
         self._domains = domains
 
     def has(self, host: str, port: int) -> bool:
-        """Return whether `host`, in its canonical form, is known to be ours without asking."""
+        """Return whether `host`, in its canonical form, is ours without a look-up of domains."""
         if is_local(host):
             return port in self._ports
         if self._is_account_host(host):
@@ -62,7 +62,7 @@ class OwnHosts:
         return name.endswith(self._reserved_below)
 
     def cname_target(self, account_id: UUID) -> str | None:
-        """Return the hostname that is this account's alone; None if the service has none itself."""
+        """Return the account's own hostname, None if the service has no hostname itself."""
         if not self._cname_host:
             return None
         return f"a-{sha256(account_id.bytes).hexdigest()[:24]}.{self._cname_host}"
@@ -72,9 +72,9 @@ class OwnHosts:
         return rest == self._cname_host and bool(_ACCOUNT_LABEL.fullmatch(label))
 
     async def serves(self, host: str, port: int) -> bool:
-        """Return whether `host` is ours, a custom domain that is served here included.
+        """Return whether `host` is ours, including proven custom domains.
 
-        Raises Unavailable if no store can tell.
+        Raises Unavailable if no store answers.
         """
         if self.has(host, port):
             return True

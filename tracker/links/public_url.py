@@ -17,10 +17,13 @@ class PublicUrl:
         self.url = url.rstrip("/")
 
     def is_at(self, host: str, port: int) -> bool:
-        """Also on the scheme's other port: proxies send http to https, and that is a loop."""
+        """Return whether `host` and `port` are the service's, on either scheme's port.
+
+        Proxies redirect http to https, so a link to the other port is a loop too.
+        """
         same_host = host == self.host or {host, self.host} <= _LOOPBACK
         return same_host and (port == self.port or {port, self.port} == {80, 443})
 
     def origin(self, domain_name: str) -> str:
-        """Where links of a custom domain (empty: the default one) are opened."""
+        """Return the origin of links on a custom domain (empty: the default one)."""
         return f"{self.scheme}://{domain_name}" if domain_name else self.url

@@ -1,8 +1,8 @@
 """Short links in MongoDB, the record; every write also reaches Redis and all processes' memory.
 
 MongoDB's unique index on (domain's id, slug) decides races: one creator wins, whatever Redis holds.
-A crash after the write to MongoDB heals by itself: Redis remembers a miss for seconds only, and
-forgets the copy of a link that is being changed (see `db/cache`).
+A crash after the write to MongoDB heals by itself: in Redis a miss lives for seconds only, and the
+copy of a link that is being changed expires (see `db/cache`).
 """
 
 import asyncio
@@ -31,7 +31,7 @@ _SLUG_ATTEMPTS = 5
 
 
 class NewLink(msgspec.Struct, frozen=True, kw_only=True):
-    """A checked request for a link. `slug` None: a random one."""
+    """A checked request for a link. Without a `slug` it gets a random one."""
 
     account_id: UUID
     destination_url: str
@@ -44,7 +44,7 @@ class NewLink(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LinkFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """`search` is looked for in name, slug and destination, without regard to case."""
+    """A filter of the list of links. `search` ignores case in name, slug and destination."""
 
     tags: list[UUID] = []
     all_tags: bool = False
@@ -53,14 +53,14 @@ class LinkFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Links:
-    """The links in MongoDB, and their copies in the cache."""
+    """The stored links."""
 
     def __init__(self, database: Database, cache: LinkCache) -> None:
         self._links = database["links"]
         self._cache = cache
 
     async def create(self, new: NewLink) -> Link:
-        """Raises BadRequest if the slug is taken on its domain."""
+        """Store a new link and return it. Raises BadRequest if its slug is taken on its domain."""
         tries = [new.slug] if new.slug else [new_slug() for _ in range(_SLUG_ATTEMPTS)]
         for slug in tries:
             link = _new(new, slug)
@@ -68,17 +68,20 @@ class Links:
                 await self._links.insert_one(document(link))
             except DuplicateKeyError:
                 continue
-            await self._tell(link)
+            await self._publish(link)
             return link
         raise BadRequest("slug: already taken on this domain", code=ErrorCode.ALREADY_TAKEN)
 
     async def create_all(self, new: Sequence[NewLink]) -> list[Link]:
-        """All or none, in one transaction. Raises BadRequest naming the first that is refused."""
+        """Store all links in one transaction, or none; return them.
+
+        Raises BadRequest, naming the first such link, if a slug is taken on its domain.
+        """
         for _ in range(_SLUG_ATTEMPTS):
             links = [_new(one, one.slug or new_slug()) for one in new]
             refused = await self._insert_all(links)
             if refused is None:
-                await asyncio.gather(*map(self._tell, links))
+                await asyncio.gather(*map(self._publish, links))
                 return links
             if new[refused].slug:
                 break
@@ -87,7 +90,7 @@ class Links:
         )
 
     async def _insert_all(self, links: Sequence[Link]) -> int | None:
-        """The index of the first whose slug is taken; None if all are stored."""
+        """Return the index of the first link whose slug is taken, None if all are stored."""
         rows = [document(link) for link in links]
 
         async def insert(session: AsyncIOMotorClientSession) -> None:
@@ -95,7 +98,7 @@ class Links:
 
         async with await self._links.database.client.start_session() as session:
             try:
-                # Which tries again where a transaction under way holds one of the slugs.
+                # It tries again while another transaction holds one of the slugs.
                 await session.with_transaction(insert)
             except BulkWriteError as error:
                 refused = (error.details or {}).get("writeErrors", [{}])[0]
@@ -107,13 +110,13 @@ class Links:
     async def page(
         self, account_id: UUID, wanted: LinkFilter, page: int, page_size: int
     ) -> tuple[list[Link], int]:
-        """One page of those that are not archived, newest first, and how many there are."""
+        """Return one page of the links that are not archived, newest first, and their number."""
         matching = {"account_id": account_id, "archived": False, **_matching(wanted)}
         rows, total = await page_of(self._links, matching, page, page_size)
         return [record(Link, row) for row in rows], total
 
     async def any_on(self, domain_id: UUID) -> bool:
-        """Whether links that are not archived are served from the domain."""
+        """Return whether the domain has links that are not archived."""
         in_use = {"domain_id": domain_id, "archived": False}
         return await self._links.find_one(in_use, ["_id"]) is not None
 
@@ -124,9 +127,10 @@ class Links:
         )
 
     async def change(self, link_id: UUID, fields: Mapping[str, Any]) -> Link:
-        """Set checked `fields`, of those that visitors do not find the link by.
+        """Set checked `fields`, other than slug and domain; return the changed link.
 
-        Raises NotFound, and Unavailable if Redis is away: its copy would outlive the change.
+        - Raises NotFound if there is no such link, or it is archived.
+        - Raises Unavailable if Redis is unavailable: its copy would outlive the change.
         """
         link = await self.find(link_id)
         if link is None:
@@ -140,15 +144,15 @@ class Links:
         if row is None:  # archived meanwhile
             raise NotFound("short link: not found")
         changed = record(Link, row)
-        await self._tell(changed)
+        await self._publish(changed)
         return changed
 
     async def find(self, link_id: UUID) -> Link | None:
-        """Return the link, also an archived one; None if there is none."""
+        """Return the link, archived or not; None if there is none."""
         row = await self._links.find_one({"_id": link_id})
         return None if row is None else record(Link, row)
 
-    async def _tell(self, link: Link) -> None:
+    async def _publish(self, link: Link) -> None:
         name = keys.link(namespace_of(link.domain_id), link.slug)
         await self._cache.changed(name, target(link), link.version)
 
@@ -160,7 +164,7 @@ def _matching(wanted: LinkFilter) -> dict[str, Any]:
     if wanted.active is not None:
         matching["active"] = wanted.active
     if wanted.search:
-        # A pattern, for $toLower knows ASCII alone.
+        # A pattern, because $toLower knows only ASCII.
         text = {"$regex": re.escape(wanted.search), "$options": "i"}
         matching["$or"] = [{name: text} for name in ("internal_name", "slug", "destination_url")]
     return matching

@@ -23,7 +23,7 @@ _TAKEN = "name: another tag of the account has it; upper and lower case do not d
 
 
 class Tag(msgspec.Struct, frozen=True, kw_only=True):
-    """A tag of an account."""
+    """A label of an account's links."""
 
     id: UUID
     account_id: UUID
@@ -32,13 +32,13 @@ class Tag(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tags:
-    """The tags in MongoDB."""
+    """The stored tags."""
 
     def __init__(self, database: Database) -> None:
         self._tags = database["tags"]
 
     async def create(self, account_id: UUID, name: str) -> Tag:
-        """Raises BadRequest if the account has a tag of that name."""
+        """Store a new tag and return it. Raises BadRequest if the account has one of that name."""
         tag = Tag(id=new_id(), account_id=account_id, name=name, created_at=now())
         try:
             await self._tags.insert_one({**document(tag), "key": _key(name)})
@@ -47,7 +47,11 @@ class Tags:
         return tag
 
     async def rename(self, tag_id: UUID, name: str) -> Tag:
-        """Raises NotFound, and BadRequest if another tag of the account has the name."""
+        """Rename a tag and return it.
+
+        - Raises NotFound if there is no such tag.
+        - Raises BadRequest if another tag of the account has the name.
+        """
         try:
             row = await self._tags.find_one_and_update(
                 {"_id": tag_id},
@@ -61,22 +65,25 @@ class Tags:
         return record(Tag, row)
 
     async def delete(self, tag_id: UUID) -> None:
-        """Take it off the links first (`Links.untag`). Deleting what is gone does nothing."""
+        """Delete a tag that the caller has taken off all links (`Links.untag`).
+
+        Deleting it again does nothing.
+        """
         await self._tags.delete_one({"_id": tag_id})
 
     async def find(self, ids: Collection[UUID]) -> dict[UUID, Tag]:
-        """Return the existing tags of `ids`, of any account."""
+        """Return the tags that exist among `ids`, of whichever account."""
         if not ids:
             return {}
         rows = self._tags.find({"_id": {"$in": list(ids)}})
         return {row["_id"]: record(Tag, row) async for row in rows}
 
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[Tag], int]:
-        """One page of the account's tags, newest first, and how many there are."""
+        """Return one page of the account's tags, newest first, and the number of all."""
         rows, total = await page_of(self._tags, {"account_id": account_id}, page, page_size)
         return [record(Tag, row) for row in rows], total
 
 
 def _key(name: str) -> str:
-    """Return the form shared by names that differ in case, or in how an accent is encoded."""
+    """Return the form of a name that ignores case, and how an accent is encoded."""
     return normalize("NFD", normalize("NFD", name).casefold())

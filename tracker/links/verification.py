@@ -1,4 +1,4 @@
-"""Whether DNS proves that a domain is its account's.
+"""The proof by DNS that a domain is its account's.
 
 Either of two records does: a TXT record with a value that only this addition of the domain has, or
 a CNAME record that leads to the hostname that only its account has here. A CNAME to the base host
@@ -21,11 +21,11 @@ from tracker.errors import Unavailable
 from tracker.links.domain import Domain
 
 TIMEOUT_SECONDS: Final = 4.5
-"""How long DNS is asked, all in all."""
+"""Time limit of one proof, all questions and their repetitions included."""
 
 
 class DnsRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A DNS record to create."""
+    """A record that an account adds to its DNS."""
 
     name: str
     value: str
@@ -42,7 +42,10 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def verification(domain: Domain, cname_target: str | None) -> Verification:
-    """`cname_target` is the hostname of the domain's account here (`OwnHosts.cname_target`)."""
+    """Return the records that prove `domain`.
+
+    `cname_target` is the hostname of its account here (`OwnHosts.cname_target`).
+    """
     name = domain.domain_name
     return Verification(
         txt=DnsRecord(name=f"_tracker.{name}", value=f"tracker-verification={domain.token}"),
@@ -51,9 +54,9 @@ def verification(domain: Domain, cname_target: str | None) -> Verification:
 
 
 async def is_proven(wanted: Verification, dns_address: tuple[str, int] | None) -> bool:
-    """Whether DNS has one of the records. `dns_address` None: the system's resolver.
+    """Return whether DNS has one of the records. `dns_address` None: the system's resolver.
 
-    Raises Unavailable if none was seen and DNS did not answer all that was asked.
+    Raises Unavailable if none was seen and a question went unanswered.
     """
     try:
         resolver = make_resolver(dns_address)
@@ -71,9 +74,9 @@ async def is_proven(wanted: Verification, dns_address: tuple[str, int] | None) -
 async def _has(
     resolver: Resolver, kind: str, wanted: DnsRecord, value: Callable[[Rdata], str]
 ) -> bool | None:
-    """None if DNS does not say."""
+    """Return whether DNS has the record, None if it does not answer."""
     try:
-        # The resolver's own limit leaves out its pauses between tries.
+        # The resolver's own limit does not cover its pauses between attempts.
         async with asyncio.timeout(TIMEOUT_SECONDS):
             answer = await resolver.resolve(f"{wanted.name}.", kind, lifetime=TIMEOUT_SECONDS)
     except (NXDOMAIN, NoAnswer):
@@ -84,7 +87,7 @@ async def _has(
 
 
 def _text(record: Rdata) -> str:
-    """A TXT record holds one text in pieces."""
+    """Return the text of a TXT record, which holds it in pieces."""
     return b"".join(record.strings).decode(errors="replace")  # type: ignore[attr-defined]
 
 
