@@ -67,7 +67,7 @@ class AccountQuery(msgspec.Struct, kw_only=True):
 
 
 class ChangeConversionRules(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """Those that are left out stay as they are."""
+    """The rules to change; the others stay as they are."""
 
     require_pbk: _RequirePbk | UnsetType = UNSET
     no_negative_values: _NoNegativeValues | UnsetType = UNSET

@@ -46,6 +46,7 @@ class ClickQuery(Handler):
     head = options = get
 
     def finish_error(self, error: TrackerError) -> None:
+        """Finish with the error, as a page or as JSON."""
         for name, value in ERROR_HEADERS:
             self.set_header(name, value)
         self.finish_with(error_content(error, self.header("Accept")))
@@ -72,11 +73,12 @@ class ClickSlug(ClickQuery):
     """`/c/<slug>`."""
 
     def slug(self) -> str | None:
+        """Return the slug in the request's path."""
         return unquote(self.request.path.removeprefix("/c/"))
 
 
 def purpose_of(values: Iterable[str]) -> str:
-    """What the prefetch headers say: `values` are theirs."""
+    """Return the purpose that the values of the prefetch headers state."""
     return " ".join(filter(None, values))
 
 

@@ -64,7 +64,7 @@ class Front(Handler):
 
 
 class DocsAsset(Handler):
-    """What the page loads, under an address that changes when the content does."""
+    """The files that the page loads, under addresses that change with their content."""
 
     def get(self) -> None:
         name = self.request.path.removeprefix("/docs/")

@@ -28,7 +28,7 @@ HEADERS = (
     ("Cross-Origin-Resource-Policy", "cross-origin"),
     ("Cache-Control", "no-store"),
 )
-"""Of every answer."""
+"""The headers of every answer."""
 
 DELIVERY_HEADER = "webhook-id"
 """A request that carries it is a webhook's delivery. One to ourselves would be a conversion, which
@@ -76,6 +76,7 @@ class EventHandler(Handler):
         super().check_size()
 
     def finish_error(self, error: TrackerError) -> None:
+        """Finish with the error, as an image or as JSON."""
         self.finish_with(error_content(error, self._wants_image()))
 
     async def _record(self, conversion: Conversion) -> None:
@@ -108,6 +109,7 @@ def wants_image(method: str, accept: str) -> bool:
 
 
 def recorded_content(recorded: Recorded, image: bool) -> Content:
+    """Return the body of the answer to a recorded conversion."""
     if image:
         return _PIXEL
     event_id, click_found = recorded
@@ -115,6 +117,7 @@ def recorded_content(recorded: Recorded, image: bool) -> Content:
 
 
 def error_content(error: TrackerError, image: bool) -> Content:
+    """Return the body of an error."""
     return _PIXEL if image else json_error(error)
 
 

@@ -42,7 +42,7 @@ Headers = tuple[tuple[str, str], ...]
 
 
 class _Header(msgspec.Struct, frozen=True, gc=False):
-    """What the header of a plain request tells. `request_id` is empty unless it may be used."""
+    """The header fields of a plain request. `request_id` is empty unless it may be used."""
 
     client: ClientHeaders
     forwarded_for: str
@@ -82,7 +82,7 @@ class _Request(msgspec.Struct, gc=False):
 
 
 class _EventRequest(_Request, gc=False):
-    """The same for an event; told so by the recorder."""
+    """An event's request that waits for its append; the recorder calls it."""
 
     def set_result(self, recorded: Recorded) -> None:  # type: ignore[override]
         self.fast_path.answer_event(self, recorded)
@@ -128,9 +128,11 @@ class FastPath:
         return path == "/api/event" and head.method == "GET" and self._event(connection, head)
 
     def redirect(self, request: _Request) -> None:
+        """Answer a click whose record is durable."""
         self._end(request, 302, _REDIRECTED % (request.id, request.location), b"")
 
     def refuse_click(self, request: _Request, error: BaseException) -> None:
+        """Answer a click with an error."""
         refused = _refused(request, error)
         content = click.error_content(refused, request.head.header.accept)
         self._refuse(
@@ -157,7 +159,7 @@ class FastPath:
         return True
 
     def _look_up(self, request: _Request, visit: Visit) -> bool:
-        """The same for a link that memory does not know; False for a path of no link."""
+        """Answer for a link that is not in memory; return False for a path of no link."""
         if visit.slug is not None and not SLUG.fullmatch(visit.slug):
             return False
         answering = asyncio.get_running_loop().create_task(self._redirect.answer(visit))
@@ -202,12 +204,14 @@ class FastPath:
             self.refuse_event(request, error)
 
     def answer_event(self, request: _Request, recorded: Recorded) -> None:
+        """Answer a conversion whose record is durable."""
         content = event.recorded_content(recorded, _wants_image(request))
         length = len(content.body)
         head = _RECORDED % (request.id, recorded.event_id, content.kind, length)
         self._end(request, 200, head, content.body)
 
     def refuse_event(self, request: _Request, error: BaseException) -> None:
+        """Answer a conversion with an error."""
         refused = _refused(request, error)
         content = event.error_content(refused, _wants_image(request))
         self._refuse(request, refused, (*event.HEADERS, *refused.all_headers.items()), content)
@@ -234,7 +238,7 @@ class FastPath:
 
 
 def _header(names_country: bool, host: str, values: Sequence[str]) -> _Header:
-    """Of the values of _HEADERS and, if there is one, the header that names the country."""
+    """Build the header of the values of _HEADERS, and of the header that names the country."""
     user_agent, referrer, accept, forwarded_for, request_id, delivery, *others = values
     edge_country = others.pop() if names_country else ""
     return _Header(
@@ -267,7 +271,7 @@ def _refused(request: _Request, error: BaseException) -> TrackerError:
 
 
 def _head(status: int, headers: Headers) -> str:
-    """That of an answer, but for what every answer has: as the handlers' are."""
+    """Return the head of an answer like the handlers', without the fields that every answer has."""
     fields = (("X-Content-Type-Options", "nosniff"), *headers)
     lines = "".join([f"{name}: {value}\r\n" for name, value in fields])
     return f"HTTP/1.1 {status} {responses[status]}\r\n{lines}"

@@ -1,4 +1,4 @@
-"""What every answer has in common: JSON, one shape of errors, the request id, the log record."""
+"""The base of all handlers: JSON, one shape of errors, the request id, the log record."""
 
 import re
 from typing import Any, ClassVar, NamedTuple
@@ -41,6 +41,7 @@ class Content(NamedTuple):
 
 
 def json_error(error: TrackerError) -> Content:
+    """Return the JSON body of an error."""
     return Content(JSON, orjson.dumps({"error": error.message}))
 
 
@@ -78,6 +79,7 @@ class Handler(RequestHandler):
         self.check_method()
 
     def begin(self) -> None:
+        """Bind the request id to the log records of this request."""
         structlog.contextvars.bind_contextvars(request_id=self.request_id)
 
     def check_size(self) -> None:
@@ -90,6 +92,7 @@ class Handler(RequestHandler):
             raise self.method_refused()
 
     def method_refused(self) -> TrackerError:
+        """Return the error for a method that is not allowed."""
         return MethodNotAllowed(", ".join(self.methods))
 
     def body(self) -> bytes:
@@ -102,6 +105,7 @@ class Handler(RequestHandler):
         return self.request.headers.get(name, "")
 
     def client_address(self) -> str:
+        """Return the address of the client behind trusted proxies."""
         forwarded_for = self.request.headers.get_list("X-Forwarded-For")
         return self.services.client_address.of(self.request.remote_ip or "", forwarded_for)
 
@@ -111,6 +115,7 @@ class Handler(RequestHandler):
         self.finish_with(Content(JSON, orjson.dumps(value)))
 
     def answer_error(self, error: TrackerError) -> None:
+        """Answer with the status, headers and body of an error."""
         self.set_status(error.status)
         for name, value in error.all_headers.items():
             self.set_header(name, value)
@@ -121,6 +126,7 @@ class Handler(RequestHandler):
         self.finish_with(json_error(error))
 
     def finish_with(self, content: Content) -> None:
+        """Finish with a body and its Content-Type."""
         self.set_header("Content-Type", content.kind)
         self.finish(content.body)
 
@@ -152,6 +158,7 @@ class UnknownPath(Handler):
     """Has no methods: each is refused, in the same way."""
 
     def method_refused(self) -> TrackerError:
+        """Return the error for an unknown path."""
         return NotFound("no such path", code=ErrorCode.UNKNOWN_PATH)
 
 
@@ -178,7 +185,7 @@ class _Internal(TrackerError):
 
 
 def as_tracker_error(error: BaseException | None, status: int = 500) -> TrackerError:
-    """What is answered for whatever was raised."""
+    """Return the error to answer for any exception."""
     if isinstance(error, TrackerError):
         return error
     if _is_away(error):

@@ -49,7 +49,7 @@ _UUID = "must be a UUID such as 0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"
 
 
 class Parsed(NamedTuple, Generic[Kind]):
-    """What a request says, and the account that it names, if any: every request may name one."""
+    """The value of a request, and the account that it names, if any."""
 
     value: Kind
     account_id: UUID | None
@@ -113,7 +113,7 @@ def _pairs(raw: str) -> list[tuple[str, str]]:
 
 @cache
 def _field_types(kind: type[msgspec.Struct]) -> dict[str, set[type]]:
-    """Of each field by its name in requests the types it may have."""
+    """Return the types that each field may have, by its name in requests."""
     fields = cast("StructType", type_info(kind)).fields
     return {field.encode_name: set(map(type, _either(field.type))) for field in fields}
 
@@ -127,7 +127,7 @@ def _either(kind: Any) -> list[Any]:
 
 
 def _typed(types: set[type], text: str) -> str | int:
-    """What `text` says, where the field is no text; as it is if it says nothing of the kind."""
+    """Return `text` as a value of one of `types`, or unchanged if it is none."""
     if IntType in types and _INTEGER.fullmatch(text):
         return int(text)
     if BoolType in types:
@@ -177,7 +177,7 @@ def _within(text: str) -> str:
 
 
 def _place(text: str) -> tuple[str, str]:
-    """What msgspec says, and where; empty: in the struct itself."""
+    """Return msgspec's message and its place; empty: the struct itself."""
     match = _AT.match(text)
     return (match[1], match[2]) if match else (text, "")
 
@@ -200,7 +200,7 @@ def _spoken(types: str) -> str:
 
 
 def _choices(kind: type[msgspec.Struct], path: str) -> Sequence[str]:
-    """What the field at `path` may be."""
+    """Return the kinds that the field at `path` may have."""
     kinds: Sequence[Any] = [type_info(kind)]
     for step in _STEPS.findall(path):
         kinds = [one for found in kinds for inner in _inside(found, step) for one in _either(inner)]

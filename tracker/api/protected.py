@@ -131,7 +131,7 @@ class ProtectedHandler(Handler):
         return super().finish(chunk)
 
     def _show_limits(self, usages: Sequence[Usage]) -> None:
-        """Those of the scope that has fewer requests left, and each as the IETF draft has it."""
+        """Set the headers of the scope with fewer requests left, and those of the IETF draft."""
         tighter = min(usages, key=lambda usage: (usage.remaining, -usage.reset))
         policies = [f'"{scope.name}";q={scope.limit};w={scope.window}' for scope, *_ in usages]
         left = [f'"{u.scope.name}";r={u.remaining};t={_seconds_left(u)}' for u in usages]

@@ -1,4 +1,4 @@
-"""What of a process is degraded, and whether it can serve all the same: the rule of `/readyz`.
+"""The rule of `/readyz`: which parts of a process are degraded, and whether it can still serve.
 
 | part | is needed for |
 |---|---|
@@ -26,7 +26,7 @@ PROBE_TIMEOUT_SECONDS: Final = 0.8
 """How long a part may take to answer: a Kubernetes probe waits a second unless told otherwise."""
 
 Degraded = Mapping[str, str]
-"""What is wrong, by part; a part that is well is not in it."""
+"""The reasons by degraded part; healthy parts are left out."""
 
 
 def unserved(degraded: Degraded) -> list[str]:

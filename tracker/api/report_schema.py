@@ -1,4 +1,4 @@
-"""What requests and answers of `/api/reports` look like, and the rules of their fields."""
+"""The requests and answers of `/api/reports`, and the rules of their fields."""
 
 import re
 from datetime import date
@@ -125,7 +125,7 @@ class CreateReport(Paged, forbid_unknown_fields=True, kw_only=True):
 
 
 def _same(name: str, value: Any, within: Any) -> Any:
-    """Of what may be given beside the filters or among them. Raises BadRequest."""
+    """Return a value given beside the filters or among them. Raises BadRequest if they differ."""
     if UNSET not in (value, within) and value != within:
         raise BadRequest(f"{name}: differs from filters.{name}, which is another place for it")
     return within if value is UNSET else value

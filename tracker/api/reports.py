@@ -22,6 +22,7 @@ async def _check(services: Services, body: CreateReport) -> None:
 
 
 async def create(call: Call[Nothing, CreateReport]) -> ReportAnswer:
+    """Return the report that the request describes."""
     body = call.body
     report = await call.services.reports.run(_query(call))
     page = body.page_of([_row(row) for row in report.rows], report.total_rows)

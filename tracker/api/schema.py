@@ -56,6 +56,7 @@ class Paged(msgspec.Struct, kw_only=True):
     )
 
     def page_of(self, rows: list[Any], total: int) -> Page[Any]:
+        """Return `rows` as the page that was asked for."""
         pagination = Pagination(
             page=self.page,
             page_size=self.page_size,

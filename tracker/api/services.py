@@ -1,4 +1,4 @@
-"""What endpoints need of the process that answers them. `tracker.service.services` has it."""
+"""The parts of a process that endpoints need; `tracker.service.services` provides them."""
 
 import asyncio
 from typing import Protocol

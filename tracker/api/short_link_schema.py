@@ -1,4 +1,4 @@
-"""What requests and answers of `/api/short-links` look like, and the rules of their fields."""
+"""The requests and answers of `/api/short-links`, and the rules of their fields."""
 
 from typing import Annotated, Any, Literal
 from uuid import UUID

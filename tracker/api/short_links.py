@@ -174,7 +174,7 @@ def _new_link(call: Call[Any, Any], sent: NewShortLink, domain: Domain | None) -
 
 
 def _check_own(call: Call[Any, Any], named: Sequence[tuple[str, UUID, Owned | None]]) -> None:
-    """Of each the field that names it, its id and what was found."""
+    """Yield for each reference the field that names it, its id and the record found."""
     for name, _, found in named:
         if found is not None:
             call.own(name, found)

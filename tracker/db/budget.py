@@ -24,7 +24,7 @@ from tracker.db.keys import DEAD_LETTERS, JOURNAL
 log = structlog.get_logger(__name__)
 
 SHARE: Final = 0.5
-"""Of the memory of Redis; the rest is the journal's, and may be more."""
+"""The share of Redis's memory; the journal has the rest, and may take more."""
 
 _MEASURE_EVERY: Final = 1.0
 """Seconds. Ten thousand new keys of 130 bytes, of a flood in that time, are 1.3 MB."""
@@ -55,7 +55,7 @@ class OptionalWrite(StrEnum):
     """The transaction id of an event without an account: a repeated one may be answered with an id
     of its own until it is drained, and is counted once."""
     VISITOR = "visitor"
-    """Who has been there: who is new counts as a click and not as a unique visitor."""
+    """Marks of visitors: without one a new visitor counts as a click, not as a unique visitor."""
     CLAIM = "claim"
     """Any other transaction id: MongoDB decides who was first."""
     CLICK_CAP = "click_cap"

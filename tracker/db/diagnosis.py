@@ -1,4 +1,4 @@
-"""What an error of a store means for the operator: one line with the variable and the remedy.
+"""The meaning of a store's error for the operator: one line with the variable and the remedy.
 
 Pure; `db/probe` asks the servers what is not in the error and calls this. A line never holds a
 password. Rule: a fault that waiting may heal (a server or a name that is yet to come, an election,
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
 Speaks = Literal["tls", "plain", "nothing"]
-"""What a port answers to: a TLS handshake, the store's own protocol without TLS, neither."""
+"""The protocol that a port answers: a TLS handshake, the store's own without TLS, or neither."""
 
 STANDALONE: Final = (
     "MONGODB_URI names a standalone mongod, which has no transactions: restart it with "

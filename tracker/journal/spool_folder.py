@@ -50,7 +50,10 @@ class SpoolFolder:
             raise SpoolFull(f"{self._bytes} of at most {self._max_bytes} bytes are in use")
 
     def check(self) -> None:
-        """Check the disk. Raises OSError if a group of records cannot be written."""
+        """Check the disk.
+
+        Raises OSError, such as PermissionError, if a group of records cannot be written.
+        """
         self.check_room(min(GROUP_BYTES, max(1, self._max_bytes // 10)))
         existing = next(one for one in (self.path, *self.path.parents) if one.exists())
         if not os.access(existing, os.W_OK | os.X_OK):
