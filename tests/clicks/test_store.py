@@ -9,7 +9,7 @@ from tracker.service.services import Services
 async def test_stored_clicks_are_found_with_all_their_fields(
     services: Services,
 ) -> None:
-    stored = [services.enrichment.document(scene.click()) for _ in range(3)]
+    stored = [dict(services.enrichment.document(scene.click())) for _ in range(3)]
     await services.database["clicks"].insert_many(stored)
     wanted = {row["_id"]: row for row in map(as_read, stored[:2])}
     assert await services.clicks.find([*wanted, new_id()]) == wanted

@@ -109,7 +109,7 @@ async def webhook(services: Services, account_id: UUID, target_url: str = TARGET
 async def stored_click(services: Services, account_id: UUID) -> UUID:
     """The id of a new click that is in MongoDB."""
     one = click(account_id)
-    await services.database["clicks"].insert_one(services.enrichment.document(one))
+    await services.database["clicks"].insert_one(dict(services.enrichment.document(one)))
     return UUID(bytes=one.id)
 
 

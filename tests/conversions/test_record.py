@@ -346,7 +346,7 @@ async def test_an_event_sent_again_before_it_is_settled_gives_the_first_event_id
     click = scene.click(account_id)
     click_id = UUID(bytes=click.id)
     first = await record(services, click_id=click_id, transaction_id="t")
-    await services.database["clicks"].insert_one(services.enrichment.document(click))
+    await services.database["clicks"].insert_one(dict(services.enrichment.document(click)))
     assert await record(services, click_id=click_id, transaction_id="t") == (first.event_id, True)
     await scene.drained(services)
     assert (await only_event(services))["transaction_scope"] == account_id

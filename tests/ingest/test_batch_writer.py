@@ -12,6 +12,7 @@ from pymongo.errors import DocumentTooLarge, OperationFailure
 from tests.conversions import scene
 from tests.ingest import ledger
 from tests.ingest.dying import Died, Steps, dying_database
+from tracker.clicks.document import ClickDocument
 from tracker.conversions.store import document
 from tracker.db.documents import as_read
 from tracker.ids import new_id
@@ -25,7 +26,7 @@ MONEY = {"value": "12.50", "payout": "0.000000001"}
 Document = dict[str, Any]
 
 
-def click(services: Services, **changed: Any) -> Document:
+def click(services: Services, **changed: Any) -> ClickDocument:
     made = msgspec.structs.replace(scene.click(ACCOUNT), link_id=LINK.bytes, **changed)
     return services.enrichment.document(made)
 
@@ -104,7 +105,7 @@ async def test_what_is_stored_already_is_a_conflict_and_changes_nothing(
 async def test_two_of_one_id_within_a_write_set_are_refused(services: Services) -> None:
     one = click(services)
     with pytest.raises(WriteConflict):
-        await writer_of(services).write(WriteSet([one, dict(one)], [], []))
+        await writer_of(services).write(WriteSet([one, one.copy()], [], []))
     assert await services.database["clicks"].count_documents({}) == 0
 
 
@@ -177,7 +178,7 @@ async def test_the_last_of_these_deaths_is_the_one_before_the_commit(services: S
     ids=["too large", "bad id"],
 )
 async def test_a_document_that_is_refused_comes_out_and_takes_the_write_set_along(
-    services: Services, broken: Document, error: type[Exception]
+    services: Services, broken: Any, error: type[Exception]
 ) -> None:
     with pytest.raises(error) as caught:
         await writer_of(services).write(

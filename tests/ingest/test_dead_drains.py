@@ -24,7 +24,7 @@ async def killed_while_writing(services: Services, click: Any) -> Slot:
     number = await slot.number()
     session = await slot.session()
     session.start_transaction()
-    document = services.enrichment.document(click)
+    document = dict(services.enrichment.document(click))
     await services.database["clicks"].insert_one(document, session=session)
     await services.redis.delete(f"slot:{number}")
     return slot

@@ -133,7 +133,7 @@ async def test_drains_that_settle_the_same_event_at_once_count_it_once(
         clicks, events = zip(*(pair(number) for number in range(1, 11)), strict=True)
         for click, event in zip(clicks, events, strict=True):
             await drains[0].apply([event])
-            await services.database["clicks"].insert_one(services.enrichment.document(click))
+            await services.database["clicks"].insert_one(dict(services.enrichment.document(click)))
             await asyncio.gather(*(one.apply([event]) for one in drains))
     assert await statuses(services) == ["attributed"] * 10
     found = (await ledger.totals(services))["conversions"]
@@ -204,6 +204,6 @@ async def test_an_event_that_a_dead_drain_left_is_joined_with_one_that_meets_its
     """One drain died when it had stored the event, and another when it had stored the click."""
     click, event = pair()
     await scene.applied(services, [event])
-    await services.database["clicks"].insert_one(services.enrichment.document(click))
+    await services.database["clicks"].insert_one(dict(services.enrichment.document(click)))
     await scene.applied(services, [msgspec.structs.replace(event, id=2), event])
     assert await statuses(services) == ["attributed", "attributed"]

@@ -20,7 +20,8 @@ from tracker.ingest.plan import Known
 
 ACCOUNT, OTHER, SCOPE = new_id(), new_id(), new_id()
 ENRICHMENT = Enrichment(Countries(""), store_ip=False)
-ONE, TWO = (as_read(ENRICHMENT.document(scene.click(ACCOUNT))) for _ in range(2))
+ONE: Any = as_read(ENRICHMENT.document(scene.click(ACCOUNT)))
+TWO: Any = as_read(ENRICHMENT.document(scene.click(ACCOUNT)))
 CLICK_ID: UUID = ONE["_id"]
 AT = moment(scene.AT)
 OTHER_CLICK: UUID = TWO["_id"]
@@ -46,7 +47,7 @@ def stored(arrived: Document, **fields: Any) -> Document:
 
 
 def arrival(
-    clicks: Sequence[Document] = (),
+    clicks: Sequence[Any] = (),
     events: Sequence[Document] = (),
     stored_clicks: Sequence[Document] = (),
     known: Known = Known(),  # noqa: B008

@@ -1,12 +1,13 @@
 """Enrichment: the values derived from a click, and its document in MongoDB."""
 
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final, cast
 
 from tracker.clicks.bots import bot_reason
 from tracker.clicks.click import Click
 from tracker.clicks.country import Countries
 from tracker.clicks.dimensions import EnrichedVisit, values_of
+from tracker.clicks.document import ClickDocument
 from tracker.clicks.user_agent import describe
 from tracker.clock import moment
 from tracker.db.documents import StoredId
@@ -30,7 +31,7 @@ class Enrichment:
         country = self._countries.of(click.address, click.edge_country)
         return EnrichedVisit(country, describe(click.user_agent))
 
-    def document(self, click: Click) -> dict[str, Any]:
+    def document(self, click: Click) -> ClickDocument:
         """Return the click's document, with its ids as `StoredId`s.
 
         It has the visitor's address only if the operator asks for that. `unique` is False: whether
@@ -51,7 +52,7 @@ class Enrichment:
         }
         if self._store_ip:
             document["address"] = click.address
-        return document
+        return cast(ClickDocument, document)  # the dimensions' names come from their table
 
 
 _shared_id = lru_cache(maxsize=CACHED_IDS)(StoredId)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from pymongo.errors import BulkWriteError, OperationFailure
 
+from tracker.clicks.document import ClickDocument
 from tracker.clock import now
 from tracker.conversions.store import ClickAndConfig, Events
 from tracker.db.connect import Database
@@ -51,7 +52,7 @@ class WriteSet(NamedTuple):
     `caps` says how many events of a click and configuration may count, for those it adds to.
     """
 
-    clicks: list[dict[str, Any]]
+    clicks: list[ClickDocument]
     events: list[dict[str, Any]]
     moves: list[Move]
     caps: Mapping[ClickAndConfig, int] = {}

@@ -15,6 +15,7 @@ import structlog
 from redis.asyncio import Redis
 
 from tracker.clicks.click import Click
+from tracker.clicks.document import ClickDocument
 from tracker.clicks.enrich import Enrichment
 from tracker.clicks.store import Clicks
 from tracker.clicks.visitors import Visitors
@@ -56,7 +57,7 @@ _BEHIND_MS = 60_000
 
 _CLICK_FIELDS = ["account_id", "at", *DIMENSIONS]
 
-Arrived = Mapping[StoredId, dict[str, Any]]
+Arrived = Mapping[StoredId, ClickDocument]
 Stored = Mapping[UUID, dict[str, Any]]
 """Clicks by id: `Arrived` as a batch writes them, `Stored` as they are read."""
 
@@ -132,7 +133,7 @@ class Drain:
 
     async def _documents(self, clicks: Sequence[Click]) -> Arrived:
         """Return documents by id. While Redis looks up visitors, the next clicks are enriched."""
-        documents: dict[bytes, dict[str, Any]] = {}
+        documents: dict[bytes, ClickDocument] = {}
         stored_at = now()
         asking = None
         try:
@@ -248,7 +249,7 @@ class Drain:
         await pipeline.execute()
 
 
-def _mark(documents: Mapping[bytes, dict[str, Any]], unique: Collection[bytes]) -> None:
+def _mark(documents: Mapping[bytes, ClickDocument], unique: Collection[bytes]) -> None:
     for click_id in unique:
         documents[click_id]["unique"] = True
 

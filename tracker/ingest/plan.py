@@ -12,6 +12,7 @@ from uuid import UUID
 
 import structlog
 
+from tracker.clicks.document import ClickDocument
 from tracker.conversions.attribution import Status, attribute
 from tracker.conversions.store import Transaction, check_same, transaction_of
 from tracker.ingest.batch_writer import Move, WriteSet
@@ -32,7 +33,7 @@ class Known(NamedTuple):
 
 
 def arrival(
-    clicks: Iterable[Document],
+    clicks: Iterable[ClickDocument],
     events: Mapping[int, Document],
     clicks_of_events: Mapping[UUID, Document],
     known: Known,

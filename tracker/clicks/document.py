@@ -1,0 +1,31 @@
+"""The document of a click in MongoDB, as the drain stores it."""
+
+from datetime import datetime
+from typing import NotRequired, TypedDict
+
+from tracker.db.documents import StoredId
+
+
+class ClickDocument(TypedDict):
+    """A stored click: what the visitor sent, and the values derived from it.
+
+    `unique` says whether it is its visitor's first of the day. `bot` is the reason why it counts as
+    a bot's. `address` is stored only if the operator asks for it.
+    """
+
+    _id: StoredId
+    account_id: StoredId
+    link_id: StoredId
+    at: datetime
+    domain_name: str
+    country: str
+    device: str
+    browser: str
+    os: str
+    bot: str | None
+    unique: bool
+    referrer: str
+    user_agent: str
+    query: str
+    stored_at: NotRequired[datetime]
+    address: NotRequired[str]
