@@ -10,16 +10,6 @@ import pytest
 
 ROOT: Final = Path(__file__).parent.parent
 
-CHECKED: Final = (
-    "config",
-    *("tracker.clock", "tracker.errors", "tracker.ids", "tracker.loops", "tracker.metrics"),
-    *("tracker.multiprocess_metrics", "tracker.limits", "tracker.syntax", "tracker.dns"),
-    *("tracker.db", "tracker.builtin", "tracker.access", "tracker.journal", "tracker.links"),
-    *("tracker.clicks", "tracker.webhooks", "tracker.reports", "tracker.ingest"),
-    *("tracker.api", "tracker.service"),
-)
-"""Modules and packages whose docstrings are checked, with everything below them."""
-
 HOOKS: Final = frozenset(
     {
         # tornado.web.RequestHandler
@@ -53,13 +43,6 @@ FILES: Final = [
 
 def module_of(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-
-
-def is_checked(path: Path) -> bool:
-    return any(f"{module_of(path)}.".startswith(f"{name}.") for name in CHECKED)
-
-
-CHECKED_FILES: Final = [path for path in FILES if is_checked(path)]
 
 
 def tree_of(path: Path) -> ast.Module:
@@ -138,7 +121,7 @@ def texts_of(tree: ast.Module) -> Iterator[tuple[int, str]]:
                 yield node.lineno, text
 
 
-@pytest.mark.parametrize("path", CHECKED_FILES, ids=module_of)
+@pytest.mark.parametrize("path", FILES, ids=module_of)
 def test_every_public_part_has_a_docstring(path: Path) -> None:
     tree = tree_of(path)
     hooks = overrides(tree)
@@ -151,7 +134,7 @@ def test_every_public_part_has_a_docstring(path: Path) -> None:
     assert missing == []
 
 
-@pytest.mark.parametrize("path", CHECKED_FILES, ids=module_of)
+@pytest.mark.parametrize("path", FILES, ids=module_of)
 def test_every_public_function_names_the_errors_that_it_raises(path: Path) -> None:
     tree = tree_of(path)
     hooks = overrides(tree)
@@ -164,7 +147,7 @@ def test_every_public_function_names_the_errors_that_it_raises(path: Path) -> No
     assert unnamed == {}
 
 
-@pytest.mark.parametrize("path", CHECKED_FILES, ids=module_of)
+@pytest.mark.parametrize("path", FILES, ids=module_of)
 def test_no_docstring_begins_as_if_it_were_an_answer(path: Path) -> None:
     bad = [text[:60] for _, text in texts_of(tree_of(path)) if text.startswith(FORBIDDEN_OPENINGS)]
     assert bad == []

@@ -44,7 +44,7 @@ class Receiver(Protocol):
     """When the phase began, by `ServerState.now`."""
 
     buffer: bytes
-    """What was received; bytes before `offset` are done with."""
+    """The bytes received; those before `offset` are consumed."""
 
     offset: int
 

@@ -10,16 +10,16 @@ class Limits(msgspec.Struct, frozen=True):
     """Open at once; beyond it a new one is closed before anything is read."""
 
     target_bytes: int = 8 * 1024
-    """Of the request target; beyond it 414."""
+    """Bytes of the request target; beyond it 414."""
 
     head_bytes: int = 32 * 1024
-    """Of the request line and all fields; beyond it 431."""
+    """Bytes of the request line and all fields; beyond it 431."""
 
     fields: int = 100
     """Header fields of a request; beyond it 431."""
 
     body_bytes: int = 8 * 1024 * 1024
-    """Of a body, unless the handler sets a limit of its own; beyond it 413."""
+    """Bytes of a body, unless the handler sets a limit of its own; beyond it 413."""
 
     waiting_bytes: int = 64 * 1024
     """Received while an answer is awaited; beyond it reading pauses. Not below `head_bytes`."""
