@@ -1,4 +1,4 @@
-"""What the tests of conversions and of the ingest set up: accounts' clicks, events, processes."""
+"""Set-up for tests of conversions and of the ingest: clicks, events, webhooks, processes."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -52,7 +52,7 @@ def click(account_id: UUID | None = None, click_id: UUID | None = None) -> Click
 
 
 def event(number: int, click_id: bytes | None = None, **fields: Any) -> Event:
-    """Event `number`, naming `click_id`, without an event config unless `fields` tell."""
+    """Return event `number`, naming `click_id`, without an event config unless `fields` tell."""
     known: dict[str, Any] = {
         "account_id": None,
         "event_config_id": None,
@@ -93,13 +93,13 @@ def new_link(account_id: UUID, slug: str) -> NewLink:
 
 
 def click_of(link: Link) -> Click:
-    """A click that was made when the events of the tests were."""
+    """Return a click that was made when the events of the tests were."""
     ids = {"link_id": link.id.bytes, "domain_name": link.domain_name}
     return msgspec.structs.replace(click(link.account_id), **ids)
 
 
 async def webhook(services: Services, account_id: UUID, target_url: str = TARGET) -> Webhook:
-    """An active one that was there before every event of the tests."""
+    """Create an active webhook that is older than every event of the tests."""
     made = await services.webhooks.create(account_id, "A", target_url, "POST", DEFAULT)
     long_ago = {"$set": {"created_at": moment(AT - 1)}}
     await services.database["webhooks"].update_one({"_id": made.id}, long_ago)
@@ -107,7 +107,7 @@ async def webhook(services: Services, account_id: UUID, target_url: str = TARGET
 
 
 async def stored_click(services: Services, account_id: UUID) -> UUID:
-    """The id of a new click that is in MongoDB."""
+    """Store a new click in MongoDB and return its id."""
     one = click(account_id)
     await services.database["clicks"].insert_one(dict(services.enrichment.document(one)))
     return UUID(bytes=one.id)
@@ -122,17 +122,17 @@ def drain_of(services: Services) -> Drain:
 
 
 async def applied(services: Services, records: Sequence[Record]) -> None:
-    """What the drain does with one batch."""
+    """Do what the drain does with one batch."""
     await drain_of(services).apply(records)
 
 
 async def drained(services: Services) -> int:
-    """Everything that is in the journal now goes to MongoDB; the number of entries."""
+    """Drain the journal into MongoDB and return the number of entries."""
     return await Consumer(services.redis, services.redis_waiting, drain_of(services).apply).burst()
 
 
 async def dump(services: Services) -> dict[str, list[dict[str, Any]]]:
-    """Every document of the database."""
+    """Return every document of the database."""
     names = await services.database.list_collection_names()
     return {
         name: [row async for row in services.database[name].find().sort("_id", 1)]
@@ -142,7 +142,7 @@ async def dump(services: Services) -> dict[str, list[dict[str, Any]]]:
 
 @asynccontextmanager
 async def process(settings: Settings) -> AsyncIterator[Services]:
-    """The objects of one more process."""
+    """Yield the objects of one more process."""
     services = Services(settings)
     try:
         yield services

@@ -153,13 +153,13 @@ async def test_a_change_sets_what_is_given_and_counts_the_version_up(services: S
     assert row["payout"] == Decimal128("7.25")
 
 
-async def test_changing_what_is_not_there_is_not_found(services: Services) -> None:
+async def test_changing_an_unknown_configuration_is_not_found(services: Services) -> None:
     with pytest.raises(NotFound, match="event config: not found"):
         await services.event_configs.change(new_id(), {"active": False})
     assert await services.event_configs.find(new_id()) is None
 
 
-async def test_with_redis_away_nothing_changes(services: Services) -> None:
+async def test_without_redis_a_configuration_cannot_be_changed(services: Services) -> None:
     config = await scene.config(services)
     async with scene.process(
         msgspec.structs.replace(services.settings, redis_url=nobody())
@@ -222,7 +222,7 @@ def test_a_payout_is_kept_digit_by_digit_without_an_exponent(value: object, payo
     ],
     ids=lambda value: str(value)[:30],
 )
-def test_what_cannot_be_a_payout_is_refused(value: object, rule: str) -> None:
+def test_an_invalid_payout_is_refused(value: object, rule: str) -> None:
     with pytest.raises(BadRequest) as refused:
         checked_payout(value)
     assert refused.value.message == f"payout: {rule}"

@@ -121,7 +121,7 @@ async def test_a_lost_counter_starts_beyond_all_that_was_granted(services: Servi
     assert len({*used, *later, *still}) == 24_100
 
 
-async def test_with_mongodb_away_ids_come_from_the_spare_block_once(
+async def test_without_mongodb_ids_come_from_the_spare_block_once(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = await given(services.event_ids, 100)
@@ -136,7 +136,7 @@ async def test_with_mongodb_away_ids_come_from_the_spare_block_once(
             await next_one.event_ids.next()
 
 
-def test_of_many_who_take_the_spare_block_one_gets_it(tmp_path: Path) -> None:
+def test_only_one_process_gets_the_spare_block(tmp_path: Path) -> None:
     spare = SpareBlock(tmp_path / "data")
     spare.keep(range(5, 15))
     spare.keep(range(50, 60))
@@ -146,7 +146,7 @@ def test_of_many_who_take_the_spare_block_one_gets_it(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "data").iterdir()] == []
 
 
-async def test_a_spoiled_spare_block_is_nobodys(
+async def test_a_damaged_spare_block_is_not_used(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connect, "MONGODB_TIMEOUT", 0.2)
@@ -158,7 +158,7 @@ async def test_a_spoiled_spare_block_is_nobodys(
     assert all(isinstance(error, Unavailable) for error in refused)
 
 
-async def test_with_both_stores_away_nobody_gets_an_id(
+async def test_without_both_stores_there_is_no_id(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connect, "MONGODB_TIMEOUT", 0.2)
@@ -167,7 +167,7 @@ async def test_with_both_stores_away_nobody_gets_an_id(
             await cut_off.event_ids.next()
 
 
-async def test_with_redis_away_ids_come_from_mongodb(services: Services) -> None:
+async def test_without_redis_ids_come_from_mongodb(services: Services) -> None:
     async with scene.process(without_redis(services.settings)) as cut_off:
         ids = await given(cut_off.event_ids, 100)
     assert len({*ids, *await given(services.event_ids, 100)}) == 200

@@ -33,14 +33,14 @@ def event_of(number: int, scope: UUID, text: str = "t") -> Any:
     return scene.event(number, transaction_id=text, transaction_scope=scope.bytes)
 
 
-async def test_of_each_click_it_is_told_whose_it_is_if_it_is_stored(services: Services) -> None:
+async def test_the_account_of_each_stored_click_is_found(services: Services) -> None:
     accounts = [new_id(), new_id()]
     first, second = [await scene.stored_click(services, one) for one in accounts]
     asked = [first, new_id(), second, first]
     assert await owners(services, asked) == [accounts[0], None, accounts[1], accounts[0]]
 
 
-async def test_what_is_asked_at_once_is_one_question(services: Services) -> None:
+async def test_simultaneous_look_ups_are_one_query(services: Services) -> None:
     ids = [await scene.stored_click(services, SCOPE) for _ in range(300)]
     await owners(services, ids[:1])
     async with profiled(services.database) as rows:
@@ -56,7 +56,7 @@ async def test_a_transaction_id_may_repeat_in_another_scope(services: Services) 
     assert [await earlier(services, [scope], "t") for scope in scopes] == [1, 2]
 
 
-async def test_of_several_scopes_the_event_that_came_first_is_found(services: Services) -> None:
+async def test_the_first_event_in_any_of_several_scopes_is_found(services: Services) -> None:
     low, high = sorted([new_id(), new_id()])
     for name, scopes in (("a", (low, high)), ("b", (high, low))):
         first = ord(name) * 10
@@ -66,14 +66,14 @@ async def test_of_several_scopes_the_event_that_came_first_is_found(services: Se
 
 
 @pytest.mark.parametrize(("scopes", "text"), [([], "t"), ([new_id()], "t"), ([SCOPE], "T")])
-async def test_a_transaction_that_never_was_is_not_found(
+async def test_an_unknown_transaction_id_is_not_found(
     services: Services, scopes: list[UUID], text: str
 ) -> None:
     await scene.applied(services, [event_of(1, SCOPE)])
     assert await earlier(services, scopes, text) is None
 
 
-async def test_of_a_crowd_each_is_told_of_its_own_transaction_id(services: Services) -> None:
+async def test_each_of_many_look_ups_gets_its_own_event(services: Services) -> None:
     draw, scopes, texts = Random(5), [new_id() for _ in range(5)], list("abcdefgh")
     pairs = [(scope, text) for scope in scopes for text in texts if draw.random() < 0.5]
     held = {pair: number for number, pair in enumerate(pairs, 1)}
@@ -87,7 +87,7 @@ async def test_of_a_crowd_each_is_told_of_its_own_transaction_id(services: Servi
     assert list(found) == expected
 
 
-async def test_what_mongodb_does_not_tell_in_time_is_not_known_until_it_answers_again(
+async def test_look_ups_find_nothing_while_mongodb_does_not_answer_in_time(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     click_id = await scene.stored_click(services, SCOPE)

@@ -73,6 +73,8 @@ async def test_large_metadata_counts_for_more(services: Services) -> None:
 
 
 @BOTH_WAYS
-async def test_while_mongodb_does_not_answer_all_are_taken(services: Services, way: Way) -> None:
+async def test_while_mongodb_does_not_answer_no_address_is_limited(
+    services: Services, way: Way
+) -> None:
     services.look_ups.mongodb.failed()
     assert all([await report(services, way) for _ in range(LIMIT * 2)])

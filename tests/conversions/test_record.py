@@ -89,7 +89,7 @@ async def test_an_event_whose_click_is_not_stored_is_pending(
     assert row["account_id"] == (config.account_id if with_pbk else None)
 
 
-async def test_all_that_was_said_is_kept(services: Services) -> None:
+async def test_every_parameter_is_stored(services: Services) -> None:
     config = await scene.config(services, payout_type=PayoutType.REV_SHARE, payout="12.5")
     await record(
         services,
@@ -136,7 +136,7 @@ async def share_of_nothing(services: Services, config: EventConfig) -> Conversio
         (share_of_nothing, BadRequest, r"^value: required"),
     ],
 )
-async def test_what_breaks_a_rule_is_refused_and_nothing_is_recorded(
+async def test_a_conversion_that_breaks_a_rule_is_refused_and_not_recorded(
     services: Services, make: Any, error: type[TrackerError], message: str
 ) -> None:
     conversion = await make(services, await scene.config(services))

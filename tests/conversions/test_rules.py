@@ -85,7 +85,7 @@ def test_a_conversion_breaks_a_rule_or_not(
         ({"max_value": Decimal(10)}, {"click_id": "stored", "value": "11"}, "value: at most 10"),
     ],
 )
-async def test_what_breaks_a_rule_is_refused_by_field_and_rule_with_nothing_recorded(
+async def test_a_conversion_that_breaks_a_rule_is_refused_by_field_and_not_recorded(
     services: Services, way: Way, memory: str, rules: Any, fields: dict[str, Any], message: str
 ) -> None:
     account = await account_with(services, **rules)
@@ -107,7 +107,7 @@ async def test_what_breaks_a_rule_is_refused_by_field_and_rule_with_nothing_reco
 
 
 @BOTH_WAYS
-async def test_without_rules_everything_is_taken_as_before(services: Services, way: Way) -> None:
+async def test_without_rules_every_conversion_is_recorded(services: Services, way: Way) -> None:
     account = await services.accounts.create("Acme")
     click_id = await scene.stored_click(services, account.id)
     for value in ("-1000", "1e15"):
@@ -180,7 +180,9 @@ async def test_a_repeated_transaction_id_is_answered_with_the_first_whatever_rul
     assert await statuses(services) == [("attributed", None)]
 
 
-async def test_what_was_not_recorded_uses_up_nothing(services: Services) -> None:
+async def test_a_conversion_that_was_not_recorded_does_not_count_towards_the_cap(
+    services: Services,
+) -> None:
     account = await account_with(services, max_per_click=2)
     click_id = await scene.stored_click(services, account.id)
     fields: dict[str, Any] = {"click_id": click_id, "transaction_id": "t"}
@@ -280,7 +282,7 @@ async def test_other_processes_see_a_change_within_a_second(services: Services) 
             await by_callback(other, click_id=click_id)
 
 
-async def test_with_both_stores_away_the_drain_checks(services: Services) -> None:
+async def test_without_both_stores_the_drain_checks_the_rules(services: Services) -> None:
     account = await account_with(services, no_negative_values=True)
     event = scene.event(1, None, account_id=account.id.bytes, value="-1")
     await scene.applied(services, [event])

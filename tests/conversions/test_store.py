@@ -83,7 +83,7 @@ async def test_inserting_again_changes_nothing(services: Services) -> None:
     assert await scene.dump(services) == before
 
 
-async def test_of_one_transaction_id_the_first_is_stored_and_the_rest_of_a_batch_too(
+async def test_only_the_first_event_of_a_transaction_id_is_stored_and_the_rest_of_the_batch_too(
     services: Services,
 ) -> None:
     one: dict[str, Any] = {"transaction_id": "t", "transaction_scope": SCOPE.bytes}
