@@ -43,7 +43,7 @@ async def answering(
     await make_link(services, account.id, "abc")
     services.access_log = AccessLog(share)
     way = Way(services, name)
-    async with serving(make_app(services), lane=way) as (_, port), client_of(port) as client:
+    async with serving(make_app(services), fast_path=way) as (_, port), client_of(port) as client:
         await opened(client, 1)
         way.taken = 0
         yield client, way

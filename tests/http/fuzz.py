@@ -24,17 +24,17 @@ LOOP = asyncio.new_event_loop()
 
 
 def one(data: bytes) -> None:
-    """The first byte says where the rest is cut, and whether there is a lane."""
+    """The first byte says where the rest is cut, and whether there is a fast path."""
     if len(data) < 2:
         return
     choice, raw = data[0], data[1:]
     at = choice * len(raw) // 256
-    laned = choice % 2 == 1
+    with_fast_path = choice % 2 == 1
     check_plain(raw)
-    whole = LOOP.run_until_complete(came_of([raw], laned=laned))
+    whole = LOOP.run_until_complete(came_of([raw], with_fast_path=with_fast_path))
     parts = [raw[:at], raw[at:]] if at else [raw]
-    assert LOOP.run_until_complete(came_of(parts, laned=laned)) == whole
-    LOOP.run_until_complete(came_of([raw[:at]], lost=True, laned=laned))
+    assert LOOP.run_until_complete(came_of(parts, with_fast_path=with_fast_path)) == whole
+    LOOP.run_until_complete(came_of([raw[:at]], lost=True, with_fast_path=with_fast_path))
 
 
 def fuzz(folder: str) -> None:

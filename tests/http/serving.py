@@ -26,12 +26,12 @@ def application(*handlers: tuple[str, type[RequestHandler]], **settings: Any) ->
 async def serving(
     delegate: HTTPServerConnectionDelegate,
     limits: Limits | None = None,
-    lane: FastPath | None = None,
+    fast_path: FastPath | None = None,
     tls: ssl.SSLContext | None = None,
 ) -> AsyncIterator[tuple[Server, int]]:
     """The server and its port."""
     sockets = bind_sockets(0, "127.0.0.1")
-    server = Server(delegate, render, limits, lane)
+    server = Server(delegate, render, limits, fast_path)
     await server.listen(sockets, tls)
     try:
         yield server, sockets[0].getsockname()[1]

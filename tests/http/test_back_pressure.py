@@ -181,14 +181,14 @@ async def test_what_waits_behind_a_slow_handler_is_answered() -> None:
             assert (await client.answer()).status == 200
 
 
-def of_lane(raw: bytes) -> tuple[Connection, Transport]:
-    """A connection whose lane answers each request at once, to whom `raw` has come."""
+def on_fast_path(raw: bytes) -> tuple[Connection, Transport]:
+    """A connection whose fast path answers each request at once, to whom `raw` has come."""
 
-    def lane(connection: FastPathConnection, data: bytes, start: int, end: int) -> bool:
+    def fast_path(connection: FastPathConnection, data: bytes, start: int, end: int) -> bool:
         connection.answer(b"answer", True)
         return True
 
-    protocol = Connection(ServerState(application(), render, Limits(), lane))
+    protocol = Connection(ServerState(application(), render, Limits(), fast_path))
     transport = Transport()
     transport.pause_at = 300
     transport.protocol = protocol
@@ -197,8 +197,8 @@ def of_lane(raw: bytes) -> tuple[Connection, Transport]:
     return protocol, transport
 
 
-async def test_a_lane_is_not_asked_while_its_answers_are_not_taken() -> None:
-    protocol, transport = of_lane(get() * 3000)
+async def test_a_fast_path_is_not_asked_while_its_answers_are_not_taken() -> None:
+    protocol, transport = on_fast_path(get() * 3000)
     # Known to be slow after the first lot.
     assert transport.written.count(b"answer") == 64
     assert not transport.reading

@@ -37,21 +37,25 @@ places = st.lists(st.integers(0, 10_000), max_size=8)
 
 
 @FEW
-@given(raw=wild_bytes, places=places, laned=st.booleans())
+@given(raw=wild_bytes, places=places, with_fast_path=st.booleans())
 def test_random_bytes_are_answered_or_refused_alike_however_they_are_cut(
-    io_loop: AsyncIOLoop, raw: bytes, places: list[int], laned: bool
+    io_loop: AsyncIOLoop, raw: bytes, places: list[int], with_fast_path: bool
 ) -> None:
-    whole = io_loop.run_sync(lambda: came_of([raw], laned=laned))
-    assert io_loop.run_sync(lambda: came_of(cut(raw, places), laned=laned)) == whole
+    whole = io_loop.run_sync(lambda: came_of([raw], with_fast_path=with_fast_path))
+    assert (
+        io_loop.run_sync(lambda: came_of(cut(raw, places), with_fast_path=with_fast_path)) == whole
+    )
 
 
 @FEW
-@given(raw=rows, places=places, laned=st.booleans())
+@given(raw=rows, places=places, with_fast_path=st.booleans())
 def test_requests_in_a_row_come_to_the_same_however_they_are_cut(
-    io_loop: AsyncIOLoop, raw: bytes, places: list[int], laned: bool
+    io_loop: AsyncIOLoop, raw: bytes, places: list[int], with_fast_path: bool
 ) -> None:
-    whole = io_loop.run_sync(lambda: came_of([raw], laned=laned))
-    assert io_loop.run_sync(lambda: came_of(cut(raw, places), laned=laned)) == whole
+    whole = io_loop.run_sync(lambda: came_of([raw], with_fast_path=with_fast_path))
+    assert (
+        io_loop.run_sync(lambda: came_of(cut(raw, places), with_fast_path=with_fast_path)) == whole
+    )
 
 
 @st.composite
@@ -65,12 +69,14 @@ def mutated(draw: st.DrawFn) -> bytes:
 
 
 @FEW
-@given(raw=mutated(), places=places, laned=st.booleans())
+@given(raw=mutated(), places=places, with_fast_path=st.booleans())
 def test_mutated_requests_come_to_the_same_however_they_are_cut(
-    io_loop: AsyncIOLoop, raw: bytes, places: list[int], laned: bool
+    io_loop: AsyncIOLoop, raw: bytes, places: list[int], with_fast_path: bool
 ) -> None:
-    whole = io_loop.run_sync(lambda: came_of([raw], laned=laned))
-    assert io_loop.run_sync(lambda: came_of(cut(raw, places), laned=laned)) == whole
+    whole = io_loop.run_sync(lambda: came_of([raw], with_fast_path=with_fast_path))
+    assert (
+        io_loop.run_sync(lambda: came_of(cut(raw, places), with_fast_path=with_fast_path)) == whole
+    )
 
 
 @FEW
@@ -78,13 +84,13 @@ def test_mutated_requests_come_to_the_same_however_they_are_cut(
     raw=rows | mutated() | wild_bytes,
     places=places,
     end=st.integers(0, 10_000),
-    laned=st.booleans(),
+    with_fast_path=st.booleans(),
 )
 def test_a_client_may_go_at_any_moment(
-    io_loop: AsyncIOLoop, raw: bytes, places: list[int], end: int, laned: bool
+    io_loop: AsyncIOLoop, raw: bytes, places: list[int], end: int, with_fast_path: bool
 ) -> None:
     parts = cut(raw[: end % (len(raw) + 1)], places)
-    io_loop.run_sync(lambda: came_of(parts, lost=True, laned=laned))
+    io_loop.run_sync(lambda: came_of(parts, lost=True, with_fast_path=with_fast_path))
 
 
 @FEW
@@ -115,10 +121,17 @@ def request(draw: st.DrawFn) -> tuple[bytes, Seen]:
 
 
 @FEW
-@given(requests=st.lists(request(), min_size=1, max_size=6), places=places, laned=st.booleans())
+@given(
+    requests=st.lists(request(), min_size=1, max_size=6),
+    places=places,
+    with_fast_path=st.booleans(),
+)
 def test_good_requests_are_all_answered_in_order(
-    io_loop: AsyncIOLoop, requests: list[tuple[bytes, Seen]], places: list[int], laned: bool
+    io_loop: AsyncIOLoop,
+    requests: list[tuple[bytes, Seen]],
+    places: list[int],
+    with_fast_path: bool,
 ) -> None:
     raw = b"".join(sent for sent, _ in requests)
-    seen, kept = io_loop.run_sync(lambda: came_of(cut(raw, places), laned=laned))
+    seen, kept = io_loop.run_sync(lambda: came_of(cut(raw, places), with_fast_path=with_fast_path))
     assert (seen, kept) == ([one for _, one in requests], True)

@@ -21,11 +21,11 @@ from tracker.http.limits import Limits
 from tracker.http.server_state import ServerState
 
 NAMES = ("host", "user-agent", "accept", "x-request-id")
-"""Headers that a lane may read."""
+"""Headers that a fast path may read."""
 
 
 def values_of(_: str, values: list[str]) -> list[str]:
-    """What a lane may keep of a header: all that was asked for."""
+    """What a fast path may keep of a header: all that was asked for."""
     return values
 
 
@@ -85,16 +85,18 @@ async def _nothing_left_behind() -> AsyncIterator[None]:
 
 
 async def came_of(
-    parts: Sequence[bytes], lost: bool = False, laned: bool = False
+    parts: Sequence[bytes], lost: bool = False, with_fast_path: bool = False
 ) -> tuple[list[Seen], bool]:
     """What the handlers saw and whether the connection was kept, of `parts` that come one by one.
 
-    With `lost` the client goes right after the last, and takes no answers; with `laned` a lane
-    takes what is plain.
+    With `lost` the client goes right after the last, and takes no answers. With `with_fast_path`
+    plain requests take the fast path.
     """
     async with _nothing_left_behind():
         application, seen = recording_application()
-        state = ServerState(application, render, LIMITS, PlainLane(seen) if laned else None)
+        state = ServerState(
+            application, render, LIMITS, PlainLane(seen) if with_fast_path else None
+        )
         protocol = Connection(state)
         transport = Transport()
         protocol.connection_made(transport)
