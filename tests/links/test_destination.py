@@ -15,7 +15,7 @@ from tracker.syntax.url import MAX_LENGTH, check_url
 
 
 def check(url: str, is_own: Callable[[str, int], bool]) -> None:
-    """What a new link's destination goes through; who else is asked is the endpoint's business."""
+    """Check a new link's destination as the endpoint does."""
     check_url(FIELD, url)
     address = redirect_address(url)
     if address and is_own(*address):
@@ -58,7 +58,7 @@ def location(url: str, query: str = "", macros: dict[str, str] | None = None) ->
         ("&&a=1&&&b=2&&", "a=1&b=2"),
     ],
 )
-def test_what_the_visitor_sent_is_passed_on_byte_for_byte(query: str, passed_on: str) -> None:
+def test_the_visitors_parameters_are_passed_on_byte_for_byte(query: str, passed_on: str) -> None:
     assert location("https://x.example/", query) == (
         f"https://x.example/?{passed_on}&click_id={CLICK}"
     )
@@ -140,7 +140,7 @@ def test_names_that_only_look_reserved_are_kept(pair: str) -> None:
         ("s=\xe9&%73=\xe9&t=\xe9", "t=%E9"),
     ],
 )
-def test_what_a_url_cannot_hold_raw_is_percent_encoded(query: str, passed_on: str) -> None:
+def test_characters_that_a_url_cannot_hold_are_percent_encoded(query: str, passed_on: str) -> None:
     assert location("https://x.example/", query) == (
         f"https://x.example/?{passed_on}&click_id={CLICK}"
     )
@@ -406,7 +406,7 @@ SCHEME = "must be an absolute http or https URL"
         (f"https://x.example/{'p' * (MAX_LENGTH - 17)}", "at most 2048 characters"),
     ],
 )
-def test_a_bad_destination_is_refused_with_the_rule(url: str, rule: str) -> None:
+def test_a_bad_destination_is_rejected_with_the_rule(url: str, rule: str) -> None:
     with pytest.raises(BadRequest, match=re.escape(f"destination_url: {rule}")):
         check(url, is_own)
 
@@ -433,7 +433,7 @@ def test_a_bad_destination_is_refused_with_the_rule(url: str, rule: str) -> None
         "http://[0:0::1]:8000/c/x",
     ],
 )
-def test_a_redirect_of_this_service_is_refused(url: str) -> None:
+def test_a_redirect_of_this_service_is_rejected(url: str) -> None:
     with pytest.raises(BadRequest, match=re.escape(OWN_REDIRECT)):
         check(url, is_own)
 
@@ -453,7 +453,7 @@ def test_a_redirect_of_this_service_is_refused(url: str) -> None:
         ("https://shop.example/c/../page", None),
     ],
 )
-def test_redirect_address_tells_where_a_redirect_path_points(
+def test_redirect_address_returns_the_host_of_a_redirect_path(
     url: str, address: tuple[str, int] | None
 ) -> None:
     assert redirect_address(url) == address

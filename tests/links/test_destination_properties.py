@@ -112,5 +112,5 @@ def test_a_destination_without_macros_is_kept_byte_for_byte(url: str) -> None:
 
 
 @given(destinations)
-def test_what_is_generated_here_are_good_destinations(url: str) -> None:
+def test_the_generated_destinations_are_good_ones(url: str) -> None:
     check_url(FIELD, url)

@@ -101,13 +101,13 @@ def test_a_name_is_kept_in_its_canonical_form(text: str, name: str) -> None:
         ("a." * 119 + "example", "at most 244 characters"),
     ],
 )
-def test_another_name_is_refused_with_the_rule(text: str, rule: str) -> None:
+def test_another_name_is_rejected_with_the_rule(text: str, rule: str) -> None:
     with pytest.raises(BadRequest, match=f"^domain_name: {rule}"):
         checked_name(text)
 
 
 @given(st.text() | st.from_regex(r"[A-Za-z0-9_.*:/\-\u00fc]{1,80}", fullmatch=True))
-def test_whatever_is_sent_the_name_is_final_or_refused(text: str) -> None:
+def test_any_text_becomes_a_canonical_name_or_is_rejected(text: str) -> None:
     try:
         name = checked_name(text)
     except BadRequest as refused:
@@ -128,7 +128,7 @@ async def test_a_new_domain_is_not_verified_and_has_a_token_of_its_own(
     assert await services.domains.page(OTHER, 1, 25) == ([], 0)
 
 
-async def test_every_process_sees_within_a_second_what_becomes_of_a_domain(
+async def test_every_process_sees_a_change_of_a_domain_within_a_second(
     services: Services,
 ) -> None:
     async with process(services.settings) as other:
@@ -171,7 +171,7 @@ async def released(services: Services) -> None:
     services.domain_cache.forget(keys.domain(NAME))
 
 
-async def test_what_is_gone_cannot_be_verified_or_deleted(services: Services) -> None:
+async def test_a_deleted_domain_cannot_be_verified_or_deleted(services: Services) -> None:
     made = await services.domains.create(ACCOUNT, NAME)
     outcomes = await asyncio.gather(
         *(services.domains.delete(made.id) for _ in range(5)), return_exceptions=True
@@ -182,7 +182,9 @@ async def test_what_is_gone_cannot_be_verified_or_deleted(services: Services) ->
             await change(made.id)
 
 
-async def test_with_redis_away_a_domain_is_made_but_not_changed(services: Services) -> None:
+async def test_while_redis_is_unavailable_domains_are_created_but_not_changed(
+    services: Services,
+) -> None:
     away = Services(msgspec.structs.replace(services.settings, redis_url=nobody()))
     made = await away.domains.create(ACCOUNT, NAME)
     changes: list[Callable[[UUID], Awaitable[object]]] = [
@@ -220,7 +222,7 @@ async def test_two_claims_of_a_name_have_slugs_of_their_own_and_only_proof_decid
     assert await services.database["domains"].count_documents({}) == 1
 
 
-async def test_who_has_three_hundred_names_claimed_keeps_nobody_from_proving_one(
+async def test_three_hundred_claims_keep_nobody_from_proving_a_name(
     services: Services,
 ) -> None:
     for _ in range(300):
@@ -236,7 +238,9 @@ async def test_who_has_three_hundred_names_claimed_keeps_nobody_from_proving_one
     assert await services.domains.by_name(NAME) == served_name([proven])
 
 
-async def test_a_name_that_was_proven_is_nobody_elses_for_thirty_days(services: Services) -> None:
+async def test_a_proven_name_stays_reserved_for_thirty_days_after_deletion(
+    services: Services,
+) -> None:
     first = await services.domains.create(ACCOUNT, NAME)
     await services.domains.verify(first.id)
     link = await make_link(services, first)
@@ -262,7 +266,7 @@ async def test_a_name_that_was_proven_is_nobody_elses_for_thirty_days(services: 
     assert await visited(services, domain_id=second.id) == target(new)
 
 
-async def test_an_account_may_have_its_name_back_at_once_and_begins_anew(
+async def test_an_account_may_add_its_name_again_at_once_and_begins_without_links(
     services: Services,
 ) -> None:
     tokens = set()

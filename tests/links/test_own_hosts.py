@@ -1,4 +1,4 @@
-"""Which hosts are the service's own, by name and by the port on this machine."""
+"""The service's own hosts, by name and by the port on this machine."""
 
 import pytest
 
@@ -27,7 +27,7 @@ LOCAL = ("localhost", "a.localhost", "127.0.0.1", "127.9.9.9", "::1", "::ffff:7f
         (("192.168.1.5", 80), "192.168.1.6", 80, False),
     ],
 )
-async def test_a_host_is_our_own_or_not(
+async def test_own_hosts_are_recognized(
     services: Services, base: tuple[str, int], host: str, port: int, own: bool
 ) -> None:
     hosts = OwnHosts(*base, port=8080, domains=services.domains)
@@ -74,7 +74,7 @@ def test_a_service_without_a_hostname_has_none_for_accounts(services: Services, 
         ("promo.go.example", False),
     ],
 )
-def test_some_names_are_nobodys(services: Services, name: str, reserved: bool) -> None:
+def test_reserved_names_cannot_be_claimed(services: Services, name: str, reserved: bool) -> None:
     names = ("www.example", "*.inner.example")
     hosts = OwnHosts("go.example", 443, 8080, services.domains, "cname.example", names)
     assert hosts.reserves(name) is reserved

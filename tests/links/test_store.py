@@ -44,7 +44,7 @@ def request(**fields: Any) -> NewLink:
 
 @contextlib.asynccontextmanager
 async def process(settings: Settings) -> AsyncIterator[Services]:
-    """Another process on the same stores, which hears of changes."""
+    """Yield another process on the same stores, which is notified of changes."""
     built = Services(settings)
     listening = asyncio.ensure_future(built.changes.listen())
     try:
@@ -84,7 +84,7 @@ async def test_an_unknown_link_is_none(services: Services) -> None:
     assert await visited(services) is None
 
 
-async def test_a_slug_that_was_missed_a_moment_ago_is_found_once_it_is_made(
+async def test_a_slug_that_was_just_missed_is_found_once_it_is_created(
     services: Services,
 ) -> None:
     async with process(services.settings) as other:
@@ -96,7 +96,7 @@ async def test_a_slug_that_was_missed_a_moment_ago_is_found_once_it_is_made(
                 await asyncio.sleep(0.005)
 
 
-async def test_of_simultaneous_creators_of_a_slug_one_wins(services: Services) -> None:
+async def test_one_of_simultaneous_creators_of_a_slug_wins(services: Services) -> None:
     async with process(services.settings) as other:
         outcomes = await asyncio.gather(
             *((services, other)[number % 2].links.create(request()) for number in range(20)),
@@ -139,7 +139,7 @@ async def test_links_without_a_slug_get_one(services: Services) -> None:
 
 @pytest.fixture
 def slugs(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """The slugs that chance will bring."""
+    """Set the random slugs."""
     coming: list[str] = []
     monkeypatch.setattr(store, "new_slug", lambda: coming.pop(0))
     yield coming
@@ -153,9 +153,7 @@ async def test_a_random_slug_that_is_taken_is_tried_again(
     assert (await services.links.create(request(slug=None))).slug == "free"
 
 
-async def test_chance_that_fails_five_times_is_an_error(
-    services: Services, slugs: list[str]
-) -> None:
+async def test_five_taken_random_slugs_are_an_error(services: Services, slugs: list[str]) -> None:
     await services.links.create(request(slug="taken"))
     slugs[:] = ["taken"] * 5
     with pytest.raises(BadRequest, match=r"^slug: "):
@@ -238,12 +236,12 @@ async def test_after_simultaneous_changes_everyone_has_the_last_one(services: Se
         assert await visited(services) == target(last)
 
 
-async def test_changing_what_is_not_there_is_not_found(services: Services) -> None:
+async def test_changing_an_unknown_link_is_not_found(services: Services) -> None:
     with pytest.raises(NotFound, match="short link"):
         await services.links.change(new_id(), {"active": False})
 
 
-async def test_with_redis_away_links_are_made_and_found_but_not_changed(
+async def test_while_redis_is_unavailable_links_are_created_and_found_but_not_changed(
     services: Services,
 ) -> None:
     away = Services(msgspec.structs.replace(services.settings, redis_url=nobody()))
@@ -262,7 +260,7 @@ async def test_the_version_grows_from_the_time_of_creation(services: Services) -
     assert before <= made.version <= now_ms()
 
 
-async def test_of_accounts_that_prove_a_name_at_once_one_wins(services: Services) -> None:
+async def test_one_of_accounts_that_prove_a_name_at_once_wins(services: Services) -> None:
     async with process(services.settings) as other:
         both = (services, other)
         claims = [await services.domains.create(new_id(), "go.example") for _ in range(10)]
@@ -344,12 +342,12 @@ def test_a_hostname_has_one_form(text: str, name: str) -> None:
         "\ud800.example",
     ],
 )
-def test_what_is_no_hostname_has_none(text: str) -> None:
+def test_an_invalid_hostname_has_no_canonical_form(text: str) -> None:
     assert canonical_hostname(text) == ""
 
 
 @given(st.text(max_size=300))
-def test_whatever_a_visitor_sends_the_form_is_a_hostname_and_final(text: str) -> None:
+def test_any_text_has_a_stable_canonical_form(text: str) -> None:
     name = canonical_hostname(text)
     assert name.isascii()
     assert len(name) <= 253

@@ -33,7 +33,9 @@ async def test_names_that_differ_in_case_are_one(services: Services, name: str, 
 @pytest.mark.parametrize(
     ("name", "other"), [("a", "b"), ("ete", "\u00e9t\u00e9"), ("a b", "a  b"), ("1", "\u00b9")]
 )
-async def test_other_names_are_others(services: Services, name: str, other: str) -> None:
+async def test_names_that_differ_otherwise_are_different_tags(
+    services: Services, name: str, other: str
+) -> None:
     made = [await services.tags.create(ACCOUNT, one) for one in (name, other)]
     assert await services.tags.page(ACCOUNT, 1, 25) == (made[::-1], 2)
 
@@ -43,7 +45,7 @@ async def test_another_account_may_have_the_name_too(services: Services) -> None
     assert await services.tags.page(ACCOUNT, 1, 25) == (made[:1], 1)
 
 
-async def test_of_simultaneous_creators_of_a_tag_one_wins(services: Services) -> None:
+async def test_one_of_simultaneous_creators_of_a_tag_wins(services: Services) -> None:
     outcomes = await asyncio.gather(
         *(services.tags.create(ACCOUNT, name) for name in ["Spring", "SPRING"] * 10),
         return_exceptions=True,
@@ -54,7 +56,7 @@ async def test_of_simultaneous_creators_of_a_tag_one_wins(services: Services) ->
     assert await services.tags.page(ACCOUNT, 1, 25) == (won, 1)
 
 
-async def test_of_simultaneous_renamers_one_wins(services: Services) -> None:
+async def test_one_of_simultaneous_renamers_wins(services: Services) -> None:
     made = [await services.tags.create(ACCOUNT, str(number)) for number in range(10)]
     outcomes = await asyncio.gather(
         *(services.tags.rename(tag.id, "Spring") for tag in made), return_exceptions=True

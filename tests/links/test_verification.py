@@ -1,4 +1,4 @@
-"""What DNS has to show for a domain, asked of a real server on loopback."""
+"""The proof of a domain by DNS, with a real server on loopback."""
 
 import asyncio
 import time
@@ -160,14 +160,14 @@ async def test_a_lost_question_is_asked_again(
     assert len(server.asked) == 4
 
 
-async def test_where_no_server_listens_there_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_port_without_a_server_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "TIMEOUT_SECONDS", 0.5)
     with pytest.raises(Unavailable):
         await is_proven(WANTED, ("127.0.0.1", free_port()))
 
 
 class Nonsense(asyncio.DatagramProtocol):
-    """Answers, but not in DNS."""
+    """A server that answers, but not in DNS."""
 
     def connection_made(self, transport: Any) -> None:
         self.transport = transport
@@ -187,7 +187,7 @@ async def test_nonsense_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
         transport.close()
 
 
-async def test_many_are_asked_about_at_once(server: DnsServer) -> None:
+async def test_many_domains_are_verified_at_once(server: DnsServer) -> None:
     server.has(TXT, "TXT", f'"{VALUE}"')
     other = msgspec.structs.replace(WANTED, txt=DnsRecord(name="_tracker.b.example", value=VALUE))
     wanted = [WANTED if number % 2 else other for number in range(40)]
@@ -227,6 +227,6 @@ def test_the_resolver_is_set_by_address_and_port(
         "::1:x",
     ],
 )
-def test_another_resolver_is_refused_by_name(text: str) -> None:
+def test_an_invalid_resolver_setting_is_rejected_by_name(text: str) -> None:
     with pytest.raises(SettingsError, match="DNS_RESOLVER="):
         read({"DNS_RESOLVER": text})

@@ -1,4 +1,4 @@
-"""Reports counted one by one in Python: what every pipeline has to agree with."""
+"""Reports counted one by one in Python, which every pipeline must equal."""
 
 from collections.abc import Sequence
 from decimal import Context, Decimal, localcontext
@@ -16,7 +16,7 @@ NO_KEYS = ("unknown", "none")
 
 
 class Counted:
-    """`host` names the default domain."""
+    """The reference for reports. `host` is the name of the default domain."""
 
     def __init__(self, history: History, host: str) -> None:
         events = [one for one in history.events if one["status"] not in NOT_COUNTED]
@@ -28,7 +28,7 @@ class Counted:
         return measures(query, clicks, [e for e, keys in self._events if passes(query, e, keys)])
 
     def rows(self, query: Query) -> list[tuple[str, Measures]]:
-        """On all pages, in their order."""
+        """Return the rows of all pages, in their order."""
         by_key: dict[str, tuple[list[Document], list[Document]]] = {}
         for kind, ones in enumerate((self._clicks, self._events)):
             for one, keys in ones:
@@ -56,7 +56,7 @@ def matches(found: set[str], wanted: set[str], every: bool) -> bool:
 
 
 def keys_of(history: History, host: str, one: Document) -> Keys:
-    """The rows that a click or an event belongs to, by dimension."""
+    """Return the rows that a click or an event belongs to, by dimension."""
     link_id = one.get("link_id")
     keys = {name: [one.get(name, "unknown")] for name in get_args(GroupBy)}
     keys |= {
@@ -86,7 +86,7 @@ def measures(query: Query, clicks: Sequence[Document], events: Sequence[Document
 
 
 def total(events: Sequence[Document], name: str) -> Decimal:
-    """Of what each is rounded to."""
+    """Return the sum of the rounded amounts."""
     with localcontext(WIDE):
         amounts = [one[name].to_decimal() for one in events if one[name] is not None]
         return sum((one.quantize(Decimal("1e-9")) for one in amounts), Decimal(0))

@@ -78,7 +78,7 @@ async def store(
     clicks: Sequence[dict[str, Any]],
     events: Sequence[dict[str, Any]],
 ) -> None:
-    """The documents, and their rollups in batches of several slots."""
+    """Store the documents, and their rollups in batches of several slots."""
     for collection, documents in (("clicks", clicks), ("events", events)):
         if documents:
             await services.database[collection].insert_many(documents)
@@ -98,7 +98,7 @@ async def store(
 
 
 def _moment(random: Random) -> datetime:
-    """Often the first or last of a day."""
+    """Return a random moment, often the first or last of a day."""
     day = datetime.combine(FIRST, datetime.min.time(), UTC) + timedelta(random.randrange(DAYS))
     return day + random.choice(
         [
@@ -149,6 +149,6 @@ def _money(random: Random) -> Decimal128 | None:
 
 
 def days() -> Iterator[date]:
-    """Of the history, and one before and after it."""
+    """Yield the days of the history, and one before and after it."""
     for number in range(-1, DAYS + 1):
         yield FIRST + timedelta(number)

@@ -1,4 +1,4 @@
-"""What MongoDB reads for a report: rollups by days and slots, or by days, slots and links touched,
+"""The documents read for a report: rollups by days and slots, or by days, slots and links touched,
 however many clicks and links there are; clicks and events only of the range, if at all.
 
 The profiler notes what was read while the code ran.
@@ -30,7 +30,7 @@ class Scene(NamedTuple):
     links: Sequence[UUID]
 
     async def read(self, group_by: Any, **filters: Any) -> dict[str, int]:
-        """How many documents of each collection a report of the second half has read."""
+        """Return the documents that a report of the second half reads, by collection."""
         query = Query(
             account_id=self.account_id,
             first=FIRST,
@@ -93,7 +93,7 @@ def click(account_id: UUID, link_id: UUID, day: int) -> dict[str, Any]:
 
 
 async def store_rollups(services: Services, clicks: Sequence[dict[str, Any]]) -> None:
-    """The same in every slot."""
+    """Store the same rollups in every slot."""
     rollup = Rollup()
     for one in clicks:
         rollup.add_click(one)

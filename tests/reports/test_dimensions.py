@@ -1,4 +1,4 @@
-"""What is read for a report, and that what is kept under encoded names is found there."""
+"""The source of each report, and values under encoded field names."""
 
 from typing import get_args
 
@@ -42,13 +42,13 @@ def test_reports_group_by_every_visitor_dimension() -> None:
         ("event", ["browser"], Source("clicks")),
     ],
 )
-def test_a_report_reads_the_smallest_that_knows_its_dimensions(
+def test_a_report_reads_the_smallest_source_that_has_its_dimensions(
     group_by: str, filters: list[str], source: Source
 ) -> None:
     assert source_of(group_by, filters) == source
 
 
-def test_only_names_of_domains_are_kept_in_another_form() -> None:
+def test_only_names_of_domains_are_encoded() -> None:
     for value in (*COUNTRIES, *BROWSERS, *SYSTEMS, *DEVICES, "Other", "unknown"):
         assert encoded(value) == value
     assert encoded("a-b.example") == "a-b%2Eexample"

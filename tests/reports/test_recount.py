@@ -1,4 +1,4 @@
-"""The rollups are what is stored adds up to; what is not, is found and made right, in one step."""
+"""Rollups equal the sums of the documents; differences are found, and corrected in one step."""
 
 import asyncio
 from typing import Any
@@ -26,7 +26,7 @@ async def counted(services: Services, day: str = DAY) -> DayCount:
 
 
 async def traffic(services: Services, clicks: int = 30) -> None:
-    """Clicks of several links, and conversions with and without one."""
+    """Store clicks of several links, and conversions with and without a click."""
     made = [scene.click(ACCOUNT) for _ in range(clicks)]
     bots = [msgspec.structs.replace(one, user_agent="curl/8") for one in made[:5]]
     events = [
@@ -39,7 +39,7 @@ async def traffic(services: Services, clicks: int = 30) -> None:
     await scene.applied(services, [*bots, *made[5:], *events])
 
 
-async def test_what_the_drain_counted_is_what_is_stored(services: Services) -> None:
+async def test_the_rollups_of_the_drain_equal_the_documents(services: Services) -> None:
     await traffic(services)
     found = await counted(services)
     assert (found.clicks, found.events) == (30, 34)
@@ -61,7 +61,7 @@ async def test_a_day_or_an_account_without_anything_has_no_differences(services:
         ({"$set": {"country.ZW": {"clicks": 2}}}, "country.ZW.clicks", -2),
     ],
 )
-async def test_what_is_wrong_is_found_by_path_and_made_right(
+async def test_a_wrong_sum_is_found_by_path_and_corrected(
     services: Services, change: dict[str, Any], path: str, missing: int
 ) -> None:
     await traffic(services)
@@ -74,7 +74,7 @@ async def test_what_is_wrong_is_found_by_path_and_made_right(
     assert await recount.correct(ACCOUNT, DAY) == 0
 
 
-async def test_rollups_that_are_gone_are_made_again_with_their_domains(services: Services) -> None:
+async def test_missing_rollups_are_restored_with_their_domains(services: Services) -> None:
     await traffic(services)
     before = await counted(services)
     await services.database["rollups"].delete_many({})
@@ -106,7 +106,7 @@ async def test_corrections_at_once_add_a_difference_once(services: Services) -> 
     assert (await counted(services)).differences() == {}
 
 
-async def test_while_drains_go_on_corrections_neither_lose_nor_double(services: Services) -> None:
+async def test_corrections_beside_drains_neither_lose_nor_double(services: Services) -> None:
     await traffic(services)
     await services.database["rollups"].delete_many({})
     recount = Recount(services.mongodb, services.database)
@@ -150,7 +150,9 @@ async def test_a_reader_never_sees_a_figure_between_the_wrong_and_the_right(
     assert seen <= {125, 25}
 
 
-async def test_accounts_are_those_with_records_and_those_with_figures(services: Services) -> None:
+async def test_accounts_with_records_and_accounts_with_rollups_are_found(
+    services: Services,
+) -> None:
     empty = await services.accounts.create("Acme")
     await traffic(services)
     found = await Recount(services.mongodb, services.database).accounts()

@@ -65,9 +65,7 @@ async def check(services: Services, counted: Counted, query: Query) -> None:
 
 
 @pytest.mark.parametrize("group_by", GROUPS)
-async def test_a_report_is_what_counting_one_by_one_gives(
-    services: Services, group_by: GroupBy
-) -> None:
+async def test_a_report_equals_a_count_one_by_one(services: Services, group_by: GroupBy) -> None:
     random = Random(group_by)
     history = await made(services, random)
     counted, sources = Counted(history, HOST), set()
@@ -87,7 +85,7 @@ async def test_an_account_without_clicks_has_an_empty_report(services: Services)
         assert report.totals.conversion_rate == 0
 
 
-async def test_tags_are_those_that_links_have_now(services: Services) -> None:
+async def test_reports_use_the_current_tags_of_links(services: Services) -> None:
     random = Random(1)
     history = await made(services, random)
     link_id = next(one for one, tags in history.tags.items() if tags)
@@ -98,7 +96,7 @@ async def test_tags_are_those_that_links_have_now(services: Services) -> None:
         await check(services, counted, drawn(random, changed, "tag"))
 
 
-async def test_a_report_within_a_session_tells_of_its_moment(services: Services) -> None:
+async def test_a_report_in_a_session_is_read_at_its_snapshot(services: Services) -> None:
     random = Random(2)
     history = await made(services, random)
     query = drawn(random, history, "day")
@@ -109,7 +107,7 @@ async def test_a_report_within_a_session_tells_of_its_moment(services: Services)
     assert (await services.reports.run(query)).total_rows == 0
 
 
-async def test_reports_that_read_clicks_take_turns_and_no_other_waits_for_them(
+async def test_reports_that_read_clicks_take_turns_and_delay_no_others(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # MongoDB takes as long as it likes, and nobody waits for a turn.
@@ -127,10 +125,10 @@ async def test_reports_that_read_clicks_take_turns_and_no_other_waits_for_them(
     assert (await services.reports.run(queries[0])).total_rows == 0
 
 
-async def test_fifty_crossed_reports_of_one_account_keep_no_other_from_its_own(
+async def test_fifty_crossed_reports_of_one_account_do_not_block_another(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Those under way are held by the test, as long as the other account's is not answered."""
+    """The test holds the reports under way until the other account's is answered."""
     held, release = asyncio.Event(), asyncio.Event()
     busy, other = new_id(), new_id()
     within = ReportQueue.turn

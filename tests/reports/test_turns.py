@@ -1,4 +1,4 @@
-"""Which report that reads clicks begins next: one of an account, shared fairly, within bounds."""
+"""The next report that reads clicks: one of an account at a time, shared fairly, limited."""
 
 from uuid import UUID
 
@@ -11,8 +11,11 @@ NAMES = {account_id: name for name, account_id in ACCOUNTS.items()}
 
 
 def order(steps: str, at_once: int) -> str:
-    """The accounts in the order in which their reports begin. A letter of `steps` asks for that
-    account, "." ends the oldest report under way; in the end all are ended."""
+    """Return the accounts in the order in which their reports begin.
+
+    A letter of `steps` asks for that account, "." ends the oldest report under way; in the end all
+    are ended.
+    """
     turns, under_way, begun = Turns(at_once), list[Turn](), ""
     steps += "." * len(steps)
     for step in steps:
@@ -51,7 +54,7 @@ def test_accounts_take_turns_and_the_oldest_of_each_is_first(
     assert order(steps, at_once) == begun
 
 
-def test_an_account_that_fills_its_queue_is_refused_and_no_other() -> None:
+def test_only_the_account_that_fills_its_queue_is_rejected() -> None:
     turns = Turns(at_once=1, waiting_of_account=2, waiting=10)
     for _ in range(3):
         turns.ask(ACCOUNTS["a"])
@@ -61,7 +64,7 @@ def test_an_account_that_fills_its_queue_is_refused_and_no_other() -> None:
     assert turns.ask(ACCOUNTS["b"])[1] is None
 
 
-def test_when_all_is_full_whoever_has_the_most_loses_its_newest() -> None:
+def test_in_a_full_queue_the_account_with_the_most_loses_its_newest() -> None:
     turns = Turns(at_once=1, waiting_of_account=4, waiting=6)
     first, _ = turns.ask(ACCOUNTS["a"])
     waiting = [turns.ask(ACCOUNTS[name])[0] for name in "aaaabb"]
@@ -76,7 +79,7 @@ def test_when_all_is_full_whoever_has_the_most_loses_its_newest() -> None:
     assert turns.end(waiting[4]) is asked
 
 
-def test_a_report_that_no_longer_waits_leaves_its_place() -> None:
+def test_a_report_that_stops_waiting_frees_its_place() -> None:
     turns = Turns(at_once=1)
     first, _ = turns.ask(ACCOUNTS["a"])
     left, _ = turns.ask(ACCOUNTS["b"])
