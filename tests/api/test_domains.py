@@ -258,7 +258,7 @@ async def test_dns_that_does_not_answer_is_told(
     failure: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(verification, "SECONDS", 0.3)
+    monkeypatch.setattr(verification, "TIMEOUT_SECONDS", 0.3)
     domain = await add(client, secret, account)
     if failure == "silence":
         dns.silent = {NAME, f"_tracker.{NAME}"}

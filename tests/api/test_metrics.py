@@ -175,7 +175,7 @@ async def test_a_click_that_is_spooled_is_counted_and_a_scrape_still_answers(
 async def test_a_redis_that_never_answers_does_not_hold_a_scrape_up(
     services: Services, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(metrics, "_PATIENCE", 0.1)
+    monkeypatch.setattr(metrics, "_PROBE_TIMEOUT_SECONDS", 0.1)
     async with silence() as address:
         redis = away(services, monkeypatch, address)
         values = await scraped(client)
@@ -238,7 +238,7 @@ async def test_a_mongodb_that_does_not_answer_does_not_hold_a_scrape_up(
     async def never(at: object) -> None:
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(metrics, "_PATIENCE", 0.1)
+    monkeypatch.setattr(metrics, "_PROBE_TIMEOUT_SECONDS", 0.1)
     monkeypatch.setattr(services.deliveries, "backlog", never)
     values = await scraped(client)
     assert math.isnan(value(values, "webhook_deliveries_due"))

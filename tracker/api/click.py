@@ -30,13 +30,14 @@ _PAGE = """<!doctype html>
 
 
 class ClickQuery(Handler):
-    """`/api/click`."""
+    """The handler of `/api/click`."""
 
     def slug(self) -> str | None:
-        """None: it is in the query."""
+        """Return None: the slug is in the query."""
         return None
 
     async def get(self) -> None:
+        """Answer a visit. Raises a TrackerError if the link does not exist or cannot be opened."""
         answer = await self.services.redirect.answer(self._visit())
         self.set_status(answer.status)
         for name, value in answer.headers:
@@ -70,7 +71,7 @@ class ClickQuery(Handler):
 
 
 class ClickSlug(ClickQuery):
-    """`/c/<slug>`."""
+    """The handler of `/c/<slug>`."""
 
     def slug(self) -> str | None:
         """Return the slug in the request's path."""
@@ -83,14 +84,14 @@ def purpose_of(values: Iterable[str]) -> str:
 
 
 def error_content(error: TrackerError, accept: str) -> Content:
-    """A page where that is preferred."""
+    """Return the body of an error: a page if `accept` prefers one, else JSON."""
     if not prefers(accept, "text/html", "application/json"):
         return json_error(error)
     return Content("text/html; charset=utf-8", _page(error.status).encode())
 
 
 def _page(status: int) -> str:
-    """Nothing of the request is repeated in it."""
+    """Return an error page. It repeats nothing of the request."""
     if status == 429 or status >= 500:
         return _PAGE.format(title="Link not opened", text="Please try again in a moment.")
     if status == 404:

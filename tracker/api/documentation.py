@@ -21,7 +21,7 @@ ASSETS = {
     ),
     "docs.js": (_STATIC / "docs.js", "text/javascript; charset=utf-8"),
 }
-"""By name: file and media type."""
+"""File and media type of each asset, by name."""
 
 # Swagger UI writes style elements; its pictures are data in its style sheet.
 _POLICY = (
@@ -32,9 +32,10 @@ _POLICY = (
 
 
 class OpenApi(Handler):
-    """The application's setting `description` gives the document."""
+    """The handler of `/openapi.json`, which the application's setting `description` makes."""
 
     def get(self) -> None:
+        """Answer with the OpenAPI document."""
         self.set_header("Content-Type", "application/json; charset=utf-8")
         self.finish(self.settings["description"]())
 
@@ -45,6 +46,7 @@ class Docs(Handler):
     """`/docs`: the page that shows the description."""
 
     def get(self) -> None:
+        """Answer with the page that shows the document."""
         self.set_header("Content-Type", "text/html; charset=utf-8")
         self.set_header("Content-Security-Policy", _POLICY)
         self.set_header("Referrer-Policy", "no-referrer")
@@ -58,6 +60,7 @@ class Front(Handler):
     """The first page of a trial. In production the base host has none: it is visitors'."""
 
     def get(self) -> None:
+        """Redirect to the documentation."""
         self.redirect("/docs")
 
     head = get
@@ -67,6 +70,7 @@ class DocsAsset(Handler):
     """The files that the page loads, under addresses that change with their content."""
 
     def get(self) -> None:
+        """Answer with an asset. Raises NotFound if there is none of this name."""
         name = self.request.path.removeprefix("/docs/")
         if name not in ASSETS:
             raise NotFound("no such file")
@@ -85,7 +89,7 @@ def _content(name: str) -> bytes:
 
 @cache
 def _page(api: str) -> str:
-    """`api`: whether it answers on the port of this page, "here" or "elsewhere"."""
+    """Return the page. `api` says whether the API is on the same port: "here" or "elsewhere"."""
     version = sha256(b"".join(map(_content, ASSETS))).hexdigest()[:12]
     text = (_STATIC / "docs.html").read_text(encoding="utf-8")
     return text.replace("{version}", version).replace("{api}", api)

@@ -46,22 +46,27 @@ class EventHandler(Handler):
     body_bytes = EVENT_BYTES
 
     def set_default_headers(self) -> None:
+        """Set the headers of every answer, so that pages of any origin may read it."""
         super().set_default_headers()
         for name, value in HEADERS:
             self.set_header(name, value)
 
     def prepare(self) -> None:
+        """Check the request. Raises BadRequest for a webhook's delivery, else as Handler does."""
         super().prepare()
         if self.header(DELIVERY_HEADER):
             raise BadRequest(_DELIVERY)
 
     async def get(self) -> None:
+        """Record the conversion in the query. Raises a TrackerError if it is refused."""
         await self._record(from_text(self.request.query.encode("latin-1")))
 
     async def post(self) -> None:
+        """Record the conversion in the body. Raises a TrackerError if it is refused."""
         await self._record(self._posted())
 
     def options(self) -> None:
+        """Answer a preflight: any origin may send a conversion."""
         self.set_header("Access-Control-Allow-Methods", ", ".join(self.methods))
         self.set_header("Access-Control-Allow-Headers", "Content-Type")
         self.set_header("Access-Control-Max-Age", "86400")
@@ -101,7 +106,7 @@ class EventHandler(Handler):
 
 
 def wants_image(method: str, accept: str) -> bool:
-    """An <img>: browsers name image types first there, and some rank them no higher."""
+    """Return whether an <img> asks: browsers name image types first, not always ranked higher."""
     accept = accept.lstrip().lower()
     return method == "GET" and (
         accept.startswith("image/") or prefers(accept, "image/gif", "application/json")

@@ -22,10 +22,10 @@ from tracker.http.incoming_body import IncomingBody
 log = structlog.get_logger(__name__)
 
 BODY_BYTES = 1024 * 1024
-"""The longest body that an endpoint takes: of one that takes any, once the key is good."""
+"""The maximum body of an endpoint that takes one, once the key is checked."""
 
 IGNORED_BYTES = 64 * 1024
-"""The longest body that is received, and ignored, where none is expected."""
+"""The maximum body that is received and ignored where none is expected."""
 
 SANE_REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 
@@ -47,13 +47,13 @@ def json_error(error: TrackerError) -> Content:
 
 @stream_request_body
 class Handler(RequestHandler):
-    """Raise a TrackerError to answer with it; anything else that is raised is a 500.
+    """A base of handlers: a TrackerError that is raised is the answer, any other error a 500.
 
     The body is in `incoming` (`http/incoming_body`). Tornado never parses it, whatever its type.
     """
 
     body_bytes: ClassVar[int] = IGNORED_BYTES
-    """The longest body that is taken."""
+    """The maximum length of a body, in bytes."""
 
     def initialize(
         self,
@@ -74,6 +74,7 @@ class Handler(RequestHandler):
         self.set_header("X-Request-Id", self.request_id)
 
     def prepare(self) -> None:
+        """Check size and method. Raises PayloadTooLarge or MethodNotAllowed."""
         self.begin()
         self.check_size()
         self.check_method()
@@ -83,11 +84,11 @@ class Handler(RequestHandler):
         structlog.contextvars.bind_contextvars(request_id=self.request_id)
 
     def check_size(self) -> None:
-        """Raises PayloadTooLarge if the request is longer than this endpoint takes."""
+        """Check the length of the request. Raises PayloadTooLarge if it is over the limit."""
         self.incoming.allow(self.body_bytes)
 
     def check_method(self) -> None:
-        """Raises MethodNotAllowed."""
+        """Check the method. Raises MethodNotAllowed if the path does not have it."""
         if self.request.method not in self.methods:
             raise self.method_refused()
 
@@ -101,7 +102,7 @@ class Handler(RequestHandler):
         return self.incoming.content()
 
     def header(self, name: str) -> str:
-        """Empty if it was not sent."""
+        """Return the value of a header; an empty string if it was not sent."""
         return self.request.headers.get(name, "")
 
     def client_address(self) -> str:
@@ -122,7 +123,7 @@ class Handler(RequestHandler):
         self.finish_error(error)
 
     def finish_error(self, error: TrackerError) -> None:
-        """The body of an error; a handler with other forms of answer has its own."""
+        """Finish with the body of `error`. A handler with other forms of answer overrides it."""
         self.finish_with(json_error(error))
 
     def finish_with(self, content: Content) -> None:
@@ -131,6 +132,7 @@ class Handler(RequestHandler):
         self.finish(content.body)
 
     def set_default_headers(self) -> None:
+        """Set the headers of every answer, errors included."""
         self.clear_header("Server")
         self.clear_header("Content-Type")
         self.set_header("X-Content-Type-Options", "nosniff")
@@ -138,24 +140,25 @@ class Handler(RequestHandler):
             self.set_header("X-Request-Id", self.request_id)
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
-        """Tornado calls this for whatever was raised."""
+        """Answer with the error that was raised, or that Tornado found."""
         error = kwargs["exc_info"][1] if "exc_info" in kwargs else None
         if status_code == 405:  # a method that Tornado does not know
             error = self.method_refused()
         self.answer_error(as_tracker_error(error, status_code))
 
     def log_exception(self, kind: Any, error: Any, traceback: Any) -> None:
-        if _is_away(error):
+        """Log an error that is no answer; an unavailable MongoDB is a warning."""
+        if _is_mongodb_unavailable(error):
             log.warning("MongoDB is away", error=type(error).__name__)
         elif not isinstance(error, TrackerError | HTTPError):
             log.error("request failed", exc_info=(kind, error, traceback))
 
     def compute_etag(self) -> None:
-        """No ETag: hashing an answer that is never the same twice serves nobody."""
+        """Return no ETag: hashing an answer that is never the same twice serves nobody."""
 
 
 class UnknownPath(Handler):
-    """Has no methods: each is refused, in the same way."""
+    """The handler of paths that do not exist: every method is refused."""
 
     def method_refused(self) -> TrackerError:
         """Return the error for an unknown path."""
@@ -177,18 +180,18 @@ def log_request(handler: RequestHandler) -> None:
 
 
 _TORNADO_CODES = {404: ErrorCode.NOT_FOUND, 413: ErrorCode.PAYLOAD_TOO_LARGE}
-"""By status, of what Tornado itself refuses; anything else is a bad request."""
+"""The codes of Tornado's own errors, by status; any other is a bad request."""
 
 
 class _Internal(TrackerError):
-    """Says nothing of the inside; the log has it under the request id."""
+    """An error without internals; the log has them under the request id."""
 
 
 def as_tracker_error(error: BaseException | None, status: int = 500) -> TrackerError:
     """Return the error to answer for any exception."""
     if isinstance(error, TrackerError):
         return error
-    if _is_away(error):
+    if _is_mongodb_unavailable(error):
         return Unavailable("storage is away; try again")
     if isinstance(error, HTTPError) and status != 500:
         message = error.reason or error.log_message or "bad request"
@@ -198,8 +201,8 @@ def as_tracker_error(error: BaseException | None, status: int = 500) -> TrackerE
     return _Internal("internal error")
 
 
-def _is_away(error: BaseException | None) -> bool:
-    """Whether MongoDB could not be asked, or did not answer in time."""
+def _is_mongodb_unavailable(error: BaseException | None) -> bool:
+    """Return whether MongoDB could not be asked, or did not answer in time."""
     return isinstance(error, ConnectionFailure) or (
         isinstance(error, PyMongoError) and error.timeout
     )

@@ -9,22 +9,25 @@ from tracker.errors import Unavailable
 
 
 class Healthz(Handler):
-    """The process answers: restart it if it does not."""
+    """The handler of `/healthz` and `/livez`: restart a process that does not answer."""
 
     def get(self) -> None:
+        """Answer with the version."""
         self.answer({"status": "ok", "version": __version__})
 
     head = get
 
 
 class Readyz(Handler):
-    """Names every part that is degraded; 503 only while visitors or postbacks cannot be served.
+    """The handler of `/readyz`.
 
-    Either tells what waits in the spool: journal records that were taken while Redis was
-    unavailable, or full.
+    It names every part that is degraded, and the size of the spool: journal records that were taken
+    while Redis was unavailable or full.
     """
 
     async def get(self) -> None:
+        """Answer with the degraded parts. Raises Unavailable if visitors or postbacks cannot be
+        served."""
         degraded = await degraded_parts(self.services)
         waiting = self.services.journal.bytes_waiting
         if self.services.serves and (lost := unserved(degraded)):

@@ -4,7 +4,7 @@ import asyncio
 import math
 import time
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from pymongo.errors import PyMongoError
 from redis.asyncio import Redis
@@ -18,13 +18,15 @@ from tracker.db.keys import DEAD_LETTERS, FLEET_COUNTERS, JOURNAL
 from tracker.ingest.fleet import families
 from tracker.webhooks.deliveries import Deliveries
 
-_PATIENCE = 0.5
+_PROBE_TIMEOUT_SECONDS: Final = 0.5
+"""How long a store may take to answer: a scrape never waits longer."""
 
 
 class Metrics(Handler):
-    """Answers with a store away too: that is when it is looked at."""
+    """The handler of `/metrics`. It answers with a store unavailable too."""
 
     async def get(self) -> None:
+        """Answer with every metric. A gauge whose store is unavailable is NaN."""
         backlog, deliveries = await asyncio.gather(
             _backlog(self.services.redis), _due_deliveries(self.services.deliveries)
         )
@@ -40,8 +42,10 @@ class Metrics(Handler):
 
 
 class _Backlog(NamedTuple):
-    """Entries of the journal, the age of the oldest in seconds, and entries that are dead letters;
-    NaN if Redis is away. `fleet`: what drains have counted (`ingest/fleet`)."""
+    """Entries of the journal, the age of the oldest in seconds, and the number of dead letters.
+
+    All are NaN if Redis is unavailable. `fleet` holds the counters of drains (`ingest/fleet`).
+    """
 
     entries: float = math.nan
     seconds: float = math.nan
@@ -56,7 +60,7 @@ async def _backlog(redis: Redis) -> _Backlog:
     pipeline.xlen(DEAD_LETTERS)
     pipeline.hgetall(FLEET_COUNTERS)
     try:
-        async with asyncio.timeout(_PATIENCE):
+        async with asyncio.timeout(_PROBE_TIMEOUT_SECONDS):
             entries, oldest, dead_letters, fleet = await pipeline.execute()
     except (RedisError, TimeoutError):
         return _Backlog()
@@ -64,7 +68,7 @@ async def _backlog(redis: Redis) -> _Backlog:
 
 
 class _DueDeliveries(NamedTuple):
-    """How many, and for how many seconds the oldest; NaN if MongoDB is away."""
+    """The number of due deliveries and the age of the oldest in seconds; NaN without MongoDB."""
 
     due: float = math.nan
     seconds: float = math.nan
@@ -73,7 +77,7 @@ class _DueDeliveries(NamedTuple):
 async def _due_deliveries(deliveries: Deliveries) -> _DueDeliveries:
     at = now()
     try:
-        async with asyncio.timeout(_PATIENCE):
+        async with asyncio.timeout(_PROBE_TIMEOUT_SECONDS):
             due, oldest = await deliveries.backlog(at)
     except (PyMongoError, TimeoutError):
         return _DueDeliveries()
@@ -81,7 +85,7 @@ async def _due_deliveries(deliveries: Deliveries) -> _DueDeliveries:
 
 
 def _age(entry_id: bytes) -> float:
-    """An entry's id begins with the milliseconds at which Redis took it."""
+    """Return the age of an entry in seconds. Its id begins with the milliseconds of its append."""
     milliseconds = int(entry_id.partition(b"-")[0])
     return max(0.0, time.time() - milliseconds / 1000)
 

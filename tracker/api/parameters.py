@@ -26,7 +26,7 @@ from tracker.syntax.strict_json import parse_json
 
 Kind = TypeVar("Kind", bound=msgspec.Struct)
 
-_MOST_PARAMETERS = 200
+_MAX_PARAMETERS = 200
 _ACCOUNT = ("accountId", "account_id")
 _INTEGER = re.compile(r"-?[0-9]{1,20}", re.ASCII)
 _INDEX = re.compile(r"\[[0-9]*\]\Z", re.ASCII)
@@ -56,7 +56,10 @@ class Parsed(NamedTuple, Generic[Kind]):
 
 
 def parse_body(kind: type[Kind], body: bytes) -> Parsed[Kind]:
-    """Raises BadRequest. `accountId` and `account_id` are two names of one field."""
+    """Parse a body of JSON into a struct of `kind`; `accountId` and `account_id` are one field.
+
+    Raises BadRequest if it is no strict JSON or breaks a rule of the struct.
+    """
     fields = parse_json("body", body)
     if not isinstance(fields, dict):
         raise BadRequest("body: must be a JSON object")
@@ -104,8 +107,8 @@ def _pairs(raw: str) -> list[tuple[str, str]]:
         pairs = parse_qsl(text, keep_blank_values=True, errors="strict")
     except UnicodeError:
         raise BadRequest("parameters: must be UTF-8") from None
-    if len(pairs) > _MOST_PARAMETERS:
-        raise BadRequest(f"parameters: at most {_MOST_PARAMETERS}")
+    if len(pairs) > _MAX_PARAMETERS:
+        raise BadRequest(f"parameters: at most {_MAX_PARAMETERS}")
     if "\0" in text or any("\0" in value for _, value in pairs):
         raise BadRequest("parameters: no null characters")
     return pairs
@@ -119,7 +122,7 @@ def _field_types(kind: type[msgspec.Struct]) -> dict[str, set[type]]:
 
 
 def _either(kind: Any) -> list[Any]:
-    """The types of a union, without what describes them."""
+    """Return the types of a union, without their descriptions."""
     kind = getattr(kind, "type", kind)
     if isinstance(kind, UnionType):
         return [one for each in kind.types for one in _either(each)]
@@ -144,7 +147,7 @@ def _parsed(kind: type[Kind], fields: dict[str, Any]) -> Parsed[Kind]:
 
 
 def _account(fields: dict[str, Any]) -> UUID | None:
-    """Takes the account out of `fields`, whichever way it is spelled."""
+    """Remove the account from `fields` in either spelling, and return it."""
     named = {name: parse_id(name, fields.pop(name)) for name in _ACCOUNT if name in fields}
     if len(set(named.values())) > 1:
         raise BadRequest("account_id: differs from accountId, which is another name for it")
@@ -171,7 +174,7 @@ def _message(kind: type[msgspec.Struct], text: str) -> str:
 
 
 def _within(text: str) -> str:
-    """A message that names a field, below the struct that has it."""
+    """Return a message that names a field by its path from the outermost struct."""
     text, path = _place(text)
     return _joined(path, text)
 
@@ -187,7 +190,7 @@ def _joined(path: str, name: str) -> str:
 
 
 def _rule(text: str) -> str:
-    """In words of JSON, not of a type system."""
+    """Return a rule in words of JSON, not of a type system."""
     if text.startswith("Invalid UUID"):
         return _UUID
     text = _TYPES.sub(lambda match: _spoken(match[1]), text)
@@ -195,7 +198,7 @@ def _rule(text: str) -> str:
 
 
 def _spoken(types: str) -> str:
-    """Each word once: a UUID and a time are both text."""
+    """Return types in words, each once: a UUID and a time are both text."""
     return " or ".join(dict.fromkeys(_WORDS.get(one, one) for one in types.split(" | ")))
 
 

@@ -31,7 +31,7 @@ _ENCODER = msgspec.json.Encoder(decimal_format="number")
 
 
 class ProtectedHandler(Handler):
-    """`endpoints` of one path, by method."""
+    """The handler of one path whose `endpoints`, by method, need an API key."""
 
     def initialize(  # type: ignore[override]
         self, services: Services, incoming: IncomingBody, endpoints: Mapping[str, Endpoint]
@@ -45,10 +45,14 @@ class ProtectedHandler(Handler):
         self.SUPPORTED_METHODS = (*RequestHandler.SUPPORTED_METHODS, self.request.method or "")
 
     def decode_argument(self, value: bytes, name: str | None = None) -> str:
-        """An id that is not UTF-8 is refused as any other that is no id."""
+        """Decode a part of the path; one that is not UTF-8 is refused later as no id."""
         return value.decode(errors="replace")
 
     async def prepare(self) -> None:  # type: ignore[override]
+        """Check limits, method and key, in this order.
+
+        Raises RateLimited, MethodNotAllowed, Unauthorized or PayloadTooLarge.
+        """
         del self.SUPPORTED_METHODS
         self.begin()
         await self.services.pacing.wait_turn()
@@ -82,15 +86,19 @@ class ProtectedHandler(Handler):
         self.usages = [usage for usage in self.usages if usage not in of_account]
 
     async def get(self, *path: str) -> None:
+        """Run the endpoint of GET. Raises a TrackerError if the request is refused."""
         await self._run(path)
 
     async def post(self, *path: str) -> None:
+        """Run the endpoint of POST. Raises a TrackerError if the request is refused."""
         await self._run(path)
 
     async def patch(self, *path: str) -> None:
+        """Run the endpoint of PATCH. Raises a TrackerError if the request is refused."""
         await self._run(path)
 
     async def delete(self, *path: str) -> None:
+        """Run the endpoint of DELETE. Raises a TrackerError if the request is refused."""
         await self._run(path)
 
     async def _run(self, path: Sequence[str]) -> None:
@@ -118,14 +126,17 @@ class ProtectedHandler(Handler):
         self.usages += await self.services.rate_limiter.count(address, account_id)
 
     def _refuse_over(self, scope: str) -> None:
-        """Raises RateLimited if this request is one too many."""
+        """Check a limit. Raises RateLimited if this request exceeds it."""
         for usage in self.usages:
             if usage.exceeded and usage.scope.name == scope:
                 RATE_LIMITED.labels(scope).inc()
                 raise RateLimited(_sentence(usage), _seconds_left(usage))
 
     def finish(self, chunk: str | bytes | dict[str, Any] | None = None) -> Future[None]:
-        """Here, for Tornado clears the headers of an answer that turns into an error."""
+        """Finish with the rate limits as headers.
+
+        They are set here because Tornado clears the headers of an answer that becomes an error.
+        """
         if self.usages:
             self._show_limits(self.usages)
         return super().finish(chunk)
@@ -148,7 +159,7 @@ def _bearer(authorization: str) -> str | None:
 
 
 def _seconds_left(usage: Usage) -> int:
-    """Rounded up: at least 1, for one that retries sooner is refused again."""
+    """Return the seconds until the window ends, rounded up: an earlier retry is refused again."""
     return max(1, -(-(usage.reset - now_ms()) // 1000))
 
 

@@ -16,8 +16,8 @@ from tracker.errors import BadRequest
 from tracker.links.hostnames import canonical_hostname
 from tracker.reports.query import Bots, GroupBy, Value
 
-DAYS = 731
-VALUES = 100
+MAX_DAYS = 731
+MAX_VALUES = 100
 _FILTERS = ("link", "tag", *VISITOR_DIMENSIONS, "domain")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _COUNTRY = re.compile(r"[A-Za-z]{2}")
@@ -40,9 +40,9 @@ BotsIn = Annotated[
 ]
 Device = Literal["desktop", "mobile", "tablet", "tv", "bot", "unknown"]
 Text = Annotated[str, Meta(max_length=255)]
-Ids = UUID | Annotated[list[UUID], Meta(max_length=VALUES)]
-Texts = Text | Annotated[list[Text], Meta(max_length=VALUES)]
-Devices = Device | Annotated[list[Device], Meta(max_length=VALUES)]
+Ids = UUID | Annotated[list[UUID], Meta(max_length=MAX_VALUES)]
+Texts = Text | Annotated[list[Text], Meta(max_length=MAX_VALUES)]
+Devices = Device | Annotated[list[Device], Meta(max_length=MAX_VALUES)]
 
 
 class DateRange(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -55,8 +55,8 @@ class DateRange(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         first, last = _day("from", self.first), _day("to", self.last)
         if first > last:
             raise ValueError("from: must not be after to")
-        if (last - first).days >= DAYS:
-            raise ValueError(f"to: at most {DAYS} days, from and to included")
+        if (last - first).days >= MAX_DAYS:
+            raise ValueError(f"to: at most {MAX_DAYS} days, from and to included")
 
 
 def _day(name: str, text: str) -> date:
@@ -89,7 +89,7 @@ class ReportFilters(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         self.domain = [canonical_hostname(one) or one.lower() for one in _listed(self.domain)]
 
     def values(self) -> dict[str, list[Value]]:
-        """By dimension; without those that do not filter."""
+        """Return the values of each dimension that filters."""
         given = {name: getattr(self, name) for name in _FILTERS}
         return {name: _listed(value) for name, value in given.items() if value != []}
 

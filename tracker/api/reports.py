@@ -15,14 +15,17 @@ from tracker.reports.query import Measures, Query, Row
 
 
 async def _check(services: Services, body: CreateReport) -> None:
-    """Raises BadRequest."""
+    """Check the domains of the filters. Raises BadRequest if one is no hostname."""
     for name in body.filters.values().get("domain", []):
         if name != services.base.host and not canonical_hostname(str(name)):
             raise BadRequest("filters.domain: must be a hostname such as go.example.com")
 
 
 async def create(call: Call[Nothing, CreateReport]) -> ReportAnswer:
-    """Return the report that the request describes."""
+    """Run a report.
+
+    Raises RateLimited or Unavailable if too many reports wait, Unavailable if it takes too long.
+    """
     body = call.body
     report = await call.services.reports.run(_query(call))
     page = body.page_of([_row(row) for row in report.rows], report.total_rows)

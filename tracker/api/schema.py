@@ -1,7 +1,7 @@
 """Types that bodies, queries and answers share; the description of each is in `/openapi.json`."""
 
 import re
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Final, Generic, TypeVar
 from uuid import UUID
 
 import msgspec
@@ -10,6 +10,10 @@ from msgspec import UNSET, Meta, field
 from tracker.errors import BadRequest
 
 EXAMPLE_ACCOUNT = "0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"
+
+MAX_TEXT_CHARACTERS: Final = 255
+MAX_PAGE: Final = 10**9
+MAX_PAGE_SIZE: Final = 100
 
 AccountId = Annotated[
     UUID,
@@ -26,7 +30,7 @@ Timestamp = Annotated[
         examples=["2026-01-31T09:30:00.000Z"],
     ),
 ]
-Text = Annotated[str, Meta(extra_json_schema={"minLength": 1, "maxLength": 255})]
+Text = Annotated[str, Meta(extra_json_schema={"minLength": 1, "maxLength": MAX_TEXT_CHARACTERS})]
 
 Row = TypeVar("Row")
 
@@ -50,8 +54,8 @@ class Page(msgspec.Struct, Generic[Row], kw_only=True):
 class Paged(msgspec.Struct, kw_only=True):
     """The part of a request that names a page."""
 
-    page: Annotated[int, Meta(ge=1, le=10**9, description="1-based")] = 1
-    page_size: Annotated[int, Meta(ge=1, le=100, description="rows on a page")] = field(
+    page: Annotated[int, Meta(ge=1, le=MAX_PAGE, description="1-based")] = 1
+    page_size: Annotated[int, Meta(ge=1, le=MAX_PAGE_SIZE, description="rows on a page")] = field(
         default=25, name="pageSize"
     )
 
@@ -73,7 +77,7 @@ class AccountPage(Paged, kw_only=True):
 
 
 def sent(body: msgspec.Struct) -> dict[str, Any]:
-    """The fields of a change that were sent, by name."""
+    """Return the fields of a change that were sent, by name."""
     fields = msgspec.structs.asdict(body)
     return {name: value for name, value in fields.items() if value is not UNSET}
 
@@ -88,9 +92,13 @@ class Done(msgspec.Struct, kw_only=True):
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
-def trimmed(name: str, text: str, most: int = 255) -> str:
-    """`text` without outer white space. Raises BadRequest naming the field and the rule."""
+def trimmed(name: str, text: str, limit: int = MAX_TEXT_CHARACTERS) -> str:
+    """Return `text` without outer white space.
+
+    Raises BadRequest, which names the field and the rule, if it is empty, longer than `limit` or
+    has control characters.
+    """
     text = text.strip()
-    if not 1 <= len(text) <= most or _CONTROL.search(text):
-        raise BadRequest(f"{name}: 1 to {most} characters, no control characters")
+    if not 1 <= len(text) <= limit or _CONTROL.search(text):
+        raise BadRequest(f"{name}: 1 to {limit} characters, no control characters")
     return text

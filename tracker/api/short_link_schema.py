@@ -14,8 +14,8 @@ from tracker.links.link import SLUG
 from tracker.syntax.strict_json import parse_json
 from tracker.syntax.url import check_url
 
-BULK = 100
-TAGS = 100
+MAX_BULK_LINKS = 100
+MAX_TAGS = 100
 
 DestinationUrl = Annotated[
     str,
@@ -40,7 +40,7 @@ Slug = Annotated[
         extra_json_schema={"pattern": "^[A-Za-z0-9_-]{1,64}$"},
     ),
 ]
-TagIds = Annotated[list[UUID], Meta(max_length=TAGS, description="ids of tags")]
+TagIds = Annotated[list[UUID], Meta(max_length=MAX_TAGS, description="ids of tags")]
 
 
 class TagReference(msgspec.Struct, kw_only=True):
@@ -101,7 +101,7 @@ class CreateShortLinks(msgspec.Struct, forbid_unknown_fields=True, kw_only=True)
     """The links to create together."""
 
     account_id: AccountId = field(name="accountId")
-    links: Annotated[list[NewShortLink], Meta(min_length=1, max_length=BULK)]
+    links: Annotated[list[NewShortLink], Meta(min_length=1, max_length=MAX_BULK_LINKS)]
 
 
 class CreatedShortLinks(msgspec.Struct, kw_only=True):
@@ -145,10 +145,10 @@ class ListShortLinks(AccountPage, kw_only=True):
     active: Annotated[bool, Meta(description="default: both")] | UnsetType = UNSET
 
     def tag_ids(self) -> list[UUID]:
-        """Raises BadRequest."""
+        """Return the selected tags. Raises BadRequest if one is no id, or if there are too many."""
         texts = [text for value in self.selected_tags for text in _tag_texts(value)]
-        if len(texts) > TAGS:
-            raise BadRequest(f"selectedTags: at most {TAGS}")
+        if len(texts) > MAX_TAGS:
+            raise BadRequest(f"selectedTags: at most {MAX_TAGS}")
         return [parse_id("selectedTags", text) for text in texts]
 
     def __post_init__(self) -> None:

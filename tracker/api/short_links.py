@@ -10,10 +10,10 @@ from msgspec import UNSET
 
 from tracker.api.endpoint import Call, Endpoint, Nothing, Owned
 from tracker.api.resource import Resource, record_of
-from tracker.api.schema import Done, Page, sent
+from tracker.api.schema import MAX_TEXT_CHARACTERS, Done, Page, sent
 from tracker.api.services import Services
 from tracker.api.short_link_schema import (
-    BULK,
+    MAX_BULK_LINKS,
     ChangeShortLink,
     CreatedShortLinks,
     CreateShortLink,
@@ -186,7 +186,7 @@ def _check_own(call: Call[Any, Any], named: Sequence[tuple[str, UUID, Owned | No
 def _default_name(url: str) -> str:
     """Host and path of a checked destination."""
     parts = urlsplit(url)
-    return f"{parts.netloc}{parts.path}".rstrip("/")[:255]
+    return f"{parts.netloc}{parts.path}".rstrip("/")[:MAX_TEXT_CHARACTERS]
 
 
 ENDPOINTS = (
@@ -215,7 +215,7 @@ ENDPOINTS = (
         "/api/short-links/bulk",
         "links:write",
         create_many,
-        f"Create up to {BULK} short links, all or none",
+        f"Create up to {MAX_BULK_LINKS} short links, all or none",
         CreatedShortLinks,
         body=CreateShortLinks,
         check=_check_all_new,

@@ -1,7 +1,8 @@
 """`/internal/tls-ask`: whether a proxy may fetch a certificate for a host.
 
-What Caddy calls on-demand TLS: the proxy asks before it does. Only verified custom domains may have
-one, so that a name pointed at the service does not make it ask for certificates without end.
+Caddy calls this on-demand TLS: the proxy asks before it fetches one. Only verified custom domains
+may have one, so that a name pointed at the service does not make it ask for certificates without
+end.
 """
 
 from tracker.api.handler import Handler
@@ -16,6 +17,10 @@ class TlsAsk(Handler):
     """`/internal/tls-ask`: says whether a proxy may get a certificate for a hostname."""
 
     async def get(self) -> None:
+        """Answer 200 if the host may have a certificate.
+
+        Raises BadRequest without a host, NotFound if it is no verified custom domain.
+        """
         asked = parameter(self.request.query, "domain")
         if not asked:
             raise BadRequest("domain: required: the host a certificate is wanted for")
