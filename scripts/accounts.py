@@ -43,15 +43,15 @@ def _max_per_click(text: str) -> int | None:
 
 _METAVARS: Final = {_truth: "true|false", _max_value: "NUMBER", _max_per_click: "NUMBER"}
 _RULES: Final = {
-    "require_pbk": (_truth, "refuse conversions without postback key"),
-    "no_negative_values": (_truth, "refuse conversions of a value below 0"),
-    "max_value": (_max_value, "the highest value of a conversion; none: any"),
+    "require_pbk": (_truth, "reject conversions without a postback key"),
+    "no_negative_values": (_truth, "reject conversions with a value below 0"),
+    "max_value": (_max_value, "highest value of a conversion; none: any"),
     "max_per_click": (
         _max_per_click,
-        "conversions of one click and event configuration that count; none: any number",
+        "how many conversions of one click and event configuration count; none: any number",
     ),
 }
-"""Options by the name of the rule."""
+"""The type and the help of each rule's option."""
 
 
 async def _create(services: Services, parsed: argparse.Namespace) -> list[Row]:
@@ -82,13 +82,14 @@ def _row(account: Account) -> Row:
 
 
 def main() -> None:
+    """Run the command."""
     command = Command(
         "accounts",
         "Make and list accounts, and set their rules against forged conversions.",
         'python -m scripts.accounts create "Acme Media"',
     )
     create = command.action("create", "make an account", _create)
-    create.add_argument("name", type=label, help="label for people")
+    create.add_argument("name", type=label, help="name for people")
     command.action("list", "list all accounts, oldest first", _list)
     about = "show an account and its rules against forged conversions"
     add_account(command.action("show", about, _show))

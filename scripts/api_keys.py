@@ -50,6 +50,7 @@ def _days(text: str) -> int:
 
 
 def main() -> None:
+    """Run the command."""
     command = Command(
         "api_keys",
         "Make, list and revoke API keys. A key is printed once, when it is made.",
@@ -58,17 +59,20 @@ def main() -> None:
     )
     create = command.action("create", "make a key and print it", _create)
     add_account(create)
-    create.add_argument("--name", type=label, default="API key", help="label for people")
+    create.add_argument("--name", type=label, default="API key", help="name for people")
     create.add_argument(
         "--scope",
         action="append",
         choices=_SCOPES,
         metavar="SCOPE",
-        help="what the key may do, repeatable; all if none is given: " + ", ".join(_SCOPES),
+        help="permission of the key, repeatable; all permissions if none is given: "
+        + ", ".join(_SCOPES),
     )
-    create.add_argument("--expires-days", type=_days, metavar="DAYS", help="valid for so long")
+    create.add_argument(
+        "--expires-days", type=_days, metavar="DAYS", help="days until it expires [never]"
+    )
     add_account(command.action("list", "list an account's keys, newest first", _list))
-    revoke = command.action("revoke", "end a key, at once and for good", _revoke)
+    revoke = command.action("revoke", "revoke a key, at once and for good", _revoke)
     revoke.add_argument("id", type=uuid, metavar="ID", help="id of the key")
     command.main()
 

@@ -1,4 +1,4 @@
-"""What the commands share: parsing, the services they act on, output and exit codes.
+"""The frame of every command: parsing, the services it acts on, output and exit codes.
 
 Exit codes: 0 done, 1 not done (the reason is on standard error), 2 wrong usage.
 """
@@ -25,7 +25,7 @@ from tracker.ids import parse_id
 from tracker.service.services import Services
 
 _NAME_LENGTH = 255
-# Control characters, and what the shell passed that is not text.
+# Control characters, and bytes from the shell that are not text.
 _UNUSABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 Row = dict[str, Any]
@@ -33,8 +33,10 @@ Action = Callable[[Services, argparse.Namespace], Awaitable[Sequence[Row]]]
 
 
 class Command:
-    """A command with actions such as `create` and `list`, or with one thing that it always does;
-    either answers rows."""
+    """A command with actions such as `create` and `list`, or with a single unnamed action.
+
+    Each action returns rows.
+    """
 
     def __init__(self, name: str, description: str, example: str) -> None:
         self._parser = argparse.ArgumentParser(
@@ -47,10 +49,12 @@ class Command:
         self._actions: Any = None
 
     def always(self, run: Action) -> argparse.ArgumentParser:
+        """Make `run` the single action; return the parser for its arguments."""
         self._parser.set_defaults(run=run)
         return self._parser
 
     def action(self, name: str, about: str, run: Action) -> argparse.ArgumentParser:
+        """Add an action; return the parser for its arguments."""
         if self._actions is None:
             self._actions = self._parser.add_subparsers(
                 title="actions", metavar="ACTION", required=True
@@ -58,7 +62,7 @@ class Command:
         parser: argparse.ArgumentParser = self._actions.add_parser(
             name, help=about, description=about
         )
-        # Also after the action; without a default, or it would undo one before it.
+        # Allow the option after the action too; a default would undo one before the action.
         parser.add_argument(
             "--json", action="store_true", default=argparse.SUPPRESS, help="print a JSON array"
         )
@@ -70,14 +74,18 @@ class Command:
         arguments: Sequence[str] | None = None,
         is_wrong: Callable[[Row], bool] = lambda row: False,
     ) -> None:
-        """Run and exit; with 1 if a row of the answer is wrong."""
+        """Run the command and print its rows.
+
+        Raises SystemExit with code 1 if a row is wrong or the action fails, 2 if the settings are
+        wrong, 130 if it is interrupted.
+        """
         parsed = self._parser.parse_args(arguments)
         try:
             rows = self._run(parsed)
         except SettingsError as error:
             self._parser.error(str(error))
         except (TrackerError, StoresError, StoreUnavailable, UnusableStore) as error:
-            self._say(str(error))
+            self._print_error(str(error))
             sys.exit(1)
         except KeyboardInterrupt:
             sys.exit(130)
@@ -88,15 +96,15 @@ class Command:
     def _run(self, parsed: argparse.Namespace) -> Sequence[Row]:
         settings = read(os.environ)
         logging.configure(settings)
-        with attach_stores(settings, self._say) as stores:
+        with attach_stores(settings, self._print_error) as stores:
             return asyncio.run(_act(stores, parsed))
 
-    def _say(self, line: str) -> None:
+    def _print_error(self, line: str) -> None:
         print(f"{self._parser.prog}: {line}", file=sys.stderr)
 
 
 def uuid(text: str) -> UUID:
-    """The type of arguments that are ids."""
+    """Return the id that an argument names. Raises ArgumentTypeError if it is not an id."""
     try:
         return parse_id("id", text)
     except TrackerError as error:
@@ -104,7 +112,7 @@ def uuid(text: str) -> UUID:
 
 
 def day(text: str) -> str:
-    """The type of arguments that are days."""
+    """Return the day that an argument names. Raises ArgumentTypeError if it is not a day."""
     try:
         return day_of(start_of(text))
     except ValueError:
@@ -112,7 +120,7 @@ def day(text: str) -> str:
 
 
 def label(text: str) -> str:
-    """The type of arguments that are names for people."""
+    """Return a name for people, stripped. Raises ArgumentTypeError if it is not usable."""
     name = text.strip()
     if not 1 <= len(name) <= _NAME_LENGTH or _UNUSABLE.search(name):
         raise argparse.ArgumentTypeError(f"1 to {_NAME_LENGTH} characters, no control characters")
@@ -120,7 +128,7 @@ def label(text: str) -> str:
 
 
 def positive(text: str) -> int:
-    """The type of arguments that are whole numbers from 1 on."""
+    """Return a whole number from 1 on. Raises ArgumentTypeError if it is below 1."""
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError("1 or more")
@@ -128,13 +136,14 @@ def positive(text: str) -> int:
 
 
 def add_account(parser: argparse.ArgumentParser) -> None:
+    """Add the required option that names an account."""
     parser.add_argument(
         "--account", type=uuid, required=True, metavar="ID", help="id of the account"
     )
 
 
 async def require_account(services: Services, account: UUID) -> None:
-    """Raises TrackerError if there is none."""
+    """Check that an account exists. Raises TrackerError if it does not."""
     if await services.accounts.find(account) is None:
         raise TrackerError(f"account {account}: not found")
 
@@ -154,7 +163,7 @@ def _as_json(rows: Sequence[Row]) -> str:
 
 
 def _as_text(rows: Sequence[Row]) -> str:
-    """One row: a line a field. More: a table."""
+    """Return one row as a line for each field, more rows as a table."""
     if len(rows) == 1:
         width = max(map(len, rows[0]))
         return "\n".join(f"{name:{width}}  {_cell(value)}" for name, value in rows[0].items())

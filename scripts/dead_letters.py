@@ -1,4 +1,4 @@
-"""List, replay and drop what the drain could not store."""
+"""List, replay and drop the entries that the drain could not store."""
 
 import argparse
 import re
@@ -30,11 +30,11 @@ _EXAMPLES = (
 
 async def _list(services: Services, parsed: argparse.Namespace) -> list[Row]:
     letters = DeadLetters(services.redis_waiting, ENTRIES)
-    with _redis_asked():
+    with _redis_errors_reported():
         shown = await letters.after(parsed.after, parsed.limit)
         if shown and await letters.after(shown[-1].id, 1):
             print(
-                f"{await letters.count():,} in all; the next: --after {shown[-1].id}",
+                f"{await letters.count():,} in total; next page: --after {shown[-1].id}",
                 file=sys.stderr,
             )
     return [_row(letter) for letter in shown]
@@ -42,9 +42,9 @@ async def _list(services: Services, parsed: argparse.Namespace) -> list[Row]:
 
 async def _replay(services: Services, parsed: argparse.Namespace) -> list[Row]:
     letters = DeadLetters(services.redis_waiting, ENTRIES)
-    with _redis_asked():
+    with _redis_errors_reported():
         replayed = (
-            await _each(parsed.ids, letters.replay, "replayed")
+            await _act_on_each(parsed.ids, letters.replay, "replayed")
             if parsed.ids
             else await _replay_all(letters)
         )
@@ -62,17 +62,20 @@ async def _replay_all(letters: DeadLetters[Record]) -> int:
 
 async def _drop(services: Services, parsed: argparse.Namespace) -> list[Row]:
     letters = DeadLetters(services.redis_waiting, ENTRIES)
-    with _redis_asked():
+    with _redis_errors_reported():
         dropped = (
             await letters.drop_all()
             if parsed.all
-            else await _each(parsed.ids, letters.drop, "dropped")
+            else await _act_on_each(parsed.ids, letters.drop, "dropped")
         )
     return [{"dropped": dropped}]
 
 
-async def _each(ids: Sequence[str], act: Callable[[str], Awaitable[bool]], done: str) -> int:
-    """How many. Raises TrackerError, when the others are done, for those that there are not."""
+async def _act_on_each(ids: Sequence[str], act: Callable[[str], Awaitable[bool]], done: str) -> int:
+    """Act on each letter and return how many there were.
+
+    Raises TrackerError if letters are not found, after acting on the others.
+    """
     missing = [one for one in ids if not await act(one)]
     if missing:
         raise TrackerError(f"{len(ids) - len(missing)} {done}; not found: {', '.join(missing)}")
@@ -80,7 +83,7 @@ async def _each(ids: Sequence[str], act: Callable[[str], Awaitable[bool]], done:
 
 
 @contextmanager
-def _redis_asked() -> Iterator[None]:
+def _redis_errors_reported() -> Iterator[None]:
     try:
         yield
     except RedisError as error:
@@ -88,7 +91,7 @@ def _redis_asked() -> Iterator[None]:
 
 
 def _row(letter: Letter) -> Row:
-    """Nothing of what the visitors sent."""
+    """Return the columns of a letter, without anything that visitors sent."""
     return {
         "id": letter.id,
         "buried_at": iso(letter.dead_since),
@@ -112,23 +115,30 @@ def _limit(text: str) -> int:
 
 
 def main() -> None:
+    """Run the command."""
     command = Command(
         "dead_letters",
-        "List, replay and drop what could not be stored: entries of the journal, or single clicks "
-        "and events of one. Each is kept with the reason until it is replayed or dropped.",
+        "List, replay and drop entries of the journal that could not be stored, or single clicks "
+        "and events of an entry. Each is kept with the reason until it is replayed or dropped.",
         "\n  ".join(_EXAMPLES),
     )
     show = command.action("list", "list letters, oldest first", _list)
-    show.add_argument("--limit", type=_limit, default=1000, metavar="N", help="at most [1000]")
-    show.add_argument("--after", type=_letter_id, metavar="ID", help="only those after this one")
-    replay = command.action(
-        "replay", "move letters back to the journal, when the cause is mended", _replay
+    show.add_argument("--limit", type=_limit, default=1000, metavar="N", help="limit [1000]")
+    show.add_argument(
+        "--after", type=_letter_id, metavar="ID", help="list only letters after this one"
     )
-    replay.add_argument("ids", type=_letter_id, nargs="*", metavar="ID", help="which [all]")
+    replay = command.action(
+        "replay", "move letters back to the journal, once the cause is fixed", _replay
+    )
+    replay.add_argument(
+        "ids", type=_letter_id, nargs="*", metavar="ID", help="letters to replay [all]"
+    )
     drop = command.action("drop", "delete letters for good: what they hold is lost", _drop)
     which = drop.add_mutually_exclusive_group(required=True)
-    which.add_argument("ids", type=_letter_id, nargs="*", default=[], metavar="ID", help="which")
-    which.add_argument("--all", action="store_true", help="all there are")
+    which.add_argument(
+        "ids", type=_letter_id, nargs="*", default=[], metavar="ID", help="letters to drop"
+    )
+    which.add_argument("--all", action="store_true", help="drop every letter")
     command.main()
 
 

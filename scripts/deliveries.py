@@ -27,15 +27,18 @@ async def _list(services: Services, parsed: argparse.Namespace) -> list[Row]:
     search = DeliverySearch(services.database, services.deliveries)
     shown, total = await search.find(_filter(parsed, statuses), parsed.limit)
     if len(shown) < total:
-        print(f"{total:,} in all; the newest {len(shown)} are shown", file=sys.stderr)
+        print(f"{total:,} in total; the newest {len(shown)} are shown", file=sys.stderr)
     return [_row(one) for one in shown]
 
 
 async def _retry(services: Services, parsed: argparse.Namespace) -> list[Row]:
-    """Raises TrackerError if nothing says which, or ids are not known."""
+    """Send the chosen deliveries again.
+
+    Raises TrackerError if nothing narrows the choice, or if ids are not found.
+    """
     narrowed = parsed.ids or parsed.account or parsed.webhook or parsed.since
     if not narrowed and not parsed.all:
-        raise TrackerError("which: name ids, --account, --webhook or --since, or say --all")
+        raise TrackerError("name ids, --account, --webhook or --since, or pass --all")
     search = DeliverySearch(services.database, services.deliveries)
     if missing := await search.missing(parsed.ids):
         raise TrackerError(f"not found: {', '.join(map(str, missing))}")
@@ -58,7 +61,7 @@ def _filter(
 
 
 def _row(delivery: Delivery) -> Row:
-    """Nothing of the payload: it is the account's."""
+    """Return the columns of a delivery, without the payload: it belongs to the account."""
     last = delivery.attempts[-1] if delivery.attempts else None
     waits = delivery.status is Status.DUE and delivery.holder is None
     return {
@@ -77,7 +80,7 @@ def _row(delivery: Delivery) -> Row:
 
 
 def _moment(text: str) -> datetime:
-    """The type of arguments that are days or moments, UTC where they name no zone."""
+    """Return the time that an argument names, in UTC unless it names a zone."""
     try:
         moment = datetime.fromisoformat(text)
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
@@ -88,16 +91,21 @@ def _moment(text: str) -> datetime:
 
 
 def _add_filters(parser: argparse.ArgumentParser, statuses: tuple[Status, ...]) -> None:
-    parser.add_argument("--account", type=uuid, metavar="ID", help="only those of an account")
-    parser.add_argument("--webhook", type=uuid, metavar="ID", help="only those to a webhook")
-    names = [one.value for one in statuses]
-    parser.add_argument("--status", choices=names, help="only those in this state")
     parser.add_argument(
-        "--since", type=_moment, metavar="WHEN", help="only those created since then (UTC)"
+        "--account", type=uuid, metavar="ID", help="only deliveries of this account"
+    )
+    parser.add_argument(
+        "--webhook", type=uuid, metavar="ID", help="only deliveries to this webhook"
+    )
+    names = [one.value for one in statuses]
+    parser.add_argument("--status", choices=names, help="only deliveries in this state")
+    parser.add_argument(
+        "--since", type=_moment, metavar="WHEN", help="only deliveries created since then (UTC)"
     )
 
 
 def main() -> None:
+    """Run the command."""
     command = Command(
         "deliveries",
         "List deliveries to webhooks across accounts, and send them again. Finished ones are kept "
@@ -106,17 +114,21 @@ def main() -> None:
     )
     show = command.action("list", "list deliveries, newest first", _list)
     _add_filters(show, tuple(Status))
-    show.add_argument("--limit", type=positive, default=100, metavar="N", help="at most [100]")
+    show.add_argument("--limit", type=positive, default=100, metavar="N", help="limit [100]")
     retry = command.action(
         "retry",
-        "send deliveries again, with the same ids and payloads: those that are named, whatever "
-        "became of them, or those of a filter that failed or were cancelled. Those of inactive "
-        "webhooks are left as they are",
+        "send deliveries again, with the same ids and payloads: the named ones in any state, or "
+        "the filtered ones that failed or were cancelled. Those to inactive webhooks stay as they "
+        "are",
         _retry,
     )
-    retry.add_argument("ids", type=uuid, nargs="*", default=[], metavar="ID", help="which")
+    retry.add_argument(
+        "ids", type=uuid, nargs="*", default=[], metavar="ID", help="deliveries to send again"
+    )
     _add_filters(retry, RETRIED)
-    retry.add_argument("--all", action="store_true", help="all that failed or were cancelled")
+    retry.add_argument(
+        "--all", action="store_true", help="all deliveries that failed or were cancelled"
+    )
     command.main()
 
 

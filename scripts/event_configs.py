@@ -10,7 +10,7 @@ from tracker.errors import BadRequest
 from tracker.service.services import Services
 
 _TYPES = ", ".join(PayoutType)
-"""Taken without regard to case."""
+"""The payout types, for help and errors; arguments may be in any case."""
 
 
 async def _create(services: Services, parsed: argparse.Namespace) -> list[Row]:
@@ -56,15 +56,16 @@ def _payout(text: str) -> Decimal:
 
 
 def main() -> None:
+    """Run the command."""
     command = Command(
         "event_configs",
         "Make and list event configurations. Conversions name one by its postback key (pbk).",
         "python -m scripts.event_configs create --account 0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b "
         "--name Purchase --payout-type RevShare --payout 10",
     )
-    create = command.action("create", "make one and print its postback key", _create)
+    create = command.action("create", "make a configuration and print its postback key", _create)
     add_account(create)
-    create.add_argument("--name", type=label, required=True, help="label for people")
+    create.add_argument("--name", type=label, required=True, help="name for people")
     create.add_argument(
         "--payout-type",
         required=True,
@@ -73,9 +74,9 @@ def main() -> None:
         help=f"{_TYPES}: RevShare pays a percentage of the value, the others a fixed amount",
     )
     create.add_argument(
-        "--payout", type=_payout, default=Decimal(0), help="the percentage or the amount"
+        "--payout", type=_payout, default=Decimal(0), help="percentage or amount [0]"
     )
-    add_account(command.action("list", "list an account's, newest first", _list))
+    add_account(command.action("list", "list an account's configurations, newest first", _list))
     command.main()
 
 

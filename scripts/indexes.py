@@ -12,17 +12,18 @@ async def _ensure(services: Services, _: argparse.Namespace) -> Sequence[Row]:
     await services.prepare()
     return [
         {"collection": collection, "index": index.document["name"]}
-        for collection, of_collection in INDEXES.items()
-        for index in of_collection
+        for collection, indexes in INDEXES.items()
+        for index in indexes
     ]
 
 
 def main() -> None:
+    """Run the command."""
     command = Command(
         "indexes",
-        "Make the indexes that are missing in MongoDB, and answer all that there have to be. "
-        "Every process does so when it starts; on large collections it takes minutes, for which "
-        "a release has the time.",
+        "Make the indexes that are missing in MongoDB, and list all that are needed. Every "
+        "process does so when it starts. On large collections it takes minutes: run it as a "
+        "release step.",
         "python -m scripts.indexes",
     )
     command.always(_ensure)

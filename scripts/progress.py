@@ -1,17 +1,22 @@
-"""How far a long command has come, on standard error: a line that is written over on a terminal,
-otherwise a line now and then, for logs."""
+"""The progress of a long command, on standard error.
+
+On a terminal it is one line that is overwritten, otherwise a line now and then, for logs.
+"""
 
 import sys
 import time
 from typing import Final
 
-_BAR: Final = 30
-_SECONDS: Final = 10.0
-_SAY_SECONDS: Final = 30.0
+_BAR_CHARACTERS: Final = 30
+_BAR_SECONDS: Final = 10.0
+_LINE_SECONDS: Final = 30.0
 
 
 class Progress:
-    """`total` steps of `what`. Call `advance` after each; leave the context to end the line."""
+    """A progress bar for `total` steps of `what`.
+
+    Call `advance` after each step; leaving the context ends the line.
+    """
 
     def __init__(self, what: str, total: int) -> None:
         self._what = what
@@ -28,33 +33,38 @@ class Progress:
             print("\r" + " " * (len(self._text()) + 2) + "\r", end="", file=sys.stderr, flush=True)
 
     def advance(self, steps: int = 1) -> None:
+        """Count `steps` more as done."""
         self._done += steps
         if self._terminal:
             print("\r" + self._text(), end="", file=sys.stderr, flush=True)
-        elif time.monotonic() - self._shown > _SECONDS:
+        elif time.monotonic() - self._shown > _BAR_SECONDS:
             self._shown = time.monotonic()
             print(self._text(), file=sys.stderr, flush=True)
 
     def _text(self) -> str:
         done = min(1.0, self._done / self._total)
-        bar = "#" * int(done * _BAR)
-        return f"{self._what} [{bar:{_BAR}}] {done:4.0%} {self._done:,} of {self._total:,}"
+        bar = "#" * int(done * _BAR_CHARACTERS)
+        return (
+            f"{self._what} [{bar:{_BAR_CHARACTERS}}] {done:4.0%} {self._done:,} of {self._total:,}"
+        )
 
 
 class Line:
-    """For what has no steps to count: the last thing said. Call `end` in the end."""
+    """A progress line for work without steps to count: the newest text. Call `end` afterwards."""
 
     def __init__(self) -> None:
         self._terminal = sys.stderr.isatty()
-        self._said_at = -_SAY_SECONDS
+        self._said_at = -_LINE_SECONDS
 
     def say(self, text: str) -> None:
+        """Show `text`."""
         if self._terminal:
             print(f"\r{text:79}", end="", file=sys.stderr, flush=True)
-        elif time.monotonic() > self._said_at + _SAY_SECONDS:
+        elif time.monotonic() > self._said_at + _LINE_SECONDS:
             self._said_at = time.monotonic()
             print(text, file=sys.stderr, flush=True)
 
     def end(self) -> None:
+        """Clear the line."""
         if self._terminal:
             print(f"\r{'':79}\r", end="", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""Recount rollups from stored clicks and events, and make them right."""
+"""Recount rollups from stored clicks and events, and correct them."""
 
 import argparse
 
@@ -38,7 +38,7 @@ async def _rebuild(services: Services, parsed: argparse.Namespace) -> list[Row]:
 
 
 async def _check(services: Services, parsed: argparse.Namespace) -> None:
-    """Raises TrackerError."""
+    """Check the days. Raises TrackerError if they are reversed or clicks of them may be deleted."""
     if parsed.first > parsed.last:
         raise TrackerError("--from: must not be after --to")
     kept = await first_kept(services.database)
@@ -50,16 +50,20 @@ async def _check(services: Services, parsed: argparse.Namespace) -> None:
 
 
 def main() -> None:
+    """Run the command."""
     command = Command(
         "rebuild_rollups",
         "Recount the rollups of these days from the stored clicks and events, while the service "
-        "runs. An index that is missing is made first. What is wrong becomes right at once, day "
-        "by day; what is right stays.",
+        "runs. Missing indexes are made first. Wrong figures are corrected day by day; right ones "
+        "stay.",
         "python -m scripts.rebuild_rollups --from 2026-01-01 --to 2026-01-31",
     )
     parser = command.always(_rebuild)
-    parser.add_argument("--account", type=uuid, metavar="ID", help="only this one")
-    for name, dest, about in (("--from", "first", "first day, UTC"), ("--to", "last", "last day")):
+    parser.add_argument("--account", type=uuid, metavar="ID", help="only this account")
+    for name, dest, about in (
+        ("--from", "first", "first day, UTC"),
+        ("--to", "last", "last day, UTC"),
+    ):
         parser.add_argument(name, dest=dest, type=day, required=True, metavar="DAY", help=about)
     command.main()
 

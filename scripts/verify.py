@@ -1,4 +1,4 @@
-"""Compare what is stored with what reports say, day by day, at one moment each."""
+"""Compare stored documents with rollups and reports, one snapshot for each day."""
 
 import argparse
 import sys
@@ -16,7 +16,7 @@ from tracker.reports.recount import DayCount, Recount
 from tracker.reports.rollup import RollupId, Sums
 from tracker.service.services import Services
 
-_SHOWN = 20
+_SHOWN_DIFFERENCES = 20
 
 
 async def _verify(services: Services, parsed: argparse.Namespace) -> list[Row]:
@@ -38,35 +38,37 @@ async def _verify_account(
         for one in days:
             async with await services.mongodb.start_session(snapshot=True) as session:
                 counted = await recount.at(account, one, session)
-                told = await services.reports.run(_query(account, one), session)
-            sums.update(_figures(counted, told.totals))
+                reported_day = await services.reports.run(_query(account, one), session)
+            sums.update(_figures(counted, reported_day.totals))
             _explain(counted)
             progress.advance()
     return {"account_id": account, "days": len(days), **_columns(sums)}
 
 
 def _query(account: UUID, one: str) -> Query:
-    of_day = date.fromisoformat(one)
-    return Query(account_id=account, first=of_day, last=of_day, group_by="day", bots="exclude")
+    day_asked = date.fromisoformat(one)
+    return Query(
+        account_id=account, first=day_asked, last=day_asked, group_by="day", bots="exclude"
+    )
 
 
-def _figures(counted: DayCount, told: Measures) -> Counter[str]:
-    recounted = _of_account(counted, counted.recounted)
+def _figures(counted: DayCount, reported_day: Measures) -> Counter[str]:
+    recounted = _account_sums(counted, counted.recounted)
     reported = {
-        "clicks": told.clicks,
-        "unique": told.unique_clicks,
-        "bots": told.bot_clicks,
-        "conversions": told.conversions,
-        "value": in_billionths(told.value),
-        "payout": in_billionths(told.payout),
+        "clicks": reported_day.clicks,
+        "unique": reported_day.unique_clicks,
+        "bots": reported_day.bot_clicks,
+        "conversions": reported_day.conversions,
+        "value": in_billionths(reported_day.value),
+        "payout": in_billionths(reported_day.payout),
     }
     return Counter(
         {
             "clicks": counted.clicks,
-            "in rollups": _clicks(_of_account(counted, counted.stored)),
-            "in reports": told.clicks + told.bot_clicks,
+            "in rollups": _clicks(_account_sums(counted, counted.stored)),
+            "in reports": reported_day.clicks + reported_day.bot_clicks,
             "conversions": recounted.get("total.conversions", 0),
-            "reported": told.conversions,
+            "reported": reported_day.conversions,
             "differences": sum(map(len, counted.differences().values()))
             + sum(differ(recounted.get(f"total.{name}", 0), reported[name]) for name in reported),
         }
@@ -78,7 +80,7 @@ def _columns(sums: Counter[str]) -> dict[str, int]:
     return {name: sums[name] for name in names}
 
 
-def _of_account(counted: DayCount, sums: dict[RollupId, Sums]) -> Sums:
+def _account_sums(counted: DayCount, sums: dict[RollupId, Sums]) -> Sums:
     return sums.get(RollupId(counted.account_id, "account", counted.day, None), {})
 
 
@@ -98,7 +100,7 @@ def _explain(counted: DayCount) -> None:
         for rollup_id, sums in counted.differences().items()
         for path, number in sorted(sums.items())
     ]
-    for rollup_id, path, number in differences[:_SHOWN]:
+    for rollup_id, path, number in differences[:_SHOWN_DIFFERENCES]:
         where = f"link {rollup_id.link_id}" if rollup_id.of == "link" else "account"
         stored = counted.stored.get(rollup_id, {}).get(path, 0)
         print(
@@ -106,20 +108,21 @@ def _explain(counted: DayCount) -> None:
             f"{stored + number:,} in what is stored",
             file=sys.stderr,
         )
-    if len(differences) > _SHOWN:
-        print(f"{counted.day}: and {len(differences) - _SHOWN:,} more", file=sys.stderr)
+    if len(differences) > _SHOWN_DIFFERENCES:
+        print(f"{counted.day}: and {len(differences) - _SHOWN_DIFFERENCES:,} more", file=sys.stderr)
 
 
 def main() -> None:
+    """Run the command."""
     command = Command(
         "verify",
-        "Compare stored clicks and events with the rollups, and with what reports say. Runs while "
-        "the service does. Exit code 1, and the differences, if there are any: "
-        "scripts.rebuild_rollups mends them.",
+        "Compare stored clicks and events with the rollups and with reports, while the service "
+        "runs. Prints the differences, with exit code 1 if there are any; "
+        "scripts.rebuild_rollups corrects them.",
         "python -m scripts.verify --from 2026-01-01",
     )
     parser = command.always(_verify)
-    parser.add_argument("--account", type=uuid, metavar="ID", help="only this one")
+    parser.add_argument("--account", type=uuid, metavar="ID", help="only this account")
     parser.add_argument(
         "--from",
         dest="first",

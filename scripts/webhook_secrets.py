@@ -37,16 +37,17 @@ def _row(found: Counter[str]) -> Row:
 
 
 def main() -> None:
+    """Run the command."""
     command = Command(
         "webhook_secrets",
         "Count the signing secrets of webhooks by how they are stored: plain, with the first key "
-        "of SECRET_KEY, with an older one, or unreadable with those that are set. Encrypt them "
-        "with the first key, or store them plain again. The service reads every form meanwhile.",
+        "of SECRET_KEY, with an older key, or unreadable with the keys that are set. Encrypt them "
+        "with the first key, or store them plain again. The service reads every form throughout.",
         "\n  ".join(_EXAMPLES),
     )
     command.action("status", "count secrets by how they are stored", _status)
     command.action("encrypt", "encrypt every secret with the first key", _encrypt)
-    command.action("decrypt", "store every secret plain, to go on without SECRET_KEY", _decrypt)
+    command.action("decrypt", "store every secret plain, to run without SECRET_KEY", _decrypt)
     command.main(is_wrong=lambda row: bool(row["unreadable"]))
 
 

@@ -129,7 +129,7 @@ def test_letters_are_replayed_and_dropped_by_id_and_those_that_are_not_there_nam
 def test_a_list_may_be_read_in_parts(run: Run, do: Doing, services: Services) -> None:
     ids = do(bury_many(services, 5))
     first = run("dead_letters", "list", "--limit", "2")
-    assert first.stderr == f"5 in all; the next: --after {ids[1]}\n"
+    assert first.stderr == f"5 in total; next page: --after {ids[1]}\n"
     assert first.stdout.count("\n") == 3
     rest = run.rows("dead_letters", "list", "--after", ids[1], "--limit", "3")
     assert [one["id"] for one in rest] == ids[2:]

@@ -85,7 +85,7 @@ def test_a_list_has_only_what_every_filter_lets_through(
     ):
         assert len(run.rows("deliveries", "list", *arguments)) == number, arguments
     ended = run("deliveries", "list", "--limit", "2")
-    assert ended.stderr == "3 in all; the newest 2 are shown\n"
+    assert ended.stderr == "3 in total; the newest 2 are shown\n"
 
 
 def test_what_failed_is_sent_again_by_id_or_by_filter_and_not_where_it_would_be_cancelled(
@@ -116,8 +116,8 @@ def test_what_is_not_there_is_named_and_nothing_is_retried_unasked(
     unknown = str(UUID(int=7))
     for arguments, said in (
         ((listed["id"], unknown), f"not found: {unknown}"),
-        ((), "which: name ids, --account, --webhook or --since, or say --all"),
-        (("--status", "failed"), "which: name ids"),
+        ((), "name ids, --account, --webhook or --since, or pass --all"),
+        (("--status", "failed"), "name ids"),
     ):
         ended = run("deliveries", "retry", *arguments)
         assert (ended.returncode, ended.stdout) == (1, "")
