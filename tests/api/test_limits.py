@@ -403,7 +403,7 @@ async def test_every_request_with_a_key_or_without_waits_for_its_turn(
         under_way.append("turn")
         await begin.wait()
 
-    monkeypatch.setattr(services.pacing, "turn", turn)
+    monkeypatch.setattr(services.pacing, "wait_turn", turn)
     asked = [asyncio.create_task(listed(client, key, account)) for key in (secret, None)]
     while len(under_way) < len(asked):
         await asyncio.sleep(0)

@@ -269,7 +269,7 @@ async def test_a_crash_between_the_stores_heals(
 
     link = await make_link(services, account.id, "abc")
     assert await visited(services, "abc") is not None
-    monkeypatch.setattr(Links, "_tell", crash)
+    monkeypatch.setattr(Links, "_publish", crash)
     assert (await send(client, secret, method, link.id, body)).status == 500
     await outlived(services, keys.link("", "abc"), UPDATE_SECONDS)
     assert (await client.get("/c/abc")).status == 404
