@@ -214,10 +214,14 @@ def test_a_stop_while_processes_are_being_started_stops_them_too(run: Run) -> No
 
 def test_any_number_of_signals_stops_once(run: Run) -> None:
     running = run("waits", "waits")
-    running.pids(2)
+    workers = running.pids(2).values()
+    for pid in workers:  # so that the stop is not over before the last signal has come
+        os.kill(pid, signal.SIGSTOP)
     for _ in range(100):
         running.process.send_signal(signal.SIGTERM)
         running.process.send_signal(signal.SIGINT)
+    for pid in workers:
+        os.kill(pid, signal.SIGCONT)
     assert running.process.wait(SECONDS) == 0
     assert sum("stopping" in line for line in running.rest()) == 1
 
