@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # How long `make fuzz` takes for each of its two parts.
 FUZZ_SECONDS ?= 300
 # What `make test` tests a second time, on the oldest Redis that is supported.
-SPEAK_REDIS := tests/access tests/clicks tests/db tests/ingest tests/conversions/test_record.py
+SPEAK_REDIS := tests/access tests/clicks tests/db tests/ingest tests/journal tests/conversions/test_record.py
 .DEFAULT_GOAL := help
 .PHONY: run test fuzz lint bench bench-reports chaos abuse soak lock check help
 
