@@ -18,7 +18,7 @@ FIRST: Final = "a"
 
 
 class Row(NamedTuple):
-    """What serves, what is asked, and what else is measured.
+    """A row of the table: the server, the requests, and what else is measured.
 
     `stored` is the collection of what is recorded; `half` adds a measurement at half the rate.
     """

@@ -16,7 +16,7 @@ EXPECTED: Final = ("click 503", "event 503")
 
 
 class Left(msgspec.Struct, kw_only=True):
-    """What is still not drained after the run.
+    """The records that are still not drained after the run.
 
     `entries` says of the first journal entries which drain holds them, and for how long.
     """

@@ -70,7 +70,7 @@ class _Request(msgspec.Struct, gc=False):
         return f"<request {self.id}>"
 
     def done(self) -> bool:
-        """Never: should the client have gone, it is logged all the same."""
+        """Return False: the request of a client that has gone is still logged."""
         return False
 
     def set_result(self, _: int | None) -> None:
@@ -114,7 +114,7 @@ class FastPath:
         self._default_headers = DefaultHeaders(Strict_Transport_Security=services.settings.hsts)
 
     def __call__(self, connection: FastPathConnection, data: bytes, start: int, end: int) -> bool:
-        """Whether it was taken; if not, the request is for the handlers."""
+        """Return whether the request was taken; if not, it is for the handlers."""
         if not data.startswith(_STARTS, start):
             return False
         head = self._heads.read(data, start, end)

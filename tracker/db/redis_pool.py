@@ -103,6 +103,7 @@ class _Translated(AbstractConnection):
             self._generation.leave(self._number)
 
     async def connect_check_health(self, *arguments: Any, **options: Any) -> None:
+        """Connect if needed. Raises RedisConnectionError if the transport is closed already."""
         if not self.is_connected:
             self._number = self._generation.number
         try:
@@ -114,18 +115,21 @@ class _Translated(AbstractConnection):
     async def send_packed_command(
         self, command: bytes | str | Iterable[bytes], check_health: bool = True
     ) -> None:
+        """Send a command. Raises RedisConnectionError if the transport is closed already."""
         try:
             await super().send_packed_command(command, check_health)
         except RuntimeError as error:
             raise RedisConnectionError(str(error)) from error
 
     async def can_read(self) -> bool:
+        """Return whether a reply is there. Raises RedisConnectionError if the link is closed."""
         try:
             return bool(await super().can_read())
         except RuntimeError as error:
             raise RedisConnectionError(str(error)) from error
 
     async def read_response(self, *arguments: Any, **options: Any) -> Any:
+        """Return the next reply. Raises RedisConnectionError if the transport is closed already."""
         try:
             return await super().read_response(*arguments, **options)
         except RedisError as error:

@@ -55,7 +55,7 @@ class Server:
 
     @property
     def connections(self) -> int:
-        """How many connections are open."""
+        """Return the number of open connections."""
         return len(self._state.connections)
 
     async def listen(

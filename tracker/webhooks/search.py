@@ -45,7 +45,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Retried(NamedTuple):
-    """How many deliveries are due again, and how many are not.
+    """Numbers of deliveries: due again, and not.
 
     The others' webhooks are inactive or deleted, or they are being sent.
     """
