@@ -86,7 +86,7 @@ async def test_a_malformed_multipart_body_has_the_one_shape_too(client: Client) 
         (RuntimeError("the inside"), 500, "internal error"),
         (OperationFailure("the inside"), 500, "internal error"),
         (asyncio.CancelledError("the inside"), 500, "internal error"),
-        (ServerSelectionTimeoutError("the inside"), 503, "storage is away; try again"),
+        (ServerSelectionTimeoutError("the inside"), 503, "storage is unavailable; try again"),
     ],
 )
 @pytest.mark.parametrize("path", ["/c/abc", "/api/click?s=abc"])

@@ -285,7 +285,7 @@ async def test_with_redis_away_links_are_shown_but_not_changed(
     assert (await send(client, secret, "GET", link.id)).status == 200
     for method, body in METHODS[1:]:
         response = await send(client, secret, method, link.id, body)
-        assert (response.status, response.error) == (503, "storage is away; try again")
+        assert (response.status, response.error) == (503, "storage is unavailable; try again")
         assert "Retry-After" not in response.headers
     assert await stored(services, link.id) == before
     await away.stop()

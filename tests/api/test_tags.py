@@ -215,7 +215,7 @@ async def test_a_tag_is_still_there_to_be_deleted_after_a_crash(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def away(*_: object) -> None:
-        raise Unavailable("storage is away; try again")
+        raise Unavailable("storage is unavailable; try again")
 
     tag = await services.tags.create(account.id, "Spring")
     await make_link(services, account, "one", tag)

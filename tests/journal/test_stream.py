@@ -356,7 +356,7 @@ async def test_a_full_spool_refuses_counts_and_is_not_logged_for_every_record(
         waiting = built.bytes_waiting
         assert 0 < waiting < 200
         for number in range(1, 31):
-            with pytest.raises(Unavailable, match="storage is away; try again"):
+            with pytest.raises(Unavailable, match="storage is unavailable; try again"):
                 await built.append(click(number))
         assert refused_records() == before + 30
         assert [entry["records"] for entry in logs if entry["log_level"] == "error"] == [1]

@@ -149,7 +149,7 @@ class Handler(RequestHandler):
     def log_exception(self, kind: Any, error: Any, traceback: Any) -> None:
         """Log an error that is no answer; an unavailable MongoDB is a warning."""
         if _is_mongodb_unavailable(error):
-            log.warning("MongoDB is away", error=type(error).__name__)
+            log.warning("MongoDB is unavailable", error=type(error).__name__)
         elif not isinstance(error, TrackerError | HTTPError):
             log.error("request failed", exc_info=(kind, error, traceback))
 
@@ -192,7 +192,7 @@ def as_tracker_error(error: BaseException | None, status: int = 500) -> TrackerE
     if isinstance(error, TrackerError):
         return error
     if _is_mongodb_unavailable(error):
-        return Unavailable("storage is away; try again")
+        return Unavailable("storage is unavailable; try again")
     if isinstance(error, HTTPError) and status != 500:
         message = error.reason or error.log_message or "bad request"
         refused = _Internal(message, code=_TORNADO_CODES.get(status, ErrorCode.BAD_REQUEST))

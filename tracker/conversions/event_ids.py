@@ -109,7 +109,7 @@ class EventIds:
         """Return a new id. Raises Unavailable if memory, MongoDB and the file have none."""
         while (one := self.next_at_once()) is None:  # a crowd may use up a block at once
             if not await asyncio.shield(self._fetched()):
-                raise Unavailable("storage is away; try again")
+                raise Unavailable("storage is unavailable; try again")
         return one
 
     def next_at_once(self) -> int | None:

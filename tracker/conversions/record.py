@@ -314,12 +314,12 @@ class Recorder:
         """
         async with self._claiming:
             if self._mongodb.is_open:
-                raise Unavailable("storage is away; try again")
+                raise Unavailable("storage is unavailable; try again")
             try:
                 return await answer_within(LOOK_UP_SECONDS, self._events.claim(event, scopes))
             except (PyMongoError, TimeoutError) as error:
                 self._mongodb.failed(error)
-                raise Unavailable("storage is away; try again") from error
+                raise Unavailable("storage is unavailable; try again") from error
 
 
 def _broken(rules: ConversionRules, conversion: Conversion) -> Rule | None:

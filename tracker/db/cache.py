@@ -274,12 +274,12 @@ class Cache(Generic[Value]):
     async def _from_mongodb(self, names: list[str]) -> Sequence[Any]:
         async with self._asking:
             if self._mongodb.is_open:
-                raise Unavailable("storage is away; try again")
+                raise Unavailable("storage is unavailable; try again")
             try:
                 found = await answer_within(LOAD_SECONDS, self._found_in_mongodb(names))
             except (PyMongoError, TimeoutError) as error:
                 self._mongodb.failed(error)
-                raise Unavailable("storage is away; try again") from error
+                raise Unavailable("storage is unavailable; try again") from error
         return [found.get(name) for name in names]
 
     async def _found_in_mongodb(self, names: list[str]) -> Mapping[str, Any]:
@@ -291,7 +291,7 @@ class Cache(Generic[Value]):
         if stale is not None:
             with contextlib.suppress(msgspec.DecodeError):
                 return self._decoder.decode(stale)
-        raise Unavailable("storage is away; try again")
+        raise Unavailable("storage is unavailable; try again")
 
     async def _put(self, name: str, value: Value | None, version: int) -> None:
         lives = MISS_REDIS_SECONDS if value is None else REDIS_SECONDS

@@ -106,7 +106,7 @@ class Copies:
             await self._expire_soon(keys=[name], args=[int(seconds * 1000)])
         except RedisError as error:
             self._breaker.failed(error)
-            raise Unavailable("storage is away; try again") from error
+            raise Unavailable("storage is unavailable; try again") from error
 
     async def publish(self, name: str) -> None:
         """Notify every process that the value has changed, if Redis answers."""

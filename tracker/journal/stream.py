@@ -1,10 +1,11 @@
 """The journal: what has to be durable before a visitor or a postback is answered.
 
-Appends are group commits (`db/batch`) to one Redis stream: one XADD carries all that arrived during
-the last. An entry has one field: its name is the format's version, its value the records in
-MessagePack. With Redis away the group goes to the spool, and from there to the stream when Redis is
-back; what the spool refuses too is an error of its sender. An append whose answer was lost may be
-repeated: records carry ids, and storing is idempotent.
+- Appends are group commits (`db/batch`) to one Redis stream: one XADD carries all that arrived
+  during the last one.
+- While Redis is unavailable the group goes to the spool, and later from there to the stream. What
+  the spool rejects too is an error of its sender.
+- An append whose answer was lost may be repeated: records carry ids, and storing is idempotent.
+- The format of an entry is in `journal/entry`.
 """
 
 import asyncio
@@ -168,7 +169,7 @@ class Journal:
             SPOOLED.inc(len(group))
         except OSError as error:
             self._refused(len(group), error)
-            raise Unavailable("storage is away; try again") from error
+            raise Unavailable("storage is unavailable; try again") from error
         return [None] * len(group)
 
     def _refused(self, records: int, error: OSError) -> None:

@@ -90,8 +90,8 @@ ERRORS: dict[int, tuple[str, str, str]] = {
     500: ("InternalError", "The fault is the service's; its log has the reason.", "internal error"),
     503: (
         "Unavailable",
-        "A store that this needs is away, or too much of its kind is under way.",
-        "storage is away; try again",
+        "A store that this needs is unavailable, or too much of its kind is under way.",
+        "storage is unavailable; try again",
     ),
 }
 """By status: name, meaning and an example of the message."""
