@@ -6,6 +6,7 @@ Secrets come from the operating system's generator.
 
 import re
 import secrets
+from typing import Final
 from uuid import UUID
 
 import uuid_utils
@@ -13,7 +14,9 @@ from uuid_utils.compat import uuid7
 
 from tracker.errors import BadRequest
 
-_CANONICAL = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
+EXAMPLE_ID: Final = "0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"
+UUID_RULE: Final = f"must be a UUID such as {EXAMPLE_ID}"
+_CANONICAL: Final = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 
 # No 0/O, 1/l/I, and no vowels, so that a slug neither misleads the eye nor spells a word.
 SLUG_ALPHABET = "23456789bcdfghjkmnpqrstvwxyzBCDFGHJKLMNPQRSTVWXYZ"
@@ -45,5 +48,5 @@ def parse_id(field: str, text: object) -> UUID:
     Raises BadRequest naming `field` if `text` is not a UUID of the canonical form.
     """
     if not isinstance(text, str) or not _CANONICAL.fullmatch(text):
-        raise BadRequest(f"{field}: must be a UUID such as 0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b")
+        raise BadRequest(f"{field}: {UUID_RULE}")
     return UUID(text)

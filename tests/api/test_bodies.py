@@ -12,8 +12,7 @@ from tests.http.serving import Client as Connection
 from tests.http.serving import client_of, serving, until
 from tracker import metrics
 from tracker.access.accounts import Account
-from tracker.api.event import EVENT_BYTES
-from tracker.api.handler import BODY_BYTES, IGNORED_BYTES
+from tracker.api.limits import MAX_BODY_BYTES, MAX_EVENT_BYTES, MAX_IGNORED_BODY_BYTES
 from tracker.http.incoming_body import EARLY_BYTES
 from tracker.service.app import make_app
 from tracker.service.services import Services
@@ -47,13 +46,13 @@ def chunk(data: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("method", "path", "limit"),
     [
-        ("POST", "/nothing", IGNORED_BYTES),
-        ("PUT", "/c/abc", IGNORED_BYTES),
-        ("GET", "/c/abc", IGNORED_BYTES),
-        ("GET", "/healthz", IGNORED_BYTES),
-        ("POST", "/metrics", IGNORED_BYTES),
-        ("POST", "/api/event", EVENT_BYTES),
-        ("OPTIONS", "/api/event", EVENT_BYTES),
+        ("POST", "/nothing", MAX_IGNORED_BODY_BYTES),
+        ("PUT", "/c/abc", MAX_IGNORED_BODY_BYTES),
+        ("GET", "/c/abc", MAX_IGNORED_BODY_BYTES),
+        ("GET", "/healthz", MAX_IGNORED_BODY_BYTES),
+        ("POST", "/metrics", MAX_IGNORED_BODY_BYTES),
+        ("POST", "/api/event", MAX_EVENT_BYTES),
+        ("OPTIONS", "/api/event", MAX_EVENT_BYTES),
     ],
 )
 async def test_a_body_that_an_open_path_does_not_take_is_refused_before_it_comes(
@@ -69,7 +68,7 @@ async def test_a_body_that_an_open_path_does_not_take_is_refused_before_it_comes
 
 
 @pytest.mark.parametrize(
-    ("path", "limit"), [("/nothing", IGNORED_BYTES), ("/api/event", EVENT_BYTES)]
+    ("path", "limit"), [("/nothing", MAX_IGNORED_BODY_BYTES), ("/api/event", MAX_EVENT_BYTES)]
 )
 async def test_a_body_in_chunks_is_refused_as_soon_as_it_is_too_long(
     client: Client, path: str, limit: int
@@ -86,7 +85,7 @@ async def test_a_body_in_chunks_is_refused_as_soon_as_it_is_too_long(
 async def test_a_body_that_is_as_long_as_it_may_be_is_read(
     client: Client, path: str, framing: str
 ) -> None:
-    body = b" " * (EVENT_BYTES if path == "/api/event" else IGNORED_BYTES)
+    body = b" " * (MAX_EVENT_BYTES if path == "/api/event" else MAX_IGNORED_BODY_BYTES)
     raw = head(path, declared(len(body))) + body
     if framing == "chunked":
         raw = head(path, CHUNKED) + chunk(body) + chunk(b"")
@@ -115,7 +114,7 @@ async def test_a_long_body_is_not_received_before_its_key_is_known_to_be_good(
 async def test_the_longest_body_of_an_endpoint_is_refused_after_its_key_and_with_the_limits(
     client: Client, secret: str
 ) -> None:
-    for method, limit in (("POST", BODY_BYTES), ("GET", IGNORED_BYTES)):
+    for method, limit in (("POST", MAX_BODY_BYTES), ("GET", MAX_IGNORED_BODY_BYTES)):
         for key, status in (("trk_unknown", 401), (secret, 413)):
             async with connected(client) as connection:
                 fields = f"Authorization: Bearer {key}\r\n"
@@ -165,11 +164,11 @@ async def test_the_query_of_an_event_is_refused_unparsed_beyond_its_limit(
 ) -> None:
     config = await make_config(services, account.id)
     start = f"pbk={config.pbk}&x="
-    longest = start + "x" * (EVENT_BYTES - len(start))
+    longest = start + "x" * (MAX_EVENT_BYTES - len(start))
     assert (await client.get(f"/api/event?{longest}")).status == 200
     for method in ("GET", "POST"):
         response = await client.request(method, f"/api/event?{longest}x")
-        assert (response.status, response.error) == (413, f"query: at most {EVENT_BYTES} bytes")
+        assert (response.status, response.error) == (413, f"query: at most {MAX_EVENT_BYTES} bytes")
         assert response.headers["Access-Control-Allow-Origin"] == "*"
     image = await client.get(f"/api/event?{longest}x", Accept="image/*")
     assert (image.status, image.headers["Content-Type"]) == (413, "image/gif")

@@ -17,7 +17,7 @@ from tests.db.own_redis import nobody
 from tests.db.profiler import profiled
 from tracker.access.accounts import Account
 from tracker.access.rate_limit import RateLimiter
-from tracker.api.handler import BODY_BYTES
+from tracker.api.limits import MAX_BODY_BYTES
 from tracker.db import keys
 from tracker.db.breaker import Breaker
 from tracker.db.connect import redis_for_requests
@@ -108,7 +108,7 @@ ANSWERS: list[tuple[str, str, bytes, Mapping[str, str], int]] = [
     ("OPTIONS", PATH, NO_BODY, {}, 405),
     ("TRACE", PATH, NO_BODY, {}, 405),
     ("PROPFIND", PATH, NO_BODY, {}, 405),
-    ("POST", PATH, b" " * (BODY_BYTES + 1), {}, 413),
+    ("POST", PATH, b" " * (MAX_BODY_BYTES + 1), {}, 413),
 ]
 
 

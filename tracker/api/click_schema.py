@@ -13,6 +13,7 @@ from tracker.api.openapi.parts import (
     public_error,
     query,
 )
+from tracker.links.hostnames import MAX_HOSTNAME_CHARACTERS
 from tracker.links.link import SLUG
 
 EXAMPLE_SLUG = "spring"
@@ -56,7 +57,9 @@ _SLUG = TEXT | {"pattern": f"^{SLUG.pattern}$", "examples": [EXAMPLE_SLUG]}
 SLUG_IN_PATH: Described = {"name": "slug", "in": "path", "required": True, "schema": _SLUG}
 SLUG_IN_QUERY = query("s", _SLUG, "slug of the link", True)
 DOMAIN_PARAMETER = query(
-    "d", TEXT | {"maxLength": 253}, "custom domain of the link; default: the host, if it is one"
+    "d",
+    TEXT | {"maxLength": MAX_HOSTNAME_CHARACTERS},
+    "custom domain of the link; default: the host, if it is one",
 )
 PASSED_ON_PARAMETERS: Described = {
     **query(

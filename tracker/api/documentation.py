@@ -8,6 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from tracker.api.handler import Handler
+from tracker.api.limits import ASSET_CACHE_SECONDS
 from tracker.api.openapi.parts import TEXT, json_content, public_answer, public_error
 from tracker.api.operator_routes import operator_routes, text_response
 from tracker.errors import NotFound
@@ -76,7 +77,7 @@ class DocsAsset(Handler):
             raise NotFound("no such file")
         self.set_header("Content-Type", ASSETS[name][1])
         self.set_header("Content-Security-Policy", "default-src 'none'")
-        self.set_header("Cache-Control", "public, max-age=31536000, immutable")
+        self.set_header("Cache-Control", f"public, max-age={ASSET_CACHE_SECONDS}, immutable")
         self.finish(_content(name))
 
     head = get

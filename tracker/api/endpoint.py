@@ -8,7 +8,8 @@ from uuid import UUID
 import msgspec
 
 from tracker.access.api_keys import ApiKey
-from tracker.api.handler import BODY_BYTES, IGNORED_BYTES, Handler
+from tracker.api.handler import Handler
+from tracker.api.limits import MAX_BODY_BYTES, MAX_IGNORED_BODY_BYTES
 from tracker.api.openapi.parts import Described
 from tracker.api.services import Services
 from tracker.errors import Forbidden, NotFound
@@ -92,7 +93,7 @@ class Endpoint(NamedTuple):
     @property
     def body_bytes(self) -> int:
         """The maximum length of a body, in bytes."""
-        return IGNORED_BYTES if self.body is Nothing else BODY_BYTES
+        return MAX_IGNORED_BODY_BYTES if self.body is Nothing else MAX_BODY_BYTES
 
     @property
     def pattern(self) -> str:

@@ -5,14 +5,12 @@ from collections.abc import Mapping
 from tracker.api import event_schema
 from tracker.api.endpoint import PublicEndpoint
 from tracker.api.handler import JSON, Content, Handler, json_error
+from tracker.api.limits import MAX_EVENT_BYTES, PREFLIGHT_CACHE_SECONDS
 from tracker.api.openapi.parts import Described
 from tracker.conversions.parameters import Conversion, from_json, from_text
 from tracker.conversions.record import Recorded
 from tracker.errors import BadRequest, PayloadTooLarge, TrackerError
 from tracker.syntax.accept import prefers
-
-EVENT_BYTES = 32 * 1024
-"""The longest query or body: 16 KB of metadata, most of it escaped, fit. Checked before parsing."""
 
 # A transparent picture of one pixel: GIF89a, the smallest that every browser shows.
 _PIXEL = Content(
@@ -43,7 +41,7 @@ _JSON = ("application/json", "text/plain", "")
 class EventHandler(Handler):
     """`/api/event`: records a conversion."""
 
-    body_bytes = EVENT_BYTES
+    body_bytes = MAX_EVENT_BYTES
 
     def set_default_headers(self) -> None:
         """Set the headers of every answer, so that pages of any origin may read it."""
@@ -69,15 +67,15 @@ class EventHandler(Handler):
         """Answer a preflight: any origin may send a conversion."""
         self.set_header("Access-Control-Allow-Methods", ", ".join(self.methods))
         self.set_header("Access-Control-Allow-Headers", "Content-Type")
-        self.set_header("Access-Control-Max-Age", "86400")
+        self.set_header("Access-Control-Max-Age", str(PREFLIGHT_CACHE_SECONDS))
         self.set_header("Allow", ", ".join(self.methods))
         self.set_status(204)
         self.finish()
 
     def check_size(self) -> None:
         """Raises PayloadTooLarge if the query is too long, or the body is."""
-        if len(self.request.query) > EVENT_BYTES:
-            raise PayloadTooLarge(f"query: at most {EVENT_BYTES} bytes")
+        if len(self.request.query) > MAX_EVENT_BYTES:
+            raise PayloadTooLarge(f"query: at most {MAX_EVENT_BYTES} bytes")
         super().check_size()
 
     def finish_error(self, error: TrackerError) -> None:

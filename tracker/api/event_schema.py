@@ -4,6 +4,7 @@ The parameters are parsed by hand (`conversions/parameters`), so they are descri
 lengths come from where they are enforced.
 """
 
+from tracker.api.limits import MAX_EVENT_BYTES, PREFLIGHT_CACHE_SECONDS
 from tracker.api.openapi.parts import (
     TEXT,
     Described,
@@ -20,6 +21,8 @@ from tracker.conversions.parameters import (
     MAX_METADATA_LEVELS,
     MAX_PBK_CHARACTERS,
     MAX_TRANSACTION_ID_CHARACTERS,
+    MAX_VALUE,
+    MAX_VALUE_DIGITS,
 )
 
 EXAMPLE_PBK = "mB2eZc0vQ8yT5sWkXn1uHg"
@@ -42,9 +45,10 @@ _FIELDS: dict[str, Described] = {
     },
     "value": {
         "type": "number",
-        "minimum": -(10**15),
-        "maximum": 10**15,
-        "description": "required if the payout type is RevShare; at most 30 digits",
+        "minimum": -MAX_VALUE,
+        "maximum": MAX_VALUE,
+        "description": "required if the payout type is RevShare; "
+        f"at most {MAX_VALUE_DIGITS} digits",
         "examples": [12.5],
     },
     "metadata": {
@@ -125,7 +129,7 @@ def answers(*forms: str) -> dict[int, Described]:
             "The postback key is unknown or not active.",
             "pbk: no active event configuration has this postback key",
         ),
-        413: refused(413, example="body: at most 32768 bytes"),
+        413: refused(413, example=f"body: at most {MAX_EVENT_BYTES} bytes"),
         429: refused(
             429,
             "The address has reported too many conversions of clicks not stored, without a "
@@ -151,7 +155,7 @@ BODY: Described = {
 _PREFLIGHT = _HEADERS | constants(
     Access_Control_Allow_Methods="GET, POST, OPTIONS",
     Access_Control_Allow_Headers="Content-Type",
-    Access_Control_Max_Age="86400",
+    Access_Control_Max_Age=str(PREFLIGHT_CACHE_SECONDS),
     Allow="GET, POST, OPTIONS",
 )
 PREFLIGHT_ANSWERS = {204: public_answer("As the headers say.", headers=_PREFLIGHT)}

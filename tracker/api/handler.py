@@ -9,6 +9,7 @@ import structlog
 from pymongo.errors import ConnectionFailure, PyMongoError
 from tornado.web import HTTPError, RequestHandler, stream_request_body
 
+from tracker.api.limits import MAX_IGNORED_BODY_BYTES, MAX_REQUEST_ID_CHARACTERS
 from tracker.api.services import Services
 from tracker.errors import (
     ErrorCode,
@@ -21,14 +22,7 @@ from tracker.http.incoming_body import IncomingBody
 
 log = structlog.get_logger(__name__)
 
-BODY_BYTES = 1024 * 1024
-"""The maximum body of an endpoint that takes one, once the key is checked."""
-
-IGNORED_BYTES = 64 * 1024
-"""The maximum body that is received and ignored where none is expected."""
-
-SANE_REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
-
+SANE_REQUEST_ID = re.compile(rf"[A-Za-z0-9._:-]{{1,{MAX_REQUEST_ID_CHARACTERS}}}")
 
 JSON = "application/json; charset=utf-8"
 
@@ -52,7 +46,7 @@ class Handler(RequestHandler):
     The body is in `incoming` (`http/incoming_body`). Tornado never parses it, whatever its type.
     """
 
-    body_bytes: ClassVar[int] = IGNORED_BYTES
+    body_bytes: ClassVar[int] = MAX_IGNORED_BODY_BYTES
     """The maximum length of a body, in bytes."""
 
     def initialize(

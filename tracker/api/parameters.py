@@ -20,13 +20,13 @@ from msgspec.inspect import (
     type_info,
 )
 
+from tracker.api.limits import MAX_PARAMETERS, MAX_QUOTED_NAME_CHARACTERS
 from tracker.errors import BadRequest
-from tracker.ids import parse_id
+from tracker.ids import UUID_RULE, parse_id
 from tracker.syntax.strict_json import parse_json
 
 Kind = TypeVar("Kind", bound=msgspec.Struct)
 
-_MAX_PARAMETERS = 200
 _ACCOUNT = ("accountId", "account_id")
 _INTEGER = re.compile(r"-?[0-9]{1,20}", re.ASCII)
 _INDEX = re.compile(r"\[[0-9]*\]\Z", re.ASCII)
@@ -45,7 +45,6 @@ _WORDS = {
     "decimal": "a number",
     "bool": "true or false",
 }
-_UUID = "must be a UUID such as 0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"
 
 
 class Parsed(NamedTuple, Generic[Kind]):
@@ -94,7 +93,8 @@ def _check_no_typo(name: str, types: Mapping[str, set[type]]) -> None:
     for known in types:
         is_key_of_list = ListType in types[known] and name.startswith(f"{known}[")
         if plain == _plain(known) or is_key_of_list:
-            raise BadRequest(f"{name[:60]}: unknown parameter; did you mean {known}?")
+            quoted = name[:MAX_QUOTED_NAME_CHARACTERS]
+            raise BadRequest(f"{quoted}: unknown parameter; did you mean {known}?")
 
 
 def _plain(name: str) -> str:
@@ -107,8 +107,8 @@ def _pairs(raw: str) -> list[tuple[str, str]]:
         pairs = parse_qsl(text, keep_blank_values=True, errors="strict")
     except UnicodeError:
         raise BadRequest("parameters: must be UTF-8") from None
-    if len(pairs) > _MAX_PARAMETERS:
-        raise BadRequest(f"parameters: at most {_MAX_PARAMETERS}")
+    if len(pairs) > MAX_PARAMETERS:
+        raise BadRequest(f"parameters: at most {MAX_PARAMETERS}")
     if "\0" in text or any("\0" in value for _, value in pairs):
         raise BadRequest("parameters: no null characters")
     return pairs
@@ -192,7 +192,7 @@ def _joined(path: str, name: str) -> str:
 def _rule(text: str) -> str:
     """Return a rule in words of JSON, not of a type system."""
     if text.startswith("Invalid UUID"):
-        return _UUID
+        return UUID_RULE
     text = _TYPES.sub(lambda match: _spoken(match[1]), text)
     return text.replace("Expected", "must be", 1)
 

@@ -18,6 +18,7 @@ from tracker.access.api_keys import ApiKey
 from tracker.access.rate_limit import Usage
 from tracker.api.endpoint import Call, Endpoint, Nothing
 from tracker.api.handler import Handler
+from tracker.api.limits import MAX_API_KEY_CHARACTERS
 from tracker.api.parameters import Parsed, parse_body, parse_query
 from tracker.api.services import Services
 from tracker.clock import now_ms
@@ -26,7 +27,7 @@ from tracker.http.incoming_body import IncomingBody
 from tracker.ids import parse_id
 from tracker.metrics import RATE_LIMITED
 
-_BEARER = re.compile(r"(?i:bearer) +([\x21-\x7e]{1,200})")
+_BEARER = re.compile(rf"(?i:bearer) +([\x21-\x7e]{{1,{MAX_API_KEY_CHARACTERS}}})")
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
 
 

@@ -9,6 +9,7 @@ from uuid import UUID
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
+from tracker.api.limits import MAX_FILTER_VALUES, MAX_REPORT_DAYS, MAX_TEXT_CHARACTERS
 from tracker.api.schema import AccountId, Paged, Pagination
 from tracker.clicks.country import UNKNOWN
 from tracker.clicks.dimensions import NAMES as VISITOR_DIMENSIONS
@@ -16,8 +17,6 @@ from tracker.errors import BadRequest
 from tracker.links.hostnames import canonical_hostname
 from tracker.reports.query import Bots, GroupBy, Value
 
-MAX_DAYS = 731
-MAX_VALUES = 100
 _FILTERS = ("link", "tag", *VISITOR_DIMENSIONS, "domain")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _COUNTRY = re.compile(r"[A-Za-z]{2}")
@@ -39,10 +38,10 @@ BotsIn = Annotated[
     ),
 ]
 Device = Literal["desktop", "mobile", "tablet", "tv", "bot", "unknown"]
-Text = Annotated[str, Meta(max_length=255)]
-Ids = UUID | Annotated[list[UUID], Meta(max_length=MAX_VALUES)]
-Texts = Text | Annotated[list[Text], Meta(max_length=MAX_VALUES)]
-Devices = Device | Annotated[list[Device], Meta(max_length=MAX_VALUES)]
+Text = Annotated[str, Meta(max_length=MAX_TEXT_CHARACTERS)]
+Ids = UUID | Annotated[list[UUID], Meta(max_length=MAX_FILTER_VALUES)]
+Texts = Text | Annotated[list[Text], Meta(max_length=MAX_FILTER_VALUES)]
+Devices = Device | Annotated[list[Device], Meta(max_length=MAX_FILTER_VALUES)]
 
 
 class DateRange(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -55,8 +54,8 @@ class DateRange(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         first, last = _day("from", self.first), _day("to", self.last)
         if first > last:
             raise ValueError("from: must not be after to")
-        if (last - first).days >= MAX_DAYS:
-            raise ValueError(f"to: at most {MAX_DAYS} days, from and to included")
+        if (last - first).days >= MAX_REPORT_DAYS:
+            raise ValueError(f"to: at most {MAX_REPORT_DAYS} days, from and to included")
 
 
 def _day(name: str, text: str) -> date:

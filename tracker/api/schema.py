@@ -7,13 +7,11 @@ from uuid import UUID
 import msgspec
 from msgspec import UNSET, Meta, field
 
+from tracker.api.limits import DEFAULT_PAGE_SIZE, MAX_PAGE, MAX_PAGE_SIZE, MAX_TEXT_CHARACTERS
 from tracker.errors import BadRequest
+from tracker.ids import EXAMPLE_ID
 
-EXAMPLE_ACCOUNT = "0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"
-
-MAX_TEXT_CHARACTERS: Final = 255
-MAX_PAGE: Final = 10**9
-MAX_PAGE_SIZE: Final = 100
+EXAMPLE_ACCOUNT: Final = EXAMPLE_ID
 
 AccountId = Annotated[
     UUID,
@@ -56,7 +54,7 @@ class Paged(msgspec.Struct, kw_only=True):
 
     page: Annotated[int, Meta(ge=1, le=MAX_PAGE, description="1-based")] = 1
     page_size: Annotated[int, Meta(ge=1, le=MAX_PAGE_SIZE, description="rows on a page")] = field(
-        default=25, name="pageSize"
+        default=DEFAULT_PAGE_SIZE, name="pageSize"
     )
 
     def page_of(self, rows: list[Any], total: int) -> Page[Any]:

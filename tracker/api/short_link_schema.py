@@ -6,23 +6,27 @@ from uuid import UUID
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
+from tracker.api.limits import (
+    MAX_BULK_LINKS,
+    MAX_SEARCH_CHARACTERS,
+    MAX_TAGS,
+    MAX_TEXT_CHARACTERS,
+    MAX_URL_CHARACTERS,
+)
 from tracker.api.schema import AccountId, AccountPage, Timestamp, trimmed
 from tracker.errors import BadRequest
 from tracker.ids import parse_id
 from tracker.links import destination
-from tracker.links.link import SLUG
+from tracker.links.link import SLUG, SLUG_RULE
 from tracker.syntax.strict_json import parse_json
 from tracker.syntax.url import check_url
-
-MAX_BULK_LINKS = 100
-MAX_TAGS = 100
 
 DestinationUrl = Annotated[
     str,
     Meta(
         description="redirect target: absolute http or https URL; may hold macros such as {slug}",
         # No format: a URI has no braces, a destination may.
-        extra_json_schema={"pattern": "^[Hh][Tt][Tt][Pp][Ss]?://", "maxLength": 2048},
+        extra_json_schema={"pattern": "^[Hh][Tt][Tt][Pp][Ss]?://", "maxLength": MAX_URL_CHARACTERS},
         examples=["https://example.com/offer?ref={slug}"],
     ),
 ]
@@ -30,14 +34,14 @@ InternalName = Annotated[
     str,
     Meta(
         description="label for the owner; default: host and path of the destination",
-        extra_json_schema={"minLength": 1, "maxLength": 255},
+        extra_json_schema={"minLength": 1, "maxLength": MAX_TEXT_CHARACTERS},
     ),
 ]
 Slug = Annotated[
     str,
     Meta(
         description="path token of the public link, unique on its domain; default: random",
-        extra_json_schema={"pattern": "^[A-Za-z0-9_-]{1,64}$"},
+        extra_json_schema={"pattern": f"^{SLUG.pattern}$"},
     ),
 ]
 TagIds = Annotated[list[UUID], Meta(max_length=MAX_TAGS, description="ids of tags")]
@@ -87,7 +91,7 @@ class NewShortLink(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         if self.internal_name is not None:
             self.internal_name = trimmed("internal_name", self.internal_name)
         if self.slug is not None and not SLUG.fullmatch(self.slug):
-            raise BadRequest("slug: 1 to 64 of A-Z a-z 0-9 _ -")
+            raise BadRequest(f"slug: {SLUG_RULE}")
         self.tags = list(dict.fromkeys(self.tags))
 
 
@@ -140,7 +144,11 @@ class ListShortLinks(AccountPage, kw_only=True):
         Literal["OR", "AND"], Meta(description="any or all of the selected tags")
     ] = field(default="OR", name="tagOperator")
     search: Annotated[
-        str, Meta(max_length=2048, description="text in name, slug or destination, any case")
+        str,
+        Meta(
+            max_length=MAX_SEARCH_CHARACTERS,
+            description="text in name, slug or destination, any case",
+        ),
     ] = ""
     active: Annotated[bool, Meta(description="default: both")] | UnsetType = UNSET
 

@@ -9,11 +9,11 @@ from uuid import UUID
 from msgspec import UNSET
 
 from tracker.api.endpoint import Call, Endpoint, Nothing, Owned
+from tracker.api.limits import MAX_BULK_LINKS, MAX_TEXT_CHARACTERS
 from tracker.api.resource import Resource, record_of
-from tracker.api.schema import MAX_TEXT_CHARACTERS, Done, Page, sent
+from tracker.api.schema import Done, Page, sent
 from tracker.api.services import Services
 from tracker.api.short_link_schema import (
-    MAX_BULK_LINKS,
     ChangeShortLink,
     CreatedShortLinks,
     CreateShortLink,

@@ -9,17 +9,16 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
 from tracker.api.endpoint import Call, Endpoint, Nothing
+from tracker.api.limits import MAX_TAG_NAME_CHARACTERS
 from tracker.api.resource import Resource, one_by_one, record_of
 from tracker.api.schema import AccountId, AccountPage, Done, Page, Paged, Timestamp, trimmed
 from tracker.links.tags import Tag
-
-_MAX_NAME_CHARACTERS = 190
 
 TagName = Annotated[
     str,
     Meta(
         description="trimmed; unique in the account without regard to case",
-        extra_json_schema={"minLength": 1, "maxLength": _MAX_NAME_CHARACTERS},
+        extra_json_schema={"minLength": 1, "maxLength": MAX_TAG_NAME_CHARACTERS},
     ),
 ]
 
@@ -41,7 +40,7 @@ class ListOrCreateTag(Paged, forbid_unknown_fields=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if self.name is not UNSET:
-            self.name = trimmed("name", self.name, _MAX_NAME_CHARACTERS)
+            self.name = trimmed("name", self.name, MAX_TAG_NAME_CHARACTERS)
 
 
 class ChangeTag(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -50,7 +49,7 @@ class ChangeTag(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     name: TagName
 
     def __post_init__(self) -> None:
-        self.name = trimmed("name", self.name, _MAX_NAME_CHARACTERS)
+        self.name = trimmed("name", self.name, MAX_TAG_NAME_CHARACTERS)
 
 
 def _scope(body: ListOrCreateTag) -> str:

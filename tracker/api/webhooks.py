@@ -8,6 +8,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from tracker.api.endpoint import Call, Endpoint, Nothing
+from tracker.api.limits import MAX_URL_CHARACTERS
 from tracker.api.resource import Resource, one_by_one, record_of
 from tracker.api.schema import AccountId, AccountPage, Done, Page, Text, Timestamp, sent, trimmed
 from tracker.api.services import Services
@@ -22,7 +23,7 @@ TargetUrl = Annotated[
     str,
     Meta(
         description="receiver: absolute http or https URL, not in a private network",
-        extra_json_schema={"format": "uri", "maxLength": 2048},
+        extra_json_schema={"format": "uri", "maxLength": MAX_URL_CHARACTERS},
         examples=["https://example.com/hooks/conversions"],
     ),
 ]

@@ -22,8 +22,9 @@ MAX_METADATA_BYTES: Final = 16 * 1024
 MAX_METADATA_LEVELS: Final = 8
 MAX_TRANSACTION_ID_CHARACTERS: Final = 255
 MAX_PBK_CHARACTERS: Final = 128
-_MAX_VALUE: Final = Decimal(10) ** 15
-_MAX_VALUE_DIGITS: Final = 30
+MAX_VALUE: Final = 10**15
+_MAX_VALUE: Final = Decimal(MAX_VALUE)
+MAX_VALUE_DIGITS: Final = 30
 _MAX_FIELDS: Final = 200
 
 # There is one way only to match any text, so that a long one is rejected in linear time.
@@ -132,11 +133,11 @@ def _value(value: Any) -> Decimal | None:
         raise BadRequest("value: must be a finite number such as 12.50")
     number = Decimal(value)
     if (
-        abs(number.adjusted()) > _MAX_VALUE_DIGITS
+        abs(number.adjusted()) > MAX_VALUE_DIGITS
         or number.copy_abs() > _MAX_VALUE
-        or len(number.as_tuple().digits) > _MAX_VALUE_DIGITS
+        or len(number.as_tuple().digits) > MAX_VALUE_DIGITS
     ):
-        raise BadRequest(f"value: at most 10^15, and {_MAX_VALUE_DIGITS} digits")
+        raise BadRequest(f"value: at most 10^15, and {MAX_VALUE_DIGITS} digits")
     return number
 
 

@@ -7,7 +7,7 @@ import idna
 
 from tracker.errors import BadRequest
 
-_MAX_LENGTH = 253
+MAX_HOSTNAME_CHARACTERS = 253
 _MAX_ADDED_LENGTH = 244
 """Longest name that can be added: a label for its proof has to fit before it."""
 
@@ -26,7 +26,7 @@ def canonical_hostname(text: str) -> str:
     Empty if it is not a hostname.
     """
     # Visitors send it: the size of what is cached of them has to be limited too.
-    return _canonical_hostname(text) if len(text) <= _MAX_LENGTH + 1 else ""
+    return _canonical_hostname(text) if len(text) <= MAX_HOSTNAME_CHARACTERS + 1 else ""
 
 
 @lru_cache(maxsize=CACHED_HOSTNAMES)
@@ -37,7 +37,7 @@ def _canonical_hostname(text: str) -> str:
             name = idna.encode(name, uts46=True).decode()
         except idna.IDNAError:
             return ""
-    return name if len(name) <= _MAX_LENGTH and _LABELS.fullmatch(name) else ""
+    return name if len(name) <= MAX_HOSTNAME_CHARACTERS and _LABELS.fullmatch(name) else ""
 
 
 # A last label that browsers read as a number makes the whole an IPv4 address.

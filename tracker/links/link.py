@@ -2,13 +2,16 @@
 
 import re
 from datetime import datetime
+from typing import Final
 from uuid import UUID
 
 import msgspec
 
 from tracker.db.cache import Versioned
 
-SLUG = re.compile(r"[A-Za-z0-9_-]{1,64}")
+MAX_SLUG_CHARACTERS: Final = 64
+SLUG = re.compile(rf"[A-Za-z0-9_-]{{1,{MAX_SLUG_CHARACTERS}}}")
+SLUG_RULE: Final = f"1 to {MAX_SLUG_CHARACTERS} of A-Z a-z 0-9 _ -"
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True):

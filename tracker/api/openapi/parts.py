@@ -6,7 +6,9 @@ Every function returns a part of the document, as values of JSON.
 from collections.abc import Mapping
 from typing import Any
 
+from tracker.api.limits import MAX_BODY_BYTES
 from tracker.errors import CODE_HEADER, ErrorCode
+from tracker.links.link import SLUG_RULE
 
 Described = dict[str, Any]
 
@@ -73,7 +75,7 @@ _STATUS_HEADERS = {
 }
 
 ERRORS: dict[int, tuple[str, str, str]] = {
-    400: ("BadRequest", "A field breaks a rule.", "slug: 1 to 64 of A-Z a-z 0-9 _ -"),
+    400: ("BadRequest", "A field breaks a rule.", f"slug: {SLUG_RULE}"),
     401: ("Unauthorized", "No valid API key.", "API key: unknown"),
     403: (
         "Forbidden",
@@ -81,7 +83,7 @@ ERRORS: dict[int, tuple[str, str, str]] = {
         "accountId: this API key has no access to the account",
     ),
     404: ("NotFound", "It does not exist.", "short link: not found"),
-    413: ("PayloadTooLarge", "The body is too large.", "body: at most 1048576 bytes"),
+    413: ("PayloadTooLarge", "The body is too large.", f"body: at most {MAX_BODY_BYTES} bytes"),
     429: (
         "RateLimited",
         "Too many requests.",

@@ -1,0 +1,48 @@
+"""The limits of requests to the API, each stated once.
+
+The checks, their error messages and the OpenAPI document take them from here. Limits that belong to
+a room below stand there: `syntax/url`, `links/hostnames`, `conversions/parameters`.
+"""
+
+from typing import Final
+
+from tracker.syntax.url import MAX_LENGTH
+
+MAX_BODY_BYTES: Final = 1024 * 1024
+"""A body of an endpoint that takes one, once the key is checked."""
+
+MAX_IGNORED_BODY_BYTES: Final = 64 * 1024
+"""A body that is received and ignored where none is expected."""
+
+MAX_EVENT_BYTES: Final = 32 * 1024
+"""The query or body of a conversion: 16 KB of metadata, most of it escaped, fit. Checked before
+parsing."""
+
+MAX_REQUEST_ID_CHARACTERS: Final = 128
+MAX_API_KEY_CHARACTERS: Final = 200
+
+MAX_PARAMETERS: Final = 200
+MAX_QUOTED_NAME_CHARACTERS: Final = 60
+"""The part of an unknown parameter's name that an error message repeats."""
+
+MAX_TEXT_CHARACTERS: Final = 255
+MAX_TAG_NAME_CHARACTERS: Final = 190
+MAX_URL_CHARACTERS: Final = MAX_LENGTH
+MAX_SEARCH_CHARACTERS: Final = MAX_URL_CHARACTERS
+"""A search may look for a whole destination."""
+
+MAX_PAGE: Final = 10**9
+MAX_PAGE_SIZE: Final = 100
+DEFAULT_PAGE_SIZE: Final = 25
+
+MAX_BULK_LINKS: Final = 100
+MAX_TAGS: Final = 100
+"""Tags of a link, and tags by which links are listed."""
+
+MAX_REPORT_DAYS: Final = 731
+"""Two years, one of them a leap year."""
+
+MAX_FILTER_VALUES: Final = 100
+
+PREFLIGHT_CACHE_SECONDS: Final = 24 * 3600
+ASSET_CACHE_SECONDS: Final = 365 * 24 * 3600
