@@ -18,7 +18,8 @@ from tests.db.relay import Relay, relay
 from tests.system.certificates import Authority
 from tracker.builtin.child import free_port
 from tracker.db import connect
-from tracker.db.mongo_reader import _HEAD, MongoReader, _MongoConnection
+from tracker.db.dedicated_connection import DedicatedConnection
+from tracker.db.mongo_reader import _HEAD, MongoReader, MongoReplies
 from tracker.service.services import Services
 
 ALL: dict[str, Any] = {}
@@ -228,7 +229,7 @@ ANSWER = message({"ok": 1, "cursor": {"firstBatch": [{"_id": 1}]}})
 @asynccontextmanager
 async def link_to(
     answer: Callable[[asyncio.StreamWriter], Any],
-) -> AsyncIterator[_MongoConnection]:
+) -> AsyncIterator[DedicatedConnection]:
     """To a server that answers any message so."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -241,7 +242,7 @@ async def link_to(
     loop = asyncio.get_running_loop()
     transport, _ = await loop.create_connection(asyncio.Protocol, "127.0.0.1", port)
     try:
-        yield _MongoConnection(transport, 5)
+        yield DedicatedConnection(transport, 5, MongoReplies())
     finally:
         transport.abort()
         server.close()

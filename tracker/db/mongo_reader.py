@@ -7,7 +7,6 @@ Of thirty clicks this costs 150 µs, PyMongo's asynchronous client 400, and moto
 (https://www.mongodb.com/docs/manual/reference/mongodb-wire-protocol/).
 """
 
-import asyncio
 import struct
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -54,7 +53,7 @@ class MongoReader:
         self._is_closed = False
         self._pool: Any = None
         self._connection: Any = None
-        self._dedicated: _MongoConnection | None = None
+        self._dedicated: DedicatedConnection | None = None
 
     async def find(
         self, wanted: Mapping[str, Any], fields: Sequence[str], most: int
@@ -93,7 +92,7 @@ class MongoReader:
         dedicated = await self._opened()
         return bytes(await dedicated.request(message))
 
-    async def _opened(self) -> "_MongoConnection":
+    async def _opened(self) -> DedicatedConnection:
         await self._drop()
         if self._is_closed:
             raise AutoReconnect("closed")
@@ -102,7 +101,9 @@ class MongoReader:
         try:
             self._connection = await self._pool.checkout().__aenter__()
             transport = self._connection.conn.get_conn.transport
-            self._dedicated = _MongoConnection(transport, connect.MONGODB_TIMEOUT)
+            self._dedicated = DedicatedConnection(
+                transport, connect.MONGODB_TIMEOUT, MongoReplies()
+            )
         except RuntimeError as error:  # uvloop's, of a connection that the other end closed
             raise AutoReconnect(str(error)) from error
         return self._dedicated
@@ -131,17 +132,16 @@ class MongoReader:
         return rows
 
 
-class _MongoConnection(DedicatedConnection):
-    """A connection whose replies are whole messages."""
+class MongoReplies:
+    """A ReplyReader whose replies are whole messages."""
 
-    lost = AutoReconnect
-    late = NetworkTimeout
+    lost_error: type[Exception] = AutoReconnect
+    timeout_error: type[Exception] = NetworkTimeout
 
-    def __init__(self, transport: asyncio.Transport, seconds: float) -> None:
-        super().__init__(transport, seconds)
+    def __init__(self) -> None:
         self._received = b""
 
-    def reply(self, data: bytes) -> Any:
+    def read(self, data: bytes) -> Any:
         """Return the message that ends with `data`, or NOT_YET. Raises ValueError if it is none."""
         received = self._received + data if self._received else data
         length = int.from_bytes(received[:4], "little") if len(received) >= 4 else _HEAD.size

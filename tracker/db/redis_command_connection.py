@@ -3,7 +3,6 @@
 For callers that send commands all the time, one after the other: the journal's appends.
 """
 
-import asyncio
 from typing import Any
 
 from hiredis import Reader, pack_command
@@ -26,7 +25,7 @@ class RedisCommandConnection:
     def __init__(self, redis: Redis) -> None:
         self._pool: Any = redis.connection_pool
         self._connection: Any = None
-        self._dedicated: _RedisConnection | None = None
+        self._dedicated: DedicatedConnection | None = None
 
     async def execute(self, *command: bytes | str) -> Any:
         """Return the answer to `command`.
@@ -48,31 +47,29 @@ class RedisCommandConnection:
                 self._connection.refused(error)
             raise
 
-    async def _opened(self) -> "_RedisConnection":
+    async def _opened(self) -> DedicatedConnection:
         if self._connection is None:
             self._connection = await self._pool.get_connection()
         else:
             await self._connection.disconnect(nowait=True)
             await self._connection.connect()
         try:
-            return _RedisConnection(
-                self._connection._writer.transport, self._connection.socket_timeout
-            )
+            transport = self._connection._writer.transport
+            return DedicatedConnection(transport, self._connection.socket_timeout, _RedisReplies())
         except RuntimeError as error:  # uvloop's, of a transport that is closed
             raise RedisConnectionError(str(error)) from error
 
 
-class _RedisConnection(DedicatedConnection):
-    """A connection whose replies hiredis parses."""
+class _RedisReplies:
+    """A ReplyReader of Redis's protocol, which hiredis parses."""
 
-    lost = RedisConnectionError
-    late = RedisTimeoutError
+    lost_error: type[Exception] = RedisConnectionError
+    timeout_error: type[Exception] = RedisTimeoutError
 
-    def __init__(self, transport: asyncio.Transport, seconds: float) -> None:
-        super().__init__(transport, seconds)
+    def __init__(self) -> None:
         self._reader = Reader(replyError=ResponseError)
 
-    def reply(self, data: bytes) -> Any:
+    def read(self, data: bytes) -> Any:
         """Return the reply that ends with `data`, or NOT_YET. Raises ValueError for two replies."""
         self._reader.feed(data)
         reply = self._reader.gets()
