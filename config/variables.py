@@ -17,13 +17,13 @@ class Variables(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
 
     env: Annotated[
         Literal["development", "production"],
-        Meta(description="production refuses the built-in stores (also when DYNO is set)"),
+        Meta(description="production refuses the built-in stores; DYNO, if set, means production"),
     ] = "development"
     host: Annotated[
         str,
         Meta(
-            description="address to listen on; empty: 127.0.0.1 in development, "
-            "every address in production"
+            description="address to listen on; empty: 127.0.0.1 in development, every address in "
+            "production"
         ),
     ] = ""
     port: Annotated[
@@ -34,8 +34,8 @@ class Variables(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
         Meta(
             ge=0,
             le=65535,
-            description="port of its own, without TLS, for /metrics, /internal/, /docs and "
-            "/openapi.json, which PORT then does not answer; 0: they are on PORT",
+            description="separate port, without TLS, for /metrics, /internal/, /docs and "
+            "/openapi.json, which PORT then does not answer; 0: PORT answers them",
         ),
     ] = 0
     metrics_port: Annotated[
@@ -56,15 +56,15 @@ class Variables(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
         Meta(
             ge=1,
             le=256,
-            description="processes that answer requests, on one port, and are counted as one by "
-            "/metrics; of role all the first drains as well; more than one on Linux only",
+            description="processes that answer requests on the same port; /metrics adds them up; "
+            "with role all the first one drains too; more than one on Linux only",
         ),
     ] = 1
     tls_cert: Annotated[
         str,
         Meta(
-            description="PEM file of a certificate and its chain, read again on SIGHUP: with "
-            "TLS_KEY, requests are answered over TLS only; empty: without TLS"
+            description="PEM file of a certificate and its chain, read again on SIGHUP; needs "
+            "TLS_KEY, and PORT then answers over TLS only; empty: no TLS"
         ),
     ] = ""
     tls_key: Annotated[str, Meta(description="PEM file of the certificate's private key")] = ""
@@ -72,8 +72,8 @@ class Variables(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
         int,
         Meta(
             ge=0,
-            description="with TLS_CERT, for how long browsers are told to use nothing but https "
-            "(Strict-Transport-Security), unless BASE_URL is of localhost; 0: they are not told",
+            description="max-age of Strict-Transport-Security, the seconds for which browsers use "
+            "https only; sent with TLS_CERT unless BASE_URL is of localhost; 0: not sent",
         ),
     ] = 180 * 24 * 3600
     redis_url: Annotated[
@@ -83,8 +83,8 @@ class Variables(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
         int,
         Meta(
             ge=1024**2,
-            description="memory that Redis may use, where it has no maxmemory of its own: what is "
-            "not the journal gets half of it, or of maxmemory",
+            description="memory of Redis, if its own maxmemory is not set; everything but the "
+            "journal may use half of it",
         ),
     ] = 1024**3
     mongodb_uri: Annotated[
@@ -94,7 +94,7 @@ class Variables(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
         str,
         Meta(
             pattern=rf"\A{addresses.DATABASE_FORM}\Z",
-            description="database name in MongoDB, in place of one that MONGODB_URI names",
+            description="database name in MongoDB; overrides the one in MONGODB_URI",
         ),
     ] = "tracker"
     data_dir: Annotated[
@@ -104,32 +104,31 @@ class Variables(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
         int,
         Meta(
             ge=1,
-            description="most that DATA_DIR's spool may hold of what waits for Redis, damaged "
-            "files included; beyond it clicks and conversions are answered with 503",
+            description="size limit of the spool in DATA_DIR, damaged files included; once it is "
+            "full, clicks and conversions are answered with 503",
         ),
     ] = 1024**3
     trusted_proxies: Annotated[
         str,
         Meta(
-            description="who may name the client in X-Forwarded-For: a number of hops, or "
-            "networks separated by commas; empty: nobody, the client is the peer"
+            description="proxies whose X-Forwarded-For is trusted: a number of hops, or networks "
+            "separated by commas; empty: none, the client is the peer"
         ),
     ] = ""
     country_header: Annotated[
         str,
         Meta(
             pattern=r"\A[A-Za-z0-9-]*\Z",
-            description="header in which your edge names the visitor's country, such as "
-            "CF-IPCountry: believed from everyone, so the edge has to set it always; "
-            "empty: the address is looked up",
+            description="header with the visitor's country, such as CF-IPCountry; it is trusted "
+            "from every client, so your proxy must always set it; empty: the address is looked up",
         ),
     ] = ""
     geoip_database: Annotated[
         str,
         Meta(
-            description="file of countries by address in the MaxMind layout, such as "
-            "GeoLite2-Country.mmdb, read again when another is renamed to its name; "
-            "empty: countries are those that addresses are registered in"
+            description="country database in the MaxMind layout, such as GeoLite2-Country.mmdb; "
+            "read again when another file is renamed to its name; empty: the country in which the "
+            "address is registered"
         ),
     ] = ""
     rate_limit_ip_per_minute: Annotated[
@@ -142,26 +141,25 @@ class Variables(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
         int,
         Meta(
             ge=0,
-            description="unknown links, hosts and postback keys that each IP address may ask for "
-            "in a minute, of each process; beyond it what the address asks MongoDB for waits in a "
-            "share of all such addresses; 0: no limit",
+            description="unknown links, hosts and postback keys that an IP address may request a "
+            "minute, from each process; beyond it, its look-ups in MongoDB share one limit with "
+            "those of all such addresses; 0: no limit",
         ),
     ] = 600
     connections_per_address: Annotated[
         int,
         Meta(
             ge=0,
-            description="connections that one address may have open at a process, and never more "
-            "than half of all; TRUSTED_PROXIES are excepted, and in development this machine; "
-            "0: no limit",
+            description="open connections of one address to each process, at most half of all; "
+            "TRUSTED_PROXIES are exempt, and in development this machine; 0: no limit",
         ),
     ] = 512
     pending_limit_ip_per_minute: Annotated[
         int,
         Meta(
             ge=0,
-            description="conversions without postback key for clicks not stored (yet) that each IP "
-            "address may report in a minute, to each process, each KiB of metadata counted as one "
+            description="conversions without postback key and without a stored click that an IP "
+            "address may report a minute, to each process; each KiB of metadata counts as one "
             "more; beyond it 429; 0: no limit",
         ),
     ] = 3000
@@ -170,8 +168,8 @@ class Variables(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
         Meta(
             ge=0,
             le=24_000,
-            description="days after which a conversion is deleted whose click never came and which "
-            "belongs to no account; 0: never",
+            description="days after which a conversion without click and account is deleted; 0: "
+            "never",
         ),
     ] = 30
     rate_limit_ipv6_prefix: Annotated[
@@ -179,55 +177,57 @@ class Variables(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
         Meta(
             ge=1,
             le=128,
-            description="bits of an IPv6 address that tell one client from another in every limit "
-            "for each address; IPv4 addresses count whole",
+            description="leading bits of an IPv6 address that identify a client in every limit by "
+            "address; IPv4 addresses count whole",
         ),
     ] = 64
     dns_resolver: Annotated[
         str,
         Meta(
-            description="DNS server that is asked about custom domains and receivers of webhooks: "
-            "an IP address, or address:port, an IPv6 address in brackets then; empty: the system's"
+            description="DNS server for custom domains and webhook receivers: an IP address, or "
+            "address:port with an IPv6 address in brackets; empty: the system's"
         ),
     ] = ""
     secret_key: Annotated[
         str,
         Meta(
-            description="what webhooks' signing secrets are encrypted with in MongoDB: 32 random "
+            description="key that encrypts the signing secrets of webhooks in MongoDB: 32 random "
             "bytes or more in base64 (openssl rand -base64 32), the same in every process; of "
-            "several, separated by commas, the first encrypts and all decrypt; empty: not encrypted"
+            "several, separated by commas, the first encrypts and all decrypt; empty: not "
+            "encrypted"
         ),
     ] = ""
     serve_claimed_domains: Annotated[
         Literal["auto", "always", "never"],
         Meta(
-            description="whether the Host header finds links of a custom domain that one account "
-            "claims and nobody has proven; auto: not in production"
+            description="whether to serve a custom domain that a single account claims before it "
+            "is proven; auto: not in production"
         ),
     ] = "auto"
     cname_host: Annotated[
         str,
         Meta(
-            description="host below which each account has a hostname of its own, to which a CNAME "
-            "proves a custom domain: *.CNAME_HOST has to lead here; empty: the host of BASE_URL"
+            description="parent of the hostnames to which a CNAME proves a custom domain, one for "
+            "each account; *.CNAME_HOST must lead here; empty: the host of BASE_URL"
         ),
     ] = ""
     reserved_hosts: Annotated[
         str,
         Meta(
-            description="hostnames that no account may claim, separated by commas, such as "
-            "www.example.com, or *.example.com for all below it; the host of BASE_URL is one always"
+            description="hostnames that no account may claim, separated by commas: "
+            "www.example.com, or *.example.com for all below it; the host of BASE_URL is always "
+            "reserved"
         ),
     ] = ""
     webhook_allow_private: Annotated[
         bool,
-        Meta(description="whether webhooks may point into private networks and at this machine"),
+        Meta(description="whether webhooks may target private networks and this machine"),
     ] = False
     webhook_allow_http: Annotated[
         bool,
         Meta(
-            description="whether webhooks may point at plain http:// in production, where anyone "
-            "on the way can read what they are told; elsewhere they may"
+            description="whether webhooks may target plain http:// in production, where others on "
+            "the network can read the payloads; always allowed in development"
         ),
     ] = False
     click_retention_days: Annotated[
@@ -235,24 +235,25 @@ class Variables(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
         Meta(
             ge=0,
             le=24_000,
-            description="days after which a stored click is deleted; reports keep what it counted, "
-            "but for those that filter one of country, device, browser, os by another; 0: never",
+            description="days after which a stored click is deleted; reports keep what it "
+            "counted, except those that read the clicks themselves; 0: never",
         ),
     ] = 0
     store_ip: Annotated[
         bool, Meta(description="whether stored clicks keep the visitor's IP address")
     ] = False
     link_cache_entries: Annotated[
-        int, Meta(ge=1, description="links that one process keeps in memory")
+        int, Meta(ge=1, description="links that each process keeps in memory")
     ] = 100_000
     access_log: Annotated[
         float,
-        Meta(ge=0, le=1, description="share of the requests that have a line in the log; 0: none"),
+        Meta(ge=0, le=1, description="share of requests that are logged, from 0 to 1; 0: none"),
     ] = 1.0
     log_level: Annotated[
-        Literal["debug", "info", "warning", "error"], Meta(description="least level that is logged")
+        Literal["debug", "info", "warning", "error"],
+        Meta(description="lowest level that is logged"),
     ] = "info"
     log_format: Annotated[
         Literal["auto", "json", "text"],
-        Meta(description="one JSON object a line, or text; auto: text on a terminal"),
+        Meta(description="json: one object a line; auto: text on a terminal, else json"),
     ] = "auto"
