@@ -15,7 +15,7 @@ from pymongo.errors import PyMongoError
 DATABASE_FORM: Final = "[A-Za-z0-9_-]{1,38}"
 _DATABASE: Final = re.compile(DATABASE_FORM)
 _OWN_DATABASES: Final = frozenset({"", "admin", "local", "config", "$external"})
-"""MongoDB's own databases. A URI that names one means where its user is defined, not our data."""
+"""MongoDB's own databases. A URI names one to say where its user is defined, not for our data."""
 
 _REDIS_SCHEMES: Final = ("redis://", "rediss://", "unix://")
 _MONGODB_SCHEMES: Final = ("mongodb://", "mongodb+srv://")
@@ -55,9 +55,9 @@ def check_redis(url: str) -> None:
     except TypeError as error:
         option = str(error).rpartition(" ")[2]
         remedy = "begin it with rediss://" if option.startswith("'ssl_") else "leave it out"
-        raise UnusableAddress(f"is not to have the option {option}: {remedy}") from None
+        raise UnusableAddress(f"must not have the option {option}: {remedy}") from None
     except OSError as error:
-        raise UnusableAddress(_about_file(error)) from None
+        raise UnusableAddress(_file_problem(error)) from None
     except redis.RedisError:
         raise UnusableAddress("ssl_cert_reqs must be none, optional or required") from None
 
@@ -75,7 +75,7 @@ def check_mongodb(uri: str) -> None:
         else:
             pymongo.uri_parser.parse_uri(uri)
     except OSError as error:
-        raise UnusableAddress(_about_file(error)) from None
+        raise UnusableAddress(_file_problem(error)) from None
     except (ValueError, PyMongoError):
         raise UnusableAddress(_INVALID) from None
 
@@ -103,11 +103,11 @@ def _check_scheme(address: str, schemes: tuple[str, ...]) -> None:
 def _check_srv(host: str) -> None:
     if ":" in host:
         raise UnusableAddress(
-            "is not to have a port with mongodb+srv://: leave it out, or begin with mongodb://"
+            "must not have a port with mongodb+srv://: leave it out, or begin with mongodb://"
         )
     if not host or "," in host:
         raise UnusableAddress("must name one host with mongodb+srv://")
 
 
-def _about_file(error: OSError) -> str:
+def _file_problem(error: OSError) -> str:
     return f"must name files that can be opened: {error.filename}: {error.strerror}"

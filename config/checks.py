@@ -1,4 +1,4 @@
-"""The rules of variables that their types do not express. Called when an environment is read."""
+"""The rules of variables that types cannot express. Called by `config/settings.read`."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -61,8 +61,8 @@ def _check_stores(values: Variables) -> None:
 
 def _check_tls_pair(values: Variables) -> None:
     if bool(values.tls_cert) != bool(values.tls_key):
-        missing_one = "TLS_KEY" if values.tls_cert else "TLS_CERT"
-        raise SettingsError(f"{missing_one}: must be set, for the other of the pair is")
+        missing, present = ("TLS_KEY", "TLS_CERT") if values.tls_cert else ("TLS_CERT", "TLS_KEY")
+        raise SettingsError(f"{missing}: must be set when {present} is set")
 
 
 def _check_production(values: Variables) -> None:
@@ -125,7 +125,7 @@ def _check_secret_key(text: str) -> None:
 
 
 def _check_geoip_database(path: str) -> None:
-    """Open the file once to be sure; `clicks/country_file` opens it again."""
+    """Check that the file can be opened. `clicks/country_file` opens it again."""
     try:
         if path:
             maxminddb.open_database(path).close()

@@ -1,4 +1,4 @@
-"""How variables are described to operators: in `--help`, and in the message about a wrong value."""
+"""Descriptions of variables for operators: in `--help`, and in the error for a wrong value."""
 
 from typing import Any, Literal, get_args, get_origin
 
@@ -26,13 +26,14 @@ def is_choice(annotated: Any) -> bool:
 
 
 def rule(annotated: Any) -> str:
-    """Return the rule of a variable's type, as it follows "must be"."""
+    """Return the rule of a variable's type, as text to follow "must be"."""
     meta = annotated.__metadata__[0]
     if meta.pattern:
         return f"of the form {meta.pattern[2:-2]}"
     least = "" if meta.ge is None else f" from {meta.ge}"
     most = "" if meta.le is None else f" to {meta.le}"
-    return f"{_type_name(annotated)}{least}{most}"
+    article = "a " if annotated.__origin__ in (int, float) else ""
+    return f"{article}{_type_name(annotated)}{least}{most}"
 
 
 def _type_name(annotated: Any) -> str:

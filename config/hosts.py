@@ -1,4 +1,4 @@
-"""How settings write hostnames and addresses of servers. Pure."""
+"""Parsers of the hostnames and server addresses in settings. Pure."""
 
 import re
 from ipaddress import IPv4Address, IPv6Address, ip_address
@@ -20,14 +20,14 @@ def is_hostname(text: str) -> bool:
 
 
 def split_names(text: str) -> list[str]:
-    """Return the names in a list separated by commas, in lower case, without a final dot."""
+    """Return the names in a comma-separated list, in lower case, without a final dot."""
     return [name.strip().lower().removesuffix(".") for name in text.split(",")] if text else []
 
 
 def dns_server(text: str) -> tuple[str, int] | None:
     """Return the (IP address, port) that `text` names; None if it is empty.
 
-    Raises ValueError if it is neither an IP address nor one with a port.
+    Raises ValueError if `text` is neither an IP address nor one with a port.
     """
     if not text:
         return None

@@ -1,4 +1,4 @@
-"""Log records as text that a person can scan: time, level, message, then key=value.
+"""Log records as text for people: time, level and message, then key=value.
 
 Each record is one line. On a terminal it has colours, and a traceback follows on lines below.
 
@@ -11,7 +11,7 @@ from collections.abc import MutableMapping
 from typing import Any, Final
 
 _LEVEL_WIDTH: Final = 7
-_EVENT_WIDTH: Final = 36
+_MESSAGE_WIDTH: Final = 36
 _DIM: Final = "2"
 _LEVEL_COLOURS: Final = {
     "debug": _DIM,
@@ -25,7 +25,7 @@ _SEPARATORS: Final = frozenset(" \"'=\\")
 
 
 class TextRenderer:
-    """The last processor of structlog: it turns a record into text."""
+    """The last processor of structlog, which turns a record into text."""
 
     def __init__(self, terminal: bool) -> None:
         self._terminal = terminal
@@ -41,13 +41,13 @@ class TextRenderer:
         columns = (
             self._coloured(_short_time(str(record.get("timestamp", ""))), _DIM),
             self._coloured(level.ljust(_LEVEL_WIDTH), _LEVEL_COLOURS.get(level, "")),
-            _printable(str(record.get("event", ""))).ljust(_EVENT_WIDTH if fields else 0),
+            _printable(str(record.get("event", ""))).ljust(_MESSAGE_WIDTH if fields else 0),
             " ".join(
                 f"{self._coloured(f'{name}=', _DIM)}{_value(value)}" for name, value in fields
             ),
         )
         line = "  ".join(columns).rstrip()
-        return line + (_below(str(exception)) if exception and self._terminal else "")
+        return line + (_indented(str(exception)) if exception and self._terminal else "")
 
     def _coloured(self, text: str, colour: str) -> str:
         return f"\033[{colour}m{text}\033[0m" if self._terminal and colour else text
@@ -72,5 +72,5 @@ def _printable(text: str) -> str:
     return text if text.isprintable() else json.dumps(text)[1:-1]
 
 
-def _below(exception: str) -> str:
+def _indented(exception: str) -> str:
     return "".join(f"\n    {_printable(line)}" for line in exception.splitlines())

@@ -1,7 +1,7 @@
-"""Writers of log lines that never make the caller wait for the reader.
+"""Writers of log lines whose callers never wait for the reader.
 
-`LogWriter` is a thread with a bounded queue in front of it. `write_within` serves while there is
-no thread. A line that finds no room is dropped; the caller counts it.
+`LogWriter` is a thread with a bounded queue in front of it. `write_within` writes where there is no
+thread. A line that does not fit is dropped, and the caller counts it.
 """
 
 import contextlib
@@ -13,21 +13,21 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 MAX_QUEUED_BYTES: Final = 4 * 1024 * 1024
-"""About 15,000 lines of requests, three seconds at full load. The thread may hold as much again."""
+"""About 15,000 lines of requests: three seconds at full load. The thread may hold as much again."""
 
 REST_SECONDS: Final = 0.02
-"""The thread's pause after writing, so that a busy process is interrupted once for many lines. A
-line that comes alone is written at once."""
+"""The thread's pause after each write, so that a busy process is interrupted once for many lines.
+A line that comes alone is written at once."""
 
 _ATOMIC_BYTES: Final = select.PIPE_BUF
-"""The most that Linux writes to a pipe in one piece while other processes write to it too."""
+"""The largest write to a pipe that Linux does not mix with those of other processes."""
 
 
 class LogWriter:
     """A thread that writes lines to `fd` until `stop`.
 
     `on_drop` is called with the number of lines as soon as they are dropped. `on_recovery` is
-    called when lines flow again, with the number dropped since its last call.
+    called once lines flow again, with the number dropped since its last call.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class LogWriter:
         self._thread.start()
 
     def put(self, line: bytes) -> None:
-        """Queue `line`, or drop it if there is no room. Never waits for the reader."""
+        """Queue `line`, or drop it if the queue is full. Never waits for the reader."""
         with self._lock:
             fits = self._queued_bytes + len(line) <= self._max_queued_bytes
             if fits:
@@ -141,7 +141,7 @@ def _wait_writable(fd: int, seconds: float) -> bool:
 
 
 def _groups(lines: Sequence[bytes]) -> Iterator[list[bytes]]:
-    """Yield `lines` in groups written in one piece. A line longer than that is its own group."""
+    """Yield `lines` in groups of at most _ATOMIC_BYTES. A longer line is a group of its own."""
     group: list[bytes] = []
     size = 0
     for line in lines:

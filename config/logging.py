@@ -3,9 +3,9 @@
 Fields bound with `structlog.contextvars`, such as the request id, go into every record of that
 task. The standard library's loggers (Tornado's, the drivers') pass through the same formatter.
 
-Guarantee: nobody waits for a reader of standard error. Within `background_writer` a thread writes
-the lines. Outside it, as in the supervisor, which may not have threads, a line that cannot be
-written in a tenth of a second is dropped.
+Guarantee: logging never waits for a reader of standard error. Within `background_writer` a thread
+writes the lines. Elsewhere a line that cannot be written in a tenth of a second is dropped: the
+supervisor, for one, must not have threads.
 """
 
 import contextlib
@@ -21,10 +21,10 @@ from config.log_writer import LogWriter, write_within
 from config.settings import Settings
 
 FLUSH_SECONDS: Final = 2.0
-"""The longest that a process waits at its end for its last lines to be read."""
+"""How long a process waits at its end for its last lines to be read."""
 
-_DIRECT_SECONDS: Final = 0.1
-"""The longest that a line written without a thread may take."""
+_DIRECT_WRITE_SECONDS: Final = 0.1
+"""How long the write of a line may take without a thread."""
 
 
 def configure(settings: Settings) -> None:
@@ -60,17 +60,17 @@ def configure(settings: Settings) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(settings.log_level.upper())
-    # Below WARNING these repeat user data: commands, a client's address.
+    # Below WARNING these loggers repeat user data: commands, a client's address.
     for name in ("pymongo", "asyncio", "tornado.general"):
         logging.getLogger(name).setLevel(logging.WARNING)
 
 
 @contextlib.contextmanager
 def background_writer(on_drop: Callable[[int], None]) -> Iterator[None]:
-    """Write log lines from a thread of this process, which must not fork meanwhile.
+    """Write log lines from a thread while the body runs. The process must not fork in it.
 
-    `on_drop` is called with the number of lines that were dropped because nobody read them. At
-    the end the queued lines are written, for at most FLUSH_SECONDS.
+    `on_drop` is called with the number of lines that were dropped because nobody read them. On
+    exit the queued lines are written, for at most FLUSH_SECONDS.
     """
     handlers = [one for one in logging.getLogger().handlers if isinstance(one, LineHandler)]
     for handler in handlers:
@@ -82,13 +82,13 @@ def background_writer(on_drop: Callable[[int], None]) -> Iterator[None]:
             handler.stop()
 
 
-def tell_operator(message: str) -> None:
-    """Write a line for the operator to standard error, without waiting for a reader."""
+def notify_operator(message: str) -> None:
+    """Write `message` as a line to standard error, for at most FLUSH_SECONDS."""
     LineHandler(sys.stderr).write(f"{message}\n", FLUSH_SECONDS)
 
 
 class LineHandler(logging.Handler):
-    """A handler that writes each record as a line to `stream`, by its descriptor if it has one."""
+    """A handler that writes each record to `stream` as a line, by its descriptor if it has one."""
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__()
@@ -97,9 +97,9 @@ class LineHandler(logging.Handler):
         self._writer: LogWriter | None = None
 
     def start(self, on_drop: Callable[[int], None]) -> None:
-        """Start a thread that writes from now on."""
+        """Start the thread that writes from now on."""
         if self._fd is not None and self._writer is None:
-            self._writer = LogWriter(self._fd, on_drop, _tell_of_dropped)
+            self._writer = LogWriter(self._fd, on_drop, _log_dropped)
 
     def stop(self) -> None:
         """Write the queued lines for at most FLUSH_SECONDS, then end the thread."""
@@ -111,8 +111,8 @@ class LineHandler(logging.Handler):
         try:
             line = self.format(record)
         except Exception as error:
-            line = f"a log record of {record.name} has no text: {error!r}"
-        self.write(f"{line}\n", _DIRECT_SECONDS)
+            line = f"a log record of {record.name} cannot be formatted: {error!r}"
+        self.write(f"{line}\n", _DIRECT_WRITE_SECONDS)
 
     def write(self, line: str, seconds: float) -> None:
         """Write `line`. Without a thread this takes at most `seconds`."""
@@ -126,7 +126,7 @@ class LineHandler(logging.Handler):
             write_within(self._fd, data, seconds)
 
 
-def _tell_of_dropped(lines: int) -> None:
+def _log_dropped(lines: int) -> None:
     structlog.get_logger(__name__).warning("log lines dropped: nobody read them", lines=lines)
 
 

@@ -3,12 +3,11 @@
 import base64
 from typing import Final
 
-KEY_BYTES: Final = 32
-"""The least size of a key."""
+MIN_KEY_BYTES: Final = 32
 
 RULE: Final = (
-    f"must be {KEY_BYTES} random bytes or more in base64, such as "
-    f"`openssl rand -base64 {KEY_BYTES}` makes; several are separated by commas"
+    f"must be {MIN_KEY_BYTES} random bytes or more in base64, such as "
+    f"`openssl rand -base64 {MIN_KEY_BYTES}` makes; several are separated by commas"
 )
 
 
@@ -24,6 +23,6 @@ def _key(text: str) -> bytes:
     """Decode base64 of either alphabet, with or without padding."""
     plain = text.strip().rstrip("=").replace("-", "+").replace("_", "/")
     key = base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
-    if len(key) < KEY_BYTES or len(set(key)) < KEY_BYTES // 2:
+    if len(key) < MIN_KEY_BYTES or len(set(key)) < MIN_KEY_BYTES // 2:
         raise ValueError(RULE)
     return key

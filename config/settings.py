@@ -1,4 +1,4 @@
-"""The settings of a process: the variables of its environment, checked, and what follows from them.
+"""The settings of a process: the checked variables of its environment and what follows from them.
 
 `read` is called by `run.py` and the scripts. Nothing else in the project reads the environment.
 The table of variables is in `config/variables`.
@@ -34,10 +34,10 @@ class Settings(Variables, frozen=True, kw_only=True):
 
     @property
     def hsts(self) -> str:
-        """Return the value of Strict-Transport-Security; empty: not sent.
+        """Return the value of Strict-Transport-Security, empty if it is not to be sent.
 
-        Browsers apply it to every port of a host: on localhost it would break whatever else is
-        developed there.
+        Browsers apply it to every port of a host. On localhost it would break the other services
+        that are developed there.
         """
         is_local = urlsplit(self.base_url).hostname in ("localhost", None)
         if not self.tls_cert or is_local or not self.hsts_seconds:
@@ -63,17 +63,17 @@ class Settings(Variables, frozen=True, kw_only=True):
 
     @property
     def http_targets_allowed(self) -> bool:
-        """Return whether webhooks may point at plain http://."""
+        """Return whether webhooks may target plain http://."""
         return self.webhook_allow_http or self.env != "production"
 
     @property
     def secret_keys(self) -> tuple[bytes, ...]:
-        """Return the keys of `secret_key`; the first encrypts. Empty if it is not set."""
+        """Return the keys in `secret_key`; the first encrypts. Empty if it is not set."""
         return secret_key.keys_of(self.secret_key)
 
     @property
     def dns_address(self) -> tuple[str, int] | None:
-        """Return the (IP address, port) of `dns_resolver`; None: the system's."""
+        """Return the (IP address, port) in `dns_resolver`, None for the system's resolver."""
         return hosts.dns_server(self.dns_resolver)
 
     @property
@@ -85,9 +85,9 @@ class Settings(Variables, frozen=True, kw_only=True):
 def read(environment: Mapping[str, str]) -> Settings:
     """Return the settings in `environment`.
 
-    Raises SettingsError if a value breaks a rule; it names the variable and the rule.
+    Raises SettingsError, naming the variable and the rule, if a value breaks a rule.
     """
-    values = _converted(environment)
+    values = _convert_all(environment)
     if environment.get("DYNO"):
         values["env"] = "production"
     settings = Settings(**values)
@@ -97,7 +97,7 @@ def read(environment: Mapping[str, str]) -> Settings:
     return settings
 
 
-def _converted(environment: Mapping[str, str]) -> dict[str, Any]:
+def _convert_all(environment: Mapping[str, str]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for field in msgspec.structs.fields(Settings):
         if text := environment.get(field.encode_name, "").strip():
@@ -106,7 +106,7 @@ def _converted(environment: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _convert(field: msgspec.structs.FieldInfo, text: str) -> Any:
-    # Words of a closed list may be written in any case: LOG_LEVEL=INFO.
+    # The words of a closed list may be in any case, such as LOG_LEVEL=INFO.
     plain = text.lower() if description.is_choice(field.type) else text
     try:
         return msgspec.convert(plain, field.type, strict=False)

@@ -1,4 +1,4 @@
-"""Text logs have columns, and what is logged cannot leave its line."""
+"""Text logs have columns, and no logged value can leave its line."""
 
 from typing import Any
 

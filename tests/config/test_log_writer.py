@@ -1,4 +1,4 @@
-"""Who logs never waits for a reader: lines that find no room are dropped and counted."""
+"""Logging never waits for a reader: lines that do not fit are dropped and counted."""
 
 import contextlib
 import os
@@ -22,8 +22,8 @@ def pipe() -> Iterator[Pipe]:
             os.close(fd)
 
 
-class Told:
-    """What a writer told of dropped lines, and the lines that it was given for that."""
+class Reports:
+    """The calls of a writer: lines dropped, and lines reported once they flow again."""
 
     def __init__(self) -> None:
         self.dropped = 0
@@ -48,27 +48,29 @@ def read_until(fd: int, end: bytes) -> bytes:
 
 
 def test_lines_arrive_whole_and_in_order(pipe: Pipe) -> None:
-    told = Told()
-    writer = LogWriter(pipe[1], told.drop, told.recover)
+    reports = Reports()
+    writer = LogWriter(pipe[1], reports.drop, reports.recover)
     lines = [b"%d %b\n" % (number, b"x" * (number % 5000)) for number in range(400)]
-    reader = threading.Thread(target=lambda: came.append(read_until(pipe[0], b"last\n")))
-    came: list[bytes] = []
+    reader = threading.Thread(target=lambda: received.append(read_until(pipe[0], b"last\n")))
+    received: list[bytes] = []
     reader.start()
     for line in lines:
         writer.put(line)
     writer.put(b"last\n")
     reader.join(10)
-    assert came == [b"".join(lines) + b"last\n"]
+    assert received == [b"".join(lines) + b"last\n"]
     writer.stop(10)
-    assert told.dropped == 0
+    assert reports.dropped == 0
 
 
-def test_a_reader_that_stops_blocks_nobody_and_lost_lines_are_reported(pipe: Pipe) -> None:
-    told = Told()
-    writer = LogWriter(pipe[1], told.drop, told.recover, max_queued_bytes=100_000)
+def test_a_reader_that_stops_does_not_block_logging_and_dropped_lines_are_reported(
+    pipe: Pipe,
+) -> None:
+    reports = Reports()
+    writer = LogWriter(pipe[1], reports.drop, reports.recover, max_queued_bytes=100_000)
     line = b"x" * 999 + b"\n"
     put = 0
-    while told.dropped < 50:
+    while reports.dropped < 50:
         writer.put(line)
         put += 1
     assert put < 50 + (65_536 + 2 * 100_000) / len(line) + 2
@@ -80,8 +82,8 @@ def test_a_reader_that_stops_blocks_nobody_and_lost_lines_are_reported(pipe: Pip
 
     reader = threading.Thread(target=read_to_the_end)
     reader.start()
-    assert told.flowing.wait(10)
-    assert told.recovered == [told.dropped] == [50]
+    assert reports.flowing.wait(10)
+    assert reports.recovered == [reports.dropped] == [50]
     writer.put(b"one more\n")
     writer.stop(10)
     os.close(pipe[1])
@@ -90,8 +92,8 @@ def test_a_reader_that_stops_blocks_nobody_and_lost_lines_are_reported(pipe: Pip
 
 
 def test_a_stop_waits_a_bounded_time_for_the_reader(pipe: Pipe) -> None:
-    told = Told()
-    writer = LogWriter(pipe[1], told.drop, told.recover)
+    reports = Reports()
+    writer = LogWriter(pipe[1], reports.drop, reports.recover)
     for _ in range(200):
         writer.put(b"x" * 1000)
     began = time.monotonic()
@@ -102,7 +104,7 @@ def test_a_stop_waits_a_bounded_time_for_the_reader(pipe: Pipe) -> None:
 
 
 def test_queued_lines_are_written_at_the_end(pipe: Pipe) -> None:
-    writer = LogWriter(pipe[1], Told().drop, Told().recover)
+    writer = LogWriter(pipe[1], Reports().drop, Reports().recover)
     for number in range(50):
         writer.put(b"%d\n" % number)
     writer.stop(10)
@@ -110,25 +112,25 @@ def test_queued_lines_are_written_at_the_end(pipe: Pipe) -> None:
 
 
 def test_lines_whose_reader_has_gone_count_as_dropped(pipe: Pipe) -> None:
-    told = Told()
+    reports = Reports()
     os.close(pipe[0])
-    writer = LogWriter(pipe[1], told.drop, told.recover)
+    writer = LogWriter(pipe[1], reports.drop, reports.recover)
     for _ in range(5):
         writer.put(b"x\n")
     writer.stop(10)
-    assert (told.dropped, told.recovered) == (5, [])
+    assert (reports.dropped, reports.recovered) == (5, [])
 
 
 def test_lines_of_two_writers_on_one_pipe_are_not_mixed(pipe: Pipe) -> None:
-    writers = [LogWriter(pipe[1], Told().drop, Told().recover) for _ in range(2)]
+    writers = [LogWriter(pipe[1], Reports().drop, Reports().recover) for _ in range(2)]
     for number in range(500):
         for writer, letter in zip(writers, (b"a", b"b"), strict=True):
             writer.put(letter * (1 + number * 7 % 4000) + b"\n")
-    came: list[bytes] = []
+    received: list[bytes] = []
 
     def read() -> None:
         while piece := os.read(pipe[0], 65536):
-            came.append(piece)
+            received.append(piece)
 
     reader = threading.Thread(target=read)
     reader.start()
@@ -136,7 +138,7 @@ def test_lines_of_two_writers_on_one_pipe_are_not_mixed(pipe: Pipe) -> None:
         writer.stop(10)
     os.close(pipe[1])
     reader.join(10)
-    lines = b"".join(came).splitlines()
+    lines = b"".join(received).splitlines()
     assert len(lines) == 1000
     assert all(len(set(line)) == 1 for line in lines)
 

@@ -1,4 +1,4 @@
-"""One line a record, whoever writes it, whatever is in it."""
+"""Every log record is one line, from every logger and with any content."""
 
 import io
 import json
@@ -16,8 +16,8 @@ NAMES = ("", "pymongo", "asyncio", "tornado.general", "tornado.application", "to
 
 
 @pytest.fixture(autouse=True)
-def untouched() -> Iterator[None]:
-    """What the session has configured is as before afterwards."""
+def logging_restored() -> Iterator[None]:
+    """Restore the logging of the session after each test."""
     root = standard.getLogger()
     handlers, levels = root.handlers[:], {name: standard.getLogger(name).level for name in NAMES}
     yield
@@ -40,7 +40,7 @@ def fail() -> None:
 
 
 def write_all(log_format: str) -> list[str]:
-    """The lines of five records, of our own and of the standard library's loggers."""
+    """Log five records with our own and the standard library's loggers; return their lines."""
     written = configured(log_format)
     own, other = structlog.get_logger("tracker.own"), standard.getLogger("tornado.application")
     structlog.contextvars.bind_contextvars(request_id="r-1")
@@ -93,7 +93,7 @@ def test_auto_is_json_without_a_terminal() -> None:
         ("error", ["error"]),
     ],
 )
-def test_the_level_is_the_least_that_is_logged(level: str, shown: list[str]) -> None:
+def test_records_below_the_level_are_not_logged(level: str, shown: list[str]) -> None:
     written = configured("json", level)
     own, other = structlog.get_logger("tracker.own"), standard.getLogger("other")
     for name in ("debug", "info", "warning", "error"):

@@ -1,4 +1,4 @@
-"""Every variable is checked by name, and a process with a wrong one says so in a line."""
+"""Every variable is checked, and a process with a wrong one names it in one line."""
 
 import base64
 import hashlib
@@ -43,7 +43,7 @@ def test_an_empty_environment_gives_the_settings_of_a_trial() -> None:
     assert settings.listen_address == "127.0.0.1"
 
 
-def test_blank_values_count_as_not_set_and_spaces_around_do_not_matter() -> None:
+def test_blank_values_count_as_not_set_and_surrounding_spaces_are_ignored() -> None:
     assert read({"PORT": " ", "HOST": "", "LOG_LEVEL": "\t"}) == Settings()
     assert read({"PORT": " 9000 "}).port == 9000
 
@@ -54,7 +54,7 @@ def test_the_internal_port_must_differ_from_the_public_one() -> None:
     assert read({"PORT": "0", "INTERNAL_PORT": "0"}).internal_port == 0
 
 
-def test_the_platforms_own_variables_do_not_matter() -> None:
+def test_other_variables_are_ignored() -> None:
     assert read({"PATH": "/bin", "base_url": "nonsense", "PORT_": "x"}) == Settings()
 
 
@@ -139,7 +139,9 @@ def test_the_platforms_own_variables_do_not_matter() -> None:
     ],
     ids=lambda value: value[:40],
 )
-def test_a_bad_value_is_refused_by_name_in_one_line(name: str, value: str) -> None:
+def test_an_invalid_value_is_refused_in_one_line_that_names_the_variable(
+    name: str, value: str
+) -> None:
     with pytest.raises(SettingsError) as refused:
         read({name: value})
     message = str(refused.value)
@@ -179,7 +181,7 @@ def test_the_address_of_a_store_is_never_repeated(name: str, value: str) -> None
         ("COUNTRY_HEADER", "CF-IPCountry"),
     ],
 )
-def test_a_good_value_is_taken_as_it_is(name: str, value: str) -> None:
+def test_a_valid_value_is_kept_unchanged(name: str, value: str) -> None:
     settings = msgspec.structs.asdict(read({name: value}))
     assert str(settings[name.lower()]) == value
 
@@ -190,9 +192,9 @@ def test_a_good_value_is_taken_as_it_is(name: str, value: str) -> None:
         (
             "REDIS_URL",
             "redis://:geheim@a/0?ssl_cert_reqs=none",
-            "is not to have the option 'ssl_cert_reqs': begin it with rediss://",
+            "must not have the option 'ssl_cert_reqs': begin it with rediss://",
         ),
-        ("REDIS_URL", "redis://:geheim@a/0?no=1", "is not to have the option 'no': leave it out"),
+        ("REDIS_URL", "redis://:geheim@a/0?no=1", "must not have the option 'no': leave it out"),
         (
             "REDIS_URL",
             "redis://:geheim@a/tracker",
@@ -228,7 +230,7 @@ def test_a_good_value_is_taken_as_it_is(name: str, value: str) -> None:
         (
             "MONGODB_URI",
             "mongodb+srv://u:geheim@db.example.com:27017/",
-            "is not to have a port with mongodb+srv://: leave it out, or begin with mongodb://",
+            "must not have a port with mongodb+srv://: leave it out, or begin with mongodb://",
         ),
         (
             "MONGODB_URI",
@@ -271,7 +273,7 @@ def test_a_database_in_the_uri_is_used_unless_another_is_set(
 
 
 @pytest.mark.parametrize("text", ["INFO", "Info", "info"])
-def test_words_of_a_closed_list_may_be_in_any_case(text: str) -> None:
+def test_choices_may_be_written_in_any_case(text: str) -> None:
     settings = read({"LOG_LEVEL": text, "LOG_FORMAT": "JSON", "ENV": "Development"})
     assert (settings.log_level, settings.log_format, settings.env) == (
         "info",
@@ -294,7 +296,7 @@ def test_production_listens_on_every_address_unless_one_is_set() -> None:
 
 @pytest.mark.parametrize(("given", "missing"), [("TLS_CERT", "TLS_KEY"), ("TLS_KEY", "TLS_CERT")])
 def test_a_certificate_and_its_key_are_a_pair(given: str, missing: str) -> None:
-    with pytest.raises(SettingsError, match=f"{missing}: must be set, for the other of the pair"):
+    with pytest.raises(SettingsError, match=f"{missing}: must be set when {given} is set"):
         read({given: "/etc/tracker.pem"})
     assert read({given: "/etc/one.pem", missing: "/etc/other.pem"}).tls_cert
 
@@ -325,7 +327,7 @@ def test_help_lists_every_variable_with_an_example() -> None:
 @pytest.mark.parametrize(
     ("environment", "line"),
     [
-        ({"PORT": "abc"}, "run.py: PORT='abc': must be whole number from 0 to 65535"),
+        ({"PORT": "abc"}, "run.py: PORT='abc': must be a whole number from 0 to 65535"),
         ({"ENV": "production"}, "run.py: REDIS_URL: must be set when ENV=production"),
         (
             {"MONGODB_URI": "mongodb://u:p@x:y"},
@@ -344,7 +346,7 @@ def test_help_lists_every_variable_with_an_example() -> None:
         ),
     ],
 )
-def test_a_process_with_a_bad_setting_exits_2_with_one_line(
+def test_a_process_with_an_invalid_setting_exits_2_with_one_line(
     environment: dict[str, str], line: str
 ) -> None:
     ended = run(**environment)
@@ -355,7 +357,7 @@ def test_a_process_with_a_bad_setting_exits_2_with_one_line(
     ("text", "value"),
     [("true", True), ("True", True), ("1", True), ("false", False), ("FALSE", False), ("0", False)],
 )
-def test_true_and_false_may_be_numbers_and_in_any_case(text: str, value: bool) -> None:
+def test_booleans_may_be_written_as_numbers_and_in_any_case(text: str, value: bool) -> None:
     assert read({"WEBHOOK_ALLOW_PRIVATE": text}).webhook_allow_private is value
 
 
@@ -409,7 +411,7 @@ def test_without_a_secret_key_there_are_none() -> None:
     "text",
     ["secret", "change-me", RANDOM[:40], "A" * 44, f"{RANDOM},", f"{RANDOM},short", RANDOM + "!"],
 )
-def test_a_secret_key_of_another_form_is_refused_and_not_repeated(text: str) -> None:
+def test_a_malformed_secret_key_is_refused_and_not_repeated(text: str) -> None:
     with pytest.raises(SettingsError, match="SECRET_KEY: must be 32 random bytes or more") as error:
         read({"SECRET_KEY": text})
     assert text not in str(error.value)
@@ -430,7 +432,7 @@ def test_reserved_hosts_are_separated_by_commas_in_any_case() -> None:
         (PRODUCTION, "always", True),
     ],
 )
-def test_claimed_domains_are_served_in_a_trial_and_where_the_setting_says_so(
+def test_claimed_domains_are_served_in_a_trial_or_if_the_setting_says_always(
     env: dict[str, str], given: str, serves: bool
 ) -> None:
     assert read({**env, "SERVE_CLAIMED_DOMAINS": given}).serves_claimed_domains is serves

@@ -14,7 +14,7 @@ from typing import Any, Final
 import structlog
 import uvloop
 
-from config.logging import background_writer, tell_operator
+from config.logging import background_writer, notify_operator
 from config.settings import Settings
 from tracker import __version__
 from tracker.builtin import stores
@@ -67,7 +67,7 @@ def _cannot_listen(settings: Settings, port: int, error: Exception, remedy: str)
 
 def fail(message: str, code: int) -> int:
     """Print `message` for the operator, and return `code`."""
-    tell_operator(f"run.py: {message}")
+    notify_operator(f"run.py: {message}")
     return code
 
 
