@@ -1,7 +1,6 @@
 """`/api/domains`: add, list, verify and delete custom domains."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Annotated
 from uuid import UUID
 
@@ -81,12 +80,6 @@ async def add(call: Call[Nothing, AddDomain]) -> DomainRecord:
     return await DOMAINS.show(call, domain)
 
 
-async def list_domains(call: Call[AccountPage, Nothing]) -> Page[DomainRecord]:
-    """Return a page of the account's custom domains."""
-    fetch = partial(call.services.domains.page, call.account_id)
-    return await DOMAINS.page(call, call.query, fetch)
-
-
 async def verify(call: Call[Nothing, Nothing]) -> DomainRecord:
     """Return the domain, proven. It stays so until it is deleted: DNS is not asked again.
 
@@ -134,7 +127,7 @@ ENDPOINTS = (
         "GET",
         "/api/domains",
         "domains:read",
-        list_domains,
+        DOMAINS.lister(lambda services: services.domains),
         "List custom domains, newest first",
         Page[DomainRecord],
         query=AccountPage,

@@ -90,12 +90,6 @@ async def create(call: Call[Nothing, CreateEventConfig]) -> EventConfigRecord:
     return await CONFIGS.show(call, config)
 
 
-async def list_configs(call: Call[AccountPage, Nothing]) -> Page[EventConfigRecord]:
-    """Return a page of the account's event configurations, without archived ones."""
-    fetch = partial(call.services.event_configs.page, call.account_id)
-    return await CONFIGS.page(call, call.query, fetch)
-
-
 async def change(call: Call[Nothing, ChangeEventConfig]) -> EventConfigRecord:
     """Change the fields of an event configuration that were sent.
 
@@ -123,7 +117,7 @@ ENDPOINTS = (
         "GET",
         "/api/event-configs",
         "event_configs:read",
-        list_configs,
+        CONFIGS.lister(lambda services: services.event_configs),
         "List event configurations, newest first",
         Page[EventConfigRecord],
         query=AccountPage,

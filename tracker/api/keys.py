@@ -34,12 +34,6 @@ KEYS: Resource[ApiKey, ApiKeyRecord] = Resource(
 )
 
 
-async def list_keys(call: Call[AccountPage, Nothing]) -> Page[ApiKeyRecord]:
-    """Return a page of the account's API keys."""
-    fetch = partial(call.services.api_keys.page, call.account_id)
-    return await KEYS.page(call, call.query, fetch)
-
-
 async def revoke(call: Call[Nothing, Nothing]) -> ApiKeyRecord:
     """Revoke an API key, which may be that of this very request, and return it.
 
@@ -54,7 +48,7 @@ ENDPOINTS = (
         "GET",
         "/api/keys",
         "keys:read",
-        list_keys,
+        KEYS.lister(lambda services: services.api_keys),
         "List API keys, newest first, the revoked ones too",
         Page[ApiKeyRecord],
         query=AccountPage,

@@ -1,13 +1,15 @@
-"""How the objects of an account are found, listed and shown: the same for every resource."""
+"""One way to find, list and show the objects of an account, for every resource."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+from uuid import UUID
 
 import msgspec
 
-from tracker.api.endpoint import Call, Owned
-from tracker.api.schema import Page, Paged
+from tracker.api.endpoint import Call, Nothing, Owned
+from tracker.api.schema import AccountPage, Page, Paged
 from tracker.api.services import Services
 from tracker.clock import iso
 from tracker.errors import NotFound
@@ -16,10 +18,17 @@ Stored = TypeVar("Stored", bound=Owned)
 Record = TypeVar("Record", bound=msgspec.Struct)
 
 Show = Callable[[Services, Sequence[Stored]], Awaitable[list[Record]]]
-"""Returns the records that answers have of stored objects."""
+"""Returns the records of stored objects, as answers contain them."""
 
 Fetch = Callable[[int, int], Awaitable[tuple[list[Stored], int]]]
-"""Returns the objects of a 1-based page of a size, and how many there are in total."""
+"""Returns the objects on a 1-based page of a given size, and the total number of objects."""
+
+
+class Paginated(Protocol[Stored]):
+    """A store that lists the objects of an account."""
+
+    async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[Stored], int]:
+        """Return the objects on a 1-based page, and their total number."""
 
 
 @runtime_checkable
@@ -28,9 +37,10 @@ class _Archivable(Protocol):
 
 
 class Resource(Generic[Stored, Record]):
-    """One kind of objects that belong to accounts, and the records that answers have of them.
+    """A kind of object that belongs to accounts.
 
-    `name` is how messages call it; `find` looks up the object that the path names.
+    Messages call it `name`; `find` looks up the object that the path names; `show` makes the
+    records that answers contain.
     """
 
     def __init__(
@@ -48,7 +58,11 @@ class Resource(Generic[Stored, Record]):
 
         Raises NotFound if there is none or it is archived, Forbidden if it is another account's.
         """
-        stored = call.own(self._name, await self._find(call))
+        return self.checked(call, await self._find(call))
+
+    def checked(self, call: Call[Any, Any], stored: Stored | None) -> Stored:
+        """Return `stored`, an object of the account. Raises as `own` does."""
+        stored = call.own(self._name, stored)
         if isinstance(stored, _Archivable) and stored.archived:
             raise NotFound(f"{self._name}: not found")
         return stored
@@ -66,14 +80,27 @@ class Resource(Generic[Stored, Record]):
         """Return the records of `stored`, in the same order."""
         return await self._show(call.services, stored)
 
-    async def page(self, call: Call[Any, Any], asked: Paged, fetch: Fetch[Stored]) -> Page[Record]:
-        """Return the page that is asked for, of the objects that `fetch` gives."""
-        stored, total = await fetch(asked.page, asked.page_size)
-        return asked.page_of(await self._show(call.services, stored), total)
+    async def page(
+        self, call: Call[Any, Any], requested: Paged, fetch: Fetch[Stored]
+    ) -> Page[Record]:
+        """Return the requested page of the objects that `fetch` returns."""
+        stored, total = await fetch(requested.page, requested.page_size)
+        return requested.page_of(await self._show(call.services, stored), total)
+
+    def lister(
+        self, store_of: Callable[[Services], Paginated[Stored]]
+    ) -> Callable[[Call[AccountPage, Nothing]], Awaitable[Page[Record]]]:
+        """Return an endpoint's function that lists the account's objects in a store."""
+
+        async def list_own(call: Call[AccountPage, Nothing]) -> Page[Record]:
+            fetch = partial(store_of(call.services).page, call.account_id)
+            return await self.page(call, call.query, fetch)
+
+        return list_own
 
 
 def record_of(kind: type[Record], stored: object, **others: object) -> Record:
-    """Return a record of `kind`: `others`, and the fields of `stored` that have its other names.
+    """Return a record of `kind`: `others`, and the remaining fields from `stored`.
 
     Times become text.
     """
@@ -86,7 +113,7 @@ def _json(value: object) -> object:
 
 
 def one_by_one(record: Callable[[Stored], Record]) -> Show[Stored, Record]:
-    """Return how to show objects each of which becomes a record by itself."""
+    """Return a `Show` that applies `record` to each object."""
 
     async def show(_: Services, stored: Sequence[Stored]) -> list[Record]:
         return [record(one) for one in stored]

@@ -73,16 +73,7 @@ async def list_or_create(call: Call[Nothing, ListOrCreateTag]) -> TagRecord | Pa
     body, tags = call.body, call.services.tags
     if body.name is not UNSET:
         return await TAGS.show(call, await tags.create(call.account_id, body.name))
-    return await _page(call, body)
-
-
-async def list_tags(call: Call[AccountPage, Nothing]) -> Page[TagRecord]:
-    """Return a page of the account's tags."""
-    return await _page(call, call.query)
-
-
-async def _page(call: Call[Any, Any], asked: Paged) -> Page[TagRecord]:
-    return await TAGS.page(call, asked, partial(call.services.tags.page, call.account_id))
+    return await TAGS.page(call, body, partial(tags.page, call.account_id))
 
 
 async def change(call: Call[Nothing, ChangeTag]) -> TagRecord:
@@ -111,7 +102,7 @@ ENDPOINTS = (
         "GET",
         "/api/tags",
         "tags:read",
-        list_tags,
+        TAGS.lister(lambda services: services.tags),
         "List tags, newest first",
         Page[TagRecord],
         query=AccountPage,

@@ -191,12 +191,6 @@ async def create(call: Call[Nothing, CreateWebhook]) -> CreatedWebhook:
     return _record_of(CreatedWebhook, webhook)
 
 
-async def list_webhooks(call: Call[AccountPage, Nothing]) -> Page[WebhookRecord]:
-    """Return a page of the account's webhooks."""
-    fetch = partial(call.services.webhooks.page, call.account_id)
-    return await WEBHOOKS.page(call, call.query, fetch)
-
-
 async def change(call: Call[Nothing, ChangeWebhook]) -> WebhookRecord:
     """Change the fields of a webhook that were sent.
 
@@ -208,7 +202,8 @@ async def change(call: Call[Nothing, ChangeWebhook]) -> WebhookRecord:
     if "target_url" in changed:
         await _check_host(call, changed["target_url"])
     if changed:
-        webhook = call.own("webhook", await call.services.webhooks.change(webhook.id, changed))
+        stored = await call.services.webhooks.change(webhook.id, changed)
+        webhook = WEBHOOKS.checked(call, stored)
     return await WEBHOOKS.show(call, webhook)
 
 
@@ -218,8 +213,8 @@ async def rotate_secret(call: Call[Nothing, Nothing]) -> RotatedWebhook:
     Raises NotFound or Forbidden if the account has no such webhook.
     """
     webhook = await WEBHOOKS.own(call)
-    webhook = call.own("webhook", await call.services.webhooks.rotate_secret(webhook.id))
-    return _record_of(RotatedWebhook, webhook)
+    rotated = await call.services.webhooks.rotate_secret(webhook.id)
+    return _record_of(RotatedWebhook, WEBHOOKS.checked(call, rotated))
 
 
 async def delete(call: Call[Nothing, Nothing]) -> Done:
@@ -239,7 +234,7 @@ ENDPOINTS = (
         "GET",
         "/api/webhooks",
         "webhooks:read",
-        list_webhooks,
+        WEBHOOKS.lister(lambda services: services.webhooks),
         "List webhooks, newest first",
         Page[WebhookRecord],
         query=AccountPage,
