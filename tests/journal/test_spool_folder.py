@@ -23,7 +23,7 @@ EIGHT = b"8 bytes "
 
 @pytest.fixture
 def measures_always(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MEASURE_EVERY", 0.0)
+    monkeypatch.setattr(module, "MEASURE_SECONDS", 0.0)
 
 
 def told_bytes() -> float | None:
@@ -120,7 +120,7 @@ async def test_the_folder_is_looked_at_now_and_then_and_not_for_each_append(
         begun = time.monotonic()
         for _ in range(50):
             await spool.append(EIGHT)
-        assert len(measured) <= 2 + (time.monotonic() - begun) / module.MEASURE_EVERY
+        assert len(measured) <= 2 + (time.monotonic() - begun) / module.MEASURE_SECONDS
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """The dead letters: entries that could not be stored, until an operator replays or drops them.
 
-A letter (an entry of the stream DEAD_LETTERS) has the fields that it had in the journal, and two
-more: `id`, which it had there, and `reason`. Replaying moves it back without the two. Records carry
-ids, so one that is stored by then still counts once.
+A letter (an entry of the stream DEAD_LETTERS) has the fields of the journal entry and two more: its
+`id` there, and the `reason`. Replaying moves it back without these two. Records carry ids, so a
+record that was stored in the meantime still counts once.
 """
 
 from collections import Counter
@@ -17,22 +17,22 @@ from tracker.clock import moment
 from tracker.db.keys import DEAD_LETTERS, JOURNAL, NOBODY
 from tracker.journal.entry import EntryDecoder, Fields, Kind
 
-_PAGE_LETTERS: Final = 20
-"""Letters at a time, in Redis and in memory: one may be megabytes."""
+_LETTERS_PER_COMMAND: Final = 20
+"""Letters of one command, which bounds its time in Redis and its memory: one may be megabytes."""
 
-# A full Redis refuses a script whose first write takes room, and an entry that could not become a
-# letter would stop the drain, the only one to make room. A script that begins by deleting may go
-# on.
+# A full Redis refuses a script whose first write needs memory, and an entry that cannot become a
+# letter would stop the drain, which alone frees memory. A script that begins with a deletion may
+# continue.
 
-# KEYS: a name that nobody uses, dead letters. ARGV: names and values of the letter's fields.
+# KEYS: a key that nobody uses, dead letters. ARGV: names and values of the letter's fields.
 _ADD = """
 redis.call('DEL', KEYS[1])
 return redis.call('XADD', KEYS[2], '*', unpack(ARGV))
 """
 
-# Moves the letters between two ids, up to a number; answers how many. Whatever fails, a
+# Moves up to a number of letters between two ids, and returns how many it moved. Whatever fails, a
 # letter is in one of the streams: its deletion comes last, and an error ends the script before it.
-# KEYS: dead letters, journal. ARGV: first id, last id, how many.
+# KEYS: dead letters, journal. ARGV: first id, last id, number.
 _REPLAY = """
 local letters = redis.call('XRANGE', KEYS[1], ARGV[1], ARGV[2], 'COUNT', ARGV[3])
 for _, letter in ipairs(letters) do
@@ -51,7 +51,7 @@ return #letters
 """
 
 # Not a transaction, which a full Redis 7.0 refuses.
-# KEYS: dead letters. Answers how many there were.
+# KEYS: dead letters. Returns how many there were.
 _DROP_ALL = """
 local dropped = redis.call('XLEN', KEYS[1])
 redis.call('UNLINK', KEYS[1])
@@ -62,7 +62,7 @@ return dropped
 class Letter(NamedTuple):
     """A dead letter; `entry_id` is the id that it had in the journal.
 
-    `kinds` counts its records by their type. None if it cannot be decoded.
+    `kinds` counts its records by type; it is None if the letter cannot be decoded.
     """
 
     id: str
@@ -75,7 +75,7 @@ class Letter(NamedTuple):
 class DeadLetters(Generic[Kind]):
     """The stream of dead letters, whose records `decoder` decodes.
 
-    `redis` is a client that waits some seconds. Every method raises RedisError if Redis fails.
+    The timeout of `redis` is some seconds. Every method raises RedisError if Redis fails.
     """
 
     def __init__(self, redis: Redis, decoder: EntryDecoder[Kind]) -> None:
@@ -84,7 +84,7 @@ class DeadLetters(Generic[Kind]):
         self._add = redis.register_script(_ADD)
 
     async def add(self, entry_id: bytes, fields: Fields, reason: str) -> None:
-        """Keep an entry of the journal, also when Redis is full: the drain has to go on."""
+        """Add an entry of the journal, even if Redis is full: the drain has to continue."""
         letter: Any = {**fields, b"id": entry_id, b"reason": reason.encode(errors="replace")}
         try:
             await self._redis.xadd(DEAD_LETTERS, letter)
@@ -97,11 +97,11 @@ class DeadLetters(Generic[Kind]):
         return int(await self._redis.xlen(DEAD_LETTERS))
 
     async def after(self, letter_id: str | None, limit: int) -> list[Letter]:
-        """Return up to `limit` letters, oldest first; `letter_id`: only those after that one."""
+        """Return up to `limit` letters, oldest first, after `letter_id` if it is given."""
         letters: list[Letter] = []
         while len(letters) < limit:
             start = f"({letter_id}" if letter_id else "-"
-            count = min(_PAGE_LETTERS, limit - len(letters))
+            count = min(_LETTERS_PER_COMMAND, limit - len(letters))
             page: Any = await self._redis.xrange(DEAD_LETTERS, start, count=count)
             if not page:
                 break
@@ -114,9 +114,9 @@ class DeadLetters(Generic[Kind]):
         return bool(await self._replay(letter_id, letter_id))
 
     async def replay_all(self) -> AsyncIterator[int]:
-        """Move all letters back to the journal; yield the number moved, after each page.
+        """Move all letters back to the journal. Yield the number moved after each command.
 
-        A letter that is dead again meanwhile is not moved a second time.
+        A letter that becomes dead again meanwhile is not moved a second time.
         """
         newest: Any = await self._redis.xrevrange(DEAD_LETTERS, count=1)
         while newest and (moved := await self._replay("-", newest[0][0])):
@@ -132,7 +132,8 @@ class DeadLetters(Generic[Kind]):
         return int(await dropped)
 
     async def _replay(self, first: str, last: str | bytes) -> int:
-        moved: Any = self._redis.eval(_REPLAY, 2, DEAD_LETTERS, JOURNAL, first, last, _PAGE_LETTERS)
+        limits = first, last, _LETTERS_PER_COMMAND
+        moved: Any = self._redis.eval(_REPLAY, 2, DEAD_LETTERS, JOURNAL, *limits)
         return int(await moved)
 
     def _letter(self, letter_id: bytes, fields: Fields) -> Letter:
@@ -152,6 +153,6 @@ class DeadLetters(Generic[Kind]):
 
 
 def _printable(value: bytes) -> str:
-    """Return the text in one line, without what a terminal would obey."""
+    """Return the text in one line, without characters that control a terminal."""
     text = " ".join(value.decode(errors="replace").split())
     return "".join(letter if letter.isprintable() else "?" for letter in text)

@@ -1,7 +1,7 @@
 """The format of a journal entry: one field, named by the version, with records in MessagePack.
 
-Entries of the stream, of the spool and of the dead letters share it; it is written and read here
-alone. The journal knows no kinds of records: whoever reads names them (`EntryDecoder`).
+The stream, the spool and the dead letters share it; only this module writes and reads it. The
+journal knows no kinds of records: a reader names them (`EntryDecoder`).
 
 Guarantee: an entry that an older release wrote is still read.
 """
@@ -12,7 +12,7 @@ from typing import Any, Final, Generic, TypeVar
 import msgspec
 
 VERSION: Final = b"1"
-"""Name of the field that holds the records. A release that changes the format takes another."""
+"""Name of the field that holds the records. A release that changes the format uses another."""
 
 _ENCODER: Final = msgspec.msgpack.Encoder()
 
@@ -21,10 +21,9 @@ Fields = Mapping[bytes, bytes]
 
 
 class JournalRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A record of an entry: an array of the tag of its kind and its fields.
+    """A record of an entry: an array with the tag of its kind, and its fields.
 
-    Fields are only ever added at the end, with a default: entries of an older release must still
-    decode.
+    Add fields only at the end, with a default: entries of an older release must still decode.
     """
 
 
@@ -50,7 +49,7 @@ def fields_of(payload: bytes) -> dict[Any, Any]:
 
 
 def record_count(fields: Fields) -> int:
-    """Return the number of records, by the head of the MessagePack array; 0 if there is none."""
+    """Return the number of records, read from the head of the MessagePack array; 0 without one."""
     payload = fields.get(VERSION, b"")
     if payload[:1] == b"\xdc":
         return int.from_bytes(payload[1:3])
@@ -58,7 +57,7 @@ def record_count(fields: Fields) -> int:
 
 
 class EntryDecoder(Generic[Kind]):
-    """A decoder for entries of some kinds of records, such as `list[Click | Event]`."""
+    """A decoder for entries whose records are of the given kinds, such as `list[Click | Event]`."""
 
     def __init__(self, records: type[list[Kind]]) -> None:
         self._decoder = msgspec.msgpack.Decoder(records)

@@ -1,7 +1,7 @@
 """The reader of the journal, as one consumer of the group.
 
-It returns new entries, those that a dead consumer left, and its own until they are acknowledged:
-enough of them for a good batch. Commands are small, for Redis answers nobody else meanwhile.
+It returns new entries, those that a dead consumer left, and its own until they are acknowledged,
+enough for a good batch. Commands are small, because Redis answers nobody else meanwhile.
 """
 
 import asyncio
@@ -20,21 +20,23 @@ log = structlog.get_logger(__name__)
 
 _MAX_BATCH_BYTES: Final = 16 << 20
 _MAX_BATCH_ENTRIES: Final = 1000
-"""Bounds of what is read before it is applied: one visitor may send 64 KiB."""
+"""Limits of what is read before it is applied: one visitor may send 64 KiB."""
 
 _COMMAND_BYTES: Final = 1 << 20
-"""Bytes to ask for in one command, if the next entries are as large as the last."""
+"""Bytes to read with one command, if the next entries are as large as the last."""
 
 _FIRST_COMMAND_ENTRIES, _MAX_COMMAND_ENTRIES = 25, 200
-"""Entries of one command, at first and at most: each may turn out to be full."""
+"""Entries to read with the first command, and with any: each may turn out to be large."""
 
 _STALE_ENTRIES: Final = 50
+"""Entries to reclaim with one command."""
 
-_RECORDS_A_TURN: Final = 1000
-"""Records decoded (1 µs each) before requests that wait get their turn."""
+_RECORDS_PER_TURN: Final = 1000
+"""Records to decode (1 µs each) before waiting requests get their turn."""
 
-# A full Redis refuses a script whose first write takes room; one that begins by deleting may go on,
-# and without the group nobody makes room. KEYS: a name that nobody uses, stream. ARGV: group.
+# A full Redis refuses a script whose first write needs memory, and without the group nobody frees
+# memory. A script that begins with a deletion may continue.
+# KEYS: a key that nobody uses, stream. ARGV: group.
 _MAKE_GROUP: Final = """
 redis.call('DEL', KEYS[1])
 return redis.call('XGROUP', 'CREATE', KEYS[2], ARGV[1], '0', 'MKSTREAM')
@@ -45,7 +47,7 @@ Entry = tuple[bytes, dict[bytes, bytes] | None]
 
 
 class DecodedEntry(NamedTuple, Generic[Kind]):
-    """An entry with its records, or with the error that says why they cannot be decoded."""
+    """An entry with its records, or with the error if they cannot be decoded."""
 
     id: bytes
     fields: Fields
@@ -56,8 +58,8 @@ class DecodedEntry(NamedTuple, Generic[Kind]):
 class Reader(Generic[Kind]):
     """A consumer of the group, called `name`, whose entries `decoder` decodes.
 
-    `waiting` is a client whose timeout is longer than a blocking read. Entries that nobody
-    acknowledged for `stale` seconds are reclaimed from their consumer.
+    `waiting` is a client whose timeout is longer than a blocking read. Entries that their consumer
+    has not acknowledged for `stale` seconds are reclaimed.
     """
 
     def __init__(
@@ -72,89 +74,89 @@ class Reader(Generic[Kind]):
         self._reclaimed = 0.0
         self._unfinished = self._more = False
         self._found = 1
-        self._records_an_entry = 100.0
-        self._bytes_an_entry = 1.0
+        self._records_per_entry = 100.0
+        self._bytes_per_entry = 1.0
         self.is_behind = False
-        """True if there was more than what was read last."""
+        """Whether the stream had more entries than the last call read."""
 
     async def prepare(self) -> None:
-        """Create the stream and the group if they do not exist. Raises RedisError."""
+        """Create the stream and the group if needed. Raises RedisError if Redis fails."""
         try:
             await self._make_group(keys=[NOBODY, JOURNAL], args=[DRAIN_GROUP])
         except ResponseError as error:
             if "BUSYGROUP" not in str(error):
                 raise
 
-    async def next_entries(self, most: int, block: float | None) -> list[Entry]:
-        """Return about `most` records, at least one entry if there is one within `block` seconds.
+    async def next_entries(self, max_records: int, block: float | None) -> list[Entry]:
+        """Return entries with about `max_records` records, at least one within `block` seconds.
 
-        Until `finish` is called, the next call returns those that were not acknowledged again.
-        Raises RedisError.
+        Until `finish` is called, the next call returns again the entries that are not acknowledged.
+        Raises RedisError if Redis fails.
         """
         try:
-            entries = await self._next(most, block)
+            entries = await self._next(max_records, block)
         except RedisError:
-            # Some may be ours although the answer was lost.
+            # Entries may be assigned to us although the answer was lost.
             self._unfinished = True
             raise
         if entries:
-            # Of those we had already, there may be more than were read now.
+            # There may be more of our unacknowledged entries than were read now.
             self._more, self._unfinished = self._unfinished, True
         return entries
 
     def finish(self) -> None:
-        """Go on after the last entries: they are acknowledged."""
+        """Continue after the last entries, because they are acknowledged."""
         self._unfinished = self._more
 
     async def batches(
-        self, entries: Sequence[Entry], most: int
+        self, entries: Sequence[Entry], max_records: int
     ) -> AsyncGenerator[list[DecodedEntry[Kind]], None]:
-        """Yield the entries in order, in batches of at most `most` records, or of one entry."""
+        """Yield the entries in order, in batches of up to `max_records` records or of one entry."""
         batch: list[DecodedEntry[Kind]] = []
         records = size = this_turn = 0
         for entry in entries:
             decoded = self._decoded(entry)
             records += len(decoded.records)
             size += _size(entry)
-            if batch and (records > most or size > _MAX_BATCH_BYTES):
+            if batch and (records > max_records or size > _MAX_BATCH_BYTES):
                 yield batch
                 batch, records, size = [], len(decoded.records), _size(entry)
             batch.append(decoded)
             this_turn += len(decoded.records)
-            if this_turn >= _RECORDS_A_TURN:
+            if this_turn >= _RECORDS_PER_TURN:
                 this_turn = 0
                 await asyncio.sleep(0)
         yield batch
 
-    async def _next(self, most: int, block: float | None) -> list[Entry]:
+    async def _next(self, max_records: int, block: float | None) -> list[Entry]:
         try:
-            if self._unfinished and (entries := await self._read("0", most, None)):
+            if self._unfinished and (entries := await self._read("0", max_records, None)):
                 return entries
-            # There are none: another consumer reclaimed them, or only the answer to their
-            # acknowledgement was lost.
+            # There are none: another consumer reclaimed them, or they are acknowledged and only
+            # the answer was lost.
             self._unfinished = False
-            return await self._reclaim() or await self._read(">", most, block)
+            return await self._reclaim() or await self._read(">", max_records, block)
         except ResponseError as error:
             if not str(error).startswith("NOGROUP"):
                 raise
             await self.prepare()
-            return await self._read(">", most, None)
+            return await self._read(">", max_records, None)
 
-    async def _read(self, after: str, most: int, block: float | None) -> list[Entry]:
-        """Read entries nobody has had (`>`), or those we have had and not acknowledged (`0`)."""
+    async def _read(self, after: str, max_records: int, block: float | None) -> list[Entry]:
+        """Read new entries (`>`), or our own that are not acknowledged (`0`)."""
         entries: list[Entry] = []
         records = size = 0
         self.is_behind = True
         while True:
             fitting = min(
                 _MAX_BATCH_ENTRIES - len(entries),
-                (most - records) / self._records_an_entry,
-                (_MAX_BATCH_BYTES - size) / self._bytes_an_entry,
+                (max_records - records) / self._records_per_entry,
+                (_MAX_BATCH_BYTES - size) / self._bytes_per_entry,
             )
             if entries and fitting < 1:
                 return entries
-            # Step by step: the next entries may be far larger than the last.
-            fitting = min(fitting, _COMMAND_BYTES / self._bytes_an_entry)
+            # In growing steps: the next entries may be far larger than the last.
+            fitting = min(fitting, _COMMAND_BYTES / self._bytes_per_entry)
             growing = max(_FIRST_COMMAND_ENTRIES, 4 * self._found)
             count = min(_MAX_COMMAND_ENTRIES, growing, max(1, int(fitting)))
             try:
@@ -162,7 +164,7 @@ class Reader(Generic[Kind]):
             except RedisError:
                 if not entries:
                     raise
-                # Others may be ours as well, though their answer was lost.
+                # More entries may be assigned to us, although the answer was lost.
                 self._unfinished = True
                 return entries
             entries += found
@@ -171,8 +173,8 @@ class Reader(Generic[Kind]):
             size += length
             self._found = max(1, len(found))
             if found:
-                self._records_an_entry = max(1.0, held / len(found))
-                self._bytes_an_entry = max(1.0, length / len(found))
+                self._records_per_entry = max(1.0, held / len(found))
+                self._bytes_per_entry = max(1.0, length / len(found))
             if len(found) < count:
                 self.is_behind = False
                 return entries
@@ -198,7 +200,7 @@ class Reader(Generic[Kind]):
         entries: list[Entry] = [entry for entry in answer[1] if entry and entry[0] is not None]
         if len(answer[1]) < _STALE_ENTRIES:
             self._reclaimed = time.monotonic()
-        # Redis 6.2 has nil for an entry that was deleted: ours now, the next read tells its id.
+        # Redis 6.2 returns nil for a deleted entry. It is ours now: the next read returns its id.
         self._unfinished = len(entries) < len(answer[1])
         if entries:
             self.is_behind = True
@@ -220,5 +222,5 @@ def _records_in(entry: Entry) -> int:
 
 
 def _size(entry: Entry) -> int:
-    """Return the bytes of its values."""
+    """Return the bytes of the entry's values."""
     return sum(map(len, (entry[1] or {}).values()))

@@ -1,12 +1,13 @@
 """The spool: records wait on disk while Redis is unavailable.
 
-`append` returns once the entry is flushed to the disk. Each process appends to a file of its own
-(its format: `journal/spool_file`), which it holds locked, and begins another at FILE_BYTES. A file
-that nobody holds is replayed by whoever finds it, in order, and deleted only when all of it was
-sent. A replay that ends before that keeps the file and its place in it as long as the process
-lives; the next process begins it again. So an entry may be sent twice, but is never lost. A torn
-tail (a crash in mid-append, never answered) is reported and skipped. Of a file damaged otherwise
-every whole entry is sent, and the file is set aside as `*.damaged`.
+- `append` returns once the entry is flushed to the disk.
+- Each process appends to a file of its own (format: `journal/spool_file`), which it keeps locked,
+  and begins another at FILE_BYTES.
+- Any process replays the files that nobody has locked, in order, and deletes a file when all of it
+  was sent. An interrupted replay keeps its place in the file while the process lives; the next
+  process begins the file again. So an entry may be sent twice, but is never lost.
+- A torn tail (a crash during an append, never answered) is reported and skipped. Of a file with
+  other damage every whole entry is sent, and the file is renamed to `*.damaged`.
 """
 
 import asyncio
@@ -29,19 +30,19 @@ from tracker.journal.spool_folder import SpoolFolder
 log = structlog.get_logger(__name__)
 
 Send = Callable[[Sequence[bytes]], Awaitable[None]]
-"""Sends all of the payloads in their order, or raises and has sent none."""
+"""Sends all payloads in order, or raises and has sent none."""
 
 Result = TypeVar("Result")
 
 FILE_BYTES = 8 * 1024 * 1024
-"""Size at which a file is finished: so much a new process may send twice, and replaying frees."""
+"""Size at which a file is finished: what a new process may send twice, and one replay frees."""
 
-REFUSED_SECONDS = 10.0
-"""How long an append that was refused counts as a sign that the next one would be."""
+REFUSAL_SECONDS = 10.0
+"""Time for which `check` expects that the next append is refused, after one was."""
 
 
 class Spool:
-    """The spool of one process in `folder`, which is made when it is first needed.
+    """The spool of one process in `folder`, which is created when it is first needed.
 
     `max_bytes` bounds the total of the folder's files.
     """
@@ -53,18 +54,21 @@ class Spool:
         self._refused: OSError | None = None
         self._refused_at = 0.0
         self._replaying = asyncio.Lock()
-        # One thread each: appends keep their order and do not wait for reading, a read that was
-        # cancelled ends before the next, and a slow disk never stops the event loop.
+        # One thread each: appends keep their order and do not wait for reads, a cancelled read ends
+        # before the next begins, and a slow disk never stops the event loop.
         self._writing = ThreadPoolExecutor(max_workers=1, thread_name_prefix="spool-write")
         self._reading = ThreadPoolExecutor(max_workers=1, thread_name_prefix="spool-read")
 
     @property
     def bytes_waiting(self) -> int:
-        """Return the bytes to be replayed, of every process; as of the last append or look."""
+        """The bytes to be replayed, of all processes, when the folder was last measured."""
         return self._folder.bytes_waiting
 
     async def append(self, payload: bytes) -> None:
-        """Store `payload` durably. Raises SpoolFull, or another OSError if the disk refuses."""
+        """Store `payload` durably.
+
+        Raises SpoolFull if there is no room, another OSError if the disk fails.
+        """
         try:
             await _run(self._writing, self._append, frame(payload))
         except OSError as error:
@@ -73,32 +77,31 @@ class Spool:
         self._refused = None
 
     async def check(self) -> None:
-        """Check the disk. Raises OSError if an append would be refused, or just was."""
+        """Check the disk. Raises OSError if an append would be refused, or has just been."""
         await _run(self._writing, self._folder.check)
-        if self._refused is not None and time.monotonic() - self._refused_at < REFUSED_SECONDS:
+        if self._refused is not None and time.monotonic() - self._refused_at < REFUSAL_SECONDS:
             raise self._refused
 
     async def replay(self, send: Send, until: float = math.inf) -> int:
-        """Send every entry that no other process holds. Return the number of entries sent.
+        """Send every entry of files that no other process has locked. Return their number.
 
-        What `send` raises ends the replay, and the next one goes on there; so does the time `until`
-        (of time.monotonic), after which nothing more is sent. A file that cannot be read is left
-        too, and does not hold up the others.
+        The replay ends at the time `until` (of time.monotonic), or with an exception of `send`,
+        which it passes on. The next replay continues there. A file that cannot be read is skipped.
         """
         async with self._replaying:
             sent = await self._replay_waiting(send, until)
-            # Only now: a replay that fails again and again makes no file each time.
+            # Only now, so that repeated failing replays do not create a file each.
             if self._file is not None:
                 await _run(self._writing, self._close_own)
                 sent += await self._replay_waiting(send, until)
         return sent
 
     async def is_empty(self) -> bool:
-        """Return whether no file waits, by a look at the folder. Raises OSError if it fails."""
+        """Return whether the folder has no file to replay. Raises OSError if it cannot be read."""
         return not await _run(self._writing, self._folder.measure)
 
     async def close(self) -> None:
-        """Close the files and end the threads; what waits is there for the next start."""
+        """Close the files and end the threads. The next start replays the entries that wait."""
         await _run(self._writing, self._close_own)
         await _run(self._reading, self._close_begun)
         self._writing.shutdown()
@@ -117,7 +120,7 @@ class Spool:
         return sent
 
     async def _replay_file(self, path: Path, send: Send, until: float) -> int:
-        reader = self._begun.get(path) or _open_unheld(path)
+        reader = self._begun.get(path) or _open_unlocked(path)
         if reader is None:
             return 0
         self._begun[path] = reader
@@ -144,7 +147,7 @@ class Spool:
                 self._close_own()
 
     def _write(self, file: FileIO, data: bytes) -> int:
-        """Write and flush `data`. Return the size of the file then."""
+        """Write and flush `data`. Return the new size of the file."""
         start, rest = 0, memoryview(data)
         try:
             start = file.tell()
@@ -157,7 +160,7 @@ class Spool:
         return start + len(data)
 
     def _take_back(self, file: FileIO, start: int) -> None:
-        """Undo a write that failed: its sender may send it again, so it must not be replayed."""
+        """Undo a failed write: its sender may send it again, so it must not be replayed."""
         try:
             file.truncate(start)
             file.seek(start)
@@ -180,10 +183,7 @@ async def _run(thread: Executor, function: Callable[..., Result], *arguments: ob
 
 
 def _open_new(folder: Path) -> FileIO:
-    """Return a new file, locked before it has the name that others look for.
-
-    Otherwise another process might replay and delete it.
-    """
+    """Return a new file, locked before it gets its name, or another process might replay it."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     path = folder / f"{time.time_ns():020d}-{os.getpid()}.spool"
     unfinished = path.with_suffix(".new")
@@ -192,7 +192,7 @@ def _open_new(folder: Path) -> FileIO:
         fcntl.flock(file, fcntl.LOCK_EX)
         unfinished.rename(path)
         _flush_names(folder)
-        _flush_names(folder.parent)  # it may have been made just now
+        _flush_names(folder.parent)  # it may have just been created
     except OSError:
         file.close()
         raise
@@ -200,7 +200,7 @@ def _open_new(folder: Path) -> FileIO:
 
 
 def _flush_names(folder: Path) -> None:
-    """Flush a new name: until then a crash of the machine may lose it, and the file with it."""
+    """Flush the names in a folder: a crash of the machine may lose a new name, and its file."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -208,20 +208,23 @@ def _flush_names(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _open_unheld(path: Path) -> SpoolReader | None:
-    """Return None if another process holds it, or has replayed it. Raises OSError."""
+def _open_unlocked(path: Path) -> SpoolReader | None:
+    """Open a file; return None if another process has locked or replayed it.
+
+    Raises OSError if it cannot be opened.
+    """
     try:
         file = path.open("rb")
     except FileNotFoundError:
         return None
-    if _is_ours_now(file):
+    if _lock_if_unlocked(file):
         return SpoolReader(file)
     file.close()
     return None
 
 
-def _is_ours_now(file: BinaryIO) -> bool:
-    """Return False if another process holds it, or has replayed it since it was opened."""
+def _lock_if_unlocked(file: BinaryIO) -> bool:
+    """Lock a file. Return False if another process has locked it, or has replayed it."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -230,7 +233,7 @@ def _is_ours_now(file: BinaryIO) -> bool:
 
 
 def _finish(path: Path, reader: SpoolReader) -> None:
-    """Remove the file, or set it aside; it is locked until then."""
+    """Delete the file, or rename it if it is damaged; it stays locked until then."""
     if reader.torn_bytes:
         log.warning("spool file had a torn tail", file=path.name, bytes_unread=reader.torn_bytes)
     if reader.damaged_bytes:

@@ -1,7 +1,7 @@
-"""The format of a spool file: a run of entries, each of magic, length, CRC-32 and payload.
+"""The format of a spool file: a sequence of entries, each of magic, length, CRC-32 and payload.
 
-Written and read by `journal/spool`. Reading finds every whole entry, whatever stands between them:
-after damage it goes on at the next magic that begins one. What was read stays until it was sent.
+Written and read by `journal/spool`. The reader finds every whole entry, whatever lies between them:
+after damage it continues at the next magic that begins one. A batch is kept until it was sent.
 """
 
 import os
@@ -12,7 +12,7 @@ from typing import BinaryIO, Final
 
 _HEADER = struct.Struct(">4sII")
 _MAGIC: Final = b"TRK1"
-_CHUNK: Final = 1024 * 1024
+_CHUNK_BYTES: Final = 1024 * 1024
 
 BATCH_ENTRIES = 100
 BATCH_BYTES = 1024 * 1024
@@ -24,10 +24,10 @@ def frame(payload: bytes) -> bytes:
 
 
 class SpoolReader:
-    """A reader of one file, from its start to where it ends now.
+    """A reader of one file, from its start to its end at the time of opening.
 
-    `entries` are those read so far. `damaged_bytes` belong to none of them; `torn_bytes` neither,
-    but can be the beginning of one that was being written when the file ended.
+    `entries` counts the entries read so far. `damaged_bytes` belong to no entry. `torn_bytes` may
+    be the beginning of an entry that was being written when the process ended.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -40,10 +40,10 @@ class SpoolReader:
         self._unsent: list[bytes] = []
 
     def batch(self) -> list[bytes]:
-        """Return the payloads of the next whole entries: BATCH_ENTRIES of them, or BATCH_BYTES.
+        """Return the payloads of the next whole entries, about BATCH_ENTRIES or BATCH_BYTES.
 
-        They are the same until `sent` is called, and empty at the end. Raises OSError if the file
-        cannot be read; the next call then returns what was read before.
+        They are the same until `sent` is called, and none at the end. Raises OSError if the file
+        cannot be read; the next call then returns those that were read before.
         """
         if not self._unsent:
             length = 0
@@ -56,15 +56,18 @@ class SpoolReader:
         return self._unsent
 
     def sent(self) -> None:
-        """Go on after the last batch: it is where it belongs."""
+        """Continue after the last batch, because it was sent."""
         self._unsent = []
 
     def close(self) -> None:
-        """Close the file, which ends the lock on it."""
+        """Close the file, which unlocks it."""
         self._file.close()
 
     def read(self) -> bytes | None:
-        """Return the payload of the next whole entry, None at the end. Raises OSError."""
+        """Return the payload of the next whole entry, None at the end.
+
+        Raises OSError if the file cannot be read.
+        """
         at, payload = self._position, self._payload_at(self._position)
         if payload is None:
             at, payload = self._next_whole(self._position + 1)
@@ -76,13 +79,13 @@ class SpoolReader:
         return payload
 
     def _payload_at(self, position: int) -> bytes | None:
-        """Return the payload of the whole entry that begins there, or None."""
+        """Return the payload of the whole entry at `position`, None if there is none."""
         header = self._bytes_at(position, _HEADER.size)
         if len(header) < _HEADER.size:
             return None
         magic, length, checksum = _HEADER.unpack(header)
         start = position + _HEADER.size
-        # A damaged length may be gigabytes: the payload is not in memory before it is known whole.
+        # A damaged length may be gigabytes: the payload is read only after its checksum matched.
         whole = (
             magic == _MAGIC
             and length <= self._size - start
@@ -98,14 +101,14 @@ class SpoolReader:
         return self._size, None
 
     def _magics(self, start: int) -> Iterator[int]:
-        """Yield the positions of the magic from `start` on."""
+        """Yield the positions of the magic at or after `start`."""
         while start < self._size:
-            chunk = self._bytes_at(start, _CHUNK)
+            chunk = self._bytes_at(start, _CHUNK_BYTES)
             found = chunk.find(_MAGIC)
             while found >= 0:
                 yield start + found
                 found = chunk.find(_MAGIC, found + 1)
-            start += _CHUNK - len(_MAGIC) + 1
+            start += _CHUNK_BYTES - len(_MAGIC) + 1
 
     def _count_gap(self, end: int) -> None:
         if end == self._size and self._is_torn(self._position):
@@ -114,7 +117,7 @@ class SpoolReader:
             self.damaged_bytes += end - self._position
 
     def _is_torn(self, start: int) -> bool:
-        """Return whether all from `start` on can be the beginning of one entry."""
+        """Return whether the rest of the file can be the beginning of one entry."""
         header = self._bytes_at(start, _HEADER.size)
         if not header.startswith(_MAGIC[: len(header)]) or any(self._magics(start + 1)):
             return False
@@ -122,14 +125,14 @@ class SpoolReader:
             return True
         _, length, checksum = _HEADER.unpack(header)
         payload = start + _HEADER.size
-        # A payload that is whole was answered: then it is the length that is wrong.
+        # If the payload is whole, it was answered, and its length is what is damaged.
         cut = self._size - payload < int(length)
         return cut and self._checksum(payload, self._size) != int(checksum)
 
     def _checksum(self, start: int, end: int) -> int:
         checksum = 0
-        for position in range(start, end, _CHUNK):
-            chunk = self._bytes_at(position, min(_CHUNK, end - position))
+        for position in range(start, end, _CHUNK_BYTES):
+            chunk = self._bytes_at(position, min(_CHUNK_BYTES, end - position))
             checksum = zlib.crc32(chunk, checksum)
         return checksum
 

@@ -1,7 +1,7 @@
-"""The folder of spool files that the processes of a DATA_DIR share: what is in it, and its bound.
+"""The folder of spool files that the processes of a DATA_DIR share: its files and its size limit.
 
-Called by `journal/spool` alone, in its thread. The sizes are running figures: what the own process
-writes is added, and a look at the folder every MEASURE_EVERY seconds of use tells what others did.
+Only `journal/spool` calls it, in its thread. The sizes are kept up to date: this process adds what
+it writes, and measures the folder every MEASURE_SECONDS of use, because others write too.
 """
 
 import contextlib
@@ -18,32 +18,32 @@ from tracker.metrics import SPOOL_BYTES
 
 log = structlog.get_logger(__name__)
 
-MEASURE_EVERY = 1.0
+MEASURE_SECONDS = 1.0
 
 GROUP_BYTES = 1 << 20
-"""Room without which the spool does not count as ready: of some hundred records with long texts."""
+"""Room that the spool needs to be ready: some hundred records with long texts."""
 
 LEFTOVER_SECONDS = 60.0
-"""Age at which a file that did not get its final name was left by a process that died."""
+"""Age after which a file without its final name counts as left by a dead process."""
 
 
 class SpoolFull(OSError):
-    """An entry would exceed what the folder may hold."""
+    """The error of an entry that would exceed the folder's size limit."""
 
 
 class SpoolFolder:
-    """The folder at `path`; `max_bytes` bounds all its files, damaged ones included."""
+    """The folder at `path`; `max_bytes` limits the total of its files, including damaged ones."""
 
     def __init__(self, path: Path, max_bytes: int) -> None:
         self.path = path
         self.bytes_waiting = 0
-        """In files that are still to be replayed, whoever writes them."""
+        """Bytes in files that are still to be replayed, of all processes."""
         self._max_bytes = max_bytes
         self._bytes = 0
         self._measure_at = 0.0
 
     def check_room(self, length: int) -> None:
-        """Check for room. Raises SpoolFull if `length` bytes more are too many."""
+        """Check for room. Raises SpoolFull if `length` more bytes exceed the limit."""
         if time.monotonic() >= self._measure_at:
             self.measure()
         if self._bytes + length > self._max_bytes:
@@ -52,7 +52,7 @@ class SpoolFolder:
     def check(self) -> None:
         """Check the disk.
 
-        Raises OSError, such as PermissionError, if a group of records cannot be written.
+        Raises OSError, such as PermissionError, if a group of records could not be written.
         """
         self.check_room(min(GROUP_BYTES, max(1, self._max_bytes // 10)))
         existing = next(one for one in (self.path, *self.path.parents) if one.exists())
@@ -64,11 +64,11 @@ class SpoolFolder:
 
     def grew(self, length: int) -> None:
         """Add the bytes that this process wrote."""
-        self._tell(self._bytes + length, self.bytes_waiting + length)
+        self._record_sizes(self._bytes + length, self.bytes_waiting + length)
 
     def measure(self) -> list[Path]:
-        """Return the files to be replayed, oldest first. Remove what was left unfinished."""
-        self._measure_at = time.monotonic() + MEASURE_EVERY
+        """Return the files to replay, oldest first. Remove unfinished files of dead processes."""
+        self._measure_at = time.monotonic() + MEASURE_SECONDS
         waiting, total = {}, 0
         for path, about in self._files():
             total += about.st_size
@@ -76,10 +76,10 @@ class SpoolFolder:
                 waiting[path] = about.st_size
             elif path.suffix == ".new" and time.time() - about.st_mtime > LEFTOVER_SECONDS:
                 _remove_if_left(path)
-        self._tell(total, sum(waiting.values()))
+        self._record_sizes(total, sum(waiting.values()))
         return sorted(waiting)
 
-    def _tell(self, total: int, waiting: int) -> None:
+    def _record_sizes(self, total: int, waiting: int) -> None:
         self._bytes, self.bytes_waiting = total, waiting
         SPOOL_BYTES.set(total)
 
@@ -95,7 +95,7 @@ class SpoolFolder:
 
 
 def _remove_if_left(path: Path) -> None:
-    """Remove a file that nobody holds, if possible: nothing in it was answered."""
+    """Remove a file if nobody has locked it and it can be removed: nothing in it was answered."""
     with contextlib.suppress(OSError), path.open("rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         path.unlink()
