@@ -1,4 +1,4 @@
-"""Why a click is not a person's: the closed list of reasons, from the request's headers alone.
+"""Detection of bots from the request's headers alone, with a closed list of reasons.
 
 Called for every click when its document is made, and by `user_agent` for the device. Pure: the same
 headers always give the same reason. The list of known bots is that of package crawler-user-agents,
@@ -22,11 +22,14 @@ REASONS: Final = {
 }
 
 MAX_USER_AGENT_LENGTH: Final = 1024
+"""The part of a user agent that is read."""
+
 CACHED_USER_AGENTS: Final = 10_000
+"""User agents whose description stays in memory."""
 
 _PREFETCH: Final = ("prefetch", "prerender", "preview")
 
-# By the first tag of an entry of crawler-user-agents; every other tag is a crawler's.
+# By the first tag of an entry in crawler-user-agents; all other tags mean crawlers.
 _REASON_OF_TAG: Final = {
     "social-preview": "preview",
     "browser-automation": "headless",
@@ -40,8 +43,9 @@ NOT_BOTS: Final = {
     "Sogou": "Sogou Mobile Browser too; Sogou's crawler is known by its word spider",
 }
 
-# What crawler-user-agents does not know. The last two are how a robot of no list gives itself away;
-# bare "bot" would match phones named Cubot, and a bare address old toolbars of Internet Explorer.
+# Bots that crawler-user-agents does not list. The last two match words and URLs that unlisted bots
+# have in their agents. A bare "bot" would match phones named Cubot, a bare URL old toolbars of
+# Internet Explorer.
 _OWN_PATTERNS: Final = (
     (r"\b(?:Cypress|jsdom|HtmlUnit|SlimerJS)/", "headless"),
     (
@@ -55,7 +59,7 @@ _OWN_PATTERNS: Final = (
     (r"(?i)(?:^|compatible; )[\w.-]*bot\b|[+(]https?://", "crawler"),
 )
 
-# An agent may match twice, such as a crawler on a headless browser: the more telling reason wins.
+# An agent may match twice, such as a crawler on a headless browser: the more specific reason wins.
 _PRECEDENCE: Final = ("preview", "crawler", "headless", "library")
 
 

@@ -1,4 +1,4 @@
-"""The click of the journal: what the visitor sent, with nothing looked up yet."""
+"""The click as it is in the journal: what the visitor sent, before enrichment."""
 
 from tracker.journal.entry import JournalRecord
 
@@ -8,7 +8,7 @@ class Click(JournalRecord, frozen=True, tag="c"):
 
     Ids are the 16 bytes of a UUID. `at` is in milliseconds since the epoch. `domain_name` is empty
     on the default domain. `purpose` holds the prefetch headers, `edge_country` the trusted edge's
-    header, `query` the raw query string; each is empty if not sent.
+    header, `query` the raw query string. Each is empty if it was not sent.
     """
 
     id: bytes

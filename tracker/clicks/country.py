@@ -2,7 +2,7 @@
 
 Called for every click when its document is made, and for a redirect whose destination asks for it.
 Every value is an upper-case ISO 3166-1 alpha-2 code or `unknown`. The registries' data is inside
-package iptocc. Nothing is asked of the network.
+package iptocc. No look-up uses the network.
 """
 
 from ipaddress import IPv6Address
@@ -15,7 +15,7 @@ from tracker.clicks.country_file import CountryFile
 UNKNOWN: Final = "unknown"
 
 # Edges and registries also send XX, ZZ, T1, A1, A2, EU and AP, which name no country.
-# XK is not assigned by ISO, but left to its users, and means Kosovo to all of them.
+# ISO leaves XK to its users; to all of them it means Kosovo.
 _CODES: Final = """
     AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS
     BT BV BW BY BZ CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ EC EE
@@ -30,7 +30,7 @@ COUNTRIES: Final = frozenset(_CODES.split())
 
 
 class Countries:
-    """The lookup of a click's country. `geoip_database` is the setting; empty: there is no file."""
+    """The look-up of a click's country. `geoip_database` is a file's path, or empty for none."""
 
     def __init__(self, geoip_database: str = "") -> None:
         self._file = CountryFile(geoip_database) if geoip_database else None
@@ -38,7 +38,7 @@ class Countries:
     def of(self, address: str, edge: str) -> str:
         """Return the country of a visitor at IP address `address`. Never raises.
 
-        `edge` is the value of the trusted edge's country header, "" when there is none. It wins if
+        `edge` is the value of the trusted edge's country header, empty if there is none. It wins if
         it names a country.
         """
         code = edge.strip().upper()
@@ -46,7 +46,7 @@ class Countries:
             return code
         try:
             return self._of_address(_unmapped(address))
-        except ValueError:  # not an IPv6 address, or not even text that can be encoded
+        except ValueError:  # not an IP address, or text that cannot be encoded
             return UNKNOWN
 
     def _of_address(self, address: str) -> str:

@@ -1,8 +1,7 @@
 """An operator's file of countries by address, in the MaxMind layout (GEOIP_DATABASE).
 
-Read by `clicks/country`. The file may be replaced while it is in use, by renaming another to its
-name; the change is noticed within CHECK_SECONDS. It is mapped into memory, so writing into it
-instead of renaming crashes the process.
+Read by `clicks/country`. Replace the file by renaming another to its name; the change is noticed
+within CHECK_SECONDS. The file is mapped into memory, so writing into it crashes the process.
 """
 
 import time
@@ -16,12 +15,13 @@ from maxminddb import InvalidDatabaseError
 log = structlog.get_logger(__name__)
 
 CHECK_SECONDS = 3.0
+"""Time between two checks whether the file was replaced."""
 
 Version = tuple[int, int, int, int]
 
 
 class CountryFile:
-    """The file, opened at the first lookup.
+    """The file, opened at the first look-up.
 
     A file that cannot be read is logged, and the last readable one stays in use.
     """
@@ -33,7 +33,7 @@ class CountryFile:
         self._check_at = 0.0
 
     def code(self, address: str) -> str | None:
-        """Return the country code in the record of IP address `address`, None if there is none."""
+        """Return the country code for an IP address, None if the file has none."""
         now = time.monotonic()
         if now >= self._check_at:
             self._check_at = now + CHECK_SECONDS

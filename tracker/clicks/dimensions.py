@@ -1,8 +1,8 @@
 """The four visitor dimensions of a click, as one table. Pure.
 
-Everything that knows them derives them from here: click documents, what a conversion takes over
-from its click, rollups and reports, the macros of destinations and of webhook templates, and the
-sample event. The order of the table is the order of the fields in documents and of the values in
+Everything that uses them derives them from here: click documents, the fields that a conversion
+copies from its click, rollups and reports, the macros of destinations and of webhook templates, and
+the sample event. The order of the table is that of the fields in documents and of the values in
 rollups.
 """
 
@@ -23,14 +23,14 @@ class EnrichedVisit(NamedTuple):
 
 
 class Dimension(NamedTuple):
-    """One value of every visitor, to group and to filter by.
+    """A property of visits that reports group and filter by.
 
     - `name`: the field of documents, the dimension of reports, and the macro `{name}`.
-    - `title`: its English name, as it begins the meaning of the macro in webhook templates.
-    - `macro`: the meaning of the macro in destinations.
+    - `title`: its English name, which begins the description of the macro in webhook templates.
+    - `macro`: the description of the macro in destinations.
     - `sample`: its value in the sample event.
     - `derive`: returns its value for a visit.
-    - `label`: returns what a person reads for one of its values, `unknown` excepted.
+    - `label`: returns the name of a value for people; `unknown` needs none.
     """
 
     name: str
@@ -99,6 +99,6 @@ look-up takes 0.8 us, deriving all four 1.4."""
 def values_of(visit: EnrichedVisit) -> Mapping[str, str]:
     """Return the value of each dimension by name, in the order of the table.
 
-    The mapping is shared by clicks that are alike: do not change it.
+    Clicks with the same visit share the mapping: do not change it.
     """
     return {dimension.name: dimension.derive(visit) for dimension in DIMENSIONS}

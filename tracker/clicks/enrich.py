@@ -27,15 +27,15 @@ class Enrichment:
         self._store_ip = store_ip
 
     def visit(self, click: Click) -> EnrichedVisit:
-        """Return what the dimensions are derived from."""
+        """Return the country and agent of a click, from which its dimensions are derived."""
         country = self._countries.of(click.address, click.edge_country)
         return EnrichedVisit(country, describe(click.user_agent))
 
     def document(self, click: Click) -> ClickDocument:
         """Return the click's document, with its ids as `StoredId`s.
 
-        It has the visitor's address only if the operator asks for that. `unique` is False: whether
-        it is the visitor's first, the click alone does not tell.
+        It has the visitor's address only if the operator wants it stored. `unique` is False: one
+        click alone does not say whether it is the first of its visitor.
         """
         document = {
             "_id": StoredId(click.id),

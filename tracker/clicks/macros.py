@@ -1,7 +1,7 @@
 """The macros of destinations: every `{name}` that a click replaces in a path, query or fragment.
 
-`clicks/redirect` fills them in, `links/destination` is given their names, and the API documents
-them. Pure.
+`clicks/redirect` fills them in, `links/destination` finds them in URLs, and the API documents them.
+Pure.
 """
 
 from typing import Final
@@ -17,6 +17,6 @@ MACROS: Final[tuple[tuple[str, str], ...]] = (
     ("domain_name", "domain the short link belongs to"),
     *((dimension.name, dimension.macro) for dimension in DIMENSIONS),
 )
-"""(name, meaning) of each."""
+"""The name and the meaning of each macro."""
 
 MACRO_NAMES: Final = tuple(name for name, _ in MACROS)

@@ -1,12 +1,12 @@
 """Device, browser and operating system, from the visitor's user agent.
 
 Called for every click when its document is made, and for a redirect whose destination asks for one
-of the three. Pure. Every value comes from a closed list, so that reports stay bounded whatever is
-sent: a family outside the list is `Other`, and what an agent leaves out is `unknown`.
+of the three. Pure. Every value comes from a closed list, so that reports stay bounded whatever
+visitors send. A family outside the list is `Other`; a value that the agent leaves out is `unknown`.
 
-A game console on a television is a tv, a portable one a mobile. A browser inside an app goes by the
-name of the app where the agent tells it, else it is a WebView. An iPad that asks for desktop pages
-cannot be told from a Mac.
+A game console on a television is a tv, a portable one a mobile. A browser inside an app has the
+name of the app if the agent says it, else it is a WebView. An iPad that requests desktop pages
+looks like a Mac.
 """
 
 import re
@@ -34,7 +34,7 @@ class Agent(NamedTuple):
 
 DEVICES: Final = ("desktop", "mobile", "tablet", "tv", "bot", "unknown")
 
-# The name in reports, and the families of ua-parser that go under it.
+# The name in reports, and the families of ua-parser that it stands for.
 BROWSERS: Final[Mapping[str, tuple[str, ...]]] = {
     "Amazon Silk": ("Amazon Silk",),
     "Android Browser": ("Android",),
@@ -124,7 +124,7 @@ _PLATFORMS: Final = {
     "Xbox": "Xbox",
 }
 
-# The first match decides. Android without the word Mobile is a tablet, unless an earlier rule said.
+# The first match decides. Android without the word Mobile is a tablet.
 _DEVICE_RULES: Final = tuple(
     (device, re.compile(pattern))
     for device, pattern in (
@@ -140,7 +140,7 @@ _DEVICE_RULES: Final = tuple(
 
 
 def describe(user_agent: str) -> Agent:
-    """Return the Agent of a User-Agent header of any length and content; only its start is read."""
+    """Return the Agent of a User-Agent header, of which MAX_USER_AGENT_LENGTH are read."""
     return _describe(user_agent[:MAX_USER_AGENT_LENGTH])
 
 
@@ -180,7 +180,7 @@ def _by_family(names: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
 
 
 def _parser() -> Resolver:
-    """Return a parser of browser and system only: device models would cost the most to compile."""
+    """Return a parser of browser and system, without device models, the slowest to compile."""
     browsers, systems, _ = load_lazy_builtins()
     return Resolver((browsers, systems, []))
 

@@ -1,4 +1,4 @@
-"""Unique clicks: the first of a visitor on a link and UTC day, without keeping who that was.
+"""Unique clicks: the first of a visitor on a link and UTC day, without storing who visits.
 
 - A visitor is a keyed hash of link, address and user agent.
 - The key is a random salt of the day. It lives 48 hours in Redis, shared by all processes, and
@@ -27,13 +27,13 @@ TTL_SECONDS: Final = 48 * 3600
 
 _SALT_BYTES: Final = 32
 _SALT_CACHE_SECONDS: Final = 3600.0
-"""Time after which a process asks Redis again for a salt: no longer than Redis keeps it."""
+"""Time after which a process reads its salts from Redis again."""
 
 _CLICKS_PER_SCRIPT: Final = 200
-"""Clicks that one script checks. While it runs, Redis answers nobody and every click waits: half a
-millisecond, or one if all visitors are new. With 500 a service at its limit answered 5 % fewer
-clicks. With 100 a process that also drains waited for so many answers that it stored only three
-quarters of its clicks in time."""
+"""Clicks that one script checks. Redis answers nobody while it runs: half a millisecond, or one if
+all visitors are new. With 500 a service at its limit answered 5 % fewer clicks. With 100 a process
+that also drains waited for so many answers that it stored only three quarters of its clicks in
+time."""
 
 _DAY_MS: Final = 24 * 3600 * 1000
 _ID_BYTES: Final = 8
@@ -45,8 +45,8 @@ _NOT_KEPT: Final = b"2"
 # million visitors a day.
 _DIGEST_BYTES: Final = 2 + 8
 
-# A full Redis refuses a script whose first write needs memory, and that would stop the drain, the
-# only one to free memory. A script that begins by deleting (a name nobody uses) may continue.
+# A full Redis refuses a script whose first write needs memory. That would stop the drain, which
+# alone frees memory. A script that begins with a deletion (of a key that nobody uses) may continue.
 _BEGIN: Final = f"redis.call('DEL', '{keys.NOBODY}')"
 
 # KEYS: the salt of a day. ARGV: the salt to set if there is none, and its time to live in seconds.
@@ -97,7 +97,7 @@ class Visitors:
     async def first(self, clicks: Sequence[Click]) -> set[bytes]:
         """Return the ids of the clicks that are the first of their visitor.
 
-        While Redis has no room for visitors, new ones have no first click.
+        While Redis has no room for visitors, new visitors have no first click.
 
         Raises RedisError if Redis does not answer.
         """
@@ -110,7 +110,7 @@ class Visitors:
         by_number: defaultdict[int, list[Click]] = defaultdict(list)
         for click in clicks:
             by_number[click.at // _DAY_MS].append(click)
-        days = {day_of(moment(number * _DAY_MS)): some for number, some in by_number.items()}
+        days = {day_of(moment(number * _DAY_MS)): of_day for number, of_day in by_number.items()}
         await self._know_salts(days)
         has_room = self._budget.has_room(OptionalWrite.VISITOR)
         arguments: list[str | bytes | int] = [TTL_SECONDS, int(has_room)]
@@ -135,14 +135,14 @@ class Visitors:
                 self._salts[day] = await self._salt(day)
 
     async def _salt(self, day: str) -> bytes:
-        """Return the salt of `day`, from whichever process was first."""
+        """Return the salt of `day`, which the first process that needs it creates."""
         new = secrets.token_bytes(_SALT_BYTES)
         salt: Any = await self._agree(keys=[keys.salt(day)], args=[new, TTL_SECONDS])
         return bytes(salt)
 
 
 def _digest(salted: blake2b, click: Click) -> bytes:
-    who = f"{click.address}\0{click.user_agent}".encode("utf-8", "surrogatepass")
+    visitor = f"{click.address}\0{click.user_agent}".encode("utf-8", "surrogatepass")
     digest = salted.copy()  # cheaper than a new hash with the key
-    digest.update(click.link_id + who)
+    digest.update(click.link_id + visitor)
     return digest.digest()
