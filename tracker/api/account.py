@@ -24,7 +24,7 @@ _RequirePbk = Annotated[
 ]
 _NoNegativeValues = Annotated[bool, Meta(description="conversions of a value below 0 are refused")]
 
-# Any, for msgspec would take a number in a text as well.
+# Any, because msgspec would accept a number in a string too.
 _SentMaxValue = Annotated[
     Any,
     Meta(
@@ -43,7 +43,7 @@ _SentMaxPerClick = Annotated[
 
 
 class ConversionRulesRecord(msgspec.Struct, kw_only=True):
-    """The rules of an account against forged conversions, as they are now."""
+    """The current rules of an account against forged conversions."""
 
     require_pbk: _RequirePbk
     no_negative_values: _NoNegativeValues
@@ -89,12 +89,12 @@ class ChangeAccount(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 async def show(call: Call[AccountQuery, Nothing]) -> AccountRecord:
-    """Return the account of the key. Raises NotFound if it is gone."""
+    """Return the account of the key. Raises NotFound if it no longer exists."""
     return await _record(call, await call.services.account_rules.find(call.account_id))
 
 
 async def change(call: Call[Nothing, ChangeAccount]) -> AccountRecord:
-    """Change the rules that were sent. Raises NotFound if the account is gone."""
+    """Change the rules that were sent. Raises NotFound if the account no longer exists."""
     rules = call.body.conversion_rules
     changed = {} if isinstance(rules, UnsetType) else sent(rules)
     if not changed:

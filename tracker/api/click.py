@@ -1,4 +1,4 @@
-"""`/c/<slug>` and `/api/click`: between Tornado and `clicks/redirect`."""
+"""`/c/<slug>` and `/api/click`: the handlers between Tornado and `clicks/redirect`."""
 
 from collections.abc import Iterable, Mapping
 from urllib.parse import unquote
@@ -33,11 +33,11 @@ class ClickQuery(Handler):
     """The handler of `/api/click`."""
 
     def slug(self) -> str | None:
-        """Return None: the slug is in the query."""
+        """Return None: `clicks/redirect` takes the slug from the query."""
         return None
 
     async def get(self) -> None:
-        """Answer a visit. Raises a TrackerError if the link does not exist or cannot be opened."""
+        """Redirect to the destination. Raises a TrackerError if the link cannot be opened."""
         answer = await self.services.redirect.answer(self._visit())
         self.set_status(answer.status)
         for name, value in answer.headers:
@@ -91,7 +91,7 @@ def error_content(error: TrackerError, accept: str) -> Content:
 
 
 def _page(status: int) -> str:
-    """Return an error page. It repeats nothing of the request."""
+    """Return an error page, which repeats nothing of the request."""
     if status == 429 or status >= 500:
         return _PAGE.format(title="Link not opened", text="Please try again in a moment.")
     if status == 404:
@@ -106,7 +106,7 @@ def redirect_routes(
     slug: Described,
     answers: Mapping[int, Described],
 ) -> tuple[PublicEndpoint, ...]:
-    """Return the rows of a path that opens short links. Operations are named after `name`."""
+    """Return the rows for a path that opens short links. `name` is part of the operation ids."""
     get = PublicEndpoint(
         "GET",
         path,

@@ -27,29 +27,30 @@ _LOCATION = header(
 )
 
 
-def _refused(status: int, meaning: str = "", example: str = "") -> Described:
-    """Describe an error of a short link: a page where `Accept` prefers one."""
+def _error(status: int, meaning: str = "", example: str = "") -> Described:
+    """Describe an error of a short link: an HTML page if `Accept` prefers one."""
     return public_error(status, meaning, example, (HTML,), _NO_STORE)
 
 
 REDIRECT_ANSWERS = {
     302: public_answer(
-        "To the destination. The click is durable.", headers={"Location": _LOCATION} | _NO_STORE
+        "Redirects to the destination. The click is durable.",
+        headers={"Location": _LOCATION} | _NO_STORE,
     ),
-    400: _refused(400, "The slug is missing.", "s: required: the slug of a short link"),
-    404: _refused(404, "No such link, or it is not active."),
-    429: _refused(
+    400: _error(400, "The slug is missing.", "s: required: the slug of a short link"),
+    404: _error(404, "No such link, or it is not active."),
+    429: _error(
         429,
-        "The address has asked for too many links that do not exist, and too many such addresses "
-        "wait. Links in use are never refused so.",
+        "The address has requested too many links that do not exist, and too many such addresses "
+        "wait. Requests for links in use are never refused like this.",
         "too many unknown names from this address",
     ),
-    500: _refused(500),
-    503: _refused(503),
+    500: _error(500),
+    503: _error(503),
 }
 OPTIONS_ANSWERS = {
     204: public_answer(
-        "As `Allow` says.",
+        "`Allow` names the methods.",
         headers=constants(Allow="GET, HEAD, OPTIONS", Cache_Control="no-store"),
     )
 }
@@ -65,7 +66,7 @@ PASSED_ON_PARAMETERS: Described = {
     **query(
         "parameters",
         {"type": "object", "additionalProperties": TEXT},
-        "any others: passed on to the destination, byte for byte",
+        "all others: passed on to the destination, byte for byte",
     ),
     "style": "form",
     "explode": True,

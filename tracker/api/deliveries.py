@@ -1,4 +1,4 @@
-"""`/api/webhooks/{id}/deliveries`: what was sent, what came back, and sending it again."""
+"""`/api/webhooks/{id}/deliveries`: list and retry deliveries, test a webhook."""
 
 from datetime import UTC, datetime
 from functools import partial
@@ -15,6 +15,7 @@ from tracker.api.webhooks import WEBHOOKS
 from tracker.clock import iso, now
 from tracker.errors import BadRequest, NotFound, Unavailable
 from tracker.ids import new_id
+from tracker.webhooks.deliveries import LOG_DAYS, SHOWN_CHARACTERS
 from tracker.webhooks.delivery import Delivery, Kind, Status
 from tracker.webhooks.sample import sample_payload
 from tracker.webhooks.secret_box import UnreadableSecret
@@ -28,8 +29,8 @@ class AttemptRecord(msgspec.Struct, kw_only=True):
     """One attempt of a delivery."""
 
     at: Timestamp
-    milliseconds: Annotated[int, Meta(description="until the answer was there, or it was given up")]
-    code: Annotated[int | None, Meta(description="status of the answer; null without one")]
+    milliseconds: Annotated[int, Meta(description="until the answer, or until it was abandoned")]
+    code: Annotated[int | None, Meta(description="HTTP status of the answer; null without one")]
     answer: Annotated[str, Meta(description="the first kilobyte of its body")]
     error: Annotated[str | None, Meta(description="why there was no answer")]
 
@@ -38,18 +39,18 @@ class DeliveryRecord(msgspec.Struct, kw_only=True):
     """A delivery with its attempts."""
 
     id: UUID
-    kind: Annotated[Kind, Meta(description="what it tells of")]
-    event_id: Annotated[int | None, Meta(description="of a conversion; null otherwise")]
+    kind: Annotated[Kind, Meta(description="what it notifies of")]
+    event_id: Annotated[int | None, Meta(description="id of the conversion; null for other kinds")]
     status: StatusName
     created_at: Timestamp
     next_attempt_at: Annotated[
-        Timestamp | None, Meta(description="null: none is to come, or one is being made")
+        Timestamp | None, Meta(description="null: no attempt is planned, or one is in progress")
     ]
     payload: Annotated[
         str | None,
         Meta(
-            description="JSON text, of which a list has only the first 4,096 characters; "
-            "null before the first attempt"
+            description="JSON text, null before the first attempt; lists have only its first "
+            f"{SHOWN_CHARACTERS:,} characters"
         ),
     ]
     attempts: list[AttemptRecord]
@@ -59,14 +60,16 @@ class TestResult(msgspec.Struct, kw_only=True):
     """The answer of a webhook's receiver to a test."""
 
     delivered: Annotated[bool, Meta(description="whether the receiver answered with 2xx")]
-    payload: Annotated[str, Meta(description="what was sent, as JSON text")]
+    payload: Annotated[str, Meta(description="the payload that was sent, as JSON text")]
     attempt: AttemptRecord
 
 
 class ListDeliveries(Paged, kw_only=True):
     """The page of deliveries to list."""
 
-    status: Annotated[StatusName | None, Meta(description="only those; default: all")] = None
+    status: Annotated[
+        StatusName | None, Meta(description="only with this status; default: all")
+    ] = None
 
 
 class RetryDeliveries(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -76,7 +79,7 @@ class RetryDeliveries(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         datetime,
         Meta(
             tz=True,
-            description="of what was created since then, all that failed or was cancelled",
+            description="retry the failed and cancelled deliveries that were created since then",
             examples=["2026-01-31T09:30:00.000Z"],
         ),
     ]
@@ -85,16 +88,16 @@ class RetryDeliveries(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 class Retried(msgspec.Struct, kw_only=True):
     """The number of deliveries that are sent again."""
 
-    deliveries: Annotated[int, Meta(description="how many are sent again")]
+    deliveries: Annotated[int, Meta(description="number of deliveries that are sent again")]
 
 
 def _record(delivery: Delivery) -> DeliveryRecord:
-    waits = delivery.status == Status.DUE and delivery.holder is None
+    is_waiting = delivery.status == Status.DUE and delivery.holder is None
     return record_of(
         DeliveryRecord,
         delivery,
         status=delivery.status.value,
-        next_attempt_at=iso(delivery.due_at) if waits and delivery.due_at else None,
+        next_attempt_at=iso(delivery.due_at) if is_waiting and delivery.due_at else None,
         attempts=[record_of(AttemptRecord, one) for one in delivery.attempts],
     )
 
@@ -123,7 +126,7 @@ async def retry(call: Call[Nothing, Nothing]) -> DeliveryRecord:
     Raises NotFound or Forbidden if the account has no such delivery, BadRequest if its webhook is
     inactive.
     """
-    webhook = await _active(call)
+    webhook = await _active_webhook(call)
     delivery = await _own_delivery(call, webhook)
     await call.services.deliveries.retry(delivery.id, now())
     return await DELIVERIES.show(call, await _own_delivery(call, webhook))
@@ -133,9 +136,9 @@ async def retry_all(call: Call[Nothing, RetryDeliveries]) -> Retried:
     """Send again the deliveries of a webhook that failed or were cancelled since a time.
 
     Raises NotFound or Forbidden if the account has no such webhook, BadRequest if it is inactive or
-    the time is in no year of UTC.
+    the time is outside of the years 1 to 9999.
     """
-    webhook = await _active(call)
+    webhook = await _active_webhook(call)
     since = _in_utc(call.body.since)
     number = await call.services.deliveries.retry_since(webhook.id, since, now())
     return Retried(deliveries=number)
@@ -161,7 +164,7 @@ async def test(call: Call[Nothing, Nothing]) -> TestResult:
 
 
 def _with_secrets(call: Call[Any, Any], webhook: Webhook, at: datetime) -> Webhook:
-    """Raises Unavailable."""
+    """Return the webhook with readable secrets. Raises Unavailable if they cannot be read."""
     try:
         return call.services.webhooks.opened(webhook, at)
     except UnreadableSecret:
@@ -170,15 +173,15 @@ def _with_secrets(call: Call[Any, Any], webhook: Webhook, at: datetime) -> Webho
 
 
 def _in_utc(since: datetime) -> datetime:
-    """Raises BadRequest if that is in no year there is."""
+    """Return `since` in UTC. Raises BadRequest if its year is then not from 1 to 9999."""
     try:
         return since.astimezone(UTC)
     except OverflowError:
         raise BadRequest("since: must be in the years 1 to 9999 of UTC") from None
 
 
-async def _active(call: Call[Any, Any]) -> Webhook:
-    """Raises BadRequest if it would be cancelled at once."""
+async def _active_webhook(call: Call[Any, Any]) -> Webhook:
+    """Return the webhook. Raises BadRequest if it is inactive, as deliveries would be cancelled."""
     webhook = await WEBHOOKS.own(call)
     if not webhook.active:
         raise BadRequest("webhook: is inactive; make it active first")
@@ -198,7 +201,7 @@ ENDPOINTS = (
         "/api/webhooks/{id}/deliveries",
         "webhooks:read",
         list_deliveries,
-        "List a webhook's deliveries, newest first; finished ones are kept for 30 days",
+        f"List a webhook's deliveries, newest first; finished ones are kept for {LOG_DAYS} days",
         Page[DeliveryRecord],
         query=ListDeliveries,
     ),
@@ -207,7 +210,7 @@ ENDPOINTS = (
         "/api/webhooks/{id}/deliveries/{delivery}/retry",
         "webhooks:write",
         retry,
-        "Send a delivery again, whatever became of it; its id and payload stay",
+        "Send a delivery again, whatever its status; its id and payload stay the same",
         DeliveryRecord,
     ),
     Endpoint(
@@ -215,7 +218,7 @@ ENDPOINTS = (
         "/api/webhooks/{id}/deliveries/retry",
         "webhooks:write",
         retry_all,
-        "Send again all deliveries since a time that failed or were cancelled",
+        "Send again all deliveries that failed or were cancelled since a time",
         Retried,
         body=RetryDeliveries,
         example={"since": "2026-01-31T09:30:00.000Z"},
@@ -225,7 +228,7 @@ ENDPOINTS = (
         "/api/webhooks/{id}/test",
         "webhooks:write",
         test,
-        "Send a sample event to a webhook's receiver now, and show what came back",
+        "Send a sample event to a webhook's receiver now, and return its answer",
         TestResult,
     ),
 )

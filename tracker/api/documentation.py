@@ -1,6 +1,6 @@
-"""`/openapi.json`, and `/docs`, which shows it: Swagger UI, served from here alone.
+"""`/openapi.json`, and `/docs`, which shows it with Swagger UI, without files of other hosts.
 
-Both are made when they are first asked for, and kept.
+Both are made at their first request, and kept.
 """
 
 from functools import cache
@@ -24,7 +24,7 @@ ASSETS = {
 }
 """File and media type of each asset, by name."""
 
-# Swagger UI writes style elements; its pictures are data in its style sheet.
+# Swagger UI adds style elements; its images are data URLs in its style sheet.
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
@@ -33,7 +33,7 @@ _POLICY = (
 
 
 class OpenApi(Handler):
-    """The handler of `/openapi.json`, which the application's setting `description` makes."""
+    """The handler of `/openapi.json`. The application's setting `description` returns it."""
 
     def get(self) -> None:
         """Answer with the OpenAPI document."""
@@ -44,7 +44,7 @@ class OpenApi(Handler):
 
 
 class Docs(Handler):
-    """`/docs`: the page that shows the description."""
+    """The handler of `/docs`, a page that shows the OpenAPI document."""
 
     def get(self) -> None:
         """Answer with the page that shows the document."""
@@ -58,7 +58,7 @@ class Docs(Handler):
 
 
 class Front(Handler):
-    """The first page of a trial. In production the base host has none: it is visitors'."""
+    """The handler of `/` in development. In production the base host has no front page."""
 
     def get(self) -> None:
         """Redirect to the documentation."""
@@ -68,10 +68,10 @@ class Front(Handler):
 
 
 class DocsAsset(Handler):
-    """The files that the page loads, under addresses that change with their content."""
+    """The handler of the files that `/docs` loads, under URLs that change with their content."""
 
     def get(self) -> None:
-        """Answer with an asset. Raises NotFound if there is none of this name."""
+        """Answer with an asset. Raises NotFound if there is none with this name."""
         name = self.request.path.removeprefix("/docs/")
         if name not in ASSETS:
             raise NotFound("no such file")
@@ -90,7 +90,7 @@ def _content(name: str) -> bytes:
 
 @cache
 def _page(api: str) -> str:
-    """Return the page. `api` says whether the API is on the same port: "here" or "elsewhere"."""
+    """Return the page. `api` is "here" if the API is on the same port, else "elsewhere"."""
     version = sha256(b"".join(map(_content, ASSETS))).hexdigest()[:12]
     text = (_STATIC / "docs.html").read_text(encoding="utf-8")
     return text.replace("{version}", version).replace("{api}", api)
@@ -108,14 +108,14 @@ ENDPOINTS = (
         "/docs",
         Docs,
         "getDocs",
-        "This document, for reading",
+        "A page that shows this document",
         {200: text_response("A page.", "text/html")},
     ),
     *operator_routes(
         "/docs/{file}",
         DocsAsset,
         "getDocsFile",
-        "What the page consists of",
+        "A file of that page",
         {
             200: text_response("The file.", "text/javascript", "text/css"),
             404: public_error(404, "No such file.", "no such file"),

@@ -12,7 +12,7 @@ from tracker.api.resource import Resource, record_of
 from tracker.api.schema import AccountId, AccountPage, Done, Page, Timestamp
 from tracker.api.services import Services
 from tracker.errors import BadRequest
-from tracker.links.domain import Domain
+from tracker.links.domain import QUARANTINE, Domain
 from tracker.links.hostnames import checked_name
 from tracker.links.verification import Verification, is_proven, verification
 
@@ -27,7 +27,7 @@ DomainName = Annotated[
 
 
 class DomainRecord(msgspec.Struct, kw_only=True):
-    """A custom domain, and how to prove it."""
+    """A custom domain, and the DNS records that prove it."""
 
     id: UUID
     account_id: UUID
@@ -37,8 +37,8 @@ class DomainRecord(msgspec.Struct, kw_only=True):
     verification: Annotated[
         Verification,
         Meta(
-            description="DNS records: either proves that the domain is yours; TXT for names that "
-            "cannot have a CNAME, such as example.com itself"
+            description="DNS records, either of which proves that the domain is yours; use TXT for "
+            "names that cannot have a CNAME, such as example.com itself"
         ),
     ]
 
@@ -58,7 +58,7 @@ async def _check_new(services: Services, body: AddDomain) -> None:
 
 
 def _check_name(services: Services, name: str) -> None:
-    """Raises BadRequest if no account may have it."""
+    """Raise BadRequest if no account may claim `name`."""
     if name == services.base.host:
         raise BadRequest("domain_name: must not be the host of this service")
     if services.own_hosts.reserves(name):
@@ -66,7 +66,10 @@ def _check_name(services: Services, name: str) -> None:
 
 
 async def _show(services: Services, domains: Sequence[Domain]) -> list[DomainRecord]:
-    return [record_of(DomainRecord, one, verification=_wanted(services, one)) for one in domains]
+    return [
+        record_of(DomainRecord, one, verification=_required_records(services, one))
+        for one in domains
+    ]
 
 
 DOMAINS: Resource[Domain, DomainRecord] = Resource(
@@ -81,19 +84,19 @@ async def add(call: Call[Nothing, AddDomain]) -> DomainRecord:
 
 
 async def verify(call: Call[Nothing, Nothing]) -> DomainRecord:
-    """Return the domain, proven. It stays so until it is deleted: DNS is not asked again.
+    """Prove the domain by DNS, and return it. It stays proven until it is deleted.
 
     Raises NotFound or Forbidden if the account has no such domain, BadRequest if DNS does not prove
     it, RateLimited or Unavailable if too many look-ups are under way.
     """
     services, domain = call.services, await DOMAINS.own(call)
-    _check_name(services, domain.domain_name)  # it may be reserved since it was claimed
+    _check_name(services, domain.domain_name)  # it may have become reserved since it was claimed
     if not domain.verified:
-        wanted = _wanted(services, domain)
+        required = _required_records(services, domain)
         with services.dns_limiter.acquire(call.account_id):
-            proven = await is_proven(wanted, services.settings.dns_address)
+            proven = await is_proven(required, services.settings.dns_address)
         if not proven:
-            raise BadRequest(_not_proven(wanted))
+            raise BadRequest(_not_proven(required))
         domain = await services.domains.verify(domain.id)
     return await DOMAINS.show(call, domain)
 
@@ -110,15 +113,15 @@ async def delete(call: Call[Nothing, Nothing]) -> Done:
     return Done()
 
 
-def _wanted(services: Services, domain: Domain) -> Verification:
+def _required_records(services: Services, domain: Domain) -> Verification:
     return verification(domain, services.own_hosts.cname_target(domain.account_id))
 
 
-def _not_proven(wanted: Verification) -> str:
-    txt = f"a TXT record {wanted.txt.name} with the value {wanted.txt.value}"
-    if wanted.cname is None:
+def _not_proven(required: Verification) -> str:
+    txt = f"a TXT record {required.txt.name} with the value {required.txt.value}"
+    if required.cname is None:
         return f"domain_name: DNS does not have {txt}"
-    cname = f"a CNAME record {wanted.cname.name} with the value {wanted.cname.value}"
+    cname = f"a CNAME record {required.cname.name} with the value {required.cname.value}"
     return f"domain_name: DNS has neither {txt} nor {cname}"
 
 
@@ -137,7 +140,7 @@ ENDPOINTS = (
         "/api/domains",
         "domains:write",
         add,
-        "Add a custom domain: several accounts may claim a name, until one proves it",
+        "Add a custom domain; several accounts may claim a name until one proves it",
         DomainRecord,
         body=AddDomain,
         check=_check_new,
@@ -156,8 +159,8 @@ ENDPOINTS = (
         "/api/domains/{id}",
         "domains:write",
         delete,
-        "Delete a custom domain that no short link uses; archived ones do not count. A name that "
-        "was proven is nobody else's for 30 days",
+        "Delete a custom domain that no short link uses; archived links do not count. No other "
+        f"account can claim a proven name for {QUARANTINE.days} days",
         Done,
     ),
 )

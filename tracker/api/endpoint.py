@@ -1,4 +1,4 @@
-"""The rows of the endpoint table: each answers requests and is described in OpenAPI."""
+"""The rows of the endpoint table, which are answered and described in OpenAPI."""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
@@ -38,8 +38,8 @@ Resource = TypeVar("Resource", bound=Owned)
 class Call(msgspec.Struct, Generic[Query, Body], frozen=True):
     """A request that passed every check before its endpoint.
 
-    The key is valid and has the scope, the parameters are parsed, and an account that the request
-    names is the key's. `ids` are those in the path, in order.
+    The key is valid and has the scope, the parameters are parsed, and if the request names an
+    account, it is the key's. `ids` are those in the path, in order.
     """
 
     services: Services
@@ -54,7 +54,7 @@ class Call(msgspec.Struct, Generic[Query, Body], frozen=True):
         return self.key.account_id
 
     def own(self, name: str, resource: Resource | None) -> Resource:
-        """Return `resource`, which messages call `name`.
+        """Return `resource`. Messages call it `name`.
 
         Raises NotFound if it is None, Forbidden if it belongs to another account.
         """
@@ -69,9 +69,9 @@ class Endpoint(NamedTuple):
     """A method and path that need an API key.
 
     - `path` has the names of ids in braces.
-    - `check` refuses a body (400) by a rule that needs the services.
-    - `example` is a body that works as it stands, but for the account.
-    - Where the body decides what is done, `scope` is a function of it, whose docstring names the
+    - `check` raises BadRequest if a body breaks a rule that needs the services.
+    - `example` is a valid body; the account is added to it.
+    - If the body decides what is done, `scope` is a function of the body whose docstring names the
       scopes, and `answer` is a tuple of the possible types.
     """
 
@@ -111,7 +111,7 @@ class PublicEndpoint(NamedTuple):
 
     - A name in braces stands for the rest of the path.
     - `answers` are OpenAPI's responses, by status; `parameters` and `body` are OpenAPI too.
-    - A row with `in_production=False` exists in development only, and is not described.
+    - A row with `in_production=False` exists in development only and is not in OpenAPI.
     """
 
     method: str

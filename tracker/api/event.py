@@ -12,7 +12,7 @@ from tracker.conversions.record import Recorded
 from tracker.errors import BadRequest, PayloadTooLarge, TrackerError
 from tracker.syntax.accept import prefers
 
-# A transparent picture of one pixel: GIF89a, the smallest that every browser shows.
+# A transparent GIF89a of one pixel, the smallest image that every browser shows.
 _PIXEL = Content(
     "image/gif",
     bytes.fromhex(
@@ -29,17 +29,17 @@ HEADERS = (
 """The headers of every answer."""
 
 DELIVERY_HEADER = "webhook-id"
-"""A request that carries it is a webhook's delivery. One to ourselves would be a conversion, which
-is delivered in turn, and so on: measured, one conversion became 48,500 deliveries in 19 s."""
+"""Requests with this header are deliveries of a webhook. A delivery to this service would become a
+conversion, delivered in turn: measured, one conversion became 48,500 deliveries in 19 s."""
 _DELIVERY = f"{DELIVERY_HEADER}: a delivery of a webhook is not taken as a conversion"
-# Filled in, as making JSON of it would cost more than all the rest of an answer.
+# A template, because encoding JSON would cost more than the rest of the answer.
 _RECORDED = b'{"success":true,"eventId":%d,"clickStatus":"%b"}'
 _FORM = "application/x-www-form-urlencoded"
 _JSON = ("application/json", "text/plain", "")
 
 
 class EventHandler(Handler):
-    """`/api/event`: records a conversion."""
+    """The handler of `/api/event`, which records a conversion."""
 
     body_bytes = MAX_EVENT_BYTES
 
@@ -64,7 +64,7 @@ class EventHandler(Handler):
         await self._record(self._posted())
 
     def options(self) -> None:
-        """Answer a preflight: any origin may send a conversion."""
+        """Answer a CORS preflight: any origin may send a conversion."""
         self.set_header("Access-Control-Allow-Methods", ", ".join(self.methods))
         self.set_header("Access-Control-Allow-Headers", "Content-Type")
         self.set_header("Access-Control-Max-Age", str(PREFLIGHT_CACHE_SECONDS))
@@ -73,13 +73,13 @@ class EventHandler(Handler):
         self.finish()
 
     def check_size(self) -> None:
-        """Raises PayloadTooLarge if the query is too long, or the body is."""
+        """Check query and body. Raises PayloadTooLarge if either is longer than MAX_EVENT_BYTES."""
         if len(self.request.query) > MAX_EVENT_BYTES:
             raise PayloadTooLarge(f"query: at most {MAX_EVENT_BYTES} bytes")
         super().check_size()
 
     def finish_error(self, error: TrackerError) -> None:
-        """Finish with the error, as an image or as JSON."""
+        """Finish with the error, as an image or JSON."""
         self.finish_with(error_content(error, self._wants_image()))
 
     async def _record(self, conversion: Conversion) -> None:
@@ -88,7 +88,10 @@ class EventHandler(Handler):
         self.finish_with(recorded_content(recorded, self._wants_image()))
 
     def _posted(self) -> Conversion:
-        """JSON (also as text/plain, which sendBeacon may send without asking first) or a form."""
+        """Parse the body: a form, or JSON, also as text/plain, which needs no preflight.
+
+        Raises BadRequest if it cannot be read.
+        """
         body = self.body()
         if not body:
             return from_text(self.request.query.encode("latin-1"))
@@ -104,7 +107,10 @@ class EventHandler(Handler):
 
 
 def wants_image(method: str, accept: str) -> bool:
-    """Return whether an <img> asks: browsers name image types first, not always ranked higher."""
+    """Return whether an <img> sent the request.
+
+    Browsers then name image types first in Accept, but do not always rank them higher.
+    """
     accept = accept.lstrip().lower()
     return method == "GET" and (
         accept.startswith("image/") or prefers(accept, "image/gif", "application/json")
@@ -163,7 +169,7 @@ ENDPOINTS = (
     _row(
         "OPTIONS",
         "recordEventOptions",
-        "What a page of any origin may send",
+        "CORS preflight: what pages of any origin may send",
         event_schema.PREFLIGHT_ANSWERS,
     ),
 )

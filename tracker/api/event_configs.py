@@ -1,4 +1,4 @@
-"""`/api/event-configs`: make, list, change and archive what postback keys stand for."""
+"""`/api/event-configs`: create, list, change and archive event configurations."""
 
 from decimal import Decimal
 from functools import partial
@@ -19,18 +19,18 @@ from tracker.conversions.event_config import (
     checked_payout,
 )
 
-# Any, for msgspec would take a number in a text as well.
+# Any, because msgspec would accept a number in a string too.
 SentPayout = Annotated[
     Any,
     Meta(
-        description="what a conversion pays: of its value the percentage if the payout type is "
+        description="what a conversion pays: a percentage of its value if the payout type is "
         f"RevShare, else an amount; at most {PAYOUT_DECIMALS} decimals",
         extra_json_schema={"type": "number", "minimum": 0, "maximum": MAX_PAYOUT},
     ),
 ]
 
 
-SentPayoutType = Annotated[PayoutType, Meta(description="taken without regard to case")]
+SentPayoutType = Annotated[PayoutType, Meta(description="in upper or lower case")]
 
 
 class EventConfigRecord(msgspec.Struct, kw_only=True):
@@ -103,7 +103,7 @@ async def change(call: Call[Nothing, ChangeEventConfig]) -> EventConfigRecord:
 
 
 async def archive(call: Call[Nothing, Nothing]) -> Done:
-    """Archive an event configuration: its postback key stops working, its conversions stay.
+    """Archive an event configuration. Its postback key stops working; its conversions stay.
 
     Raises NotFound or Forbidden if the account has no such configuration.
     """

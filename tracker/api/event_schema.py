@@ -1,7 +1,7 @@
 """The OpenAPI parts of `/api/event`: its parameters, bodies and answers.
 
-The parameters are parsed by hand (`conversions/parameters`), so they are described by hand too;
-lengths come from where they are enforced.
+The parameters are parsed by hand (`conversions/parameters`), so they are described by hand too,
+with the limits of that module.
 """
 
 from tracker.api.limits import MAX_EVENT_BYTES, PREFLIGHT_CACHE_SECONDS
@@ -58,18 +58,18 @@ _FIELDS: dict[str, Described] = {
     },
     "transaction_id": _TRANSACTION_ID
     | {
-        "description": "the same one again, of the same event configuration (or account), answers "
-        "with the first eventId and records nothing",
+        "description": "a repeated one, in the same event configuration (or account), is answered "
+        "with the first eventId; nothing is recorded",
         "examples": ["order-1001"],
     },
     "txid": _TRANSACTION_ID | {"description": "another name for transaction_id"},
 }
-# That one of two fields is required is said in words: generators of clients make nothing of a body
-# with `anyOf` (openapi-python-client leaves it out).
+# The description says in words that one of two fields is required: client generators do not support
+# a body with `anyOf` (openapi-python-client leaves it out).
 _CONVERSION: Described = {
     "type": "object",
-    "description": "At least one of pbk and click_id is required. Unknown fields are ignored, an "
-    "empty one counts as not sent.",
+    "description": "At least one of pbk and click_id is required. Unknown fields are ignored; an "
+    "empty field counts as not sent.",
     "properties": _FIELDS,
 }
 _RECORDED: Described = {
@@ -80,7 +80,8 @@ _RECORDED: Described = {
         "clickStatus": {
             "type": "string",
             "enum": ["found", "pending"],
-            "description": "found: the click is stored; else the event is joined to it when it is",
+            "description": "found: the click is stored; pending: the event is joined to it "
+            "once it is stored",
         },
     },
     "required": ["success", "eventId", "clickStatus"],
@@ -92,7 +93,7 @@ _HEADERS = constants(
 )
 
 
-# A schema apart: a generated client that has one type for both bodies sends both.
+# A schema of its own: a generated client with one type for both bodies would send both.
 _CONVERSION_FORM = _CONVERSION | {
     "properties": _FIELDS | {"metadata": TEXT | {"description": "the same object as JSON text"}}
 }
@@ -101,7 +102,7 @@ EVENT_SCHEMAS = {
     "ConversionForm": _CONVERSION_FORM,
     "Recorded": _RECORDED,
 }
-"""The schemas of this endpoint, by the names by which its operations refer to them."""
+"""The schemas of this endpoint, by the names in its operations' references."""
 
 
 def _parameter(name: str) -> Described:
@@ -114,37 +115,37 @@ def _parameter(name: str) -> Described:
 
 
 def answers(*forms: str) -> dict[int, Described]:
-    """Describe the answers to a conversion. `forms` are media types besides JSON."""
+    """Describe the answers to a conversion, by status. `forms` are media types besides JSON."""
 
-    def refused(status: int, meaning: str = "", example: str = "") -> Described:
+    def failed(status: int, meaning: str = "", example: str = "") -> Described:
         return public_error(status, meaning, example, forms, _HEADERS)
 
     content = json_content(ref("Recorded")) | {form: {"schema": TEXT} for form in forms}
     event_id = {"X-Event-Id": header("eventId", {"type": "integer", "minimum": 1})}
     return {
         200: public_answer("The event is durable.", content, _HEADERS | event_id),
-        400: refused(400, example="pbk or click_id: at least one is required"),
-        404: refused(
+        400: failed(400, example="pbk or click_id: at least one is required"),
+        404: failed(
             404,
             "The postback key is unknown or not active.",
             "pbk: no active event configuration has this postback key",
         ),
-        413: refused(413, example=f"body: at most {MAX_EVENT_BYTES} bytes"),
-        429: refused(
+        413: failed(413, example=f"body: at most {MAX_EVENT_BYTES} bytes"),
+        429: failed(
             429,
-            "The address has reported too many conversions of clicks not stored, without a "
-            "postback key; or asked for too many postback keys that do not exist.",
+            "The address has sent too many conversions without a postback key for clicks that are "
+            "not stored, or too many postback keys that do not exist.",
             "click_id: too many conversions from this address name clicks that are not stored; "
             "send them again later, or with pbk",
         ),
-        500: refused(500),
-        503: refused(503),
+        500: failed(500),
+        503: failed(503),
     }
 
 
 BODY: Described = {
-    "description": "Without a body the parameters are taken from the query. The same JSON is taken "
-    "as `text/plain` too, as navigator.sendBeacon sends it.",
+    "description": "Without a body the parameters are read from the query. JSON may be sent as "
+    "`text/plain` too, as navigator.sendBeacon does.",
     "content": {
         **json_content(
             ref("Conversion"), {"pbk": EXAMPLE_PBK, "value": 12.5, "metadata": {"plan": "pro"}}
@@ -158,5 +159,5 @@ _PREFLIGHT = _HEADERS | constants(
     Access_Control_Max_Age=str(PREFLIGHT_CACHE_SECONDS),
     Allow="GET, POST, OPTIONS",
 )
-PREFLIGHT_ANSWERS = {204: public_answer("As the headers say.", headers=_PREFLIGHT)}
+PREFLIGHT_ANSWERS = {204: public_answer("The headers say what is allowed.", headers=_PREFLIGHT)}
 PARAMETERS = tuple(map(_parameter, _FIELDS))

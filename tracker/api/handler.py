@@ -41,7 +41,7 @@ def json_error(error: TrackerError) -> Content:
 
 @stream_request_body
 class Handler(RequestHandler):
-    """A base of handlers: a TrackerError that is raised is the answer, any other error a 500.
+    """The base of all handlers. A raised TrackerError is the answer; any other error is a 500.
 
     The body is in `incoming` (`http/incoming_body`). Tornado never parses it, whatever its type.
     """
@@ -56,43 +56,52 @@ class Handler(RequestHandler):
         route: str = "unknown",
         methods: tuple[str, ...] = (),
     ) -> None:
-        """Take what the endpoint table says of the path: `route`, by which requests are counted,
-        and its `methods`."""
+        """Take the path's entry in the endpoint table.
+
+        Requests are counted under `route`; `methods` are those that the path has.
+        """
         self.services = services
         self.incoming = incoming
         self.route = route
         self.methods = methods
-        # Here, for Tornado may refuse a request before it is prepared.
+        # Set here, because Tornado may refuse a request before `prepare`.
         sent = self.header("X-Request-Id")
         self.request_id = sent if SANE_REQUEST_ID.fullmatch(sent) else uuid4().hex
         self.set_header("X-Request-Id", self.request_id)
 
     def prepare(self) -> None:
-        """Check size and method. Raises PayloadTooLarge or MethodNotAllowed."""
-        self.begin()
+        """Check size and method.
+
+        Raises PayloadTooLarge if the body is over the limit, MethodNotAllowed if the path does not
+        have the method.
+        """
+        self.bind_request_id()
         self.check_size()
         self.check_method()
 
-    def begin(self) -> None:
+    def bind_request_id(self) -> None:
         """Bind the request id to the log records of this request."""
         structlog.contextvars.bind_contextvars(request_id=self.request_id)
 
     def check_size(self) -> None:
-        """Check the length of the request. Raises PayloadTooLarge if it is over the limit."""
+        """Check the length of the body. Raises PayloadTooLarge if it is over the limit."""
         self.incoming.allow(self.body_bytes)
 
     def check_method(self) -> None:
         """Check the method. Raises MethodNotAllowed if the path does not have it."""
         if self.request.method not in self.methods:
-            raise self.method_refused()
+            raise self.method_error()
 
-    def method_refused(self) -> TrackerError:
+    def method_error(self) -> TrackerError:
         """Return the error for a method that is not allowed."""
         return MethodNotAllowed(", ".join(self.methods))
 
     def body(self) -> bytes:
-        """Return the body. Raises PayloadTooLarge, and Unavailable if it was dropped for want of
-        memory."""
+        """Return the body.
+
+        Raises PayloadTooLarge if it is over the limit, Unavailable if it was dropped to free
+        memory.
+        """
         return self.incoming.content()
 
     def header(self, name: str) -> str:
@@ -117,7 +126,7 @@ class Handler(RequestHandler):
         self.finish_error(error)
 
     def finish_error(self, error: TrackerError) -> None:
-        """Finish with the body of `error`. A handler with other forms of answer overrides it."""
+        """Finish with the body of `error`. Handlers that answer in other formats override it."""
         self.finish_with(json_error(error))
 
     def finish_with(self, content: Content) -> None:
@@ -134,33 +143,33 @@ class Handler(RequestHandler):
             self.set_header("X-Request-Id", self.request_id)
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
-        """Answer with the error that was raised, or that Tornado found."""
+        """Answer with the error that a handler or Tornado raised."""
         error = kwargs["exc_info"][1] if "exc_info" in kwargs else None
         if status_code == 405:  # a method that Tornado does not know
-            error = self.method_refused()
+            error = self.method_error()
         self.answer_error(as_tracker_error(error, status_code))
 
     def log_exception(self, kind: Any, error: Any, traceback: Any) -> None:
-        """Log an error that is no answer; an unavailable MongoDB is a warning."""
+        """Log an unexpected error, and an unavailable MongoDB as a warning."""
         if _is_mongodb_unavailable(error):
             log.warning("MongoDB is unavailable", error=type(error).__name__)
         elif not isinstance(error, TrackerError | HTTPError):
             log.error("request failed", exc_info=(kind, error, traceback))
 
     def compute_etag(self) -> None:
-        """Return no ETag: hashing an answer that is never the same twice serves nobody."""
+        """Return None: hashing answers that always differ would be wasted."""
 
 
 class UnknownPath(Handler):
-    """The handler of paths that do not exist: every method is refused."""
+    """The handler of paths that do not exist: every method is answered 404."""
 
-    def method_refused(self) -> TrackerError:
+    def method_error(self) -> TrackerError:
         """Return the error for an unknown path."""
         return NotFound("no such path", code=ErrorCode.UNKNOWN_PATH)
 
 
 def log_request(handler: RequestHandler) -> None:
-    """Count each answer, and log it if the access log has it."""
+    """Count an answer, and write it to the access log if that is on."""
     method = handler.request.method or ""
     services: Services = handler.application.settings["services"]
     services.access_log.record(
@@ -174,11 +183,11 @@ def log_request(handler: RequestHandler) -> None:
 
 
 _TORNADO_CODES = {404: ErrorCode.NOT_FOUND, 413: ErrorCode.PAYLOAD_TOO_LARGE}
-"""The codes of Tornado's own errors, by status; any other is a bad request."""
+"""Codes of Tornado's own errors, by status; any other status gets `bad_request`."""
 
 
 class _Internal(TrackerError):
-    """An error without internals; the log has them under the request id."""
+    """An error that reveals nothing; the log has the details under the request id."""
 
 
 def as_tracker_error(error: BaseException | None, status: int = 500) -> TrackerError:
@@ -189,14 +198,14 @@ def as_tracker_error(error: BaseException | None, status: int = 500) -> TrackerE
         return Unavailable("storage is unavailable; try again")
     if isinstance(error, HTTPError) and status != 500:
         message = error.reason or error.log_message or "bad request"
-        refused = _Internal(message, code=_TORNADO_CODES.get(status, ErrorCode.BAD_REQUEST))
-        refused.status = status  # type: ignore[misc]
-        return refused
+        answer = _Internal(message, code=_TORNADO_CODES.get(status, ErrorCode.BAD_REQUEST))
+        answer.status = status  # type: ignore[misc]
+        return answer
     return _Internal("internal error")
 
 
 def _is_mongodb_unavailable(error: BaseException | None) -> bool:
-    """Return whether MongoDB could not be asked, or did not answer in time."""
+    """Return whether MongoDB could not be reached, or did not answer in time."""
     return isinstance(error, ConnectionFailure) or (
         isinstance(error, PyMongoError) and error.timeout
     )

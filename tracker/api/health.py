@@ -1,4 +1,4 @@
-"""Whether the process is alive, and whether it serves."""
+"""`/healthz`, `/livez` and `/readyz`: liveness and readiness of the process."""
 
 from tracker import __version__
 from tracker.api.handler import Handler
@@ -21,19 +21,21 @@ class Healthz(Handler):
 class Readyz(Handler):
     """The handler of `/readyz`.
 
-    It names every part that is degraded, and the size of the spool: journal records that were taken
-    while Redis was unavailable or full.
+    It names every degraded part, and the size of the spool: the journal records that it took while
+    Redis was unavailable or full.
     """
 
     async def get(self) -> None:
-        """Answer with the degraded parts. Raises Unavailable if visitors or postbacks cannot be
-        served."""
+        """Answer with the degraded parts.
+
+        Raises Unavailable if visitors or postbacks cannot be served.
+        """
         degraded = await degraded_parts(self.services)
         waiting = self.services.journal.bytes_waiting
-        if self.services.serves and (lost := unserved(degraded)):
+        if self.services.serves and (kinds := unserved(degraded)):
             reasons = [f"{part}: {reason}" for part, reason in degraded.items()]
             reasons += [f"{waiting} bytes wait in the spool"] if waiting else []
-            raise Unavailable(f"{' and '.join(lost)} cannot be served; {'; '.join(reasons)}")
+            raise Unavailable(f"{' and '.join(kinds)} cannot be served; {'; '.join(reasons)}")
         answer: dict[str, object] = {"status": "degraded" if degraded else "ready"}
         if degraded:
             answer["degraded"] = degraded
@@ -53,26 +55,26 @@ ENDPOINTS = (
         "/readyz",
         Readyz,
         "isReady",
-        "Is anything degraded, and are visitors and postbacks served all the same",
+        "Is any part degraded, and are visitors and postbacks still served",
         {
             200: single_field_response(
                 "status",
                 {"enum": ["ready", "degraded"]},
                 degraded={
                     "type": "object",
-                    "description": "what is wrong, by part: redis, mongodb, spool, indexes, "
+                    "description": "reasons by degraded part: redis, mongodb, spool, indexes, "
                     "event_ids, loops",
                     "additionalProperties": TEXT,
                 },
                 spool_bytes={
                     "type": "integer",
-                    "description": "what waits on disk for Redis, if anything does",
+                    "description": "bytes that wait on disk for Redis, if there are any",
                 },
             ),
             503: public_error(
                 503,
-                "Visitors or postbacks cannot be served. The message names every part that is "
-                "degraded, and what waits on disk for Redis.",
+                "Visitors or postbacks cannot be served. The message names every degraded part, "
+                "and how many bytes wait on disk for Redis.",
                 "visitors and postbacks cannot be served; redis: no answer; spool: no space left",
             ),
         },

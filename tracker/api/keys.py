@@ -1,4 +1,4 @@
-"""`/api/keys`: list and revoke an account's API keys. The operator's script makes them."""
+"""`/api/keys`: list and revoke an account's API keys. The operator's script creates them."""
 
 from functools import partial
 from typing import Annotated
@@ -19,7 +19,7 @@ class ApiKeyRecord(msgspec.Struct, kw_only=True):
     id: UUID
     account_id: UUID
     name: str
-    prefix: Annotated[str, Meta(description="how the key begins")]
+    prefix: Annotated[str, Meta(description="the first characters of the key")]
     scopes: Annotated[list[str] | None, Meta(description="null: all")]
     created_at: Timestamp
     last_used_at: Annotated[Timestamp | None, Meta(description="to the minute")]
@@ -35,7 +35,7 @@ KEYS: Resource[ApiKey, ApiKeyRecord] = Resource(
 
 
 async def revoke(call: Call[Nothing, Nothing]) -> ApiKeyRecord:
-    """Revoke an API key, which may be that of this very request, and return it.
+    """Revoke an API key, which may be the key of this request, and return it.
 
     Raises NotFound or Forbidden if the account has no such key.
     """
@@ -49,7 +49,7 @@ ENDPOINTS = (
         "/api/keys",
         "keys:read",
         KEYS.lister(lambda services: services.api_keys),
-        "List API keys, newest first, the revoked ones too",
+        "List API keys, newest first, including revoked ones",
         Page[ApiKeyRecord],
         query=AccountPage,
     ),
@@ -58,7 +58,7 @@ ENDPOINTS = (
         "/api/keys/{id}",
         "keys:write",
         revoke,
-        "Revoke an API key at once and for good; one that is revoked keeps its time",
+        "Revoke an API key at once and for good; a second call changes nothing",
         ApiKeyRecord,
     ),
 )

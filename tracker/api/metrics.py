@@ -1,4 +1,4 @@
-"""`/metrics`: what the process has counted, the backlog of journal and webhooks, dead letters."""
+"""`/metrics`: the process's metrics, the backlog of journal and webhooks, dead letters."""
 
 import asyncio
 import math
@@ -23,7 +23,7 @@ _PROBE_TIMEOUT_SECONDS: Final = 0.5
 
 
 class Metrics(Handler):
-    """The handler of `/metrics`. It answers with a store unavailable too."""
+    """The handler of `/metrics`. It also answers while a store is unavailable."""
 
     async def get(self) -> None:
         """Answer with every metric. A gauge whose store is unavailable is NaN."""
@@ -42,7 +42,7 @@ class Metrics(Handler):
 
 
 class _Backlog(NamedTuple):
-    """Entries of the journal, the age of the oldest in seconds, and the number of dead letters.
+    """The entries of the journal, the age of the oldest in seconds, and the number of dead letters.
 
     All are NaN if Redis is unavailable. `fleet` holds the counters of drains (`ingest/fleet`).
     """
@@ -85,7 +85,7 @@ async def _due_deliveries(deliveries: Deliveries) -> _DueDeliveries:
 
 
 def _age(entry_id: bytes) -> float:
-    """Return the age of an entry in seconds. Its id begins with the milliseconds of its append."""
+    """Return the age of an entry in seconds, from the time in its id."""
     milliseconds = int(entry_id.partition(b"-")[0])
     return max(0.0, time.time() - milliseconds / 1000)
 

@@ -1,4 +1,4 @@
-"""Rows of the endpoint table for paths that operators, balancers and proxies ask."""
+"""Rows of the endpoint table for paths that operators, balancers and proxies request."""
 
 from collections.abc import Mapping
 
@@ -21,7 +21,7 @@ def operator_routes(
     answers: Mapping[int, Described],
     *parameters: Described,
 ) -> tuple[PublicEndpoint, PublicEndpoint]:
-    """Return the rows of GET and HEAD of `path`."""
+    """Return the rows for GET and HEAD of `path`."""
     get = PublicEndpoint(
         "GET", path, handler, operation_id, "Operations", summary, answers, parameters
     )
@@ -35,12 +35,12 @@ def operator_routes(
 
 
 def single_field_response(name: str, schema: Described, **optional: Described) -> Described:
-    """Describe an answer of one field, and of `optional` ones that may be left out."""
+    """Describe a JSON answer with one required field and the `optional` ones."""
     properties = {name: schema, **optional}
     schema = {"type": "object", "properties": properties, "required": [name]}
     return public_answer("Yes.", json_content(schema))
 
 
 def text_response(meaning: str, *media_types: str) -> Described:
-    """Describe an answer of text."""
+    """Describe a text answer in one of `media_types`."""
     return public_answer(meaning, {one: {"schema": TEXT} for one in media_types})

@@ -1,4 +1,4 @@
-"""Bodies and queries into structs, with errors that name the field and the rule."""
+"""Parsing of bodies and queries into structs, with errors that name the field and the rule."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -48,16 +48,16 @@ _WORDS = {
 
 
 class Parsed(NamedTuple, Generic[Kind]):
-    """The value of a request, and the account that it names, if any."""
+    """The parsed body or query, and the account that it names, if any."""
 
     value: Kind
     account_id: UUID | None
 
 
 def parse_body(kind: type[Kind], body: bytes) -> Parsed[Kind]:
-    """Parse a body of JSON into a struct of `kind`; `accountId` and `account_id` are one field.
+    """Parse a JSON body into a struct of `kind`. `accountId` and `account_id` are one field.
 
-    Raises BadRequest if it is no strict JSON or breaks a rule of the struct.
+    Raises BadRequest if it is not strict JSON or breaks a rule of the struct.
     """
     fields = parse_json("body", body)
     if not isinstance(fields, dict):
@@ -66,11 +66,11 @@ def parse_body(kind: type[Kind], body: bytes) -> Parsed[Kind]:
 
 
 def parse_query(kind: type[Kind], raw: str) -> Parsed[Kind]:
-    """Parse the query `raw`, which holds one byte a character, into a struct of `kind`.
+    """Parse a query into a struct of `kind`. `raw` is Latin-1 text.
 
-    A field that is a list takes its name repeated, `name[]` and `name[0]`, as PHP and qs write it;
-    any other is given once. Unknown names are ignored, unless one is nearly that of a field: what
-    it was to change would silently stay as it is. Raises BadRequest.
+    A list may be written as a repeated name, as `name[]` or as `name[0]` (PHP, qs); any other field
+    is given once. Unknown names are ignored. Raises BadRequest if a value breaks a rule of the
+    struct, or if a name is nearly that of a field, because a typo must not be ignored.
     """
     types = _field_types(kind)
     fields: dict[str, Any] = {}
@@ -88,7 +88,7 @@ def parse_query(kind: type[Kind], raw: str) -> Parsed[Kind]:
 
 
 def _check_no_typo(name: str, types: Mapping[str, set[type]]) -> None:
-    """Raises BadRequest if `name` is a known one but for its case, `_`, `-`, or a key of a list."""
+    """Raise BadRequest if `name` differs from a field's only by case, `_`, `-` or a list key."""
     plain = _plain(name)
     for known in types:
         is_key_of_list = ListType in types[known] and name.startswith(f"{known}[")
@@ -130,7 +130,7 @@ def _either(kind: Any) -> list[Any]:
 
 
 def _typed(types: set[type], text: str) -> str | int:
-    """Return `text` as a value of one of `types`, or unchanged if it is none."""
+    """Return `text` as an int or bool if `types` has it and it is one, else unchanged."""
     if IntType in types and _INTEGER.fullmatch(text):
         return int(text)
     if BoolType in types:
@@ -147,7 +147,7 @@ def _parsed(kind: type[Kind], fields: dict[str, Any]) -> Parsed[Kind]:
 
 
 def _account(fields: dict[str, Any]) -> UUID | None:
-    """Remove the account from `fields` in either spelling, and return it."""
+    """Remove the account from `fields`, in either spelling, and return it."""
     named = {name: parse_id(name, fields.pop(name)) for name in _ACCOUNT if name in fields}
     if len(set(named.values())) > 1:
         raise BadRequest("account_id: differs from accountId, which is another name for it")
@@ -159,12 +159,12 @@ def _converted(kind: type[Kind], fields: Mapping[str, Any]) -> Kind:
         return msgspec.convert(fields, kind)
     except msgspec.ValidationError as error:
         if error.__cause__ is not None:  # raised by a struct's own check
-            raise BadRequest(_within(str(error))) from None
+            raise BadRequest(_with_full_path(str(error))) from None
         raise BadRequest(_message(kind, str(error))) from None
 
 
 def _message(kind: type[msgspec.Struct], text: str) -> str:
-    text, path = _place(text)
+    text, path = _split_path(text)
     if match := _NAMED.match(text):
         return f"{_joined(path, match[2])}: {_NAMED_RULES[match[1]]}"
     rule = _rule(text)
@@ -173,14 +173,14 @@ def _message(kind: type[msgspec.Struct], text: str) -> str:
     return f"{path.replace('[...]', '') or 'body'}: {rule}"
 
 
-def _within(text: str) -> str:
-    """Return a message that names a field by its path from the outermost struct."""
-    text, path = _place(text)
+def _with_full_path(text: str) -> str:
+    """Return a message that names the field by its full path."""
+    text, path = _split_path(text)
     return _joined(path, text)
 
 
-def _place(text: str) -> tuple[str, str]:
-    """Return msgspec's message and its place; empty: the struct itself."""
+def _split_path(text: str) -> tuple[str, str]:
+    """Split msgspec's message into the text and the path of the field, empty for the struct."""
     match = _AT.match(text)
     return (match[1], match[2]) if match else (text, "")
 
@@ -190,20 +190,20 @@ def _joined(path: str, name: str) -> str:
 
 
 def _rule(text: str) -> str:
-    """Return a rule in words of JSON, not of a type system."""
+    """Return msgspec's rule in terms of JSON instead of Python types."""
     if text.startswith("Invalid UUID"):
         return UUID_RULE
-    text = _TYPES.sub(lambda match: _spoken(match[1]), text)
+    text = _TYPES.sub(lambda match: _json_types(match[1]), text)
     return text.replace("Expected", "must be", 1)
 
 
-def _spoken(types: str) -> str:
-    """Return types in words, each once: a UUID and a time are both text."""
+def _json_types(types: str) -> str:
+    """Return the names of types in JSON, without repeats: a UUID and a time are both text."""
     return " or ".join(dict.fromkeys(_WORDS.get(one, one) for one in types.split(" | ")))
 
 
 def _choices(kind: type[msgspec.Struct], path: str) -> Sequence[str]:
-    """Return the kinds that the field at `path` may have."""
+    """Return the values that the enumeration at `path` allows, sorted."""
     kinds: Sequence[Any] = [type_info(kind)]
     for step in _STEPS.findall(path):
         kinds = [one for found in kinds for inner in _inside(found, step) for one in _either(inner)]

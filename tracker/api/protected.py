@@ -1,4 +1,4 @@
-"""Answers endpoints that need an API key: `Authorization: Bearer <key>`.
+"""The handler of endpoints that need an API key: `Authorization: Bearer <key>`.
 
 The checks, in order: the limit of the address, the key, the limit of the account, the size of the
 body (413), parameters and body (400), access (403), existence (404, in the endpoint). Every answer
@@ -37,52 +37,55 @@ class ProtectedHandler(Handler):
     def initialize(  # type: ignore[override]
         self, services: Services, incoming: IncomingBody, endpoints: Mapping[str, Endpoint]
     ) -> None:
+        """Take the path's rows of the endpoint table, by method."""
         path = next(iter(endpoints.values())).path
         super().initialize(services, incoming, path, tuple(endpoints))
         self.endpoints = endpoints
         self.usages: list[Usage] = []
-        # Whatever is wrong with a request, it is counted: Tornado must not refuse it before that
-        # for its method.
+        # Every request is counted, whatever is wrong with it: Tornado must not refuse its method
+        # before that.
         self.SUPPORTED_METHODS = (*RequestHandler.SUPPORTED_METHODS, self.request.method or "")
 
     def decode_argument(self, value: bytes, name: str | None = None) -> str:
-        """Decode a part of the path; one that is not UTF-8 is refused later as no id."""
+        """Return a part of the path as text. Anything but UTF-8 fails later, as an invalid id."""
         return value.decode(errors="replace")
 
     async def prepare(self) -> None:  # type: ignore[override]
         """Check limits, method and key, in this order.
 
-        Raises RateLimited, MethodNotAllowed, Unauthorized or PayloadTooLarge.
+        Raises RateLimited if the address or account is over its limit, MethodNotAllowed if the path
+        does not have the method, Unauthorized without a valid key, PayloadTooLarge if the body is
+        over the limit.
         """
         del self.SUPPORTED_METHODS
-        self.begin()
+        self.bind_request_id()
         await self.services.pacing.wait_turn()
-        # With a wrong method no key is looked at.
+        # With a wrong method the key is not looked up.
         is_method = self.request.method in self.methods
         secret = _bearer(self.header("Authorization")) if is_method else None
         known = self.services.api_keys.peek_account(secret) if secret else None
         await self._count(self.client_address(), known)
-        self._refuse_over("ip")
+        self._check_limit("ip")
         self.check_method()
         if not secret:
             raise Unauthorized("API key: send it as Authorization: Bearer <API_KEY>")
         self.key = await self._authenticated(secret, known)
         if known is None:
             await self._count(None, self.key.account_id)
-        self._refuse_over("account")
+        self._check_limit("account")
         self.incoming.allow(self.endpoints[self.request.method or ""].body_bytes)
 
     async def _authenticated(self, secret: str, known: UUID | None) -> ApiKey:
         try:
             return await self.services.api_keys.authenticate(secret)
         except Unauthorized:
-            if known is not None:  # until now, and its account was counted with the address
+            if known is not None:  # valid until now: its account was counted with the address
                 await self._forget_account(known)
             raise
 
     async def _forget_account(self, account_id: UUID) -> None:
         of_account = [usage for usage in self.usages if usage.scope.name == "account"]
-        if any(usage.requests for usage in of_account):  # none if Redis was away
+        if any(usage.requests for usage in of_account):  # none if Redis was unavailable
             await self.services.rate_limiter.uncount(account_id)
         self.usages = [usage for usage in self.usages if usage not in of_account]
 
@@ -126,12 +129,12 @@ class ProtectedHandler(Handler):
     async def _count(self, address: str | None, account_id: UUID | None) -> None:
         self.usages += await self.services.rate_limiter.count(address, account_id)
 
-    def _refuse_over(self, scope: str) -> None:
-        """Check a limit. Raises RateLimited if this request exceeds it."""
+    def _check_limit(self, scope: str) -> None:
+        """Check the limit of `scope`. Raises RateLimited if this request exceeds it."""
         for usage in self.usages:
             if usage.exceeded and usage.scope.name == scope:
                 RATE_LIMITED.labels(scope).inc()
-                raise RateLimited(_sentence(usage), _seconds_left(usage))
+                raise RateLimited(_limit_message(usage), _seconds_left(usage))
 
     def finish(self, chunk: str | bytes | dict[str, Any] | None = None) -> Future[None]:
         """Finish with the rate limits as headers.
@@ -143,7 +146,7 @@ class ProtectedHandler(Handler):
         return super().finish(chunk)
 
     def _show_limits(self, usages: Sequence[Usage]) -> None:
-        """Set the headers of the scope with fewer requests left, and those of the IETF draft."""
+        """Set the X-RateLimit headers for the tighter limit, and the IETF draft's for all."""
         tighter = min(usages, key=lambda usage: (usage.remaining, -usage.reset))
         policies = [f'"{scope.name}";q={scope.limit};w={scope.window}' for scope, *_ in usages]
         left = [f'"{u.scope.name}";r={u.remaining};t={_seconds_left(u)}' for u in usages]
@@ -164,8 +167,8 @@ def _seconds_left(usage: Usage) -> int:
     return max(1, -(-(usage.reset - now_ms()) // 1000))
 
 
-def _sentence(usage: Usage) -> str:
+def _limit_message(usage: Usage) -> str:
     scope = usage.scope
-    who = {"ip": "IP address", "account": "account"}[scope.name]
+    subject = {"ip": "IP address", "account": "account"}[scope.name]
     period = {60: "minute", 3600: "hour"}[scope.window]
-    return f"rate limit: {scope.limit} requests per {period} for each {who}"
+    return f"rate limit: {scope.limit} requests per {period} for each {subject}"

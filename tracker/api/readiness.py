@@ -9,8 +9,8 @@
 | event_ids | postbacks |
 | loops | nothing at once: a loop that failed is started again |
 
-A process that only drains serves neither visitors nor postbacks, and has neither spool
-nor event ids to tell of: it is never unready, only degraded.
+A process that only drains serves neither visitors nor postbacks, and reports neither spool nor
+event ids: it is never unready, only degraded.
 """
 
 import asyncio
@@ -23,14 +23,14 @@ from tracker.api.services import Services
 from tracker.db.connect import check_writable
 
 PROBE_TIMEOUT_SECONDS: Final = 0.8
-"""How long a part may take to answer: a Kubernetes probe waits a second unless told otherwise."""
+"""How long a part may take to answer: the default timeout of a Kubernetes probe is 1 s."""
 
 Degraded = Mapping[str, str]
 """The reasons by degraded part; healthy parts are left out."""
 
 
 def unserved(degraded: Degraded) -> list[str]:
-    """Return who cannot be served: visitors, postbacks, or nobody."""
+    """Return the kinds of requests that cannot be served: visitors, postbacks, both or none."""
     bad = degraded.keys()
     recorded = not {"redis", "spool"} <= bad
     found = not {"redis", "mongodb"} <= bad
@@ -40,7 +40,10 @@ def unserved(degraded: Degraded) -> list[str]:
 
 
 async def degraded_parts(services: Services) -> dict[str, str]:
-    """Ask every part at once, each for PROBE_TIMEOUT_SECONDS at most."""
+    """Probe every part at once, and return the reasons of those that are degraded.
+
+    A part that takes longer than PROBE_TIMEOUT_SECONDS is degraded.
+    """
     checks: dict[str, Callable[[], Awaitable[str]]] = {
         "redis": lambda: _redis(services),
         "mongodb": lambda: _mongodb(services),

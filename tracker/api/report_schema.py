@@ -21,20 +21,21 @@ _FILTERS = ("link", "tag", *VISITOR_DIMENSIONS, "domain")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _COUNTRY = re.compile(r"[A-Za-z]{2}")
 _CROSSED = (
-    f"Two different ones of {', '.join(VISITOR_DIMENSIONS[:-1])} and {VISITOR_DIMENSIONS[-1]} "
-    "among filters and groupBy, or one of them in filters and groupBy hour or event: such a report "
-    "reads every click of its range, and takes longer the more there are"
+    f"A report with two of {', '.join(VISITOR_DIMENSIONS[:-1])} and {VISITOR_DIMENSIONS[-1]} in "
+    "filters and groupBy, or with one of them in filters and groupBy hour or event, reads every "
+    "click of its range, and takes longer the more there are"
 )
 
 Day = Annotated[str, Meta(extra_json_schema={"format": "date", "pattern": r"^\d{4}-\d{2}-\d{2}$"})]
 TagOperator = Annotated[
-    Literal["OR", "AND"], Meta(description="links have any or all of the tags; default: OR")
+    Literal["OR", "AND"],
+    Meta(description="OR: links with any of the tags (default); AND: with all of them"),
 ]
 BotsIn = Annotated[
     Bots,
     Meta(
-        description="clicks of bots and prefetches: not among clicks (default), among them, or "
-        "nothing but them"
+        description="clicks of bots and prefetches: left out of clicks (exclude, the default), "
+        "counted among them (include), or counted alone (only)"
     ),
 ]
 Device = Literal["desktop", "mobile", "tablet", "tv", "bot", "unknown"]
@@ -68,27 +69,27 @@ def _day(name: str, text: str) -> date:
 
 
 class ReportFilters(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """One value or a list, of which any will do. All filters have to be met; an empty one is."""
+    """A value or a list for each filter: any value may match, and every non-empty filter has to."""
 
     link: Annotated[Ids, Meta(description="ids of short links")] = []
-    tag: Annotated[Ids, Meta(description="ids of tags that links have now")] = []
+    tag: Annotated[Ids, Meta(description="ids of tags, as links have them now")] = []
     device: Devices = []
     country: Annotated[Texts, Meta(description="ISO 3166-1 alpha-2 or unknown, in any case")] = []
-    browser: Annotated[Texts, Meta(description="families as reports name them")] = []
-    os: Annotated[Texts, Meta(description="families as reports name them")] = []
+    browser: Annotated[Texts, Meta(description="families, named as in reports")] = []
+    os: Annotated[Texts, Meta(description="families, named as in reports")] = []
     domain: Annotated[
-        Texts, Meta(description="hostnames, also that of the service, or unknown")
+        Texts, Meta(description="hostnames, including that of the service, or unknown")
     ] = []
     tag_operator: TagOperator | UnsetType = field(default=UNSET, name="tagOperator")
     bots: BotsIn | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         self.country = [_country(text) for text in _listed(self.country)]
-        # The service's own name may be an address: `reports` refuses what is no name at all.
+        # The service's own host may be an IP address; `reports` refuses all other invalid names.
         self.domain = [canonical_hostname(one) or one.lower() for one in _listed(self.domain)]
 
     def values(self) -> dict[str, list[Value]]:
-        """Return the values of each dimension that filters."""
+        """Return the values of each dimension that is filtered by."""
         given = {name: getattr(self, name) for name in _FILTERS}
         return {name: _listed(value) for name, value in given.items() if value != []}
 
@@ -124,13 +125,15 @@ class CreateReport(Paged, forbid_unknown_fields=True, kw_only=True):
 
 
 def _same(name: str, value: Any, within: Any) -> Any:
-    """Return a value given beside the filters or among them. Raises BadRequest if they differ."""
+    """Return a value given beside or among the filters. Raises BadRequest if both differ."""
     if UNSET not in (value, within) and value != within:
         raise BadRequest(f"{name}: differs from filters.{name}, which is another place for it")
     return within if value is UNSET else value
 
 
-Unique = Annotated[int, Meta(description="the first of a visitor on a link and day; never a bot's")]
+Unique = Annotated[
+    int, Meta(description="first clicks of visitors on a link and day; never a bot's")
+]
 Rate = Annotated[float, Meta(description="conversions / clicks, to six decimals; 0 without clicks")]
 
 
@@ -147,10 +150,10 @@ class ReportMeasures(msgspec.Struct, kw_only=True):
 
 
 class ReportRow(msgspec.Struct, kw_only=True):
-    """Its key, then the fields of ReportMeasures."""
+    """A row of a report: its key and name, and the fields of ReportMeasures."""
 
-    key: Annotated[str, Meta(description="the id or the value")]
-    name: Annotated[str, Meta(description="what a person reads")]
+    key: Annotated[str, Meta(description="id or value of the group")]
+    name: Annotated[str, Meta(description="name of the group, for people")]
     clicks: int
     unique_clicks: Unique = field(name="uniqueClicks")
     bot_clicks: int = field(name="botClicks")
@@ -163,10 +166,10 @@ class ReportRow(msgspec.Struct, kw_only=True):
 class ReportAnswer(msgspec.Struct, kw_only=True):
     """A page of the rows of a report, with its totals."""
 
-    rows: Annotated[list[ReportRow], Meta(description="by clicks, most first, then by key")]
+    rows: Annotated[list[ReportRow], Meta(description="by clicks in descending order, then by key")]
     totals: Annotated[
         ReportMeasures,
-        Meta(description="of all that the filters let through, each click counted once"),
+        Meta(description="sums over all clicks that match the filters, each counted once"),
     ]
     group_by: GroupBy = field(name="groupBy")
     date_range: DateRange = field(name="dateRange")

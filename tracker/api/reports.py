@@ -1,4 +1,4 @@
-"""`/api/reports`: clicks and conversions of an account, counted and grouped."""
+"""`/api/reports`: counts of an account's clicks and conversions, in groups."""
 
 from datetime import date
 from typing import Any
@@ -15,7 +15,7 @@ from tracker.reports.query import Measures, Query, Row
 
 
 async def _check(services: Services, body: CreateReport) -> None:
-    """Check the domains of the filters. Raises BadRequest if one is no hostname."""
+    """Check the domains in the filters. Raises BadRequest if one is not a hostname."""
     for name in body.filters.values().get("domain", []):
         if name != services.base.host and not canonical_hostname(str(name)):
             raise BadRequest("filters.domain: must be a hostname such as go.example.com")

@@ -68,8 +68,8 @@ Route = tuple[str, type[RequestHandler], dict[str, Any]]
 def routes(endpoints: Endpoints, given: Mapping[str, Any]) -> list[Route]:
     """Return the routes of `endpoints`, one a path, as Tornado takes them.
 
-    Every handler is initialized with `given`. The first route that matches answers: public paths
-    come first, and a literal path before one with an id in its place.
+    Every handler is initialized with `given`. The first matching route answers, so public paths
+    come first, and literal paths come before those with an id in their place.
     """
     public: dict[str, list[PublicEndpoint]] = {}
     keyed: dict[str, dict[str, Endpoint]] = {}

@@ -1,4 +1,4 @@
-"""Types that bodies, queries and answers share; the description of each is in `/openapi.json`."""
+"""Types that bodies, queries and answers share. `/openapi.json` describes them."""
 
 import re
 from typing import Annotated, Any, Final, Generic, TypeVar
@@ -34,7 +34,7 @@ Row = TypeVar("Row")
 
 
 class Pagination(msgspec.Struct, kw_only=True):
-    """The place of a page among all pages."""
+    """The position of a page among all pages."""
 
     page: int
     page_size: int = field(name="pageSize")
@@ -58,7 +58,7 @@ class Paged(msgspec.Struct, kw_only=True):
     )
 
     def page_of(self, rows: list[Any], total: int) -> Page[Any]:
-        """Return `rows` as the page that was asked for."""
+        """Return `rows` as the requested page of `total` rows."""
         pagination = Pagination(
             page=self.page,
             page_size=self.page_size,
@@ -75,13 +75,13 @@ class AccountPage(Paged, kw_only=True):
 
 
 def sent(body: msgspec.Struct) -> dict[str, Any]:
-    """Return the fields of a change that were sent, by name."""
+    """Return the fields of `body` that were sent, by name."""
     fields = msgspec.structs.asdict(body)
     return {name: value for name, value in fields.items() if value is not UNSET}
 
 
 class Done(msgspec.Struct, kw_only=True):
-    """The answer where nothing is left to show."""
+    """The answer of an operation that has nothing to return."""
 
     success: bool = True
 

@@ -68,4 +68,4 @@ class Services(Protocol):
 
     @property
     def webhook_client(self) -> Client:
-        """Sends requests to receivers."""
+        """The client that sends requests to receivers."""

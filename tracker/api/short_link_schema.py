@@ -25,7 +25,7 @@ DestinationUrl = Annotated[
     str,
     Meta(
         description="redirect target: absolute http or https URL; may hold macros such as {slug}",
-        # No format: a URI has no braces, a destination may.
+        # No format: a destination may have braces, a URI may not.
         extra_json_schema={"pattern": "^[Hh][Tt][Tt][Pp][Ss]?://", "maxLength": MAX_URL_CHARACTERS},
         examples=["https://example.com/offer?ref={slug}"],
     ),
@@ -40,7 +40,7 @@ InternalName = Annotated[
 Slug = Annotated[
     str,
     Meta(
-        description="path token of the public link, unique on its domain; default: random",
+        description="last part of the short URL, unique on its domain; default: random",
         extra_json_schema={"pattern": f"^{SLUG.pattern}$"},
     ),
 ]
@@ -84,7 +84,7 @@ class NewShortLink(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         try:
             self._check()
         except BadRequest as error:
-            raise ValueError(error.message) from error  # to which msgspec adds where in the body
+            raise ValueError(error.message) from error  # msgspec adds the path in the body
 
     def _check(self) -> None:
         check_url(destination.FIELD, self.destination_url)
@@ -141,19 +141,19 @@ class ListShortLinks(AccountPage, kw_only=True):
         ),
     ] = field(default_factory=list, name="selectedTags")
     tag_operator: Annotated[
-        Literal["OR", "AND"], Meta(description="any or all of the selected tags")
+        Literal["OR", "AND"], Meta(description="OR: any of the selected tags; AND: all of them")
     ] = field(default="OR", name="tagOperator")
     search: Annotated[
         str,
         Meta(
             max_length=MAX_SEARCH_CHARACTERS,
-            description="text in name, slug or destination, any case",
+            description="text in name, slug or destination, in upper or lower case",
         ),
     ] = ""
     active: Annotated[bool, Meta(description="default: both")] | UnsetType = UNSET
 
     def tag_ids(self) -> list[UUID]:
-        """Return the selected tags. Raises BadRequest if one is no id, or if there are too many."""
+        """Return the selected tags. Raises BadRequest if one is not an id or there are too many."""
         texts = [text for value in self.selected_tags for text in _tag_texts(value)]
         if len(texts) > MAX_TAGS:
             raise BadRequest(f"selectedTags: at most {MAX_TAGS}")

@@ -1,4 +1,4 @@
-"""`/api/short-links`: create, list, show, change and archive them."""
+"""`/api/short-links`: create, list, show, change and archive short links."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -50,7 +50,7 @@ async def _check_all_new(services: Services, body: CreateShortLinks) -> None:
 
 
 def _numbered(links: Sequence[NewShortLink]) -> dict[str, NewShortLink]:
-    """By what comes before the names of their fields in messages."""
+    """Return the links by the prefix that their fields have in messages."""
     return {f"links[{number}].": one for number, one in enumerate(links)}
 
 
@@ -60,7 +60,10 @@ async def _check_change(services: Services, body: ChangeShortLink) -> None:
 
 
 async def _check_destination(services: Services, url: str) -> None:
-    """Raises BadRequest; a redirect on a custom domain that is served here would be a loop too."""
+    """Raise BadRequest if `url` is a redirect of this service, which would be a loop.
+
+    Custom domains that it serves count too.
+    """
     address = destination.redirect_address(url)
     if address is None:
         return
@@ -100,7 +103,7 @@ async def create(call: Call[Nothing, CreateShortLink]) -> ShortLink:
 
 
 async def create_many(call: Call[Nothing, CreateShortLinks]) -> CreatedShortLinks:
-    """Create several short links, all or none. Raises what `create` raises."""
+    """Create several short links, all or none. Raises as `create` does."""
     new = await _new_links(call, _numbered(call.body.links))
     links = await call.services.links.create_all(new)
     return CreatedShortLinks(rows=await LINKS.show_all(call, links))
@@ -109,13 +112,13 @@ async def create_many(call: Call[Nothing, CreateShortLinks]) -> CreatedShortLink
 async def list_links(call: Call[ListShortLinks, Nothing]) -> Page[ShortLink]:
     """Return a page of the account's links, filtered by tags, text and state."""
     query = call.query
-    wanted = LinkFilter(
+    matching = LinkFilter(
         tags=query.tag_ids(),
         all_tags=query.tag_operator == "AND",
         search=query.search,
         active=None if query.active is UNSET else query.active,
     )
-    fetch = partial(call.services.links.page, call.account_id, wanted)
+    fetch = partial(call.services.links.page, call.account_id, matching)
     return await LINKS.page(call, query, fetch)
 
 
@@ -135,7 +138,7 @@ async def change(call: Call[Nothing, ChangeShortLink]) -> ShortLink:
 
 
 async def archive(call: Call[Nothing, Nothing]) -> Done:
-    """Archive a link: its redirect stops, reports keep its history, its slug is not used again.
+    """Archive a link: its redirect stops, reports keep its history, and its slug stays taken.
 
     Raises NotFound or Forbidden if the account has no such link.
     """
@@ -145,7 +148,10 @@ async def archive(call: Call[Nothing, Nothing]) -> Done:
 
 
 async def _new_links(call: Call[Any, Any], sent: Mapping[str, NewShortLink]) -> list[NewLink]:
-    """Raises Forbidden if anything named is another account's; only then NotFound."""
+    """Return the links to store.
+
+    Raises Forbidden if a domain or tag is another account's, else NotFound if one does not exist.
+    """
     domain_ids = {one.domain_id for one in sent.values() if one.domain_id}
     domains: dict[UUID | None, Domain | None] = {
         domain_id: await call.services.domains.find(domain_id) for domain_id in domain_ids
@@ -174,17 +180,20 @@ def _new_link(call: Call[Any, Any], sent: NewShortLink, domain: Domain | None) -
 
 
 def _check_own(call: Call[Any, Any], named: Sequence[tuple[str, UUID, Owned | None]]) -> None:
-    """Yield for each reference the field that names it, its id and the record found."""
+    """Check references to other objects: the field, the id, and the object that was found.
+
+    Raises Forbidden if one is another account's, else NotFound if one does not exist.
+    """
     for name, _, found in named:
         if found is not None:
             call.own(name, found)
-    for name, wanted, found in named:
+    for name, missing_id, found in named:
         if found is None:
-            raise NotFound(f"{name}: not found: {wanted}")
+            raise NotFound(f"{name}: not found: {missing_id}")
 
 
 def _default_name(url: str) -> str:
-    """Host and path of a checked destination."""
+    """Return host and path of a checked destination."""
     parts = urlsplit(url)
     return f"{parts.netloc}{parts.path}".rstrip("/")[:MAX_TEXT_CHARACTERS]
 

@@ -1,5 +1,4 @@
-"""`/api/tags`: GET lists tags, POST creates or lists; PATCH renames one, DELETE takes it off all
-links."""
+"""`/api/tags`: list, create, rename and delete tags."""
 
 from functools import partial
 from typing import Annotated, Any
@@ -17,7 +16,7 @@ from tracker.links.tags import Tag
 TagName = Annotated[
     str,
     Meta(
-        description="trimmed; unique in the account without regard to case",
+        description="trimmed; unique in the account, in upper or lower case",
         extra_json_schema={"minLength": 1, "maxLength": MAX_TAG_NAME_CHARACTERS},
     ),
 ]
@@ -33,7 +32,7 @@ class TagRecord(msgspec.Struct, kw_only=True):
 
 
 class ListOrCreateTag(Paged, forbid_unknown_fields=True, kw_only=True):
-    """With `name` a tag is created; without it tags are listed."""
+    """The tag to create if it has a `name`, else the page of tags to list."""
 
     account_id: AccountId = field(name="accountId")
     name: TagName | UnsetType = UNSET
@@ -77,22 +76,25 @@ async def list_or_create(call: Call[Nothing, ListOrCreateTag]) -> TagRecord | Pa
 
 
 async def change(call: Call[Nothing, ChangeTag]) -> TagRecord:
-    """Rename a tag. Raises NotFound or Forbidden if the account has no such tag, BadRequest if
-    another of its tags has the name."""
+    """Rename a tag.
+
+    Raises NotFound or Forbidden if the account has no such tag, BadRequest if another of its tags
+    has the name.
+    """
     tag = await TAGS.own(call)
     return await TAGS.show(call, await call.services.tags.rename(tag.id, call.body.name))
 
 
 async def delete(call: Call[Nothing, Nothing]) -> Done:
-    """Delete a tag and take it off all links.
+    """Delete a tag and remove it from all links.
 
-    Off the links first: after a crash the tag is still there to be deleted again. Raises NotFound
-    or Forbidden if the account has no such tag.
+    Raises NotFound or Forbidden if the account has no such tag.
     """
     tag = await TAGS.own(call)
+    # From the links first: after a crash the tag still exists and can be deleted again.
     await call.services.links.untag(tag.account_id, tag.id)
     await call.services.tags.delete(tag.id)
-    # Again, for links that got it meanwhile.
+    # Again, for links that were given it meanwhile.
     await call.services.links.untag(tag.account_id, tag.id)
     return Done()
 
@@ -112,7 +114,7 @@ ENDPOINTS = (
         "/api/tags",
         _scope,
         list_or_create,
-        "With name create a tag, without it list tags, newest first",
+        "Create a tag if the body has a name, else list tags, newest first",
         (TagRecord, Page[TagRecord]),
         body=ListOrCreateTag,
         example={"name": "Spring"},
@@ -132,7 +134,7 @@ ENDPOINTS = (
         "/api/tags/{id}",
         "tags:write",
         delete,
-        "Delete a tag and take it off all links",
+        "Delete a tag and remove it from all links",
         Done,
     ),
 )

@@ -1,8 +1,8 @@
 """`/internal/tls-ask`: whether a proxy may fetch a certificate for a host.
 
-Caddy calls this on-demand TLS: the proxy asks before it fetches one. Only verified custom domains
-may have one, so that a name pointed at the service does not make it ask for certificates without
-end.
+Caddy calls this on-demand TLS: the proxy asks before it requests a certificate. Only verified
+custom domains may have one, so that names that strangers point at the service do not make it
+request certificates without end.
 """
 
 from tracker.api.handler import Handler
@@ -14,17 +14,17 @@ from tracker.syntax.query import parameter
 
 
 class TlsAsk(Handler):
-    """`/internal/tls-ask`: says whether a proxy may get a certificate for a hostname."""
+    """The handler of `/internal/tls-ask`."""
 
     async def get(self) -> None:
         """Answer 200 if the host may have a certificate.
 
-        Raises BadRequest without a host, NotFound if it is no verified custom domain.
+        Raises BadRequest if none is named, NotFound if it is not a verified custom domain.
         """
-        asked = parameter(self.request.query, "domain")
-        if not asked:
+        host = parameter(self.request.query, "domain")
+        if not host:
             raise BadRequest("domain: required: the host a certificate is wanted for")
-        name = canonical_hostname(asked)
+        name = canonical_hostname(host)
         domain = await self.services.domains.by_name(name, self.client_address()) if name else None
         if domain is None or not domain.is_proven:
             raise NotFound("domain: not a verified custom domain")

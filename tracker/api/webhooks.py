@@ -31,9 +31,9 @@ Method = Literal["POST", "PUT", "PATCH", "GET"]
 PayloadTemplate = Annotated[
     dict[str, Any],
     Meta(
-        description="texts in it may hold macros: "
+        description="its strings may have macros: "
         + "; ".join(f"{{{name}}} {meaning}" for name, meaning in template.MACROS.items())
-        + "; {metadata.<key>} and {query.<name>}, one of the metadata's or the click query's. "
+        + "; {metadata.<key>} and {query.<name>}, a value of the metadata or of the click's query. "
         f"At most {template.MAX_BYTES} bytes and {template.MAX_DEPTH} levels deep; "
         "default: every macro under its own name",
         examples=[{"id": "{click_id}", "amount": "{value}"}],
@@ -44,10 +44,10 @@ Events = Annotated[
     tuple[Kind, ...],
     Meta(
         min_length=1,
-        description="what it is told of. conversion: conversions of the account; "
+        description="the events it is notified of. conversion: a conversion of the account; "
         "webhook.disabled: the service has disabled another webhook of the account; "
-        "delivery.failed: a conversion did not reach another one, and is not tried again. "
-        "The payload template is for conversions; the others come as {type, timestamp, data}",
+        "delivery.failed: a conversion did not reach another webhook, and is not retried. "
+        "The payload template is for conversions; the others are sent as {type, timestamp, data}",
         examples=[["webhook.disabled", "delivery.failed"]],
     ),
 ]
@@ -67,12 +67,13 @@ class WebhookRecord(msgspec.Struct, kw_only=True):
     disabled_reason: Annotated[
         Disabled | None,
         Meta(
-            description="why the service made it inactive. gone: its receiver answered 410; "
+            description="why the service disabled it. gone: its receiver answered 410; "
             "failing: every attempt of five days failed"
         ),
     ]
     disabled_at: Annotated[
-        Timestamp | None, Meta(description="when it did so; null again once it is made active")
+        Timestamp | None,
+        Meta(description="when the service disabled it; null once it is active again"),
     ]
     created_at: Timestamp
 
@@ -89,7 +90,7 @@ class RotatedWebhook(CreatedWebhook, kw_only=True):
     """A webhook with its new signing secret, which is shown only once."""
 
     previous_secret_until: Annotated[
-        Timestamp, Meta(description="until then the secret before signs the deliveries as well")
+        Timestamp, Meta(description="until then the previous secret signs the deliveries too")
     ]
 
 
@@ -107,7 +108,7 @@ class CreateWebhook(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     events: Events = (Kind.CONVERSION,)
 
     def __post_init__(self) -> None:
-        self.events = _once(self.events)
+        self.events = _distinct(self.events)
         if self.name is not None:
             self.name = trimmed("name", self.name)
         if self.payload_template is not None:
@@ -126,7 +127,7 @@ class ChangeWebhook(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if self.events is not UNSET:
-            self.events = _once(self.events)
+            self.events = _distinct(self.events)
         if self.name is not UNSET:
             self.name = trimmed("name", self.name)
         if self.payload_template is not UNSET:
@@ -134,7 +135,10 @@ class ChangeWebhook(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 async def _check_target(services: Services, body: CreateWebhook | ChangeWebhook) -> None:
-    """Check what can be told without asking anybody; access is checked after it."""
+    """Check the rules of a target that need no look-up. Access is checked afterwards.
+
+    Raises BadRequest if the target breaks one.
+    """
     if body.target_url is not UNSET:
         target.check_encrypted(body.target_url, services.settings.http_targets_allowed)
         allow_private = services.settings.webhook_allow_private
@@ -144,9 +148,10 @@ async def _check_target(services: Services, body: CreateWebhook | ChangeWebhook)
 
 
 async def _check_host(call: Call[Any, Any], url: str) -> None:
-    """Check the rest of a target, for those who have access.
+    """Check the host of a target by look-ups, after access is checked.
 
-    Raises BadRequest; RateLimited or Unavailable if too many look-ups are under way.
+    Raises BadRequest if it is not allowed; RateLimited or Unavailable if too many look-ups are in
+    progress.
     """
     services = call.services
     host, port = check_url(target.FIELD, url).address
@@ -173,7 +178,7 @@ async def create(call: Call[Nothing, CreateWebhook]) -> CreatedWebhook:
     """Create a webhook, and return it with its secret.
 
     Raises BadRequest if its target is not allowed; RateLimited or Unavailable if too many look-ups
-    are under way.
+    are in progress.
     """
     body = call.body
     host, _ = check_url(target.FIELD, body.target_url).address
@@ -208,7 +213,7 @@ async def change(call: Call[Nothing, ChangeWebhook]) -> WebhookRecord:
 
 
 async def rotate_secret(call: Call[Nothing, Nothing]) -> RotatedWebhook:
-    """Give a webhook a new secret, and return it with the end of the one before.
+    """Give a webhook a new secret, and return it with the time at which the previous one ends.
 
     Raises NotFound or Forbidden if the account has no such webhook.
     """
@@ -224,8 +229,8 @@ async def delete(call: Call[Nothing, Nothing]) -> Done:
     return Done()
 
 
-def _once(events: Events) -> Events:
-    """Return the kinds of `events` without repeats, in the order in which they are documented."""
+def _distinct(events: Events) -> Events:
+    """Return `events` without repeats, in the order of Kind."""
     return tuple(kind for kind in Kind if kind in events)
 
 
@@ -279,8 +284,8 @@ ENDPOINTS = (
         "/api/webhooks/{id}/secret",
         "webhooks:write",
         rotate_secret,
-        "Change a webhook's signing secret; the new one is in this answer only, and the one before "
-        "signs beside it for a day",
+        "Change a webhook's signing secret; the new one is in this answer only, and the previous "
+        "one signs too for a day",
         RotatedWebhook,
     ),
 )

@@ -1,7 +1,7 @@
-"""The OpenAPI 3.1 document, made of the endpoint table. Pure.
+"""The OpenAPI 3.1 document, built from the endpoint table. Pure.
 
-`routes.description` calls it once. Endpoints with a key are described by the types that check and
-make their bodies (`schemas`), public ones by what their rows say.
+`routes.description` calls it once. Endpoints that need a key are described by the types of their
+queries, bodies and answers (`schemas`), public ones by their rows.
 """
 
 import re
@@ -24,35 +24,35 @@ from tracker.api.openapi.schemas import Schemas
 from tracker.api.schema import EXAMPLE_ACCOUNT
 
 _DESCRIPTION = """\
-Short tracking links, clicks and conversions, and what belongs to them.
+Short tracking links, their clicks and conversions, reports and webhooks.
 
 Operations that need an API key take it as `Authorization: Bearer <API_KEY>`. A key belongs to one
-account, and its scopes may be fewer than all. These operations are limited for each IP address and
-for each account; the `X-RateLimit-*` headers tell of the limit that is nearer.
+account and has all scopes or some. Requests are limited for each IP address and for each account;
+the `X-RateLimit-*` headers show the limit with fewer requests left.
 
 `accountId` and `account_id` are two spellings of one field: both are accepted everywhere, in bodies
-and in queries. Every error has the body `{"error": "<message>"}`; it names the field and the rule.
-Beside it the header `X-Error-Code` has a word for machines.
+and in queries. Every error has the body `{"error": "<message>"}`, which names the field and the
+rule, and the header `X-Error-Code`, for programs.
 """
 
 
 _TAGS = {
-    "Short links": "Links that are opened at `/c/{slug}`, and what they lead to.",
-    "Tags": "Labels of links, by which lists and reports are filtered.",
+    "Short links": "Links that are opened at `/c/{slug}`, and their destinations.",
+    "Tags": "Labels of links, to filter lists and reports by.",
     "Domains": "Hostnames of the account that serve its links, proven by DNS.",
-    "Event configs": "What a conversion is and pays; each has a postback key.",
-    "Webhooks": "Receivers of conversions, and what was sent to them.",
+    "Event configs": "Kinds of conversions and what they pay; each has a postback key.",
+    "Webhooks": "Receivers of conversions, and the deliveries to them.",
     "Account": "The account of the key, and its rules against forged conversions.",
     "Keys": "The API keys of the account.",
-    "Reports": "Clicks, visitors, conversions and money, added up.",
-    "Clicks": "What opens a short link: for visitors, without a key.",
-    "Conversions": "What records a conversion: for pixels and servers, without a key.",
-    "Operations": "What operators, balancers and proxies ask; not for the public.",
+    "Reports": "Sums of clicks, visitors, conversions and money.",
+    "Clicks": "Opening short links: for visitors, without a key.",
+    "Conversions": "Recording conversions: for pixels and servers, without a key.",
+    "Operations": "Requests of operators, balancers and proxies; not for the public.",
 }
 
 
 def document(endpoints: Sequence[Endpoint | PublicEndpoint], base_url: str) -> dict[str, Any]:
-    """Return the whole document, as values of JSON, for the service at `base_url`."""
+    """Return the document for the service at `base_url`, as JSON values."""
     schemas = Schemas([one for one in endpoints if isinstance(one, Endpoint)])
     paths: dict[str, dict[str, Described]] = {}
     for one in endpoints:
@@ -140,7 +140,7 @@ def _tag(path: str) -> str:
 
 
 def _scope(endpoint: Endpoint) -> str:
-    """Return the scope in words. Where the body decides, the function's docstring names both."""
+    """Return the scope for readers. If the body decides, the function's docstring names both."""
     scope = endpoint.scope
     return f"`{scope}`" if isinstance(scope, str) else str(scope.__doc__).rstrip(".")
 
@@ -161,7 +161,7 @@ def _id(name: str) -> Described:
 
 
 def _example(endpoint: Endpoint, schemas: Schemas) -> Described:
-    """Return the endpoint's example with an account, under the name that the body has for it."""
+    """Return the endpoint's example with an account, in the spelling of the body's field."""
     names = schemas.properties(endpoint.body)
     account = {name: EXAMPLE_ACCOUNT for name in ("accountId", "account_id") if name in names}
     return account | (endpoint.example or {})

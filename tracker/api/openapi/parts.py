@@ -1,6 +1,6 @@
-"""The parts of the OpenAPI document that operations share: headers, errors, contents.
+"""Parts of the OpenAPI document that operations share: headers, errors, contents.
 
-Every function returns a part of the document, as values of JSON.
+Every function returns a part of the document, as JSON values.
 """
 
 from collections.abc import Mapping
@@ -20,12 +20,12 @@ _COUNT: Described = {"type": "integer", "minimum": 0}
 
 
 def json_content(schema: Described, example: Any = None) -> Described:
-    """Describe a body of JSON."""
+    """Describe a JSON body."""
     return {"application/json": {"schema": schema} | ({"example": example} if example else {})}
 
 
 def ref(schema: str) -> Described:
-    """Refer to a schema of the components by its name."""
+    """Return a reference to a schema of the components."""
     return {"$ref": f"#/components/schemas/{schema}"}
 
 
@@ -41,7 +41,7 @@ def header(description: str, schema: Described) -> Described:
 
 
 def constants(**values: str) -> Described:
-    """Describe headers of constant value, their names written with `_` for `-`."""
+    """Describe headers with constant values; their names have `_` for `-`."""
     return {
         name.replace("_", "-"): {"schema": {"type": "string", "const": value}}
         for name, value in values.items()
@@ -53,15 +53,17 @@ def _refs(*names: str) -> Described:
 
 
 _HEADERS = {
-    "X-Request-Id": header("The id sent, if sane; else a new one. The log has it.", TEXT),
-    CODE_HEADER: header("What is wrong, as a word for machines.", TEXT | {"enum": list(ErrorCode)}),
+    "X-Request-Id": header(
+        "The id that was sent, if it is valid, else a new one. The log has it.", TEXT
+    ),
+    CODE_HEADER: header("The kind of error, for programs.", TEXT | {"enum": list(ErrorCode)}),
     "X-RateLimit-Limit": header("Requests allowed in the window.", _COUNT),
-    "X-RateLimit-Remaining": header("Requests left in it.", _COUNT),
-    "X-RateLimit-Reset": header("When it ends: Unix epoch seconds.", _COUNT),
-    "RateLimit-Policy": header("Every limit, as the IETF draft has it.", TEXT),
-    "RateLimit": header("What is left of each, as the IETF draft has it.", TEXT),
-    "Retry-After": header("Seconds.", {"type": "integer", "minimum": 1}),
-    "WWW-Authenticate": header("The scheme.", {"type": "string", "const": "Bearer"}),
+    "X-RateLimit-Remaining": header("Requests left in the window.", _COUNT),
+    "X-RateLimit-Reset": header("End of the window, in seconds since the Unix epoch.", _COUNT),
+    "RateLimit-Policy": header("All limits, in the format of the IETF draft.", TEXT),
+    "RateLimit": header("Requests left for each limit, in the format of the IETF draft.", TEXT),
+    "Retry-After": header("Seconds to wait.", {"type": "integer", "minimum": 1}),
+    "WWW-Authenticate": header("The authentication scheme.", {"type": "string", "const": "Bearer"}),
 }
 REQUEST_ID = _refs("X-Request-Id")
 RATE_LIMIT = REQUEST_ID | _refs(*(name for name in _HEADERS if "RateLimit" in name))
@@ -79,28 +81,28 @@ ERRORS: dict[int, tuple[str, str, str]] = {
     401: ("Unauthorized", "No valid API key.", "API key: unknown"),
     403: (
         "Forbidden",
-        "The key has no access: it is another account's, or beyond the key's scopes.",
+        "The key has no access: the object is another account's, or the scope is missing.",
         "accountId: this API key has no access to the account",
     ),
-    404: ("NotFound", "It does not exist.", "short link: not found"),
+    404: ("NotFound", "The object does not exist.", "short link: not found"),
     413: ("PayloadTooLarge", "The body is too large.", f"body: at most {MAX_BODY_BYTES} bytes"),
     429: (
         "RateLimited",
         "Too many requests.",
         "rate limit: 100 requests per minute for each IP address",
     ),
-    500: ("InternalError", "The fault is the service's; its log has the reason.", "internal error"),
+    500: ("InternalError", "The service has failed; its log has the reason.", "internal error"),
     503: (
         "Unavailable",
-        "A store that this needs is unavailable, or too much of its kind is under way.",
+        "A store is unavailable, or too many requests of this kind are in progress.",
         "storage is unavailable; try again",
     ),
 }
-"""By status: name, meaning and an example of the message."""
+"""The name, meaning and example message of each error, by status."""
 
 _ERROR_SCHEMA: Described = {
     "type": "object",
-    "description": "What is wrong: the field and the rule.",
+    "description": "The field and the rule that it breaks.",
     "properties": {"error": TEXT},
     "required": ["error"],
     "additionalProperties": False,
@@ -108,7 +110,7 @@ _ERROR_SCHEMA: Described = {
 
 
 def error(status: int) -> Described:
-    """Refer to the error answer of an operation that needs a key."""
+    """Return a reference to the error answer of an operation that needs a key."""
     return {"$ref": f"#/components/responses/{ERRORS[status][0]}"}
 
 
@@ -129,8 +131,8 @@ def public_error(
 ) -> Described:
     """Describe an error of an operation that needs no key.
 
-    `forms` are the media types that it may have instead of JSON. The meaning and the example
-    default to those of the status.
+    `forms` are its other media types besides JSON. Meaning and example default to those of the
+    status.
     """
     _, usual, usual_example = ERRORS[status]
     content = _error_content(example or usual_example) | {form: {"schema": TEXT} for form in forms}
@@ -139,7 +141,7 @@ def public_error(
 
 
 def without_content(answers: Mapping[int, Described]) -> dict[int, Described]:
-    """Return `answers` as HEAD has them."""
+    """Return `answers` without bodies, for HEAD."""
     return {
         status: {name: part for name, part in answer.items() if name != "content"}
         for status, answer in answers.items()
@@ -151,7 +153,7 @@ def _error_content(example: str) -> Described:
 
 
 def components(schemas: Mapping[str, Described]) -> Described:
-    """Describe everything that operations refer to: `schemas`, headers, errors, the API key."""
+    """Describe everything that operations refer to: `schemas`, headers, errors and the API key."""
     responses = {
         name: {
             "description": meaning,

@@ -1,4 +1,4 @@
-"""JSON Schemas of the types in the endpoint table, as requests and answers have them. Pure."""
+"""JSON Schemas of the types in the endpoint table. Pure."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ _REF = "#/components/schemas/"
 class Schemas:
     """The JSON Schemas of the queries, bodies and answers of endpoints.
 
-    `shared` holds the schemas of bodies and answers, by the name by which others refer to them.
+    `shared` holds the schemas of bodies and answers, by the name in references to them.
     """
 
     def __init__(self, endpoints: Sequence[Endpoint]) -> None:
@@ -29,8 +29,8 @@ class Schemas:
         self._components = {names[n]: _tidy(schema, names) for n, schema in components.items()}
         for name in {name for kind in answers for name in self._names(self._of[kind])}:
             _mark_required(self._components[name])
-        asked = {_name(self._of[kind]) for kind in queries}
-        self.shared = {n: schema for n, schema in self._components.items() if n not in asked}
+        of_queries = {_name(self._of[kind]) for kind in queries}
+        self.shared = {n: one for n, one in self._components.items() if n not in of_queries}
 
     def of(self, kind: Any) -> Described:
         """Return the schema of the type `kind`."""
@@ -47,7 +47,7 @@ class Schemas:
         return properties
 
     def query(self, kind: Any) -> list[Described]:
-        """Return the parameters of a query. No parameter can be null."""
+        """Describe the parameters of a query. None of them is nullable."""
         required = self._components[_name(self._of[kind])]["required"]
         parameters: list[Described] = []
         for name, schema in self.properties(kind).items():
@@ -61,7 +61,7 @@ class Schemas:
         return parameters
 
     def _names(self, schema: Any) -> Iterator[str]:
-        """Yield the names of the shared schemas that `schema` refers to, directly or not."""
+        """Yield the names of all schemas that `schema` refers to, directly or through others."""
         if isinstance(schema, list):
             for one in schema:
                 yield from self._names(one)
@@ -85,12 +85,12 @@ def _name(schema: Described) -> str:
 
 
 def _readable(title: str) -> str:
-    """Return a name without brackets: `ShortLinkPage` for `Page[ShortLink]`."""
+    """Return a type's name without brackets, such as ShortLinkPage for Page[ShortLink]."""
     return re.sub(r"(\w+)\[(\w+)\]", r"\2\1", title)
 
 
 def _tidy(schema: Any, names: Mapping[str, str]) -> Any:
-    """Return `schema` as JSON has it (a decimal is a number), in its shortest form."""
+    """Return `schema` in its shortest form, with decimals as numbers."""
     if isinstance(schema, list):
         return [_tidy(one, names) for one in schema]
     if not isinstance(schema, dict):
@@ -109,7 +109,7 @@ def _tidy(schema: Any, names: Mapping[str, str]) -> Any:
 
 
 def _nullable(schema: Described) -> Described:
-    """Return `schema` with `anyOf` one type and null written as one list of types."""
+    """Return `schema` with a list of types instead of `anyOf` one type and null."""
     kinds = schema.get("anyOf", [])
     inner = [one for one in kinds if one != {"type": "null"}]
     if len(inner) != 1 or len(kinds) != 2 or not isinstance(inner[0].get("type"), str):
@@ -119,7 +119,7 @@ def _nullable(schema: Described) -> Described:
 
 
 def _mark_required(schema: Described) -> None:
-    """Mark every property with a default as required: an answer always has it."""
+    """Mark the properties with a default as required, because answers always have them."""
     if "properties" not in schema:
         return
     required = set(schema["required"])
