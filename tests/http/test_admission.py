@@ -15,8 +15,7 @@ from tests.http.exchange_record import render
 from tests.http.serving import client_of, get, post, until
 from tests.http.test_tls import APPLICATION, issue, trusting
 from tracker import metrics
-from tracker.http.admission import Admission
-from tracker.http.limits import Limits
+from tracker.http.limits import Admission, Limits
 from tracker.http.server import Server
 from tracker.http.tls import server_context
 from tracker.limits.network import network_of
@@ -72,7 +71,7 @@ async def is_closed(one: socket.socket) -> bool:
             return True
 
 
-def test_each_network_has_its_share_of_all_and_gives_it_back() -> None:
+def test_each_network_has_a_limit_and_a_closed_connection_makes_room() -> None:
     admission = Admission(5, 2, network_of)
     assert [admission.enter("192.0.2.1") for _ in range(3)] == [True, True, False]
     assert [admission.enter(f"2001:db8::{n}") for n in range(3)] == [True, True, False]
@@ -84,12 +83,12 @@ def test_each_network_has_its_share_of_all_and_gives_it_back() -> None:
     assert admission.enter("192.0.2.1")
 
 
-def test_without_a_share_all_connections_may_be_of_one_address() -> None:
+def test_without_a_limit_per_address_one_address_may_hold_every_connection() -> None:
     admission = Admission(3)
     assert [admission.enter("192.0.2.1") for _ in range(4)] == [True, True, True, False]
 
 
-def test_a_peer_that_counts_as_nobody_is_bounded_in_all_only() -> None:
+def test_a_peer_without_a_limit_is_counted_in_the_total_only() -> None:
     admission = Admission(3, 1, lambda peer: "")
     assert [admission.enter("192.0.2.1") for _ in range(4)] == [True, True, True, False]
     admission.leave("192.0.2.1")
@@ -97,7 +96,7 @@ def test_a_peer_that_counts_as_nobody_is_bounded_in_all_only() -> None:
 
 
 @pytest.mark.parametrize("tls", [False, True])
-async def test_one_address_is_refused_beyond_its_share_and_others_are_answered(
+async def test_an_address_beyond_its_limit_is_refused_and_others_are_answered(
     tmp_path: Path, tls: bool
 ) -> None:
     authority = trustme.CA()
@@ -121,7 +120,7 @@ async def test_one_address_is_refused_beyond_its_share_and_others_are_answered(
         strangers.go()
 
 
-async def test_handshakes_that_never_come_are_counted_and_end_in_time(tmp_path: Path) -> None:
+async def test_handshakes_that_never_complete_are_counted_and_end_in_time(tmp_path: Path) -> None:
     authority = trustme.CA()
     context = server_context(*issue(authority, tmp_path))
     before = refused("total")
@@ -143,7 +142,7 @@ async def test_handshakes_that_never_come_are_counted_and_end_in_time(tmp_path: 
     await until(lambda: open_files() <= files)
 
 
-async def test_a_handshake_that_the_client_does_not_begin_is_not_begun_here(tmp_path: Path) -> None:
+async def test_a_handshake_begins_only_after_the_clients_first_byte(tmp_path: Path) -> None:
     authority = trustme.CA()
     context = server_context(*issue(authority, tmp_path))
     async with admitting(Admission(20), context) as (server, port):
@@ -159,7 +158,7 @@ async def test_a_handshake_that_the_client_does_not_begin_is_not_begun_here(tmp_
         assert context.session_stats()["accept"] == 1
 
 
-async def test_a_stop_cuts_handshakes_that_are_under_way(tmp_path: Path) -> None:
+async def test_a_stop_cuts_handshakes_in_progress(tmp_path: Path) -> None:
     context = server_context(*issue(trustme.CA(), tmp_path))
     async with admitting(Admission(20), context) as (server, port):
         strangers = Strangers(port)

@@ -139,7 +139,7 @@ async def test_a_handler_does_not_change_date_and_server_and_keeps_the_rest() ->
 
 
 @pytest.mark.parametrize("raw", [b"GET /a b HTTP/1.1\r\n\r\n", b"GET / HTTP/3.0\r\n\r\n"])
-async def test_a_refusal_has_one_date_and_one_server_too(raw: bytes) -> None:
+async def test_a_rejection_has_one_date_and_one_server(raw: bytes) -> None:
     async with connected() as client:
         client.send(raw)
         answer = await client.answer()
@@ -149,14 +149,14 @@ async def test_a_refusal_has_one_date_and_one_server_too(raw: bytes) -> None:
         assert await client.rest() == b""
 
 
-async def test_the_refusal_of_a_head_request_has_no_body() -> None:
+async def test_the_rejection_of_a_head_request_has_no_body() -> None:
     async with connected() as client:
         client.send(b"HEAD / HTTP/1.1\r\n\r\n")
         assert (await client.answer(head_only=True)).status == 400
         assert await client.rest() == b""
 
 
-async def test_an_answer_without_a_length_goes_out_in_chunks() -> None:
+async def test_an_answer_without_a_length_is_sent_in_chunks() -> None:
     async with connected() as client:
         client.send(get("/streamed") + get())
         answer = await client.answer()
@@ -164,7 +164,7 @@ async def test_an_answer_without_a_length_goes_out_in_chunks() -> None:
         assert (await client.answer()).body == b"plain"
 
 
-async def test_to_http_1_0_its_end_is_that_of_the_connection() -> None:
+async def test_an_http_1_0_answer_without_a_length_ends_with_the_connection() -> None:
     async with connected() as client:
         client.send(get("/streamed", "Connection: keep-alive\r\n", version="1.0"))
         answer = await client.answer()
@@ -172,7 +172,7 @@ async def test_to_http_1_0_its_end_is_that_of_the_connection() -> None:
         assert answer.all_of("Transfer-Encoding") == []
 
 
-async def test_http_1_0_is_kept_alive_if_it_asks() -> None:
+async def test_an_http_1_0_connection_is_kept_if_the_client_asks() -> None:
     async with connected() as client:
         client.send(get(fields="Connection: keep-alive\r\n", version="1.0") * 2)
         for _ in range(2):
@@ -196,7 +196,7 @@ async def test_some_statuses_have_no_body(status: int) -> None:
         assert (await client.answer()).body == b"plain"
 
 
-async def test_an_etag_that_matches_is_not_modified() -> None:
+async def test_a_matching_etag_is_answered_with_not_modified() -> None:
     async with connected() as client:
         client.send(get())
         etag = (await client.answer()).all_of("Etag")[0]
@@ -212,14 +212,14 @@ async def test_a_body_may_be_written_piece_by_piece() -> None:
         assert (await client.answer()).body == b"plain"
 
 
-async def test_too_short_a_body_ends_the_connection() -> None:
+async def test_an_answer_shorter_than_announced_ends_the_connection() -> None:
     async with connected() as client:
         client.send(get("/sized?count=9") + get())
         with pytest.raises(asyncio.IncompleteReadError):
             await client.answer()
 
 
-async def test_what_is_too_much_of_a_body_is_not_sent() -> None:
+async def test_the_excess_of_an_answer_longer_than_announced_is_not_sent() -> None:
     async with connected() as client:
         client.send(get("/sized?count=11") + get())
         assert (await client.answer()).body == b"x" * 10
@@ -241,7 +241,7 @@ async def test_other_connection_options_of_a_handler_are_passed_on() -> None:
         assert (await client.answer()).body == b"plain"
 
 
-async def test_no_field_can_smuggle_in_another() -> None:
+async def test_a_field_with_a_line_end_is_refused() -> None:
     async with connected() as client:
         client.send(get("/splitting"))
         answer = await client.answer()
@@ -255,13 +255,13 @@ async def test_an_interim_answer_comes_before_the_answer() -> None:
         assert (await client.answer()).body == b"then"
 
 
-async def test_http_1_0_knows_no_interim_answers() -> None:
+async def test_http_1_0_clients_get_no_interim_answers() -> None:
     async with connected() as client:
         client.send(get("/hints", version="1.0"))
         assert (await client.answer()).body == b"then"
 
 
-async def test_a_handler_sees_who_asks() -> None:
+async def test_a_handler_sees_the_address_of_its_client() -> None:
     async with connected() as client:
         client.send(get("/context"))
         assert (await client.answer()).body == (
@@ -291,7 +291,7 @@ class Gone(RequestHandler):
 
 
 @pytest.mark.parametrize("abruptly", [True, False])
-async def test_a_handler_is_told_once_that_its_client_has_gone(abruptly: bool) -> None:
+async def test_a_handler_is_notified_once_that_its_client_has_gone(abruptly: bool) -> None:
     told: list[str] = []
     app = application()
     app.add_handlers(".*", [("/", Gone, {"told": told})])
@@ -343,7 +343,7 @@ async def test_answers_come_in_order_however_long_they_take() -> None:
         assert bodies == [b"0.05", b"0", b"0.01"]
 
 
-async def test_what_a_handler_leaves_in_its_context_is_not_seen_by_the_next() -> None:
+async def test_a_handler_does_not_see_the_context_variables_of_the_previous_one() -> None:
     variable = ContextVar("variable", default="nothing")
 
     class Leaving(RequestHandler):
@@ -356,7 +356,7 @@ async def test_what_a_handler_leaves_in_its_context_is_not_seen_by_the_next() ->
         assert [(await client.answer()).body for _ in range(3)] == [b"nothing"] * 3
 
 
-async def test_a_handler_that_fails_is_answered_for() -> None:
+async def test_a_failing_handler_gives_an_internal_error() -> None:
     class Failing(RequestHandler):
         def post(self) -> None:
             raise RuntimeError("not to be seen outside")

@@ -37,7 +37,7 @@ class Large(RequestHandler):
             Large.ended = "cut"
 
 
-async def test_beyond_the_bound_a_new_connection_is_closed_and_those_before_go_on() -> None:
+async def test_a_connection_beyond_the_limit_is_closed_and_earlier_ones_go_on() -> None:
     limits = Limits(connections=2)
     async with (
         serving(application(("/", Large)), limits) as (server, port),
@@ -68,7 +68,7 @@ async def test_a_handler_waits_for_a_slow_reader() -> None:
         assert Large.ended == "finished"
 
 
-async def test_a_reader_that_takes_nothing_is_cut() -> None:
+async def test_a_client_that_reads_nothing_of_a_stream_is_cut() -> None:
     limits = Limits(stalled_seconds=0.2)
     async with (
         serving(application(("/", Large)), limits) as (server, port),
@@ -80,7 +80,7 @@ async def test_a_reader_that_takes_nothing_is_cut() -> None:
         assert len(await client.rest()) < 10_000_000
 
 
-async def test_one_that_takes_nothing_of_a_whole_answer_is_cut() -> None:
+async def test_a_client_that_reads_nothing_of_a_whole_answer_is_cut() -> None:
     class Whole(RequestHandler):
         def get(self) -> None:
             self.write(PIECE * MANY)
@@ -96,7 +96,7 @@ async def test_one_that_takes_nothing_of_a_whole_answer_is_cut() -> None:
             await until(lambda: not server.connections)
 
 
-async def test_one_that_takes_a_little_at_a_time_gets_all() -> None:
+async def test_a_client_that_reads_slowly_gets_the_whole_answer() -> None:
     limits = Limits(stalled_seconds=0.8)
     async with (
         serving(application(("/", Large)), limits) as (_, port),
@@ -145,7 +145,7 @@ async def stuffed(port: int, first: bytes, more: bytes) -> int:
     return taken
 
 
-async def test_a_fast_pipeliner_is_not_read_on() -> None:
+async def test_reading_pauses_for_a_client_that_pipelines_too_much() -> None:
     Gated.gate = asyncio.Event()
     async with serving(application(("/", Gated))) as (_, port):
         assert await stuffed(port, get(), get() * 1000) < 20_000_000
@@ -170,7 +170,7 @@ async def test_a_fast_sender_waits_for_a_slow_handler() -> None:
         gate.set()
 
 
-async def test_what_waits_behind_a_slow_handler_is_answered() -> None:
+async def test_requests_behind_a_slow_handler_are_answered() -> None:
     Gated.gate = asyncio.Event()
     count = 5000
     async with serving(application(("/", Gated))) as (_, port), client_of(port) as client:
@@ -197,7 +197,7 @@ def on_fast_path(raw: bytes) -> tuple[Connection, Transport]:
     return protocol, transport
 
 
-async def test_a_fast_path_is_not_asked_while_its_answers_are_not_taken() -> None:
+async def test_the_fast_path_gets_no_requests_while_its_client_does_not_read() -> None:
     protocol, transport = on_fast_path(get() * 3000)
     # Known to be slow after the first lot.
     assert transport.written.count(b"answer") == 64

@@ -96,7 +96,7 @@ async def test_a_streamed_body_arrives_in_order() -> None:
         assert [(await client.answer()).body for _ in range(3)] == [b"abc", b"def", b""]
 
 
-async def test_very_many_chunks_at_once_arrive() -> None:
+async def test_thousands_of_chunks_may_arrive_at_once() -> None:
     async with connected() as client:
         raw = chunks(*[b"x"] * 50_000).replace(b"POST / ", b"POST /?limit=50000 ")
         client.send(raw + get())
@@ -110,7 +110,7 @@ async def test_chunks_that_are_mostly_extensions_are_refused() -> None:
         assert (await client.answer()).status == 400
 
 
-async def test_a_body_arrives_as_it_is_sent() -> None:
+async def test_a_handler_gets_each_piece_of_a_body_at_once() -> None:
     async with connected() as client:
         client.send(post(b"abc")[:-2])
         client.send(b"b")
@@ -126,7 +126,7 @@ async def test_a_handler_may_take_a_larger_body() -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/?limit=10", "/whole"])
-async def test_too_large_a_body_is_refused_before_it_is_sent(path: str) -> None:
+async def test_a_body_with_too_large_a_length_is_refused_before_it_is_sent(path: str) -> None:
     async with connected() as client:
         client.send(post(b"a" * 1001, path)[:-1001])
         answer = await client.answer()
@@ -134,13 +134,13 @@ async def test_too_large_a_body_is_refused_before_it_is_sent(path: str) -> None:
         assert await client.rest() == b""
 
 
-async def test_the_refusal_arrives_though_the_client_goes_on_sending() -> None:
+async def test_the_rejection_arrives_although_the_client_continues_to_send() -> None:
     async with connected() as client:
         client.send(post(b"a" * 3_000_000))
         assert (await client.answer()).status == 413
 
 
-async def test_too_large_a_body_in_chunks_is_refused_when_it_is() -> None:
+async def test_a_body_in_chunks_is_refused_once_it_is_too_large() -> None:
     async with connected() as client:
         client.send(chunks(b"a" * 600, b"b" * 600))
         assert (await client.answer()).status == 413
@@ -158,13 +158,13 @@ async def test_a_handler_may_answer_before_it_has_read_the_body(when: str) -> No
     assert Hasty.left == [when]
 
 
-async def test_one_that_answers_early_and_has_no_body_keeps_its_connection() -> None:
+async def test_an_early_answer_to_a_request_without_a_body_keeps_the_connection() -> None:
     async with connected() as client:
         client.send(post(b"", "/hasty?when=prepare") + get())
         assert [(await client.answer()).status for _ in range(2)] == [403, 200]
 
 
-async def test_a_handler_that_fails_on_a_piece_is_answered_for() -> None:
+async def test_a_handler_that_fails_on_a_piece_gives_an_internal_error() -> None:
     async with connected() as client:
         client.send(post(b"abc", "/failing"))
         assert (await client.answer()).status == 500
@@ -191,7 +191,7 @@ async def test_100_continue_is_sent_when_the_handler_is_ready() -> None:
         assert (await client.answer()).body == b"abc"
 
 
-async def test_no_100_continue_is_sent_by_one_that_has_answered() -> None:
+async def test_no_100_continue_is_sent_after_an_early_answer() -> None:
     async with connected() as client:
         raw = post(b"abc", "/hasty?when=prepare", "Expect: 100-continue\r\n")
         client.send(raw[:-3])
@@ -199,7 +199,7 @@ async def test_no_100_continue_is_sent_by_one_that_has_answered() -> None:
         assert await client.rest() == b""
 
 
-async def test_one_whose_client_goes_while_it_sends_is_told() -> None:
+async def test_a_handler_is_notified_of_a_client_that_goes_while_it_sends() -> None:
     told: list[str] = []
 
     @stream_request_body

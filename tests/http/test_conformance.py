@@ -23,7 +23,7 @@ EVERY_SPLIT_UP_TO = 250
 """Bytes. Of longer requests only some splits are tried."""
 
 
-def test_the_table_has_no_name_twice() -> None:
+def test_names_in_the_table_are_unique() -> None:
     assert len(set(NAMES)) == len(NAMES) >= 150
 
 
@@ -40,7 +40,7 @@ async def test_a_request_cut_in_two_has_the_same_outcome(row: Row) -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=NAMES)
-async def test_a_request_that_comes_byte_by_byte_has_the_same_outcome(row: Row) -> None:
+async def test_a_request_that_arrives_byte_by_byte_has_the_same_outcome(row: Row) -> None:
     parts = [row.raw[at : at + 1] for at in range(len(row.raw))]
     assert await outcome_of_parts(parts) == row.outcome
 
@@ -75,7 +75,7 @@ async def test_the_outcomes_are_the_same_through_a_socket() -> None:
         assert outcome == row.outcome, row.name
 
 
-async def test_tornado_agrees_but_for_the_differences_listed() -> None:
+async def test_tornado_agrees_except_for_the_listed_differences() -> None:
     outcomes = await asyncio.gather(*(_through_tornado(row) for row in ROWS))
     unlike = {
         row.name: outcome

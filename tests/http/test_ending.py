@@ -14,7 +14,7 @@ def connected() -> tuple[Connection, Transport, ServerState]:
     return protocol, transport, state
 
 
-async def test_a_body_of_very_many_chunks_ends_though_nothing_more_comes() -> None:
+async def test_a_body_of_thousands_of_chunks_ends_without_further_data() -> None:
     protocol, transport, _ = connected()
     head = get(fields="Transfer-Encoding: chunked\r\n", method="POST")
     protocol.data_received(head + b"1\r\nx\r\n" * 1000 + b"0\r\n\r\n")
@@ -30,7 +30,7 @@ async def test_a_last_answer_ends_the_connection_at_once() -> None:
     assert transport.end == "closed"
 
 
-async def test_after_a_refusal_what_still_comes_is_read_and_dropped() -> None:
+async def test_bytes_after_a_rejection_are_read_and_dropped() -> None:
     protocol, transport, _ = connected()
     protocol.data_received(post(b"x" * 1001)[:-1001])
     assert transport.end == "half-closed"
@@ -41,7 +41,7 @@ async def test_after_a_refusal_what_still_comes_is_read_and_dropped() -> None:
     assert protocol.eof_received() is False
 
 
-async def test_no_more_than_a_bound_is_read_and_dropped() -> None:
+async def test_only_a_limited_number_of_bytes_is_read_and_dropped() -> None:
     protocol, transport, state = connected()
     protocol.data_received(post(b"x" * 1001)[:-1001])
     protocol.data_received(b"x" * LIMITS.linger_bytes)
@@ -53,14 +53,14 @@ async def test_no_more_than_a_bound_is_read_and_dropped() -> None:
     assert transport.end == "aborted"
 
 
-async def test_the_same_if_more_was_sent_than_the_last_request() -> None:
+async def test_bytes_after_the_last_request_are_read_and_dropped() -> None:
     protocol, transport, _ = connected()
     protocol.data_received(get(fields="Connection: close\r\n") + get())
     await turns()
     assert transport.end == "half-closed"
 
 
-async def test_reading_that_was_paused_goes_on_at_the_end() -> None:
+async def test_paused_reading_resumes_when_a_connection_ends() -> None:
     protocol, transport, _ = connected()
     protocol.data_received(get(fields="Connection: close\r\n") + get() * 100)
     assert not transport.reading
@@ -68,7 +68,7 @@ async def test_reading_that_was_paused_goes_on_at_the_end() -> None:
     assert (transport.end, transport.reading) == ("half-closed", True)
 
 
-async def test_a_client_that_reads_on_forever_is_cut() -> None:
+async def test_a_client_that_never_ends_its_side_is_cut() -> None:
     protocol, transport, state = connected()
     protocol.data_received(b"nonsense\r\n\r\n")
     state.now += LIMITS.linger_seconds
@@ -79,7 +79,7 @@ async def test_a_client_that_reads_on_forever_is_cut() -> None:
     assert transport.end == "aborted"
 
 
-async def test_time_is_never_up_early() -> None:
+async def test_time_limits_never_expire_early() -> None:
     _, _, state = connected()
     noted = state.now
     # What was noted may be as old as a sweep, and no older.

@@ -20,7 +20,9 @@ def read(plain: FastHeadParser[list[str]], raw: bytes) -> FastHead[list[str]] | 
 
 @pytest.mark.parametrize("name", [b"X", b"Accept"])
 @pytest.mark.parametrize("blanks", [b" " * 60, b" \t" * 30, b" a" * 30])
-def test_a_head_that_fails_at_its_end_is_not_tried_in_many_ways(name: bytes, blanks: bytes) -> None:
+def test_a_long_head_that_fails_at_its_end_is_rejected_in_linear_time(
+    name: bytes, blanks: bytes
+) -> None:
     """It would be in more ways than there are atoms; nobody would see this test end."""
     others = b"".join(b"X-%d:%b\r\n" % (number, blanks) for number in range(60))
     fields = others + name + b":" + blanks
@@ -30,7 +32,7 @@ def test_a_head_that_fails_at_its_end_is_not_tried_in_many_ways(name: bytes, bla
         assert read(plain, HEAD + fields + b"\x01\r\n\r\n") is None
 
 
-def test_more_names_than_are_remembered_are_read_alike() -> None:
+def test_names_beyond_those_remembered_are_read_the_same() -> None:
     plain = heads()
     for _ in range(2):
         for number in range(3000):
@@ -40,7 +42,7 @@ def test_more_names_than_are_remembered_are_read_alike() -> None:
             assert head.header == [str(number % 7), ""]
 
 
-def test_a_header_that_was_seen_before_is_not_made_again_and_goes_with_any_request_line() -> None:
+def test_a_known_header_is_reused_with_any_request_line() -> None:
     made: list[str] = []
 
     def make(host: str, values: list[str]) -> str:
@@ -65,14 +67,14 @@ def test_a_header_that_was_seen_before_is_not_made_again_and_goes_with_any_reque
         b"GET /c/%b HTTP/1.1\r\n" % (b"a" * 8192),
     ],
 )
-def test_a_known_header_makes_no_other_request_line_plain(line: bytes) -> None:
+def test_a_known_header_does_not_make_a_request_line_plain(line: bytes) -> None:
     plain, fields = heads(), b"Host: tracker.test\r\n\r\n"
     for _ in range(3):
         assert read(plain, LINE + fields) is not None
     assert read(plain, line + fields) is None
 
 
-def test_more_headers_than_are_remembered_are_read_alike() -> None:
+def test_headers_beyond_those_remembered_are_read_the_same() -> None:
     plain = heads()
     for _ in range(2):
         for number in range(2500):
@@ -86,7 +88,7 @@ def _parts(target: bytes) -> tuple[str, str]:
     return path, query
 
 
-def test_a_name_may_be_asked_for_twice_also_one_that_is_always_read() -> None:
+def test_a_name_may_be_given_twice_even_host() -> None:
     """An operator may have any header name the country."""
     plain = FastHeadParser(("accept", "host", "connection", "accept"), values_of)
     fields = b"Connection: keep-alive\r\nAccept: a\r\n\r\n"

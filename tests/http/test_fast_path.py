@@ -67,26 +67,26 @@ def connected() -> tuple[FastPath, Connection, Transport]:
     return fast_path, protocol, transport
 
 
-async def test_what_the_fast_path_takes_is_answered_before_anything_else_runs() -> None:
+async def test_the_fast_path_answers_before_anything_else_runs() -> None:
     _, protocol, transport = connected()
     protocol.data_received(get("/fast"))
     assert transport.written == answer_of("/fast")
 
 
-async def test_pipelined_answers_go_out_together() -> None:
+async def test_answers_to_pipelined_requests_are_sent_together() -> None:
     _, protocol, transport = connected()
     protocol.data_received(get("/fast") * 10)
     assert transport.written == answer_of("/fast") * 10
     assert transport.writes == 1
 
 
-async def test_many_at_once_do_not_pile_up() -> None:
+async def test_thousands_of_pipelined_requests_are_answered() -> None:
     _, protocol, transport = connected()
     protocol.data_received(get("/fast") * 5000)
     assert transport.written == answer_of("/fast") * 5000
 
 
-async def test_the_fast_path_sees_the_whole_head_and_nothing_before_it() -> None:
+async def test_the_fast_path_gets_exactly_the_head() -> None:
     fast_path, protocol, transport = connected()
     raw = get("/fast", "A: b\r\n")
     for at in range(len(raw)):
@@ -96,20 +96,20 @@ async def test_the_fast_path_sees_the_whole_head_and_nothing_before_it() -> None
     assert transport.written == answer_of("/fast")
 
 
-async def test_empty_lines_before_a_request_are_not_for_the_fast_path() -> None:
+async def test_the_fast_path_does_not_get_the_empty_lines_before_a_request() -> None:
     fast_path, protocol, _ = connected()
     protocol.data_received(b"\r\n\r\n" + get("/fast"))
     assert fast_path.offered == [get("/fast")]
 
 
-async def test_what_the_fast_path_leaves_is_for_the_handlers() -> None:
+async def test_handlers_answer_requests_that_the_fast_path_leaves() -> None:
     _, protocol, transport = connected()
     protocol.data_received(get("/other"))
     await turns()
     assert transport.written.endswith(b"\r\n\r\nhandler")
 
 
-async def test_a_body_is_not_offered() -> None:
+async def test_a_body_is_not_offered_to_the_fast_path() -> None:
     fast_path, protocol, transport = connected()
     hidden = get("/fast/hidden")
     protocol.data_received(post(hidden) + get("/fast"))
@@ -118,7 +118,7 @@ async def test_a_body_is_not_offered() -> None:
     assert transport.written.endswith(answer_of("/fast"))
 
 
-async def test_a_head_beyond_the_limit_is_not_offered() -> None:
+async def test_a_head_beyond_the_limit_is_not_offered_to_the_fast_path() -> None:
     fast_path, protocol, transport = connected()
     protocol.data_received(get("/fast", f"A: {'b' * LIMITS.head_bytes}\r\n"))
     assert fast_path.offered == []
@@ -150,14 +150,14 @@ async def test_a_fast_path_may_end_the_connection() -> None:
     assert (transport.written, transport.ended) == (answer_of("/fast/last"), True)
 
 
-async def test_what_follows_the_end_is_dropped() -> None:
+async def test_requests_after_the_last_answer_are_dropped() -> None:
     fast_path, protocol, transport = connected()
     protocol.data_received(get("/fast/last") + get("/fast"))
     await turns()
     assert (transport.written, len(fast_path.offered)) == (answer_of("/fast/last"), 1)
 
 
-async def test_an_answer_for_a_client_that_has_gone_goes_nowhere() -> None:
+async def test_an_answer_for_a_client_that_has_gone_is_dropped() -> None:
     fast_path, protocol, transport = connected()
     protocol.data_received(get("/fast/later") + get("/fast"))
     protocol.connection_lost(None)
@@ -167,7 +167,9 @@ async def test_an_answer_for_a_client_that_has_gone_goes_nowhere() -> None:
     assert (transport.written, len(fast_path.offered)) == (b"", 1)
 
 
-async def test_a_fast_path_that_fails_is_answered_for(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_failing_fast_path_gives_an_internal_error(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     caplog.set_level(logging.CRITICAL)
     _, protocol, transport = connected()
     protocol.data_received(get("/fast") + get("/fast/fails"))
@@ -175,7 +177,7 @@ async def test_a_fast_path_that_fails_is_answered_for(caplog: pytest.LogCaptureF
     assert transport.ended
 
 
-async def test_a_client_that_has_sent_all_it_will_still_gets_the_answer_of_the_fast_path() -> None:
+async def test_a_client_that_has_ended_its_side_still_gets_the_answer_of_the_fast_path() -> None:
     fast_path = FastPath()
     async with serving(APPLICATION, fast_path=fast_path) as (_, port), client_of(port) as client:
         client.send(get("/fast/later") + get("/fast"))
@@ -186,7 +188,7 @@ async def test_a_client_that_has_sent_all_it_will_still_gets_the_answer_of_the_f
         assert await client.rest() == answer_of("/fast/later") + answer_of("/fast")
 
 
-async def test_a_fast_path_knows_its_peer() -> None:
+async def test_the_fast_path_knows_the_address_of_its_client() -> None:
     peers: list[str] = []
 
     def fast_path(connection: FastPathConnection, data: bytes, start: int, end: int) -> bool:
@@ -199,7 +201,7 @@ async def test_a_fast_path_knows_its_peer() -> None:
     assert peers == ["127.0.0.1"]
 
 
-async def test_a_server_that_ends_passes_over_the_fast_path() -> None:
+async def test_a_server_that_is_ending_does_not_use_the_fast_path() -> None:
     fast_path = FastPath()
     async with (
         serving(APPLICATION, fast_path=fast_path) as (server, port),
@@ -217,7 +219,7 @@ async def test_a_server_that_ends_passes_over_the_fast_path() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 3, 4, 10, len(get("/fast")) - 1])
-async def test_what_is_not_a_whole_head_is_not_offered(size: int) -> None:
+async def test_an_incomplete_head_is_not_offered_to_the_fast_path(size: int) -> None:
     fast_path, protocol, transport = connected()
     protocol.data_received(get("/fast")[:size])
     assert (fast_path.offered, transport.written) == ([], b"")
@@ -226,7 +228,7 @@ async def test_what_is_not_a_whole_head_is_not_offered(size: int) -> None:
     assert transport.written == answer_of("/fast")
 
 
-async def test_an_empty_line_before_it_does_not_keep_a_request_from_the_fast_path() -> None:
+async def test_a_request_after_an_empty_line_is_offered_to_the_fast_path() -> None:
     fast_path, protocol, _ = connected()
     protocol.data_received(b"\r\n\r\n")
     protocol.data_received(get("/fast"))
@@ -235,7 +237,7 @@ async def test_an_empty_line_before_it_does_not_keep_a_request_from_the_fast_pat
 
 @pytest.mark.parametrize("together", [False, True])
 @pytest.mark.parametrize("path", ["/fast/fails", "/fast/fails-late"])
-async def test_a_fast_path_that_fails_gives_one_answer_and_ends_the_connection(
+async def test_a_failing_fast_path_gives_one_answer_and_ends_the_connection(
     path: str, together: bool
 ) -> None:
     _, protocol, transport = connected()
@@ -246,7 +248,7 @@ async def test_a_fast_path_that_fails_gives_one_answer_and_ends_the_connection(
     assert transport.ended
 
 
-async def test_a_client_that_ends_its_side_gets_what_it_had_asked_for_before() -> None:
+async def test_a_client_that_ends_its_side_gets_the_answers_to_its_earlier_requests() -> None:
     fast_path, protocol, transport = connected()
     protocol.data_received(get("/fast/later") + get("/fast"))
     fast_path.answer()
@@ -256,7 +258,7 @@ async def test_a_client_that_ends_its_side_gets_what_it_had_asked_for_before() -
     assert transport.ended
 
 
-async def test_an_answer_that_never_comes_is_not_awaited_for_ever() -> None:
+async def test_a_connection_whose_fast_path_never_answers_is_cut() -> None:
     _, protocol, transport = connected()
     protocol.data_received(get("/fast/later"))
     protocol._state.now += LIMITS.fast_path_seconds + 2 * LIMITS.sweep_seconds

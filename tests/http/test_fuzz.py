@@ -12,7 +12,7 @@ from tests.test_import_order import ROOT
 pytest.importorskip("atheris", reason="atheris is not there for every system")
 
 
-def test_a_few_seconds_of_fuzzing_break_nothing(tmp_path: Path) -> None:
+def test_a_few_seconds_of_fuzzing_find_no_fault(tmp_path: Path) -> None:
     options = ("-max_total_time=4", "-timeout=10", "-verbosity=0", f"-artifact_prefix={tmp_path}/")
     temporary = tmp_path / "temporary"
     temporary.mkdir()

@@ -38,7 +38,7 @@ places = st.lists(st.integers(0, 10_000), max_size=8)
 
 @FEW
 @given(raw=wild_bytes, places=places, with_fast_path=st.booleans())
-def test_random_bytes_are_answered_or_refused_alike_however_they_are_cut(
+def test_random_bytes_have_the_same_outcome_however_they_are_cut(
     io_loop: AsyncIOLoop, raw: bytes, places: list[int], with_fast_path: bool
 ) -> None:
     whole = io_loop.run_sync(lambda: came_of([raw], with_fast_path=with_fast_path))
@@ -49,7 +49,7 @@ def test_random_bytes_are_answered_or_refused_alike_however_they_are_cut(
 
 @FEW
 @given(raw=rows, places=places, with_fast_path=st.booleans())
-def test_requests_in_a_row_come_to_the_same_however_they_are_cut(
+def test_pipelined_requests_have_the_same_outcome_however_they_are_cut(
     io_loop: AsyncIOLoop, raw: bytes, places: list[int], with_fast_path: bool
 ) -> None:
     whole = io_loop.run_sync(lambda: came_of([raw], with_fast_path=with_fast_path))
@@ -70,7 +70,7 @@ def mutated(draw: st.DrawFn) -> bytes:
 
 @FEW
 @given(raw=mutated(), places=places, with_fast_path=st.booleans())
-def test_mutated_requests_come_to_the_same_however_they_are_cut(
+def test_mutated_requests_have_the_same_outcome_however_they_are_cut(
     io_loop: AsyncIOLoop, raw: bytes, places: list[int], with_fast_path: bool
 ) -> None:
     whole = io_loop.run_sync(lambda: came_of([raw], with_fast_path=with_fast_path))
@@ -86,7 +86,7 @@ def test_mutated_requests_come_to_the_same_however_they_are_cut(
     end=st.integers(0, 10_000),
     with_fast_path=st.booleans(),
 )
-def test_a_client_may_go_at_any_moment(
+def test_a_client_may_disconnect_at_any_moment(
     io_loop: AsyncIOLoop, raw: bytes, places: list[int], end: int, with_fast_path: bool
 ) -> None:
     parts = cut(raw[: end % (len(raw) + 1)], places)
@@ -95,7 +95,7 @@ def test_a_client_may_go_at_any_moment(
 
 @FEW
 @given(raw=rows | mutated())
-def test_a_head_that_is_read_at_one_glance_is_read_as_the_parser_reads_it(raw: bytes) -> None:
+def test_a_plain_head_is_read_as_the_parser_reads_it(raw: bytes) -> None:
     check_plain(raw)
 
 

@@ -76,7 +76,7 @@ def assert_same(target: str, host: str | None, version: str = "HTTP/1.1") -> Non
         *("", None, "a b", "a,b", "a/b", "ü", "a:b", "a:80:80", "x" * 300 + " "),
     ],
 )
-def test_a_host_is_read_or_refused_as_tornado_does(host: str | None) -> None:
+def test_a_host_is_read_or_refused_as_in_tornado(host: str | None) -> None:
     assert_same("/a", host)
     assert_same("/a", host, "HTTP/1.0")
     assert_same("/a", host)  # and again, known by now
@@ -90,7 +90,7 @@ def test_a_host_is_read_or_refused_as_tornado_does(host: str | None) -> None:
         *("/?" + "a=1&" * 999 + "b", "/?" + "a=1&" * 1000 + "b"),
     ],
 )
-def test_a_target_is_taken_apart_or_refused_as_tornado_does(target: str) -> None:
+def test_a_target_is_split_or_refused_as_in_tornado(target: str) -> None:
     assert_same(target, "a")
 
 
@@ -99,13 +99,13 @@ def test_a_target_is_taken_apart_or_refused_as_tornado_does(target: str) -> None
     host=st.none() | st.text(st.characters(max_codepoint=255), max_size=20),
     version=st.sampled_from(["HTTP/1.0", "HTTP/1.1"]),
 )
-def test_whatever_is_sent_becomes_the_request_that_tornado_would_make(
+def test_any_accepted_head_becomes_the_request_that_tornado_would_make(
     target: str, host: str | None, version: str
 ) -> None:
     assert_same(f"/{target}", host, version)
 
 
-def test_the_arguments_and_those_of_the_query_are_not_the_same_lists() -> None:
+def test_arguments_and_query_arguments_are_separate_lists() -> None:
     line = RequestStartLine("GET", "/?a=1", "HTTP/1.1")
     request = ReceivedRequest(line, HTTPHeaders({"Host": "a"}), CONNECTION, None)
     request.arguments["a"].append(b"of the body")
@@ -154,7 +154,7 @@ SHOW = [("/show", Show)]
     ],
     ids=["application", "router", "router without a route", "starts requests in its own way"],
 )
-async def test_a_request_comes_where_its_delegate_sends_it(
+async def test_a_request_reaches_the_handler_that_its_delegate_chooses(
     delegate: Router, path: str, expected: tuple[int, bytes]
 ) -> None:
     async with serving(delegate) as (_, port), client_of(port) as client:
@@ -163,7 +163,7 @@ async def test_a_request_comes_where_its_delegate_sends_it(
     assert (answer.status, answer.body) == expected
 
 
-async def test_the_arguments_of_a_form_are_added_to_those_of_the_query() -> None:
+async def test_form_arguments_are_added_to_query_arguments() -> None:
     async with serving(application(*SHOW)) as (_, port), client_of(port) as client:
         client.send(
             post(b"a=form", "/show?a=1", "Content-Type: application/x-www-form-urlencoded\r\n")
@@ -172,7 +172,7 @@ async def test_the_arguments_of_a_form_are_added_to_those_of_the_query() -> None
     assert answer.body == b"['1', 'form'] ['1']"
 
 
-async def test_a_query_of_too_many_pairs_is_refused() -> None:
+async def test_a_query_with_too_many_pairs_is_refused() -> None:
     async with serving(application(*SHOW)) as (_, port), client_of(port) as client:
         client.send(get("/show?" + "a&" * 1001))
         assert (await client.answer()).status == 400

@@ -43,7 +43,7 @@ def closed_gate() -> None:
     Gated.asked = Gated.gone = 0
 
 
-async def test_one_that_has_stopped_accepts_nobody_and_goes_on_with_the_others() -> None:
+async def test_a_stopped_server_accepts_no_connections_and_serves_the_open_ones() -> None:
     async with serving(APPLICATION) as (server, port), client_of(port) as client:
         client.send(get("/plain"))
         await client.answer()
@@ -55,7 +55,7 @@ async def test_one_that_has_stopped_accepts_nobody_and_goes_on_with_the_others()
         assert (answer.body, answer.all_of("Connection")) == (b"plain", [])
 
 
-async def test_what_is_in_flight_is_answered_and_ends_its_connection() -> None:
+async def test_a_request_in_flight_at_the_end_is_answered_and_its_connection_closed() -> None:
     async with serving(APPLICATION) as (server, port), client_of(port) as client:
         client.send(get())
         await until(lambda: Gated.asked == 1)
@@ -82,7 +82,7 @@ async def test_an_idle_connection_is_closed_after_a_quiet_time() -> None:
         assert await client.rest() == b""
 
 
-async def test_what_comes_in_the_quiet_time_is_answered() -> None:
+async def test_a_request_in_the_quiet_time_is_answered() -> None:
     async with serving(APPLICATION) as (server, port), client_of(port) as client:
         client.send(get("/plain"))
         await client.answer()
@@ -95,7 +95,7 @@ async def test_what_comes_in_the_quiet_time_is_answered() -> None:
         await finishing
 
 
-async def test_a_request_that_is_being_sent_is_awaited() -> None:
+async def test_a_request_that_is_still_being_sent_is_awaited() -> None:
     async with serving(APPLICATION) as (server, port), client_of(port) as client:
         raw = post(b"abc")
         client.send(raw[:20])
@@ -108,7 +108,7 @@ async def test_a_request_that_is_being_sent_is_awaited() -> None:
         await finishing
 
 
-async def test_what_takes_too_long_is_cut_and_told() -> None:
+async def test_a_request_that_takes_too_long_at_the_end_is_cut_and_its_handler_notified() -> None:
     async with serving(APPLICATION) as (server, port), client_of(port) as client:
         client.send(get())
         await until(lambda: Gated.asked == 1)
@@ -122,7 +122,7 @@ async def test_what_takes_too_long_is_cut_and_told() -> None:
         await asyncio.sleep(0)
 
 
-async def test_one_without_connections_has_finished() -> None:
+async def test_a_server_without_connections_finishes_at_once() -> None:
     async with serving(APPLICATION) as (server, _):
         server.stop()
         began = time.monotonic()
@@ -130,7 +130,7 @@ async def test_one_without_connections_has_finished() -> None:
         assert time.monotonic() - began < LATE
 
 
-async def test_the_delegate_is_told_of_the_end_of_each_connection_that_asked() -> None:
+async def test_the_delegate_is_notified_of_the_end_of_each_connection_with_a_request() -> None:
     closed: list[object] = []
 
     class Told(Application):

@@ -57,7 +57,7 @@ async def ended(client: Client) -> tuple[bytes, float]:
     return await client.rest(), time.monotonic() - began
 
 
-async def test_one_that_never_begins_is_closed_without_a_word() -> None:
+async def test_a_client_that_sends_nothing_is_closed_without_an_answer() -> None:
     async with serving(APPLICATION, LIMITS) as (_, port), client_of(port) as client:
         came, seconds = await ended(client)
         assert came == b""
@@ -76,7 +76,7 @@ class Broken:
         self.aborted += 1
 
 
-async def test_a_connection_that_cannot_be_checked_is_cut_and_the_others_are_watched() -> None:
+async def test_a_connection_whose_check_fails_is_cut_and_the_others_are_checked() -> None:
     before = metrics.LOOP_FAILURES.labels("sweep")._value.get()
     async with serving(APPLICATION, LIMITS) as (server, port), client_of(port) as client:
         broken = Broken()
@@ -89,7 +89,7 @@ async def test_a_connection_that_cannot_be_checked_is_cut_and_the_others_are_wat
 
 
 @pytest.mark.parametrize("sent", [b"G", b"GET / HTTP/1.1\r\n", get()[:-1], b"\r"])
-async def test_half_a_head_is_a_408(sent: bytes) -> None:
+async def test_an_incomplete_head_is_answered_with_408(sent: bytes) -> None:
     async with serving(APPLICATION, LIMITS) as (_, port), client_of(port) as client:
         client.send(sent)
         came, seconds = await ended(client)
@@ -103,7 +103,7 @@ async def trickle(client: Client, raw: bytes) -> None:
         await asyncio.sleep(SECONDS / 8)
 
 
-async def test_every_byte_in_time_does_not_make_a_head_in_time() -> None:
+async def test_a_head_that_arrives_byte_by_byte_is_limited_as_a_whole() -> None:
     async with serving(APPLICATION, LIMITS) as (_, port), client_of(port) as client:
         sending = asyncio.create_task(trickle(client, get() * 10))
         came, seconds = await ended(client)
@@ -112,7 +112,7 @@ async def test_every_byte_in_time_does_not_make_a_head_in_time() -> None:
         assert seconds < SECONDS + LATE
 
 
-async def test_half_a_body_is_a_408() -> None:
+async def test_an_incomplete_body_is_answered_with_408() -> None:
     async with serving(APPLICATION, LIMITS) as (_, port), client_of(port) as client:
         client.send(post(b"abc")[:-1])
         came, _ = await ended(client)
@@ -128,7 +128,7 @@ async def test_a_handler_may_wait_longer_for_its_body() -> None:
         assert (await client.answer()).body == b"at last"
 
 
-async def test_a_connection_that_is_kept_is_closed_after_a_while() -> None:
+async def test_an_idle_connection_is_closed_in_time() -> None:
     async with serving(APPLICATION, LIMITS) as (_, port), client_of(port) as client:
         client.send(get())
         await client.answer()
@@ -137,7 +137,7 @@ async def test_a_connection_that_is_kept_is_closed_after_a_while() -> None:
         assert 2 * SECONDS * 0.9 <= seconds < 2 * SECONDS + LATE
 
 
-async def test_one_that_comes_again_in_time_is_kept() -> None:
+async def test_a_connection_with_another_request_in_time_is_kept() -> None:
     async with serving(APPLICATION, LIMITS) as (_, port), client_of(port) as client:
         for _ in range(5):
             client.send(get())
@@ -151,7 +151,7 @@ async def test_a_handler_may_take_its_time() -> None:
         assert (await client.answer()).status == 200
 
 
-async def test_one_that_does_not_close_after_a_refusal_is_cut() -> None:
+async def test_a_client_that_does_not_close_after_a_rejection_is_cut() -> None:
     async with serving(APPLICATION, LIMITS) as (server, port), client_of(port) as client:
         client.send(b"nonsense\r\n\r\n")
         assert (await client.answer()).status == 400
@@ -162,7 +162,7 @@ async def test_one_that_does_not_close_after_a_refusal_is_cut() -> None:
         assert not server.connections
 
 
-async def test_a_crowd_of_slow_clients_stops_nobody_and_is_gone_in_time() -> None:
+async def test_many_slow_clients_delay_nobody_and_are_closed_in_time() -> None:
     limits = Limits(head_seconds=1.0, body_seconds=1.0)
     openings = (b"", b"GET / HT", get()[:-2], post(b"abc")[:-1])
     with room_for(2 * CROWD + 500):
@@ -193,7 +193,7 @@ async def crowded(limits: Limits, openings: Sequence[bytes]) -> None:
     assert not server.connections
 
 
-async def test_an_empty_line_now_and_then_keeps_no_connection_open() -> None:
+async def test_empty_lines_do_not_keep_a_connection_open() -> None:
     async with serving(APPLICATION, LIMITS) as (_, port), client_of(port) as client:
         ended_at = asyncio.ensure_future(ended(client))
         for _ in range(int(4 * LATE / SECONDS)):

@@ -65,7 +65,7 @@ async def test_requests_are_answered_in_order_over_tls(
         assert await client.rest() == b""
 
 
-async def test_a_refusal_arrives_over_tls_too(authority: trustme.CA, tmp_path: Path) -> None:
+async def test_a_rejection_arrives_over_tls(authority: trustme.CA, tmp_path: Path) -> None:
     context = server_context(*issue(authority, tmp_path))
     async with (
         serving(APPLICATION, Limits(linger_seconds=0.2), tls=context) as (_, port),
@@ -76,7 +76,7 @@ async def test_a_refusal_arrives_over_tls_too(authority: trustme.CA, tmp_path: P
         assert await client.rest() == b""
 
 
-async def test_a_renewed_certificate_is_shown_from_then_on(
+async def test_a_reloaded_certificate_is_used_for_new_connections(
     authority: trustme.CA, tmp_path: Path
 ) -> None:
     files = issue(authority, tmp_path)
@@ -119,9 +119,7 @@ async def test_a_certificate_that_cannot_be_used_changes_nothing(
         assert await serial_of(port, trust) == before
 
 
-async def test_plain_text_to_a_tls_port_is_not_answered(
-    authority: trustme.CA, tmp_path: Path
-) -> None:
+async def test_a_tls_port_does_not_answer_plain_text(authority: trustme.CA, tmp_path: Path) -> None:
     context = server_context(*issue(authority, tmp_path))
     async with serving(APPLICATION, tls=context) as (_, port), client_of(port) as client:
         client.send(get())

@@ -1,4 +1,4 @@
-"""The access log: a line for each answered request, or for a share of them; counts them all."""
+"""The access log: a line for each answered request, or for a share of them. All are counted."""
 
 import logging
 import random
@@ -12,7 +12,7 @@ log = structlog.get_logger("tracker.access")
 _is_enabled = logging.getLogger("tracker.access").isEnabledFor
 
 _ALL: Final = 1.0
-_PATH_CHARACTERS: Final = 1024
+_MAX_PATH_CHARACTERS: Final = 1024
 """A path may have 56 KiB, which would push other lines out of the queue of the log."""
 
 
@@ -31,7 +31,7 @@ class AccessLog:
         seconds: float,
         request_id: str | None,
     ) -> None:
-        """Count a request, and log it if in the share. `route` and `method` are of closed sets.
+        """Count a request, and log it if it is in the share. `route` and `method` have few values.
 
         The query is not logged: it may hold personal data.
         """
@@ -43,7 +43,7 @@ class AccessLog:
         log.info(
             "request",
             method=method,
-            path=path if len(path) <= _PATH_CHARACTERS else f"{path[:_PATH_CHARACTERS]}...",
+            path=path if len(path) <= _MAX_PATH_CHARACTERS else f"{path[:_MAX_PATH_CHARACTERS]}...",
             status=status,
             milliseconds=round(seconds * 1000, 1),
             request_id=request_id,

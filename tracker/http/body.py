@@ -1,33 +1,38 @@
-"""Bodies as they arrive: with a known length, or in chunks (RFC 9112, section 7.1). Pure.
+"""Bodies on their way in: with a known length, or in chunks (RFC 9112, section 7.1). Pure.
 
-httptools does not tell where in its input a message ends, and what follows a body is the next
-request: so chunks are taken apart here.
+httptools does not say where in its input a message ends, and the bytes behind a body are the next
+request. So chunks are decoded here.
 """
 
 import re
 from collections.abc import Callable
 from typing import Final, Protocol
 
-from tracker.http.head import FAULT, HeadReader
+from tracker.http.head import FORBIDDEN_BYTES, HeadReader
 from tracker.http.rejection import RejectedRequest
 
-_SIZE: Final = re.compile(rb"([0-9A-Fa-f]{1,16})(?:;[\t\x20-\x7e\x80-\xff]*)?")
-_SIZE_BEGUN: Final = re.compile(rb"(?:[0-9A-Fa-f]{1,16}(?:;[\t\x20-\x7e\x80-\xff]*)?\r?)?")
-_SIZE_LINE_BYTES: Final = 256
-_TRAILER_BYTES: Final = 8 * 1024
-_TURN: Final = 1000
-_FREE_OVERHEAD: Final = 16
-_MAX_OVERHEAD: Final = 16 * 1024
+_CHUNK_SIZE: Final = re.compile(rb"([0-9A-Fa-f]{1,16})(?:;[\t\x20-\x7e\x80-\xff]*)?")
+_PARTIAL_CHUNK_SIZE: Final = re.compile(rb"(?:[0-9A-Fa-f]{1,16}(?:;[\t\x20-\x7e\x80-\xff]*)?\r?)?")
+_MAX_SIZE_LINE_BYTES: Final = 256
+_MAX_TRAILER_BYTES: Final = 8 * 1024
+
+_MAX_PARTS_PER_TAKE: Final = 1000
+"""Parts of chunks that one `take` reads, so that tiny chunks do not occupy the event loop."""
+
+_FREE_OVERHEAD_BYTES: Final = 16
+"""Bytes of a chunk's size line that do not count as overhead."""
+
+_MAX_OVERHEAD_BYTES: Final = 16 * 1024
 
 
 class Body(Protocol):
     """A request body that is taken from the buffer of its connection."""
 
     done: bool
-    """Whether all of it was taken."""
+    """True once all of it was taken."""
 
-    turn_over: bool
-    """Whether the last `take` stopped so that others get their turn, not for want of data."""
+    paused: bool
+    """True if the last `take` left data behind, so that other connections get their turn."""
 
     def take(self, data: bytes, offset: int) -> tuple[bytes, int]:
         """Return the part of the body in `data` from `offset` on, and the offset behind it."""
@@ -36,12 +41,12 @@ class Body(Protocol):
 class FixedBody:
     """A body of `length` bytes, at least one."""
 
-    __slots__ = ("_left", "done", "turn_over")
+    __slots__ = ("_left", "done", "paused")
 
     def __init__(self, length: int) -> None:
         self._left = length
         self.done = False
-        self.turn_over = False
+        self.paused = False
 
     def take(self, data: bytes, offset: int) -> tuple[bytes, int]:
         """Return the part of the body in `data` from `offset` on, and the offset behind it."""
@@ -52,13 +57,12 @@ class FixedBody:
 
 
 class ChunkedBody:
-    """A body of at most `limit` bytes in chunks, each and their trailer checked.
+    """A body of at most `limit` bytes in chunks. Its extensions and trailer are dropped.
 
-    Extensions and trailer are dropped. `take` raises RejectedRequest: 400 if the body is malformed
-    or mostly overhead, 413 if it exceeds the limit.
+    Rejections have status 413 if the body exceeds the limit, else 400.
     """
 
-    __slots__ = ("_left", "_limit", "_overhead", "_pieces", "_read", "done", "turn_over")
+    __slots__ = ("_left", "_limit", "_overhead", "_pieces", "_read", "done", "paused")
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -67,40 +71,42 @@ class ChunkedBody:
         self._pieces: list[bytes] = []
         self._read: Callable[[bytes, int], int] = self._size
         self.done = False
-        self.turn_over = False
+        self.paused = False
 
     def take(self, data: bytes, offset: int) -> tuple[bytes, int]:
         """Return the content in `data` from `offset` on, and the offset behind it.
 
-        Raises RejectedRequest if it is malformed, mostly overhead, or exceeds the limit.
+        Raises RejectedRequest if the body is malformed, mostly overhead, or exceeds the limit.
         """
-        for _ in range(_TURN):
+        for _ in range(_MAX_PARTS_PER_TAKE):
             before = offset
             offset = self._read(data, offset)
             if offset == before or self.done:
-                self.turn_over = False
+                self.paused = False
                 break
         else:
-            self.turn_over = offset < len(data)
+            self.paused = offset < len(data)
         taken = b"".join(self._pieces)
         self._pieces.clear()
         return taken, offset
 
-    # Each of these takes one part and returns the offset behind it: the same one for want of data.
+    # Each of these reads one part and returns the offset behind it, or `offset` if data is missing.
 
     def _size(self, data: bytes, offset: int) -> int:
-        end = data.find(b"\r\n", offset, offset + _SIZE_LINE_BYTES)
+        end = data.find(b"\r\n", offset, offset + _MAX_SIZE_LINE_BYTES)
         if end < 0:
-            return self._size_begun(data, offset)
-        line = _SIZE.fullmatch(data, offset, end)
+            return self._partial_size(data, offset)
+        line = _CHUNK_SIZE.fullmatch(data, offset, end)
         if line is None:
             raise RejectedRequest(400, "body: malformed chunk size")
         self._begin_chunk(int(line[1], 16), end - offset)
         return end + 2
 
-    def _size_begun(self, data: bytes, offset: int) -> int:
-        begun = len(data) - offset < _SIZE_LINE_BYTES and _SIZE_BEGUN.fullmatch(data, offset)
-        if not begun:
+    def _partial_size(self, data: bytes, offset: int) -> int:
+        may_become_size = len(
+            data
+        ) - offset < _MAX_SIZE_LINE_BYTES and _PARTIAL_CHUNK_SIZE.fullmatch(data, offset)
+        if not may_become_size:
             raise RejectedRequest(400, "body: malformed chunk size")
         return offset
 
@@ -108,8 +114,8 @@ class ChunkedBody:
         self._limit -= size
         if self._limit < 0:
             raise RejectedRequest(413, "body: too large")
-        self._overhead = max(0, self._overhead + line_bytes - _FREE_OVERHEAD - 2 * size)
-        if self._overhead > _MAX_OVERHEAD:
+        self._overhead = max(0, self._overhead + line_bytes - _FREE_OVERHEAD_BYTES - 2 * size)
+        if self._overhead > _MAX_OVERHEAD_BYTES:
             raise RejectedRequest(400, "body: more chunk extensions than content")
         self._left = size
         self._read = self._content if size else self._trailer
@@ -132,9 +138,9 @@ class ChunkedBody:
         if data[offset : offset + 2] in (b"", b"\r", b"\r\n"):
             self.done = _crlf(data, offset)
             return offset + 2 * self.done
-        end = data.find(b"\r\n\r\n", offset, offset + _TRAILER_BYTES)
+        end = data.find(b"\r\n\r\n", offset, offset + _MAX_TRAILER_BYTES)
         if end < 0:
-            if len(data) - offset >= _TRAILER_BYTES or FAULT.search(data, offset):
+            if len(data) - offset >= _MAX_TRAILER_BYTES or FORBIDDEN_BYTES.search(data, offset):
                 raise RejectedRequest(400, "body: malformed trailer")
             return offset
         HeadReader().fields(data[offset : end + 4])
@@ -143,9 +149,9 @@ class ChunkedBody:
 
 
 def _crlf(data: bytes, offset: int) -> bool:
-    """Return whether a line end is there; False if it may still come.
+    """Return whether a line ends at `offset`; False if its end may still come.
 
-    Raises RejectedRequest if something else is there.
+    Raises RejectedRequest if anything else is there.
     """
     found = data[offset : offset + 2]
     if found not in (b"", b"\r", b"\r\n"):

@@ -1,38 +1,34 @@
 """One connection of a client: asyncio's protocol on one side, Tornado's delegates on the other.
 
-Made by `server`. Requests are answered one at a time, in order; bytes that arrive
-meanwhile wait in a bounded buffer, beyond which reading pauses. Each request is offered to the fast
-path first. A connection that is ended early reads on for a while, so that its client can read the
-answer.
+Made by `server`. Requests are answered one at a time, in order; bytes that arrive meanwhile wait in
+a bounded buffer, beyond which reading pauses. Each request is offered to the fast path first. A
+connection that ends early reads on for a while, so that its client can read the answer.
 """
 
 import asyncio
-import re
 from collections.abc import Callable
 from typing import Final
 
 import structlog
-from tornado.httputil import HTTPInputError
 
 from tracker.http.dispatcher import BODY, CLOSED, CLOSING, FAST_PATH, HEAD, Dispatcher
 from tracker.http.fast_path import FastPath
 from tracker.http.flow_control import FlowControl
-from tracker.http.head import check_partial
-from tracker.http.rejection import RejectedRequest
+from tracker.http.head import check_partial, skip_empty_lines
 from tracker.http.server_state import ServerState
+from tracker.http.timeouts import end_if_overdue
 
 log = structlog.get_logger(__name__)
 
-_EMPTY_LINES: Final = re.compile(rb"(?:\r\n)*")
-_CR: Final = 13
-_HEAD_END: Final = b"\r\n\r\n"
+_CR: Final = ord("\r")
+_BLANK_LINE: Final = b"\r\n\r\n"
 
 
 class Connection(asyncio.Protocol):
-    """A connection of a client: what it received, and the phase it is in.
+    """A connection of a client: the bytes it received, and the phase it is in.
 
-    It sends by a FlowControl and gives requests to a Dispatcher, or to the fast path, which sees it
-    as a FastPathConnection. `peer` is the client's address, as text.
+    It sends through a FlowControl and gives requests to a Dispatcher, or to the fast path, which
+    sees it as a FastPathConnection. `peer` is the client's address, as text.
     """
 
     __slots__ = (
@@ -40,17 +36,16 @@ class Connection(asyncio.Protocol):
         "_checked",
         "_declined",
         "_dispatcher",
-        "_dropped",
         "_flow",
         "_half_closed",
         "_hand_over",
         "_linger",
-        "_served",
         "_state",
         "buffer",
         "offset",
         "peer",
         "phase",
+        "served",
         "since",
     )
 
@@ -59,7 +54,10 @@ class Connection(asyncio.Protocol):
     peer: str
 
     def __init__(self, state: ServerState, hand_over: Callable[[], str] | None = None) -> None:
-        """`hand_over` returns the address of a connection that was admitted before; called once."""
+        """Wait for a transport.
+
+        `hand_over` is called once and returns the address of a connection that was admitted before.
+        """
         self._state = state
         self.phase = HEAD
         self.since = state.now
@@ -69,12 +67,9 @@ class Connection(asyncio.Protocol):
         self._admitted: str | None = None
         self._checked = 0
         self._declined = False
-        self._dropped = 0
-        self._served = False
+        self.served = False
         self._half_closed = False
         self._linger = False
-
-    # For the fast path.
 
     def is_closing(self) -> bool:
         """Return whether nothing can be written any more."""
@@ -87,8 +82,9 @@ class Connection(asyncio.Protocol):
             self.begin_next() if keep_alive else self.close()
 
     def close(self, linger: bool = False) -> None:
-        """Send what was written, and end; with `linger`, or if there is more than was read, only
-        when the client has had time to read it.
+        """Send what was written, and end.
+
+        With `linger`, or if unread bytes are left, the client first has time to read the answer.
         """
         if self.phase < CLOSING:
             self.phase = CLOSING
@@ -97,10 +93,10 @@ class Connection(asyncio.Protocol):
             if not self._flow.corked:
                 self._end()
 
-    # For asyncio.
+    # Called by asyncio.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin, unless there are too many connections."""
+        """Begin, or end at once if there are too many connections."""
         self._flow = FlowControl(self._state, transport)
         self._dispatcher = Dispatcher(self, self._state, self._flow)
         self.peer = self._flow.peer.remote_ip
@@ -115,11 +111,11 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Answer what has arrived, or keep it until it can be answered."""
         if self.phase >= CLOSING:
-            self._drop(len(data))
+            self._flow.discard(len(data))
             return
         if self.buffer:
             self.buffer += data
-        elif self.phase == HEAD and self._is_taken_whole(data):
+        elif self.phase == HEAD and self._offer_whole(data):
             return
         else:
             self.buffer = data
@@ -128,15 +124,11 @@ class Connection(asyncio.Protocol):
                 self.since = self._state.now
         self.advance()
 
-    def _drop(self, size: int) -> None:
-        """Count what comes after the last answer, and read no more of it beyond its limit."""
-        self._dropped += size
-        if self._dropped > self._state.limits.linger_bytes:
-            self._flow.pause_reading()
-
     def eof_received(self) -> bool:
-        """Note that the client sends nothing more. An answer of the fast path is at hand, so it is
-        still sent; a client that waits for anything else is taken to have gone.
+        """Note that the client sends nothing more, and return whether it still gets an answer.
+
+        An answer of the fast path is at hand, so it is sent. A client that waits for anything else
+        counts as gone.
         """
         if self._flow.peer.protocol == "http" and (
             self.phase == FAST_PATH or (self.phase == HEAD and self.buffer)
@@ -157,12 +149,12 @@ class Connection(asyncio.Protocol):
         self._flow.pause_writing()
 
     def resume_writing(self) -> None:
-        """Go on, for the client reads again."""
+        """Note that the client reads again, and go on."""
         self._flow.resume_writing()
         self.advance_soon()
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Notify all that work for the client that it has gone."""
+        """Notify everything that works for the client that it has gone."""
         self._flow.lost(error)
         self._state.remove(self)
         if self._admitted is not None:
@@ -173,45 +165,18 @@ class Connection(asyncio.Protocol):
         self._dispatcher.release()
 
     def _give_up(self) -> None:
-        """Neither write nor read any more: the client has gone, or is sent away."""
+        """Stop reading and writing: the client has gone, or is to go."""
         self.phase = CLOSED
         self._dispatcher.abandon()
 
-    # For the server.
+    # Called by the server, and by the dispatcher.
 
     def check(self) -> None:
         """End the connection if its time is up."""
-        state, limits = self._state, self._state.limits
-        if self._flow.sending():
-            if self._flow.is_stalled():
-                self.abort()
-            if self.phase >= CLOSING or self.phase == HEAD:
-                self.since = state.now
-        elif self.phase >= CLOSING:
-            if state.expired(self.since, limits.linger_seconds):
-                self.abort()
-        elif self.phase == HEAD and not self.buffer:
-            if self._is_idle_too_long():
-                self.close()
-        elif self.phase == HEAD and state.expired(self.since, limits.head_seconds):
-            self._dispatcher.reject(RejectedRequest(408, "the request took too long"))
-        elif self.phase == FAST_PATH and state.expired(self.since, limits.fast_path_seconds):
-            self.abort()
-        elif self.phase == BODY and self._dispatcher.is_body_late():
-            self._dispatcher.reject(RejectedRequest(408, "the body took too long"))
-
-    def _is_idle_too_long(self) -> bool:
-        state = self._state
-        if state.ending_since is not None:
-            return state.expired(max(self.since, state.ending_since), state.quiet_seconds)
-        limits = state.limits
-        seconds = limits.idle_seconds if self._served else limits.head_seconds
-        return state.expired(self.since, seconds)
-
-    # Receiving.
+        end_if_overdue(self, self._dispatcher, self._flow, self._state)
 
     def advance(self, resume: Callable[[], None] | None = None) -> None:
-        """Do all that can be done with what was received, after `resume`."""
+        """Call `resume`, then process the received bytes as far as possible."""
         if self.phase >= CLOSING:
             return
         self._flow.corked = True
@@ -221,18 +186,13 @@ class Connection(asyncio.Protocol):
             while self.phase <= BODY and self.offset < len(self.buffer):
                 if not (self._dispatcher.receive() if self.phase else self._begin()):
                     break
-        except RejectedRequest as rejected:
-            self._dispatcher.reject(rejected)
-        except HTTPInputError as error:
-            self._dispatcher.reject(RejectedRequest(400, str(error)))
-        except (Exception, asyncio.CancelledError):
-            log.exception("request failed")
-            self._dispatcher.reject(RejectedRequest(500, "internal error"))
+        except (Exception, asyncio.CancelledError) as error:
+            self._dispatcher.fail(error)
         self._flow.corked = False
-        self._settle()
+        self._finish_turn()
 
-    def _settle(self) -> None:
-        """Send the answers of this turn; keep only what is not looked at yet."""
+    def _finish_turn(self) -> None:
+        """Send the answers of this turn, and keep only the bytes that are not consumed."""
         if self._half_closed and self.phase == HEAD and not self._flow.write_paused:
             self.close()
         if self.phase == CLOSING:
@@ -254,7 +214,7 @@ class Connection(asyncio.Protocol):
         self.offset = 0
 
     def _begin(self) -> bool:
-        """Begin a request if its whole head is there, and return whether it is.
+        """Begin a request if its whole head has arrived, and return whether it has.
 
         Raises RejectedRequest if the head cannot be accepted.
         """
@@ -262,83 +222,78 @@ class Connection(asyncio.Protocol):
             return False
         buffer, state = self.buffer, self._state
         start = self.offset
-        if buffer[start] == _CR and (empty_lines := _EMPTY_LINES.match(buffer, start)):
-            start = self.offset = empty_lines.end()
-        end = buffer.find(b"\r\n\r\n", max(start, self._checked - 3)) + 4
-        if end < 4:
+        if buffer[start] == _CR:
+            start = self.offset = skip_empty_lines(buffer, start)
+        end = buffer.find(_BLANK_LINE, max(start, self._checked - 3)) + len(_BLANK_LINE)
+        if end < len(_BLANK_LINE):
             check_partial(buffer, start, self._checked, state.limits)
             self._checked = len(buffer)
             return False
         self._checked = 0
-        self._served = True
+        self.served = True
         declined, self._declined = self._declined, False
-        if state.fast_path is None or declined or not self._taken(state.fast_path, start, end):
+        if state.fast_path is None or declined or not self._offer_part(state.fast_path, start, end):
             head = state.heads.read(buffer, start, end, state.limits)
             self.offset = end
             self._dispatcher.open(head)
         return True
 
-    def _is_taken_whole(self, data: bytes) -> bool:
-        """Return whether `data` is one request that the fast path takes. Nearly all hot requests
-        arrive alone and whole, so they need none of what follows."""
+    def _offer_whole(self, data: bytes) -> bool:
+        """Offer `data` to the fast path if it is one request, and return whether it is answered.
+
+        Nearly all hot requests arrive alone and whole, so they need none of what `advance` does.
+        """
         state = self._state
         fast_path = state.fast_path
         if fast_path is None or self._flow.write_paused or state.ending_since is not None:
             return False
         if len(data) > state.limits.head_bytes:
             return False
-        end = data.find(_HEAD_END) + len(_HEAD_END)
-        if end <= len(_HEAD_END) or end != len(data) or data[0] == _CR:
+        end = data.find(_BLANK_LINE) + len(_BLANK_LINE)
+        if end <= len(_BLANK_LINE) or end != len(data) or data[0] == _CR:
             return False
         self.since = state.now
-        try:
-            taken = self._offered(fast_path, data, 0, end)
-        except Exception:
-            log.exception("request failed")
-            self.buffer = data
-            self._dispatcher.reject(RejectedRequest(500, "internal error"))
-            return True
+        taken = self._offer(fast_path, data, 0, end)
         if taken:
-            self._served = True
+            self.served = True
         else:
             self._declined = True
         return taken
 
-    def _taken(self, fast_path: FastPath, start: int, end: int) -> bool:
-        """Return whether the fast path takes the request at `start`."""
+    def _offer_part(self, fast_path: FastPath, start: int, end: int) -> bool:
+        """Offer a request of the buffer to the fast path, and return whether it takes it."""
         if self._state.ending_since is not None or end - start > self._state.limits.head_bytes:
             return False
-        taken = self._offered(fast_path, self.buffer, start, end)
+        taken = self._offer(fast_path, self.buffer, start, end)
         if taken:
             self.offset = end
         return taken
 
-    def _offered(self, fast_path: FastPath, data: bytes, start: int, end: int) -> bool:
-        """Offer a request to the fast path, and return whether it takes it.
-
-        Raises what the fast path raises, unless it had answered: nothing may follow the answer.
-        """
+    def _offer(self, fast_path: FastPath, data: bytes, start: int, end: int) -> bool:
+        """Offer a request to the fast path, and return whether it takes it, or fails."""
         self.phase = FAST_PATH
         try:
             taken = fast_path(self, data, start, end)
-        except Exception:
+        except Exception as error:
             if self.phase == FAST_PATH:
-                raise
-            log.exception("request failed")
-            self.close()
+                self.buffer = data
+                self._dispatcher.fail(error)
+            else:  # Nothing may follow an answer.
+                log.exception("request failed")
+                self.close()
             return True
         if not taken:
             self.phase = HEAD
         return taken
 
     def begin_next(self) -> None:
-        """Begin the next request, when the code that is running has come to its end."""
+        """Begin the next request, in another turn of the event loop if none is under way here."""
         self.phase = HEAD
         self.since = self._state.now
         if not self._flow.corked:
             self.advance_soon()
 
     def advance_soon(self) -> None:
-        """Go on when the code that is running has come to its end, and not in its context."""
+        """Call `advance` in the next turn of the event loop, in the context of the server."""
         if self.buffer or self._half_closed:
             self._state.loop.call_soon(self.advance, context=self._state.context.copy())

@@ -1,7 +1,7 @@
-"""The handler's side of a connection: feeds tornado.httputil's delegates, one request at a time.
+"""The handler's side of a connection: it feeds tornado.httputil's delegates, one request at a time.
 
-Used by `connection`. Guarantee: the delegate of a request is notified exactly once that the request
-is received, or that its client has gone.
+Used by `connection`. Guarantee: the delegate of a request is notified exactly once, that the
+request is received or that its client has gone.
 """
 
 import asyncio
@@ -11,24 +11,23 @@ from typing import Any, Final, Protocol
 
 import structlog
 from tornado.gen import convert_yielded
-from tornado.httputil import HTTPMessageDelegate
+from tornado.httputil import HTTPInputError, HTTPMessageDelegate
 
 from tracker.http.body import Body, ChunkedBody, FixedBody
 from tracker.http.exchange import Exchange
 from tracker.http.flow_control import FlowControl
-from tracker.http.framing import CHUNKED
-from tracker.http.head import Head
+from tracker.http.head import CHUNKED, Head
 from tracker.http.rejection import RejectedRequest, rejection
 from tracker.http.request import ReceivedRequest
 from tracker.http.server_state import ServerState
 
 log = structlog.get_logger(__name__)
 
-# The phases of a connection. Received bytes are looked at in the first two only.
+# The phases of a connection. Received bytes are read in the first two only.
 HEAD: Final = 0  # between requests, or in the head of one
 BODY: Final = 1
 PREPARING: Final = 2  # the handler is not ready for the body, or for more of it
-ANSWERING: Final = 3  # the request is received, its answer awaited
+ANSWERING: Final = 3  # the request is received, and its answer awaited
 FAST_PATH: Final = 4  # the fast path has the request
 CLOSING: Final = 5  # written bytes are being sent; received ones are dropped
 CLOSED: Final = 6
@@ -41,7 +40,7 @@ class Receiver(Protocol):
     """One of the phases above."""
 
     since: float
-    """When the phase began, by `ServerState.now`."""
+    """The time at which the phase began, by `ServerState.now`."""
 
     buffer: bytes
     """The bytes received; those before `offset` are consumed."""
@@ -52,19 +51,19 @@ class Receiver(Protocol):
         """Send what was written, and end."""
 
     def advance(self, resume: Callable[[], None] | None = None) -> None:
-        """Do all that can be done with what was received, after `resume`."""
+        """Call `resume`, then process the received bytes as far as possible."""
 
     def begin_next(self) -> None:
         """Begin the next request."""
 
     def advance_soon(self) -> None:
-        """Call `advance` when the code that is running has come to its end."""
+        """Call `advance` in the next turn of the event loop."""
 
 
 class Dispatcher:
-    """The requests of one connection on their way to handlers, and the answers on their way back.
+    """The way of one connection's requests to handlers, and of the answers back.
 
-    For an exchange it is the ResponseWriter.
+    An exchange knows it as its ResponseWriter.
     """
 
     __slots__ = (
@@ -93,15 +92,15 @@ class Dispatcher:
         self._body: Body | None = None
         self._delegate: HTTPMessageDelegate | None = None
 
-    # For handlers, through their exchange.
+    # Called by handlers, through their exchange.
 
     @property
     def ending(self) -> bool:
-        """Whether every answer must end its connection."""
+        """Return whether every answer must end its connection."""
         return self._state.ending_since is not None
 
     def answered(self, exchange: Exchange) -> None:
-        """Go on after the complete answer of `exchange`."""
+        """Begin the next request, or end the connection: the answer of `exchange` is complete."""
         if exchange is not self.exchange:
             return
         delegate = self._delegate
@@ -114,12 +113,12 @@ class Dispatcher:
             self._connection.close(linger=not exchange.body_received)
 
     def break_off(self, exchange: Exchange) -> None:
-        """Send what was written, and end: the answer of `exchange` will not be complete."""
+        """Send what was written, and end: the answer of `exchange` remains incomplete."""
         if exchange is self.exchange:
             self._connection.close(linger=True)
             self.abandon()
 
-    # For the connection. All of these raise what the delegate raises.
+    # Called by the connection. All of these raise what the delegate raises.
 
     def open(self, head: Head) -> None:
         """Begin a request: make its exchange, and give its head to a delegate.
@@ -149,9 +148,9 @@ class Dispatcher:
         return self._state.delegate.start_request(self._connection, exchange)
 
     def _prepared(self) -> None:
-        """Go on once the handler is ready for the body.
+        """Begin the body, for which the handler is ready.
 
-        Raises RejectedRequest if that is too large.
+        Raises RejectedRequest if the body is too large.
         """
         head, exchange = self.head, self.exchange
         if head is None or exchange is None:
@@ -171,7 +170,7 @@ class Dispatcher:
             self.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def receive(self) -> bool:
-        """Give the handler what has arrived of the body; return whether to go on.
+        """Give the handler the next part of the body, and return whether there may be more.
 
         Raises RejectedRequest if the body is malformed or too large.
         """
@@ -185,9 +184,9 @@ class Dispatcher:
             self._delivered()
         else:
             self._await(waiting, self._delivered)
-        if body.turn_over:
+        if body.paused:
             connection.advance_soon()
-        return connection.offset > before and not body.turn_over
+        return connection.offset > before and not body.paused
 
     def _delivered(self) -> None:
         if self.exchange is None or self._body is None:
@@ -205,7 +204,7 @@ class Dispatcher:
             self._delegate.finish()
 
     def _await(self, waiting: Awaitable[Any], step: Callable[[], None]) -> None:
-        """Take `step` when the handler is ready. Raises what its future raises."""
+        """Call `step` when the handler is ready. Raises what its future raises."""
         future = convert_yielded(waiting)
         if future.done():
             future.result()
@@ -224,12 +223,22 @@ class Dispatcher:
         if self.exchange is exchange:
             self._connection.advance(resume)
         elif not future.cancelled():
-            future.exception()  # Nobody waits for it any more.
+            future.exception()  # Nobody awaits it any more.
 
-    # Instead of an answer.
+    # In place of an answer.
+
+    def fail(self, error: BaseException) -> None:
+        """Reject the request that raised `error` while it was read or given to its handler."""
+        if isinstance(error, RejectedRequest):
+            self.reject(error)
+        elif isinstance(error, HTTPInputError):
+            self.reject(RejectedRequest(400, str(error)))
+        else:
+            log.error("request failed", exc_info=error)
+            self.reject(RejectedRequest(500, "internal error"))
 
     def reject(self, rejected: RejectedRequest) -> None:
-        """Answer in place of the handler, unless that has begun to, and end."""
+        """Answer in place of the handler, unless its answer has begun, and end the connection."""
         begun = self.exchange is not None and self.exchange.begun
         if self._connection.phase < CLOSING and not begun:
             head_only = self._is_head_request()
@@ -239,14 +248,14 @@ class Dispatcher:
         self._connection.close(linger=True)
 
     def is_body_late(self) -> bool:
-        """Return whether the present body takes longer than its handler allows."""
+        """Return whether the current body takes longer than its handler allows."""
         exchange = self.exchange
         if exchange is None:
             return False
         return self._state.expired(self._connection.since, exchange.body_seconds)
 
     def release(self) -> None:
-        """Forget the connection, which has ended: else it would be freed only by the collector."""
+        """Drop the reference to the connection, so that no garbage collector is needed for it."""
         del self._connection
 
     def _is_head_request(self) -> bool:
@@ -255,7 +264,7 @@ class Dispatcher:
         return self._connection.buffer.startswith(b"HEAD ", self._connection.offset)
 
     def abandon(self) -> None:
-        """Notify the handler of the present request, once, that its client has gone."""
+        """Notify the handler of the current request, once, that its client has gone."""
         exchange, delegate = self.exchange, self._delegate
         self.exchange = self._delegate = self._body = None
         if exchange is None:

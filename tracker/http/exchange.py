@@ -18,21 +18,20 @@ from tornado.httputil import (
 from tornado.iostream import StreamClosedError
 
 from tracker.http.flow_control import Peer
-from tracker.http.framing import connection_options
-from tracker.http.head import Head
+from tracker.http.head import Head, connection_options
 
-_OWN: Final = frozenset({"Connection", "Content-Length", "Date", "Server"})
-_BODILESS: Final = (204, 304)
+_FIELDS_OF_THE_SERVER: Final = frozenset({"Connection", "Content-Length", "Date", "Server"})
+_STATUSES_WITHOUT_BODY: Final = (204, 304)
 
 
 class ResponseWriter(Protocol):
-    """The way from an exchange to its client: what a dispatcher offers it."""
+    """The way from an exchange to its client, which a dispatcher provides."""
 
     context: Peer
 
     @property
     def ending(self) -> bool:
-        """Whether no further request will be read."""
+        """Return whether every answer must end its connection."""
 
     def default_headers(self) -> bytes:
         """Return the fields that every answer carries."""
@@ -44,7 +43,7 @@ class ResponseWriter(Protocol):
         """Return a future that is done when more may be written."""
 
     def break_off(self, exchange: "Exchange") -> None:
-        """Send what was written, and end: the answer will not be complete."""
+        """Send what was written, and end: the answer remains incomplete."""
 
     def answered(self, exchange: "Exchange") -> None:
         """Note that the answer is complete."""
@@ -87,7 +86,7 @@ class Exchange(HTTPConnection):
         self.max_body_bytes = max_body_bytes
         self.body_seconds = body_seconds
 
-    # For the handler.
+    # Called by the handler.
 
     def set_max_body_size(self, max_body_size: int) -> None:
         """Limit the body, in bytes; has no effect once it is being received."""
@@ -98,7 +97,7 @@ class Exchange(HTTPConnection):
         self.body_seconds = timeout
 
     def set_close_callback(self, callback: Callable[[], None] | None) -> None:
-        """Have `callback` called, at most once, if the client goes while its answer is awaited."""
+        """Call `callback`, at most once, if the client goes while its answer is awaited."""
         self._close_callback = callback
 
     def write_headers(
@@ -110,7 +109,8 @@ class Exchange(HTTPConnection):
         """Send the head of the answer; return a future that is done when more may be written.
 
         The future fails with StreamClosedError if the client has gone. Raises ValueError if a field
-        has a line end, HTTPOutputError if the body is longer than announced.
+        has a line end or Content-Length is no number, HTTPOutputError if the body is longer than
+        announced.
         """
         assert isinstance(start_line, ResponseStartLine)
         if self._done:
@@ -146,10 +146,10 @@ class Exchange(HTTPConnection):
         self._done = True
         self._connection.answered(self)
 
-    # For the dispatcher.
+    # Called by the dispatcher.
 
     def detach(self) -> Callable[[], None] | None:
-        """Write nothing any more; return the callback for a client that has gone, if any."""
+        """Stop writing, and return the callback for a client that has gone, if any."""
         self._done = True
         callback, self._close_callback = self._close_callback, None
         return callback
@@ -161,11 +161,11 @@ class Exchange(HTTPConnection):
         return self._connection.flow()
 
     def _fields(self, code: int, headers: HTTPHeaders) -> list[str]:
-        """Return the lines of all fields but the default ones; also decides the framing."""
+        """Return the lines of all fields but the default ones, and decide the framing."""
         lines = []
         length = wish = ""
         for name, value in headers.get_all():
-            if name not in _OWN:
+            if name not in _FIELDS_OF_THE_SERVER:
                 lines.append(f"{name}: {value}\r\n")
             elif name == "Content-Length":
                 length = value
@@ -180,7 +180,7 @@ class Exchange(HTTPConnection):
         return lines
 
     def _frame(self, code: int, length: str) -> None:
-        if code in _BODILESS or self._method == "HEAD":
+        if code in _STATUSES_WITHOUT_BODY or self._method == "HEAD":
             self._left = 0
         elif length.isdigit() and length.isascii():
             self._left = int(length)
@@ -190,7 +190,7 @@ class Exchange(HTTPConnection):
             self._chunked = self._version == "HTTP/1.1"
 
     def _connection_field(self, wish: str) -> str:
-        """Return the Connection line; also decides whether the connection stays open."""
+        """Return the Connection line, and decide whether the connection stays open."""
         endless = self._left is None and not self._chunked
         if endless or not self.body_received or self._connection.ending:
             self.keep_alive = False
@@ -212,7 +212,7 @@ class Exchange(HTTPConnection):
         return chunk
 
     def _break(self, reason: str) -> NoReturn:
-        """End the connection: what was sent cannot be mended, and would mislead the client."""
+        """End the connection, because a wrong answer would mislead the client."""
         self._connection.break_off(self)
         raise HTTPOutputError(reason)
 

@@ -1,9 +1,9 @@
 """The fast path: hot requests answered from the bytes received, before anything is parsed.
 
-A server may have a `FastPath`. It is offered every request first that starts at a request boundary,
-has its whole head in the buffer and is within the size limit of a head. Nothing is checked yet: it
-takes only requests that it knows to be well-formed, complete and without a body, and leaves all
-others to the parser. It is passed over once the server is ending.
+A server may have a `FastPath`. It is offered a request first if the whole head is in the buffer and
+within its size limit. Nothing is checked yet: it takes only requests that it knows to be
+well-formed, complete and without a body, and leaves all others to the parser. A server that is
+ending does not offer it any.
 
 `FastHeadParser` reads the head of such a request. Browsers of one release send the same lines, and
 to the same host the same header, byte for byte. So a line is parsed once and remembered, as long as
@@ -37,18 +37,18 @@ class FastPathConnection(Protocol):
     def answer(self, data: bytes, keep_alive: bool) -> None:
         """Send the whole answer of the request that was taken; do nothing if the client has gone.
 
-        Must be called exactly once, at any time after the fast path was called, also before that
-        returns.
+        The fast path calls it exactly once for each request, before or after it returns.
         """
 
 
 FastPath = Callable[[FastPathConnection, bytes, int, int], bool]
-"""Called with the connection, the buffer, and where in it the head begins and ends, the blank line
-included. Returns whether it takes the request, or leaves it to the parser. The connection's next
-request is not begun before this one is answered."""
+"""Takes a request and returns True, or returns False to leave it to the parser.
+
+It gets the connection, the buffer, and the offsets at which the head begins and ends, its blank
+line included. The connection's next request does not begin before this one is answered."""
 
 MAX_HEAD_BYTES: Final = 8192
-"""Bytes of a plain head."""
+"""Bytes of a plain head; the parser reads longer ones."""
 
 _MAX_FIELDS: Final = 100
 _METHODS: Final = ("GET", "HEAD")
@@ -64,20 +64,21 @@ _HOST: Final = re.compile(r"[A-Za-z0-9._-]+(?::[0-9]*)?")
 _MAX_QUERY_PAIRS: Final = 200
 _PERSISTENT: Final = ("", "keep-alive")
 
-_MAX_HEADERS_KNOWN, _MAX_HEADER_BYTES = 1000, 2048
-_MAX_LINES_KNOWN, _MAX_LINE_BYTES = 2000, 512
-"""How many are remembered, and of how many bytes at most: some 10 MB in all, at worst."""
+_MAX_KNOWN_HEADERS, _MAX_HEADER_BYTES = 1000, 2048
+_MAX_KNOWN_LINES, _MAX_LINE_BYTES = 2000, 512
+"""Headers and lines that are remembered, and the bytes of each: some 10 MB together at worst."""
 
 _UNREAD, _NOT_PLAIN = -1, -2
+"""Places of lines that nobody reads, and of lines that no plain head has."""
 
 Header = TypeVar("Header")
 Known = TypeVar("Known")
 _Line = tuple[int, str]
-"""The place of its value among those that are read, and the value."""
+"""A header line: the place of its value among those that are read, and the value."""
 
 
 class FastHead(msgspec.Struct, Generic[Header], frozen=True, gc=False):
-    """A plain head. Texts are Latin-1."""
+    """A plain head. Its texts are Latin-1, one character for each byte."""
 
     method: str
     path: str
@@ -86,10 +87,11 @@ class FastHead(msgspec.Struct, Generic[Header], frozen=True, gc=False):
 
 
 class FastHeadParser(Generic[Header]):
-    """A parser of plain heads. It reads the headers `names`, in lower case, some of them twice.
+    """A parser of plain heads that reads the headers `names`, which are in lower case.
 
-    `make` gets the Host and the values in the order of `names`, empty if not sent. Its result is
-    remembered, so it must depend on nothing else.
+    `make` gets the Host, and the values in the order of `names`; a missing one is an empty string.
+    A name may be given twice. The result of `make` is remembered, so it must depend on nothing
+    else.
     """
 
     def __init__(self, names: Sequence[str], make: Callable[[str, list[str]], Header]) -> None:
@@ -102,9 +104,9 @@ class FastHeadParser(Generic[Header]):
         self._names: dict[bytes, int] = {}
 
     def read(self, data: bytes, start: int, end: int) -> FastHead[Header] | None:
-        """Return the head at `data[start:end]`, which ends with the first blank line.
+        """Return the head at `data[start:end]`, or None if it is not plain.
 
-        None if it is not plain.
+        The head ends with the first blank line.
         """
         if end - start > MAX_HEAD_BYTES:
             return None
@@ -127,7 +129,7 @@ class FastHeadParser(Generic[Header]):
         return FastHead(method, path, query, header)
 
     def _header(self, raw: bytes) -> Header | None:
-        """Return the header made of the lines of `raw`, None if one of them is not plain."""
+        """Return the header made of the lines of `raw`, or None if one of them is not plain."""
         lines = raw.split(b"\r\n")[1:-2]
         if len(lines) > _MAX_FIELDS:
             return None
@@ -149,11 +151,11 @@ class FastHeadParser(Generic[Header]):
             return None
         header = self._make(host, picked)
         if all_known:
-            _remember(self._headers, _MAX_HEADERS_KNOWN, raw, header)
+            _remember(self._headers, _MAX_KNOWN_HEADERS, raw, header)
         return header
 
     def _line(self, raw: bytes) -> _Line | None:
-        """Return the place and value of a header line, None if it is not plain."""
+        """Return the place and value of a header line, or None if it is not plain."""
         name, colon, value = raw.partition(b":")
         place = self._names.get(name)
         if place is None:
@@ -163,7 +165,7 @@ class FastHeadParser(Generic[Header]):
         text = "" if place == _UNREAD else value.strip(b" \t").decode("latin-1")
         line = place, text
         if len(raw) <= _MAX_LINE_BYTES:
-            _remember(self._lines, _MAX_LINES_KNOWN, raw, line)
+            _remember(self._lines, _MAX_KNOWN_LINES, raw, line)
         return line
 
     def _place(self, name: bytes) -> int:
@@ -172,11 +174,11 @@ class FastHeadParser(Generic[Header]):
         if lowered in _NOT_PLAIN_NAMES or not _TOKEN.fullmatch(name):
             place = _NOT_PLAIN
         if len(name) <= _MAX_LINE_BYTES:
-            _remember(self._names, _MAX_LINES_KNOWN, name, place)
+            _remember(self._names, _MAX_KNOWN_LINES, name, place)
         return place
 
 
-def _remember(known: dict[bytes, Known], most: int, raw: bytes, what: Known) -> None:
-    if len(known) >= most:
+def _remember(known: dict[bytes, Known], limit: int, raw: bytes, parsed: Known) -> None:
+    if len(known) >= limit:
         known.clear()
-    known[raw] = what
+    known[raw] = parsed

@@ -1,7 +1,7 @@
-"""The sending side of a connection, and its end. Used by `connection`; knows nothing of requests.
+"""Flow control of a connection: sending, back-pressure both ways, and the end of its transport.
 
-Pieces that are written while it is corked are sent together. Futures of writes wait while the
-client does not read.
+Used by `connection`; knows nothing of requests. Pieces that are written while it is corked are sent
+together. Futures of writes wait while the client does not read.
 """
 
 import asyncio
@@ -14,14 +14,14 @@ from tornado.iostream import StreamClosedError
 from tracker.http.server_state import ServerState
 
 _MAX_PIECES: Final = 64
-"""Pieces that are sent together, at most: they are sent before a slow client is noticed."""
+"""Pieces that are sent together. More would be collected before a slow client is noticed."""
 
 
 class Peer:
     """The other end of a connection, as tornado.httputil.HTTPServerRequest reads it.
 
-    `remote_ip` is "0.0.0.0" if the transport is not of the internet; `protocol` is "http" or
-    "https"; `address` is the transport's name of its peer.
+    `remote_ip` is "0.0.0.0" if the transport has no IP address; `protocol` is "http" or "https";
+    `address` is the transport's name of its peer.
     """
 
     __slots__ = ("address", "address_family", "protocol", "remote_ip")
@@ -46,6 +46,7 @@ class FlowControl:
     """
 
     __slots__ = (
+        "_discarded",
         "_pieces",
         "_state",
         "_transport",
@@ -65,6 +66,7 @@ class FlowControl:
         self._transport.set_write_buffer_limits(high=state.limits.unsent_bytes)
         self.peer = Peer(self._transport)
         self.corked = False
+        self._discarded = 0
         self._pieces: list[bytes] = []
         self.reading_paused = False
         self.write_paused = False
@@ -89,8 +91,9 @@ class FlowControl:
             pieces.clear()
 
     def flow(self) -> asyncio.Future[None]:
-        """Return a future that is done when more may be written; it fails with StreamClosedError if
-        the client goes before.
+        """Return a future that is done when more may be written.
+
+        It fails with StreamClosedError if the client goes before.
         """
         if not self.write_paused:
             return self._state.flowing
@@ -99,11 +102,11 @@ class FlowControl:
         return future
 
     def pause_writing(self) -> None:
-        """Note that the client does not read: futures of writes wait from now on."""
+        """Let futures of writes wait from now on, because the client does not read."""
         self.write_paused = True
 
     def resume_writing(self) -> None:
-        """Note that the client reads again: the futures that wait are done."""
+        """Resolve the futures that wait, because the client reads again."""
         self.write_paused = False
         self._unsent = sys.maxsize  # Whatever is left now counts as progress.
         writers, self._writers = self._writers, []
@@ -112,7 +115,7 @@ class FlowControl:
                 writer.set_result(None)
 
     def lost(self, error: Exception | None) -> None:
-        """Fail the futures that wait: the connection has ended."""
+        """Fail the futures that wait, because the connection has ended."""
         writers, self._writers = self._writers, []
         for writer in writers:
             if not writer.done():
@@ -120,7 +123,7 @@ class FlowControl:
                 writer.exception()  # A handler that does not await it gets no warning.
 
     def pause_reading(self) -> None:
-        """Read no more until `resume_reading`."""
+        """Stop reading until `resume_reading`."""
         if not self.reading_paused and not self._transport.is_closing():
             self.reading_paused = True
             self._transport.pause_reading()
@@ -131,12 +134,18 @@ class FlowControl:
             self.reading_paused = False
             self._transport.resume_reading()
 
+    def discard(self, size: int) -> None:
+        """Count `size` bytes that came after the last answer, and stop reading beyond the limit."""
+        self._discarded += size
+        if self._discarded > self._state.limits.linger_bytes:
+            self.pause_reading()
+
     def abort(self) -> None:
         """Cut the connection, whatever is not sent yet."""
         self._transport.abort()
 
     def shut(self, linger: bool) -> None:
-        """Send all that was written, then end; with `linger`, once the client has read it."""
+        """Send all that was written, then end; with `linger`, read on until the client ends."""
         self.flush()
         if self._transport.is_closing():
             return
@@ -147,8 +156,8 @@ class FlowControl:
         if self._transport.can_write_eof():
             self._transport.write_eof()
 
-    def sending(self) -> bool:
-        """Return whether some of what was written is not sent yet. Called once each sweep."""
+    def has_unsent(self) -> bool:
+        """Return whether written bytes are not sent yet. Called once a sweep, it notes progress."""
         unsent = self._transport.get_write_buffer_size()
         if unsent == 0 or unsent < self._unsent:
             self._unsent_since = self._state.now
@@ -156,5 +165,5 @@ class FlowControl:
         return unsent > 0
 
     def is_stalled(self) -> bool:
-        """Return whether the client has taken nothing for too long, as of the last `sending`."""
+        """Return whether the client had taken nothing for too long at the last `has_unsent`."""
         return self._state.expired(self._unsent_since, self._state.limits.stalled_seconds)

@@ -1,35 +1,42 @@
-"""The head of a request: httptools checks and splits the fields, the rest is checked here. Pure.
+"""The head of a request: its parser, and what its fields say of body and connection. Pure.
 
+httptools checks and splits the fields, and the rest is checked here.
 httptools does not see the request line: it refuses methods it does not know and bytes above 127,
 which visitors do send, and accepts several spaces. Nor does it see a body, so it cannot be wrong
 about where one ends.
+
+How long a body is, and whether its connection lasts (RFC 9112, 6 and 9), is read more strictly than
+it must be wherever two readers of one message might differ: that is how requests are smuggled.
 """
 
 import re
-from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 from tornado.httputil import HTTPHeaders, RequestStartLine
 
-from tracker.http.framing import AND, Fields, body_length, keeps_alive
 from tracker.http.limits import Limits
 from tracker.http.rejection import RejectedRequest
+from tracker.http.request import VALUE_SEPARATOR, Fields, ReceivedFields, canonical_name
 
 _METHOD_AND_TARGET: Final = rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+) ([\x21-\x7e\x80-\xff]+)"
-_LINE: Final = re.compile(_METHOD_AND_TARGET + rb" HTTP/1\.([01])\r\n")
+_REQUEST_LINE: Final = re.compile(_METHOD_AND_TARGET + rb" HTTP/1\.([01])\r\n")
 _OTHER_VERSION: Final = re.compile(_METHOD_AND_TARGET + rb" HTTP/[0-9]+(?:\.[0-9]+)?")
-_ABSOLUTE: Final = re.compile(r"https?://([^/?#@]+)([/?].*)?", re.IGNORECASE)
-FAULT: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|(?<!\r)\n|\r[^\n]")
+_ABSOLUTE_TARGET: Final = re.compile(r"https?://([^/?#@]+)([/?].*)?", re.IGNORECASE)
+_EMPTY_LINES: Final = re.compile(rb"(?:\r\n)*")
+FORBIDDEN_BYTES: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|(?<!\r)\n|\r[^\n]")
 """Bytes that no head or trailer may have: control characters, and CR or LF alone."""
 
-_ANY_LINE: Final = b"GET / HTTP/1.1\r\n"
-_LINE_BESIDE_TARGET: Final = 64
-_LONGEST_REMEMBERED: Final = 64
+CHUNKED: Final = -1
+"""The length of a body in chunks, which marks its own end."""
+
+_ANY_REQUEST_LINE: Final = b"GET / HTTP/1.1\r\n"
+_MAX_METHOD_AND_VERSION_BYTES: Final = 64
+"""Bytes of a request line beside its target, while the line is incomplete."""
 
 
 class Head(NamedTuple):
-    """A request whose head is accepted. `body_length` is bytes or framing.CHUNKED."""
+    """The head of an accepted request. `body_length` is in bytes, or CHUNKED."""
 
     start_line: RequestStartLine
     headers: HTTPHeaders
@@ -38,49 +45,17 @@ class Head(NamedTuple):
     expects_continue: bool
 
 
-class ReceivedFields(HTTPHeaders):
-    """HTTPHeaders of fields that httptools has checked.
-
-    Names and values are not checked again, and the lists of values are made only when something
-    other than `get` and indexing is used, which is rare.
-    """
-
-    def __init__(self, fields: Fields) -> None:
-        self._fields: Fields | None = fields
-        self._combined_cache: dict[str, str] = {}
-
-    def __getattr__(self, name: str) -> dict[str, list[str]]:
-        """The lists, which are the base's from now on: it may change them."""
-        if name != "_as_list" or self._fields is None:
-            raise AttributeError(name)
-        self._as_list = {name: values.split(AND) for name, values in self._fields.items()}
-        self._fields = None
-        return self._as_list
-
-    def __getitem__(self, name: str) -> str:
-        if self._fields is None:
-            return super().__getitem__(name)
-        return self._fields[_cased(name)].replace(AND, ",")
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """Return the values of a field, joined by commas; `default` if it was not sent."""
-        if self._fields is None:
-            return super().get(name, default)
-        values = self._fields.get(_cased(name))
-        return default if values is None else values.replace(AND, ",")
-
-
 class HeadReader:
-    """A reader of whole heads, one after the other, of any connections.
+    """A reader of whole heads, one after the other, for all connections of a server.
 
-    The parser is kept as long as it is sure to be between two requests, whatever was sent.
+    Its parser is reused as long as it is certainly between two requests, whatever was sent.
     """
 
-    __slots__ = ("_complete", "_fields", "_lasts", "_parser")
+    __slots__ = ("_complete", "_fields", "_parser", "_reusable")
 
     def __init__(self) -> None:
         self._fields: dict[str, str] = {}
-        self._complete = self._lasts = False
+        self._complete = self._reusable = False
         self._parser = HttpRequestParser(self)
 
     def read(self, data: bytes, start: int, end: int, limits: Limits) -> Head:
@@ -106,67 +81,59 @@ class HeadReader:
         """
         fields: dict[str, str] = {}
         self._fields = fields
-        self._complete = self._lasts = False
+        self._complete = self._reusable = False
         try:
-            self._parser.feed_data(_ANY_LINE + lines)
+            self._parser.feed_data(_ANY_REQUEST_LINE + lines)
         except HttpParserUpgrade:
-            self._lasts = False  # Not offered here: the request is one like any other.
+            self._reusable = False  # No upgrade is offered here, so the request is like any other.
         except HttpParserError as error:
-            self._lasts = False
+            self._reusable = False
             raise RejectedRequest(400, f"header: {error}") from None
         finally:
-            if not self._lasts or "Content-Length" in fields or "Transfer-Encoding" in fields:
+            if not self._reusable or "Content-Length" in fields or "Transfer-Encoding" in fields:
                 self._parser = HttpRequestParser(self)
         if not self._complete:
             raise RejectedRequest(400, "header: incomplete")
         return fields
 
-    # Called by the parser.
-
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Keep a field."""
-        key = _cased(name.decode("latin-1"))
+        """Keep a field; called by the parser."""
+        key = canonical_name(name.decode("latin-1"))
         text = value.decode("latin-1").rstrip(" \t")
         fields = self._fields
-        fields[key] = f"{fields[key]}{AND}{text}" if key in fields else text
+        fields[key] = f"{fields[key]}{VALUE_SEPARATOR}{text}" if key in fields else text
 
     def on_headers_complete(self) -> None:
-        """Note the end of the head."""
+        """Note the end of the head; called by the parser."""
         self._complete = True
-        self._lasts = self._parser.should_keep_alive()
+        self._reusable = self._parser.should_keep_alive()
 
 
-def _cased(name: str) -> str:
-    # Visitors send it: what is remembered of them has to be bounded in size too.
-    return _remembered_case(name) if len(name) <= _LONGEST_REMEMBERED else _case(name)
-
-
-def _case(name: str) -> str:
-    return "-".join([word.capitalize() for word in name.split("-")])
-
-
-_remembered_case = lru_cache(maxsize=1024)(_case)
+def skip_empty_lines(data: bytes, start: int) -> int:
+    """Return the offset behind the empty lines at `start`, which begin no request."""
+    empty_lines = _EMPTY_LINES.match(data, start)
+    return empty_lines.end() if empty_lines else start
 
 
 def check_partial(data: bytes, start: int, checked: int, limits: Limits) -> None:
-    """Check `data[start:]`, which has no blank line yet; bytes before `checked` are known good.
+    """Check `data[start:]`, which has no blank line yet; bytes before `checked` were checked.
 
-    Raises RejectedRequest if nothing that follows could make it a head.
+    Raises RejectedRequest if it cannot become an acceptable head, whatever follows.
     """
-    # Only what is new is searched: a target of 50 KB that came byte by byte cost 2.5 s otherwise.
-    line_limit = start + limits.target_bytes + _LINE_BESIDE_TARGET
+    # Only new bytes are searched: a target of 50 KB that came byte by byte cost 2.5 s otherwise.
+    line_limit = start + limits.target_bytes + _MAX_METHOD_AND_VERSION_BYTES
     if data.find(b"\r\n", max(start, checked - 1), line_limit) >= 0:
         _request_line(data, start, limits)
     elif len(data) > line_limit and data.find(b"\r\n", start, line_limit) < 0:
         raise RejectedRequest(414, f"request target: at most {limits.target_bytes} bytes")
-    if FAULT.search(data, max(start, checked - 1)):
+    if FORBIDDEN_BYTES.search(data, max(start, checked - 1)):
         raise RejectedRequest(400, "header: control character")
     if len(data) - start > limits.head_bytes:
         raise RejectedRequest(431, f"header: at most {limits.head_bytes} bytes")
 
 
 def _request_line(data: bytes, start: int, limits: Limits) -> re.Match[bytes]:
-    line = _LINE.match(data, start)
+    line = _REQUEST_LINE.match(data, start)
     if line is None:
         raise _bad_line(data[start : data.index(b"\r\n", start)], limits)
     if len(line[2]) > limits.target_bytes:
@@ -175,7 +142,7 @@ def _request_line(data: bytes, start: int, limits: Limits) -> re.Match[bytes]:
 
 
 def _bad_line(line: bytes, limits: Limits) -> RejectedRequest:
-    if len(line) > limits.target_bytes + _LINE_BESIDE_TARGET:
+    if len(line) > limits.target_bytes + _MAX_METHOD_AND_VERSION_BYTES:
         return RejectedRequest(414, f"request target: at most {limits.target_bytes} bytes")
     if _OTHER_VERSION.fullmatch(line):
         return RejectedRequest(505, "HTTP version: must be 1.0 or 1.1")
@@ -184,11 +151,11 @@ def _bad_line(line: bytes, limits: Limits) -> RejectedRequest:
 
 def _head(method: str, target: str, version: str, fields: Fields) -> Head:
     host = fields.get("Host")
-    if host is None or AND in host:
+    if host is None or VALUE_SEPARATOR in host:
         _check_host(version, host)
     headers = ReceivedFields(fields)
     if target[0] != "/":
-        target = _other_form(method, target, headers)
+        target = _normalized_target(method, target, headers)
     expected = fields.get("Expect")
     return Head(
         RequestStartLine(method, target, version),
@@ -200,7 +167,7 @@ def _head(method: str, target: str, version: str, fields: Fields) -> Head:
 
 
 def _is_continue(expected: str) -> bool:
-    return "100-continue" in expected.lower().split(AND)
+    return "100-continue" in expected.lower().split(VALUE_SEPARATOR)
 
 
 def _check_host(version: str, host: str | None) -> None:
@@ -208,13 +175,60 @@ def _check_host(version: str, host: str | None) -> None:
         raise RejectedRequest(400, "Host: must be there, once")
 
 
-def _other_form(method: str, target: str, headers: HTTPHeaders) -> str:
-    """The path of a target that does not begin with one; its authority becomes the Host."""
+def _normalized_target(method: str, target: str, headers: HTTPHeaders) -> str:
+    """Return the path of an absolute target, whose authority becomes the Host.
+
+    Targets of CONNECT and the `*` of OPTIONS are returned unchanged. Raises RejectedRequest if the
+    target has any other form.
+    """
     if method == "CONNECT" or (target == "*" and method == "OPTIONS"):
         return target
-    absolute = _ABSOLUTE.fullmatch(target)
+    absolute = _ABSOLUTE_TARGET.fullmatch(target)
     if absolute is None:
         raise RejectedRequest(400, "request target: must be a path, or an http URL without user")
     headers["Host"] = absolute[1]
     rest = absolute[2] or ("*" if method == "OPTIONS" else "/")
     return rest if rest[0] != "?" else f"/{rest}"
+
+
+def body_length(version: str, fields: Fields) -> int:
+    """Return the length of the body in bytes, or CHUNKED.
+
+    Raises RejectedRequest if the fields are malformed, or could be read in two ways.
+    """
+    lengths = fields.get("Content-Length")
+    codings = fields.get("Transfer-Encoding")
+    if codings is not None:
+        if lengths is not None:
+            raise RejectedRequest(400, "both Content-Length and Transfer-Encoding")
+        return _chunked(version, codings.replace(VALUE_SEPARATOR, ","))
+    if lengths is None:
+        return 0
+    if not (lengths.isascii() and lengths.isdigit()):
+        raise RejectedRequest(400, "Content-Length: must be one number")
+    return int(lengths)
+
+
+def _chunked(version: str, codings: str) -> int:
+    if version == "HTTP/1.0":
+        raise RejectedRequest(400, "Transfer-Encoding: not in HTTP/1.0")
+    *others, last = (coding.strip(" \t").lower() for coding in codings.split(","))
+    if last != "chunked" or "chunked" in others or "" in others:
+        raise RejectedRequest(400, "Transfer-Encoding: must end in chunked")
+    if others:
+        raise RejectedRequest(501, "Transfer-Encoding: only chunked is supported")
+    return CHUNKED
+
+
+def keeps_alive(version: str, fields: Fields) -> bool:
+    """Return whether the client may send another request on the connection."""
+    values = fields.get("Connection")
+    if values is None:
+        return version == "HTTP/1.1"
+    options = connection_options(values.replace(VALUE_SEPARATOR, ","))
+    return "close" not in options and (version == "HTTP/1.1" or "keep-alive" in options)
+
+
+def connection_options(value: str) -> list[str]:
+    """Return the options of a Connection field, in lower case."""
+    return [option.strip(" \t") for option in value.lower().split(",")]

@@ -1,9 +1,11 @@
-"""Request bodies while they are received: how much each may keep, and how much all together.
+"""Request bodies while they are received: limits on the memory of each, and of all together.
 
 `BodyCollector` stands between the server and a Tornado handler that streams its request body.
-A body of up to EARLY_BYTES is received before its handler begins, so that a request that is refused
-keeps its connection. A longer one begins the handler first: `prepare` checks the key and the limits
-and says by `IncomingBody.allow` how much it takes. Nothing is kept of a body that it refuses.
+
+- A body of up to EARLY_BYTES is received before its handler begins, so that a refused request keeps
+  its connection.
+- A longer one begins the handler first: `prepare` checks the key and the limits, and calls
+  `IncomingBody.allow` with the bytes that it takes. Nothing is kept of a body that it refuses.
 
 Guarantee: unfinished bodies hold at most the limit of `BodyMemory`, whatever is sent.
 """
@@ -30,8 +32,8 @@ _RETRY_SECONDS: Final = 1
 class BodyMemory:
     """A limit, in bytes, on the memory of all unfinished bodies together.
 
-    Beyond it the body that began first is dropped: one that is sent as fast as it can be is
-    complete in milliseconds, so those that are left are the slow ones.
+    Beyond it the body that began first is dropped. Bodies of fast clients are complete in
+    milliseconds, so the oldest one belongs to a slow client.
     """
 
     def __init__(self, limit: int) -> None:
@@ -40,7 +42,7 @@ class BodyMemory:
         self._held_by: dict[IncomingBody, int] = {}
 
     def hold(self, body: "IncomingBody", size: int) -> None:
-        """Count `size` bytes more for `body`, and drop the oldest bodies until all fit."""
+        """Count `size` more bytes for `body`, and drop the oldest bodies until all fit."""
         self._held_by[body] = self._held_by.get(body, 0) + size
         self.held += size
         while self.held > self._limit:
@@ -48,12 +50,12 @@ class BodyMemory:
             next(iter(self._held_by)).drop()
 
     def release(self, body: "IncomingBody") -> None:
-        """Count nothing for `body` any more."""
+        """Stop counting `body`."""
         self.held -= self._held_by.pop(body, 0)
 
 
 class IncomingBody:
-    """The body of one request; `exceeded` is true if more arrived than was allowed."""
+    """The body of one request. `exceeded` is true if more arrived than was allowed."""
 
     __slots__ = ("_allowed", "_declared", "_dropped", "_kept", "_memory", "exceeded")
 
@@ -67,19 +69,22 @@ class IncomingBody:
 
     @property
     def length(self) -> int:
-        """Bytes: as declared, or what has come so far of a body that tells its end itself."""
+        """Return the bytes: as declared, or as received so far of a body in chunks."""
         return max(self._declared, len(self._kept))
 
     def allow(self, limit: int) -> None:
-        """Take up to `limit` bytes. Raises PayloadTooLarge if the body is longer."""
+        """Allow up to `limit` bytes. Raises PayloadTooLarge if the body is longer."""
         self._allowed = limit
         if self.length > limit:
             self.exceeded = True
             self._refuse_excess()
 
     def content(self) -> bytes:
-        """Return the body, which is complete. Raises PayloadTooLarge if it was longer than allowed,
-        Unavailable if it was dropped for want of memory."""
+        """Return the complete body.
+
+        Raises PayloadTooLarge if it was longer than allowed, Unavailable if it was dropped because
+        memory was short.
+        """
         if self.exceeded:
             self._refuse_excess()
         if self._dropped:
@@ -90,27 +95,27 @@ class IncomingBody:
         return bytes(self._kept)
 
     def add(self, piece: bytes) -> None:
-        """Keep `piece`, which has arrived, unless the body was dropped."""
+        """Keep a received piece, unless the body was dropped."""
         if self._dropped:
             return
         self._kept += piece
         self._memory.hold(self, len(piece))
 
-    def exceeds(self) -> bool:
-        """Return whether more has come than was allowed; then nothing of it is kept."""
+    def drop_if_exceeded(self) -> bool:
+        """Return whether more has come than was allowed; if so, the body is dropped."""
         if len(self._kept) > self._allowed:
             self.exceeded = True
             self.drop()
         return self.exceeded
 
     def drop(self) -> None:
-        """Keep nothing of the body, nor of what still arrives."""
+        """Forget the body, and ignore the rest of it."""
         self._dropped = True
         self._kept = bytearray()
         self._memory.release(self)
 
     def complete(self) -> None:
-        """Leave the body to its handler: it is no longer being received."""
+        """Stop counting the body, which was received and belongs to its handler now."""
         self._memory.release(self)
 
     def _refuse_excess(self) -> None:
@@ -120,7 +125,7 @@ class IncomingBody:
 class BodyCollector(HTTPMessageDelegate):
     """A delegate that keeps the body of a request in `body`, and gives `inner` the request.
 
-    A short request is given once it is complete, a long one at once, so that `prepare` decides
+    A short request is passed on once it is complete, a long one at once, so that `prepare` decides
     about its body.
     """
 
@@ -144,7 +149,7 @@ class BodyCollector(HTTPMessageDelegate):
         body.add(chunk)
         if not self._begun:
             return self._begin() if body.length > EARLY_BYTES else None
-        if body.exceeds():
+        if body.drop_if_exceeded():
             self._end()
         return None
 
@@ -155,7 +160,7 @@ class BodyCollector(HTTPMessageDelegate):
         self._end()
 
     def on_connection_close(self) -> None:
-        """Drop the body: its client has gone."""
+        """Drop the body, because its client has gone."""
         self._body.drop()
         if self._begun:
             self._inner.on_connection_close()
@@ -172,6 +177,6 @@ class BodyCollector(HTTPMessageDelegate):
 
 
 def _declared_length(headers: HTTPHeaders) -> int:
-    """Return Content-Length, 0 for a body in chunks. The field was checked before."""
+    """Return Content-Length, or 0 for a body in chunks. The field was checked before."""
     length = headers.get("Content-Length", "")
     return int(length) if length.isdigit() and length.isascii() else 0

@@ -1,13 +1,31 @@
-"""The limits of a connection: sizes, counts and seconds. Read by every module of this room."""
+"""The limits of a server: sizes, counts and seconds in one table, and the count of its connections.
+
+Every module of this room reads `Limits`. `Admission` is asked when a connection is accepted, before
+a TLS handshake. Guarantee: one address never has more than its share of the open connections.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Final
 
 import msgspec
+import structlog
+
+from tracker.metrics import CONNECTIONS_REFUSED
+
+log = structlog.get_logger(__name__)
+
+LOG_INTERVAL_SECONDS: Final = 60.0
+
+CountedAs = Callable[[str], str]
+"""Maps a peer's address to what it counts as, such as its network, or to "" if it has no limit."""
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """The limits of a server, in bytes and seconds. A limit itself is still allowed."""
+    """The limits of a server, in bytes and seconds. A value equal to its limit is allowed."""
 
     connections: int = 100_000
-    """Open at once; beyond it a new one is closed before anything is read."""
+    """Open connections; beyond it a new one is closed before anything is read."""
 
     target_bytes: int = 8 * 1024
     """Bytes of the request target; beyond it 414."""
@@ -22,10 +40,11 @@ class Limits(msgspec.Struct, frozen=True):
     """Bytes of a body, unless the handler sets a limit of its own; beyond it 413."""
 
     waiting_bytes: int = 64 * 1024
-    """Received while an answer is awaited; beyond it reading pauses. Not below `head_bytes`."""
+    """Bytes received while an answer is awaited; beyond it reading pauses. At least as many as
+    `head_bytes`."""
 
     unsent_bytes: int = 64 * 1024
-    """Written and not yet taken by the client; beyond it the futures of writes wait."""
+    """Bytes written and not yet taken by the client; beyond it the futures of writes wait."""
 
     head_seconds: float = 10.0
     """From the first byte of a request to the last of its head; also to the very first byte."""
@@ -34,27 +53,30 @@ class Limits(msgspec.Struct, frozen=True):
     """For a whole body, unless the handler sets a time of its own."""
 
     fast_path_seconds: float = 60.0
-    """For an answer of the fast path, which takes milliseconds: one that never comes is a fault,
+    """For an answer of the fast path, which takes milliseconds. One that never comes is a fault,
     and no client should wait for it for ever."""
 
     idle_seconds: float = 75.0
     """Between an answer and the next request."""
 
     stalled_seconds: float = 60.0
-    """A client that takes nothing of its answer for so long is cut. The kernel tells only of every
-    megabyte or so, so a slow client needs this long for that."""
+    """For a client to take something of its answer, or its connection is cut. The kernel reports
+    progress only every megabyte or so, and a slow client needs this long for that."""
 
     linger_seconds: float = 3.0
-    """How long what a client still sends is read and dropped, so that it can read its answer."""
+    """For a client to read its answer, while bytes that it still sends are read and dropped."""
 
     linger_bytes: int = 1024 * 1024
-    """How much of that: the longest body that any endpoint takes. The rest waits with the client
-    until the connection is cut; sixty that sent 8 MiB each stopped visitors for 0.2 s."""
+    """Bytes that are read and dropped then: the longest body that any endpoint takes. The rest
+    stays unread until the connection is cut; sixty clients with 8 MiB each stopped visitors for
+    0.2 s."""
 
     @property
     def sweep_seconds(self) -> float:
-        """How often a server looks for connections whose time is up; they end up to twice this
-        late, never early."""
+        """Return the interval between two looks for connections whose time is up.
+
+        They end up to two intervals late, never early.
+        """
         shortest = min(
             self.head_seconds,
             self.body_seconds,
@@ -63,3 +85,51 @@ class Limits(msgspec.Struct, frozen=True):
             self.linger_seconds,
         )
         return min(1.0, shortest / 4)
+
+
+def each_address(peer: str) -> str:
+    """Return `peer`: every address counts for itself."""
+    return peer
+
+
+class Admission:
+    """A count of open connections: at most `limit`, `for_each` per address (0: unlimited)."""
+
+    def __init__(self, limit: int, for_each: int = 0, counted_as: CountedAs = each_address) -> None:
+        self._limit = limit
+        self._for_each = for_each
+        self._counted_as = counted_as
+        self._open = 0
+        self._open_by: dict[str, int] = {}
+        self._logged_at = -LOG_INTERVAL_SECONDS
+
+    def enter(self, peer: str) -> bool:
+        """Count a connection of `peer` if there is room for it, and return whether there is."""
+        if self._open >= self._limit:
+            return self._reject("total")
+        if self._for_each and (who := self._counted_as(peer)):
+            count = self._open_by.get(who, 0)
+            if count >= self._for_each:
+                return self._reject("address")
+            self._open_by[who] = count + 1
+        self._open += 1
+        return True
+
+    def leave(self, peer: str) -> None:
+        """Uncount a connection that entered, because it has ended."""
+        self._open -= 1
+        if self._for_each and (who := self._counted_as(peer)):
+            count = self._open_by[who] - 1
+            if count:
+                self._open_by[who] = count
+            else:
+                del self._open_by[who]
+
+    def _reject(self, reason: str) -> bool:
+        CONNECTIONS_REFUSED.labels(reason).inc()
+        now = time.monotonic()
+        if now - self._logged_at >= LOG_INTERVAL_SECONDS:
+            self._logged_at = now
+            limit = self._limit if reason == "total" else self._for_each
+            log.warning("connections refused", reason=reason, limit=limit)
+        return False

@@ -1,4 +1,4 @@
-"""Requests that reach no handler: the reason, and the answer that ends their connection. Pure."""
+"""Rejected requests, which reach no handler: the reason, and the answer. Pure."""
 
 from collections.abc import Callable
 from typing import Final
@@ -6,7 +6,7 @@ from typing import Final
 from tracker.errors import CODE_HEADER, ErrorCode
 
 Render = Callable[[int, str], tuple[str, bytes]]
-"""Makes Content-Type and body of a rejection from its status and reason; called once for each."""
+"""Makes Content-Type and body of a rejection from its status and reason."""
 
 _STATUSES: Final = {
     400: ("Bad Request", ErrorCode.MALFORMED_REQUEST),
@@ -32,7 +32,7 @@ class RejectedRequest(Exception):
 def rejection(
     rejected: RejectedRequest, render: Render, default_headers: bytes, head_only: bool
 ) -> bytes:
-    """Return the whole answer, with the fields that each carries (`http/default_headers`)."""
+    """Return the whole answer. `default_headers` are the fields that every answer has."""
     content_type, body = render(rejected.status, rejected.reason)
     phrase, code = _STATUSES[rejected.status]
     head = (

@@ -1,19 +1,62 @@
-"""A request as a Tornado handler sees it, made from a head that was checked.
+"""A request and its fields as a Tornado handler sees them, made from a head that was checked.
 
-Made by `dispatcher` for delegates that are routers, such as a tornado.web.Application: these would
-make tornado.httputil.HTTPServerRequest themselves, which checks the host with a slow pattern, and
-parses and copies the query whether or not anybody reads its arguments.
+`head` makes the fields. `dispatcher` makes the request for delegates that are routers, such as a
+tornado.web.Application: these would make tornado.httputil.HTTPServerRequest themselves, which
+checks the host with a slow pattern, and parses and copies the query even if nobody reads it.
 """
 
 import time
+from collections.abc import Mapping
 from functools import cached_property, lru_cache
 from typing import Any, Final
 
 from tornado.escape import parse_qs_bytes
 from tornado.httputil import HTTPConnection, HTTPHeaders, HTTPServerRequest, RequestStartLine
 
-_PAIRS: Final = 100
-_HOST_LENGTH: Final = 255
+VALUE_SEPARATOR: Final = "\n"
+"""Between the values of fields with one name: no value contains it."""
+
+Fields = Mapping[str, str]
+"""Values by name in Http-Header-Case, without white space around them, joined by VALUE_SEPARATOR.
+"""
+
+_MAX_QUERY_PAIRS: Final = 100
+_MAX_HOST_CHARACTERS: Final = 255
+_MAX_REMEMBERED_CHARACTERS: Final = 64
+
+
+class ReceivedFields(HTTPHeaders):
+    """The HTTPHeaders of fields that httptools has checked.
+
+    Names and values are not checked again. The lists of values are made only when something other
+    than `get` and indexing is used, which is rare.
+    """
+
+    def __init__(self, fields: Fields) -> None:
+        self._fields: Fields | None = fields
+        self._combined_cache: dict[str, str] = {}
+
+    def __getattr__(self, name: str) -> dict[str, list[str]]:
+        """Return the lists of values, which belong to the base from now on: it may change them."""
+        if name != "_as_list" or self._fields is None:
+            raise AttributeError(name)
+        self._as_list = {
+            name: values.split(VALUE_SEPARATOR) for name, values in self._fields.items()
+        }
+        self._fields = None
+        return self._as_list
+
+    def __getitem__(self, name: str) -> str:
+        if self._fields is None:
+            return super().__getitem__(name)
+        return self._fields[canonical_name(name)].replace(VALUE_SEPARATOR, ",")
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the values of a field, joined by commas; `default` if it was not sent."""
+        if self._fields is None:
+            return super().get(name, default)
+        values = self._fields.get(canonical_name(name))
+        return default if values is None else values.replace(VALUE_SEPARATOR, ",")
 
 
 class ReceivedRequest(HTTPServerRequest):
@@ -30,8 +73,11 @@ class ReceivedRequest(HTTPServerRequest):
         server_connection: object,
     ) -> None:
         host = headers.get("Host", "")
-        # What is rare, or may be refused for its size, is left to the base.
-        if not 0 < len(host) <= _HOST_LENGTH or start_line.path.count("&") >= _PAIRS:
+        # Rare requests, and those that may be refused for their size, are left to the base.
+        if (
+            not 0 < len(host) <= _MAX_HOST_CHARACTERS
+            or start_line.path.count("&") >= _MAX_QUERY_PAIRS
+        ):
             super().__init__(
                 start_line=start_line,
                 headers=headers,
@@ -56,12 +102,12 @@ class ReceivedRequest(HTTPServerRequest):
 
     @cached_property
     def arguments(self) -> dict[str, list[bytes]]:  # type: ignore[override]
-        """The arguments of the query, by name; the body is not parsed."""
+        """Return the arguments of the query, by name; the body is not parsed."""
         return parse_qs_bytes(self.query, keep_blank_values=True)
 
     @cached_property
     def query_arguments(self) -> dict[str, list[bytes]]:  # type: ignore[override]
-        """The arguments of the query, by name."""
+        """Return the arguments of the query, by name."""
         return parse_qs_bytes(self.query, keep_blank_values=True)
 
 
@@ -70,3 +116,16 @@ def _host_name(host: str) -> str:
     """Return the host without its port, in lower case. Raises HTTPInputError if it is malformed."""
     line = RequestStartLine("GET", "/", "HTTP/1.1")
     return HTTPServerRequest(start_line=line, headers=HTTPHeaders({"Host": host})).host_name
+
+
+def canonical_name(name: str) -> str:
+    """Return a field's name in Http-Header-Case."""
+    # Clients choose names: those that are remembered have to be bounded in size too.
+    return _remembered_name(name) if len(name) <= _MAX_REMEMBERED_CHARACTERS else _capitalize(name)
+
+
+def _capitalize(name: str) -> str:
+    return "-".join([word.capitalize() for word in name.split("-")])
+
+
+_remembered_name = lru_cache(maxsize=1024)(_capitalize)

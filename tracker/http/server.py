@@ -1,4 +1,4 @@
-"""Listening sockets, the connections on them, and their end: one a process.
+"""The HTTP server: listening sockets, the connections on them, and their end.
 
     server = Server(application, render)
     await server.listen(sockets)
@@ -6,7 +6,7 @@
     server.stop()
     await server.finish(seconds=8, quiet=0.3)
 
-One periodic sweep ends the connections whose time is up; there are no timers of single requests.
+One periodic sweep ends the connections whose time is up; single requests have no timers.
 """
 
 import asyncio
@@ -18,11 +18,10 @@ from typing import Final
 
 from tornado.httputil import HTTPServerConnectionDelegate
 
-from tracker.http.admission import Admission
 from tracker.http.connection import Connection
 from tracker.http.default_headers import DefaultHeaders
 from tracker.http.fast_path import FastPath
-from tracker.http.limits import Limits
+from tracker.http.limits import Admission, Limits
 from tracker.http.rejection import Render
 from tracker.http.server_state import ServerState
 from tracker.http.tls import TLSListener
@@ -35,8 +34,8 @@ class Server:
     """An HTTP/1.1 server for `delegate`, such as a tornado.web.Application.
 
     `render` makes the body of rejections. `default_headers` are in every answer but those of the
-    fast path, which has its own. `admission` limits connections, instead of `limits`. Make it on
-    the running loop, which it keeps busy until `finish`.
+    fast path, which has its own. `admission` limits connections, instead of `limits`. Make a server
+    on the running loop, where it sweeps until `finish`.
     """
 
     def __init__(
@@ -79,7 +78,7 @@ class Server:
         self._listening.clear()
 
     async def finish(self, seconds: float, quiet: float) -> None:
-        """Wait for requests in flight, for at most `seconds`; then cut the connections left.
+        """Wait at most `seconds` for requests in flight, then cut the connections that are left.
 
         From now on every answer ends its connection, and a connection on which nothing arrives for
         `quiet` seconds is closed.
@@ -107,7 +106,7 @@ class Server:
         for connection in tuple(state.connections):
             try:
                 connection.check()
-            except Exception as error:  # or one connection would end the watch over all
+            except Exception as error:  # or one connection would end the sweep of all
                 record_failure("sweep", error)
                 connection.abort()
         self._sweeping = state.loop.call_later(state.sweep_seconds, self._sweep)

@@ -1,4 +1,4 @@
-"""The state that all connections of a server share: made by `server`, read by each connection."""
+"""The state that all connections of a server share. Made by `server`, read by each connection."""
 
 import asyncio
 import contextvars
@@ -7,16 +7,15 @@ from typing import Protocol
 from tornado.httputil import HTTPServerConnectionDelegate
 from tornado.routing import Router
 
-from tracker.http.admission import Admission
 from tracker.http.default_headers import DefaultHeaders
 from tracker.http.fast_path import FastPath
 from tracker.http.head import HeadReader
-from tracker.http.limits import Limits
+from tracker.http.limits import Admission, Limits
 from tracker.http.rejection import Render
 
 
 class SupervisedConnection(Protocol):
-    """A connection, as the server sees it."""
+    """A connection as the server sees it."""
 
     def check(self) -> None:
         """End the connection if its time is up."""
@@ -28,8 +27,8 @@ class SupervisedConnection(Protocol):
 class ServerState:
     """The state of one server. Make it on the running loop.
 
-    `now` is the event loop's time of the last sweep, in seconds: connections use it instead of
-    asking for the time at every request.
+    `now` is the event loop's time at the last sweep, in seconds: connections read it, because
+    asking for the time at every request costs more.
     """
 
     __slots__ = (
@@ -91,14 +90,14 @@ class ServerState:
         self.empty.clear()
 
     def remove(self, connection: SupervisedConnection) -> None:
-        """Count `connection` as open no longer."""
+        """Stop counting `connection` as open."""
         self.connections.discard(connection)
         if not self.connections:
             self.empty.set()
 
 
 def _plain_router(delegate: HTTPServerConnectionDelegate) -> Router | None:
-    """Return `delegate` if it is a router that starts requests as every router does."""
+    """Return `delegate` if it is a router with Router's own `start_request`, else None."""
     if isinstance(delegate, Router) and type(delegate).start_request is Router.start_request:
         return delegate
     return None

@@ -1,8 +1,8 @@
 """TLS: certificates, and accepting connections that are counted before their handshake.
 
-A handshake may be all that a connection ever does, and asyncio reports a connection only
-once its handshake is done, and never one that fails. So connections are accepted here, and given to
-the loop for their handshake. The caller decides when certificates are reloaded.
+A handshake may be all that a connection ever does. asyncio reports a connection only once its
+handshake is done, and never one that fails. So connections are accepted here, and given to the loop
+for their handshake. The caller decides when certificates are reloaded.
 """
 
 import asyncio
@@ -18,14 +18,14 @@ from tracker.http.server_state import ServerState
 
 log = structlog.get_logger(__name__)
 
-_TOGETHER: Final = 64
+_MAX_ACCEPTS_PER_TURN: Final = 64
 """Connections that are accepted before others get their turn."""
 
-_PAUSE_SECONDS: Final = 1.0
-"""How long nothing is accepted after the system refused to: it is out of files or memory."""
+_ACCEPT_PAUSE_SECONDS: Final = 1.0
+"""A pause after the system could not accept a connection: it is out of files or memory."""
 
-_LEAST_SECONDS: Final = 0.01
-"""For a handshake that began when its time was nearly over: asyncio takes no 0."""
+_MIN_HANDSHAKE_SECONDS: Final = 0.01
+"""For a handshake that began when its time was nearly over: asyncio accepts no 0."""
 
 
 class TLSListener:
@@ -39,7 +39,7 @@ class TLSListener:
         self._listen()
 
     def close(self) -> None:
-        """Accept no more; handshakes that are under way go on."""
+        """Stop accepting; handshakes in progress go on."""
         if self._pause is not None:
             self._pause.cancel()
         self._state.loop.remove_reader(self._listening.fileno())
@@ -49,7 +49,7 @@ class TLSListener:
         self._state.loop.add_reader(self._listening.fileno(), self._accept)
 
     def _accept(self) -> None:
-        for _ in range(_TOGETHER):
+        for _ in range(_MAX_ACCEPTS_PER_TURN):
             try:
                 accepted, address = self._listening.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
@@ -57,7 +57,7 @@ class TLSListener:
             except OSError as error:
                 log.warning("connections cannot be accepted", error=str(error))
                 self._state.loop.remove_reader(self._listening.fileno())
-                self._pause = self._state.loop.call_later(_PAUSE_SECONDS, self._listen)
+                self._pause = self._state.loop.call_later(_ACCEPT_PAUSE_SECONDS, self._listen)
                 return
             if self._state.admission.enter(address[0]):
                 Handshake(self._state, accepted, address[0], self._tls)
@@ -66,7 +66,7 @@ class TLSListener:
 
 
 class Handshake:
-    """A connection that was counted, until it can carry requests. The loop limits its time."""
+    """A counted connection, until it can carry requests. The loop limits its time."""
 
     def __init__(
         self, state: ServerState, accepted: socket.socket, peer: str, tls: ssl.SSLContext
@@ -80,7 +80,7 @@ class Handshake:
         self._task.add_done_callback(self._done)
 
     def check(self) -> None:
-        """Leave it to the loop to end a handshake that takes too long."""
+        """Do nothing: the loop ends a handshake that takes too long."""
 
     def abort(self) -> None:
         """Cut the connection."""
@@ -90,13 +90,13 @@ class Handshake:
         limits, loop = self._state.limits, self._state.loop
         ends = loop.time() + limits.head_seconds
         try:
-            if not await self._begun(accepted, limits.head_seconds):
+            if not await self._has_begun(accepted, limits.head_seconds):
                 return
             await loop.connect_accepted_socket(
                 self._protocol,
                 accepted,
                 ssl=tls,
-                ssl_handshake_timeout=max(_LEAST_SECONDS, ends - loop.time()),
+                ssl_handshake_timeout=max(_MIN_HANDSHAKE_SECONDS, ends - loop.time()),
                 ssl_shutdown_timeout=limits.linger_seconds,
             )
         except OSError:
@@ -105,12 +105,11 @@ class Handshake:
             if not self._made:
                 accepted.close()
 
-    async def _begun(self, accepted: socket.socket, seconds: float) -> bool:
-        """Wait for the client's first byte, and return whether it came: without it TLS would cost
-        50 KB for nothing.
+    async def _has_begun(self, accepted: socket.socket, seconds: float) -> bool:
+        """Wait for the client's first byte, and return whether it came.
 
-        Raises TimeoutError if the client neither sends nor ends within `seconds`, OSError if it
-        has cut the connection.
+        TLS costs 50 KB, which a client that sends nothing does not get. Raises TimeoutError if the
+        client neither sends nor ends within `seconds`, OSError if it has cut the connection.
         """
         loop = self._state.loop
         readable = loop.create_future()
@@ -126,7 +125,7 @@ class Handshake:
         return Connection(self._state, self._hand_over)
 
     def _hand_over(self) -> str:
-        """The handshake is done: the connection counts for itself from now on."""
+        """Return the peer's address, and let the connection count for itself from now on."""
         self._made = True
         self._state.connections.discard(self)
         return self._peer
@@ -147,9 +146,8 @@ def _resolve(readable: "asyncio.Future[None]") -> None:
 def server_context(certificate: Path, key: Path) -> ssl.SSLContext:
     """Return a context for TLS 1.2 or later, from PEM files of a certificate chain and its key.
 
-    The key has no passphrase.
-
-    Raises OSError if one cannot be read, ssl.SSLError (an OSError, too) if they do not fit.
+    The key has no passphrase. Raises OSError if a file cannot be read, and its subclass
+    ssl.SSLError if they do not fit.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -159,9 +157,9 @@ def server_context(certificate: Path, key: Path) -> ssl.SSLContext:
 
 
 def reload_certificate(context: ssl.SSLContext, certificate: Path, key: Path) -> None:
-    """Have `context` use these files for connections to come.
+    """Load these files into `context`, for connections to come.
 
-    Raises OSError if they cannot be read or do not fit; then nothing has changed.
+    Raises OSError if they cannot be read or do not fit; nothing has changed then.
     """
     server_context(certificate, key)
     _load(context, certificate, key)

@@ -21,9 +21,8 @@ from config.settings import Settings
 from tracker.access.client_address import ClientAddress
 from tracker.api.fast_path import FastPath
 from tracker.api.handler import JSON
-from tracker.http.admission import Admission
 from tracker.http.default_headers import DefaultHeaders
-from tracker.http.limits import Limits
+from tracker.http.limits import Admission, Limits
 from tracker.http.server import Server
 from tracker.http.tls import reload_certificate, server_context
 from tracker.limits.network import is_loopback, network_of

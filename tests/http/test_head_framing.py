@@ -2,7 +2,7 @@
 
 import pytest
 
-from tracker.http.framing import CHUNKED, body_length, keeps_alive
+from tracker.http.head import CHUNKED, body_length, keeps_alive
 from tracker.http.rejection import RejectedRequest
 
 
@@ -16,7 +16,7 @@ from tracker.http.rejection import RejectedRequest
         ({"Transfer-Encoding": "Chunked"}, CHUNKED),
     ],
 )
-def test_the_fields_say_how_long_a_body_is(fields: dict[str, str], length: int) -> None:
+def test_the_fields_give_the_length_of_the_body(fields: dict[str, str], length: int) -> None:
     assert body_length("HTTP/1.1", fields) == length
 
 
@@ -40,13 +40,15 @@ def test_the_fields_say_how_long_a_body_is(fields: dict[str, str], length: int) 
         ({"Transfer-Encoding": "gzip\nchunked"}, 501),
     ],
 )
-def test_what_could_be_read_in_two_ways_is_refused(fields: dict[str, str], status: int) -> None:
+def test_fields_that_could_be_read_in_two_ways_are_refused(
+    fields: dict[str, str], status: int
+) -> None:
     with pytest.raises(RejectedRequest) as rejected:
         body_length("HTTP/1.1", fields)
     assert rejected.value.status == status
 
 
-def test_http_1_0_has_no_chunks() -> None:
+def test_chunks_are_refused_in_http_1_0() -> None:
     with pytest.raises(RejectedRequest):
         body_length("HTTP/1.0", {"Transfer-Encoding": "chunked"})
 
@@ -65,7 +67,7 @@ def test_http_1_0_has_no_chunks() -> None:
         ("", True, False),
     ],
 )
-def test_the_options_of_a_connection_say_whether_it_lasts(
+def test_the_connection_options_decide_whether_the_connection_is_kept(
     connection: str | None, in_1_1: bool, in_1_0: bool
 ) -> None:
     fields = {} if connection is None else {"Connection": connection}

@@ -1,0 +1,126 @@
+"""The fields of a head are Tornado's HTTPHeaders in every way."""
+
+import copy
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tornado.httputil import HTTPHeaders, HTTPInputError
+
+from tests.http.test_head import raw_of, read
+from tracker.http.head import HeadReader
+
+TOKEN = "!#$%&'*+-.^_`|~019AaZz"
+OWN = ("host", "content-length", "transfer-encoding", "connection", "upgrade", "proxy-connection")
+
+names = st.text(TOKEN, min_size=1, max_size=12) | st.sampled_from(
+    [
+        "Accept",
+        "accept",
+        "ACCEPT",
+        "X-Forwarded-For",
+        "Set-Cookie",
+        "etag",
+        "TE",
+        "www-authenticate",
+    ]
+)
+values = st.text(
+    st.characters(max_codepoint=255, blacklist_categories=["Cc"], whitelist_characters="\t"),
+    max_size=30,
+)
+fields = st.lists(
+    st.tuples(names.filter(lambda name: name.lower() not in OWN), values), max_size=12
+)
+
+
+def tornados(raw: bytes) -> HTTPHeaders | None:
+    """Return the fields as Tornado reads them, or None if it refuses them."""
+    lines = raw.decode("latin-1").partition("\r\n")[2]
+    try:
+        return HTTPHeaders.parse(lines)
+    except HTTPInputError:
+        return None
+
+
+def all_that_shows(headers: HTTPHeaders) -> object:
+    keys = list(headers)
+    return (
+        list(headers.get_all()),
+        [(key, headers[key], headers.get_list(key), key.lower() in headers) for key in keys],
+        list(headers.items()),
+        len(headers),
+        str(headers),
+        "Missing" in headers,
+        headers.get("Missing"),
+        list(copy.copy(headers).get_all()),
+        headers == HTTPHeaders(headers),
+    )
+
+
+@given(fields)
+def test_received_fields_are_as_tornado_reads_them(pairs: list[tuple[str, str]]) -> None:
+    raw = raw_of(pairs)
+    expected = tornados(raw)
+    assert expected is not None
+    assert all_that_shows(read(HeadReader(), raw).headers) == all_that_shows(expected)
+
+
+@given(fields, names)
+def test_received_fields_are_looked_up_as_in_tornado(
+    pairs: list[tuple[str, str]], absent: str
+) -> None:
+    raw = raw_of(pairs)
+    ours, expected = read(HeadReader(), raw).headers, tornados(raw)
+    assert expected is not None
+    for name in ("host", absent, *(name for name, _ in pairs)):
+        assert ours.get(name) == expected.get(name)
+        assert ours.get(name, "default") == expected.get(name, "default")
+        if name in expected:
+            assert ours[name] == expected[name]
+        else:
+            with pytest.raises(KeyError):
+                ours[name]
+    assert all_that_shows(ours) == all_that_shows(expected)
+
+
+CHANGES: dict[str, Callable[[HTTPHeaders], object]] = {
+    "add": lambda headers: headers.add("a", "3"),
+    "add another": lambda headers: headers.add("b", "3"),
+    "set": lambda headers: headers.update({"a": "3"}),
+    "delete": lambda headers: headers.pop("a"),
+    "clear": lambda headers: headers.clear(),
+    "change a list": lambda headers: headers.get_list("a").append("3"),
+    "parse a line": lambda headers: headers.parse_line("A: 3"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda headers: headers])
+def test_received_fields_may_be_changed_before_they_are_read(
+    change: Callable[[HTTPHeaders], object], again: Callable[[HTTPHeaders], HTTPHeaders]
+) -> None:
+    raw = raw_of([("A", "1"), ("a", "2")])
+    ours, expected = read(HeadReader(), raw).headers, tornados(raw)
+    assert expected is not None
+    ours = again(ours)
+    change(ours)
+    change(expected)
+    assert (ours.get("a"), ours.get("b")) == (expected.get("a"), expected.get("b"))
+    assert all_that_shows(ours) == all_that_shows(expected)
+
+
+@given(fields, names, values)
+def test_received_fields_are_changed_as_in_tornado(
+    pairs: list[tuple[str, str]], name: str, value: str
+) -> None:
+    raw = raw_of(pairs)
+    ours, expected = read(HeadReader(), raw).headers, tornados(raw)
+    assert expected is not None
+    for headers in (ours, expected):
+        headers.get(name)
+        headers.add(name, value.strip(" \t") or "x")
+        headers["X-New"] = "new"
+        del headers["Host"]
+    assert all_that_shows(ours) == all_that_shows(expected)
