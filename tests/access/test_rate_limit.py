@@ -57,7 +57,7 @@ async def test_each_request_is_counted_in_both_scopes(services: Services) -> Non
         assert before + 3_599_000 < account.reset <= now_ms() + 3_600_000
 
 
-def test_what_remains_is_never_below_zero() -> None:
+def test_remaining_requests_are_never_negative() -> None:
     scope = Scope("ip", 3, 60)
     usages = [Usage(scope, number, 0) for number in range(6)]
     assert [usage.remaining for usage in usages] == [3, 2, 1, 0, 0, 0]

@@ -18,7 +18,7 @@ from tracker.dns.resolver import HostResolver
         ("# 10.0.0.7 receiver\n10.0.0.8 other\nx receiver\n\n", []),
     ],
 )
-async def test_the_hosts_file_counts_where_local_names_do(
+async def test_the_hosts_file_is_read_only_with_local_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, found: list[str]
 ) -> None:
     monkeypatch.setattr(module, "_HOSTS_FILE", tmp_path / "hosts")

@@ -34,7 +34,7 @@ def test_a_navigation_prefers_a_page_and_no_image(accept: str) -> None:
 
 
 @pytest.mark.parametrize("accept", ["", ANYTHING, "application/json", "application/json, */*"])
-def test_a_client_without_a_wish_prefers_neither(accept: str) -> None:
+def test_a_client_without_a_preference_prefers_neither(accept: str) -> None:
     assert not prefers(accept, "text/html", "application/json")
     assert not prefers(accept, "image/gif", "application/json")
 

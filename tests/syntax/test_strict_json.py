@@ -110,7 +110,7 @@ def test_bytes_that_are_not_utf8_are_refused(text: bytes) -> None:
 
 
 @pytest.mark.parametrize("text", [b"NaN", b"Infinity", b"-Infinity"])
-def test_what_is_no_number_in_json_is_refused_by_name(text: bytes) -> None:
+def test_constants_that_are_no_json_numbers_are_refused_by_name(text: bytes) -> None:
     for within in (text, b"[%s]" % text, b'{"a":%s}' % text):
         assert refused(within) == f"{text.decode()} is not a JSON number"
 
