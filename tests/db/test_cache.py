@@ -12,10 +12,12 @@ from redis.asyncio import Redis
 from tests.db.own_redis import nobody
 from tests.db.test_budget import skipped_writes
 from tracker.db import cache as levels
+from tracker.db import memory, origin
 from tracker.db.breaker import Breaker
 from tracker.db.budget import SKIPPED_FROM, Budget, OptionalWrite
-from tracker.db.cache import Cache, Source, Versioned
+from tracker.db.cache import Cache, Versioned
 from tracker.db.connect import redis_for_requests
+from tracker.db.origin import Source
 from tracker.errors import RateLimited, Unavailable
 from tracker.limits.allowance import Allowance
 from tracker.metrics import LOOK_UPS_SHARED
@@ -65,20 +67,20 @@ class Record:
 def cached(
     redis: Redis,
     source: Source[Thing],
-    entries: int = 100,
+    max_values: int = 100,
     misses: Allowance | None = None,
     budget: Budget | None = None,
 ) -> Cache[Thing]:
-    cache = Cache(redis, Breaker(), Thing, source, entries, misses, budget)
+    cache = Cache(redis, Breaker(), Thing, source, max_values, misses, budget)
     cache.verified = True
     return cache
 
 
 def aged(cache: Cache[Any], seconds: float) -> None:
     """As if `seconds` had passed for what is in memory."""
-    for held in (cache._entries, cache._absent):
-        for name, entry in held.items():
-            held[name] = entry._replace(loaded=entry.loaded - seconds)
+    for entries in (cache._memory.values, cache._memory.misses):
+        for name, entry in entries.items():
+            entries[name] = entry._replace(loaded_at=entry.loaded_at - seconds)
 
 
 async def test_a_value_is_loaded_once_and_then_in_memory(services: Services) -> None:
@@ -98,8 +100,8 @@ async def test_another_process_finds_it_in_redis(services: Services) -> None:
 @pytest.mark.parametrize(
     ("thing", "in_memory", "in_redis"),
     [
-        (OLD, levels.MEMORY_SECONDS, levels.REDIS_SECONDS),
-        (None, levels.MISS_MEMORY_SECONDS, levels.MISS_REDIS_SECONDS),
+        (OLD, memory.MEMORY_SECONDS, levels.REDIS_SECONDS),
+        (None, memory.MISS_MEMORY_SECONDS, levels.MISS_REDIS_SECONDS),
     ],
     ids=["a value", "a miss"],
 )
@@ -182,10 +184,10 @@ async def test_an_error_reaches_all_that_wait_and_is_not_remembered(services: Se
 
 async def test_memory_is_bounded_and_the_oldest_goes_first(services: Services) -> None:
     record = Record(OLD)
-    cache = cached(services.redis, record, entries=3)
+    cache = cached(services.redis, record, max_values=3)
     for name in "abcd":
         await cache.get(name)
-    assert list(cache._entries) == ["b", "c", "d"]
+    assert list(cache._memory.values) == ["b", "c", "d"]
 
 
 @pytest.mark.parametrize(("first", "second"), [(OLD, NEW), (NEW, OLD)])
@@ -362,7 +364,7 @@ async def test_what_was_forgotten_during_a_failing_look_up_is_not_served() -> No
 async def test_a_record_that_hangs_is_waited_for_once_and_then_left_alone(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(levels, "LOAD_SECONDS", 1.0)
+    monkeypatch.setattr(origin, "LOAD_SECONDS", 1.0)
     record = Record(OLD)
     cache = cached(services.redis, record)
     await cache.get(NAME)
@@ -409,13 +411,13 @@ async def test_a_value_in_steady_use_is_read_again_before_its_life_is_over(
 ) -> None:
     cache = cached(services.redis, Record(OLD))
     await cache.get(NAME)
-    aged(cache, levels.MEMORY_SECONDS * 0.8)
-    held = cache._entries[NAME]
+    aged(cache, memory.MEMORY_SECONDS * 0.8)
+    held = cache._memory.values[NAME]
     assert cache.peek(NAME) is held
     async with asyncio.timeout(5):
-        while cache._entries[NAME] is held:
+        while cache._memory.values[NAME] is held:
             await asyncio.sleep(0)
-    assert cache._entries[NAME].loaded > held.loaded
+    assert cache._memory.values[NAME].loaded_at > held.loaded_at
 
 
 async def test_reading_again_in_vain_is_not_begun_by_every_request() -> None:
@@ -423,7 +425,7 @@ async def test_reading_again_in_vain_is_not_begun_by_every_request() -> None:
     cache = cached(redis_for_requests(nobody()), record)
     await cache.get(NAME)
     record.error = AutoReconnect("away")
-    aged(cache, levels.MEMORY_SECONDS * 0.8)
+    aged(cache, memory.MEMORY_SECONDS * 0.8)
     for _ in range(3):
         assert cache.peek(NAME) is not None
         await record.asked_for(2)
@@ -460,20 +462,20 @@ async def test_one_that_cannot_be_read_is_an_error_of_its_own(services: Services
 
 async def test_misses_push_no_value_out_of_memory(services: Services) -> None:
     record = Record(OLD)
-    cache = cached(services.redis, record, entries=10)
+    cache = cached(services.redis, record, max_values=10)
     await cache.get(NAME)
     record.thing = None
     for number in range(50):
         await cache.get(f"link:/{number}")
     assert cache.peek(NAME) is not None
-    assert len(cache._absent) == 2
+    assert len(cache._memory.misses) == 2
 
 
 async def test_to_wait_for_the_turn_of_others_is_no_failure_of_mongodb(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each question is answered in time; the last of a crowd waits much longer."""
-    monkeypatch.setattr(levels, "LOAD_SECONDS", 1.0)
+    monkeypatch.setattr(origin, "LOAD_SECONDS", 1.0)
 
     class Slow(Record):
         async def find(self, names: Sequence[str]) -> dict[str, Thing]:
@@ -485,7 +487,7 @@ async def test_to_wait_for_the_turn_of_others_is_no_failure_of_mongodb(
     names = [f"link:/{number}" for number in range(2000)]
     assert await asyncio.gather(*map(cache.get, names)) == [OLD] * 2000
     assert len(record.questions) == 4
-    assert not cache._mongodb.is_open
+    assert not cache._origin._breaker.is_open
 
 
 STRANGER, VISITOR = "203.0.113.7", "203.0.113.8"
@@ -494,7 +496,7 @@ STRANGER, VISITOR = "203.0.113.7", "203.0.113.8"
 async def test_whoever_asks_for_too_much_that_is_not_there_waits_in_a_share(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(levels, "SHARED_REST_SECONDS", 0)
+    monkeypatch.setattr(origin, "SHARED_REST_SECONDS", 0)
     record = Record(None)
     cache = cached(services.redis, record, misses=Allowance(5, now=lambda: 0.0))
     for number in range(5):
@@ -534,7 +536,7 @@ async def test_others_do_not_wait_for_the_share(services: Services) -> None:
 async def test_a_full_share_refuses_only_those_it_is_for(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(levels, "SHARED_WAITING_NAMES", 10)
+    monkeypatch.setattr(origin, "SHARED_WAITING_NAMES", 10)
     misses = Allowance(1, now=lambda: 0.0)
     misses.spend(STRANGER)
     record = Record(None)
@@ -549,6 +551,6 @@ async def test_a_full_share_refuses_only_those_it_is_for(
     assert {type(one) for one in outcomes} == {type(None), RateLimited}
     assert outcomes.count(None) >= 10
     # What is in steady use is still read again in time.
-    aged(cache, levels.MISS_MEMORY_SECONDS * 0.8)
+    aged(cache, memory.MISS_MEMORY_SECONDS * 0.8)
     assert cache.peek("link:/visited") is not None
     assert list(cache._loading) == ["link:/visited"]

@@ -108,7 +108,7 @@ async def test_a_closed_subscription_is_renewed_and_memory_emptied(services: Ser
         assert await built.cache.get(NAME) == OLD, "trusted for a second"
         await asyncio.wait_for(built.changes.heard.wait(), 5)
         assert built.cache.verified
-        assert not built.cache._entries
+        assert not built.cache._memory.values
 
 
 async def test_what_was_published_while_nobody_heard_is_seen(tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ async def test_a_redis_that_falls_silent_counts_as_lost(tmp_path: Path) -> None:
     with own_redis(tmp_path) as server:
         async with process(server.url, Record(OLD)) as built:
             server.freeze()
-            await lost(built, changes.SILENCE + 2 * changes.PING_EVERY + 1)
+            await lost(built, changes.SILENCE_SECONDS + 2 * changes.PING_SECONDS + 1)
             server.thaw()
             await asyncio.wait_for(built.changes.heard.wait(), 10)
 
@@ -139,13 +139,13 @@ async def test_a_redis_that_falls_silent_counts_as_lost(tmp_path: Path) -> None:
 async def test_a_quiet_redis_does_not_count_as_lost(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(changes, "SILENCE", 0.5)
-    monkeypatch.setattr(changes, "PING_EVERY", 0.05)
+    monkeypatch.setattr(changes, "SILENCE_SECONDS", 0.5)
+    monkeypatch.setattr(changes, "PING_SECONDS", 0.05)
     async with process(settings.redis_url, Record(OLD)) as built:
         await built.cache.get(NAME)
         await asyncio.sleep(1)
         assert built.cache.verified
-        assert NAME in built.cache._entries
+        assert NAME in built.cache._memory.values
 
 
 async def test_every_cache_of_a_service_is_told(services: Services, settings: Settings) -> None:
@@ -161,7 +161,7 @@ async def test_every_cache_of_a_service_is_told(services: Services, settings: Se
         assert await cache.get(name) is None
         await writer.redis.publish(CHANGES, name)
     async with asyncio.timeout(1):
-        while any(cache._entries for cache in names.values()):
+        while any(cache._memory.values for cache in names.values()):
             await asyncio.sleep(0.005)
     listening.cancel()
     await asyncio.gather(listening, return_exceptions=True)

@@ -6,7 +6,7 @@ from functools import partial
 from config.settings import Settings
 from tests.system.owner import new_owner
 from tests.system.service import Service, environment, running, until
-from tracker.db import cache
+from tracker.db import memory
 from tracker.ids import parse_id
 from tracker.service.services import Services
 
@@ -25,7 +25,7 @@ def answers(service: Service, status: int, destination: str) -> bool:
 
 
 def test_memory_outlasts_what_is_waited_for_a_change() -> None:
-    assert min(cache.MEMORY_SECONDS, cache.MISS_MEMORY_SECONDS) > PATIENCE
+    assert min(memory.MEMORY_SECONDS, memory.MISS_MEMORY_SECONDS) > PATIENCE
 
 
 async def test_a_link_made_on_one_opens_on_the_other_and_a_change_is_seen_soon(

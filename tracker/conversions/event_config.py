@@ -18,9 +18,10 @@ from tracker.clock import now, now_ms
 from tracker.db import keys
 from tracker.db.breaker import Breaker
 from tracker.db.budget import Budget
-from tracker.db.cache import Cache, Known, Versioned
+from tracker.db.cache import Cache, Versioned
 from tracker.db.connect import Database, LookUpDatabase
 from tracker.db.documents import document, record
+from tracker.db.memory import CacheEntry
 from tracker.db.paging import page_of
 from tracker.db.source import FieldSource
 from tracker.errors import BadRequest, NotFound
@@ -94,7 +95,7 @@ def event_config_cache(
     redis: Redis,
     breaker: Breaker,
     database: LookUpDatabase,
-    entries: int,
+    max_values: int,
     misses: Allowance,
     budget: Budget,
 ) -> EventConfigCache:
@@ -103,7 +104,7 @@ def event_config_cache(
     source = FieldSource(
         database, "event_configs", "pbk", fields, lambda row: _served(_config(row))
     )
-    return Cache(redis, breaker, EventConfig, source, entries, misses, budget)
+    return Cache(redis, breaker, EventConfig, source, max_values, misses, budget)
 
 
 class EventConfigs:
@@ -179,7 +180,7 @@ class EventConfigs:
         """
         return await self._cache.get(keys.event_config(pbk), client)
 
-    def known_by_postback_key(self, pbk: str) -> Known[EventConfig] | None:
+    def known_by_postback_key(self, pbk: str) -> CacheEntry[EventConfig] | None:
         """Return what memory knows of a postback key; None: ask `by_postback_key`."""
         return self._cache.peek(keys.event_config(pbk))
 

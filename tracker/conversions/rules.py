@@ -23,8 +23,9 @@ from redis.asyncio import Redis
 from tracker.db import keys
 from tracker.db.breaker import Breaker
 from tracker.db.budget import Budget
-from tracker.db.cache import Cache, Known, Versioned
+from tracker.db.cache import Cache, Versioned
 from tracker.db.connect import Database, LookUpDatabase
+from tracker.db.memory import CacheEntry
 from tracker.db.source import FieldSource
 from tracker.errors import BadRequest, NotFound
 from tracker.metrics import CONVERSIONS_REFUSED
@@ -92,12 +93,12 @@ RulesCache = Cache[CachedRules]
 
 
 def rules_cache(
-    redis: Redis, breaker: Breaker, database: LookUpDatabase, entries: int, budget: Budget
+    redis: Redis, breaker: Breaker, database: LookUpDatabase, max_values: int, budget: Budget
 ) -> RulesCache:
     """Make the cache of rules by account; its names are those of `keys.account`."""
     fields = ["version", "conversion_rules"]
     source = FieldSource(database, "accounts", "_id", fields, _cached, UUID)
-    return Cache(redis, breaker, CachedRules, source, entries, budget=budget)
+    return Cache(redis, breaker, CachedRules, source, max_values, budget=budget)
 
 
 class AccountRules:
@@ -107,7 +108,7 @@ class AccountRules:
         self._accounts = database["accounts"]
         self._cache = cache
 
-    def known(self, account_id: UUID) -> Known[CachedRules] | None:
+    def known(self, account_id: UUID) -> CacheEntry[CachedRules] | None:
         """Return what memory knows of an account's rules; None: ask `of`."""
         return self._cache.peek(keys.account(account_id))
 

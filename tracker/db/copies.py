@@ -20,28 +20,28 @@ from tracker.errors import Unavailable
 
 STALE_SECONDS: Final = 7 * 86400.0
 
-_SCRIPT_COPIES: Final = 100
-"""Copies of one script: until it ends, Redis answers nobody else."""
+_COPIES_PER_SCRIPT: Final = 100
+"""Redis answers nobody else until a script ends."""
 
-# Stores values unless Redis holds newer ones. The time to live is that of the name: a newer value
+# Stores values unless Redis holds newer ones. The time to live is the name's: a newer value
 # never extends it, so what `expire_soon` shortened stays short, whoever stores meanwhile.
 # KEYS: name and its stale copy, for each. ARGV: milliseconds of stale copies; then version, value
 # and milliseconds to live, for each.
 _STORE_NEWER: Final = """
 for i = 1, #KEYS, 2 do
   local name, at = KEYS[i], 1 + (i - 1) / 2 * 3
-  local version, value, lives = ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
-  local held = redis.call('HGET', name, 'version')
-  if not held or tonumber(held) < tonumber(version) then
+  local version, value, ttl = ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
+  local stored = redis.call('HGET', name, 'version')
+  if not stored or tonumber(stored) < tonumber(version) then
     redis.call('HSET', name, 'version', version, 'value', value)
-    if redis.call('PTTL', name) < 0 then redis.call('PEXPIRE', name, lives) end
+    if redis.call('PTTL', name) < 0 then redis.call('PEXPIRE', name, ttl) end
     if value == '' then redis.call('DEL', KEYS[i + 1])
     else redis.call('SET', KEYS[i + 1], value, 'PX', ARGV[1]) end
   end
 end
 """
 
-# Shortens the life of a name, of one without a value too: a reader may store the old one yet.
+# Shortens the time to live of a name, also without a value: a reader may yet store the old one.
 # A full Redis refuses that (hence pcall), but then it refuses the old value as well.
 # KEYS: name. ARGV: milliseconds to live.
 _EXPIRE_SOON: Final = """
@@ -53,12 +53,12 @@ end
 
 
 class Copy(NamedTuple):
-    """An encoded value (empty: there is none), and the seconds that its copy lives."""
+    """An encoded value, empty for a miss, and how long its copy lives."""
 
     name: str
     version: int
     value: bytes
-    lives: float
+    ttl_seconds: float
 
 
 class Copies:
@@ -69,39 +69,39 @@ class Copies:
         self._breaker = breaker
         self._store_newer = redis.register_script(_STORE_NEWER)
         self._expire_soon = redis.register_script(_EXPIRE_SOON)
-        self._held = Batch[str, bytes | None](self._read_all)
-        self._stale = Batch[str, bytes | None](self._read_all_stale)
-        self._stored = Batch[Copy, None](self._store_all, _SCRIPT_COPIES)
+        self._reads = Batch[str, bytes | None](self._read_all)
+        self._stale_reads = Batch[str, bytes | None](self._read_all_stale)
+        self._writes = Batch[Copy, None](self._store_all, _COPIES_PER_SCRIPT)
 
     async def read(self, name: str) -> bytes | None:
         """Return the value, empty if there is none; None if Redis has none or is unavailable."""
         if self._breaker.is_open:
             return None
         try:
-            held = await self._held.submit(name)
+            value = await self._reads.submit(name)
         except RedisError as error:
             self._breaker.failed(error)
             return None
         self._breaker.worked()
-        return held
+        return value
 
     async def read_stale(self, name: str) -> bytes | None:
         """Return the last value that Redis was given, None if it has none or does not answer."""
         with contextlib.suppress(RedisError):
-            return await self._stale.submit(name)
+            return await self._stale_reads.submit(name)
         return None
 
     async def store(self, copy: Copy) -> None:
-        """Store it if Redis takes it: it is a copy, and the next reader tries again."""
+        """Store a copy if Redis takes it; otherwise the next reader tries again."""
         try:
-            await self._stored.submit(copy)
+            await self._writes.submit(copy)
         except (ResponseError, Unavailable):  # Redis works but is full, or too many wait
             return
         except RedisError as error:
             self._breaker.failed(error)
 
     async def expire_soon(self, name: str, seconds: float) -> None:
-        """Leave a copy `seconds` to live. Raises Unavailable if Redis cannot be told."""
+        """Let a copy expire in `seconds`. Raises Unavailable if Redis does not answer."""
         try:
             await self._expire_soon(keys=[name], args=[int(seconds * 1000)])
         except RedisError as error:
@@ -116,7 +116,7 @@ class Copies:
             self._breaker.failed(error)
 
     async def _read_all(self, names: list[str]) -> Sequence[bytes | None]:
-        if self._breaker.is_open:  # since they were asked for: each group would wait in its turn
+        if self._breaker.is_open:  # it opened meanwhile: each group would wait in its turn
             raise RedisConnectionError("Redis is unavailable")
         pipeline = self._redis.pipeline(transaction=False)
         for name in names:
@@ -133,6 +133,6 @@ class Copies:
         names = [key for copy in copies for key in (copy.name, keys.stale_copy(copy.name))]
         values: list[int | bytes] = [int(STALE_SECONDS * 1000)]
         for copy in copies:
-            values += copy.version, copy.value, int(copy.lives * 1000)
+            values += copy.version, copy.value, int(copy.ttl_seconds * 1000)
         await self._store_newer(keys=names, args=values)
         return [None] * len(copies)

@@ -57,9 +57,9 @@ def link_cache(
     redis: Redis,
     breaker: Breaker,
     database: LookUpDatabase,
-    entries: int,
+    max_values: int,
     misses: Allowance,
     budget: Budget,
 ) -> LinkCache:
     """Return the cache of links' targets, by the names of `keys.link`."""
-    return Cache(redis, breaker, Target, _LinkSource(database), entries, misses, budget)
+    return Cache(redis, breaker, Target, _LinkSource(database), max_values, misses, budget)

@@ -67,11 +67,11 @@ def domain_cache(
     redis: Redis,
     breaker: Breaker,
     database: LookUpDatabase,
-    entries: int,
+    max_values: int,
     misses: Allowance,
     budget: Budget,
     reserves: Reserves,
 ) -> DomainCache:
     """Return the cache of served names, by the names of `keys.domain`."""
     source = _DomainSource(database, reserves)
-    return Cache(redis, breaker, ServedName, source, entries, misses, budget)
+    return Cache(redis, breaker, ServedName, source, max_values, misses, budget)

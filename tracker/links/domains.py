@@ -20,9 +20,9 @@ from pymongo.errors import DuplicateKeyError
 
 from tracker.clock import now, now_ms
 from tracker.db import keys
-from tracker.db.cache import Known
 from tracker.db.connect import Database
 from tracker.db.documents import document, record
+from tracker.db.memory import CacheEntry
 from tracker.db.paging import page_of
 from tracker.db.transaction import Session, in_transaction
 from tracker.errors import BadRequest, ErrorCode, NotFound
@@ -117,7 +117,7 @@ class Domains:
         row = await self._domains.find_one({"_id": domain_id, **_IN_USE})
         return None if row is None else record(Domain, row)
 
-    def peek(self, name: str) -> Known[ServedName] | None:
+    def peek(self, name: str) -> CacheEntry[ServedName] | None:
         """Return what this process knows of the name; None if `by_name` would have to ask."""
         return self._cache.peek(keys.domain(name))
 

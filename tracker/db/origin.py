@@ -1,0 +1,90 @@
+"""The origin of cached values (`db/cache`): MongoDB, asked for many names with one query.
+
+- One query of a cache is in flight at a time; names that are asked for meanwhile share the next.
+- A query may take LOAD_SECONDS. After a failure MongoDB is left alone for a moment (`db/breaker`).
+  Waiting for one's turn is no failure: look-ups of strangers never keep others from MongoDB.
+- Clients that asked for too much that does not exist have a small share of the queries together.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Protocol, TypeVar
+
+from tracker.db.batch import Batch
+from tracker.db.breaker import Breaker, answer_within
+from tracker.db.connect import PyMongoError
+from tracker.errors import RateLimited, Unavailable
+from tracker.metrics import LOOK_UPS_SHARED
+
+LOAD_SECONDS: Final = 2.0
+
+SHARED_NAMES_PER_QUERY: Final = 100
+SHARED_REST_SECONDS: Final = 0.02
+"""The rest after each query of the share: a process asks for 5,000 names a second at most."""
+
+SHARED_WAITING_NAMES: Final = 10_000
+"""Names that may wait for the share; beyond it they are refused."""
+
+Value = TypeVar("Value", covariant=True)
+
+
+class Source(Protocol[Value]):
+    """A source of values. It is asked for many names at a time, and never twice at once."""
+
+    async def find(self, names: Sequence[str]) -> Mapping[str, Any]:
+        """Return what MongoDB has of these names. Raises PyMongoError if it fails."""
+
+    def value_of(self, found: Any) -> Value | None:
+        """Make a value of what was found of one name, or None if it counts as missing."""
+
+    async def close(self) -> None:
+        """Close its connections."""
+
+
+class Origin:
+    """The queries of one cache to its source."""
+
+    def __init__(self, source: Source[Any]) -> None:
+        self._source = source
+        self._turn = asyncio.Lock()
+        self._breaker = Breaker()
+        self._queries = Batch[str, Any](self._query)
+        self._shared_queries = Batch[str, Any](
+            self._query_and_rest, SHARED_NAMES_PER_QUERY, SHARED_WAITING_NAMES
+        )
+
+    async def find(self, name: str) -> Any:
+        """Return what MongoDB has of the name, None if nothing. Raises Unavailable if it fails."""
+        return await self._queries.submit(name)
+
+    async def find_in_share(self, name: str) -> Any:
+        """Return what MongoDB has of the name, None if nothing, within the share of queries.
+
+        Raises Unavailable if MongoDB fails, and RateLimited if too many names wait for the share.
+        """
+        try:
+            waiting = self._shared_queries.submit(name)
+        except Unavailable:
+            LOOK_UPS_SHARED.labels("refused").inc()
+            raise RateLimited("too many unknown names from this address", 1) from None
+        LOOK_UPS_SHARED.labels("answered").inc()
+        return await waiting
+
+    async def _query_and_rest(self, names: list[str]) -> Sequence[Any]:
+        found = await self._query(names)
+        await asyncio.sleep(SHARED_REST_SECONDS)
+        return found
+
+    async def _query(self, names: list[str]) -> Sequence[Any]:
+        async with self._turn:
+            if self._breaker.is_open:
+                raise Unavailable("storage is unavailable; try again")
+            try:
+                found = await answer_within(LOAD_SECONDS, self._find_all(names))
+            except (PyMongoError, TimeoutError) as error:
+                self._breaker.failed(error)
+                raise Unavailable("storage is unavailable; try again") from error
+        return [found.get(name) for name in names]
+
+    async def _find_all(self, names: list[str]) -> Mapping[str, Any]:
+        return await self._source.find(names)
