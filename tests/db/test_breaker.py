@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from tracker.db.breaker import PAUSE, Breaker, Overload, answer_within
+from tracker.db.breaker import OPEN_SECONDS, Breaker, Overload, answer_within
 
 
 class Clock:
@@ -28,7 +28,7 @@ def test_a_new_breaker_is_closed(clock: Clock) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "is_open"), [(0.0, True), (PAUSE - 0.01, True), (PAUSE, False)]
+    ("seconds", "is_open"), [(0.0, True), (OPEN_SECONDS - 0.01, True), (OPEN_SECONDS, False)]
 )
 def test_a_failure_opens_it_for_a_moment(clock: Clock, seconds: float, is_open: bool) -> None:
     breaker = Breaker(clock)
@@ -40,9 +40,9 @@ def test_a_failure_opens_it_for_a_moment(clock: Clock, seconds: float, is_open: 
 def test_another_failure_begins_the_moment_anew(clock: Clock) -> None:
     breaker = Breaker(clock)
     breaker.failed()
-    clock.seconds += PAUSE * 0.9
+    clock.seconds += OPEN_SECONDS * 0.9
     breaker.failed()
-    clock.seconds += PAUSE * 0.9
+    clock.seconds += OPEN_SECONDS * 0.9
     assert breaker.is_open
 
 

@@ -17,7 +17,7 @@ from tests.ingest import ledger
 from tracker import metrics
 from tracker.clicks.click import Click
 from tracker.db import connect, keys
-from tracker.db.budget import SHARE, SKIPPED_FROM, Budget, BudgetMeter, OptionalWrite, used_bytes
+from tracker.db.budget import BUDGET_SHARE, SKIPPED_FROM, Budget, BudgetMeter, OptionalWrite, used_bytes
 from tracker.ids import new_id
 from tracker.service.services import Services
 
@@ -117,10 +117,10 @@ async def test_the_budget_is_a_share_of_maxmemory_or_of_the_setting(services: Se
     meter = BudgetMeter(services.redis, budget, 64 * MB)
     await fill(services.redis, 8)
     await meter.measure()
-    assert budget.used == pytest.approx(8 / (64 * SHARE), rel=0.2)
+    assert budget.used == pytest.approx(8 / (64 * BUDGET_SHARE), rel=0.2)
     async with maxmemory(services.redis, 256 * MB):
         await meter.measure()
-    assert budget.used == pytest.approx(8 / (256 * SHARE), rel=0.2)
+    assert budget.used == pytest.approx(8 / (256 * BUDGET_SHARE), rel=0.2)
 
 
 async def test_while_redis_is_unavailable_nothing_changes() -> None:
@@ -137,7 +137,7 @@ async def test_a_flood_of_strangers_does_not_fill_redis(services: Services) -> N
     account_id, clicks = new_id(), 0
     # A server that has run for long uses more from the start.
     used = used_bytes(await services.redis.info("memory"), [])
-    meter = BudgetMeter(services.redis, services.budget, int((MB + 1.7 * used) / SHARE))
+    meter = BudgetMeter(services.redis, services.budget, int((MB + 1.7 * used) / BUDGET_SHARE))
     await meter.measure()
     while services.budget.used < 0.8 or clicks < 9000:
         numbers = range(clicks, clicks + 750)

@@ -15,7 +15,7 @@ from redis.exceptions import (
 from redis.exceptions import ConnectionError as Lost
 from redis.exceptions import TimeoutError as Late
 
-from tracker.db.diagnosis import Fault, Seed, Speaks, hello_fault, mongodb_fault, redis_fault
+from tracker.db.diagnosis import Fault, Seed, PortProtocol, hello_fault, mongodb_fault, redis_fault
 
 VERIFY = "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: "
 MEMBER = {"setName": "rs0", "isWritablePrimary": False}
@@ -23,7 +23,7 @@ NO_PRIMARY = ServerSelectionTimeoutError('No replica set members match selector 
 
 
 @pytest.mark.parametrize(
-    ("error", "tls", "speaks", "ends", "told"),
+    ("error", "tls", "protocol", "ends", "told"),
     [
         (AuthenticationError("NOAUTH Authentication required."), False, "plain", True, "password"),
         (
@@ -112,9 +112,9 @@ NO_PRIMARY = ServerSelectionTimeoutError('No replica set members match selector 
     ids=str,
 )
 def test_errors_of_redis(
-    error: Exception, tls: bool, speaks: Speaks, ends: bool, told: str
+    error: Exception, tls: bool, protocol: PortProtocol, ends: bool, told: str
 ) -> None:
-    fault = redis_fault(error, "redis.test:6379", tls, speaks)
+    fault = redis_fault(error, "redis.test:6379", tls, protocol)
     assert fault.heals is not ends
     assert fault.line.startswith("REDIS_URL: ")
     assert told in fault.line

@@ -19,7 +19,7 @@ from tracker.builtin.servers import redis_url
 from tracker.db import connect
 from tracker.db.keys import CHANGES, JOURNAL
 from tracker.db.redis_command_connection import RedisCommandConnection
-from tracker.db.redis_pool import is_of_server
+from tracker.db.redis_pool import takes_no_writes
 from tracker.service.services import Services
 
 ATTEMPTS = 1500
@@ -88,7 +88,7 @@ async def test_an_address_that_accepts_and_closes_raises_no_error_but_those_of_r
 def test_which_refusals_are_of_the_server_and_not_of_the_command(
     refusal: Exception, expected: bool
 ) -> None:
-    assert is_of_server(refusal) is expected
+    assert takes_no_writes(refusal) is expected
 
 
 class Pair:

@@ -116,7 +116,7 @@ async def test_a_conflict_that_another_wins_becomes_a_duplicate_key(services: Se
 async def test_a_conflict_that_does_not_end_comes_out_when_patience_does(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transaction, "PATIENCE", 0.3)
+    monkeypatch.setattr(transaction, "RETRY_SECONDS", 0.3)
     insert = Insert(services.database, "a")
     async with session_of(services) as session, session_of(services) as other:
         other.start_transaction()

@@ -47,7 +47,7 @@ _DIGEST_BYTES: Final = 2 + 8
 
 # A full Redis refuses a script whose first write needs memory. That would stop the drain, which
 # alone frees memory. A script that begins with a deletion (of a key that nobody uses) may continue.
-_BEGIN: Final = f"redis.call('DEL', '{keys.NOBODY}')"
+_BEGIN: Final = f"redis.call('DEL', '{keys.NEVER_SET}')"
 
 # KEYS: the salt of a day. ARGV: the salt to set if there is none, and its time to live in seconds.
 _AGREE: Final = f"""

@@ -1,9 +1,9 @@
 """Remembers for a moment that a store is unavailable, so that not every request finds out by
 waiting.
 
-Only what a store does opens a breaker. What is of our own making, such as a queue for a connection
-or an event loop that stood still, says nothing of the store: who took it for a failure would
-refuse everybody because of the requests of one.
+Only what a store does opens a breaker. Our own overload, such as a queue for a connection or an
+event loop that stood still, says nothing of the store: if it opened a breaker, everybody would be
+refused because of the requests of one.
 """
 
 import asyncio
@@ -11,20 +11,21 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any, Final, TypeVar
 
-PAUSE = 1.0
-"""Seconds to leave a store alone after it failed."""
+OPEN_SECONDS: Final = 1.0
+"""How long a store is left alone after it failed."""
 
 _ROUNDS: Final = 4
+"""Parts of a time limit, see `answer_within`."""
 
 Result = TypeVar("Result")
 
 
 class Overload(Exception):
-    """An error of our own making: raised instead of a store's error, or together with its type."""
+    """An error that we caused: raised instead of a store's error, or together with its type."""
 
 
 class Breaker:
-    """A circuit breaker: open for PAUSE seconds after each failure, closed otherwise."""
+    """A circuit breaker: open for OPEN_SECONDS after each failure, closed otherwise."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
@@ -32,26 +33,26 @@ class Breaker:
 
     @property
     def is_open(self) -> bool:
-        """Return whether the store is to be left alone now."""
+        """Return whether to leave the store alone now."""
         return self._now() < self._open_until
 
     def failed(self, error: BaseException | None = None) -> None:
-        """Open it, unless `error` is an Overload."""
+        """Open the breaker, unless `error` is an Overload."""
         if not isinstance(error, Overload):
-            self._open_until = self._now() + PAUSE
+            self._open_until = self._now() + OPEN_SECONDS
 
     def worked(self) -> None:
-        """Close it: the store has answered."""
+        """Close the breaker: the store has answered."""
         self._open_until = 0.0
 
 
-async def answer_within(seconds: float, asking: Coroutine[Any, Any, Result]) -> Result:
-    """Return what `asking` returns. Raises TimeoutError if the store does not answer in `seconds`.
+async def answer_within(seconds: float, query: Coroutine[Any, Any, Result]) -> Result:
+    """Return what `query` returns. Raises TimeoutError if the store does not answer in `seconds`.
 
-    The time is counted in rounds: if the loop stands still, one round takes longer, and what has
-    come meanwhile is read before the next ends. So our own delay never looks like the store's.
+    The time is counted in rounds. If the loop stands still, one round takes longer, and answers
+    that have arrived are read before the next ends: our own delay never looks like the store's.
     """
-    task = asyncio.get_running_loop().create_task(asking)
+    task = asyncio.get_running_loop().create_task(query)
     try:
         for _ in range(_ROUNDS):
             await asyncio.wait({task}, timeout=seconds / _ROUNDS)

@@ -1,11 +1,11 @@
-"""The memory that everything in Redis but the journal may take, and what is left out beyond it.
+"""The memory budget of everything in Redis but the journal, and the writes skipped as it fills.
 
-Strangers make keys: visitors' marks, copies of misses, claims of transaction ids, counters. So that
-they never take the room of the journal, all of it together has a share of Redis, `SHARE`. As that
-fills, optional writes are skipped in the order of `OptionalWrite`. Each caller guarantees that what
-it counts stays right without its write.
+Strangers cause keys: visitors' marks, copies of misses, claims of transaction ids, counters. So
+that they never take the room of the journal, they have a share of Redis together, BUDGET_SHARE. As
+it fills, optional writes are skipped in the order of `OptionalWrite`. Each caller guarantees that
+what it counts stays right without its write.
 
-`Budget` is pure; the process's `BudgetMeter` keeps telling it what is used.
+`Budget` is pure; the process's `BudgetMeter` keeps it up to date.
 """
 
 import asyncio
@@ -23,47 +23,47 @@ from tracker.db.keys import DEAD_LETTERS, JOURNAL
 
 log = structlog.get_logger(__name__)
 
-SHARE: Final = 0.5
+BUDGET_SHARE: Final = 0.5
 """The share of Redis's memory; the journal has the rest, and may take more."""
 
-_MEASURE_EVERY: Final = 1.0
-"""Seconds. Ten thousand new keys of 130 bytes, of a flood in that time, are 1.3 MB."""
+_MEASURE_INTERVAL_SECONDS: Final = 1.0
+"""Ten thousand new keys of 130 bytes, of a flood in that time, are 1.3 MB."""
 
-_SAMPLES: Final = 1000
+_SAMPLED_NODES: Final = 1000
 """Nodes of a stream that Redis measures, in 46 µs: of 48 MB in entries of 0.3 to 25 KB it is wrong
 by 0.3 % then, by 6 % with a hundred and by 46 % with its default of five."""
 
-_TELL_EVERY: Final = 60.0
-"""Seconds between two lines of the log, should what is used go up and down."""
+_LOG_INTERVAL_SECONDS: Final = 60.0
+"""The shortest time between two lines of the log, should the used memory go up and down."""
 
-_OF_CONNECTIONS: Final = (
+_KEYLESS_FIELDS: Final = (
     "used_memory_startup",
     "mem_clients_normal",
     "mem_clients_slaves",
     "mem_replication_backlog",
     "mem_aof_buffer",
 )
-"""Fields of INFO that tell of memory which holds no key."""
+"""Fields of INFO for memory that holds no keys."""
 
 
 class OptionalWrite(StrEnum):
-    """Writes that are skipped when there is no room for them, the first to be skipped first."""
+    """The writes that are skipped without room for them; the first is skipped first."""
 
     MISS = "miss"
-    """That a name is not there: each process asks MongoDB for itself."""
+    """Copies of misses: without them each process asks MongoDB for itself."""
     CLAIM_OF_NOBODY = "claim_of_nobody"
-    """The transaction id of an event without an account: a repeated one may be answered with an id
-    of its own until it is drained, and is counted once."""
+    """Claims of transaction ids of events without an account: a repeated one may be answered with an
+    id of its own until it is drained, and is counted once."""
     VISITOR = "visitor"
     """Marks of visitors: without one a new visitor counts as a click, not as a unique visitor."""
     CLAIM = "claim"
-    """Any other transaction id: MongoDB decides who was first."""
+    """Claims of any other transaction ids: MongoDB decides who was first."""
     CLICK_CAP = "click_cap"
-    """How many conversions of a click are under way: the drain alone decides which count."""
+    """Counters of conversions in flight, by click: the drain alone decides which count."""
     COPY = "copy"
     """Copies of links, domains and event configurations: MongoDB is asked more often."""
     RATE_LIMIT = "rate_limit"
-    """Requests are not counted: being available comes first."""
+    """Counters of requests: being available comes first."""
 
 
 SKIPPED_FROM: Final[Mapping[OptionalWrite, float]] = {
@@ -75,29 +75,30 @@ SKIPPED_FROM: Final[Mapping[OptionalWrite, float]] = {
     OptionalWrite.COPY: 1.0,
     OptionalWrite.RATE_LIMIT: 1.0,
 }
-"""The part of the budget that is used when a write is skipped. First what strangers make and
-nobody misses; last what only accounts and operators make, or what keeps strangers off."""
+"""The used share of the budget from which a write is skipped. First come writes that strangers
+cause and nobody misses, last those that only accounts and operators cause or that keep strangers
+off."""
 
 
 class Budget:
-    """The used part of the budget, from 0; nothing until it was measured."""
+    """The used share of the budget: 0 until it is measured, 1 when it is full."""
 
     def __init__(self) -> None:
         self.used = 0.0
 
     def has_room(self, kind: OptionalWrite) -> bool:
-        """Return whether a write of this kind is to be made now."""
+        """Return whether there is room for a write of this kind."""
         return self.used < SKIPPED_FROM[kind]
 
     def allows(self, kind: OptionalWrite) -> bool:
-        """Return whether a write of this kind is to be made now, and count it as skipped if not."""
+        """Return whether there is room for a write of this kind, and count it as skipped if not."""
         if self.has_room(kind):
             return True
         self.count_skipped(kind, 1)
         return False
 
     def count_skipped(self, kind: OptionalWrite, writes: int) -> None:
-        """Count so many writes of this kind as skipped."""
+        """Count `writes` of this kind as skipped."""
         metrics.REDIS_SKIPPED.labels(kind.value).inc(writes)
 
     def skipped(self) -> list[OptionalWrite]:
@@ -108,15 +109,15 @@ class Budget:
 class BudgetMeter:
     """A meter that measures how much of `budget` is used.
 
-    `memory` is what Redis may use, in bytes, where it has no maxmemory.
+    `default_bytes` is the memory that Redis may use if it has no maxmemory.
     """
 
-    def __init__(self, redis: Redis, budget: Budget, memory: int) -> None:
+    def __init__(self, redis: Redis, budget: Budget, default_bytes: int) -> None:
         self._redis = redis
         self._budget = budget
-        self._memory = memory
-        self._told: list[OptionalWrite] = []
-        self._tell_at = 0.0
+        self._default_bytes = default_bytes
+        self._logged: list[OptionalWrite] = []
+        self._log_at = 0.0
 
     async def keep_measuring(self) -> None:
         """Measure every second, until cancelled. While Redis is unavailable, nothing changes."""
@@ -125,29 +126,30 @@ class BudgetMeter:
                 await self.measure()
             except RedisError as error:
                 log.debug("memory not measured", error=type(error).__name__)
-            await asyncio.sleep(_MEASURE_EVERY)
+            await asyncio.sleep(_MEASURE_INTERVAL_SECONDS)
 
     async def measure(self) -> None:
         """Measure once. Raises RedisError if Redis fails.
 
-        A Redis that does not tell the size of a stream has it count as everything else does.
+        Where Redis does not show the size of a stream, the stream counts like everything else.
         """
         pipeline = self._redis.pipeline(transaction=False)
         pipeline.info("memory")
         for stream in (JOURNAL, DEAD_LETTERS):
-            pipeline.memory_usage(stream, samples=_SAMPLES)
+            pipeline.memory_usage(stream, samples=_SAMPLED_NODES)
         memory, *streams = await pipeline.execute(raise_on_error=False)
         if isinstance(memory, RedisError):
             raise memory
-        self._set(used_bytes(memory, streams), SHARE * (memory.get("maxmemory") or self._memory))
+        limit = BUDGET_SHARE * (memory.get("maxmemory") or self._default_bytes)
+        self._set(used_bytes(memory, streams), limit)
 
     def _set(self, used: int, limit: float) -> None:
         metrics.REDIS_OPTIONAL_BYTES.set(used)
         metrics.REDIS_OPTIONAL_LIMIT.set(limit)
         self._budget.used = used / limit
         skipped = self._budget.skipped()
-        if skipped != self._told and time.monotonic() >= self._tell_at:
-            self._told, self._tell_at = skipped, time.monotonic() + _TELL_EVERY
+        if skipped != self._logged and time.monotonic() >= self._log_at:
+            self._logged, self._log_at = skipped, time.monotonic() + _LOG_INTERVAL_SECONDS
             log.warning(
                 "Redis fills: optional writes are skipped" if skipped else "Redis has room again",
                 used_bytes=used,
@@ -157,7 +159,10 @@ class BudgetMeter:
 
 
 def used_bytes(memory: Mapping[str, Any], streams: list[Any]) -> int:
-    """Return what is used by keys other than `streams`, of whose sizes one may be unknown."""
-    others = sum(int(memory.get(name, 0)) for name in _OF_CONNECTIONS)
-    known = sum(size for size in streams if isinstance(size, int))
-    return max(0, int(memory["used_memory"]) - others - known)
+    """Return the bytes that keys use, without the streams.
+
+    `memory` is Redis's INFO; `streams` has the size of each stream, or an error instead.
+    """
+    keyless = sum(int(memory.get(name, 0)) for name in _KEYLESS_FIELDS)
+    streamed = sum(size for size in streams if isinstance(size, int))
+    return max(0, int(memory["used_memory"]) - keyless - streamed)

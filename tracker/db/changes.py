@@ -1,7 +1,7 @@
 """The subscription to changes: each process's memory drops the cached values that have changed.
 
-There is one for all caches of a process. When it is lost the caches trust what they hold for a
-short time only; when it is back they start empty, for what was published meanwhile is unknown.
+There is one for all caches of a process. Without it the caches trust their memory for a short time
+only. When it is back they start empty, because nobody knows what was published meanwhile.
 """
 
 import asyncio
@@ -20,14 +20,18 @@ from tracker.db.keys import CHANGES
 
 log = structlog.get_logger(__name__)
 
-SILENCE = 2.0
-"""Seconds without a sign of life (we ping every half second) after which it counts as lost."""
-PING_EVERY = 0.5
-RETRY_EVERY = 0.2
+SILENCE_SECONDS = 2.0
+"""A subscription without an answer to our pings for so long counts as lost."""
+
+PING_SECONDS = 0.5
+RETRY_SECONDS = 0.2
 
 
 class Changes:
-    """The subscription of one process. `caches` are by the prefix of names, such as `link`."""
+    """The subscription of one process.
+
+    `caches` are by the prefix of their names, such as `link`. `heard` is set while every change is.
+    """
 
     def __init__(self, redis: Redis, caches: Mapping[str, Cache[Any]]) -> None:
         self._redis = redis
@@ -44,30 +48,30 @@ class Changes:
             except (RedisError, OSError, TimeoutError) as error:
                 if self.heard.is_set():
                     log.warning("subscription lost", error=type(error).__name__)
-                self._trust(False)
-                await asyncio.sleep(RETRY_EVERY)
+                self._set_verified(False)
+                await asyncio.sleep(RETRY_SECONDS)
 
     async def _follow(self, subscription: PubSub) -> None:
         alive = time.monotonic()
-        while time.monotonic() - alive < SILENCE:
+        while time.monotonic() - alive < SILENCE_SECONDS:
             connection: Any = subscription.connection
             if connection.is_outdated:
                 raise RedisConnectionError("the server is no primary any more")
-            # The client connects anew before it reports a loss, which may take much longer.
-            async with asyncio.timeout(SILENCE):
-                message = await subscription.get_message(timeout=PING_EVERY)
+            # The client connects again before it reports a loss, which may take much longer.
+            async with asyncio.timeout(SILENCE_SECONDS):
+                message = await subscription.get_message(timeout=PING_SECONDS)
             if message is None:
-                async with asyncio.timeout(SILENCE):
+                async with asyncio.timeout(SILENCE_SECONDS):
                     await subscription.ping()
                 continue
             alive = time.monotonic()
             if message["type"] == "subscribe":
-                self._trust(True)
+                self._set_verified(True)
             elif message["type"] == "message":
                 self._drop(message["data"].decode(errors="replace"))
         raise TimeoutError
 
-    def _trust(self, verified: bool) -> None:
+    def _set_verified(self, verified: bool) -> None:
         for cache in self._caches.values():
             if verified:
                 cache.forget_all()

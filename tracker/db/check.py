@@ -1,4 +1,4 @@
-"""Checks at start whether the stores can serve us: see `db/diagnosis` for the rule.
+"""Checks at start whether the stores can serve us. The rule is in `db/diagnosis`.
 
 Every failure becomes UnusableStore, which ends the start, or StoreUnavailable, which does not.
 """
@@ -17,8 +17,7 @@ from tracker.db.diagnosis import Fault, hello_fault
 from tracker.db.probe import diagnose_mongodb, diagnose_redis
 
 CHECK_SECONDS: Final = 3.0
-"""How long a start looks for a MongoDB that can be written to."""
-
+"""How long a start looks for a MongoDB that takes writes."""
 
 _CLUSTER: Final = (
     "REDIS_URL names a Redis Cluster, which is not supported: what is recorded together would be "
@@ -39,7 +38,7 @@ async def check_redis(client: Redis, url: str) -> None:
 
 
 async def _is_cluster(client: Redis) -> bool:
-    """Return False also where Redis does not tell, as managed ones may not."""
+    """Return whether Redis is a cluster; False if it hides that, as managed ones may."""
     try:
         cluster: Any = await client.info("cluster")
     except ResponseError:

@@ -30,37 +30,48 @@ LookUpCollection = AsyncCollection[dict[str, Any]]
 LookUpClient = AsyncMongoClient[dict[str, Any]]
 
 REQUEST_TIMEOUT = 1.0
-"""Seconds that a request waits for Redis before it does without."""
+"""Seconds that a request waits for Redis before it goes on without."""
 
 BLOCK_SECONDS = 1.0
-"""How long a consumer's read waits for something to arrive; its socket timeout is longer."""
+"""How long a consumer's read waits for entries. The socket timeout is longer."""
+
+_READ_TIMEOUT_SECONDS = BLOCK_SECONDS + 5
+
+_MAX_REQUEST_CONNECTIONS = 64
+_MAX_WAITING_CONNECTIONS = 4
+"""Connections to Redis of one process: for requests, and for blocking reads and subscriptions."""
 
 MONGODB_TIMEOUT = 5.0
 """Seconds for one MongoDB operation, retries of the driver and its search for a server included."""
 
-PROBE_SECONDS = 60
+_MONGODB_CONNECT_SECONDS = 2.0
+"""Seconds for a connection to MongoDB, and for the search for its primary."""
+
+_PROBE_SECONDS = 60
 """How long the key lives that `check_writable` writes."""
 
 UNLIMITED = 0
-"""Seconds for `pymongo.timeout` where an operation may take as long as it takes: its None would
-leave the client's own limit in force."""
+"""Seconds for `pymongo.timeout` if an operation has no time limit. With None the client's own limit
+would apply."""
 
 
 class UnusableStore(Exception):
-    """A store cannot serve us with these settings, however long we wait. One line for the operator,
-    with the remedy."""
+    """A store cannot serve us with these settings, however long we wait.
+
+    The message is one line for the operator, with the remedy.
+    """
 
 
 class StoreUnavailable(Exception):
-    """A store cannot serve us now, and may later. One line for the operator."""
+    """A store cannot serve us now, and may later. The message is one line for the operator."""
 
 
 def redis_for_requests(url: str, generation: Generation | None = None) -> Redis:
-    """Return a client for the request path, without retries: a dead Redis is known at once.
+    """Return a client for the request path, without retries: a dead Redis is noticed at once.
 
     Clients of one address share a `generation`: all leave a server that one has to leave.
     """
-    return _redis(url, generation, connections=64, timeout=REQUEST_TIMEOUT)
+    return _redis(url, generation, _MAX_REQUEST_CONNECTIONS, REQUEST_TIMEOUT)
 
 
 def redis_for_waiting(url: str, generation: Generation | None = None) -> Redis:
@@ -68,19 +79,21 @@ def redis_for_waiting(url: str, generation: Generation | None = None) -> Redis:
 
     `generation` is that of `redis_for_requests`.
     """
-    return _redis(url, generation, connections=4, timeout=BLOCK_SECONDS + 5)
+    return _redis(url, generation, _MAX_WAITING_CONNECTIONS, _READ_TIMEOUT_SECONDS)
 
 
-def _redis(url: str, generation: Generation | None, connections: int, timeout: float) -> Redis:
+def _redis(
+    url: str, generation: Generation | None, max_connections: int, read_seconds: float
+) -> Redis:
     pool = Pool.from_url(
         url,
         generation=generation or Generation(),
-        max_connections=connections,
+        max_connections=max_connections,
         timeout=REQUEST_TIMEOUT,
-        socket_timeout=timeout,
+        socket_timeout=read_seconds,
         socket_connect_timeout=REQUEST_TIMEOUT,
         retry=Retry(NoBackoff(), 0),
-        # RESP3 would have the client ask for what Redis 6.2 does not know.
+        # With RESP3 the client would send commands that Redis 6.2 does not know.
         protocol=2,
     )
     return Redis.from_pool(pool)
@@ -95,9 +108,9 @@ def mongodb(uri: str) -> MongoClient:
 
 
 def mongodb_for_look_ups(uri: str) -> LookUpClient:
-    """Return a client for what an answer waits for (`db/mongo_reader`).
+    """Return a client for look-ups that answers wait for (`db/mongo_reader`).
 
-    Motor sends each command to a thread and back, which fights the loop for the interpreter; this
+    Motor sends each command to a thread, which competes with the loop for the interpreter; this
     client, its successor, works on the loop.
     """
     return AsyncMongoClient(uri, **_mongodb_options())
@@ -108,25 +121,25 @@ def _mongodb_options() -> dict[str, Any]:
         "uuidRepresentation": "standard",
         "tz_aware": True,
         "readConcernLevel": "majority",
-        # Whatever the address says: the drain has to see what it has just stored.
+        # Also if the URI names another: the drain has to see what it has just stored.
         "readPreference": "primary",
         "timeoutMS": int(MONGODB_TIMEOUT * 1000),
-        "serverSelectionTimeoutMS": 2000,
-        "connectTimeoutMS": 2000,
+        "serverSelectionTimeoutMS": int(_MONGODB_CONNECT_SECONDS * 1000),
+        "connectTimeoutMS": int(_MONGODB_CONNECT_SECONDS * 1000),
         "appname": "tracker",
     }
 
 
 async def check_writable(client: Redis) -> None:
-    """Write one key that expires, for a replica and a full Redis answer PING too.
+    """Write one key that expires. Raises RedisError if Redis does not take writes.
 
-    Raises RedisError if Redis does not take writes.
+    A PING is not enough: a replica and a full Redis answer it too.
     """
-    await client.set(PROBE, "", ex=PROBE_SECONDS)
+    await client.set(PROBE, "", ex=_PROBE_SECONDS)
 
 
 async def redis_advice(client: Redis) -> list[str]:
-    """Return what in the configuration of Redis could lose clicks, as far as Redis shows it.
+    """Return a line for each setting of Redis that could lose clicks, as far as Redis shows it.
 
     Raises RedisError if Redis fails.
     """
@@ -146,7 +159,7 @@ async def redis_advice(client: Redis) -> list[str]:
 
 
 async def _flushes_later(client: Redis) -> bool:
-    """Return False also where Redis does not tell, as managed ones may not."""
+    """Return whether Redis answers before it flushes; False if it hides that, as managed ones may."""
     try:
         configured: Any = await client.config_get("appendfsync")
     except ResponseError:

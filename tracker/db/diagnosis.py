@@ -1,16 +1,16 @@
 """The meaning of a store's error for the operator: one line with the variable and the remedy.
 
-Pure; `db/probe` asks the servers what is not in the error and calls this. A line never holds a
-password. Rule: a fault that waiting may heal (a server or a name that is yet to come, an election,
-a certificate that is renewed over there) only warns; any other ends the start.
+Pure; `db/probe` finds out what the error leaves open and calls this. A line never holds a password.
+Rule: a fault that waiting may heal only warns, such as a server or a name that does not exist yet,
+an election, or a certificate that is renewed on the server. Any other fault ends the start.
 """
 
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
-Speaks = Literal["tls", "plain", "nothing"]
-"""The protocol that a port answers: a TLS handshake, the store's own without TLS, or neither."""
+PortProtocol = Literal["tls", "plain", "nothing"]
+"""What a port answers: a TLS handshake, the store's protocol without TLS, or neither."""
 
 STANDALONE: Final = (
     "MONGODB_URI names a standalone mongod, which has no transactions: restart it with "
@@ -19,22 +19,22 @@ STANDALONE: Final = (
 
 
 class Fault(NamedTuple):
-    """The line for the operator; `heals` if it may end with the settings as they are."""
+    """A line for the operator; `heals` says whether waiting may end the fault."""
 
     line: str
     heals: bool
 
 
 class Seed(NamedTuple):
-    """A server that MONGODB_URI names, asked by itself: its `hello`, or why there is none."""
+    """A server that MONGODB_URI names, and its own `hello`, or the error that came instead."""
 
     address: str
     hello: Mapping[str, Any] | None = None
     error: str = ""
-    speaks: Speaks = "nothing"
+    protocol: PortProtocol = "nothing"
 
 
-class _Words(NamedTuple):
+class _Wording(NamedTuple):
     """The wording of one store's remedies."""
 
     variable: str
@@ -45,7 +45,7 @@ class _Words(NamedTuple):
     without_tls: str
 
 
-_REDIS: Final = _Words(
+_REDIS: Final = _Wording(
     "REDIS_URL",
     "Redis",
     "name its authority with ?ssl_ca_certs=<file>, or accept any certificate, as Heroku's Redis "
@@ -54,7 +54,7 @@ _REDIS: Final = _Words(
     "begin it with rediss:// instead of redis://",
     "begin it with redis:// instead of rediss://",
 )
-_MONGODB: Final = _Words(
+_MONGODB: Final = _Wording(
     "MONGODB_URI",
     "MongoDB",
     "name its authority with tlsCAFile=<file>, or accept any certificate with "
@@ -64,7 +64,7 @@ _MONGODB: Final = _Words(
     "leave out tls=true (mongodb+srv:// has it unless you say tls=false)",
 )
 
-# (what the error says, the line, whether it heals); {0} is what the expression's group holds.
+# (pattern of the error, line, whether it heals); {0} is the pattern's first group.
 _REDIS_REFUSALS: Final = (
     (
         r"NOAUTH|Authentication required",
@@ -165,46 +165,50 @@ _DUPLICATE_KEY: Final = 11000
 _OTHER_INDEX: Final = frozenset((85, 86))
 
 
-def redis_fault(error: BaseException, address: str, tls: bool, speaks: Speaks) -> Fault:
-    """Return what is wrong with the Redis at `address`, which REDIS_URL says to ask with TLS or
-    without."""
+def redis_fault(error: BaseException, address: str, tls: bool, protocol: PortProtocol) -> Fault:
+    """Return the fault of the Redis at `address`, which failed with `error`.
+
+    `tls` says whether REDIS_URL asks for TLS, `protocol` what the port answers.
+    """
     text = _text_of(error)
     for pattern, line, heals in _REDIS_REFUSALS:
         if re.search(pattern, text):
             return Fault(f"REDIS_URL: {line}", heals)
-    return _network_fault(_REDIS, text, address, tls, speaks)
+    return _network_fault(_REDIS, text, address, tls, protocol)
 
 
 def mongodb_fault(
     error: BaseException, replica_set: str, tls: bool, seeds: Iterable[Seed]
 ) -> Fault:
-    """Return what is wrong with the MongoDB that could not be used because of `error`.
+    """Return the fault of the MongoDB that failed with `error`.
 
-    `replica_set` is the name that MONGODB_URI gives, if any. The start ends only if no seed leaves
-    a hope that waiting helps.
+    `replica_set` is the name in MONGODB_URI, if any; `tls` says whether it asks for TLS. The fault
+    heals if that of any seed does.
     """
     refused = _refusal(error)
     if refused is not None:
         return refused
-    faults = [_seed_fault(seed, replica_set, tls) for seed in seeds]
-    known = [fault for fault in faults if fault is not None]
-    if known and len(known) == len(faults):
-        return next((fault for fault in known if fault.heals), known[0])
+    all_faults = [_seed_fault(seed, replica_set, tls) for seed in seeds]
+    faults = [fault for fault in all_faults if fault is not None]
+    if faults and len(faults) == len(all_faults):
+        return next((fault for fault in faults if fault.heals), faults[0])
     text = _text_of(error)
-    if faults and (member := _MEMBERS.search(text)):
+    if all_faults and (member := _MEMBERS.search(text)):
         return Fault(
             f"MONGODB_URI: its replica set names a member {member[1]}, which cannot be reached "
             "from here: rs.conf() has to have names that hold for everyone",
             True,
         )
-    if faults:
+    if all_faults:
         return Fault("MONGODB_URI: the replica set has no primary now", True)
     return _network_fault(_MONGODB, text, "its servers", tls, "nothing")
 
 
 def hello_fault(hello: Mapping[str, Any], replica_set: str) -> Fault | None:
-    """Return why a server that answered so cannot serve us; None if it is of a replica set or a
-    router of a sharded cluster."""
+    """Return why the server with this `hello` cannot serve us.
+
+    None if it is a member of the replica set, or a router of a sharded cluster.
+    """
     name = hello.get("setName")
     if name is None and hello.get("isreplicaset"):
         return Fault(
@@ -224,7 +228,7 @@ def hello_fault(hello: Mapping[str, Any], replica_set: str) -> Fault | None:
 
 
 def _refusal(error: BaseException) -> Fault | None:
-    """Return the fault of an error with a code, which the server has sent."""
+    """Return the fault of an error with a code of MongoDB; None if there is none for it."""
     code = getattr(error, "code", None)
     if code in _MONGODB_REFUSALS:
         return Fault(f"MONGODB_URI: {_MONGODB_REFUSALS[code]}", False)
@@ -232,8 +236,8 @@ def _refusal(error: BaseException) -> Fault | None:
     if code == _DUPLICATE_KEY:
         return Fault(_duplicate(text), False)
     if code in _OTHER_INDEX:
-        what = _one_line(text.partition(", full error")[0])
-        return Fault(f"MongoDB has an index in the place of one of ours: drop it ({what})", False)
+        reason = _one_line(text.partition(", full error")[0])
+        return Fault(f"MongoDB has an index in the place of one of ours: drop it ({reason})", False)
     return None
 
 
@@ -251,24 +255,24 @@ def _duplicate(text: str) -> str:
 def _seed_fault(seed: Seed, replica_set: str, tls: bool) -> Fault | None:
     if seed.hello is not None:
         return hello_fault(seed.hello, replica_set)
-    return _network_fault(_MONGODB, seed.error, seed.address, tls, seed.speaks)
+    return _network_fault(_MONGODB, seed.error, seed.address, tls, seed.protocol)
 
 
-def _network_fault(words: _Words, text: str, address: str, tls: bool, speaks: Speaks) -> Fault:
-    if tls and speaks == "plain":
+def _network_fault(words: _Wording, text: str, address: str, tls: bool, protocol: PortProtocol) -> Fault:
+    if tls and protocol == "plain":
         return Fault(f"{words.variable}: {address} speaks no TLS: {words.without_tls}", False)
-    if not tls and speaks == "tls":
+    if not tls and protocol == "tls":
         return Fault(f"{words.variable}: {address} speaks TLS only: {words.with_tls}", False)
-    lines = (_AFTER_HANDSHAKE, *_NETWORK) if tls and speaks == "tls" else _NETWORK
+    lines = (_AFTER_HANDSHAKE, *_NETWORK) if tls and protocol == "tls" else _NETWORK
     for pattern, line, heals in lines:
         if match := re.search(pattern, text):
-            told = line.format(*match.groups(), address=address, words=words)
-            return Fault(f"{words.variable}: {told}", heals)
+            text = line.format(*match.groups(), address=address, words=words)
+            return Fault(f"{words.variable}: {text}", heals)
     return Fault(f"{words.variable}: {words.name} cannot be used: {_one_line(text)}", True)
 
 
 def _text_of(error: BaseException) -> str:
-    """Return the text of an error and its causes: a client's own words may omit the reason."""
+    """Return the text of an error and its causes, because a client's own may omit the reason."""
     texts: list[str] = []
     cause: BaseException | None = error
     while cause is not None:

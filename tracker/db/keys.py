@@ -5,12 +5,12 @@ journal:dead                   stream   entries that could not be stored, with t
 link:<domain id>/<slug>        hash     version, value: what a redirect needs; 10 min, a miss 30 s
 domain:<name>                  hash     version, value: whose links it leads to; the same
 event_config:<pbk>             hash     version, value: the event configuration; the same
-account:<id>                   hash     version, value: the account's rules of conversions; the same
-conversions:<click>:<config>   string   conversions of a click, for accounts that bound them; 1 h
+account:<id>                   hash     version, value: the account's conversion rules; the same
+reserve:<one of those four>    string   its stale copy, for when MongoDB is unavailable; 7 days
+conversions:<click>:<config>   string   conversions of a click, for accounts that limit them; 1 h
 transaction:<digest>           string   the event id given to a transaction id in a scope; until it
-                                        is drained, a week at most, and then an hour; of nobody's
-                                        events a minute
-reserve:<name of those>        string   its stale copy, for a week: for when MongoDB is unavailable
+                                        is drained (a week at most), then an hour; a minute for
+                                        events without an account
 rate_limit:<scope>:<owner>     string   requests in a window that began with the first; the window
 visitors:salt:<day>            string   the salt of the day's visitors; 48 h
 visitors:<day>:<bucket>        hash     visitor (salted hash): the id of the first click; 48 h
@@ -18,10 +18,10 @@ slot:<number>                  string   the drain that counts into this slot of 
 slot_sessions                  hash     slot: the MongoDB session of the drain that has or had it
 fleet:counters                 hash     what all drains have counted, by metric and labels (JSON)
 probe                          string   nothing: written to see that Redis takes writes; 60 s
-nobody                         none     never there: scripts that a full Redis must run delete it
+nobody                         none     never set: scripts that a full Redis must run delete it
 changes                        channel  the name of a hash that has changed
 
-All but the streams live within a budget: `db/budget`.
+All but the streams share a memory budget: `db/budget`.
 
 The keys are not of one hash slot: the service uses one Redis, and refuses a Redis Cluster.
 """
@@ -34,7 +34,7 @@ DRAIN_GROUP = "drain"
 DEAD_LETTERS = "journal:dead"
 CHANGES = "changes"
 PROBE = "probe"
-NOBODY = "nobody"
+NEVER_SET = "nobody"
 SLOT_SESSIONS = "slot_sessions"
 FLEET_COUNTERS = "fleet:counters"
 

@@ -2,8 +2,8 @@
 
 For callers that send queries all the time, one after the other: look-ups that answers wait for.
 
-Of thirty clicks this costs 150 µs, PyMongo's asynchronous client 400, and motor with its threads
-600. The messages are OP_MSG of MongoDB's wire protocol, with one document each way
+A query for thirty clicks costs 150 µs here, 400 with PyMongo's asynchronous client, and 600 with
+motor and its threads. The messages are OP_MSG of MongoDB's wire protocol, with one document each way
 (https://www.mongodb.com/docs/manual/reference/mongodb-wire-protocol/).
 """
 
@@ -21,22 +21,22 @@ from tracker.db.connect import LookUpCollection
 from tracker.db.dedicated_connection import NOT_YET, DedicatedConnection
 
 _HEAD: Final = struct.Struct("<iiiiIB")
-"""Length of the message, its number, the number it answers, kind of message, flags, kind of the
+"""Length of the message, its number, the number it answers, kind of the message, flags, kind of the
 section that follows."""
 
 _OP_MSG: Final = 2013
 _MAX_MESSAGE_NUMBER: Final = (1 << 31) - 1
-"""Numbers of messages begin again at 1 after it."""
+"""The numbers of messages begin again at 1 after this one."""
 
 _MAX_MESSAGE_BYTES: Final = 48_000_000
-"""The bound that MongoDB sets to any message."""
+"""MongoDB's limit for any message."""
 
 
 class MongoReader:
-    """A reader of one collection: of what a majority has, from the primary.
+    """A reader of one collection: of documents that a majority has, from the primary.
 
-    It sends one query at a time, which the caller sees to. The connection is one of the pool of the
-    collection's client, and is made again after any error.
+    The caller sends one query at a time. The connection is taken from the pool of the collection's
+    client, and replaced after any error.
     """
 
     def __init__(self, collection: LookUpCollection) -> None:
@@ -56,32 +56,32 @@ class MongoReader:
         self._dedicated: DedicatedConnection | None = None
 
     async def find(
-        self, wanted: Mapping[str, Any], fields: Sequence[str], most: int
+        self, wanted: Mapping[str, Any], fields: Sequence[str], limit: int
     ) -> list[dict[str, Any]]:
-        """Return the ids and `fields` of up to `most` documents that match `wanted`.
+        """Return the ids and `fields` of up to `limit` documents that match `wanted`.
 
         If the connection was lost since the last query, this one is sent on another. Raises
         PyMongoError if MongoDB fails or refuses.
         """
         shown = dict.fromkeys(("_id", *fields), 1)
-        rest = {"filter": wanted, "projection": shown, "batchSize": most}
+        rest = {"filter": wanted, "projection": shown, "batchSize": limit}
         document = bson.encode({**self._command, **rest}, codec_options=self._options)
         number = self._number = self._number % _MAX_MESSAGE_NUMBER + 1
         head = _HEAD.pack(_HEAD.size + len(document), number, 0, _OP_MSG, 0, 0)
-        answer = await self._asked(head + document)
+        answer = await self._request(head + document)
         try:
             return self._read(answer, number)
         except OperationFailure:
-            # It may be the primary no longer: the client knows who is, or soon will.
-            await self._drop()
+            # It may no longer be the primary: the client knows which server is, or soon will.
+            await self._drop_connection()
             raise
 
     async def close(self) -> None:
         """Close the connection for good: a query under way, or a later one, fails."""
         self._is_closed = True
-        await self._drop()
+        await self._drop_connection()
 
-    async def _asked(self, message: bytes) -> bytes:
+    async def _request(self, message: bytes) -> bytes:
         if self._dedicated is not None:
             try:
                 return bytes(await self._dedicated.request(message))
@@ -89,11 +89,11 @@ class MongoReader:
                 raise
             except AutoReconnect:
                 self._dedicated = None
-        dedicated = await self._opened()
+        dedicated = await self._open()
         return bytes(await dedicated.request(message))
 
-    async def _opened(self) -> DedicatedConnection:
-        await self._drop()
+    async def _open(self) -> DedicatedConnection:
+        await self._drop_connection()
         if self._is_closed:
             raise AutoReconnect("closed")
         server = await self._client._select_server(writable_server_selector, None, "find")
@@ -108,20 +108,20 @@ class MongoReader:
             raise AutoReconnect(str(error)) from error
         return self._dedicated
 
-    async def _drop(self) -> None:
+    async def _drop_connection(self) -> None:
         self._dedicated = None
         connection, self._connection = self._connection, None
         if connection is not None:
             try:
                 await connection.close_conn(None)
-            finally:  # or its place in the pool would be taken for good
+            finally:  # otherwise the pool would be one connection short for good
                 await self._pool.checkin(connection)
 
     def _read(self, answer: bytes, number: int) -> list[dict[str, Any]]:
-        """Return the documents of an answer. Raises OperationFailure if it is none, or an error."""
+        """Return the documents of an answer. Raises OperationFailure if it is an error, or invalid."""
         _, _, answered, kind, _, _ = _HEAD.unpack_from(answer)
         if (answered, kind) != (number, _OP_MSG):
-            raise OperationFailure("this is no answer to what was asked")
+            raise OperationFailure("the message answers another query")
         try:
             found = bson.decode(answer[_HEAD.size :], self._options)
         except InvalidBSON as error:
@@ -133,7 +133,7 @@ class MongoReader:
 
 
 class MongoReplies:
-    """A ReplyReader whose replies are whole messages."""
+    """A ReplyReader of MongoDB's messages."""
 
     lost_error: type[Exception] = AutoReconnect
     timeout_error: type[Exception] = NetworkTimeout

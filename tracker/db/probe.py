@@ -1,7 +1,7 @@
-"""Probes of a store that could not be used at start, for what its error leaves open.
+"""Probes of a store that could not be used at start, where its error is ambiguous.
 
-Called for `db/diagnosis`. It opens its own connections, without user and password, and gives each
-up after a second: nothing here is on the path of a request.
+They find the facts for `db/diagnosis`, over connections of their own without user and password.
+Nothing here is on the path of a request.
 """
 
 import asyncio
@@ -15,50 +15,55 @@ import redis.connection
 from pymongo import MongoClient
 from pymongo.errors import PyMongoError
 
-from tracker.db.diagnosis import Fault, Seed, Speaks, mongodb_fault, redis_fault
+from tracker.db.diagnosis import Fault, Seed, PortProtocol, mongodb_fault, redis_fault
 
-SECONDS: Final = 1.0
-_MOST_SEEDS: Final = 7  # members of a replica set that may vote
-_NOT_THE_SEEDS: Final = frozenset({"replicaset", "authsource", "authmechanism"})
+_TIMEOUT_SECONDS: Final = 1.0
+"""The time limit of each probe."""
+
+_MAX_SEEDS: Final = 7
+"""As many members of a replica set may vote."""
+
+_OPTIONS_OF_THE_SET: Final = frozenset({"replicaset", "authsource", "authmechanism"})
+"""Options of a URI that do not apply to one server without a user."""
 
 
 async def diagnose_redis(url: str, error: BaseException) -> Fault:
-    """Return what `error`, which the Redis of this URL brought, means for the operator."""
+    """Return what `error`, which the Redis of this URL caused, means for the operator."""
     options: dict[str, Any] = redis.connection.parse_url(url)  # type: ignore[no-untyped-call]
     tls = url.startswith("rediss://")
     if path := options.get("path"):
         return redis_fault(error, path, tls, "nothing")
     host, port = options.get("host", "localhost"), options.get("port", 6379)
-    speaks: Speaks = "nothing"
+    protocol: PortProtocol = "nothing"
     if await _speaks_tls(host, port):
-        speaks = "tls"
+        protocol = "tls"
     elif tls and await _speaks_redis(host, port):
-        speaks = "plain"
-    return redis_fault(error, f"{host}:{port}", tls, speaks)
+        protocol = "plain"
+    return redis_fault(error, f"{host}:{port}", tls, protocol)
 
 
 async def diagnose_mongodb(uri: str, error: BaseException) -> Fault:
-    """Return what `error`, which the MongoDB of this URI brought, means for the operator."""
+    """Return what `error`, which the MongoDB of this URI caused, means for the operator."""
     try:
-        parsed = await asyncio.to_thread(pymongo.uri_parser.parse_uri, uri, connect_timeout=SECONDS)
+        parsed = await asyncio.to_thread(pymongo.uri_parser.parse_uri, uri, connect_timeout=_TIMEOUT_SECONDS)
     except PyMongoError:  # mongodb+srv:// without its record: the error says so
         parsed = {"nodelist": [], "options": {}}
     options = parsed["options"]
     tls = bool(options.get("tls"))
-    seeds = [_seed(host, port, tls, options) for host, port in parsed["nodelist"][:_MOST_SEEDS]]
+    seeds = [_seed(host, port, tls, options) for host, port in parsed["nodelist"][:_MAX_SEEDS]]
     return mongodb_fault(error, options.get("replicaSet", ""), tls, await asyncio.gather(*seeds))
 
 
 async def _seed(host: str, port: int | None, tls: bool, options: Mapping[str, Any]) -> Seed:
     address = f"{host}:{port}" if port else host
-    how = {name: value for name, value in options.items() if name.lower() not in _NOT_THE_SEEDS}
+    how = {name: value for name, value in options.items() if name.lower() not in _OPTIONS_OF_THE_SET}
     try:
         return Seed(address, await _hello(host, port, how))
     except PyMongoError as error:
-        return Seed(address, None, str(error), await _mongod_speaks(host, port, tls))
+        return Seed(address, None, str(error), await _mongod_protocol(host, port, tls))
 
 
-async def _mongod_speaks(host: str, port: int | None, tls: bool) -> Speaks:
+async def _mongod_protocol(host: str, port: int | None, tls: bool) -> PortProtocol:
     if port is None:
         return "nothing"
     if await _speaks_tls(host, port):
@@ -71,13 +76,13 @@ async def _mongod_speaks(host: str, port: int | None, tls: bool) -> Speaks:
 
 
 async def _hello(host: str, port: int | None, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a server says of itself, alone. Raises PyMongoError."""
-    # In a thread: PyMongo's asynchronous client leaves sockets open that it was shaking hands on.
+    """Return the `hello` of one server. Raises PyMongoError if it does not answer."""
+    # In a thread: PyMongo's asynchronous client leaves sockets open if their handshake fails.
     return await asyncio.to_thread(_hello_in_thread, host, port, options)
 
 
 def _hello_in_thread(host: str, port: int | None, options: Mapping[str, Any]) -> dict[str, Any]:
-    milliseconds = int(SECONDS * 1000)
+    milliseconds = int(_TIMEOUT_SECONDS * 1000)
     own = {
         "directConnection": True,
         "serverSelectionTimeoutMS": milliseconds,
@@ -88,7 +93,7 @@ def _hello_in_thread(host: str, port: int | None, options: Mapping[str, Any]) ->
 
 
 async def _speaks_tls(host: str, port: int) -> bool:
-    """Return whether a handshake succeeds; the certificate does not matter here."""
+    """Return whether a TLS handshake succeeds, whatever the certificate."""
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -100,12 +105,12 @@ async def _speaks_redis(host: str, port: int) -> bool:
 
 
 async def _answers(host: str, port: int, sent: bytes, tls: ssl.SSLContext | None) -> bool:
-    """Return whether a connection is made, and, if something is sent, answered as Redis does."""
+    """Return whether the port accepts a connection and, if `sent` is not empty, answers as Redis."""
     try:
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(_TIMEOUT_SECONDS):
             reader, writer = await asyncio.open_connection(host, port, ssl=tls)
             with contextlib.closing(writer):
                 writer.write(sent)
                 return not sent or (await reader.read(1)) in (b"+", b"-")
-    except (OSError, RuntimeError):  # uvloop's for a peer that closes at once
+    except (OSError, RuntimeError):  # uvloop's, if the peer closes at once
         return False

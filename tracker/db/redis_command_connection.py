@@ -15,10 +15,10 @@ from tracker.db.dedicated_connection import NOT_YET, DedicatedConnection
 
 
 class RedisCommandConnection:
-    """A dedicated connection to Redis for one command at a time, which the caller sees to.
+    """A dedicated connection to Redis, for a caller that sends one command at a time.
 
-    The connection is one of the pool of `redis`, with its timeouts, and ends with it. It is made
-    again after any error but a refusal, and after a refusal that means that the server takes no
+    The connection is taken from the pool of `redis`, with its timeouts, and ends with it. It is
+    replaced after any error but a refusal, and after a refusal that means that the server takes no
     writes (`db/redis_pool`).
     """
 
@@ -33,21 +33,21 @@ class RedisCommandConnection:
         If the connection was lost since the last command, this one is sent on another, perhaps for
         the second time. Raises RedisError if Redis fails or refuses.
         """
-        packed = pack_command(command)  # type: ignore[arg-type]  # its stub knows tuples of one
+        packed = pack_command(command)  # type: ignore[arg-type]  # its stub has tuples of one only
         try:
             if self._dedicated is not None and not self._connection.is_outdated:
                 try:
                     return await self._dedicated.request(packed)
                 except RedisConnectionError:
                     self._dedicated = None
-            self._dedicated = dedicated = await self._opened()
+            self._dedicated = dedicated = await self._open()
             return await dedicated.request(packed)
         except ResponseError as error:
             if self._connection is not None:
                 self._connection.refused(error)
             raise
 
-    async def _opened(self) -> DedicatedConnection:
+    async def _open(self) -> DedicatedConnection:
         if self._connection is None:
             self._connection = await self._pool.get_connection()
         else:

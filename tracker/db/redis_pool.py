@@ -1,12 +1,11 @@
 """The connections of the Redis clients that `db/connect` builds.
 
-Two things that the client leaves to its caller are done here, so that whoever catches RedisError
-has caught all:
+Two gaps of the client library are closed here, so that callers need to catch RedisError only:
 
 - uvloop raises RuntimeError for a connection that the other end closed while it was being set up,
   as a balancer without a backend does. It becomes a ConnectionError.
 - A server that refuses because it is no primary, or not ready to be one, is left: every connection
-  made before that is made again when it is next used. A name may lead to another server by then.
+  to it is opened again when it is next used. The name may lead to another server by then.
 """
 
 import re
@@ -28,19 +27,19 @@ from tracker.db.breaker import Overload
 _CODES: Final = "READONLY|LOADING|MASTERDOWN|NOREPLICAS|CLUSTERDOWN|UNBLOCKED"
 """Refusals of a server that was demoted, restarts, lost its primary or its replicas."""
 
-_OF_SERVER: Final = re.compile(rf"({_CODES})\b|.* -({_CODES})\b")
-"""Redis 6.2 wraps what a script was refused with: ERR Error running script …: -READONLY …"""
+_TAKES_NO_WRITES: Final = re.compile(rf"({_CODES})\b|.* -({_CODES})\b")
+"""Redis 6.2 wraps the refusal of a script: ERR Error running script …: -READONLY …"""
 
 
-def is_of_server(refusal: Exception) -> bool:
-    """Return whether a refusal says that this server does not take writes, whatever is written."""
+def takes_no_writes(refusal: Exception) -> bool:
+    """Return whether a refusal says that this server takes no writes at all."""
     code = getattr(refusal, "status_code", None)
     text = str(refusal)
-    return _OF_SERVER.match(f"{code} {text}" if code else text) is not None
+    return _TAKES_NO_WRITES.match(f"{code} {text}" if code else text) is not None
 
 
 class Generation:
-    """Counts how often the server had to be left; shared by the clients of one address.
+    """A counter of how often the server had to be left, shared by the clients of one address.
 
     Connections of an earlier generation are not used again.
     """
@@ -49,18 +48,20 @@ class Generation:
         self.number = 0
 
     def leave(self, number: int) -> None:
-        """End the generation `number`, if that was not done yet: many may be refused at once."""
+        """End generation `number`, unless it has ended: many commands may be refused at once."""
         if number == self.number:
             self.number += 1
 
 
 class NoConnectionFree(RedisConnectionError, Overload):
-    """An error of our own: all connections of the pool are in use. Nothing is wrong with Redis."""
+    """All connections of the pool are in use: our own overload, no failure of Redis."""
 
 
 class Pool(BlockingConnectionPool):
-    """A bounded pool of connections to one address; `generation` says which are still good. Says
-    when it was the pool that was waited for, and not Redis."""
+    """A bounded pool of connections to one address; `generation` says which are still good.
+
+    Its errors tell a wait for a free connection from a wait for Redis.
+    """
 
     @classmethod
     def from_url(cls, url: str, **options: Any) -> Self:
@@ -79,7 +80,7 @@ class Pool(BlockingConnectionPool):
             raise NoConnectionFree(str(error)) from error
 
     async def ensure_connection(self, connection: AbstractConnection) -> None:
-        """Connect it, again if it is of an earlier generation. Raises RedisError if it fails."""
+        """Connect, and again if the generation has ended. Raises RedisError if that fails."""
         if isinstance(connection, _Translated) and connection.is_outdated:
             await connection.disconnect(nowait=True)
         await super().ensure_connection(connection)
@@ -98,8 +99,8 @@ class _Translated(AbstractConnection):
         return self._number != self._generation.number
 
     def refused(self, error: Exception) -> None:
-        """Leave the server if `error` says that it does not take writes."""
-        if is_of_server(error):
+        """Leave the server if `error` says that it takes no writes."""
+        if takes_no_writes(error):
             self._generation.leave(self._number)
 
     async def connect_check_health(self, *arguments: Any, **options: Any) -> None:
@@ -122,7 +123,7 @@ class _Translated(AbstractConnection):
             raise RedisConnectionError(str(error)) from error
 
     async def can_read(self) -> bool:
-        """Return whether a reply is there. Raises RedisConnectionError if the link is closed."""
+        """Return whether a reply has come. Raises RedisConnectionError if the transport is closed."""
         try:
             return bool(await super().can_read())
         except RuntimeError as error:

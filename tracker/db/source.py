@@ -12,7 +12,8 @@ Value = TypeVar("Value", covariant=True)
 class FieldSource(Generic[Value]):
     """The documents of `collection` by a unique `field`, named `<prefix>:<value of the field>`.
 
-    `value_of` makes a value of a document, or None if the document counts as missing.
+    `value_of` makes a value of a document, or None if the document counts as missing. `parse` makes
+    the value of the field from its text in a name.
     """
 
     def __init__(
@@ -22,17 +23,17 @@ class FieldSource(Generic[Value]):
         field: str,
         fields: Sequence[str],
         value_of: Callable[[Any], Value | None],
-        named: Callable[[str], Any] = str,
+        parse: Callable[[str], Any] = str,
     ) -> None:
         self._reader = MongoReader(database[collection])
         self._field = field
         self._fields = [*fields, field]
-        self._named = named
+        self._parse = parse
         self.value_of = value_of
 
     async def find(self, names: Sequence[str]) -> Mapping[str, Any]:
-        """Return the existing documents by name, with one query. Raises PyMongoError."""
-        wanted = {self._named(name.partition(":")[2]): name for name in names}
+        """Return the existing documents by name, with one query. Raises PyMongoError if it fails."""
+        wanted = {self._parse(name.partition(":")[2]): name for name in names}
         matching = {self._field: {"$in": list(wanted)}}
         rows = await self._reader.find(matching, self._fields, len(wanted))
         return {wanted[row[self._field]]: row for row in rows}

@@ -1,8 +1,8 @@
 """Work in one MongoDB transaction: all of it is stored, by a majority and on disk, or none.
 
-After a conflict with another transaction it starts again, within PATIENCE. If a server is
-unavailable it does not: the error is raised at once, so that the caller can wait, or stop. The
-driver's own `with_transaction` would go on for two minutes in both cases.
+After a conflict with another transaction the work starts again, within RETRY_SECONDS. While a
+server is unavailable it does not: the error is raised at once, so that the caller can wait, or
+stop. The driver's own `with_transaction` would go on for two minutes in both cases.
 """
 
 import asyncio
@@ -16,10 +16,12 @@ from pymongo import WriteConcern
 from pymongo.errors import OperationFailure
 from pymongo.read_concern import ReadConcern
 
-PATIENCE: Final = 5.0
-"""Seconds after which a transaction is not tried again."""
+RETRY_SECONDS: Final = 5.0
+"""The time after which a transaction is not tried again."""
 
-_PAUSE: Final = 0.02
+_MAX_PAUSE_SECONDS: Final = 0.02
+"""The longest pause before a retry; it is random, so that two transactions do not keep step."""
+
 _SNAPSHOT: Final = ReadConcern("snapshot")
 _DURABLE: Final = WriteConcern("majority", j=True)
 
@@ -30,10 +32,10 @@ Result = TypeVar("Result")
 async def in_transaction(session: Session, work: Callable[[Session], Awaitable[Result]]) -> Result:
     """Return what `work` returns. It may run more than once, so it must leave nothing in memory.
 
-    Raises what `work` raises, having stored nothing, and PyMongoError; if that comes from the
-    commit, it may have been stored: work that is asked for again must find that out.
+    Raises what `work` raises, with nothing stored, and PyMongoError if MongoDB fails. If the commit
+    fails, all may be stored: work that is asked for again has to find that out.
     """
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + RETRY_SECONDS
     while True:
         try:
             async with session.start_transaction(_SNAPSHOT, _DURABLE):
@@ -41,8 +43,7 @@ async def in_transaction(session: Session, work: Callable[[Session], Awaitable[R
         except OperationFailure as error:
             if not _is_conflict(error) or time.monotonic() > deadline:
                 raise
-        # Not in step with the other.
-        await asyncio.sleep(random.uniform(0, _PAUSE))  # noqa: S311
+        await asyncio.sleep(random.uniform(0, _MAX_PAUSE_SECONDS))  # noqa: S311
 
 
 def _is_conflict(error: OperationFailure) -> bool:

@@ -157,7 +157,7 @@ class Slot:
     async def _holds(self, number: int) -> bool:
         milliseconds, session = int(self._lease * 1000), await self._session_id()
         arguments: list[str | int | bytes] = [self._holder, milliseconds, number, session]
-        return bool(await self._hold(keys=[*self._keys(number), keys.NOBODY], args=arguments))
+        return bool(await self._hold(keys=[*self._keys(number), keys.NEVER_SET], args=arguments))
 
     async def _sessions_of_vacant(self) -> dict[int, bytes]:
         """Return the sessions by slot, without our own."""

@@ -14,7 +14,7 @@ from redis.asyncio import Redis
 from redis.exceptions import OutOfMemoryError
 
 from tracker.clock import moment
-from tracker.db.keys import DEAD_LETTERS, JOURNAL, NOBODY
+from tracker.db.keys import DEAD_LETTERS, JOURNAL, NEVER_SET
 from tracker.journal.entry import EntryDecoder, Fields, Kind
 
 _LETTERS_PER_COMMAND: Final = 20
@@ -90,7 +90,7 @@ class DeadLetters(Generic[Kind]):
             await self._redis.xadd(DEAD_LETTERS, letter)
         except OutOfMemoryError:
             parts = [part for field in letter.items() for part in field]
-            await self._add(keys=[NOBODY, DEAD_LETTERS], args=parts)
+            await self._add(keys=[NEVER_SET, DEAD_LETTERS], args=parts)
 
     async def count(self) -> int:
         """Return the number of letters."""
