@@ -17,7 +17,14 @@ from tests.ingest import ledger
 from tracker import metrics
 from tracker.clicks.click import Click
 from tracker.db import connect, keys
-from tracker.db.budget import BUDGET_SHARE, SKIPPED_FROM, Budget, BudgetMeter, OptionalWrite, used_bytes
+from tracker.db.budget import (
+    BUDGET_SHARE,
+    SKIPPED_FROM,
+    Budget,
+    BudgetMeter,
+    OptionalWrite,
+    used_bytes,
+)
 from tracker.ids import new_id
 from tracker.service.services import Services
 

@@ -15,7 +15,7 @@ from redis.exceptions import (
 from redis.exceptions import ConnectionError as Lost
 from redis.exceptions import TimeoutError as Late
 
-from tracker.db.diagnosis import Fault, Seed, PortProtocol, hello_fault, mongodb_fault, redis_fault
+from tracker.db.diagnosis import Fault, PortProtocol, Seed, hello_fault, mongodb_fault, redis_fault
 
 VERIFY = "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: "
 MEMBER = {"setName": "rs0", "isWritablePrimary": False}

@@ -125,7 +125,7 @@ async def test_a_query_cancelled_at_any_step_leaves_no_place_taken(services: Ser
                 await refused
         for turns in range(5):
             await reader.find(ALL, [], 9)
-            dropping = asyncio.ensure_future(reader._drop())
+            dropping = asyncio.ensure_future(reader._drop_connection())
             for _ in range(turns):
                 await asyncio.sleep(0)
             dropping.cancel()

@@ -52,8 +52,8 @@ class OptionalWrite(StrEnum):
     MISS = "miss"
     """Copies of misses: without them each process asks MongoDB for itself."""
     CLAIM_OF_NOBODY = "claim_of_nobody"
-    """Claims of transaction ids of events without an account: a repeated one may be answered with an
-    id of its own until it is drained, and is counted once."""
+    """Claims of transaction ids, for events without an account: a repeated one may be answered with
+    an id of its own until it is drained, and is counted once."""
     VISITOR = "visitor"
     """Marks of visitors: without one a new visitor counts as a click, not as a unique visitor."""
     CLAIM = "claim"

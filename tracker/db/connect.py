@@ -159,7 +159,7 @@ async def redis_advice(client: Redis) -> list[str]:
 
 
 async def _flushes_later(client: Redis) -> bool:
-    """Return whether Redis answers before it flushes; False if it hides that, as managed ones may."""
+    """Return whether Redis answers before it flushes; False if it hides its configuration."""
     try:
         configured: Any = await client.config_get("appendfsync")
     except ResponseError:

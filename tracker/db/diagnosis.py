@@ -258,7 +258,9 @@ def _seed_fault(seed: Seed, replica_set: str, tls: bool) -> Fault | None:
     return _network_fault(_MONGODB, seed.error, seed.address, tls, seed.protocol)
 
 
-def _network_fault(words: _Wording, text: str, address: str, tls: bool, protocol: PortProtocol) -> Fault:
+def _network_fault(
+    words: _Wording, text: str, address: str, tls: bool, protocol: PortProtocol
+) -> Fault:
     if tls and protocol == "plain":
         return Fault(f"{words.variable}: {address} speaks no TLS: {words.without_tls}", False)
     if not tls and protocol == "tls":

@@ -3,8 +3,8 @@
 For callers that send queries all the time, one after the other: look-ups that answers wait for.
 
 A query for thirty clicks costs 150 µs here, 400 with PyMongo's asynchronous client, and 600 with
-motor and its threads. The messages are OP_MSG of MongoDB's wire protocol, with one document each way
-(https://www.mongodb.com/docs/manual/reference/mongodb-wire-protocol/).
+motor and its threads. The messages are OP_MSG of MongoDB's wire protocol, with one document each
+way (https://www.mongodb.com/docs/manual/reference/mongodb-wire-protocol/).
 """
 
 import struct
@@ -118,7 +118,7 @@ class MongoReader:
                 await self._pool.checkin(connection)
 
     def _read(self, answer: bytes, number: int) -> list[dict[str, Any]]:
-        """Return the documents of an answer. Raises OperationFailure if it is an error, or invalid."""
+        """Return the documents of an answer. Raises OperationFailure for an error, or no answer."""
         _, _, answered, kind, _, _ = _HEAD.unpack_from(answer)
         if (answered, kind) != (number, _OP_MSG):
             raise OperationFailure("the message answers another query")

@@ -15,7 +15,7 @@ import redis.connection
 from pymongo import MongoClient
 from pymongo.errors import PyMongoError
 
-from tracker.db.diagnosis import Fault, Seed, PortProtocol, mongodb_fault, redis_fault
+from tracker.db.diagnosis import Fault, PortProtocol, Seed, mongodb_fault, redis_fault
 
 _TIMEOUT_SECONDS: Final = 1.0
 """The time limit of each probe."""
@@ -45,7 +45,9 @@ async def diagnose_redis(url: str, error: BaseException) -> Fault:
 async def diagnose_mongodb(uri: str, error: BaseException) -> Fault:
     """Return what `error`, which the MongoDB of this URI caused, means for the operator."""
     try:
-        parsed = await asyncio.to_thread(pymongo.uri_parser.parse_uri, uri, connect_timeout=_TIMEOUT_SECONDS)
+        parsed = await asyncio.to_thread(
+            pymongo.uri_parser.parse_uri, uri, connect_timeout=_TIMEOUT_SECONDS
+        )
     except PyMongoError:  # mongodb+srv:// without its record: the error says so
         parsed = {"nodelist": [], "options": {}}
     options = parsed["options"]
@@ -56,7 +58,9 @@ async def diagnose_mongodb(uri: str, error: BaseException) -> Fault:
 
 async def _seed(host: str, port: int | None, tls: bool, options: Mapping[str, Any]) -> Seed:
     address = f"{host}:{port}" if port else host
-    how = {name: value for name, value in options.items() if name.lower() not in _OPTIONS_OF_THE_SET}
+    how = {
+        name: value for name, value in options.items() if name.lower() not in _OPTIONS_OF_THE_SET
+    }
     try:
         return Seed(address, await _hello(host, port, how))
     except PyMongoError as error:
@@ -105,7 +109,7 @@ async def _speaks_redis(host: str, port: int) -> bool:
 
 
 async def _answers(host: str, port: int, sent: bytes, tls: ssl.SSLContext | None) -> bool:
-    """Return whether the port accepts a connection and, if `sent` is not empty, answers as Redis."""
+    """Return whether the port accepts a connection, and answers what is `sent` as Redis does."""
     try:
         async with asyncio.timeout(_TIMEOUT_SECONDS):
             reader, writer = await asyncio.open_connection(host, port, ssl=tls)

@@ -123,7 +123,7 @@ class _Translated(AbstractConnection):
             raise RedisConnectionError(str(error)) from error
 
     async def can_read(self) -> bool:
-        """Return whether a reply has come. Raises RedisConnectionError if the transport is closed."""
+        """Return whether a reply came. Raises RedisConnectionError if the transport is closed."""
         try:
             return bool(await super().can_read())
         except RuntimeError as error:

@@ -32,7 +32,7 @@ class FieldSource(Generic[Value]):
         self.value_of = value_of
 
     async def find(self, names: Sequence[str]) -> Mapping[str, Any]:
-        """Return the existing documents by name, with one query. Raises PyMongoError if it fails."""
+        """Return the documents by name, with one query. Raises PyMongoError if it fails."""
         wanted = {self._parse(name.partition(":")[2]): name for name in names}
         matching = {self._field: {"$in": list(wanted)}}
         rows = await self._reader.find(matching, self._fields, len(wanted))

@@ -1,1 +1,1 @@
-"""Short links: what they are, where they lead, and how they are found."""
+"""Short links, their custom domains and tags: the records, their stores and caches."""

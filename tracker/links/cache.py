@@ -1,4 +1,4 @@
-"""Targets by slug: memory, then Redis, then MongoDB (see `db/cache`)."""
+"""The cache of links' targets, by slug: memory, then Redis, then MongoDB (`db/cache`)."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -36,12 +36,15 @@ class _LinkSource:
         for name in names:
             namespace, _, slug = name.removeprefix("link:").partition("/")
             slugs[namespace].append(slug)
-        branches = [{"domain_id": _domain_id(one), "slug": {"$in": slugs[one]}} for one in slugs]
+        branches = [
+            {"domain_id": _domain_id(namespace), "slug": {"$in": group}}
+            for namespace, group in slugs.items()
+        ]
         rows = await self._reader.find({"$or": branches}, _FIELDS, len(names))
         return {keys.link(namespace_of(row["domain_id"]), row["slug"]): row for row in rows}
 
     def value_of(self, found: Any) -> Target | None:
-        """Return the target of a link's document, None if visitors get 404."""
+        """Return the target of a link's document; None if visitors get 404."""
         return target(record(Link, found))
 
     async def close(self) -> None:

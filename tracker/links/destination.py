@@ -1,8 +1,8 @@
 """A link's destination: checked when the link is written, made into a Location on every click.
 
-Called by the short-link endpoints (`redirect_address`, for a URL that passed `http.url.check_url`)
-and the redirect (`Destination`). Pure. Guarantees of `Destination.location`, for such a URL and any
-query:
+Called by the short-link endpoints (`redirect_address`, for a URL that passed
+`syntax.url.check_url`) and by the redirect (`Destination`). Pure. Guarantees of
+`Destination.location`, for such a URL and any query:
 
 - It is ASCII without spaces or control characters, so nothing can break out of the header.
 - The destination and the visitor's parameters are kept byte for byte, in order; characters that a
@@ -22,6 +22,9 @@ FIELD: Final = "destination_url"
 
 OWN_REDIRECT: Final = "destination_url: must not be a redirect of this service"
 
+_CACHED_MACRO_PATTERNS: Final = 1
+"""Patterns that stay compiled: all links have the same macros."""
+
 _SAFE_IN_URL: Final = "".join(map(chr, range(ord("!"), ord("~") + 1)))
 _SAFE_IN_QUERY: Final = _SAFE_IN_URL.replace("#", "")
 
@@ -30,7 +33,7 @@ def _pair_named(*names: str) -> Callable[[str], object]:
     """Return a test for pairs with one of these names, each character plain or percent-encoded.
 
     It equals decoding the name and comparing, at half the cost for a plain name and an eighth for
-    an encoded one. No name may hold a space.
+    an encoded one. No name may have a space.
     """
     return re.compile(rf"(?:{'|'.join(map(_either_way, names))})(?:=|\Z)").match
 
@@ -47,7 +50,7 @@ _is_reserved: Final = _pair_named(*_RESERVED)
 _has_dropped: Final = re.compile(
     rf"&(?:&|\Z|(?:{'|'.join(map(_either_way, _RESERVED))})(?:[=&]|\Z))"
 ).search
-"""Find a pair that is not passed on, in `&` and a query."""
+"""Finds a pair that is not passed on, in a query after `&`."""
 
 
 def redirect_address(url: str) -> tuple[str, int] | None:
@@ -68,8 +71,8 @@ class Destination:
     """A link's destination, split once so that each click only fills it in. Immutable.
 
     - `url` has passed `check_url`.
-    - `macro_names`: every `{name}` that is replaced in a path, query or fragment.
-    - `needs`: the names that occur in it, the only ones whose values `location` looks at.
+    - `macro_names` are the macros: each `{name}` is replaced in a path, query or fragment.
+    - `needs` has the macros in this destination, the only ones whose values `location` reads.
     """
 
     __slots__ = ("_plain", "_templates", "needs")
@@ -93,8 +96,8 @@ class Destination:
 
         - `query` is the raw query of the request without "?", one character for each byte.
         - `click_id` is None if no click is recorded.
-        - `macros` has the values for `needs`, not encoded; a missing one is empty, and the click id
-          is taken from `click_id`.
+        - `macros` has the values for `needs`, not encoded. A missing one is empty; the click id is
+          taken from `click_id`.
         """
         bare, before, after = self._plain or self._filled(click_id, macros)
         added = _passed_on(query) if query else ""
@@ -134,7 +137,7 @@ def _without_click_id(query: str) -> str:
     return "?" + "&".join(kept) if kept else ""
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=_CACHED_MACRO_PATTERNS)
 def _macro_pattern(names: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(rf"\{{({'|'.join(names)})\}}")
 

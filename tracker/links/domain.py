@@ -1,8 +1,8 @@
 """A custom domain: an account's claim to a hostname, and the links that a hostname serves. Pure.
 
 Any account may claim a name. Proof by DNS makes the name one claim's alone: the other claims end.
-A proven name stays its account's for QUARANTINE after it is deleted, so that old links, which are
-still in circulation, never serve another account.
+A proven name stays its account's for QUARANTINE after it is deleted, so that old links that are
+still in circulation never serve another account.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,16 +13,10 @@ from uuid import UUID
 from tracker.db.cache import Versioned
 
 QUARANTINE: Final = timedelta(days=30)
-"""Time during which nobody else may have the name of a deleted proven domain."""
-
+"""The time in which no other account may have the name of a deleted proven domain."""
 
 Reserves = Callable[[str], bool]
-"""A rule (`own_hosts`) for hostnames, in canonical form, that no account may have."""
-
-
-def nothing(name: str) -> bool:
-    """Reserve no name."""
-    return False
+"""A rule that says whether no account may have a hostname in canonical form (`own_hosts`)."""
 
 
 class Domain(Versioned, frozen=True, kw_only=True):
@@ -67,22 +61,25 @@ def namespace_of(domain_id: UUID | None) -> str:
     return "" if domain_id is None else domain_id.hex
 
 
-def served_name(claims: Sequence[Domain], reserves: Reserves = nothing) -> ServedName | None:
-    """Return the served name of these `claims` to it; None if it serves nothing, or is contested.
+def served_name(
+    claims: Sequence[Domain], reserves: Reserves = lambda _: False
+) -> ServedName | None:
+    """Return the served name of the `claims` to one hostname; None if it serves nothing.
 
-    Two claims decide as all do, if the proven one is among them. A name that the operator
-    `reserves` is nobody's, even if it was claimed or proven before.
+    It serves nothing if several accounts claim it and none has proven it, or if the operator
+    `reserves` it, even if it was proven before. The result is the same for all claims as for two
+    with the proven one among them.
     """
     if claims and reserves(claims[0].domain_name):
         return None
-    held = next((one for one in claims if one.verified), None)
-    open_claims = [one for one in claims if not one.verified]
-    if held is not None and not held.is_deleted:
-        return _served(held, quarantined=False)
-    if held is not None:
-        again = [one for one in open_claims if one.account_id == held.account_id]
-        return _served(again[0] if again else held, quarantined=True)
-    return _served(open_claims[0], quarantined=False) if len(open_claims) == 1 else None
+    proven = next((claim for claim in claims if claim.verified), None)
+    unproven = [claim for claim in claims if not claim.verified]
+    if proven is not None and not proven.is_deleted:
+        return _served(proven, quarantined=False)
+    if proven is not None:
+        repeated = [claim for claim in unproven if claim.account_id == proven.account_id]
+        return _served(repeated[0] if repeated else proven, quarantined=True)
+    return _served(unproven[0], quarantined=False) if len(unproven) == 1 else None
 
 
 def _served(domain: Domain, quarantined: bool) -> ServedName:

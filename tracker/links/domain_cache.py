@@ -1,4 +1,4 @@
-"""Served names by hostname: memory, then Redis, then MongoDB (see `db/cache`)."""
+"""The cache of served names, by hostname: memory, then Redis, then MongoDB (`db/cache`)."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -20,8 +20,8 @@ DomainCache = Cache[ServedName]
 
 _FIELDS: Final = [name for name in Domain.__struct_fields__ if name != "id"]
 _CLAIMS_PER_NAME: Final = 4
-"""Claims read for each name, on average, before names are looked up one by one. Few names have
-several claims, and a name with hundreds of them costs no more than this."""
+"""Claims that one query reads for each name on average; beyond that names are looked up one by one.
+Few names have several claims, and a name with hundreds of them costs no more than this."""
 
 
 class _DomainSource:
@@ -30,7 +30,7 @@ class _DomainSource:
         self._reserves = reserves
 
     async def find(self, names: Sequence[str]) -> Mapping[str, Any]:
-        """Return the claims to each name, or those that decide.
+        """Return the claims to each name, or the decisive ones if there are many.
 
         Raises PyMongoError if MongoDB does not answer.
         """
@@ -45,17 +45,18 @@ class _DomainSource:
         return claims
 
     async def _decisive(self, name: str) -> list[dict[str, Any]]:
-        """Return the proven claim and two others: those of its account, if there is one."""
-        held = await self._rows({"domain_name": name, "verified": True}, 1)
-        owner = [{"account_id": row["account_id"]} for row in held]
-        claims = {"domain_name": name, "verified": False}
-        return held + await self._rows({**claims, **(owner[0] if owner else {})}, 2)
+        """Return the proven claim and two others: of its account, if there is a proven one."""
+        proven = await self._rows({"domain_name": name, "verified": True}, 1)
+        others: dict[str, Any] = {"domain_name": name, "verified": False}
+        if proven:
+            others["account_id"] = proven[0]["account_id"]
+        return proven + await self._rows(others, 2)
 
     async def _rows(self, wanted: Mapping[str, Any], limit: int) -> list[dict[str, Any]]:
         return await self._reader.find(wanted, _FIELDS, limit)
 
     def value_of(self, found: Any) -> ServedName | None:
-        """Return where a name with these claims leads, None if nowhere."""
+        """Return the served name of these claims; None if it serves nothing."""
         return served_name(found, self._reserves)
 
     async def close(self) -> None:

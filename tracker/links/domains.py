@@ -37,8 +37,8 @@ _IN_USE: dict[str, Any] = {"quarantined_until": None}
 class Domains:
     """The stored domains.
 
-    `serve_claimed`: the Host header finds the links of a sole claim even without a proof. The names
-    that `reserves` holds back lead nowhere.
+    `serve_claimed`: the Host header finds the links of a sole claim even without a proof. Names
+    that the operator `reserves` lead nowhere.
     """
 
     def __init__(
@@ -94,9 +94,7 @@ class Domains:
         return proven
 
     async def delete(self, domain_id: UUID) -> None:
-        """Delete a domain, all of whose links the caller has found archived.
-
-        A proven domain goes into quarantine.
+        """Delete a domain whose links the caller has found archived; quarantine a proven one.
 
         - Raises NotFound if there is no such domain.
         - Raises Unavailable if Redis is unavailable.
@@ -104,25 +102,25 @@ class Domains:
         domain = await self._begin_update(domain_id)
         quarantine = {"$set": {"quarantined_until": now() + QUARANTINE}, "$inc": {"version": 1}}
         proven = {"_id": domain_id, "verified": True, **_IN_USE}
-        kept = await self._domains.update_one(proven, quarantine)
-        if not kept.matched_count:
-            gone = await self._domains.delete_one({"_id": domain_id, "verified": False})
-            if not gone.deleted_count:
+        quarantined = await self._domains.update_one(proven, quarantine)
+        if not quarantined.matched_count:
+            deleted = await self._domains.delete_one({"_id": domain_id, "verified": False})
+            if not deleted.deleted_count:
                 raise NotFound("domain: not found")
         await self._publish(domain.domain_name)
         await self._archive_links([domain_id])
 
     async def find(self, domain_id: UUID) -> Domain | None:
-        """Return the domain, unless it was deleted."""
+        """Return the domain; None if there is none or it was deleted."""
         row = await self._domains.find_one({"_id": domain_id, **_IN_USE})
         return None if row is None else record(Domain, row)
 
     def peek(self, name: str) -> CacheEntry[ServedName] | None:
-        """Return what this process knows of the name; None if `by_name` would have to ask."""
+        """Return what memory has of the name; None if `by_name` has to ask a store."""
         return self._cache.peek(keys.domain(name))
 
     async def by_name(self, domain_name: str, client: str = "") -> ServedName | None:
-        """Return the served name, None if there is none; `client` is the visitor's address.
+        """Return the served name; None if there is none. `client` is the visitor's address.
 
         - Raises RateLimited if the visitor's network has asked for too many unknown names.
         - Raises Unavailable if no store answers.
@@ -133,8 +131,8 @@ class Domains:
         """Return the namespace of a visit's links: empty for the default domain, None for none.
 
         `named`: the query names the domain, by `d`. For the Host header a claim is not enough in
-        production. A name in quarantine leads nowhere, not even to slugs of the default domain that
-        somebody has made to look like the old ones.
+        production. A name in quarantine does not lead to the default domain either, where anybody
+        could create its old slugs.
         """
         if name is None:
             return None if named else ""
@@ -150,7 +148,7 @@ class Domains:
         return bool(self.namespace(await self.by_name(domain_name), named=False))
 
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[Domain], int]:
-        """Return one page of the account's domains, newest first, and the number of all."""
+        """Return one page of the account's domains, newest first, and how many it has."""
         wanted = {"account_id": account_id, **_IN_USE}
         rows, total = await page_of(self._domains, wanted, page, page_size)
         return [record(Domain, row) for row in rows], total
@@ -196,7 +194,7 @@ class Domains:
         return f"another account had it; free after {until:%Y-%m-%d}"
 
     async def _begin_update(self, domain_id: UUID) -> Domain:
-        """Return the domain, and let its copies in Redis expire soon.
+        """Return the domain, after its copies in Redis were set to expire soon.
 
         Raises NotFound if there is no such domain, Unavailable if Redis is unavailable.
         """

@@ -8,8 +8,8 @@ import idna
 from tracker.errors import BadRequest
 
 MAX_HOSTNAME_CHARACTERS = 253
-_MAX_ADDED_LENGTH = 244
-"""Longest name that can be added: a label for its proof has to fit before it."""
+_MAX_ADDED_CHARACTERS = 244
+"""The longest name that can be added: a label for its proof has to fit before it."""
 
 CACHED_HOSTNAMES = 10_000
 """Texts whose canonical form stays in memory."""
@@ -25,7 +25,7 @@ def canonical_hostname(text: str) -> str:
 
     Empty if it is not a hostname.
     """
-    # Visitors send it: the size of what is cached of them has to be limited too.
+    # Visitors send it: the size of a cached text has to be limited too.
     return _canonical_hostname(text) if len(text) <= MAX_HOSTNAME_CHARACTERS + 1 else ""
 
 
@@ -58,8 +58,10 @@ def checked_name(text: str) -> str:
         )
     if len(labels) < 2:
         raise BadRequest("domain_name: at least two labels, as in go.example.com")
-    if len(name) > _MAX_ADDED_LENGTH:
-        raise BadRequest(f"domain_name: at most {_MAX_ADDED_LENGTH} characters in its ASCII form")
+    if len(name) > _MAX_ADDED_CHARACTERS:
+        raise BadRequest(
+            f"domain_name: at most {_MAX_ADDED_CHARACTERS} characters in its ASCII form"
+        )
     return name
 
 

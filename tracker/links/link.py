@@ -1,4 +1,4 @@
-"""A short link: the whole record, and the part of it that a redirect needs."""
+"""A short link: the stored record, and the part of it that a redirect needs."""
 
 import re
 from datetime import datetime
@@ -42,7 +42,7 @@ class Target(Versioned, frozen=True, kw_only=True):
 
 
 def target(link: Link) -> Target | None:
-    """Return the cached form of a link, None if its visitors get 404."""
+    """Return the cached form of a link; None if its visitors get 404."""
     if link.archived or not link.active:
         return None
     return Target(

@@ -1,7 +1,7 @@
 """The service's own hosts: no webhook may point to them, and no account may claim them.
 
 A delivery to the service itself could cause the next one, without end. So hosts are checked when a
-target is written, and again when a delivery connects, for a name may become ours in between.
+target is written, and again when a delivery connects, because a name may become ours in between.
 
 Each account has a hostname, `a-<digest of its id>.<CNAME_HOST>`: a CNAME to that proves that a
 domain is the account's. It leads visitors here only if there is wildcard DNS for CNAME_HOST.
@@ -62,7 +62,7 @@ class OwnHosts:
         return name.endswith(self._reserved_below)
 
     def cname_target(self, account_id: UUID) -> str | None:
-        """Return the account's own hostname, None if the service has no hostname itself."""
+        """Return the account's own hostname; None if the service has no hostname."""
         if not self._cname_host:
             return None
         return f"a-{sha256(account_id.bytes).hexdigest()[:24]}.{self._cname_host}"

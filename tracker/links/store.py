@@ -27,7 +27,8 @@ from tracker.links.cache import LinkCache
 from tracker.links.domain import namespace_of
 from tracker.links.link import Link, target
 
-_SLUG_ATTEMPTS = 5
+_MAX_SLUG_ATTEMPTS = 5
+"""Random slugs that are tried before a link without a slug is refused."""
 
 
 class NewLink(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +62,7 @@ class Links:
 
     async def create(self, new: NewLink) -> Link:
         """Store a new link and return it. Raises BadRequest if its slug is taken on its domain."""
-        tries = [new.slug] if new.slug else [new_slug() for _ in range(_SLUG_ATTEMPTS)]
+        tries = [new.slug] if new.slug else [new_slug() for _ in range(_MAX_SLUG_ATTEMPTS)]
         for slug in tries:
             link = _new(new, slug)
             try:
@@ -77,20 +78,20 @@ class Links:
 
         Raises BadRequest, naming the first such link, if a slug is taken on its domain.
         """
-        for _ in range(_SLUG_ATTEMPTS):
+        for _ in range(_MAX_SLUG_ATTEMPTS):
             links = [_new(one, one.slug or new_slug()) for one in new]
-            refused = await self._insert_all(links)
-            if refused is None:
+            taken = await self._insert_all(links)
+            if taken is None:
                 await asyncio.gather(*map(self._publish, links))
                 return links
-            if new[refused].slug:
+            if new[taken].slug:
                 break
         raise BadRequest(
-            f"links[{refused}].slug: already taken on this domain", code=ErrorCode.ALREADY_TAKEN
+            f"links[{taken}].slug: already taken on this domain", code=ErrorCode.ALREADY_TAKEN
         )
 
     async def _insert_all(self, links: Sequence[Link]) -> int | None:
-        """Return the index of the first link whose slug is taken, None if all are stored."""
+        """Return the index of the first link whose slug is taken; None if all are stored."""
         rows = [document(link) for link in links]
 
         async def insert(session: AsyncIOMotorClientSession) -> None:
@@ -98,19 +99,19 @@ class Links:
 
         async with await self._links.database.client.start_session() as session:
             try:
-                # It tries again while another transaction holds one of the slugs.
+                # The driver tries again while another transaction holds one of the slugs.
                 await session.with_transaction(insert)
             except BulkWriteError as error:
-                refused = (error.details or {}).get("writeErrors", [{}])[0]
-                if refused.get("code") != DUPLICATE_KEY:
+                failed = (error.details or {}).get("writeErrors", [{}])[0]
+                if failed.get("code") != DUPLICATE_KEY:
                     raise
-                return int(refused["index"])
+                return int(failed["index"])
         return None
 
     async def page(
         self, account_id: UUID, wanted: LinkFilter, page: int, page_size: int
     ) -> tuple[list[Link], int]:
-        """Return one page of the links that are not archived, newest first, and their number."""
+        """Return one page of the links that are not archived, newest first, and their total."""
         matching = {"account_id": account_id, "archived": False, **_matching(wanted)}
         rows, total = await page_of(self._links, matching, page, page_size)
         return [record(Link, row) for row in rows], total
@@ -121,7 +122,7 @@ class Links:
         return await self._links.find_one(in_use, ["_id"]) is not None
 
     async def untag(self, account_id: UUID, tag_id: UUID) -> None:
-        """Take a tag off all links of its account."""
+        """Remove a tag from all links of its account."""
         await self._links.update_many(
             {"account_id": account_id, "tags": tag_id}, {"$pull": {"tags": tag_id}}
         )
@@ -148,7 +149,7 @@ class Links:
         return changed
 
     async def find(self, link_id: UUID) -> Link | None:
-        """Return the link, archived or not; None if there is none."""
+        """Return the link, also if it is archived; None if there is none."""
         row = await self._links.find_one({"_id": link_id})
         return None if row is None else record(Link, row)
 
@@ -164,7 +165,7 @@ def _matching(wanted: LinkFilter) -> dict[str, Any]:
     if wanted.active is not None:
         matching["active"] = wanted.active
     if wanted.search:
-        # A pattern, because $toLower knows only ASCII.
+        # A pattern, because $toLower changes only ASCII.
         text = {"$regex": re.escape(wanted.search), "$options": "i"}
         matching["$or"] = [{name: text} for name in ("internal_name", "slug", "destination_url")]
     return matching

@@ -1,6 +1,6 @@
 """Tags: names that group an account's links.
 
-A name is unique in its account without regard to case; an index on the folded name decides races.
+A name is unique in its account, ignoring case; a unique index on the folded name decides races.
 """
 
 from collections.abc import Collection
@@ -38,7 +38,7 @@ class Tags:
         self._tags = database["tags"]
 
     async def create(self, account_id: UUID, name: str) -> Tag:
-        """Store a new tag and return it. Raises BadRequest if the account has one of that name."""
+        """Store a new tag and return it. Raises BadRequest if the account has the name already."""
         tag = Tag(id=new_id(), account_id=account_id, name=name, created_at=now())
         try:
             await self._tags.insert_one({**document(tag), "key": _key(name)})
@@ -65,21 +65,18 @@ class Tags:
         return record(Tag, row)
 
     async def delete(self, tag_id: UUID) -> None:
-        """Delete a tag that the caller has taken off all links (`Links.untag`).
-
-        Deleting it again does nothing.
-        """
+        """Delete a tag, if it exists; the caller has removed it from all links (`Links.untag`)."""
         await self._tags.delete_one({"_id": tag_id})
 
     async def find(self, ids: Collection[UUID]) -> dict[UUID, Tag]:
-        """Return the tags that exist among `ids`, of whichever account."""
+        """Return the tags that exist among `ids`, of any account, by id."""
         if not ids:
             return {}
         rows = self._tags.find({"_id": {"$in": list(ids)}})
         return {row["_id"]: record(Tag, row) async for row in rows}
 
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[Tag], int]:
-        """Return one page of the account's tags, newest first, and the number of all."""
+        """Return one page of the account's tags, newest first, and how many it has."""
         rows, total = await page_of(self._tags, {"account_id": account_id}, page, page_size)
         return [record(Tag, row) for row in rows], total
 

@@ -1,9 +1,10 @@
-"""The proof by DNS that a domain is its account's.
+"""The proof by DNS that a domain is its account's, for an account that asks for it.
 
-Either of two records does: a TXT record with a value that only this addition of the domain has, or
-a CNAME record that leads to the hostname that only its account has here. A CNAME to the base host
-proves nothing: it was there for whoever had the domain before. Called when an account asks for its
-domain to be verified. Guarantees an answer, or Unavailable, within TIMEOUT_SECONDS.
+Either of two records is a proof: a TXT record with a value that only this claim has, or a CNAME
+record to the hostname that only its account has here. A CNAME to the base host proves nothing: it
+may be left over from a previous owner.
+
+Guarantee: an answer, or Unavailable, within TIMEOUT_SECONDS.
 """
 
 import asyncio
@@ -21,7 +22,7 @@ from tracker.errors import Unavailable
 from tracker.links.domain import Domain
 
 TIMEOUT_SECONDS: Final = 4.5
-"""Time limit of one proof, all questions and their repetitions included."""
+"""The time limit of one proof, with all queries and their repetitions."""
 
 
 class DnsRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,9 +33,10 @@ class DnsRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Verification(msgspec.Struct, frozen=True, kw_only=True):
-    """The records either of which proves a domain. No `cname` if the service has no hostname.
+    """The two records that prove a domain; either is enough.
 
-    The TXT record is the one for names that cannot have a CNAME, such as example.com itself.
+    The TXT record is for names that cannot have a CNAME, such as example.com itself. `cname` is
+    None if the service has no hostname.
     """
 
     txt: DnsRecord
@@ -56,16 +58,16 @@ def verification(domain: Domain, cname_target: str | None) -> Verification:
 async def is_proven(wanted: Verification, dns_address: tuple[str, int] | None) -> bool:
     """Return whether DNS has one of the records. `dns_address` None: the system's resolver.
 
-    Raises Unavailable if none was seen and a question went unanswered.
+    Raises Unavailable if none was found and a query got no answer.
     """
     try:
         resolver = make_resolver(dns_address)
     except DNSException:
         raise _no_answer(wanted) from None
-    questions = [_has(resolver, "TXT", wanted.txt, _text)]
+    queries = [_has(resolver, "TXT", wanted.txt, _text)]
     if wanted.cname is not None:
-        questions.append(_has(resolver, "CNAME", wanted.cname, _target))
-    answers = await asyncio.gather(*questions)
+        queries.append(_has(resolver, "CNAME", wanted.cname, _target))
+    answers = await asyncio.gather(*queries)
     if True not in answers and None in answers:
         raise _no_answer(wanted)
     return True in answers
@@ -74,7 +76,7 @@ async def is_proven(wanted: Verification, dns_address: tuple[str, int] | None) -
 async def _has(
     resolver: Resolver, kind: str, wanted: DnsRecord, value: Callable[[Rdata], str]
 ) -> bool | None:
-    """Return whether DNS has the record, None if it does not answer."""
+    """Return whether DNS has the record; None if it does not answer."""
     try:
         # The resolver's own limit does not cover its pauses between attempts.
         async with asyncio.timeout(TIMEOUT_SECONDS):
