@@ -14,6 +14,9 @@ from tornado.platform.asyncio import AsyncIOLoop
 
 from config import logging as config_logging
 from tests.api.client import Client
+from tests.api.keyed_client import KeyedClient
+from tests.dns import dns_server
+from tests.dns.dns_server import DnsServer
 from tracker.access.accounts import Account
 from tracker.access.api_keys import ApiKey
 from tracker.http.server import Server
@@ -58,6 +61,40 @@ def secret(services: Services, account: Account, io_loop: AsyncIOLoop) -> str:
         lambda: services.api_keys.create(account.id, "a key")
     )
     return made[1]
+
+
+@pytest.fixture
+def api(client: Client, secret: str) -> KeyedClient:
+    """A client whose key has every scope of `account`."""
+    return KeyedClient(client, secret)
+
+
+@pytest.fixture
+def scoped_api(
+    services: Services, client: Client, account: Account, io_loop: AsyncIOLoop, scopes: list[str]
+) -> KeyedClient:
+    """A client whose key has the `scopes` that the test is parametrized with."""
+    made: tuple[ApiKey, str] = io_loop.run_sync(
+        lambda: services.api_keys.create(account.id, "a scoped key", scopes)
+    )
+    return KeyedClient(client, made[1])
+
+
+@pytest.fixture
+def private_allowed(services: Services) -> Iterator[None]:
+    """Webhooks may point to private networks."""
+    before = services.settings
+    services.settings = msgspec.structs.replace(before, webhook_allow_private=True)
+    yield
+    services.settings = before
+
+
+@pytest.fixture
+def dns(io_loop: AsyncIOLoop) -> Iterator[DnsServer]:
+    """DNS of the test's own, which knows no host yet."""
+    context = dns_server.running()
+    yield io_loop.run_sync(context.__aenter__)
+    io_loop.run_sync(lambda: context.__aexit__(None, None, None))
 
 
 @pytest.fixture

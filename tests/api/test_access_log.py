@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.api.conftest import Logged
-from tests.api.records import make_config, make_link
+from tests.factories import create_event_config, create_link
 from tests.http.serving import Client, client_of, get, serving
 from tracker.access.accounts import Account
 from tracker.api.fast_path import FastPath
@@ -40,7 +40,7 @@ async def answering(
     services: Services, account: Account, share: float, name: str
 ) -> AsyncIterator[tuple[Client, Way]]:
     """With a link `abc` that memory knows."""
-    await make_link(services, account.id, "abc")
+    await create_link(services, account.id, "abc")
     services.access_log = AccessLog(share)
     way = Way(services, name)
     async with serving(make_app(services), fast_path=way) as (_, port), client_of(port) as client:
@@ -85,7 +85,7 @@ async def test_a_request_has_a_line_and_is_counted_alike_by_fast_path_and_handle
     route: str,
     status: int,
 ) -> None:
-    pbk = (await make_config(services, account.id)).pbk
+    pbk = (await create_event_config(services, account.id)).pbk
     async with answering(services, account, 1, way) as (client, taken):
         logged()
         before = count(route, method, status)

@@ -6,8 +6,9 @@ import pytest
 
 from tests.api.client import Client
 from tests.api.keyed_client import KeyedClient
-from tests.api.records import journaled_events, make_config
-from tests.conversions import scene
+from tests.api.records import journaled_events
+from tests.api.scopes import each_scope_of
+from tests.factories import create_click, create_event_config
 from tracker.access.accounts import Account
 from tracker.clock import iso
 from tracker.service.services import Services
@@ -19,11 +20,6 @@ OFF = {
     "max_value": None,
     "max_per_click": None,
 }
-
-
-@pytest.fixture
-def api(client: Client, secret: str) -> KeyedClient:
-    return KeyedClient(client, secret)
 
 
 @pytest.mark.parametrize("spelling", ["accountId", "account_id"])
@@ -90,27 +86,12 @@ async def test_a_wrong_rule_is_refused_by_name_and_changes_nothing(
     assert shown.json()["conversion_rules"] == OFF
 
 
-@pytest.mark.parametrize(
-    ("scopes", "reads", "writes"),
-    [
-        (["account:read"], 200, 403),
-        (["account:write"], 403, 200),
-        (["account:*"], 200, 200),
-        (["event_configs:*"], 403, 403),
-    ],
-)
+@each_scope_of("account")
 async def test_a_key_needs_the_scope(
-    services: Services,
-    client: Client,
-    account: Account,
-    scopes: list[str],
-    reads: int,
-    writes: int,
+    scoped_api: KeyedClient, account: Account, reads: int, writes: int
 ) -> None:
-    _, secret = await services.api_keys.create(account.id, "a key", scopes)
-    api = KeyedClient(client, secret)
-    assert (await api.get(f"{PATH}?accountId={account.id}")).status == reads
-    assert (await api.patch(PATH, accountId=str(account.id))).status == writes
+    assert (await scoped_api.get(f"{PATH}?accountId={account.id}")).status == reads
+    assert (await scoped_api.patch(PATH, accountId=str(account.id))).status == writes
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
@@ -121,8 +102,8 @@ async def test_a_forged_conversion_is_refused_over_http(
     account: Account,
     method: str,
 ) -> None:
-    config = await make_config(services, account.id)
-    click_id = await scene.stored_click(services, account.id)
+    config = await create_event_config(services, account.id)
+    click_id = await create_click(services, account.id)
     rules = {"require_pbk": True, "max_value": 10, "no_negative_values": True, "max_per_click": 1}
     await api.patch(PATH, accountId=str(account.id), conversion_rules=rules)
     sent: list[tuple[str, int, str]] = [

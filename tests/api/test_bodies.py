@@ -7,7 +7,8 @@ import orjson
 import pytest
 
 from tests.api.client import Client
-from tests.api.records import LANDING, journaled_events, make_config
+from tests.api.records import journaled_events
+from tests.factories import LANDING, create_event_config
 from tests.http.serving import Client as Connection
 from tests.http.serving import client_of, serving, until
 from tracker import metrics
@@ -162,7 +163,7 @@ async def test_a_body_is_parsed_as_a_form_for_an_event_only(client: Client, kind
 async def test_the_query_of_an_event_is_refused_unparsed_beyond_its_limit(
     services: Services, client: Client, account: Account
 ) -> None:
-    config = await make_config(services, account.id)
+    config = await create_event_config(services, account.id)
     start = f"pbk={config.pbk}&x="
     longest = start + "x" * (MAX_EVENT_BYTES - len(start))
     assert (await client.get(f"/api/event?{longest}")).status == 200
@@ -178,7 +179,7 @@ async def test_the_query_of_an_event_is_refused_unparsed_beyond_its_limit(
 async def test_unfinished_bodies_hold_no_more_than_the_bound_and_the_slowest_is_dropped(
     services: Services, account: Account
 ) -> None:
-    config = await make_config(services, account.id)
+    config = await create_event_config(services, account.id)
     body = orjson.dumps({"pbk": config.pbk, "x": "x" * 900})
     app = make_app(services, bodies_bytes=2048)
     memory = app._memory  # type: ignore[attr-defined]

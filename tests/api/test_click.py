@@ -8,8 +8,9 @@ import msgspec
 import pytest
 
 from tests.api.client import Client, Response
-from tests.api.records import LANDING, journaled_clicks, make_link
+from tests.api.records import journaled_clicks
 from tests.conversions import scene
+from tests.factories import LANDING, create_link
 from tracker.access.accounts import Account
 from tracker.access.client_address import ClientAddress
 from tracker.service.services import Services
@@ -34,7 +35,7 @@ async def stored_clicks(services: Services) -> list[dict[str, Any]]:
 async def test_a_visitor_is_redirected_at_once_with_a_click_id(
     services: Services, client: Client, account: Account, target: str
 ) -> None:
-    link = await make_link(services, account.id)
+    link = await create_link(services, account.id)
     response = await client.get(target)
     assert (response.status, response.body) == (302, b"")
     assert response.headers["Location"] == f"{LANDING}?click_id={click_id(response)}"
@@ -48,7 +49,7 @@ async def test_a_visitor_is_redirected_at_once_with_a_click_id(
 async def test_a_redirect_has_these_headers_and_no_others(
     services: Services, client: Client, account: Account, target: str
 ) -> None:
-    await make_link(services, account.id)
+    await create_link(services, account.id)
     headers = dict((await client.get(target)).headers)
     for varying in ("Location", "X-Request-Id", "Date", "Connection"):
         del headers[varying]
@@ -64,7 +65,7 @@ async def test_a_redirect_has_these_headers_and_no_others(
 async def test_every_click_has_an_id_of_its_own(
     services: Services, client: Client, account: Account
 ) -> None:
-    await make_link(services, account.id)
+    await create_link(services, account.id)
     ids = [click_id(await client.get("/c/abc")) for _ in range(5)]
     assert ids == sorted(set(ids))
     assert [UUID(bytes=click.id) for click in await journaled_clicks(services)] == ids
@@ -90,7 +91,7 @@ async def test_every_click_has_an_id_of_its_own(
 async def test_parameters_are_passed_on_byte_for_byte(
     services: Services, client: Client, account: Account, sent: bytes, passed_on: str
 ) -> None:
-    await make_link(services, account.id, destination_url=f"{LANDING}?own=%2f#part")
+    await create_link(services, account.id, destination_url=f"{LANDING}?own=%2f#part")
     response = await client.get(b"/c/abc?" + sent)
     added = f"{passed_on}click_id={click_id(response)}"
     assert response.headers["Location"] == f"{LANDING}?own=%2f&{added}#part"
@@ -100,7 +101,7 @@ async def test_parameters_are_passed_on_byte_for_byte(
 async def test_the_slug_of_api_click_may_stand_anywhere(
     services: Services, client: Client, account: Account, query: str
 ) -> None:
-    await make_link(services, account.id)
+    await create_link(services, account.id)
     response = await client.get(f"/api/click?{query}")
     assert response.headers["Location"] == f"{LANDING}?a=1&b=2&click_id={click_id(response)}"
 
@@ -109,7 +110,7 @@ async def test_a_click_id_of_the_destination_is_replaced_and_macros_are_filled(
     services: Services, client: Client, account: Account
 ) -> None:
     url = "https://example.com/{slug}?k={click_id}&click_id=old&c={country}&n={domain_name}"
-    await make_link(services, account.id, destination_url=url)
+    await create_link(services, account.id, destination_url=url)
     services.settings = msgspec.structs.replace(services.settings, country_header="CF-IPCountry")
     response = await client.get("/c/abc", CF_IPCountry="NZ")
     shown = click_id(response)
@@ -126,7 +127,7 @@ async def test_a_click_id_of_the_destination_is_replaced_and_macros_are_filled(
 async def test_d_may_name_the_default_domain(
     services: Services, client: Client, account: Account, target: str, name: str
 ) -> None:
-    await make_link(services, account.id)
+    await create_link(services, account.id)
     joiner = "&" if "?" in target else "?"
     response = await client.get(f"{target}{joiner}d={name}")
     assert response.status == 302
@@ -148,8 +149,8 @@ async def test_d_names_a_custom_domain_in_any_spelling(
     services: Services, client: Client, account: Account, target: str, name: bytes
 ) -> None:
     domain = await services.domains.create(account.id, IDN_ASCII)
-    await make_link(services, account.id)
-    await make_link(services, account.id, "abc", "https://custom.example/", domain)
+    await create_link(services, account.id)
+    await create_link(services, account.id, "abc", "https://custom.example/", domain=domain)
     joiner = b"&" if "?" in target else b"?"
     response = await client.get(target.encode() + joiner + b"d=" + name)
     shown = click_id(response)
@@ -182,8 +183,8 @@ async def test_one_slug_on_two_domains_is_two_links(
     services: Services, client: Client, account: Account, target: str, host: str, expected: str
 ) -> None:
     domain = await services.domains.create(account.id, "go.example")
-    await make_link(services, account.id, "abc", "https://default.example/")
-    await make_link(services, account.id, "abc", "https://custom.example/", domain)
+    await create_link(services, account.id, "abc", "https://default.example/")
+    await create_link(services, account.id, "abc", "https://custom.example/", domain=domain)
     response = await client.get(target, Host=host)
     assert urlsplit(response.headers["Location"]).hostname == f"{expected}.example"
 
@@ -192,7 +193,7 @@ async def test_a_link_of_the_default_domain_is_not_on_a_custom_one(
     services: Services, client: Client, account: Account
 ) -> None:
     await services.domains.create(account.id, "go.example")
-    await make_link(services, account.id)
+    await create_link(services, account.id)
     assert (await client.get("/c/abc", Host="go.example")).status == 404
 
 
@@ -200,7 +201,7 @@ async def test_a_link_of_the_default_domain_is_not_on_a_custom_one(
 async def test_head_redirects_without_a_click_id_and_records_nothing(
     services: Services, client: Client, account: Account, target: str
 ) -> None:
-    await make_link(services, account.id, destination_url=f"{LANDING}?k={{click_id}}")
+    await create_link(services, account.id, destination_url=f"{LANDING}?k={{click_id}}")
     joiner = "&" if "?" in target else "?"
     response = await client.request("HEAD", f"{target}{joiner}a=1&click_id=2")
     assert (response.status, response.body) == (302, b"")
@@ -243,7 +244,7 @@ async def test_prefetches_and_bots_are_redirected_and_recorded_with_the_reason(
     headers: dict[str, str],
     reason: str | None,
 ) -> None:
-    await make_link(services, account.id)
+    await create_link(services, account.id)
     agent = (
         "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/126.0 Safari/537.36"
     )
@@ -256,14 +257,14 @@ async def test_prefetches_and_bots_are_redirected_and_recorded_with_the_reason(
 async def test_a_slug_in_the_path_may_be_percent_encoded(
     services: Services, client: Client, account: Account, path: str
 ) -> None:
-    await make_link(services, account.id)
+    await create_link(services, account.id)
     assert (await client.get(path)).status == 302
 
 
 async def test_headers_that_are_not_ascii_are_kept_byte_for_byte(
     services: Services, client: Client, account: Account
 ) -> None:
-    await make_link(services, account.id)
+    await create_link(services, account.id)
     agent, referrer = "Caf\u00e9/1 \u4e2d".encode() + b"\xff", "https://x.test/\u00e9".encode()
     response = await client.get("/c/abc", User_Agent=agent, Referer=referrer)
     (click,) = await journaled_clicks(services)
@@ -276,7 +277,7 @@ async def test_headers_that_are_not_ascii_are_kept_byte_for_byte(
 async def test_what_is_too_long_to_keep_is_cut_and_the_visitor_is_served_in_full(
     services: Services, client: Client, account: Account
 ) -> None:
-    await make_link(services, account.id)
+    await create_link(services, account.id)
     query = "a=" + "x" * 40_000
     response = await client.get(f"/c/abc?{query}", User_Agent="u" * 5000, Referer="r" * 5000)
     assert response.headers["Location"] == f"{LANDING}?{query}&click_id={click_id(response)}"
@@ -287,7 +288,7 @@ async def test_what_is_too_long_to_keep_is_cut_and_the_visitor_is_served_in_full
 async def test_the_visitor_behind_a_trusted_proxy_is_recorded(
     services: Services, client: Client, account: Account
 ) -> None:
-    await make_link(services, account.id)
+    await create_link(services, account.id)
     await client.get("/c/abc", X_Forwarded_For="9.9.9.9")
     services.client_address = ClientAddress("1")
     await client.get("/c/abc", X_Forwarded_For="6.6.6.6, 9.9.9.9")

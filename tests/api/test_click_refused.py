@@ -3,8 +3,9 @@
 import pytest
 
 from tests.api.client import Client
-from tests.api.records import journaled_clicks, make_link
+from tests.api.records import journaled_clicks
 from tests.api.test_click import BOTH_PATHS
+from tests.factories import create_link
 from tests.syntax.test_accept import NAVIGATIONS
 from tracker.access.accounts import Account
 from tracker.service.services import Services
@@ -15,7 +16,7 @@ from tracker.service.services import Services
 async def test_an_unknown_d_is_not_found(
     services: Services, client: Client, account: Account, target: str, name: str
 ) -> None:
-    await make_link(services, account.id)
+    await create_link(services, account.id)
     joiner = "&" if "?" in target else "?"
     response = await client.get(f"{target}{joiner}d={name.replace(' ', '%20')}")
     assert (response.status, response.error) == (404, "d: no such domain")
@@ -33,7 +34,7 @@ async def test_head_of_an_unknown_link_is_not_found(client: Client) -> None:
 async def test_other_methods_are_refused_and_record_nothing(
     services: Services, client: Client, account: Account, target: str, method: str
 ) -> None:
-    await make_link(services, account.id)
+    await create_link(services, account.id)
     response = await client.request(method, target, body=b"a=1")
     assert response.status == 405
     assert response.headers["Allow"] == "GET, HEAD, OPTIONS"
@@ -66,7 +67,7 @@ async def test_other_methods_are_refused_and_record_nothing(
 async def test_an_unknown_slug_is_not_found(
     services: Services, client: Client, account: Account, path: str
 ) -> None:
-    await make_link(services, account.id)
+    await create_link(services, account.id)
     response = await client.get(path)
     assert (response.status, response.error) == (404, "short link: not found")
     assert response.headers["Cache-Control"] == "no-store"
@@ -77,7 +78,7 @@ async def test_an_unknown_slug_is_not_found(
 async def test_an_ended_link_is_not_found_from_the_next_click_on(
     services: Services, client: Client, account: Account, fields: dict[str, bool]
 ) -> None:
-    link = await make_link(services, account.id)
+    link = await create_link(services, account.id)
     assert (await client.get("/c/abc")).status == 302
     await services.links.change(link.id, fields)
     assert (await client.get("/c/abc")).status == 404

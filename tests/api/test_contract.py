@@ -14,8 +14,9 @@ import pytest
 
 from config.settings import Settings
 from tests.api.client import Client, Response
-from tests.api.records import LANDING, journaled_clicks, make_config, make_link
+from tests.api.records import journaled_clicks
 from tests.api.world import World
+from tests.factories import LANDING, create_event_config, create_link
 from tracker.access.accounts import Account
 from tracker.api.endpoint import Endpoint, Nothing
 from tracker.api.routes import KEYED_ENDPOINTS
@@ -106,7 +107,7 @@ async def test_unknown_body_fields_are_400_naming_the_field(
 
 
 async def test_unknown_fields_are_ignored_on_the_event_endpoint(world: World) -> None:
-    config = await make_config(world.services, world.account.id)
+    config = await create_event_config(world.services, world.account.id)
     body = orjson.dumps({"pbk": config.pbk, "slgu": 1, "accountId": "x", "$set": {}})
     assert (await world.client.post("/api/event", body)).status == 200
     assert (await world.client.get(f"/api/event?pbk={config.pbk}&slgu=1")).status == 200
@@ -125,7 +126,7 @@ async def test_ids_are_lower_case_canonical_uuids(world: World, endpoint: Endpoi
 async def test_an_event_id_is_a_positive_integer_below_2_to_the_53rd_never_reused(
     world: World,
 ) -> None:
-    config = await make_config(world.services, world.account.id)
+    config = await create_event_config(world.services, world.account.id)
     ids = [
         (await world.client.get(f"/api/event?pbk={config.pbk}")).json()["eventId"] for _ in range(5)
     ]
@@ -312,7 +313,7 @@ async def test_checks_go_from_limit_to_key_to_limit_to_body_to_access_to_existen
     await services.redis.delete(f"rate_limit:account:{world.account.id}")
     assert await status(reading, active=1) == (400, "active")
     assert (await status(reading))[0] == 403
-    foreign = await make_link(services, world.other_account.id)
+    foreign = await create_link(services, world.other_account.id)
     assert await status(own, str(foreign.id)) == (403, "short link")
     assert await status(own) == (404, "short link")
 
@@ -336,7 +337,7 @@ async def test_a_destination_may_hold_macros_that_are_filled_in_and_click_id_is_
 
 async def test_delete_archives_and_the_history_stays(world: World) -> None:
     key = {"Authorization": f"Bearer {await world.key(world.account)}"}
-    link = await make_link(world.services, world.account.id, "abc")
+    link = await create_link(world.services, world.account.id, "abc")
     await world.services.database["clicks"].insert_one({"_id": new_id(), "link_id": link.id})
     path = f"/api/short-links/{link.id}"
     assert (await world.client.request("DELETE", path, {**key})).status == 200

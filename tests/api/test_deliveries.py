@@ -1,14 +1,11 @@
 """The log of deliveries, sending again by hand, and the test of a receiver."""
 
 import asyncio
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
-import msgspec
 import pytest
 
-from tests.api.client import Client
 from tests.api.keyed_client import KeyedClient
 from tests.webhooks.receiver import Handler, answer
 from tests.webhooks.sending import Clock, converted, listening, sending, stored, webhook_now
@@ -24,19 +21,6 @@ DELIVERY = [
     *("id", "kind", "event_id", "status", "created_at", "next_attempt_at", "payload", "attempts"),
 ]
 ATTEMPT = ["at", "milliseconds", "code", "answer", "error"]
-
-
-@pytest.fixture
-def api(client: Client, secret: str) -> KeyedClient:
-    return KeyedClient(client, secret)
-
-
-@pytest.fixture
-def private_allowed(services: Services) -> Iterator[None]:
-    before = services.settings
-    services.settings = msgspec.structs.replace(before, webhook_allow_private=True)
-    yield
-    services.settings = before
 
 
 async def test_the_log_tells_every_attempt_newest_delivery_first(

@@ -1,20 +1,17 @@
 """Custom domains over HTTP: added, proven by DNS, serving links, deleted."""
 
 import re
-from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
 import msgspec
 import orjson
 import pytest
-from tornado.platform.asyncio import AsyncIOLoop
 
 from config.settings import Settings
 from tests.api.client import Client, Response
-from tests.api.records import LANDING, make_link
-from tests.dns import dns_server
 from tests.dns.dns_server import DnsServer
+from tests.factories import LANDING, create_link
 from tracker.access.accounts import Account
 from tracker.clock import iso, now
 from tracker.ids import new_id
@@ -22,13 +19,6 @@ from tracker.links import verification
 from tracker.service.services import Services
 
 PATH, NAME = "/api/domains", "go.example"
-
-
-@pytest.fixture
-def dns(io_loop: AsyncIOLoop) -> Iterator[DnsServer]:
-    context = dns_server.running()
-    yield io_loop.run_sync(context.__aenter__)
-    io_loop.run_sync(lambda: context.__aexit__(None, None, None))
 
 
 @pytest.fixture
@@ -196,7 +186,7 @@ async def test_what_was_claimed_before_the_operator_reserved_it_cannot_be_proven
     assert response.status == 400
     assert response.error == "domain_name: reserved by the operator of this service"
     assert await services.domains.find(claim.id) == claim
-    await make_link(services, account.id, "spring", domain=claim)
+    await create_link(services, account.id, "spring", domain=claim)
     assert (await client.get("/c/spring?d=www.tracker.test")).status == 404
     assert (await send(client, secret, "GET", f"{PATH}?accountId={account.id}")).status == 200
 
@@ -217,7 +207,7 @@ async def test_a_squatter_keeps_nobody_from_proving_a_name(
 ) -> None:
     _, squatter = await services.api_keys.create(other_account.id, "a key")
     squatted = await add(client, squatter, other_account)
-    link = await make_link(
+    link = await create_link(
         services,
         other_account.id,
         "spring",
@@ -241,7 +231,7 @@ async def test_links_of_the_default_domain_cannot_stand_in_for_those_of_a_delete
 ) -> None:
     domain = await services.domains.create(account.id, NAME)
     await services.domains.verify(domain.id)
-    await make_link(services, other_account.id, "spring")
+    await create_link(services, other_account.id, "spring")
     assert (await client.get("/c/spring")).status == 302
     assert (await client.get("/c/spring", Host=NAME)).status == 404
     await services.domains.delete(domain.id)
@@ -320,7 +310,7 @@ async def test_a_deleted_name_begins_anew_with_another_account(
     services: Services, client: Client, account: Account, other_account: Account, secret: str
 ) -> None:
     first = await services.domains.create(account.id, NAME)
-    old = await make_link(services, account.id, "spring", domain=first)
+    old = await create_link(services, account.id, "spring", domain=first)
     await services.links.change(old.id, {"archived": True})
     assert (await send(client, secret, "DELETE", f"{PATH}/{first.id}")).status == 200
     _, other_secret = await services.api_keys.create(other_account.id, "a key")

@@ -10,7 +10,7 @@ from pymongo.errors import OperationFailure, ServerSelectionTimeoutError
 
 from tests.api.client import Client
 from tests.api.conftest import Logged
-from tests.api.records import make_link
+from tests.factories import create_link
 from tracker.access.accounts import Account
 from tracker.access.rate_limit import RateLimiter
 from tracker.clicks.redirect import Answer, Visit
@@ -169,7 +169,7 @@ async def test_any_other_request_id_is_replaced(client: Client, sent: str | None
 async def test_each_answer_is_logged_once_without_query_key_or_address(
     services: Services, client: Client, account: Account, secret: str, logged: Logged
 ) -> None:
-    await make_link(services, account.id)
+    await create_link(services, account.id)
     logged()
     responses = [
         await client.get("/c/abc?email=visitor@x.test", X_Forwarded_For="203.0.113.77"),

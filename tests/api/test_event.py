@@ -9,8 +9,9 @@ import orjson
 import pytest
 
 from tests.api.client import Client, Response
-from tests.api.records import journaled_events, make_config, make_link
+from tests.api.records import journaled_events
 from tests.conversions import scene
+from tests.factories import create_event_config, create_link
 from tests.syntax.test_accept import IMAGES, NAVIGATIONS
 from tracker.access.accounts import Account
 from tracker.ids import new_id
@@ -69,7 +70,7 @@ async def drained(services: Services) -> None:
 
 async def clicked(services: Services, client: Client, account: Account) -> str:
     """The id of a click that is in the journal, not yet in MongoDB."""
-    await make_link(services, account.id)
+    await create_link(services, account.id)
     return (await client.get("/c/abc")).headers["Location"].partition("click_id=")[2]
 
 
@@ -84,7 +85,7 @@ def nested(levels: int) -> dict[str, Any]:
 async def test_a_conversion_is_recorded_whichever_way_it_comes(
     services: Services, client: Client, account: Account, send: Send
 ) -> None:
-    config = await make_config(services, account.id)
+    config = await create_event_config(services, account.id)
     metadata = {"plan": "caf\u00e9", "deep": {"n": 1}}
     response = await send(
         client, {"pbk": config.pbk, "value": 12.5, "metadata": metadata, "sub1": "ignored"}
@@ -96,7 +97,7 @@ async def test_a_conversion_is_recorded_whichever_way_it_comes(
     assert 0 < event.id < 2**53
     assert event.event_config_id == config.id.bytes
     assert event.account_id == account.id.bytes
-    assert (event.value, event.payout) == ("12.5", "2")
+    assert (event.value, event.payout) == ("12.5", "2.50")
     assert orjson.loads(event.metadata or "") == metadata
 
 
@@ -104,7 +105,7 @@ async def test_a_conversion_is_recorded_whichever_way_it_comes(
 async def test_metadata_of_16_kib_are_taken_whichever_way_they_come(
     services: Services, client: Client, account: Account, send: Send
 ) -> None:
-    config = await make_config(services, account.id)
+    config = await create_event_config(services, account.id)
     metadata = {"a": "x" * 16_376}
     response = await send(client, {"pbk": config.pbk, "metadata": metadata})
     assert response.status == 200
@@ -146,7 +147,7 @@ async def test_an_unknown_click_id_is_pending(services: Services, client: Client
 async def test_metadata_at_its_limits_is_recorded(
     services: Services, client: Client, account: Account
 ) -> None:
-    config = await make_config(services, account.id)
+    config = await create_event_config(services, account.id)
     for metadata in (nested(8), {"a": "x" * (16_384 - len('{"a":""}'))}, {}):
         assert (await by_json(client, {"pbk": config.pbk, "metadata": metadata})).status == 200
     assert len(await journaled_events(services)) == 3
@@ -156,7 +157,7 @@ async def test_metadata_at_its_limits_is_recorded(
 async def test_a_transaction_id_is_recorded_once(
     services: Services, client: Client, account: Account, alias: str
 ) -> None:
-    config = await make_config(services, account.id)
+    config = await create_event_config(services, account.id)
     first = await by_json(client, {"pbk": config.pbk, "transaction_id": "T-1"})
     again = await by_query(client, {"pbk": config.pbk, alias: "T-1", "value": 3})
     await drained(services)
@@ -170,7 +171,7 @@ async def test_a_transaction_id_is_recorded_once(
 async def test_an_image_element_gets_a_pixel_with_the_status_of_the_answer(
     services: Services, client: Client, account: Account, accept: str
 ) -> None:
-    config = await make_config(services, account.id)
+    config = await create_event_config(services, account.id)
     shown = await client.get(f"/api/event?pbk={config.pbk}", Accept=accept)
     refused = await client.get("/api/event", Accept=accept)
     unknown = await client.get("/api/event?pbk=unknown", Accept=accept)
@@ -189,7 +190,7 @@ async def test_an_image_element_gets_a_pixel_with_the_status_of_the_answer(
 async def test_everything_else_gets_json(
     services: Services, client: Client, account: Account, accept: str
 ) -> None:
-    config = await make_config(services, account.id)
+    config = await create_event_config(services, account.id)
     response = await client.get(f"/api/event?pbk={config.pbk}", Accept=accept)
     assert response.headers["Content-Type"] == "application/json; charset=utf-8"
     assert response.json()["success"] is True
@@ -217,7 +218,7 @@ async def test_a_preflight_allows_any_origin_and_a_content_type(client: Client) 
 async def test_an_empty_parameter_counts_as_not_sent(
     services: Services, client: Client, account: Account
 ) -> None:
-    config = await make_config(services, account.id)
+    config = await create_event_config(services, account.id)
     query = f"pbk={config.pbk}&click_id=&value=&metadata=&txid="
     assert (await client.get(f"/api/event?{query}")).status == 200
     (event,) = await journaled_events(services)
@@ -228,7 +229,7 @@ async def test_an_empty_parameter_counts_as_not_sent(
 async def test_a_query_in_raw_utf8_is_read_like_an_encoded_one(
     services: Services, client: Client, account: Account
 ) -> None:
-    config = await make_config(services, account.id)
+    config = await create_event_config(services, account.id)
     for text in ("caf\u00e9".encode(), quote("caf\u00e9").encode()):
         target = b"/api/event?pbk=" + config.pbk.encode() + b"&txid=" + text
         assert (await client.get(target)).status == 200

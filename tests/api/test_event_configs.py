@@ -11,8 +11,10 @@ from bson import Decimal128
 
 from tests.api.client import Client
 from tests.api.keyed_client import KeyedClient
-from tests.api.records import journaled_events, make_config
+from tests.api.records import journaled_events
+from tests.api.scopes import each_scope_of
 from tests.conversions import scene
+from tests.factories import create_event_config
 from tracker.access.accounts import Account
 from tracker.clock import iso, now
 from tracker.conversions.event_config import PayoutType
@@ -20,11 +22,6 @@ from tracker.service.services import Services
 
 PATH = "/api/event-configs"
 FIELDS = ["id", "account_id", "name", "pbk", "payout_type", "payout", "active", "created_at"]
-
-
-@pytest.fixture
-def api(client: Client, secret: str) -> KeyedClient:
-    return KeyedClient(client, secret)
 
 
 async def test_a_created_config_is_answered_and_takes_conversions_at_once(
@@ -64,7 +61,7 @@ async def test_a_payout_type_is_taken_without_regard_to_case(
 ) -> None:
     fields = {"accountId": str(account.id), "name": "Sale", "payout_type": sent}
     assert (await api.post(PATH, **fields)).json()["payout_type"] == "RevShare"
-    config = await make_config(services, account.id)
+    config = await create_event_config(services, account.id)
     changed = await api.patch(f"{PATH}/{config.id}", payout_type=sent)
     assert changed.json()["payout_type"] == "RevShare"
 
@@ -122,7 +119,7 @@ BROKEN: list[tuple[dict[str, Any], str]] = [
 async def test_a_broken_rule_is_named_with_its_field(
     services: Services, api: KeyedClient, account: Account, fields: dict[str, Any], error: str
 ) -> None:
-    config = await make_config(services, account.id)
+    config = await create_event_config(services, account.id)
     good = {"accountId": str(account.id), "name": "x", "payout_type": "CPA", "payout": 1}
     for response in (
         await api.post(PATH, **{**good, **fields}),
@@ -156,8 +153,8 @@ async def test_a_payout_out_of_all_bounds_is_refused(
 async def test_configs_are_listed_newest_first_by_page_and_without_the_archived(
     services: Services, api: KeyedClient, account: Account, other_account: Account
 ) -> None:
-    made = [str((await make_config(services, account.id)).id) for _ in range(4)]
-    await make_config(services, other_account.id)
+    made = [str((await create_event_config(services, account.id)).id) for _ in range(4)]
+    await create_event_config(services, other_account.id)
     await api.delete(f"{PATH}/{made.pop(1)}")
     query = f"{PATH}?accountId={account.id}&pageSize=2"
     first, second, third = [(await api.get(f"{query}&page={n}")).json() for n in (1, 2, 3)]
@@ -187,7 +184,7 @@ async def test_a_bad_query_is_named(
 async def test_each_field_changes_alone_and_the_key_stays(
     services: Services, api: KeyedClient, account: Account
 ) -> None:
-    config = await make_config(services, account.id)
+    config = await create_event_config(services, account.id)
     shown = (await api.get(f"{PATH}?accountId={account.id}")).json()["rows"][0]
     for name, value in (
         ("name", "Lead"),
@@ -205,18 +202,18 @@ async def test_each_field_changes_alone_and_the_key_stays(
 async def test_a_change_counts_for_the_next_conversion_and_not_for_the_last(
     services: Services, api: KeyedClient, client: Client, account: Account
 ) -> None:
-    config = await make_config(services, account.id)
+    config = await create_event_config(services, account.id)
     await client.get(f"/api/event?pbk={config.pbk}&value=50")
     await api.patch(f"{PATH}/{config.id}", payout_type="RevShare", payout=10)
     await client.get(f"/api/event?pbk={config.pbk}&value=50")
     events = await journaled_events(services)
-    assert [Decimal(event.payout or "") for event in events] == [2, 5]
+    assert [Decimal(event.payout or "") for event in events] == [Decimal("2.5"), 5]
 
 
 async def test_a_key_works_again_once_its_config_is_active_again(
     services: Services, api: KeyedClient, client: Client, account: Account
 ) -> None:
-    config = await make_config(services, account.id)
+    config = await create_event_config(services, account.id)
     statuses = []
     for active in (True, False, True):
         await api.patch(f"{PATH}/{config.id}", active=active)
@@ -227,7 +224,7 @@ async def test_a_key_works_again_once_its_config_is_active_again(
 async def test_a_deleted_config_is_gone_for_senders_and_owners_but_not_from_history(
     services: Services, api: KeyedClient, client: Client, account: Account
 ) -> None:
-    config = await make_config(services, account.id)
+    config = await create_event_config(services, account.id)
     assert (await client.get(f"/api/event?pbk={config.pbk}")).status == 200
     response = await api.delete(f"{PATH}/{config.id}")
     assert (response.status, response.json()) == (200, {"success": True})
@@ -250,7 +247,7 @@ async def test_a_deleted_config_is_gone_for_senders_and_owners_but_not_from_hist
 async def test_every_process_stops_taking_conversions_within_a_second(
     services: Services, api: KeyedClient, account: Account, method: str
 ) -> None:
-    config = await make_config(services, account.id)
+    config = await create_event_config(services, account.id)
     async with scene.process(services.settings) as other:
         await other.start()
         await asyncio.wait_for(other.changes.heard.wait(), 5)
@@ -264,7 +261,7 @@ async def test_every_process_stops_taking_conversions_within_a_second(
 async def test_what_belongs_to_another_account_is_forbidden_and_stays(
     services: Services, api: KeyedClient, other_account: Account
 ) -> None:
-    config = await make_config(services, other_account.id)
+    config = await create_event_config(services, other_account.id)
     fields = {"accountId": str(other_account.id), "name": "x", "payout_type": "CPA"}
     for response in (
         await api.post(PATH, **fields),
@@ -286,27 +283,13 @@ async def test_an_id_that_does_not_exist_is_not_found_and_one_that_is_none_is_re
         assert response.status == status
 
 
-@pytest.mark.parametrize(
-    ("scopes", "reads", "writes"),
-    [
-        (["event_configs:read"], 200, 403),
-        (["event_configs:write"], 403, 200),
-        (["event_configs:*"], 200, 200),
-        (["links:*"], 403, 403),
-    ],
-)
+@each_scope_of("event_configs")
 async def test_a_key_needs_the_scope(
-    services: Services,
-    client: Client,
-    account: Account,
-    scopes: list[str],
-    reads: int,
-    writes: int,
+    services: Services, scoped_api: KeyedClient, account: Account, reads: int, writes: int
 ) -> None:
-    api = KeyedClient(client, (await services.api_keys.create(account.id, "k", scopes))[1])
-    config = await make_config(services, account.id, PayoutType.CPA)
+    config = await create_event_config(services, account.id, PayoutType.CPA)
     fields = {"accountId": str(account.id), "name": "x", "payout_type": "CPA"}
-    assert (await api.get(f"{PATH}?accountId={account.id}")).status == reads
-    assert (await api.post(PATH, **fields)).status == writes
-    assert (await api.patch(f"{PATH}/{config.id}", active=True)).status == writes
-    assert (await api.delete(f"{PATH}/{config.id}")).status == writes
+    assert (await scoped_api.get(f"{PATH}?accountId={account.id}")).status == reads
+    assert (await scoped_api.post(PATH, **fields)).status == writes
+    assert (await scoped_api.patch(f"{PATH}/{config.id}", active=True)).status == writes
+    assert (await scoped_api.delete(f"{PATH}/{config.id}")).status == writes

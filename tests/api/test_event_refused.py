@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.api.client import Client, Response
-from tests.api.records import journaled_events, make_config
+from tests.api.records import journaled_events
 from tests.api.test_event import (
     EVERY_WAY,
     FORM,
@@ -17,6 +17,7 @@ from tests.api.test_event import (
     drained,
     nested,
 )
+from tests.factories import create_event_config
 from tracker.access.accounts import Account
 from tracker.conversions.event_config import PayoutType
 from tracker.service.services import Services
@@ -45,7 +46,7 @@ async def test_a_broken_rule_is_named_and_nothing_is_recorded(
     error: str,
 ) -> None:
     if "pbk" in fields:
-        fields = {**fields, "pbk": (await make_config(services, account.id)).pbk}
+        fields = {**fields, "pbk": (await create_event_config(services, account.id)).pbk}
     response = await send(client, fields)
     assert response.status == 400
     assert response.error.startswith(error)
@@ -56,7 +57,7 @@ async def test_a_broken_rule_is_named_and_nothing_is_recorded(
 async def test_a_value_is_a_finite_number(
     services: Services, client: Client, account: Account, value: str
 ) -> None:
-    config = await make_config(services, account.id)
+    config = await create_event_config(services, account.id)
     bodies = [f'{{"pbk":"{config.pbk}","value":{text}}}' for text in (value, f'"{value}"')]
     responses = [await client.post("/api/event", body.encode()) for body in bodies]
     responses.append(await by_query(client, {"pbk": config.pbk, "value": value}))
@@ -67,7 +68,7 @@ async def test_a_value_is_a_finite_number(
 async def test_an_unknown_or_inactive_postback_key_is_not_found(
     services: Services, client: Client, account: Account
 ) -> None:
-    config = await make_config(services, account.id)
+    config = await create_event_config(services, account.id)
     await services.database["event_configs"].update_one(
         {"_id": config.id}, {"$set": {"active": False}}
     )
@@ -82,7 +83,7 @@ async def test_an_unknown_or_inactive_postback_key_is_not_found(
 async def test_revshare_requires_a_value(
     services: Services, client: Client, account: Account
 ) -> None:
-    config = await make_config(services, account.id, PayoutType.REV_SHARE)
+    config = await create_event_config(services, account.id, PayoutType.REV_SHARE)
     for fields in ({"pbk": config.pbk}, {"pbk": config.pbk, "value": ""}):
         response = await by_query(client, fields)
         assert response.status == 400
@@ -94,7 +95,7 @@ async def test_revshare_requires_a_value(
 async def test_a_known_click_of_another_account_is_refused(
     services: Services, client: Client, account: Account, other_account: Account
 ) -> None:
-    config = await make_config(services, other_account.id)
+    config = await create_event_config(services, other_account.id)
     click_id = await clicked(services, client, account)
     await drained(services)
     response = await by_json(client, {"pbk": config.pbk, "click_id": click_id})
@@ -153,7 +154,7 @@ async def test_other_methods_are_refused(client: Client, method: str) -> None:
 async def test_what_a_webhook_delivers_is_refused_so_that_no_delivery_makes_another(
     services: Services, client: Client, account: Account, method: str
 ) -> None:
-    config = await make_config(services, account.id)
+    config = await create_event_config(services, account.id)
 
     async def sent(webhook_id: str) -> Response:
         headers: dict[str, str | bytes] = {"Webhook_Id": webhook_id, "Content_Length": "0"}

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from tests.api.client import Client
-from tests.conversions import scene
+from tests.factories import make_click
 from tracker.api.readiness import unserved
 from tracker.db import connect
 from tracker.db.redis_command_connection import RedisCommandConnection
@@ -88,7 +88,7 @@ async def test_while_redis_is_unavailable_visitors_are_served(
     services: Services, client: Client
 ) -> None:
     async with without(services, "redis"):
-        await services.journal.append(scene.click())
+        await services.journal.append(make_click())
         waiting = services.journal.bytes_waiting
         response = await client.get("/readyz")
     assert waiting > 0
@@ -184,7 +184,7 @@ async def test_without_redis_and_with_a_spool_that_refuses_nobody_is_served(
         monkeypatch.setattr(folder, "path", blocked / "spool")
         with pytest.raises(Unavailable):
             async with without(services, "redis"):
-                await services.journal.append(scene.click())
+                await services.journal.append(make_click())
     async with without(services, "redis"):
         response = await client.get("/readyz")
     assert response.status == 503

@@ -8,17 +8,13 @@ import pytest
 
 from tests.api.client import Client
 from tests.api.keyed_client import KeyedClient
+from tests.api.scopes import each_scope_of
 from tracker.access.accounts import Account
 from tracker.clock import iso, now
 from tracker.service.services import Services
 
 PATH = "/api/keys"
 UNKNOWN = {"last_used_at": None, "expires_at": None, "revoked_at": None}
-
-
-@pytest.fixture
-def api(client: Client, secret: str) -> KeyedClient:
-    return KeyedClient(client, secret)
 
 
 async def test_a_listed_key_shows_everything_but_its_secret(
@@ -146,26 +142,12 @@ async def test_a_bad_query_is_named(
     assert response.error.startswith(error)
 
 
-@pytest.mark.parametrize(
-    ("scopes", "reads", "revokes"),
-    [
-        (["keys:read"], 200, 403),
-        (["keys:write"], 403, 200),
-        (["keys:*"], 200, 200),
-        (["links:*", "webhooks:*"], 403, 403),
-    ],
-)
+@each_scope_of("keys")
 async def test_a_key_needs_the_scope(
-    services: Services,
-    client: Client,
-    account: Account,
-    scopes: list[str],
-    reads: int,
-    revokes: int,
+    services: Services, scoped_api: KeyedClient, account: Account, reads: int, writes: int
 ) -> None:
-    api = KeyedClient(client, (await services.api_keys.create(account.id, "k", scopes))[1])
     key, _ = await services.api_keys.create(account.id, "another")
-    assert (await api.get(f"{PATH}?accountId={account.id}")).status == reads
-    assert (await api.delete(f"{PATH}/{key.id}")).status == revokes
+    assert (await scoped_api.get(f"{PATH}?accountId={account.id}")).status == reads
+    assert (await scoped_api.delete(f"{PATH}/{key.id}")).status == writes
     row: Any = await services.database["api_keys"].find_one({"_id": key.id})
-    assert (row["revoked_at"] is not None) == (revokes == 200)
+    assert (row["revoked_at"] is not None) == (writes == 200)

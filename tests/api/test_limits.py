@@ -11,10 +11,10 @@ import pytest
 
 from config.settings import Settings
 from tests.api.client import Client, Response
-from tests.api.records import LANDING, make_config, make_link
 from tests.api.test_short_links import PATH
 from tests.db.own_redis import nobody
 from tests.db.profiler import profiled
+from tests.factories import LANDING, create_event_config, create_link
 from tracker.access.accounts import Account
 from tracker.access.rate_limit import RateLimiter
 from tracker.api.limits import MAX_BODY_BYTES
@@ -132,7 +132,7 @@ async def test_every_answer_says_how_many_requests_are_left(
 ) -> None:
     if known:
         await listed(client, secret, account)
-    link = await make_link(services, account.id)
+    link = await create_link(services, account.id)
     path = path.replace(ID, str(link.id)).replace("ACCOUNT", str(account.id))
     if body == b"BODY":
         body = orjson.dumps({"accountId": str(account.id), "destination_url": LANDING})
@@ -321,8 +321,8 @@ async def test_requests_of_a_client_behind_a_trusted_proxy_count_for_the_client(
 async def test_clicks_events_and_health_have_no_limit(
     services: Services, client: Client, account: Account
 ) -> None:
-    await make_link(services, account.id, "abc")
-    config = await make_config(services, account.id)
+    await create_link(services, account.id, "abc")
+    config = await create_event_config(services, account.id)
     for _ in range(PER_MINUTE + 3):
         for path, status in (
             ("/c/abc", 302),

@@ -9,9 +9,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.api.client import Client
-from tests.api.records import make_config, make_link
 from tests.api.test_health import DEAD, silence
 from tests.conversions import scene
+from tests.factories import create_event_config, create_link
 from tests.webhooks.receiver import answer
 from tests.webhooks.sending import converted, listening, sending
 from tracker.access.accounts import Account
@@ -86,7 +86,7 @@ async def test_no_label_holds_what_a_client_sent(client: Client) -> None:
 
 
 async def test_a_redirect_is_counted(services: Services, client: Client, account: Account) -> None:
-    await make_link(services, account.id, "abc")
+    await create_link(services, account.id, "abc")
     labels = {"route": "/c/{slug}", "method": "GET", "status": "302"}
     before = await requests(client, **labels)
     assert (await client.get("/c/abc")).status == 302
@@ -96,8 +96,8 @@ async def test_a_redirect_is_counted(services: Services, client: Client, account
 async def test_what_waits_and_what_is_drained_is_told(
     services: Services, client: Client, account: Account
 ) -> None:
-    await make_link(services, account.id, "abc")
-    config = await make_config(services, account.id)
+    await create_link(services, account.id, "abc")
+    config = await create_event_config(services, account.id)
     empty = await scraped(client)
     assert value(empty, "journal_entries") == value(empty, "journal_oldest_seconds") == 0
     await client.get("/c/abc")
@@ -158,7 +158,7 @@ def away(services: Services, monkeypatch: pytest.MonkeyPatch, address: str) -> A
 async def test_a_click_that_is_spooled_is_counted_and_a_scrape_still_answers(
     services: Services, client: Client, account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await make_link(services, account.id, "abc")
+    await create_link(services, account.id, "abc")
     before = value(await scraped(client), "journal_spooled_total")
     redis = away(services, monkeypatch, DEAD)
     monkeypatch.setattr(services.journal, "_redis", redis)
@@ -248,7 +248,7 @@ async def test_a_mongodb_that_does_not_answer_does_not_hold_a_scrape_up(
 async def test_what_drains_have_counted_is_told_by_processes_that_do_not_drain(
     services: Services, client: Client, account: Account
 ) -> None:
-    await make_link(services, account.id, "abc")
+    await create_link(services, account.id, "abc")
     drain = Fleet(services.redis)
     await client.get("/c/abc")
     await services.redis.xadd(JOURNAL, {b"1": b"not MessagePack"})

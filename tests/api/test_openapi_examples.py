@@ -7,7 +7,7 @@ import pytest
 
 from tests.api.client import Client, Response
 from tests.api.document import DOCUMENT, PROTECTED, REQUESTS, refusals, resolved
-from tests.api.records import make_config, make_link
+from tests.factories import create_event_config, create_link
 from tracker.access.accounts import Account
 from tracker.api.click_schema import EXAMPLE_SLUG
 from tracker.api.event_schema import EXAMPLE_PBK
@@ -70,7 +70,7 @@ async def test_an_example_of_a_body_is_accepted_as_it_stands(
     caller: Caller, method: str, path: str, media_type: str, example: Any
 ) -> None:
     if EXAMPLE_PBK in str(example):
-        config = await make_config(caller.services, caller.account.id)
+        config = await create_event_config(caller.services, caller.account.id)
         caller.values[EXAMPLE_PBK] = config.pbk
     response = await caller.send(method, path, media_type, example)
     assert response.status == 200, response.body
@@ -87,7 +87,7 @@ async def test_a_read_is_answered_as_described(caller: Caller, method: str, path
 async def test_the_example_of_a_short_link_opens(
     services: Services, client: Client, account: Account
 ) -> None:
-    await make_link(services, account.id, EXAMPLE_SLUG)
+    await create_link(services, account.id, EXAMPLE_SLUG)
     for target in (f"/c/{EXAMPLE_SLUG}?", f"/api/click?s={EXAMPLE_SLUG}&"):
         for method in ("GET", "HEAD"):
             response = await client.request(method, f"{target}utm_source=newsletter")
@@ -99,7 +99,7 @@ async def test_the_example_of_a_short_link_opens(
 async def test_the_example_of_a_pixel_is_recorded(
     services: Services, client: Client, account: Account
 ) -> None:
-    config = await make_config(services, account.id)
+    config = await create_event_config(services, account.id)
     parameters = DOCUMENT["paths"]["/api/event"]["get"]["parameters"]
     examples = {
         one["name"]: one["schema"]["examples"][0]

@@ -1,7 +1,6 @@
 """`POST /api/reports`: the answer, its fields and pages, and which requests are refused."""
 
-from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any, get_args
 from uuid import UUID, uuid4
@@ -11,14 +10,20 @@ from bson import Decimal128
 
 from tests.api.client import Client, Response
 from tests.api.keyed_client import KeyedClient
-from tests.api.records import make_config, make_link
+from tests.factories import (
+    Document,
+    create_event_config,
+    create_link,
+    make_click_document,
+    make_event_document,
+)
 from tests.reports.history import store
 from tracker.access.accounts import Account
 from tracker.api.report_schema import Device
 from tracker.clicks.user_agent import DEVICES
-from tracker.ids import new_id
 from tracker.service.services import Services
 
+AT = datetime(2026, 1, 31, 9, 30, tzinfo=UTC)
 DAYS = {"from": "2026-01-30", "to": "2026-01-31"}
 MEASURES = (
     "clicks",
@@ -31,52 +36,29 @@ MEASURES = (
 )
 
 
-@pytest.fixture
-def keyed(client: Client, secret: str) -> KeyedClient:
-    return KeyedClient(client, secret)
-
-
-async def asked(keyed: KeyedClient, account: Account, **fields: Any) -> Response:
+async def asked(api: KeyedClient, account: Account, **fields: Any) -> Response:
     body = {"accountId": str(account.id), "dateRange": DAYS, "groupBy": "link", **fields}
-    return await keyed.post("/api/reports", **body)
+    return await api.post("/api/reports", **body)
 
 
-def click(account_id: UUID, link_id: UUID, **fields: Any) -> dict[str, Any]:
-    return {
-        "_id": new_id(),
-        "account_id": account_id,
-        "link_id": link_id,
-        "at": datetime(2026, 1, 31, 9, 30, tzinfo=UTC),
-        "domain_name": "",
-        "country": "DE",
-        "device": "mobile",
-        "browser": "Chrome",
-        "os": "Android",
-        "bot": None,
-        "unique": False,
-        **fields,
-    }
+def click(account_id: UUID, link_id: UUID, **fields: Any) -> Document:
+    return make_click_document(
+        account_id=account_id, link_id=link_id, at=AT, **({"unique": False} | fields)
+    )
 
 
-def event(number: int, of: Mapping[str, Any], **fields: Any) -> dict[str, Any]:
-    """A conversion whose click is `of`; without one if that has the account alone."""
-    return {
-        "_id": number,
-        "at": datetime(2026, 1, 31, 10, tzinfo=UTC),
-        "event_config_id": None,
-        "click_id": of.get("_id"),
-        "value": None,
-        "payout": None,
-        "status": "attributed" if "_id" in of else "no_click",
-        **{name: value for name, value in of.items() if name not in ("_id", "at", "unique")},
-        **fields,
-    }
+def event(number: int, of: Document, **fields: Any) -> Document:
+    """Return a conversion of the click `of`; without one if that has the account alone."""
+    taken_over = {name: value for name, value in of.items() if name not in ("_id", "at", "unique")}
+    if "_id" in of:
+        taken_over |= {"click_id": of["_id"], "status": "attributed"}
+    return make_event_document(number, at=AT + timedelta(minutes=30), **(taken_over | fields))
 
 
 async def test_a_report_tells_rows_totals_what_was_asked_and_the_page(
-    services: Services, keyed: KeyedClient, account: Account
+    services: Services, api: KeyedClient, account: Account
 ) -> None:
-    link, other = [await make_link(services, account.id, slug) for slug in ("a", "b")]
+    link, other = [await create_link(services, account.id, slug) for slug in ("a", "b")]
     await services.links.change(other.id, {"internal_name": "The other", "archived": True})
     clicks = [
         click(account.id, link.id, unique=True),
@@ -89,7 +71,7 @@ async def test_a_report_tells_rows_totals_what_was_asked_and_the_page(
         event(2, {"account_id": account.id}, value=Decimal128("0.01")),
     ]
     await store(services, Random(0), clicks, events)
-    response = await asked(keyed, account)
+    response = await asked(api, account)
     assert response.status == 200
     assert b'"value":19.99,"payout":10}' in response.body
     rows = [
@@ -107,12 +89,12 @@ async def test_a_report_tells_rows_totals_what_was_asked_and_the_page(
 
 
 async def test_each_dimension_has_its_keys_and_its_names(
-    services: Services, keyed: KeyedClient, account: Account
+    services: Services, api: KeyedClient, account: Account
 ) -> None:
-    link = await make_link(services, account.id)
+    link = await create_link(services, account.id)
     tag = await services.tags.create(account.id, "Spring")
     await services.links.change(link.id, {"tags": [tag.id]})
-    config = await make_config(services, account.id)
+    config = await create_event_config(services, account.id)
     one = click(account.id, link.id, device="tv", country="CI", os="iOS")
     unknown = dict.fromkeys(("device", "country", "browser", "os"), "unknown")
     clicks = [one, click(account.id, link.id, domain_name="go.example.com", **unknown)]
@@ -133,22 +115,22 @@ async def test_each_dimension_has_its_keys_and_its_names(
     for group_by, rows in shown.items():
         # The second reads clicks, if anything does.
         for filters in ({}, {"browser": ["Chrome", "unknown"], "os": ["iOS", "unknown"]}):
-            answer = (await asked(keyed, account, groupBy=group_by, filters=filters)).json()
+            answer = (await asked(api, account, groupBy=group_by, filters=filters)).json()
             assert [(row["key"], row["name"]) for row in answer["rows"]] == rows
             assert answer["totals"]["clicks"] == answer["totals"]["conversions"] == 2
             assert answer["groupBy"] == group_by
 
 
 async def test_a_filter_is_one_value_or_a_list_in_any_of_its_spellings(
-    services: Services, keyed: KeyedClient, account: Account
+    services: Services, api: KeyedClient, account: Account
 ) -> None:
-    link = await make_link(services, account.id)
+    link = await create_link(services, account.id)
     tags = [await services.tags.create(account.id, name) for name in "ab"]
     tag, other = [str(tag.id) for tag in tags]
     await services.links.change(link.id, {"tags": [tags[0].id]})
     bot = click(account.id, link.id, bot="crawler", country="unknown")
     await store(services, Random(0), [click(account.id, link.id), bot], [event(1, bot)])
-    foreign = str((await make_link(services, uuid4(), "f")).id)
+    foreign = str((await create_link(services, uuid4(), "f")).id)
     for fields, clicks in (
         ({}, 1),
         ({"filters": {}}, 1),
@@ -170,17 +152,17 @@ async def test_a_filter_is_one_value_or_a_list_in_any_of_its_spellings(
         ({"filters": {"bots": "only"}, "bots": "only"}, 1),
         ({"filters": {"browser": ["$where", "a.b", "Chrome"]}}, 1),
     ):
-        response = await asked(keyed, account, **fields)
+        response = await asked(api, account, **fields)
         assert response.status == 200, response.body
         assert response.json()["totals"]["clicks"] == clicks, fields
 
 
-async def test_rows_come_in_pages(services: Services, keyed: KeyedClient, account: Account) -> None:
-    link = await make_link(services, account.id)
+async def test_rows_come_in_pages(services: Services, api: KeyedClient, account: Account) -> None:
+    link = await create_link(services, account.id)
     countries = ["AT", "BE", "CH", "CH"]
     await store(services, Random(0), [click(account.id, link.id, country=c) for c in countries], [])
     for page, keys in ((1, ["CH", "AT"]), (2, ["BE"]), (3, []), (10**9, [])):
-        answer = (await asked(keyed, account, groupBy="country", page=page, pageSize=2)).json()
+        answer = (await asked(api, account, groupBy="country", page=page, pageSize=2)).json()
         assert [row["key"] for row in answer["rows"]] == keys
         assert answer["totals"]["clicks"] == 4
         assert answer["pagination"] == {
@@ -240,9 +222,9 @@ async def test_rows_come_in_pages(services: Services, keyed: KeyedClient, accoun
     ids=lambda one: str(one)[:60],
 )
 async def test_what_breaks_a_rule_is_refused_by_its_name(
-    keyed: KeyedClient, account: Account, fields: dict[str, Any], error: str
+    api: KeyedClient, account: Account, fields: dict[str, Any], error: str
 ) -> None:
-    response = await asked(keyed, account, **fields)
+    response = await asked(api, account, **fields)
     assert (response.status, response.error[: len(error)]) == (400, error)
 
 
@@ -256,18 +238,18 @@ async def test_what_breaks_a_rule_is_refused_by_its_name(
     ids=str,
 )
 async def test_731_days_anywhere_in_the_calendar_are_accepted(
-    keyed: KeyedClient, account: Account, days: dict[str, str]
+    api: KeyedClient, account: Account, days: dict[str, str]
 ) -> None:
     for filters in ({}, {"os": "iOS", "device": "tv"}):
-        response = await asked(keyed, account, dateRange=days, filters=filters)
+        response = await asked(api, account, dateRange=days, filters=filters)
         assert (response.status, response.json()["rows"]) == (200, [])
 
 
 async def test_a_report_that_takes_too_long_is_503_and_says_what_helps(
-    keyed: KeyedClient, account: Account, monkeypatch: pytest.MonkeyPatch
+    api: KeyedClient, account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tracker.reports.run.TIMEOUT_SECONDS", 1e-9)
-    response = await asked(keyed, account)
+    response = await asked(api, account)
     assert response.status == 503
     assert response.error == "report: not done after 30 seconds; ask for fewer days"
 

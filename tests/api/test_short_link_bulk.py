@@ -9,18 +9,25 @@ import orjson
 import pytest
 
 from tests.api.client import Client, Response
-from tests.api.records import LANDING, make_link
 from tests.api.test_short_links import PATH
 from tests.db.own_redis import nobody
-from tests.links.test_store import ACCOUNT, process, request, visited
+from tests.factories import LANDING, create_link, make_new_link
+from tests.links.processes import process, visited
 from tracker.access.accounts import Account
 from tracker.errors import BadRequest
+from tracker.ids import new_id
 from tracker.links import store
 from tracker.links.link import Link, target
+from tracker.links.store import NewLink
 from tracker.service.services import Services
 
 BULK = f"{PATH}/bulk"
 GOOD = {"destination_url": LANDING}
+ACCOUNT = new_id()
+
+
+def new_links(*slugs: str | None) -> list[NewLink]:
+    return [make_new_link(ACCOUNT, slug=slug) for slug in slugs]
 
 
 async def bulk(client: Client, secret: str, links: Any, **fields: Any) -> Response:
@@ -109,7 +116,7 @@ async def test_if_one_is_refused_none_is_stored_and_the_message_names_it(
     own = await services.tags.create(account.id, "own")
     tag = await services.tags.create(other_account.id, "foreign")
     domain = await services.domains.create(other_account.id, "go.example")
-    await make_link(services, other_account.id, "taken")
+    await create_link(services, other_account.id, "taken")
     sent = orjson.dumps([GOOD, {**GOOD, "slug": "first"}, last]).decode()
     sent = sent.replace(f'"domain_id":"{FOREIGN}"', f'"domain_id":"{domain.id}"')
     links = orjson.loads(sent.replace(FOREIGN, str(tag.id)).replace(OWN, str(own.id)))
@@ -162,15 +169,15 @@ async def test_a_slug_may_be_repeated_on_another_domain_and_in_another_case(
 async def test_a_random_slug_that_is_taken_is_tried_again(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await services.links.create(request(slug="taken"))
+    await create_link(services, ACCOUNT, "taken")
     coming = iter(["free", "taken", "other", "last"])
     monkeypatch.setattr(store, "new_slug", lambda: next(coming))
-    made = await services.links.create_all([request(slug=None), request(slug=None)])
+    made = await services.links.create_all(new_links(None, None))
     assert [link.slug for link in made] == ["other", "last"]
     assert await count(services) == 3
     monkeypatch.setattr(store, "new_slug", lambda: "taken")
     with pytest.raises(BadRequest, match=r"^links\[1\]\.slug: "):
-        await services.links.create_all([request(slug="own"), request(slug=None)])
+        await services.links.create_all(new_links("own", None))
     assert await count(services) == 3
 
 
@@ -179,7 +186,7 @@ async def test_of_requests_that_race_for_a_slug_one_is_stored_whole_and_the_othe
 ) -> None:
     async def race(process: Services, name: str) -> list[Link]:
         slugs = [f"{name}-1", "wanted", f"{name}-2"]
-        return await process.links.create_all([request(slug=slug) for slug in slugs])
+        return await process.links.create_all(new_links(*slugs))
 
     async with process(services.settings) as other:
         outcomes = await asyncio.gather(
@@ -205,8 +212,8 @@ async def test_a_bulk_request_and_a_single_one_that_race_for_a_slug_do_not_both_
         for number in range(5):
             slug = f"wanted-{number}"
             outcomes = await asyncio.gather(
-                services.links.create_all([request(slug=f"x{number}"), request(slug=slug)]),
-                other.links.create(request(slug=slug)),
+                services.links.create_all(new_links(f"x{number}", slug)),
+                create_link(other, ACCOUNT, slug),
                 return_exceptions=True,
             )
             assert sum(isinstance(outcome, BadRequest) for outcome in outcomes) == 1, outcomes
@@ -217,7 +224,7 @@ async def test_a_bulk_request_and_a_single_one_that_race_for_a_slug_do_not_both_
 async def test_with_redis_away_all_are_made_without_waiting_for_each(services: Services) -> None:
     away = Services(msgspec.structs.replace(services.settings, redis_url=nobody()))
     async with asyncio.timeout(5):
-        made = await away.links.create_all([request(slug=f"s{number}") for number in range(100)])
+        made = await away.links.create_all(new_links(*(f"s{number}" for number in range(100))))
     assert await visited(away, "s99") == target(made[99])
     await away.stop()
     await away.close()

@@ -9,10 +9,10 @@ import orjson
 import pytest
 
 from tests.api.client import Client, Response
-from tests.api.records import LANDING, make_link
 from tests.api.test_short_links import PATH, create
 from tests.db.own_redis import nobody
-from tests.links.test_store import outlived, process, visited
+from tests.factories import LANDING, create_link
+from tests.links.processes import expire, process, visited
 from tracker.access.accounts import Account
 from tracker.db import keys
 from tracker.db.cache import UPDATE_SECONDS
@@ -59,9 +59,9 @@ async def test_a_link_that_is_not_there_or_not_ours_is_left_alone(
     method: str,
     body: Any,
 ) -> None:
-    gone = await make_link(services, account.id, "gone")
+    gone = await create_link(services, account.id, "gone")
     await services.links.change(gone.id, {"archived": True})
-    foreign = await make_link(services, other_account.id, "foreign")
+    foreign = await create_link(services, other_account.id, "foreign")
     before = await stored(services, gone.id), await stored(services, foreign.id)
     for link_id, status, error in (
         (new_id(), 404, "short link: not found"),
@@ -112,7 +112,7 @@ async def test_what_is_sent_is_changed_and_nothing_else(
 async def test_an_empty_change_does_not_touch_the_stored_link(
     services: Services, client: Client, account: Account, secret: str
 ) -> None:
-    link = await make_link(services, account.id)
+    link = await create_link(services, account.id)
     before = await stored(services, link.id)
     assert (await send(client, secret, "PATCH", link.id, {})).status == 200
     assert await stored(services, link.id) == before
@@ -121,7 +121,7 @@ async def test_an_empty_change_does_not_touch_the_stored_link(
 async def test_tags_are_replaced_each_once_in_the_order_sent(
     services: Services, client: Client, account: Account, secret: str
 ) -> None:
-    link = await make_link(services, account.id)
+    link = await create_link(services, account.id)
     a, b = [str((await services.tags.create(account.id, name)).id) for name in "ab"]
     for sent, kept in (([a], [a]), ([b, a, b], [b, a]), ([], []), ([b], [b])):
         response = await send(client, secret, "PATCH", link.id, {"tags": sent})
@@ -159,7 +159,7 @@ async def test_a_broken_rule_is_named_and_changes_nothing(
     services: Services, client: Client, account: Account, secret: str, body: Any, error: str
 ) -> None:
     await services.domains.create(account.id, "go.example")
-    link = await make_link(services, account.id)
+    link = await create_link(services, account.id)
     before = await stored(services, link.id)
     sent = {"active": False, **body} if isinstance(body, dict) else body
     response = await send(client, secret, "PATCH", link.id, sent)
@@ -171,7 +171,7 @@ async def test_a_broken_rule_is_named_and_changes_nothing(
 async def test_a_change_without_a_body_is_refused(
     services: Services, client: Client, account: Account, secret: str
 ) -> None:
-    link = await make_link(services, account.id)
+    link = await create_link(services, account.id)
     response = await send(client, secret, "PATCH", link.id)
     assert response.status == 400
     assert response.error.startswith("body: must be valid JSON")
@@ -180,7 +180,7 @@ async def test_a_change_without_a_body_is_refused(
 async def test_the_account_may_be_named_and_has_to_be_the_own_one(
     services: Services, client: Client, account: Account, other_account: Account, secret: str
 ) -> None:
-    link = await make_link(services, account.id)
+    link = await create_link(services, account.id)
     for name in ("accountId", "account_id"):
         for account_id, status in ((account.id, 200), (other_account.id, 403), (new_id(), 403)):
             body = {name: str(account_id), "internal_name": "changed"}
@@ -192,7 +192,7 @@ async def test_the_account_may_be_named_and_has_to_be_the_own_one(
 async def test_tags_have_to_be_there_and_the_accounts_own(
     services: Services, client: Client, account: Account, other_account: Account, secret: str
 ) -> None:
-    link = await make_link(services, account.id)
+    link = await create_link(services, account.id)
     own = str((await services.tags.create(account.id, "own")).id)
     foreign = str((await services.tags.create(other_account.id, "foreign")).id)
     missing = str(new_id())
@@ -209,7 +209,7 @@ async def test_tags_have_to_be_there_and_the_accounts_own(
 async def test_deleting_stops_the_redirect_and_keeps_the_slug(
     services: Services, client: Client, account: Account, secret: str
 ) -> None:
-    link = await make_link(services, account.id, "abc")
+    link = await create_link(services, account.id, "abc")
     assert (await client.get("/c/abc")).status == 302
     response = await send(client, secret, "DELETE", link.id)
     assert (response.status, response.json()) == (200, {"success": True})
@@ -240,7 +240,7 @@ async def test_a_change_reaches_every_process_within_a_second(
     is_found: bool,
 ) -> None:
     async with process(services.settings) as other:
-        link = await make_link(services, account.id, "abc")
+        link = await create_link(services, account.id, "abc")
         assert await visited(other, "abc") is not None
         assert (await client.get("/c/abc")).status == 302
         assert (await send(client, secret, method, link.id, body)).status == 200
@@ -267,18 +267,18 @@ async def test_a_crash_between_the_stores_heals(
     async def crash(links: Links, link: object) -> None:
         raise SystemError
 
-    link = await make_link(services, account.id, "abc")
+    link = await create_link(services, account.id, "abc")
     assert await visited(services, "abc") is not None
     monkeypatch.setattr(Links, "_publish", crash)
     assert (await send(client, secret, method, link.id, body)).status == 500
-    await outlived(services, keys.link("", "abc"), UPDATE_SECONDS)
+    await expire(services, keys.link("", "abc"), UPDATE_SECONDS)
     assert (await client.get("/c/abc")).status == 404
 
 
 async def test_with_redis_away_links_are_shown_but_not_changed(
     services: Services, account: Account, client: Client, secret: str
 ) -> None:
-    link = await make_link(services, account.id, "abc")
+    link = await create_link(services, account.id, "abc")
     before = await stored(services, link.id)
     away = Services(msgspec.structs.replace(services.settings, redis_url=nobody()))
     services.link_cache, services.links = away.link_cache, away.links
@@ -295,7 +295,7 @@ async def test_with_redis_away_links_are_shown_but_not_changed(
 async def test_of_a_change_and_a_deletion_at_once_both_hold(
     services: Services, client: Client, account: Account, secret: str
 ) -> None:
-    link = await make_link(services, account.id, "abc")
+    link = await create_link(services, account.id, "abc")
     bodies = [{"internal_name": f"name {number}"} for number in range(5)]
     await asyncio.gather(
         *(send(client, secret, "PATCH", link.id, body) for body in bodies),

@@ -9,15 +9,12 @@ import orjson
 import pytest
 
 from tests.api.client import Client, Response
-from tests.api.records import LANDING, make_link
 from tests.api.test_short_links import PATH, create
+from tests.factories import LANDING, create_link
 from tracker.access.accounts import Account
 from tracker.clock import iso
 from tracker.db.documents import document
 from tracker.ids import new_id
-from tracker.links.link import Link
-from tracker.links.store import NewLink
-from tracker.links.tags import Tag
 from tracker.service.services import Services
 
 Query = Mapping[str, Any] | Sequence[tuple[str, Any]] | str
@@ -38,32 +35,9 @@ async def slugs(client: Client, secret: str, account: Account, query: Query = ""
     return [row["slug"] for row in response.json()["rows"]]
 
 
-async def make(
-    services: Services,
-    account: Account,
-    slug: str,
-    tags: Sequence[Tag] = (),
-    name: str = "A link",
-    url: str = LANDING,
-    active: bool = True,
-) -> Link:
-    return await services.links.create(
-        NewLink(
-            account_id=account.id,
-            destination_url=url,
-            internal_name=name,
-            slug=slug,
-            domain_id=None,
-            domain_name="",
-            tags=[tag.id for tag in tags],
-            active=active,
-        )
-    )
-
-
 async def make_many(services: Services, account: Account, number: int) -> list[str]:
     """The slugs of links that were made one after the other, newest first."""
-    first = await make_link(services, account.id, "s0")
+    first = await create_link(services, account.id, "s0")
     others = [{**document(first), "_id": new_id(), "slug": f"s{one}"} for one in range(1, number)]
     if others:
         await services.database["links"].insert_many(others)
@@ -74,7 +48,9 @@ async def test_a_row_has_every_field_of_a_short_link_and_its_tags_by_name(
     services: Services, client: Client, account: Account, secret: str
 ) -> None:
     tags = [await services.tags.create(account.id, name) for name in ("b", "a")]
-    link = await make(services, account, "abc", tags, "Spring offer")
+    link = await create_link(
+        services, account.id, "abc", tags=[tag.id for tag in tags], internal_name="Spring offer"
+    )
     response = await listed(client, secret, {"accountId": account.id})
     assert response.json() == {
         "rows": [
@@ -131,7 +107,7 @@ async def test_pages_are_cut_newest_first_and_the_totals_tell_of_all(
     rows: slice,
     pagination: tuple[int, ...],
 ) -> None:
-    await make_link(services, other_account.id, "not-ours")
+    await create_link(services, other_account.id, "not-ours")
     expected = await make_many(services, account, number) if number else []
     response = await listed(client, secret, f"accountId={account.id}&{query}")
     assert [row["slug"] for row in response.json()["rows"]] == expected[rows]
@@ -142,7 +118,7 @@ async def test_pages_are_cut_newest_first_and_the_totals_tell_of_all(
 async def test_links_of_one_moment_are_in_the_order_of_their_ids_and_on_one_page_each(
     services: Services, client: Client, account: Account, secret: str
 ) -> None:
-    first = await make_link(services, account.id, "first")
+    first = await create_link(services, account.id, "first")
     moment = first.id.int >> 64
     same = [UUID(int=moment << 64 | 0x8000 << 48 | number) for number in range(1, 10)]
     rows = [{**document(first), "_id": one, "slug": str(one)} for one in same]
@@ -220,7 +196,7 @@ async def test_a_query_that_cannot_be_read_is_refused(
 async def test_what_is_not_known_and_what_is_said_twice_the_same_way_does_no_harm(
     services: Services, client: Client, account: Account, secret: str
 ) -> None:
-    await make_link(services, account.id, "abc")
+    await create_link(services, account.id, "abc")
     query = "page=1&page=1&utm_source=x&page[]=7&search=&=&selectedTags=&selectedTags=[]"
     assert await slugs(client, secret, account, query) == ["abc"]
 
@@ -280,12 +256,12 @@ async def test_links_of_any_or_of_all_selected_tags_are_found(
     found: list[str],
 ) -> None:
     a, b, c = [await services.tags.create(account.id, name) for name in "abc"]
-    await make(services, account, "a", [a])
-    await make(services, account, "b", [b, c])
-    await make(services, account, "c", [c])
-    await make(services, account, "none")
-    await make(services, account, "both", [b, a])
-    await make(services, account, "both-inactive", [a, b, c], active=False)
+    await create_link(services, account.id, "a", tags=[a.id])
+    await create_link(services, account.id, "b", tags=[b.id, c.id])
+    await create_link(services, account.id, "c", tags=[c.id])
+    await create_link(services, account.id, "none")
+    await create_link(services, account.id, "both", tags=[b.id, a.id])
+    await create_link(services, account.id, "both-inactive", tags=[a.id, b.id, c.id], active=False)
     selected = SPELLINGS[spelling]([str(a.id), str(b.id)])
     query = encoded(selected)
     # Links to example.com/landing under the name "A link" have no "b".
@@ -296,9 +272,9 @@ async def test_a_tag_that_no_link_of_the_account_has_finds_none(
     services: Services, client: Client, account: Account, other_account: Account, secret: str
 ) -> None:
     foreign = await services.tags.create(other_account.id, "foreign")
-    await make(services, other_account, "not-ours", [foreign])
+    await create_link(services, other_account.id, "not-ours", tags=[foreign.id])
     own = await services.tags.create(account.id, "own")
-    await make(services, account, "ours", [own])
+    await create_link(services, account.id, "ours", tags=[own.id])
     assert await slugs(client, secret, account, {"selectedTags": foreign.id}) == []
     assert await slugs(client, secret, account, {"selectedTags": new_id()}) == []
     both = f"selectedTags={own.id},{foreign.id}"
@@ -346,8 +322,14 @@ async def test_a_search_is_for_the_text_as_it_stands_in_any_case(
     services: Services, client: Client, account: Account, secret: str, text: str, found: list[str]
 ) -> None:
     name = "Spring Caf\u00e9 \u00fcber 100% off* (for $9) #x \\o/"
-    await make(services, account, "by-URL", url="https://shop.example/p?q={slug}", name="x")
-    await make(services, account, "by-name", name=name)
+    await create_link(
+        services,
+        account.id,
+        "by-URL",
+        destination_url="https://shop.example/p?q={slug}",
+        internal_name="x",
+    )
+    await create_link(services, account.id, "by-name", internal_name=name)
     assert await slugs(client, secret, account, {"search": text}) == found
 
 
@@ -366,7 +348,7 @@ async def test_links_are_filtered_by_their_state_and_archived_ones_are_not_liste
     services: Services, client: Client, account: Account, secret: str, query: str, found: list[str]
 ) -> None:
     for slug in ("on", "off", "gone", "gone-off"):
-        link = await make(services, account, slug, active="off" not in slug)
+        link = await create_link(services, account.id, slug, active="off" not in slug)
         if "gone" in slug:
             await services.links.change(link.id, {"archived": True})
     assert await slugs(client, secret, account, query) == found
@@ -407,7 +389,7 @@ async def test_a_tag_that_was_deleted_is_not_shown(
     services: Services, client: Client, account: Account, secret: str
 ) -> None:
     tags = [await services.tags.create(account.id, name) for name in ("kept", "gone")]
-    await make(services, account, "abc", tags)
+    await create_link(services, account.id, "abc", tags=[tag.id for tag in tags])
     await services.database["tags"].delete_one({"_id": tags[1].id})
     [row] = (await listed(client, secret, {"accountId": account.id})).json()["rows"]
     assert row["tags"] == [{"id": str(tags[0].id), "name": "kept"}]

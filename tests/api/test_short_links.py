@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from tests.api.client import Client, Response
-from tests.api.records import LANDING, make_link
+from tests.factories import LANDING, create_link
 from tracker.access.accounts import Account
 from tracker.clock import iso, now
 from tracker.errors import NotFound
@@ -197,7 +197,7 @@ async def test_a_taken_slug_is_refused_on_its_domain_only(
     services: Services, client: Client, account: Account, other_account: Account, secret: str
 ) -> None:
     domain = await services.domains.create(account.id, "go.example")
-    taken = await make_link(services, other_account.id, "abc")
+    taken = await create_link(services, other_account.id, "abc")
     fields = {"accountId": str(account.id), "slug": "abc"}
     for archived in (False, True):
         if archived:

@@ -7,8 +7,8 @@ import orjson
 import pytest
 
 from tests.api.client import Client
-from tests.api.records import LANDING, make_link
 from tests.api.test_short_links import PATH, create
+from tests.factories import LANDING, create_link
 from tracker.access.accounts import Account
 from tracker.clock import now
 from tracker.ids import new_id
@@ -135,7 +135,7 @@ async def test_checks_go_from_the_key_to_the_body_to_access_to_existence(
 ) -> None:
     foreign = await services.tags.create(other_account.id, "foreign")
     _, reading = await services.api_keys.create(account.id, "reading", ["links:read"])
-    await make_link(services, account.id, "taken")
+    await create_link(services, account.id, "taken")
     fields: dict[str, Any] = {
         "accountId": str(other_account.id),
         "slug": "?",

@@ -6,12 +6,12 @@ import orjson
 import pytest
 
 from tests.api.client import Client, Response
-from tests.api.records import LANDING
+from tests.factories import create_link
 from tracker.access.accounts import Account
 from tracker.clock import iso, now
 from tracker.errors import Unavailable
 from tracker.ids import new_id
-from tracker.links.store import LinkFilter, Links, NewLink
+from tracker.links.store import LinkFilter, Links
 from tracker.links.tags import Tag, Tags
 from tracker.service.services import Services
 
@@ -32,20 +32,6 @@ def shown(tag: Tag) -> dict[str, str]:
         "name": tag.name,
         "created_at": iso(tag.created_at),
     }
-
-
-async def make_link(services: Services, account: Account, slug: str, *tags: Tag) -> None:
-    await services.links.create(
-        NewLink(
-            account_id=account.id,
-            destination_url=LANDING,
-            internal_name="A link",
-            slug=slug,
-            domain_id=None,
-            domain_name="",
-            tags=[tag.id for tag in tags],
-        )
-    )
 
 
 async def test_with_a_name_a_tag_is_created_and_without_one_it_is_listed(
@@ -197,8 +183,8 @@ async def test_a_deleted_tag_is_off_all_links(
     services: Services, client: Client, account: Account, secret: str
 ) -> None:
     gone, kept = [await services.tags.create(account.id, name) for name in ("gone", "kept")]
-    await make_link(services, account, "both", gone, kept)
-    await make_link(services, account, "one", gone)
+    await create_link(services, account.id, "both", tags=[gone.id, kept.id])
+    await create_link(services, account.id, "one", tags=[gone.id])
     response = await send(client, secret, "DELETE", f"{PATH}/{gone.id}")
     assert (response.status, response.json()) == (200, {"success": True})
     links, _ = await services.links.page(account.id, LinkFilter(), 1, 25)
@@ -218,7 +204,7 @@ async def test_a_tag_is_still_there_to_be_deleted_after_a_crash(
         raise Unavailable("storage is unavailable; try again")
 
     tag = await services.tags.create(account.id, "Spring")
-    await make_link(services, account, "one", tag)
+    await create_link(services, account.id, "one", tags=[tag.id])
     for store, method in ((Links, "untag"), (Tags, "delete")):
         with monkeypatch.context() as patched:
             patched.setattr(store, method, away)
@@ -240,7 +226,7 @@ async def test_what_is_tagged_while_its_tag_is_deleted_loses_it_too(
     delete = Tags.delete
 
     async def after_another(tags: Tags, tag_id: Any) -> None:
-        await make_link(services, account, "late", tag)
+        await create_link(services, account.id, "late", tags=[tag.id])
         await delete(tags, tag_id)
 
     monkeypatch.setattr(Tags, "delete", after_another)

@@ -6,7 +6,7 @@ import itertools
 import pytest
 
 from tests.api.client import Client
-from tests.links.test_store import process
+from tests.links.processes import process
 from tracker.access.accounts import Account
 from tracker.service.services import Services
 

@@ -1,17 +1,15 @@
 """Where a webhook may point, as far as others have to be asked: DNS, and who is served here."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
 import pytest
-from tornado.platform.asyncio import AsyncIOLoop
 
 from config.settings import Settings
 from tests.api.client import Client, Response
 from tests.api.keyed_client import KeyedClient
-from tests.dns import dns_server
 from tests.dns.dns_server import DnsServer
 from tests.http.serving import until
 from tracker.access.accounts import Account
@@ -24,13 +22,6 @@ OWN = "target_url: must not be a host of this service"
 
 
 @pytest.fixture
-def dns(io_loop: AsyncIOLoop) -> Iterator[DnsServer]:
-    context = dns_server.running()
-    yield io_loop.run_sync(context.__aenter__)
-    io_loop.run_sync(lambda: context.__aexit__(None, None, None))
-
-
-@pytest.fixture
 def settings(settings: Settings, dns: DnsServer) -> Settings:
     """The stores have names, which have to be looked up to reach them."""
     return msgspec.structs.replace(
@@ -38,11 +29,6 @@ def settings(settings: Settings, dns: DnsServer) -> Settings:
         dns_resolver=dns.address,
         redis_url=settings.redis_url.replace("127.0.0.1", "localhost"),
     )
-
-
-@pytest.fixture
-def api(client: Client, secret: str) -> KeyedClient:
-    return KeyedClient(client, secret)
 
 
 async def create(api: KeyedClient, account: Account, target_url: str = TARGET) -> Response:

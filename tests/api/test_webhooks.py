@@ -1,14 +1,14 @@
 """Webhooks over HTTP: every rule, what is answered, and the secret that is shown once."""
 
-from collections.abc import Iterator
 from typing import Any, Literal
 from uuid import UUID
 
 import msgspec
 import pytest
 
-from tests.api.client import Client, Response
+from tests.api.client import Response
 from tests.api.keyed_client import KeyedClient
+from tests.api.scopes import each_scope_of
 from tests.dns.dns_server import DnsServer
 from tracker.access.accounts import Account
 from tracker.clock import iso, now
@@ -24,19 +24,6 @@ FIELDS = [
     *("events", "active", "disabled_reason", "disabled_at", "created_at"),
 ]
 PRIVATE = "target_url: must not be in a private network"
-
-
-@pytest.fixture
-def api(client: Client, secret: str) -> KeyedClient:
-    return KeyedClient(client, secret)
-
-
-@pytest.fixture
-def private_allowed(services: Services) -> Iterator[None]:
-    before = services.settings
-    services.settings = msgspec.structs.replace(before, webhook_allow_private=True)
-    yield
-    services.settings = before
 
 
 async def create(api: KeyedClient, account_id: UUID, **fields: Any) -> Response:
@@ -343,31 +330,17 @@ async def test_a_target_is_checked_before_access(api: KeyedClient, other_account
     assert (await api.patch(f"{PATH}/{new_id()}", target_url=TARGET)).status == 404
 
 
-@pytest.mark.parametrize(
-    ("scopes", "reads", "writes"),
-    [
-        (["webhooks:read"], 200, 403),
-        (["webhooks:write"], 403, 200),
-        (["webhooks:*"], 200, 200),
-        (["links:*"], 403, 403),
-    ],
-)
+@each_scope_of("webhooks")
 async def test_a_key_needs_the_scope(
-    services: Services,
-    client: Client,
-    account: Account,
-    scopes: list[str],
-    reads: int,
-    writes: int,
+    services: Services, scoped_api: KeyedClient, account: Account, reads: int, writes: int
 ) -> None:
-    api = KeyedClient(client, (await services.api_keys.create(account.id, "k", scopes))[1])
     webhook = await services.webhooks.create(account.id, "w", TARGET, "POST", {})
-    assert (await api.get(f"{PATH}?accountId={account.id}")).status == reads
-    assert (await api.get(f"{PATH}/{webhook.id}")).status == reads
-    assert (await create(api, account.id)).status == writes
-    assert (await api.patch(f"{PATH}/{webhook.id}", active=False)).status == writes
-    assert (await api.post(f"{PATH}/{webhook.id}/secret")).status == writes
-    assert (await api.delete(f"{PATH}/{webhook.id}")).status == writes
+    assert (await scoped_api.get(f"{PATH}?accountId={account.id}")).status == reads
+    assert (await scoped_api.get(f"{PATH}/{webhook.id}")).status == reads
+    assert (await create(scoped_api, account.id)).status == writes
+    assert (await scoped_api.patch(f"{PATH}/{webhook.id}", active=False)).status == writes
+    assert (await scoped_api.post(f"{PATH}/{webhook.id}/secret")).status == writes
+    assert (await scoped_api.delete(f"{PATH}/{webhook.id}")).status == writes
 
 
 async def test_an_account_has_a_bounded_number_of_webhooks(

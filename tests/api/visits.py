@@ -7,7 +7,7 @@ from random import Random
 from typing import NamedTuple
 
 from tests.api.ways import WAY, Sent
-from tests.conversions.scene import CHROME
+from tests.factories import CHROME
 from tests.syntax.test_accept import IMAGES, NAVIGATIONS
 
 LINKS = {

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from decimal import Decimal
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 from uuid import UUID
@@ -11,14 +10,12 @@ import msgspec
 import orjson
 
 from tests.api.client import Client, Response
-from tests.api.records import make_link
+from tests.factories import create_event_config, create_link, create_webhook
 from tracker.access.accounts import Account
 from tracker.api.endpoint import Endpoint, Nothing
 from tracker.api.parameters import parse_body
 from tracker.clock import now
-from tracker.conversions.event_config import PayoutType
 from tracker.service.services import Services
-from tracker.webhooks import template
 from tracker.webhooks.creation import create_deliveries
 from tracker.webhooks.delivery import delivery_id
 
@@ -28,7 +25,7 @@ Maker = Callable[[Services, UUID], Awaitable[UUID]]
 
 
 async def a_short_link(services: Services, account_id: UUID) -> UUID:
-    return (await make_link(services, account_id, f"s-{account_id}")).id
+    return (await create_link(services, account_id, f"s-{account_id}")).id
 
 
 async def a_tag(services: Services, account_id: UUID) -> UUID:
@@ -42,20 +39,12 @@ async def a_domain(services: Services, account_id: UUID) -> UUID:
 
 
 async def an_event_config(services: Services, account_id: UUID) -> UUID:
-    config = await services.event_configs.create(account_id, "A", PayoutType.CPA, Decimal(1))
-    return config.id
+    return (await create_event_config(services, account_id)).id
 
 
 async def a_webhook(services: Services, account_id: UUID) -> UUID:
-    webhook = await services.webhooks.create(
-        # Sent to by its test, which is refused: it is private.
-        account_id,
-        "A webhook",
-        "http://127.0.0.1:9/",
-        "POST",
-        template.DEFAULT,
-    )
-    return webhook.id
+    """Its target is private, so that the endpoint which tests it is refused."""
+    return (await create_webhook(services, account_id, "http://127.0.0.1:9/")).id
 
 
 async def a_delivery(services: Services, account_id: UUID) -> UUID:

@@ -5,35 +5,26 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from tests.api.records import LANDING, journaled_clicks, make_link
-from tracker.clicks.redirect import ClientHeaders, Redirect, Visit
+from tests.api.records import journaled_clicks
+from tests.factories import LANDING, create_link, make_visit
+from tracker.clicks.redirect import Redirect
 from tracker.errors import MethodNotAllowed, NotFound, Unavailable
 from tracker.ids import new_id
 from tracker.service.services import Services
-
-VISIT = Visit(
-    method="GET",
-    slug="abc",
-    query="",
-    address="8.8.8.8",
-    headers=ClientHeaders.from_headers(
-        "tracker.test", user_agent="curl/8.0", referrer="", purpose="", edge_country=""
-    ),
-)
 
 
 @pytest.mark.parametrize("own_host", ["127.0.0.1", "::1", "localhost", "tracker.test"])
 async def test_d_may_name_the_default_domain_even_if_that_is_an_address(
     services: Services, own_host: str
 ) -> None:
-    await make_link(services, new_id())
+    await create_link(services, new_id())
     redirect = Redirect(
         services.link_cache, services.domains, services.journal, services.enrichment, own_host
     )
-    answer = await redirect.answer(msgspec.structs.replace(VISIT, query=f"d={own_host}"))
+    answer = await redirect.answer(make_visit(query=f"d={own_host}"))
     assert answer.status == 302
     with pytest.raises(NotFound, match="no such domain"):
-        await redirect.answer(msgspec.structs.replace(VISIT, query="d=127.0.0.2"))
+        await redirect.answer(make_visit(query="d=127.0.0.2"))
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "TRACE", "get", ""])
@@ -41,21 +32,21 @@ async def test_methods_other_than_get_head_and_options_are_rejected(
     services: Services, method: str
 ) -> None:
     with pytest.raises(MethodNotAllowed) as refused:
-        await services.redirect.answer(msgspec.structs.replace(VISIT, method=method))
+        await services.redirect.answer(make_visit(method=method))
     assert refused.value.headers == {"Allow": "GET, HEAD, OPTIONS"}
 
 
 @pytest.mark.parametrize("slug", [":", "a:b", "*", "a\n", "\x00", "\u0661", "..", "a" * 65])
 async def test_an_invalid_slug_is_never_looked_up(services: Services, slug: str) -> None:
     with pytest.raises(NotFound, match="short link: not found"):
-        await services.redirect.answer(msgspec.structs.replace(VISIT, slug=slug))
+        await services.redirect.answer(make_visit(slug=slug))
     assert await services.redis.keys("link:*") == []
 
 
 async def test_a_visitor_leaves_only_after_the_click_is_in_the_journal(services: Services) -> None:
-    await make_link(services, new_id())
+    await create_link(services, new_id())
     await services.redis.set("journal", "not a stream")
-    answer = await services.redirect.answer(VISIT)
+    answer = await services.redirect.answer(make_visit())
     assert answer.status == 302
     assert list((services.settings.data_path / "spool").iterdir())
     await services.redis.delete("journal")
@@ -67,9 +58,9 @@ async def test_a_visitor_leaves_only_after_the_click_is_in_the_journal(services:
 async def test_while_redis_is_unavailable_visitors_are_redirected_and_clicks_spooled(
     services: Services,
 ) -> None:
-    await make_link(services, new_id())
+    await create_link(services, new_id())
     away = Services(msgspec.structs.replace(services.settings, redis_url="redis://127.0.0.1:1"))
-    answer = await away.redirect.answer(msgspec.structs.replace(VISIT, query="a=1"))
+    answer = await away.redirect.answer(make_visit(query="a=1"))
     location = dict(answer.headers)["Location"]
     assert location.startswith(f"{LANDING}?a=1&click_id=")
     await away.stop()
@@ -80,10 +71,10 @@ async def test_while_redis_is_unavailable_visitors_are_redirected_and_clicks_spo
 
 
 async def test_a_visitor_whose_click_cannot_be_stored_is_not_redirected(services: Services) -> None:
-    await make_link(services, new_id())
+    await create_link(services, new_id())
     (services.settings.data_path / "spool").write_text("in the way")
     away = Services(msgspec.structs.replace(services.settings, redis_url="redis://127.0.0.1:1"))
     with pytest.raises(Unavailable):
-        await away.redirect.answer(VISIT)
-    assert (await away.redirect.answer(msgspec.structs.replace(VISIT, method="HEAD"))).status == 302
+        await away.redirect.answer(make_visit())
+    assert (await away.redirect.answer(make_visit(method="HEAD"))).status == 302
     await away.close()

@@ -2,16 +2,15 @@
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import pytest
 
 from config.settings import Settings
-from tests.api.records import make_link
-from tests.clicks.test_redirect import VISIT
-from tests.conversions import scene
 from tests.db.profiler import profiled
-from tracker.clicks.redirect import ClientHeaders, Visit
+from tests.factories import create_event_config, create_link, make_conversion, make_visit
+from tracker.clicks.redirect import Visit
 from tracker.errors import NotFound
 from tracker.ids import new_id, new_secret, new_slug
 from tracker.service.services import Services
@@ -25,11 +24,8 @@ def settings(settings: Settings) -> Settings:
     return msgspec.structs.replace(settings, miss_limit_ip_per_minute=100)
 
 
-def visit(slug: str, address: str = STRANGER, host: str = "tracker.test", query: str = "") -> Visit:
-    headers = ClientHeaders.from_headers(
-        host, user_agent="curl/8.0", referrer="", purpose="", edge_country=""
-    )
-    return msgspec.structs.replace(VISIT, slug=slug, address=address, headers=headers, query=query)
+def visit(slug: str, **fields: Any) -> Visit:
+    return make_visit(slug=slug, **({"address": STRANGER} | fields))
 
 
 async def statuses(services: Services, visits: Sequence[Visit]) -> list[int]:
@@ -46,7 +42,7 @@ async def linked(services: Services) -> list[str]:
     """Return slugs of links that neither memory nor Redis knows."""
     slugs = [new_slug() for _ in range(VISITORS)]
     for slug in slugs:
-        await make_link(services, new_id(), slug)
+        await create_link(services, new_id(), slug)
     await services.redis.flushdb()
     services.link_cache.forget_all()
     return slugs
@@ -57,7 +53,7 @@ async def test_visitors_of_uncached_links_are_redirected_beside_a_thousand_rando
     services: Services, address: str
 ) -> None:
     for _ in range(2):  # the second time the stranger's allowance is spent
-        visits = [visit(slug, address) for slug in await linked(services)]
+        visits = [visit(slug, address=address) for slug in await linked(services)]
         crowd = [visit(new_slug()) for _ in range(CROWD)]
         found = await statuses(services, [*crowd[::2], *visits, *crowd[1::2]])
         assert found == [404] * (CROWD // 2) + [302] * VISITORS + [404] * (CROWD // 2)
@@ -87,13 +83,13 @@ async def test_a_thousand_random_hosts_at_once_cost_a_few_queries(services: Serv
 async def test_a_thousand_random_postback_keys_at_once_cost_a_few_queries(
     services: Services,
 ) -> None:
-    config = await scene.config(services)
+    config = await create_event_config(services)
     await services.redis.flushdb()
     services.pbk_cache.forget_all()
 
     async def status(pbk: str) -> int:
         try:
-            await services.recorder.record(scene.conversion(pbk=pbk), STRANGER)
+            await services.recorder.record(make_conversion(pbk=pbk), STRANGER)
         except NotFound as error:
             return error.status
         return 200

@@ -14,6 +14,7 @@ from redis.exceptions import RedisError
 from tests.conversions import scene
 from tests.db.own_redis import nobody
 from tests.db.test_budget import skipped_writes
+from tests.factories import CHROME, make_click
 from tests.ingest import ledger
 from tracker.clicks import visitors
 from tracker.clicks.click import Click
@@ -26,12 +27,12 @@ from tracker.service.services import Services
 DAY = 24 * 3600 * 1000
 LINK = new_id().bytes
 ADDRESS = "203.0.113.77"
-FIRST = msgspec.structs.replace(scene.click(), link_id=LINK, address=ADDRESS)
+FIRST = make_click(link_id=LINK, address=ADDRESS)
 
 
 def again(**changed: Any) -> Click:
     """Return another click of the visitor, unless `changed` makes it another visitor's."""
-    return msgspec.structs.replace(FIRST, id=scene.click().id, **changed)
+    return msgspec.structs.replace(FIRST, id=make_click().id, **changed)
 
 
 async def first(services: Services, *clicks: Click) -> list[bool]:
@@ -54,7 +55,7 @@ async def test_the_first_click_of_a_visitor_is_unique_and_the_next_are_not(
         {"at": FIRST.at - 90 * DAY},
         {"address": "203.0.113.78"},
         {"address": ""},
-        {"user_agent": scene.CHROME + " "},
+        {"user_agent": CHROME + " "},
         {"user_agent": ""},
         {"user_agent": "\ud800"},
     ],
@@ -109,7 +110,7 @@ async def test_two_processes_at_once_share_the_salt_and_find_one_first_click(
     services: Services,
 ) -> None:
     many = [again(address=f"198.51.100.{number}") for number in range(100)]
-    same = [msgspec.structs.replace(one, id=scene.click().id) for one in many]
+    same = [msgspec.structs.replace(one, id=make_click().id) for one in many]
     async with scene.process(services.settings) as other:
         mine, others = await asyncio.gather(
             services.visitors.first(many), other.visitors.first(same)
@@ -158,7 +159,7 @@ async def test_redis_holds_neither_address_nor_agent_nor_link(services: Services
     await first(services, FIRST, again(address="2001:db8::77"))
     held = b"".join([one async for one in everything(services)])
     link = UUID(bytes=LINK)
-    for known in (ADDRESS, "2001:db8::77", scene.CHROME, link.hex, str(link)):
+    for known in (ADDRESS, "2001:db8::77", CHROME, link.hex, str(link)):
         assert known.encode() not in held
     assert LINK not in held
 
@@ -262,11 +263,11 @@ async def test_a_click_drained_again_with_more_or_less_room_counts_as_it_is_stor
     services: Services, room: tuple[float, float]
 ) -> None:
     account_id = new_id()
-    clicks = [scene.click(account_id) for _ in range(3)]
+    clicks = [make_click(account_id) for _ in range(3)]
     for used in room:
         services.budget.used = used
         await scene.applied(services, clicks)
-        await scene.applied(services, [*clicks, scene.click(account_id)])
+        await scene.applied(services, [*clicks, make_click(account_id)])
     await ledger.check(services)
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.conversions import scene
 from tests.db.own_redis import nobody
+from tests.factories import create_event_config
 from tracker.conversions.event_config import (
     MAX_PAYOUT,
     PAYOUT_DECIMALS,
@@ -42,12 +43,12 @@ from tracker.service.services import Services
 async def test_a_conversion_pays_a_share_or_a_fixed_amount(
     services: Services, payout_type: PayoutType, payout: str, value: str | None, paid: str
 ) -> None:
-    config = await scene.config(services, payout_type=payout_type, payout=payout)
+    config = await create_event_config(services, payout_type=payout_type, payout=payout)
     assert config.payout_of(None if value is None else Decimal(value)) == Decimal(paid)
 
 
 async def test_a_payout_is_one_that_mongodb_can_hold_exactly(services: Services) -> None:
-    config = await scene.config(
+    config = await create_event_config(
         services, payout_type=PayoutType.REV_SHARE, payout="33.333333333333333333"
     )
     for value in ("123456789012345.123456789012345", "1e-30", "-1E+15", "0E-30"):
@@ -56,20 +57,20 @@ async def test_a_payout_is_one_that_mongodb_can_hold_exactly(services: Services)
 
 
 async def test_a_new_configuration_has_a_key_that_nobody_guesses(services: Services) -> None:
-    configs = [await scene.config(services) for _ in range(5)]
+    configs = [await create_event_config(services) for _ in range(5)]
     assert len({config.pbk for config in configs}) == 5
     assert all(re.fullmatch(r"[A-Za-z0-9_-]{22,}", config.pbk) for config in configs)
 
 
 async def test_money_is_stored_as_decimal128(services: Services) -> None:
-    config = await scene.config(services, payout="12.3400")
+    config = await create_event_config(services, payout="12.3400")
     row: Any = await services.database["event_configs"].find_one({"_id": config.id})
     assert row["payout"] == Decimal128("12.3400")
     assert "id" not in row
 
 
 async def test_a_configuration_is_found_by_its_key_on_every_process(services: Services) -> None:
-    config = await scene.config(services, payout="12.3400")
+    config = await create_event_config(services, payout="12.3400")
     async with scene.process(services.settings) as other:
         assert await other.event_configs.by_postback_key(config.pbk) == config
         await services.redis.flushall()
@@ -83,18 +84,18 @@ async def test_a_key_that_was_asked_for_too_early_is_found_once_it_exists(
     services: Services,
 ) -> None:
     assert await services.event_configs.by_postback_key("early") is None
-    config = await scene.config(services)
+    config = await create_event_config(services)
     assert await services.event_configs.by_postback_key(config.pbk) == config
 
 
 @pytest.mark.parametrize("pbk", ["unknown", "", "event_config:x", "ü", "$ne", "a" * 128])
 async def test_an_unknown_key_stands_for_nothing(services: Services, pbk: str) -> None:
-    await scene.config(services)
+    await create_event_config(services)
     assert await services.event_configs.by_postback_key(pbk) is None
 
 
 async def test_an_inactive_configuration_stands_for_nothing(services: Services) -> None:
-    config = await scene.config(services)
+    config = await create_event_config(services)
     await services.database["event_configs"].update_one({}, {"$set": {"active": False}})
     await services.redis.flushall()
     services.pbk_cache.forget_all()
@@ -105,16 +106,16 @@ async def test_an_inactive_configuration_stands_for_nothing(services: Services) 
 
 async def test_an_account_lists_its_own_configurations_newest_first(services: Services) -> None:
     account_id = new_id()
-    first = await scene.config(services, account_id)
-    await scene.config(services)
-    second = await scene.config(services, account_id, PayoutType.REV_SHARE, "7.5")
+    first = await create_event_config(services, account_id)
+    await create_event_config(services)
+    second = await create_event_config(services, account_id, PayoutType.REV_SHARE, "7.5")
     assert await services.event_configs.list(account_id) == [second, first]
 
 
 async def test_pages_are_of_the_accounts_own_newest_first(services: Services) -> None:
     account_id = new_id()
-    made = [await scene.config(services, account_id) for _ in range(3)]
-    await scene.config(services)
+    made = [await create_event_config(services, account_id) for _ in range(3)]
+    await create_event_config(services)
     assert await services.event_configs.page(account_id, 1, 2) == ([made[2], made[1]], 3)
     assert await services.event_configs.page(account_id, 2, 2) == ([made[0]], 3)
     assert await services.event_configs.page(account_id, 3, 2) == ([], 3)
@@ -123,7 +124,7 @@ async def test_pages_are_of_the_accounts_own_newest_first(services: Services) ->
 async def test_an_archived_configuration_is_not_listed_but_kept_with_its_key(
     services: Services,
 ) -> None:
-    config = await scene.config(services)
+    config = await create_event_config(services)
     archived = await services.event_configs.change(config.id, {"archived": True})
     assert await services.event_configs.by_postback_key(config.pbk) is None
     assert await services.event_configs.list(config.account_id) == []
@@ -137,14 +138,14 @@ async def test_an_archived_configuration_is_not_listed_but_kept_with_its_key(
 
 
 async def test_one_of_an_earlier_release_is_not_archived(services: Services) -> None:
-    config = await scene.config(services)
+    config = await create_event_config(services)
     await services.database["event_configs"].update_one({}, {"$unset": {"archived": 1}})
     assert await services.event_configs.list(config.account_id) == [config]
     assert await services.event_configs.find(config.id) == config
 
 
 async def test_a_change_sets_what_is_given_and_counts_the_version_up(services: Services) -> None:
-    config = await scene.config(services)
+    config = await create_event_config(services)
     fields = {"payout": Decimal("7.25"), "payout_type": PayoutType.REV_SHARE, "name": "lead"}
     changed = await services.event_configs.change(config.id, fields)
     assert changed == msgspec.structs.replace(config, version=config.version + 1, **fields)
@@ -160,7 +161,7 @@ async def test_changing_an_unknown_configuration_is_not_found(services: Services
 
 
 async def test_without_redis_a_configuration_cannot_be_changed(services: Services) -> None:
-    config = await scene.config(services)
+    config = await create_event_config(services)
     async with scene.process(
         msgspec.structs.replace(services.settings, redis_url=nobody())
     ) as away:
@@ -170,7 +171,7 @@ async def test_without_redis_a_configuration_cannot_be_changed(services: Service
 
 
 async def test_a_crash_between_mongodb_and_redis_heals(services: Services) -> None:
-    config = await scene.config(services)
+    config = await create_event_config(services)
     name = keys.event_config(config.pbk)
     await services.pbk_cache.begin_update(name)
     crashed = {"$set": {"archived": True}, "$inc": {"version": 1}}

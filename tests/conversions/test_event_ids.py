@@ -10,6 +10,7 @@ import pytest
 
 from config.settings import Settings
 from tests.conversions import scene
+from tests.factories import make_event
 from tracker.builtin.child import free_port
 from tracker.conversions import event_ids
 from tracker.conversions.event_ids import EventIds, SpareBlock
@@ -78,14 +79,14 @@ async def test_the_next_block_is_fetched_before_the_last_is_used_up(services: Se
 
 
 async def test_a_lost_counter_starts_above_the_highest_stored_event(services: Services) -> None:
-    await scene.applied(services, [scene.event(7_000_000_000), scene.event(5)])
+    await scene.applied(services, [make_event(7_000_000_000), make_event(5)])
     await services.database["counters"].delete_many({})
     assert await services.event_ids.next() > 7_000_000_000
 
 
 async def test_a_counter_deleted_while_in_use_is_made_again(services: Services) -> None:
     used = await given(services.event_ids, 100)
-    await scene.applied(services, [scene.event(number) for number in used])
+    await scene.applied(services, [make_event(number) for number in used])
     await services.database["counters"].delete_many({})
     async with scene.process(services.settings) as other:
         assert min(await given(other.event_ids, 100)) > max(used)
@@ -104,7 +105,7 @@ async def test_a_database_from_the_past_never_gives_an_id_that_was_stored(
     services: Services,
 ) -> None:
     used = await given(services.event_ids, 100)
-    await scene.applied(services, [scene.event(max(used))])
+    await scene.applied(services, [make_event(max(used))])
     await services.database["counters"].update_one({"_id": "event_id"}, {"$set": {"last": 1}})
     async with scene.process(services.settings) as other:
         assert min(await given(other.event_ids, 100)) > max(used)
@@ -113,7 +114,7 @@ async def test_a_database_from_the_past_never_gives_an_id_that_was_stored(
 async def test_a_lost_counter_starts_beyond_all_that_was_granted(services: Services) -> None:
     used = await given(services.event_ids, 100)
     await services.event_ids.close()
-    await scene.applied(services, [scene.event(used[0])])
+    await scene.applied(services, [make_event(used[0])])
     await services.database["counters"].delete_many({})
     async with scene.process(services.settings) as other:
         later = await given(other.event_ids, 15_000)

@@ -13,6 +13,7 @@ import pytest
 from tests.conversions import scene
 from tests.db.profiler import profiled
 from tests.db.relay import relay
+from tests.factories import create_click, make_event
 from tracker.conversions import look_ups
 from tracker.ids import new_id
 from tracker.service.services import Services
@@ -30,18 +31,18 @@ async def earlier(services: Services, scopes: Sequence[UUID], text: str) -> int 
 
 
 def event_of(number: int, scope: UUID, text: str = "t") -> Any:
-    return scene.event(number, transaction_id=text, transaction_scope=scope.bytes)
+    return make_event(number, transaction_id=text, transaction_scope=scope.bytes)
 
 
 async def test_the_account_of_each_stored_click_is_found(services: Services) -> None:
     accounts = [new_id(), new_id()]
-    first, second = [await scene.stored_click(services, one) for one in accounts]
+    first, second = [await create_click(services, one) for one in accounts]
     asked = [first, new_id(), second, first]
     assert await owners(services, asked) == [accounts[0], None, accounts[1], accounts[0]]
 
 
 async def test_simultaneous_look_ups_are_one_query(services: Services) -> None:
-    ids = [await scene.stored_click(services, SCOPE) for _ in range(300)]
+    ids = [await create_click(services, SCOPE) for _ in range(300)]
     await owners(services, ids[:1])
     async with profiled(services.database) as rows:
         assert await owners(services, ids) == [SCOPE] * 300
@@ -90,7 +91,7 @@ async def test_each_of_many_look_ups_gets_its_own_event(services: Services) -> N
 async def test_look_ups_find_nothing_while_mongodb_does_not_answer_in_time(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    click_id = await scene.stored_click(services, SCOPE)
+    click_id = await create_click(services, SCOPE)
     await scene.applied(services, [event_of(1, SCOPE)])
     uri = urlsplit(services.settings.mongodb_uri)
     assert uri.port is not None

@@ -8,6 +8,7 @@ import pytest
 from config.settings import Settings
 from tests.conversions import scene
 from tests.conversions.test_rules import BOTH_WAYS, Way, by_coroutine
+from tests.factories import create_click, create_event_config
 from tracker.errors import RateLimited
 from tracker.ids import new_id
 from tracker.metrics import PENDING_REFUSED
@@ -55,8 +56,8 @@ async def test_beyond_its_allowance_an_address_is_refused_with_nothing_recorded(
 async def test_known_clicks_postback_keys_and_other_addresses_are_not_limited(
     services: Services, way: Way
 ) -> None:
-    config = await scene.config(services)
-    click_id = await scene.stored_click(services, config.account_id)
+    config = await create_event_config(services)
+    click_id = await create_click(services, config.account_id)
     for _ in range(LIMIT):
         assert await report(services, way)
     assert not await report(services, way)

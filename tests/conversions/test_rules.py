@@ -9,6 +9,14 @@ from uuid import UUID
 import pytest
 
 from tests.conversions import scene
+from tests.factories import (
+    create_click,
+    create_event_config,
+    create_webhook,
+    make_click,
+    make_conversion,
+    make_event,
+)
 from tests.ingest import ledger
 from tracker.access.accounts import Account
 from tracker.conversions.record import Recorded
@@ -22,7 +30,7 @@ Way = Callable[..., Awaitable[Recorded]]
 
 
 async def by_coroutine(services: Services, client: str = "", **fields: Any) -> Recorded:
-    return await services.recorder.record(scene.conversion(**fields), client)
+    return await services.recorder.record(make_conversion(**fields), client)
 
 
 async def by_callback(services: Services, client: str = "", **fields: Any) -> Recorded:
@@ -30,7 +38,7 @@ async def by_callback(services: Services, client: str = "", **fields: Any) -> Re
     if fields.get("pbk"):
         await services.event_configs.by_postback_key(fields["pbk"])
     told: asyncio.Future[Recorded] = asyncio.get_running_loop().create_future()
-    if not services.recorder.record_for(told, scene.conversion(**fields), client):
+    if not services.recorder.record_for(told, make_conversion(**fields), client):
         return await by_coroutine(services, client, **fields)
     return await told
 
@@ -89,8 +97,8 @@ async def test_a_conversion_that_breaks_a_rule_is_refused_by_field_and_not_recor
     services: Services, way: Way, memory: str, rules: Any, fields: dict[str, Any], message: str
 ) -> None:
     account = await account_with(services, **rules)
-    config = await scene.config(services, account.id)
-    click_id = await scene.stored_click(services, account.id)
+    config = await create_event_config(services, account.id)
+    click_id = await create_click(services, account.id)
     if memory == "warm":
         await services.account_rules.of(account.id)
     known = {"own": config.pbk, "stored": click_id}
@@ -109,7 +117,7 @@ async def test_a_conversion_that_breaks_a_rule_is_refused_by_field_and_not_recor
 @BOTH_WAYS
 async def test_without_rules_every_conversion_is_recorded(services: Services, way: Way) -> None:
     account = await services.accounts.create("Acme")
-    click_id = await scene.stored_click(services, account.id)
+    click_id = await create_click(services, account.id)
     for value in ("-1000", "1e15"):
         assert (await way(services, click_id=click_id, value=Decimal(value))).click_found
     await scene.drained(services)
@@ -122,8 +130,8 @@ async def test_no_more_than_so_many_conversions_of_a_click_and_configuration_are
     services: Services, way: Way, by_key: bool
 ) -> None:
     account = await account_with(services, max_per_click=2)
-    config = await scene.config(services, account.id)
-    click_id = await scene.stored_click(services, account.id)
+    config = await create_event_config(services, account.id)
+    click_id = await create_click(services, account.id)
     fields = {"click_id": click_id, "pbk": config.pbk if by_key else None}
     outcomes = await asyncio.gather(
         *(way(services, **fields) for _ in range(20)), return_exceptions=True
@@ -137,9 +145,9 @@ async def test_no_more_than_so_many_conversions_of_a_click_and_configuration_are
     with pytest.raises(BadRequest, match="at most 2 conversions"):
         await way(services, **fields)
     # Others have a bound of their own.
-    other = await scene.config(services, account.id)
+    other = await create_event_config(services, account.id)
     await way(services, click_id=click_id, pbk=other.pbk)
-    await way(services, **{**fields, "click_id": await scene.stored_click(services, account.id)})
+    await way(services, **{**fields, "click_id": await create_click(services, account.id)})
     await scene.drained(services)
     assert await statuses(services) == [("attributed", None)] * 4
     assert (await ledger.totals(services))["conversions"] == 4
@@ -149,7 +157,7 @@ async def test_a_repeated_transaction_id_is_answered_with_the_first_also_when_no
     services: Services,
 ) -> None:
     account = await account_with(services, max_per_click=1)
-    click_id = await scene.stored_click(services, account.id)
+    click_id = await create_click(services, account.id)
     fields: dict[str, Any] = {"click_id": click_id, "transaction_id": "t"}
     first = await by_coroutine(services, **fields)
     assert await by_coroutine(services, **fields) == first
@@ -167,7 +175,7 @@ async def test_a_repeated_transaction_id_is_answered_with_the_first_whatever_rul
     services: Services, rules: Any, drained: bool
 ) -> None:
     account = await services.accounts.create("Acme")
-    click_id = await scene.stored_click(services, account.id)
+    click_id = await create_click(services, account.id)
     fields: dict[str, Any] = {"click_id": click_id, "value": Decimal(-1)}
     first = await by_coroutine(services, **fields, transaction_id="t")
     if drained:
@@ -184,7 +192,7 @@ async def test_a_conversion_that_was_not_recorded_does_not_count_towards_the_cap
     services: Services,
 ) -> None:
     account = await account_with(services, max_per_click=2)
-    click_id = await scene.stored_click(services, account.id)
+    click_id = await create_click(services, account.id)
     fields: dict[str, Any] = {"click_id": click_id, "transaction_id": "t"}
     answers = await asyncio.gather(*(by_coroutine(services, **fields) for _ in range(2)))
     assert answers[0] == answers[1]
@@ -195,7 +203,7 @@ async def test_a_conversion_that_was_not_recorded_does_not_count_towards_the_cap
 
 async def early(services: Services, account_id: UUID, **fields: Any) -> UUID:
     """Reported before their click is stored, without postback key: nobody knows whose it is."""
-    click = scene.click(account_id)
+    click = make_click(account_id)
     click_id = UUID(bytes=click.id)
     for value in fields.pop("values"):
         await by_coroutine(services, click_id=click_id, value=value, **fields)
@@ -219,7 +227,7 @@ async def test_what_came_before_its_click_is_kept_but_neither_counted_nor_delive
     services: Services, rules: Any, values: list[int], expected: list[Any]
 ) -> None:
     account = await services.accounts.create("Acme")
-    await scene.webhook(services, account.id)
+    await create_webhook(services, account.id)
     if rules:
         await services.account_rules.change(account.id, rules)
     await early(services, account.id, values=[Decimal(value) for value in values])
@@ -233,7 +241,7 @@ async def test_of_events_that_came_with_their_click_only_those_that_obey_count(
     services: Services,
 ) -> None:
     account = await account_with(services, no_negative_values=True, max_per_click=1)
-    click = scene.click(account.id)
+    click = make_click(account.id)
     click_id = UUID(bytes=click.id)
     await services.journal.append(click)
     for value in (-5, 7, 8):
@@ -249,7 +257,7 @@ async def test_of_events_that_came_with_their_click_only_those_that_obey_count(
 
 async def test_what_was_answered_before_a_rule_was_switched_on_counts(services: Services) -> None:
     account = await services.accounts.create("Acme")
-    click_id = await scene.stored_click(services, account.id)
+    click_id = await create_click(services, account.id)
     await by_coroutine(services, click_id=click_id, value=Decimal(-1))
     await services.account_rules.change(account.id, {"no_negative_values": True})
     await scene.drained(services)
@@ -269,7 +277,7 @@ async def test_rules_are_changed_one_by_one(services: Services) -> None:
 
 async def test_other_processes_see_a_change_within_a_second(services: Services) -> None:
     account = await services.accounts.create("Acme")
-    click_id = await scene.stored_click(services, account.id)
+    click_id = await create_click(services, account.id)
     async with scene.process(services.settings) as other:
         await other.start()
         await other.changes.heard.wait()
@@ -284,6 +292,6 @@ async def test_other_processes_see_a_change_within_a_second(services: Services) 
 
 async def test_without_both_stores_the_drain_checks_the_rules(services: Services) -> None:
     account = await account_with(services, no_negative_values=True)
-    event = scene.event(1, None, account_id=account.id.bytes, value="-1")
+    event = make_event(1, None, account_id=account.id.bytes, value="-1")
     await scene.applied(services, [event])
     assert await statuses(services) == [("refused", "no_negative_values")]

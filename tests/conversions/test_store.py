@@ -10,6 +10,7 @@ from bson import Decimal128
 from pytest import approx
 
 from tests.conversions import scene
+from tests.factories import AT_MS, make_click, make_event
 from tracker.clock import now
 from tracker.conversions.store import EventIdTaken
 from tracker.ids import new_id
@@ -20,7 +21,7 @@ SCOPE = new_id()
 
 async def test_every_field_has_its_type(services: Services) -> None:
     account, config, click = new_id(), new_id(), new_id()
-    full = scene.event(
+    full = make_event(
         12,
         click.bytes,
         account_id=account.bytes,
@@ -36,7 +37,7 @@ async def test_every_field_has_its_type(services: Services) -> None:
     assert row.pop("tell_at") - now() == approx(timedelta(hours=1), abs=timedelta(minutes=1))
     assert row == {
         "_id": 12,
-        "at": datetime.fromtimestamp((scene.AT + 12) / 1000, UTC),
+        "at": datetime.fromtimestamp((AT_MS + 12) / 1000, UTC),
         "account_id": account,
         "event_config_id": config,
         "click_id": click,
@@ -55,7 +56,7 @@ async def test_every_field_has_its_type(services: Services) -> None:
 async def test_what_is_not_known_is_null_and_a_missing_transaction_id_is_left_out(
     services: Services,
 ) -> None:
-    await scene.applied(services, [scene.event(1), scene.event(2)])
+    await scene.applied(services, [make_event(1), make_event(2)])
     rows = await scene.stored_events(services)
     assert [row["_id"] for row in rows] == [1, 2]
     assert all(row["status"] == "no_click" for row in rows)
@@ -65,18 +66,18 @@ async def test_what_is_not_known_is_null_and_a_missing_transaction_id_is_left_ou
 
 @pytest.mark.parametrize("text", ["1E-30", "0E-30", "123456789012345.123456789012345", "-0.10"])
 async def test_a_decimal_is_stored_exactly(services: Services, text: str) -> None:
-    await scene.applied(services, [scene.event(1, value=text)])
+    await scene.applied(services, [make_event(1, value=text)])
     (row,) = await scene.stored_events(services)
     assert row["value"] == Decimal128(text)
 
 
 async def test_an_id_up_to_two_to_the_53rd_is_stored(services: Services) -> None:
-    await scene.applied(services, [scene.event(2**53 - 1)])
+    await scene.applied(services, [make_event(2**53 - 1)])
     assert [row["_id"] for row in await scene.stored_events(services)] == [2**53 - 1]
 
 
 async def test_inserting_again_changes_nothing(services: Services) -> None:
-    event = scene.event(1, new_id().bytes, transaction_id="t", transaction_scope=SCOPE.bytes)
+    event = make_event(1, new_id().bytes, transaction_id="t", transaction_scope=SCOPE.bytes)
     await scene.applied(services, [event])
     before = await scene.dump(services)
     await scene.applied(services, [event, event])
@@ -87,8 +88,8 @@ async def test_only_the_first_event_of_a_transaction_id_is_stored_and_the_rest_o
     services: Services,
 ) -> None:
     one: dict[str, Any] = {"transaction_id": "t", "transaction_scope": SCOPE.bytes}
-    await scene.applied(services, [scene.event(1, **one)])
-    await scene.applied(services, [scene.event(2), scene.event(3, **one), scene.event(4)])
+    await scene.applied(services, [make_event(1, **one)])
+    await scene.applied(services, [make_event(2), make_event(3, **one), make_event(4)])
     assert [row["_id"] for row in await scene.stored_events(services)] == [1, 2, 4]
 
 
@@ -98,11 +99,11 @@ async def test_only_events_that_wait_for_these_clicks_are_pending(services: Serv
     await scene.applied(
         services,
         [
-            scene.event(1, mine.bytes),
-            scene.event(2, others.bytes),
-            scene.event(4),
-            scene.click(click_id=seen),
-            scene.event(3, seen.bytes, **foreign),
+            make_event(1, mine.bytes),
+            make_event(2, others.bytes),
+            make_event(4),
+            make_click(click_id=seen),
+            make_event(3, seen.bytes, **foreign),
         ],
     )
     assert [row["_id"] for row in await services.events.pending([mine, seen])] == [1]
@@ -112,7 +113,7 @@ async def test_only_events_that_wait_for_these_clicks_are_pending(services: Serv
 async def test_another_event_with_a_stored_id_is_never_taken_for_a_redelivery(
     services: Services,
 ) -> None:
-    first = scene.event(7)
+    first = make_event(7)
     await scene.applied(services, [first])
     await scene.applied(services, [first])
     with pytest.raises(EventIdTaken):

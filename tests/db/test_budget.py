@@ -6,13 +6,13 @@ from collections.abc import AsyncIterator
 from typing import Any
 from uuid import UUID
 
-import msgspec
 import pytest
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from tests.conversions import scene
 from tests.db.own_redis import nobody
+from tests.factories import CHROME, make_click, make_conversion
 from tests.ingest import ledger
 from tracker import metrics
 from tracker.clicks.click import Click
@@ -166,11 +166,11 @@ async def test_a_flood_of_strangers_does_not_fill_redis(services: Services) -> N
 
 def stranger(account_id: UUID, number: int) -> Click:
     """A click of a visitor who was never seen."""
-    agent = f"{scene.CHROME} {number}"
-    return msgspec.structs.replace(scene.click(account_id), user_agent=agent)
+    agent = f"{CHROME} {number}"
+    return make_click(account_id, user_agent=agent)
 
 
 async def ask_for_nothing(services: Services, number: int) -> None:
     """A slug that nobody has, and an event of nobody with a transaction id."""
     assert await services.link_cache.get(keys.link("", f"none{number}")) is None
-    await services.recorder.record(scene.conversion(click_id=new_id(), transaction_id=str(number)))
+    await services.recorder.record(make_conversion(click_id=new_id(), transaction_id=str(number)))

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from config.settings import Settings
+from tests.db.listening import listening
 from tests.db.own_redis import own_redis
 from tests.db.test_cache import NAME, NEW, OLD, Record, Thing
 from tracker.db import changes
@@ -32,15 +33,12 @@ class Process:
 
 @contextlib.asynccontextmanager
 async def process(url: str, record: Record) -> AsyncIterator[Process]:
-    """One that listens."""
+    """Yield a process that listens."""
     built = Process(url, record)
-    listening = asyncio.ensure_future(built.changes.listen())
     try:
-        await asyncio.wait_for(built.changes.heard.wait(), 5)
-        yield built
+        async with listening(built.changes):
+            yield built
     finally:
-        listening.cancel()
-        await asyncio.gather(listening, return_exceptions=True)
         await built.redis.aclose()
         await built.waiting.aclose()
 

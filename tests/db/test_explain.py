@@ -6,23 +6,22 @@ runs, and each is then explained.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
-from decimal import Decimal
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from tests.db.profiler import profiled
+from tests.factories import create_event_config, create_link, create_webhook
 from tracker.clock import now
-from tracker.conversions.event_config import EventConfig, PayoutType
+from tracker.conversions.event_config import EventConfig
 from tracker.db import keys
 from tracker.ids import new_id
 from tracker.links.domain import Domain
 from tracker.links.link import Link
-from tracker.links.store import LinkFilter, NewLink
+from tracker.links.store import LinkFilter
 from tracker.links.tags import Tag
 from tracker.service.services import Services
 from tracker.webhooks.creation import create_deliveries
 from tracker.webhooks.delivery import Status
-from tracker.webhooks.template import DEFAULT
 
 MANY = 1000
 ACCOUNTS = [new_id() for _ in range(5)]
@@ -66,20 +65,10 @@ async def set_the_scene(services: Services) -> Scene:
     await services.accounts.create("Acme")
     rare, common = [await services.tags.create(ACCOUNT, name) for name in ("rare", "common")]
     domain = await services.domains.create(ACCOUNT, "go.example")
-    config = await services.event_configs.create(ACCOUNT, "A", PayoutType.CPA, Decimal(1))
-    await services.webhooks.create(ACCOUNT, "A", "https://example.com/", "POST", DEFAULT)
+    config = await create_event_config(services, ACCOUNT)
+    await create_webhook(services, ACCOUNT)
     _, secret = await services.api_keys.create(ACCOUNT, "A")
-    link = await services.links.create(
-        NewLink(
-            account_id=ACCOUNT,
-            destination_url="https://example.com/",
-            internal_name="A link",
-            slug="abc",
-            domain_id=None,
-            domain_name="",
-            tags=[rare.id, common.id],
-        )
-    )
+    link = await create_link(services, ACCOUNT, tags=[rare.id, common.id])
 
     def tags(number: int) -> list[UUID]:
         if number % 50 == 0:

@@ -12,9 +12,9 @@ from redis.asyncio import Redis
 from redis.exceptions import ReadOnlyError, RedisError, ResponseError
 
 from config.settings import Settings
-from tests.conversions import scene
 from tests.db.own_redis import OwnRedis, closing_redis, own_redis
 from tests.db.relay import Relay, relay
+from tests.factories import make_click
 from tracker.builtin.servers import redis_url
 from tracker.db import connect
 from tracker.db.keys import CHANGES, JOURNAL
@@ -138,11 +138,11 @@ async def test_after_a_failover_nothing_stays_in_the_spool(
     settings: Settings, tmp_path: Path
 ) -> None:
     async with pair(tmp_path) as stores, serving(settings, stores) as services:
-        await asyncio.gather(*(services.journal.append(scene.click()) for _ in range(50)))
+        await asyncio.gather(*(services.journal.append(make_click()) for _ in range(50)))
         await asyncio.gather(*(services.redis.get("a") for _ in range(20)))  # so many connections
         await stores.fail_over()
         for _ in range(50):
-            await services.journal.append(scene.click())
+            await services.journal.append(make_click())
         async with asyncio.timeout(20):
             while services.journal.bytes_waiting or not await written(services):
                 await asyncio.sleep(0.05)
@@ -150,7 +150,7 @@ async def test_after_a_failover_nothing_stays_in_the_spool(
         async with asyncio.timeout(20):
             while services.breaker.is_open:
                 await asyncio.sleep(0.05)
-        await services.journal.append(scene.click())
+        await services.journal.append(make_click())
         assert services.journal.bytes_waiting == 0
 
 

@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
 
-import msgspec
 import pytest
 from pymongo.errors import DocumentTooLarge, OperationFailure
 
 from tests.conversions import scene
+from tests.factories import make_click, make_event
 from tests.ingest import ledger
 from tests.ingest.dying import Died, Steps, dying_database
 from tracker.clicks.document import ClickDocument
@@ -27,12 +27,12 @@ Document = dict[str, Any]
 
 
 def click(services: Services, **changed: Any) -> ClickDocument:
-    made = msgspec.structs.replace(scene.click(ACCOUNT), link_id=LINK.bytes, **changed)
+    made = make_click(ACCOUNT, link_id=LINK.bytes, **changed)
     return services.enrichment.document(made)
 
 
 def event(number: int, **fields: Any) -> Document:
-    return document(scene.event(number, **{**CONFIG, **MONEY, **fields}))
+    return document(make_event(number, **{**CONFIG, **MONEY, **fields}))
 
 
 def writer_of(services: Services) -> BatchWriter:
@@ -69,7 +69,7 @@ async def test_an_empty_write_set_asks_neither_store(services: Services) -> None
 
 
 async def test_an_event_that_counts_nowhere_is_stored_without_rollups(services: Services) -> None:
-    unknown = document(scene.event(1, new_id().bytes))
+    unknown = document(make_event(1, new_id().bytes))
     await writer_of(services).write(WriteSet([], [unknown], []))
     assert len(await scene.stored_events(services)) == 1
     assert await services.database["rollups"].count_documents({}) == 0

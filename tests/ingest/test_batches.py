@@ -10,7 +10,7 @@ import pytest
 from pymongo.errors import AutoReconnect
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from tests.conversions import scene
+from tests.factories import make_event
 from tests.ingest.test_consumer import running
 from tracker.ingest.consumer import Consumer
 from tracker.ingest.record import Record
@@ -74,7 +74,7 @@ async def appended(services: Services, sizes: Sequence[int]) -> int:
     number = 0
     pipeline = services.redis.pipeline(transaction=False)
     for size in sizes:
-        events = [scene.event(number + more) for more in range(1, size + 1)]
+        events = [make_event(number + more) for more in range(1, size + 1)]
         number += size
         pipeline.xadd("journal", {b"1": msgspec.msgpack.encode(events)})
     await pipeline.execute()
@@ -129,7 +129,7 @@ async def test_large_entries_share_a_batch_up_to_16_mb_and_are_then_read_one_by_
 ) -> None:
     large = "x" * (6 << 20)
     for number in range(1, 8):
-        entry = [scene.event(number, metadata=large)]
+        entry = [make_event(number, metadata=large)]
         await services.redis.xadd("journal", {b"1": msgspec.msgpack.encode(entry)})
     batches = Batches()
     consumer = consumer_of(services, batches, 300)

@@ -8,6 +8,7 @@ import pytest
 
 from tests.conversions import scene
 from tests.conversions.test_rules import account_with, statuses
+from tests.factories import make_click, make_event
 from tests.ingest import ledger
 from tests.ingest.test_pending import interposed
 from tracker.access.accounts import Account
@@ -19,7 +20,7 @@ from tracker.service.services import Services
 async def forged(services: Services, account: Account, numbers: Sequence[int]) -> list[Event]:
     """Events of one configuration and one click that has not come."""
     known = {"account_id": account.id.bytes, "event_config_id": CONFIG.bytes, "checked": True}
-    return [scene.event(number, CLICK.bytes, **known) for number in numbers]
+    return [make_event(number, CLICK.bytes, **known) for number in numbers]
 
 
 CONFIG, CLICK = new_id(), new_id()
@@ -87,9 +88,9 @@ async def test_events_that_counted_before_their_click_came_leave_no_room_for_oth
     """One whose account was known when it was answered, though its click is not stored (any more),
     beside one whose account only its click tells."""
     account = await account_with(services, max_per_click=1)
-    click = scene.click(account.id)
-    known = scene.event(1, click.id, account_id=account.id.bytes, checked=True)
-    await scene.applied(services, [known, scene.event(2, click.id)])
+    click = make_click(account.id)
+    known = make_event(1, click.id, account_id=account.id.bytes, checked=True)
+    await scene.applied(services, [known, make_event(2, click.id)])
     await scene.applied(services, [click])
     assert await statuses(services) == [("attributed", None), ("refused", "max_per_click")]
     await ledger.check(services)

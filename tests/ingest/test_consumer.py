@@ -17,6 +17,7 @@ from redis.exceptions import OutOfMemoryError
 
 from config.settings import Settings
 from tests.conversions import scene
+from tests.factories import make_click, make_event
 from tests.ingest import ledger
 from tracker.builtin.child import free_port
 from tracker.builtin.stores import run_stores
@@ -103,7 +104,7 @@ async def dead_letters(services: Services) -> list[dict[bytes, bytes]]:
 
 
 async def test_an_appended_click_is_stored_and_acknowledged(services: Services) -> None:
-    await services.journal.append(scene.click())
+    await services.journal.append(make_click())
     assert await scene.drained(services) == 1
     assert await clicks_in(services) == 1
     assert await services.redis.xlen("journal") == 0
@@ -112,7 +113,7 @@ async def test_an_appended_click_is_stored_and_acknowledged(services: Services) 
 
 async def test_a_backlog_of_many_entries_lands_once(services: Services) -> None:
     for _ in range(35):
-        await asyncio.gather(*(services.journal.append(scene.click()) for _ in range(20)))
+        await asyncio.gather(*(services.journal.append(make_click()) for _ in range(20)))
     await scene.drained(services)
     assert await clicks_in(services) == 700
     assert await services.redis.xlen("journal") == 0
@@ -122,7 +123,7 @@ async def test_two_consumers_share_the_journal_and_nothing_is_applied_twice(
     services: Services,
 ) -> None:
     for _ in range(30):
-        await services.journal.append(scene.click())
+        await services.journal.append(make_click())
     one, other = Applied(services), Applied(services)
     await asyncio.gather(*(consumer_of(services, each).burst() for each in (one, other)))
     assert one.records + other.records == 30
@@ -131,7 +132,7 @@ async def test_two_consumers_share_the_journal_and_nothing_is_applied_twice(
 
 async def test_entries_of_a_dead_consumer_are_taken_over(services: Services) -> None:
     for _ in range(25):
-        await services.journal.append(scene.click())
+        await services.journal.append(make_click())
     dead = consumer_of(services, Applied(services, Away(AutoReconnect("killed"), 25)))
     await dead.prepare()
     while await pending_in(services) < 25:
@@ -146,7 +147,7 @@ async def test_entries_of_a_dead_consumer_are_taken_over(services: Services) -> 
 
 
 async def test_entries_of_a_living_consumer_are_left_to_it(services: Services) -> None:
-    await services.journal.append(scene.click())
+    await services.journal.append(make_click())
     slow = consumer_of(services, Applied(services, Away(AutoReconnect("busy"), 1)))
     with pytest.raises(AutoReconnect):
         await slow.burst()
@@ -167,9 +168,9 @@ async def test_entries_of_a_living_consumer_are_left_to_it(services: Services) -
 async def test_an_entry_that_cannot_be_read_goes_to_the_dead_letters(
     services: Services, fields: dict[Any, Any], reason: bytes
 ) -> None:
-    await services.journal.append(scene.click())
+    await services.journal.append(make_click())
     entry_id = await services.redis.xadd("journal", fields)
-    await services.journal.append(scene.click())
+    await services.journal.append(make_click())
     assert await scene.drained(services) == 3
     assert await clicks_in(services) == 2
     (letter,) = await dead_letters(services)
@@ -181,11 +182,11 @@ async def test_an_entry_that_cannot_be_read_goes_to_the_dead_letters(
 async def test_a_record_that_cannot_be_stored_does_not_take_its_neighbours_along(
     services: Services,
 ) -> None:
-    good = [scene.click() for _ in range(3)]
+    good = [make_click() for _ in range(3)]
     bad = msgspec.structs.replace(good[0], id=b"no UUID")
-    payload = msgspec.msgpack.encode([good[0], bad, good[1], scene.event(7), good[2]])
+    payload = msgspec.msgpack.encode([good[0], bad, good[1], make_event(7), good[2]])
     await services.redis.xadd("journal", {b"1": payload})
-    await services.journal.append(scene.click())
+    await services.journal.append(make_click())
     await scene.drained(services)
     assert await clicks_in(services) == 4
     assert [row["_id"] for row in await scene.stored_events(services)] == [7]
@@ -198,9 +199,9 @@ async def test_a_record_that_cannot_be_stored_does_not_take_its_neighbours_along
 async def test_a_document_that_mongodb_refuses_goes_to_the_dead_letters(
     services: Services,
 ) -> None:
-    too_large = msgspec.structs.replace(scene.click(), query="x" * (17 * 1024 * 1024))
+    too_large = make_click(query="x" * (17 * 1024 * 1024))
     await services.journal.append(too_large)
-    await services.journal.append(scene.click())
+    await services.journal.append(make_click())
     await scene.drained(services)
     assert await clicks_in(services) == 1
     assert len(await dead_letters(services)) == 1
@@ -216,7 +217,7 @@ async def test_a_document_that_mongodb_refuses_goes_to_the_dead_letters(
     ],
 )
 async def test_while_a_store_is_away_entries_stay(services: Services, error: Exception) -> None:
-    await services.journal.append(scene.click())
+    await services.journal.append(make_click())
     consumer = consumer_of(services, Applied(services, Away(error, 2)))
     for _ in range(2):
         with pytest.raises(type(error)):
@@ -230,7 +231,7 @@ async def test_while_a_store_is_away_entries_stay(services: Services, error: Exc
 async def test_a_consumer_waits_longer_each_time_while_a_store_is_away(services: Services) -> None:
     applied = Applied(services, Away(AutoReconnect("gone"), 4))
     async with running(consumer_of(services, applied)):
-        await services.journal.append(scene.click())
+        await services.journal.append(make_click())
         await applied.until(lambda: applied.records == 1)
     pauses = [
         late - soon for soon, late in zip(applied.attempts, applied.attempts[1:], strict=False)
@@ -245,7 +246,7 @@ async def test_a_consumer_whose_unfinished_entries_are_gone_goes_on(
     services: Services, taken: str
 ) -> None:
     """The answer to its acknowledgement was lost, or another took them over while it waited."""
-    await services.journal.append(scene.click())
+    await services.journal.append(make_click())
     consumer = consumer_of(services, Applied(services, Away(AutoReconnect("gone"), 1)))
     with pytest.raises(AutoReconnect):
         await consumer.burst()
@@ -257,7 +258,7 @@ async def test_a_consumer_whose_unfinished_entries_are_gone_goes_on(
         if taken == "acknowledged":
             await services.redis.xack("journal", "drain", entry_id)
         await services.redis.xdel("journal", entry_id)
-    await services.journal.append(scene.click())
+    await services.journal.append(make_click())
     assert await consumer.burst() >= 1
     assert await clicks_in(services) == 1
     assert await services.redis.exists("journal:dead") == 0
@@ -277,9 +278,9 @@ async def test_a_lost_answer_to_an_acknowledgement_neither_repeats_nor_blocks(
 
     consumer._acknowledge = acknowledge_without_answer  # type: ignore[method-assign, assignment]
     async with running(consumer):
-        await services.journal.append(scene.click())
+        await services.journal.append(make_click())
         await applied.until(lambda: applied.records == 1)
-        await services.journal.append(scene.click())
+        await services.journal.append(make_click())
         await applied.until(lambda: applied.records == 2)
     assert await clicks_in(services) == 2
     assert len(applied.attempts) == 2
@@ -289,7 +290,7 @@ async def test_a_lost_answer_to_an_acknowledgement_neither_repeats_nor_blocks(
 async def test_a_stream_or_group_that_vanishes_is_made_again(services: Services, loss: str) -> None:
     applied = Applied(services)
     async with running(consumer_of(services, applied)):
-        await services.journal.append(scene.click())
+        await services.journal.append(make_click())
         await applied.until(lambda: applied.records == 1)
         if loss == "everything":
             await services.redis.flushall()
@@ -297,7 +298,7 @@ async def test_a_stream_or_group_that_vanishes_is_made_again(services: Services,
             await services.redis.delete("journal")
         else:
             await services.redis.xgroup_destroy("journal", "drain")
-        await services.journal.append(scene.click())
+        await services.journal.append(make_click())
         await applied.until(lambda: applied.records == 2)
     assert await clicks_in(services) == 2
 
@@ -318,7 +319,7 @@ async def test_a_stop_ends_a_consumer_that_waits_for_a_store_at_once(
     monkeypatch.setattr(consumer_module, "_BACKOFF_SECONDS", (0.0, 20.0))
     applied = Applied(services, Away(AutoReconnect("gone"), 99))
     async with running(consumer_of(services, applied)):
-        await services.journal.append(scene.click())
+        await services.journal.append(make_click())
         await applied.until(lambda: len(applied.attempts) == 2)
         began = time.monotonic()
     assert time.monotonic() - began < 5
@@ -328,14 +329,14 @@ async def test_a_stop_finishes_the_batch_under_way(services: Services) -> None:
     stop = asyncio.Event()
     applied = Applied(services, lambda records: stop.set() if records else None)
     for _ in range(3):
-        await services.journal.append(scene.click())
+        await services.journal.append(make_click())
     await consumer_of(services, applied).run(stop)
     assert await clicks_in(services) == 3
     assert await services.redis.xlen("journal") == 0
 
 
 async def test_a_consumer_that_leaves_gives_up_its_name(services: Services) -> None:
-    await services.journal.append(scene.click())
+    await services.journal.append(make_click())
     consumer = consumer_of(services, Applied(services))
     await consumer.burst()
     await consumer.deregister()
@@ -343,7 +344,7 @@ async def test_a_consumer_that_leaves_gives_up_its_name(services: Services) -> N
 
 
 async def test_a_consumer_that_leaves_entries_behind_keeps_its_name(services: Services) -> None:
-    await services.journal.append(scene.click())
+    await services.journal.append(make_click())
     consumer = consumer_of(services, Applied(services, Away(AutoReconnect("gone"), 1)))
     with pytest.raises(AutoReconnect):
         await consumer.burst()
@@ -385,11 +386,11 @@ async def test_what_arrives_while_mongodb_is_frozen_lands_afterwards(
         await indexes.ensure(own.database)
         pid, applied = await _pid(own), Applied(own)
         async with running(consumer_of(own, applied)):
-            await own.journal.append(scene.click())
+            await own.journal.append(make_click())
             await applied.until(lambda: applied.records == 1)
             with frozen(pid):
                 for _ in range(15):
-                    await own.journal.append(scene.click())
+                    await own.journal.append(make_click())
                 await applied.until(lambda: len(applied.attempts) == 4)
                 assert await own.redis.xlen("journal") == 15
                 assert applied.attempts[3] - applied.attempts[1] > 1
@@ -407,10 +408,10 @@ def test_what_arrives_while_mongodb_is_killed_lands_after_its_restart(
     async def until_killed(complete: Settings) -> None:
         async with scene.process(complete) as services:
             await indexes.ensure(services.database)
-            await services.journal.append(scene.click())
+            await services.journal.append(make_click())
             await scene.drained(services)
             for _ in range(25):
-                await services.journal.append(scene.click())
+                await services.journal.append(make_click())
             pid = await _pid(services)
             applied = Applied(services, lambda records: os.kill(pid, signal.SIGKILL))
             with pytest.raises(connect.PyMongoError):
@@ -431,7 +432,7 @@ def test_what_arrives_while_mongodb_is_killed_lands_after_its_restart(
 
 
 async def test_a_batch_that_takes_long_is_not_taken_over_by_another(services: Services) -> None:
-    await services.journal.append(scene.click())
+    await services.journal.append(make_click())
     applied, done = Applied(services), asyncio.Event()
 
     async def slowly(records: Sequence[Record]) -> None:
@@ -455,7 +456,7 @@ async def test_a_batch_that_takes_long_is_not_taken_over_by_another(services: Se
 async def test_a_full_redis_is_drained_and_has_room_again(services: Services) -> None:
     await scene.drained(services)
     for _ in range(50):
-        await services.journal.append(scene.click())
+        await services.journal.append(make_click())
     used = int((await services.redis.info("memory"))["used_memory"])
     await services.redis.config_set("maxmemory", used // 2)
     try:
@@ -474,7 +475,7 @@ async def test_an_entry_that_is_too_much_for_one_transaction_is_stored_in_parts(
         if len(records) > 2:
             raise OperationFailure("transaction is too large", 388)
 
-    await asyncio.gather(*(services.journal.append(scene.click()) for _ in range(7)))
+    await asyncio.gather(*(services.journal.append(make_click()) for _ in range(7)))
     applied = Applied(services, fails)
     await consumer_of(services, applied).burst()
     assert applied.records == await clicks_in(services) == 7
@@ -486,7 +487,7 @@ async def test_clicks_that_are_too_much_for_one_command_are_stored_in_parts(
 ) -> None:
     """MongoDB takes 16 MB in one."""
     large = "x" * (3 << 20)
-    clicks = [msgspec.structs.replace(scene.click(), query=large) for _ in range(7)]
+    clicks = [make_click(query=large) for _ in range(7)]
     for some in (clicks[:6], clicks[6:]):
         await services.redis.xadd("journal", {b"1": msgspec.msgpack.encode(some)})
     applied = Applied(services)

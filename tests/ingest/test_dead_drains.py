@@ -8,6 +8,7 @@ from pymongo.errors import OperationFailure
 
 from config.settings import Settings
 from tests.conversions import scene
+from tests.factories import make_click
 from tests.ingest import ledger
 from tests.ingest.test_slot import recorded, slot_of
 from tracker.db.transaction import RETRY_SECONDS
@@ -35,7 +36,7 @@ async def test_what_a_dead_drain_left_open_does_not_block_the_next(
     services: Services, settings: Settings, is_new: bool
 ) -> None:
     """Be it one that starts or one that has a slot already."""
-    click = scene.click(ACCOUNT)
+    click = make_click(ACCOUNT)
     async with (
         scene.process(settings) as dead,
         kept_slot(services.redis, services.mongodb, lease=1) as living,
@@ -54,7 +55,7 @@ async def test_what_a_dead_drain_left_open_does_not_block_the_next(
 async def test_while_the_lease_of_a_drain_runs_its_transaction_is_left_alone(
     services: Services, settings: Settings
 ) -> None:
-    click = scene.click(ACCOUNT)
+    click = make_click(ACCOUNT)
     async with scene.process(settings) as other:
         slot = await killed_while_writing(other, click)
         await slot.renew()
@@ -69,7 +70,7 @@ async def test_a_drain_that_was_taken_for_dead_goes_on(
     services: Services, settings: Settings
 ) -> None:
     """It was stopped for longer than its lease; its session is ended, and works again."""
-    click = scene.click(ACCOUNT)
+    click = make_click(ACCOUNT)
     async with scene.process(settings) as stopped:
         slot = await killed_while_writing(stopped, click)
         other = slot_of(services)

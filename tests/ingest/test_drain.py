@@ -13,6 +13,7 @@ from pymongo.errors import AutoReconnect
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from tests.conversions import scene
+from tests.factories import AT_MS, make_click, make_event
 from tracker.clicks.click import Click
 from tracker.conversions.attribution import DIMENSIONS
 from tracker.db.documents import StoredId
@@ -23,8 +24,8 @@ from tracker.ingest.slot import Slot
 from tracker.service.services import Services
 
 ACCOUNT, OTHER = new_id(), new_id()
-CLICK = scene.click(ACCOUNT)
-EVENT = scene.event(1, CLICK.id, value="12.50", payout="1.25", metadata='{"a":1}')
+CLICK = make_click(ACCOUNT)
+EVENT = make_event(1, CLICK.id, value="12.50", payout="1.25", metadata='{"a":1}')
 OF_CONFIG = msgspec.structs.replace(
     EVENT, id=2, account_id=ACCOUNT.bytes, event_config_id=new_id().bytes
 )
@@ -54,7 +55,7 @@ async def test_click_and_event_meet_in_any_order(
     (row,) = await applied(services, *batches)
     click: Any = await services.database["clicks"].find_one({})
     assert (row["status"], row["account_id"]) == ("attributed", ACCOUNT)
-    assert row["click_at"] == datetime.fromtimestamp(scene.AT / 1000, UTC)
+    assert row["click_at"] == datetime.fromtimestamp(AT_MS / 1000, UTC)
     assert {name: row[name] for name in DIMENSIONS} == {name: click[name] for name in DIMENSIONS}
     assert (row["country"], row["browser"], row["device"]) == ("US", "Chrome", "desktop")
     assert row["link_id"] == UUID(bytes=CLICK.link_id)
@@ -62,7 +63,7 @@ async def test_click_and_event_meet_in_any_order(
 
 
 async def test_an_event_waits_until_its_click_is_there(services: Services) -> None:
-    rows = await applied(services, [EVENT], [scene.click(ACCOUNT)])
+    rows = await applied(services, [EVENT], [make_click(ACCOUNT)])
     assert rows[0]["status"] == "pending"
     assert "click_at" not in rows[0]
     rows = await applied(services, [CLICK])
@@ -86,7 +87,7 @@ async def test_a_click_of_another_account_tells_an_event_nothing(
 
 
 async def test_an_event_that_names_no_click_is_left_alone(services: Services) -> None:
-    rows = await applied(services, [scene.event(1)], [CLICK])
+    rows = await applied(services, [make_event(1)], [CLICK])
     assert rows[0]["status"] == "no_click"
 
 
@@ -105,15 +106,15 @@ def everything() -> list[Record]:
         CLICK,
         OF_CONFIG,
         FOREIGN,
-        scene.event(4),
-        scene.event(5, waiting),
+        make_event(4),
+        make_event(5, waiting),
         msgspec.structs.replace(EVENT, id=6, **of_click),
         msgspec.structs.replace(EVENT, id=7, **of_click),
-        scene.event(8, waiting, transaction_id="t", transaction_scope=waiting),
-        scene.event(9, transaction_id="t", transaction_scope=config),
-        scene.event(10, transaction_id="t", transaction_scope=config),
-        scene.event(11, CLICK.id, transaction_id="t", transaction_scope=ACCOUNT.bytes),
-        scene.click(ACCOUNT),
+        make_event(8, waiting, transaction_id="t", transaction_scope=waiting),
+        make_event(9, transaction_id="t", transaction_scope=config),
+        make_event(10, transaction_id="t", transaction_scope=config),
+        make_event(11, CLICK.id, transaction_id="t", transaction_scope=ACCOUNT.bytes),
+        make_click(ACCOUNT),
     ]
 
 
@@ -161,8 +162,8 @@ async def test_a_death_between_storing_and_settling_heals(
 async def test_processes_that_store_click_and_event_at_once_miss_nothing(
     services: Services,
 ) -> None:
-    clicks = [scene.click(ACCOUNT) for _ in range(100)]
-    events = [scene.event(number, click.id) for number, click in enumerate(clicks, 1)]
+    clicks = [make_click(ACCOUNT) for _ in range(100)]
+    events = [make_event(number, click.id) for number, click in enumerate(clicks, 1)]
     async with scene.process(services.settings) as other:
         await asyncio.gather(
             *(scene.drain_of(services).apply(clicks[at : at + 10]) for at in range(0, 100, 10)),
@@ -186,7 +187,7 @@ async def test_the_claim_of_a_stored_transaction_id_ends_an_hour_later_or_nobody
 ) -> None:
     scope = new_id()
     of_event: dict[str, Any] = {"transaction_id": "t", "transaction_scope": scope.bytes}
-    event = scene.event(1, CLICK.id, account_id=account_id, **of_event)
+    event = make_event(1, CLICK.id, account_id=account_id, **of_event)
     for each in (scope, UUID(bytes=CLICK.id)):
         await services.redis.set(transaction(each, "t"), 1)
     await services.redis.set(transaction(scope, "u"), 1)

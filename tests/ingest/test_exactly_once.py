@@ -18,6 +18,7 @@ import pytest
 from tornado.platform.asyncio import AsyncIOLoop
 
 from tests.conversions import scene
+from tests.factories import AT_MS, CHROME, create_webhook, make_click, make_event
 from tests.ingest import ledger
 from tests.ingest.dying import Died, dying_drain
 from tracker.clicks.click import Click
@@ -28,7 +29,7 @@ from tracker.ingest.record import Record
 from tracker.ingest.slot import Slot
 from tracker.service.services import Services
 
-AGENTS = (scene.CHROME, scene.CHROME, scene.CHROME + " Edg/126.0", "curl/8.0", "Googlebot/2.1")
+AGENTS = (CHROME, CHROME, CHROME + " Edg/126.0", "curl/8.0", "Googlebot/2.1")
 DAY = 24 * 3600 * 1000
 ACCOUNTS = (new_id(), new_id())
 
@@ -37,7 +38,7 @@ ACCOUNTS = (new_id(), new_id())
 def webhooks(services: Services, io_loop: AsyncIOLoop) -> None:
     """Two of one account, one of the other."""
     for account in (*ACCOUNTS, ACCOUNTS[0]):
-        io_loop.run_sync(partial(scene.webhook, services, account))
+        io_loop.run_sync(partial(create_webhook, services, account))
 
 
 class Traffic(NamedTuple):
@@ -60,10 +61,10 @@ def traffic(random: Random, clicks: int = 60, events: int = 60) -> Traffic:
 
 
 def _click(random: Random, account_id: UUID, link_id: UUID) -> Click:
-    return msgspec.structs.replace(
-        scene.click(account_id),
+    return make_click(
+        account_id,
         link_id=link_id.bytes,
-        at=scene.AT + random.choice((0, DAY)),
+        at=AT_MS + random.choice((0, DAY)),
         address=f"198.51.100.{random.randrange(4)}",
         user_agent=random.choice(AGENTS),
     )
@@ -88,7 +89,7 @@ def _event(
         del fields["transaction_scope"]
     click_id = None if by_config and random.random() < 0.2 else click.id
     value = random.choice((None, "0.1", "19.99", "-3"))
-    return scene.event(number + 1, click_id, value=value, payout=value, **fields)
+    return make_event(number + 1, click_id, value=value, payout=value, **fields)
 
 
 async def checked(services: Services, sent: Traffic) -> None:
@@ -247,8 +248,8 @@ async def prepared(services: Services, number: int) -> Traffic:
     of_config = {"account_id": account, "event_config_id": new_id().bytes, "value": "5"}
     unique = {"transaction_id": f"claimed {number}", "transaction_scope": account}
     waiting, claimed = (
-        scene.event(100 * number + 50, sent.clicks[0].id, **of_config),
-        scene.event(100 * number + 51, sent.clicks[1].id, account_id=account, **unique),
+        make_event(100 * number + 50, sent.clicks[0].id, **of_config),
+        make_event(100 * number + 51, sent.clicks[1].id, account_id=account, **unique),
     )
     await scene.applied(services, [waiting])
     await services.events.claim(claimed, [])

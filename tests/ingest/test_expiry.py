@@ -7,6 +7,7 @@ import pytest
 
 from config.settings import Settings
 from tests.conversions import scene
+from tests.factories import make_event
 from tests.ingest import ledger
 from tests.ingest.test_pending import pair
 from tracker.clock import now
@@ -59,7 +60,7 @@ async def test_how_long_is_a_setting(settings: Settings, services: Services, day
 async def test_whatever_belongs_to_an_account_never_expires(services: Services) -> None:
     click, settled = of_nobody(1)
     _, with_key = pair(2)
-    without_click = scene.event(3, **{**_CONFIGURED, "account_id": click.account_id})
+    without_click = make_event(3, **{**_CONFIGURED, "account_id": click.account_id})
     await scene.applied(services, [settled, with_key, without_click])
     assert await expiring(services) == [1]
     await scene.applied(services, [click])
@@ -104,7 +105,7 @@ async def test_an_event_that_expires_while_its_click_comes_is_left_alone(
 
 async def test_those_of_an_earlier_release_get_their_time_at_a_start(services: Services) -> None:
     click, event = of_nobody()
-    await scene.applied(services, [event, pair(2)[1], scene.event(3)])
+    await scene.applied(services, [event, pair(2)[1], make_event(3)])
     await services.database["events"].update_many({}, {"$unset": {"expires_at": ""}})
     await retention.expire_pending(services.database, 0)
     assert await expiring(services) == []

@@ -10,6 +10,7 @@ from redis.asyncio import Redis
 from redis.exceptions import OutOfMemoryError
 
 from tests.conversions import scene
+from tests.factories import make_click
 from tests.ingest import ledger
 from tracker.ingest.consumer import Consumer
 from tracker.ingest.record import ENTRIES
@@ -32,7 +33,7 @@ async def full(redis: Redis) -> AsyncIterator[None]:
 async def test_all_entries_are_stored_acknowledged_and_deleted(services: Services) -> None:
     await scene.drained(services)
     for _ in range(300):
-        await services.journal.append(scene.click())
+        await services.journal.append(make_click())
     async with full(services.redis):
         assert await scene.drained(services) == 300
         assert await services.redis.xlen("journal") == 0
@@ -42,7 +43,7 @@ async def test_all_entries_are_stored_acknowledged_and_deleted(services: Service
 
 
 async def test_the_group_is_made_where_there_is_none_yet(services: Services) -> None:
-    await services.journal.append(scene.click())
+    await services.journal.append(make_click())
     async with full(services.redis):
         assert await scene.drained(services) == 1
 
@@ -52,7 +53,7 @@ async def test_an_entry_that_cannot_be_stored_does_not_hold_up_the_others(
 ) -> None:
     await services.redis.xadd("journal", {"1": b"nothing that could be read"})
     for _ in range(20):
-        await services.journal.append(scene.click())
+        await services.journal.append(make_click())
     async with full(services.redis):
         assert await scene.drained(services) == 21
         assert await services.redis.xlen("journal") == 0
@@ -63,7 +64,7 @@ async def test_an_entry_that_was_deleted_before_it_was_acknowledged_is_forgotten
     services: Services,
 ) -> None:
     """As by a drain that died between the two."""
-    await asyncio.gather(*(services.journal.append(scene.click()) for _ in range(3)))
+    await asyncio.gather(*(services.journal.append(make_click()) for _ in range(3)))
     apply = scene.drain_of(services).apply
     consumer = Consumer(services.redis, services.redis_waiting, apply, stale=0.0)
     await consumer.prepare()

@@ -4,12 +4,12 @@ import asyncio
 from datetime import timedelta
 from typing import Any
 
-import msgspec
 import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from tests.conversions import scene
 from tests.db.profiler import profiled
+from tests.factories import AT_MS, TARGET, create_webhook, make_click, make_event
 from tests.ingest import ledger
 from tests.ingest.dying import Died, Steps, dying_database
 from tracker.clock import moment, now, now_ms
@@ -27,7 +27,7 @@ CONFIG: dict[str, Any] = {
     "event_config_id": new_id().bytes,
     "value": "5",
 }
-AT = moment(scene.AT)
+AT = moment(AT_MS)
 
 PENDING = {"status": Status.PENDING, "account_id": ACCOUNT}
 WAITING = {**PENDING, "tell_at": AT}
@@ -81,13 +81,13 @@ def test_a_click_is_waited_for_by_pending_events_of_known_accounts(
 async def test_every_active_webhook_of_the_account_is_told_and_no_other(
     services: Services,
 ) -> None:
-    told = [await scene.webhook(services, ACCOUNT) for _ in range(2)]
-    off = await scene.webhook(services, ACCOUNT)
+    told = [await create_webhook(services, ACCOUNT) for _ in range(2)]
+    off = await create_webhook(services, ACCOUNT)
     await services.webhooks.change(off.id, {"active": False})
-    await services.webhooks.create(ACCOUNT, "later", scene.TARGET, "POST", {})
-    await scene.webhook(services, OTHER)
+    await services.webhooks.create(ACCOUNT, "later", TARGET, "POST", {})
+    await create_webhook(services, OTHER)
     before = now()
-    await scene.applied(services, [scene.event(7, **CONFIG)])
+    await scene.applied(services, [make_event(7, **CONFIG)])
     rows = await services.database["deliveries"].find().to_list(None)
     assert {row["webhook_id"] for row in rows} == {one.id for one in told}
     for row in rows:
@@ -97,17 +97,17 @@ async def test_every_active_webhook_of_the_account_is_told_and_no_other(
 
 
 async def test_a_webhook_made_in_the_same_millisecond_is_told(services: Services) -> None:
-    made = await services.webhooks.create(ACCOUNT, "A", scene.TARGET, "POST", {})
+    made = await services.webhooks.create(ACCOUNT, "A", TARGET, "POST", {})
     at = int(made.created_at.timestamp() * 1000)
-    early, now_ = (msgspec.structs.replace(scene.event(n, **CONFIG), at=at - 2 + n) for n in (1, 2))
+    early, now_ = (make_event(n, at=at - 2 + n, **CONFIG) for n in (1, 2))
     await scene.applied(services, [early, now_])
     assert await ledger.told_of(services) == [(made.id, 2)]
 
 
 async def test_a_batch_of_clicks_asks_for_no_webhook(services: Services) -> None:
-    await scene.webhook(services, ACCOUNT)
-    clicks = [scene.click(ACCOUNT) for _ in range(3)]
-    pending = scene.event(1, new_id().bytes, **CONFIG)
+    await create_webhook(services, ACCOUNT)
+    clicks = [make_click(ACCOUNT) for _ in range(3)]
+    pending = make_event(1, new_id().bytes, **CONFIG)
     async with profiled(services.database) as commands:
         await scene.applied(services, [*clicks, pending])
     asked = {row["ns"].partition(".")[2] for row in commands}
@@ -116,11 +116,11 @@ async def test_a_batch_of_clicks_asks_for_no_webhook(services: Services) -> None
 
 
 async def test_an_event_that_waits_is_told_of_when_its_click_comes(services: Services) -> None:
-    webhook, click = await scene.webhook(services, ACCOUNT), scene.click(ACCOUNT)
-    await scene.applied(services, [scene.event(1, click.id, **CONFIG)])
+    webhook, click = await create_webhook(services, ACCOUNT), make_click(ACCOUNT)
+    await scene.applied(services, [make_event(1, click.id, **CONFIG)])
     assert await ledger.told_of(services) == []
     for _ in range(2):
-        await scene.applied(services, [click, scene.event(1, click.id, **CONFIG)])
+        await scene.applied(services, [click, make_event(1, click.id, **CONFIG)])
         assert await ledger.told_of(services) == [(webhook.id, 1)]
     [event] = await scene.stored_events(services)
     assert "tell_at" not in event
@@ -135,9 +135,9 @@ async def an_hour_passes(services: Services) -> None:
 async def test_after_an_hour_webhooks_are_told_without_the_click_and_not_again_with_it(
     services: Services,
 ) -> None:
-    webhook, click = await scene.webhook(services, ACCOUNT), scene.click(ACCOUNT)
+    webhook, click = await create_webhook(services, ACCOUNT), make_click(ACCOUNT)
     drain = scene.drain_of(services)
-    await drain.apply([scene.event(1, click.id, **CONFIG)])
+    await drain.apply([make_event(1, click.id, **CONFIG)])
     [event] = await scene.stored_events(services)
     assert timedelta(minutes=59) < event["tell_at"] - now() <= timedelta(hours=1)
     assert await drain.notify_overdue() == 0
@@ -154,8 +154,8 @@ async def test_after_an_hour_webhooks_are_told_without_the_click_and_not_again_w
 
 
 async def test_while_the_journal_is_behind_late_clicks_are_waited_for(services: Services) -> None:
-    webhook, drain = await scene.webhook(services, ACCOUNT), scene.drain_of(services)
-    await drain.apply([scene.event(1, new_id().bytes, **CONFIG)])
+    webhook, drain = await create_webhook(services, ACCOUNT), scene.drain_of(services)
+    await drain.apply([make_event(1, new_id().bytes, **CONFIG)])
     await an_hour_passes(services)
     old = await services.redis.xadd(keys.JOURNAL, {"r": b""}, id=f"{now_ms() - 70_000}-0")
     assert await drain.notify_overdue() == 0
@@ -169,9 +169,9 @@ async def test_while_the_journal_is_behind_late_clicks_are_waited_for(services: 
 async def test_an_event_of_an_unknown_account_is_told_of_however_late_its_click_comes(
     services: Services,
 ) -> None:
-    webhook, click = await scene.webhook(services, ACCOUNT), scene.click(ACCOUNT)
+    webhook, click = await create_webhook(services, ACCOUNT), make_click(ACCOUNT)
     drain = scene.drain_of(services)
-    await drain.apply([scene.event(1, click.id)])
+    await drain.apply([make_event(1, click.id)])
     await an_hour_passes(services)
     assert await drain.notify_overdue() == 0
     await drain.apply([click])
@@ -182,12 +182,12 @@ async def test_a_click_that_comes_while_webhooks_are_told_changes_nothing_of_it(
     services: Services,
 ) -> None:
     """Whoever is second sees what the first has done, in either order and at once."""
-    webhook = await scene.webhook(services, ACCOUNT)
+    webhook = await create_webhook(services, ACCOUNT)
     async with scene.process(services.settings) as other:
         drains = [scene.drain_of(services), scene.drain_of(other), scene.drain_of(other)]
         for number in range(1, 26):
-            click = scene.click(ACCOUNT)
-            await drains[0].apply([scene.event(number, click.id, **CONFIG)])
+            click = make_click(ACCOUNT)
+            await drains[0].apply([make_event(number, click.id, **CONFIG)])
             await an_hour_passes(services)
             telling = [drain.notify_overdue() for drain in drains[1:]]
             await asyncio.gather(drains[0].apply([click]), *telling)
@@ -198,11 +198,11 @@ async def test_a_click_that_comes_while_webhooks_are_told_changes_nothing_of_it(
 
 async def test_one_drain_stores_and_tells_at_the_same_time(services: Services) -> None:
     """With one session."""
-    webhook = await scene.webhook(services, ACCOUNT)
+    webhook = await create_webhook(services, ACCOUNT)
     drain = scene.drain_of(services)
-    await drain.apply([scene.event(number, new_id().bytes, **CONFIG) for number in range(1, 301)])
+    await drain.apply([make_event(number, new_id().bytes, **CONFIG) for number in range(1, 301)])
     await an_hour_passes(services)
-    clicks = [scene.click(ACCOUNT) for _ in range(50)]
+    clicks = [make_click(ACCOUNT) for _ in range(50)]
     await asyncio.gather(drain.notify_overdue(), *(drain.apply([click]) for click in clicks))
     while await drain.notify_overdue():
         pass
@@ -211,9 +211,9 @@ async def test_one_drain_stores_and_tells_at_the_same_time(services: Services) -
 
 
 async def test_a_death_while_webhooks_are_told_leaves_all_to_the_next(services: Services) -> None:
-    webhook = await scene.webhook(services, ACCOUNT)
+    webhook = await create_webhook(services, ACCOUNT)
     drain = scene.drain_of(services)
-    await drain.apply([scene.event(number, new_id().bytes, **CONFIG) for number in (1, 2)])
+    await drain.apply([make_event(number, new_id().bytes, **CONFIG) for number in (1, 2)])
     await an_hour_passes(services)
     before = await scene.dump(services)
     for at in range(4):
@@ -230,8 +230,8 @@ async def test_more_deliveries_than_one_command_takes_are_all_made(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tracker.webhooks.creation._MAX_ROWS_PER_COMMAND", 7)
-    webhooks = [(await scene.webhook(services, ACCOUNT)).id for _ in range(3)]
-    await scene.applied(services, [scene.event(number, **CONFIG) for number in range(1, 11)])
+    webhooks = [(await create_webhook(services, ACCOUNT)).id for _ in range(3)]
+    await scene.applied(services, [make_event(number, **CONFIG) for number in range(1, 11)])
     expected = sorted((one, number) for one in webhooks for number in range(1, 11))
     assert sorted(await ledger.told_of(services)) == expected
 
@@ -258,8 +258,8 @@ async def test_the_loop_goes_on_after_an_error_and_ends_when_it_is_told(
 
 async def test_a_delivery_that_is_there_is_left_as_it_is(services: Services) -> None:
     """As when an event was deleted by hand and its journal entry comes again."""
-    webhook = await scene.webhook(services, ACCOUNT)
-    batch = [scene.event(number, **CONFIG) for number in (1, 2)]
+    webhook = await create_webhook(services, ACCOUNT)
+    batch = [make_event(number, **CONFIG) for number in (1, 2)]
     await scene.applied(services, batch)
     done = {"$set": {"status": "delivered"}}
     await services.database["deliveries"].update_one({"event_id": 1}, done)

@@ -9,6 +9,7 @@ import pytest
 
 from tests.conversions import scene
 from tests.db.profiler import profiled
+from tests.factories import make_click, make_event, store_click
 from tests.ingest import ledger
 from tracker.clicks.click import Click
 from tracker.conversions.event import Event
@@ -23,8 +24,8 @@ CONFIG = {"account_id": ACCOUNT.bytes, "event_config_id": new_id().bytes, "value
 
 def pair(number: int = 1) -> tuple[Click, Event]:
     """Of a German visitor."""
-    click = msgspec.structs.replace(scene.click(ACCOUNT), address="193.99.144.80")
-    return click, scene.event(number, click.id, **CONFIG)
+    click = make_click(ACCOUNT, address="193.99.144.80")
+    return click, make_event(number, click.id, **CONFIG)
 
 
 async def statuses(services: Services) -> list[str]:
@@ -133,7 +134,7 @@ async def test_drains_that_settle_the_same_event_at_once_count_it_once(
         clicks, events = zip(*(pair(number) for number in range(1, 11)), strict=True)
         for click, event in zip(clicks, events, strict=True):
             await drains[0].apply([event])
-            await services.database["clicks"].insert_one(dict(services.enrichment.document(click)))
+            await store_click(services, click)
             await asyncio.gather(*(one.apply([event]) for one in drains))
     assert await statuses(services) == ["attributed"] * 10
     found = (await ledger.totals(services))["conversions"]
@@ -142,7 +143,7 @@ async def test_drains_that_settle_the_same_event_at_once_count_it_once(
 
 async def test_more_events_wait_for_a_click_than_are_settled_at_once(services: Services) -> None:
     click, _ = pair()
-    events = [scene.event(number, click.id, **CONFIG) for number in range(1, 1202)]
+    events = [make_event(number, click.id, **CONFIG) for number in range(1, 1202)]
     await scene.applied(services, events)
     await scene.applied(services, [click])
     assert set(await statuses(services)) == {"attributed"}
@@ -179,9 +180,9 @@ async def test_a_wrong_click_id_with_many_events_is_not_read_again_with_each_of_
     services: Services,
 ) -> None:
     wrong = new_id().bytes
-    await scene.applied(services, [scene.event(number, wrong) for number in range(1, 700)])
+    await scene.applied(services, [make_event(number, wrong) for number in range(1, 700)])
     async with profiled(services.database) as commands:
-        await scene.applied(services, [scene.event(700, wrong)])
+        await scene.applied(services, [make_event(700, wrong)])
     assert max(one.get("docsExamined", 0) for one in commands) <= 1
 
 
@@ -204,6 +205,6 @@ async def test_an_event_that_a_dead_drain_left_is_joined_with_one_that_meets_its
     """One drain died when it had stored the event, and another when it had stored the click."""
     click, event = pair()
     await scene.applied(services, [event])
-    await services.database["clicks"].insert_one(dict(services.enrichment.document(click)))
+    await store_click(services, click)
     await scene.applied(services, [msgspec.structs.replace(event, id=2), event])
     assert await statuses(services) == ["attributed", "attributed"]

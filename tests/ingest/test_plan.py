@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from tests.conversions import scene
+from tests.factories import AT_MS, make_click, make_event
 from tracker.clicks.country import Countries
 from tracker.clicks.enrich import Enrichment
 from tracker.clock import moment
@@ -20,10 +20,10 @@ from tracker.ingest.plan import Known
 
 ACCOUNT, OTHER, SCOPE = new_id(), new_id(), new_id()
 ENRICHMENT = Enrichment(Countries(""), store_ip=False)
-ONE: Any = as_read(ENRICHMENT.document(scene.click(ACCOUNT)))
-TWO: Any = as_read(ENRICHMENT.document(scene.click(ACCOUNT)))
+ONE: Any = as_read(ENRICHMENT.document(make_click(ACCOUNT)))
+TWO: Any = as_read(ENRICHMENT.document(make_click(ACCOUNT)))
 CLICK_ID: UUID = ONE["_id"]
-AT = moment(scene.AT)
+AT = moment(AT_MS)
 OTHER_CLICK: UUID = TWO["_id"]
 
 Document = dict[str, Any]
@@ -34,7 +34,7 @@ def by_id(*documents: Document) -> dict[Any, Document]:
 
 
 def event(number: int, click_id: UUID | None = CLICK_ID, **fields: Any) -> Document:
-    return document(scene.event(number, click_id.bytes if click_id else None, **fields))
+    return document(make_event(number, click_id.bytes if click_id else None, **fields))
 
 
 def of(number: int, scope: UUID, click_id: UUID | None = CLICK_ID, **fields: Any) -> Document:
@@ -66,7 +66,7 @@ def test_nothing_is_nothing() -> None:
 
 
 def test_clicks_that_are_stored_are_left_out() -> None:
-    one, two = (ENRICHMENT.document(scene.click(ACCOUNT)) for _ in range(2))
+    one, two = (ENRICHMENT.document(make_click(ACCOUNT)) for _ in range(2))
     write_set = arrival([one, two], known=Known(clicks=frozenset([one["_id"]])))
     assert write_set == WriteSet([two], [], [])
 
@@ -132,7 +132,7 @@ def test_a_claimed_event_moves_on_when_its_entry_arrives(
 )
 def test_another_event_of_a_stored_id_is_refused(status: str, changed: dict[str, Any]) -> None:
     known = Known(events=by_id(stored(event(1), status=status)))
-    other = document(Event(**{**_fields(scene.event(1, CLICK_ID.bytes)), **changed}))
+    other = document(Event(**{**_fields(make_event(1, CLICK_ID.bytes)), **changed}))
     with pytest.raises(EventIdTaken):
         arrival([], [other], known=known)
 

@@ -6,10 +6,10 @@ from itertools import permutations
 from typing import Any
 from uuid import UUID
 
-import msgspec
 import pytest
 
 from tests.conversions import scene
+from tests.factories import make_click, make_event
 from tests.ingest import ledger
 from tracker.clicks.click import Click
 from tracker.conversions.event import Event
@@ -21,11 +21,11 @@ from tracker.service.services import Services
 
 ACCOUNT = new_id()
 CONFIG = new_id()
-CLICK = scene.click(ACCOUNT)
+CLICK = make_click(ACCOUNT)
 
 
 def of_config(number: int, text: str = "t", config: UUID = CONFIG, **fields: Any) -> Event:
-    return scene.event(
+    return make_event(
         number,
         account_id=ACCOUNT.bytes,
         event_config_id=config.bytes,
@@ -37,13 +37,13 @@ def of_config(number: int, text: str = "t", config: UUID = CONFIG, **fields: Any
 
 def of_click(number: int, click: Click = CLICK, text: str = "t") -> Event:
     """Accepted before its click was known."""
-    return scene.event(number, click.id, value="5", transaction_id=text, transaction_scope=click.id)
+    return make_event(number, click.id, value="5", transaction_id=text, transaction_scope=click.id)
 
 
 def of_account(number: int, click: Click = CLICK, text: str = "t") -> Event:
     """Accepted with its click known."""
     fields = {"account_id": ACCOUNT.bytes, "transaction_scope": ACCOUNT.bytes}
-    return scene.event(number, click.id, value="5", transaction_id=text, **fields)
+    return make_event(number, click.id, value="5", transaction_id=text, **fields)
 
 
 async def counted(services: Services) -> int:
@@ -105,7 +105,7 @@ async def test_a_click_scope_then_an_account_scope(services: Services) -> None:
 
 
 async def test_two_clicks_of_an_account_that_share_an_id_count_one(services: Services) -> None:
-    other = scene.click(ACCOUNT)
+    other = make_click(ACCOUNT)
     await scene.applied(services, [of_click(1), of_click(2, other)])
     await scene.applied(services, [other])
     await scene.applied(services, [CLICK])
@@ -130,7 +130,7 @@ async def test_drains_that_get_it_in_two_scopes_at_the_same_moment_count_one(
     async with scene.process(services.settings) as other:
         drains = [scene.drain_of(one) for one in (services, other, services)]
         for number in range(14):
-            click = msgspec.structs.replace(scene.click(), account_id=ACCOUNT.bytes)
+            click = make_click(ACCOUNT)
             if number % 2:
                 await scene.applied(services, [click])
             text = f"t{number}"
@@ -212,7 +212,7 @@ async def test_another_event_of_a_known_id_is_refused_and_counts_nothing(
     else:
         await scene.applied(services, [first])
     with pytest.raises(EventIdTaken):
-        await scene.applied(services, [other, scene.click(ACCOUNT)])
+        await scene.applied(services, [other, make_click(ACCOUNT)])
     with pytest.raises(EventIdTaken):
         await scene.applied(services, [first, other])
     await scene.applied(services, [first])

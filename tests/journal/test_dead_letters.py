@@ -8,6 +8,7 @@ import pytest
 from redis.exceptions import ResponseError
 
 from tests.conversions import scene
+from tests.factories import make_click, make_event
 from tracker.clicks.click import Click
 from tracker.conversions.event import Event
 from tracker.ingest.record import ENTRIES, Record
@@ -78,7 +79,7 @@ async def test_large_letters_move_too(services: Services) -> None:
 
 
 async def test_kinds_are_counted_and_a_reason_is_one_harmless_line(services: Services) -> None:
-    payload = msgspec.msgpack.encode([scene.click(), scene.event(1), scene.event(2)])
+    payload = msgspec.msgpack.encode([make_click(), make_event(1), make_event(2)])
     fields: Any = {b"1": payload, b"id": b"5-0", b"reason": b"a\n\x1b[2Jb\xff\xe2\x80\xae"}
     await services.redis.xadd("journal:dead", fields, id="1767000000000-3")
     (letter,) = await DeadLetters(services.redis, ENTRIES).after(None, 10)

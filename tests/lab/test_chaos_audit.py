@@ -1,7 +1,6 @@
 """The audit at the end of `make chaos` finds every kind of fault."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -14,45 +13,38 @@ from lab.chaos.audit import Audit, Findings
 from lab.chaos.deliveries import Receiver
 from lab.chaos.result import Left, Result, Waits
 from lab.chaos.traffic import Ledger, Request
+from tests.factories import AT_MS, Document, make_click_document, make_event_document
+from tracker.clock import day_of, moment
 from tracker.db.documents import as_read
 from tracker.reports.rollup import Rollup
 
-AT = datetime(2026, 1, 31, 9, 30, tzinfo=UTC)
+DAY = day_of(moment(AT_MS))
 ACCOUNT, LINK, CONFIG = UUID(int=1), UUID(int=2), UUID(int=3)
 Rows = list[dict[str, Any]]
 
 
-def click(number: int, **fields: Any) -> dict[str, Any]:
-    return {
+def click(number: int, **fields: Any) -> Document:
+    given = {
         "_id": UUID(int=1000 + number),
         "account_id": ACCOUNT,
         "link_id": LINK,
-        "at": AT,
-        "domain_name": "",
-        "country": "DE",
-        "device": "mobile",
-        "browser": "Firefox",
-        "os": "Android",
-        "bot": None,
-        "unique": True,
         "query": f"a=1&n={number}&q=2",
         "address": f"81.2.{number}.7",
         "user_agent": "Firefox",
-    } | fields
+    }
+    return make_click_document(**(given | fields))
 
 
-def event(number: int, **fields: Any) -> dict[str, Any]:
-    return {
-        "_id": 500 + number,
-        "account_id": ACCOUNT,
-        "event_config_id": CONFIG,
-        "click_id": None,
-        "at": AT,
-        "value": Decimal128(Decimal("9.95")),
-        "payout": Decimal128(Decimal(5)),
-        "metadata": f'{{"n": {number}}}',
-        "status": "no_click",
-    } | fields
+def event(number: int, **fields: Any) -> Document:
+    return make_event_document(
+        500 + number,
+        account_id=ACCOUNT,
+        event_config_id=CONFIG,
+        value=Decimal128(Decimal("9.95")),
+        payout=Decimal128(Decimal(5)),
+        metadata=f'{{"n": {number}}}',
+        **fields,
+    )
 
 
 class Run:
@@ -212,13 +204,13 @@ def test_a_rollup_that_differs_is_named_with_both_figures() -> None:
     run = Run()
     run.rollups.append(run.rollups[0])
     found = run.findings().rollup_differences
-    assert f"link {LINK} 2026-01-31 device.mobile.clicks: 3 counted, 2 stored" in found
+    assert f"link {LINK} {DAY} device.mobile.clicks: 3 counted, 2 stored" in found
 
 
 def test_a_rollup_that_is_missing_is_found() -> None:
     run = Run()
     run.rollups.clear()
-    assert f"account {ACCOUNT} 2026-01-31 total.clicks: 0 counted, 2 stored" in (
+    assert f"account {ACCOUNT} {DAY} total.clicks: 0 counted, 2 stored" in (
         run.findings().rollup_differences
     )
 

@@ -12,29 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.db.own_redis import nobody
-from tests.links.test_store import outlived, process, request, visited
+from tests.factories import create_link
+from tests.links.processes import expire, process, visited
 from tracker.clock import now
 from tracker.db import keys
 from tracker.db.cache import UPDATE_SECONDS
 from tracker.errors import BadRequest, NotFound, Unavailable
 from tracker.ids import new_id
-from tracker.links.domain import Domain, ServedName, served_name
+from tracker.links.domain import ServedName, served_name
 from tracker.links.hostnames import canonical_hostname, checked_name
-from tracker.links.link import Link, target
+from tracker.links.link import target
 from tracker.service.services import Services
 
 ACCOUNT, OTHER, NAME = new_id(), new_id(), "go.example"
-
-
-async def make_link(services: Services, domain: Domain, **fields: Any) -> Link:
-    return await services.links.create(
-        request(
-            account_id=domain.account_id,
-            domain_id=domain.id,
-            domain_name=domain.domain_name,
-            **fields,
-        )
-    )
 
 
 async def becomes(found: Callable[[], Awaitable[object]], expected: object) -> None:
@@ -203,7 +193,7 @@ async def test_two_claims_of_a_name_have_slugs_of_their_own_and_only_proof_decid
     services: Services,
 ) -> None:
     claims = [await services.domains.create(owner, NAME) for owner in (ACCOUNT, OTHER)]
-    links = [await make_link(services, one) for one in claims]
+    links = [await create_link(services, one.account_id, domain=one) for one in claims]
     assert [await visited(services, domain_id=one.id) for one in claims] == list(map(target, links))
     assert await namespace(services, named=True)() is None
     assert await namespace(services, named=False)() == ""
@@ -243,7 +233,7 @@ async def test_a_proven_name_stays_reserved_for_thirty_days_after_deletion(
 ) -> None:
     first = await services.domains.create(ACCOUNT, NAME)
     await services.domains.verify(first.id)
-    link = await make_link(services, first)
+    link = await create_link(services, first.account_id, domain=first)
     await services.links.change(link.id, {"archived": True})
     await services.domains.delete(first.id)
     assert await services.domains.page(ACCOUNT, 1, 25) == ([], 0)
@@ -262,7 +252,9 @@ async def test_a_proven_name_stays_reserved_for_thirty_days_after_deletion(
     second = await services.domains.create(OTHER, NAME)
     assert await namespace(services, named=True)() == second.id.hex
     assert await visited(services, domain_id=second.id) is None
-    new = await make_link(services, second, destination_url="https://new.example/")
+    new = await create_link(
+        services, second.account_id, domain=second, destination_url="https://new.example/"
+    )
     assert await visited(services, domain_id=second.id) == target(new)
 
 
@@ -276,7 +268,7 @@ async def test_an_account_may_add_its_name_again_at_once_and_begins_without_link
         assert not domain.verified
         assert await namespace(services, named=True)() == domain.id.hex
         await services.domains.verify(domain.id)
-        link = await make_link(services, domain)
+        link = await create_link(services, domain.account_id, domain=domain)
         assert await visited(services, domain_id=domain.id) == target(link)
         await services.links.change(link.id, {"archived": True})
         await services.domains.delete(domain.id)
@@ -345,9 +337,10 @@ async def test_a_name_in_quarantine_that_is_claimed_again_leads_nowhere_in_produ
 
 async def test_links_elsewhere_keep_their_slugs_when_a_domain_goes(services: Services) -> None:
     gone = await services.domains.create(ACCOUNT, NAME)
+    elsewhere = await services.domains.create(ACCOUNT, "kept.example")
     kept = [
-        await make_link(services, await services.domains.create(ACCOUNT, "kept.example")),
-        await services.links.create(request()),
+        await create_link(services, ACCOUNT, domain=elsewhere),
+        await create_link(services, ACCOUNT),
     ]
     await services.domains.delete(gone.id)
     assert [await services.links.find(link.id) for link in kept] == kept
@@ -358,14 +351,16 @@ async def test_a_link_made_while_its_domain_is_deleted_is_archived_or_found_by_n
 ) -> None:
     """The process died right after MongoDB had the deletion; a link was made meanwhile."""
     first = await services.domains.create(ACCOUNT, NAME)
-    late = await make_link(services, first)
+    late = await create_link(services, first.account_id, domain=first)
     await services.domain_cache.begin_update(keys.domain(NAME))
     await services.database["domains"].delete_one({"_id": first.id})
-    await outlived(services, keys.domain(NAME), UPDATE_SECONDS)
+    await expire(services, keys.domain(NAME), UPDATE_SECONDS)
     services.domain_cache.forget(keys.domain(NAME))
     assert await services.domains.by_name(NAME) is None
     second = await services.domains.create(OTHER, NAME)
-    new = await make_link(services, second, destination_url="https://new.example/")
+    new = await create_link(
+        services, second.account_id, domain=second, destination_url="https://new.example/"
+    )
     assert await namespace(services, named=True)() == second.id.hex
     assert await visited(services, domain_id=second.id) == target(new)
     assert await services.links.find(late.id) == late

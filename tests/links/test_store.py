@@ -1,8 +1,7 @@
 """Links, domains and tags on real stores: races, crashes between them, what visitors find."""
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
@@ -11,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.settings import Settings
 from tests.db.own_redis import nobody
+from tests.factories import create_link
+from tests.links.processes import expire, process, visited
 from tracker.clock import now_ms
 from tracker.db import keys
 from tracker.db.cache import MISS_REDIS_SECONDS, UPDATE_SECONDS
@@ -20,59 +20,16 @@ from tracker.db.documents import document
 from tracker.errors import BadRequest, NotFound, Unavailable
 from tracker.ids import SLUG_ALPHABET, new_id
 from tracker.links import store
-from tracker.links.domain import namespace_of, served_name
+from tracker.links.domain import served_name
 from tracker.links.hostnames import canonical_hostname
-from tracker.links.link import SLUG, Target, target
-from tracker.links.store import NewLink
+from tracker.links.link import SLUG, target
 from tracker.service.services import Services
 
 ACCOUNT, DOMAIN = new_id(), new_id()
 
 
-def request(**fields: Any) -> NewLink:
-    given: dict[str, Any] = {
-        "account_id": ACCOUNT,
-        "destination_url": "https://shop.example/?a=1",
-        "internal_name": "a name",
-        "slug": "slug",
-        "domain_id": None,
-        "domain_name": "",
-        "tags": [],
-    }
-    return NewLink(**{**given, **fields})
-
-
-@contextlib.asynccontextmanager
-async def process(settings: Settings) -> AsyncIterator[Services]:
-    """Yield another process on the same stores, which is notified of changes."""
-    built = Services(settings)
-    listening = asyncio.ensure_future(built.changes.listen())
-    try:
-        await asyncio.wait_for(built.changes.heard.wait(), 5)
-        yield built
-    finally:
-        listening.cancel()
-        await asyncio.gather(listening, return_exceptions=True)
-        await built.stop()
-        await built.close()
-
-
-async def visited(
-    services: Services, slug: str = "slug", domain_id: UUID | None = None
-) -> Target | None:
-    return await services.link_cache.get(keys.link(namespace_of(domain_id), slug))
-
-
-async def outlived(services: Services, name: str, most: float) -> None:
-    """As if the copies of `name` had expired: in Redis, where that takes `most`, and in memory."""
-    left = await services.redis.pttl(name)
-    assert 0 < left <= most * 1000
-    await services.redis.delete(name)
-    services.link_cache.forget(name)
-
-
 async def test_a_created_link_is_found_by_id_and_by_visitors(services: Services) -> None:
-    made = await services.links.create(request(tags=[new_id()]))
+    made = await create_link(services, ACCOUNT, tags=[new_id()])
     assert await services.links.find(made.id) == made
     assert await visited(services) == target(made)
     assert made.active
@@ -89,7 +46,7 @@ async def test_a_slug_that_was_just_missed_is_found_once_it_is_created(
 ) -> None:
     async with process(services.settings) as other:
         assert [await visited(each) for each in (services, other)] == [None, None]
-        made = await services.links.create(request())
+        made = await create_link(services, ACCOUNT)
         assert await visited(services) == target(made)
         async with asyncio.timeout(1):
             while await visited(other) is None:
@@ -99,7 +56,7 @@ async def test_a_slug_that_was_just_missed_is_found_once_it_is_created(
 async def test_one_of_simultaneous_creators_of_a_slug_wins(services: Services) -> None:
     async with process(services.settings) as other:
         outcomes = await asyncio.gather(
-            *((services, other)[number % 2].links.create(request()) for number in range(20)),
+            *(create_link((services, other)[number % 2], ACCOUNT) for number in range(20)),
             return_exceptions=True,
         )
         won = [outcome for outcome in outcomes if not isinstance(outcome, BaseException)]
@@ -111,27 +68,27 @@ async def test_one_of_simultaneous_creators_of_a_slug_wins(services: Services) -
 
 
 @pytest.mark.parametrize(
-    "other", [{"domain_id": DOMAIN, "domain_name": "x.example"}, {"slug": "Slug"}]
+    "other", [{"domain_id": DOMAIN, "domain_name": "x.example"}, {"slug": "Abc"}]
 )
 async def test_a_slug_is_taken_on_its_domain_only_and_in_its_case_only(
     services: Services, other: dict[str, Any]
 ) -> None:
-    first = await services.links.create(request())
-    second = await services.links.create(request(**other))
+    first = await create_link(services, ACCOUNT)
+    second = await create_link(services, ACCOUNT, **other)
     assert await visited(services) == target(first)
     assert await visited(services, second.slug, second.domain_id) == target(second)
 
 
 async def test_an_archived_link_keeps_its_slug(services: Services) -> None:
-    made = await services.links.create(request())
+    made = await create_link(services, ACCOUNT)
     await services.links.change(made.id, {"archived": True})
     with pytest.raises(BadRequest, match=r"^slug: "):
-        await services.links.create(request())
+        await create_link(services, ACCOUNT)
     assert await visited(services) is None
 
 
 async def test_links_without_a_slug_get_one(services: Services) -> None:
-    made = await asyncio.gather(*(services.links.create(request(slug=None)) for _ in range(20)))
+    made = await asyncio.gather(*(create_link(services, ACCOUNT, None) for _ in range(20)))
     assert len({link.slug for link in made}) == 20
     assert all(set(link.slug) <= set(SLUG_ALPHABET) for link in made)
     assert all(SLUG.fullmatch(link.slug) for link in made)
@@ -148,29 +105,29 @@ def slugs(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 async def test_a_random_slug_that_is_taken_is_tried_again(
     services: Services, slugs: list[str]
 ) -> None:
-    await services.links.create(request(slug="taken"))
+    await create_link(services, ACCOUNT, "taken")
     slugs[:] = ["taken", "taken", "free", "later", "last"]
-    assert (await services.links.create(request(slug=None))).slug == "free"
+    assert (await create_link(services, ACCOUNT, None)).slug == "free"
 
 
 async def test_five_taken_random_slugs_are_an_error(services: Services, slugs: list[str]) -> None:
-    await services.links.create(request(slug="taken"))
+    await create_link(services, ACCOUNT, "taken")
     slugs[:] = ["taken"] * 5
     with pytest.raises(BadRequest, match=r"^slug: "):
-        await services.links.create(request(slug=None))
+        await create_link(services, ACCOUNT, None)
 
 
 @pytest.mark.parametrize("missed_before", [False, True])
 async def test_a_crash_between_mongodb_and_redis_heals_after_a_creation(
     services: Services, missed_before: bool
 ) -> None:
-    made = await services.links.create(request(slug="first"))
+    made = await create_link(services, ACCOUNT, "first")
     if missed_before:
         assert await visited(services) is None
-    crashed = msgspec.structs.replace(made, id=new_id(), slug="slug")
+    crashed = msgspec.structs.replace(made, id=new_id(), slug="abc")
     await services.database["links"].insert_one(document(crashed))
     if missed_before:
-        await outlived(services, keys.link("", "slug"), MISS_REDIS_SECONDS)
+        await expire(services, keys.link("", "abc"), MISS_REDIS_SECONDS)
     assert await visited(services) == target(crashed)
 
 
@@ -178,14 +135,14 @@ async def test_a_crash_between_mongodb_and_redis_heals_after_a_creation(
 async def test_a_crash_between_mongodb_and_redis_heals_after_a_change(
     services: Services, read_meanwhile: bool
 ) -> None:
-    made = await services.links.create(request())
-    name = keys.link("", "slug")
+    made = await create_link(services, ACCOUNT)
+    name = keys.link("", "abc")
     await services.link_cache.begin_update(name)
     if read_meanwhile:
         assert await visited(services) == target(made)
     crashed = {"$set": {"active": False}, "$inc": {"version": 1}}
     await services.database["links"].update_one({"_id": made.id}, crashed)
-    await outlived(services, name, UPDATE_SECONDS)
+    await expire(services, name, UPDATE_SECONDS)
     assert await visited(services) is None
 
 
@@ -201,7 +158,7 @@ async def test_a_change_is_seen_by_visitors_of_every_process_within_a_second(
     services: Services, fields: dict[str, Any], is_found: bool
 ) -> None:
     async with process(services.settings) as other:
-        made = await services.links.create(request())
+        made = await create_link(services, ACCOUNT)
         assert await visited(other) == await visited(services) == target(made)
         changed = await services.links.change(made.id, fields)
         assert changed == msgspec.structs.replace(made, version=made.version + 1, **fields)
@@ -213,14 +170,14 @@ async def test_a_change_is_seen_by_visitors_of_every_process_within_a_second(
 
 
 async def test_a_link_that_is_switched_off_and_on_is_found_again(services: Services) -> None:
-    made = await services.links.create(request())
+    made = await create_link(services, ACCOUNT)
     for active in (False, True, False, True):
         await services.links.change(made.id, {"active": active})
         assert (await visited(services) is not None) is active
 
 
 async def test_after_simultaneous_changes_everyone_has_the_last_one(services: Services) -> None:
-    made = await services.links.create(request())
+    made = await create_link(services, ACCOUNT)
     urls = [f"https://shop.example/{number}" for number in range(20)]
     async with process(services.settings) as other:
         await asyncio.gather(
@@ -245,7 +202,7 @@ async def test_while_redis_is_unavailable_links_are_created_and_found_but_not_ch
     services: Services,
 ) -> None:
     away = Services(msgspec.structs.replace(services.settings, redis_url=nobody()))
-    made = await away.links.create(request())
+    made = await create_link(away, ACCOUNT)
     assert await visited(away) == target(made)
     with pytest.raises(Unavailable):
         await away.links.change(made.id, {"active": False})
@@ -256,7 +213,7 @@ async def test_while_redis_is_unavailable_links_are_created_and_found_but_not_ch
 
 async def test_the_version_grows_from_the_time_of_creation(services: Services) -> None:
     before = now_ms()
-    made = await services.links.create(request())
+    made = await create_link(services, ACCOUNT)
     assert before <= made.version <= now_ms()
 
 

@@ -2,17 +2,20 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
-from decimal import Decimal
 from random import Random
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from bson import Decimal128
 
+from tests.factories import (
+    create_event_config,
+    create_link,
+    make_click_document,
+    make_event_document,
+)
 from tracker.conversions.attribution import DIMENSIONS, Status
-from tracker.conversions.event_config import PayoutType
 from tracker.ids import new_id
-from tracker.links.store import NewLink
 from tracker.reports.rollup import Rollup
 from tracker.service.services import Services
 
@@ -43,21 +46,18 @@ async def made(services: Services, random: Random, clicks: int = 300, events: in
     account_id, other_id = new_id(), new_id()
     tag_ids = [(await services.tags.create(account_id, name)).id for name in "abc"]
     links = [
-        await services.links.create(
-            NewLink(
-                account_id=account_id if number else other_id,
-                destination_url="https://example.com/",
-                internal_name=f"Link {number}",
-                slug=f"s{number}",
-                domain_id=None,
-                domain_name=random.choice(DOMAINS),
-                tags=random.sample(tag_ids, random.randrange(4)) if number else [],
-            )
+        await create_link(
+            services,
+            account_id if number else other_id,
+            f"s{number}",
+            internal_name=f"Link {number}",
+            domain_name=random.choice(DOMAINS),
+            tags=random.sample(tag_ids, random.randrange(4)) if number else [],
         )
         for number in range(9)
     ]
     configs = [
-        (await services.event_configs.create(account_id, name, PayoutType.CPA, Decimal(1))).id
+        (await create_event_config(services, account_id, name=name)).id
         for name in ("Purchase", "Lead")
     ]
     some = [_click(random, random.choice(links)) for _ in range(clicks)]
@@ -111,16 +111,15 @@ def _moment(random: Random) -> datetime:
 
 def _click(random: Random, link: Any) -> dict[str, Any]:
     bot = random.choice([None, None, None, "crawler", "prefetch"])
-    return {
-        "_id": new_id(),
-        "account_id": link.account_id,
-        "link_id": link.id,
-        "at": _moment(random),
-        "domain_name": link.domain_name,
+    return make_click_document(
+        account_id=link.account_id,
+        link_id=link.id,
+        at=_moment(random),
+        domain_name=link.domain_name,
         **{name: random.choice(values) for name, values in VALUES.items()},
-        "bot": bot,
-        "unique": bot is None and random.random() < 0.6,
-    }
+        bot=bot,
+        unique=bot is None and random.random() < 0.6,
+    )
 
 
 def _event(
@@ -130,18 +129,18 @@ def _event(
     click = random.choice(clicks)
     owner = click["account_id"] if status == Status.ATTRIBUTED else account_id
     of_nobody = status == Status.PENDING and random.random() < 0.3
-    return {
-        "_id": number,
-        "at": _moment(random),
-        "account_id": None if of_nobody else owner,
-        "event_config_id": random.choice([*configs, None]) if owner == account_id else None,
-        "click_id": None if status == Status.NO_CLICK else click["_id"],
-        "value": _money(random),
-        "payout": _money(random),
-        "status": status,
-        "transaction_scope": None,
+    return make_event_document(
+        number,
+        at=_moment(random),
+        account_id=None if of_nobody else owner,
+        event_config_id=random.choice([*configs, None]) if owner == account_id else None,
+        click_id=None if status == Status.NO_CLICK else click["_id"],
+        value=_money(random),
+        payout=_money(random),
+        status=status,
+        transaction_scope=None,
         **({name: click[name] for name in DIMENSIONS} if status == Status.ATTRIBUTED else {}),
-    }
+    )
 
 
 def _money(random: Random) -> Decimal128 | None:

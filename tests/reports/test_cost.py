@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from tests.db.profiler import profiled
+from tests.factories import Document, create_link, make_click_document, make_event_document
 from tracker.ids import new_id
-from tracker.links.store import NewLink
 from tracker.reports.query import Query
 from tracker.reports.rollup import Rollup
 from tracker.service.services import Services
@@ -49,23 +49,18 @@ async def set_the_scene(services: Services) -> Scene:
     accounts = [new_id() for _ in range(3)]
     tag_id = (await services.tags.create(accounts[0], "A")).id
     links = [
-        await services.links.create(
-            NewLink(
-                account_id=account_id,
-                destination_url="https://example.com/",
-                internal_name="A link",
-                slug=None,
-                domain_id=None,
-                domain_name="",
-                tags=[tag_id] if account_id == accounts[0] and number < 2 else [],
-            )
+        await create_link(
+            services,
+            account_id,
+            slug=None,
+            tags=[tag_id] if account_id == accounts[0] and number < 2 else [],
         )
         for account_id in accounts
         for number in range(LINKS)
     ]
     clicks = [click(link.account_id, link.id, day) for link in links for day in range(-DAYS, DAYS)]
     events = [
-        {**row, "_id": number, "event_config_id": None, "status": "attributed"}
+        make_event_document(number, **(row | {"_id": number, "status": "attributed"}))
         for number, row in enumerate(clicks, 1)
     ]
     await services.database["clicks"].insert_many(clicks)
@@ -74,22 +69,9 @@ async def set_the_scene(services: Services) -> Scene:
     return Scene(services, accounts[0], tag_id, [link.id for link in links[:LINKS]])
 
 
-def click(account_id: UUID, link_id: UUID, day: int) -> dict[str, Any]:
-    return {
-        "_id": new_id(),
-        "account_id": account_id,
-        "link_id": link_id,
-        "at": datetime(2026, 1, 1, 9, tzinfo=UTC) + timedelta(day),
-        "domain_name": "",
-        "country": "DE",
-        "device": "mobile",
-        "browser": "Chrome",
-        "os": "iOS",
-        "bot": None,
-        "unique": True,
-        "value": None,
-        "payout": None,
-    }
+def click(account_id: UUID, link_id: UUID, day: int) -> Document:
+    at = datetime(2026, 1, 1, 9, tzinfo=UTC) + timedelta(day)
+    return make_click_document(account_id=account_id, link_id=link_id, at=at, os="iOS")
 
 
 async def store_rollups(services: Services, clicks: Sequence[dict[str, Any]]) -> None:

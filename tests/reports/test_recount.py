@@ -9,13 +9,14 @@ import pytest
 from bson import Decimal128
 
 from tests.conversions import scene
+from tests.factories import AT_MS, make_click, make_event
 from tracker.clock import day_of, moment
 from tracker.ids import new_id
 from tracker.reports.recount import DayCount, Recount
 from tracker.service.services import Services
 
 ACCOUNT = new_id()
-DAY = day_of(moment(scene.AT))
+DAY = day_of(moment(AT_MS))
 OF_ACCOUNT = {"_id.of": "account"}
 
 
@@ -27,15 +28,15 @@ async def counted(services: Services, day: str = DAY) -> DayCount:
 
 async def traffic(services: Services, clicks: int = 30) -> None:
     """Store clicks of several links, and conversions with and without a click."""
-    made = [scene.click(ACCOUNT) for _ in range(clicks)]
+    made = [make_click(ACCOUNT) for _ in range(clicks)]
     bots = [msgspec.structs.replace(one, user_agent="curl/8") for one in made[:5]]
     events = [
-        scene.event(number, one.id, value="12.50", payout="1.25")
+        make_event(number, one.id, value="12.50", payout="1.25")
         for number, one in enumerate(made, 1)
     ]
     pbk: dict[str, Any] = {"account_id": ACCOUNT.bytes, "event_config_id": new_id().bytes}
-    events += [scene.event(clicks + number, value="0.1", **pbk) for number in range(1, 4)]
-    events.append(scene.event(clicks + 9, new_id().bytes, value="7", **pbk))
+    events += [make_event(clicks + number, value="0.1", **pbk) for number in range(1, 4)]
+    events.append(make_event(clicks + 9, new_id().bytes, value="7", **pbk))
     await scene.applied(services, [*bots, *made[5:], *events])
 
 
@@ -114,9 +115,7 @@ async def test_corrections_beside_drains_neither_lose_nor_double(services: Servi
 
     async def drain(processes: Services) -> None:
         for _ in range(15):
-            clicks = [
-                msgspec.structs.replace(scene.click(ACCOUNT), link_id=link.bytes) for _ in range(5)
-            ]
+            clicks = [make_click(ACCOUNT, link_id=link.bytes) for _ in range(5)]
             await scene.applied(processes, clicks)
 
     async def correct() -> None:

@@ -10,6 +10,7 @@ from bson import Decimal128
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.factories import make_click_document, make_event_document
 from tracker.clicks.country import UNKNOWN
 from tracker.conversions.attribution import COUNTED, Status
 from tracker.ids import new_id
@@ -30,26 +31,17 @@ UNKNOWN_CELLS = (
 )
 DOMAIN = "domain.go%2Eexample%2Ecom"
 
-CLICK: dict[str, Any] = {
-    "_id": new_id(),
-    "account_id": ACCOUNT,
-    "link_id": LINK,
-    "at": AT,
-    "domain_name": "go.example.com",
-    **VALUES,
-    "bot": None,
-    "unique": False,
-}
-EVENT: dict[str, Any] = {
-    "_id": 1,
-    "at": AT,
-    "account_id": ACCOUNT,
-    "event_config_id": CONFIG,
-    "click_id": None,
-    "value": Decimal128("12.50"),
-    "payout": Decimal128("1.25"),
-    "status": "no_click",
-}
+CLICK = make_click_document(
+    account_id=ACCOUNT, link_id=LINK, at=AT, domain_name="go.example.com", **VALUES, unique=False
+)
+EVENT = make_event_document(
+    1,
+    at=AT,
+    account_id=ACCOUNT,
+    event_config_id=CONFIG,
+    value=Decimal128("12.50"),
+    payout=Decimal128("1.25"),
+)
 JOINED = EVENT | {
     "status": "attributed",
     "link_id": LINK,

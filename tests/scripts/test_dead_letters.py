@@ -11,6 +11,7 @@ from tornado.platform.asyncio import AsyncIOLoop
 
 from scripts import dead_letters
 from tests.conversions import scene
+from tests.factories import make_click, make_event
 from tests.scripts.conftest import Refused, Run
 from tracker.ids import new_id
 from tracker.ingest.record import ENTRIES
@@ -69,8 +70,8 @@ def test_what_was_buried_is_listed_and_replayed_when_the_cause_is_mended_and_cou
     run: Run, do: Doing, services: Services, mongodb: Database
 ) -> None:
     account_id = new_id()
-    clicks = [scene.click(account_id) for _ in range(3)]
-    payload = msgspec.msgpack.encode([*clicks, scene.event(7, clicks[0].id)])
+    clicks = [make_click(account_id) for _ in range(3)]
+    payload = msgspec.msgpack.encode([*clicks, make_event(7, clicks[0].id)])
     with refusing(services, mongodb):
         do(bury(services, payload))
     assert count(services, mongodb, "clicks") == 0
@@ -103,7 +104,7 @@ def test_a_letter_that_cannot_be_decoded_is_listed_and_goes_back_as_it_was(
 
 
 def test_no_address_of_a_visitor_is_shown(run: Run, do: Doing, services: Services) -> None:
-    one = msgspec.structs.replace(scene.click(), id=b"no UUID", address="203.0.113.77")
+    one = make_click(id=b"no UUID", address="203.0.113.77")
     do(bury(services, msgspec.msgpack.encode([one])))
     for arguments in (["list"], ["list", "--json"]):
         shown = run("dead_letters", *arguments)

@@ -9,7 +9,7 @@ import pytest
 from tornado.platform.asyncio import AsyncIOLoop
 
 from scripts import deliveries
-from tests.conversions import scene
+from tests.factories import create_webhook
 from tests.scripts.conftest import Refused, Run
 from tests.webhooks.sending import converted
 from tracker.clock import iso, now
@@ -38,7 +38,7 @@ async def webhooks_with_failed(services: Services, *numbers: int) -> list[Webhoo
     made = []
     for number in numbers:
         account_id = new_id()
-        made.append(await scene.webhook(services, account_id))
+        made.append(await create_webhook(services, account_id))
         await converted(services, account_id, number)
     attempt = {"at": now(), "milliseconds": 5, "code": 500, "answer": "", "error": None}
     expires_at = now() + timedelta(days=1)  # what has expired, MongoDB deletes within a minute

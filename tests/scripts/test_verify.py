@@ -9,12 +9,13 @@ from pymongo import MongoClient
 from tornado.platform.asyncio import AsyncIOLoop
 
 from tests.conversions import scene
+from tests.factories import AT_MS, make_click, make_event
 from tests.scripts.conftest import Run
 from tracker.access.accounts import Account
 from tracker.clock import day_of, moment, now
 from tracker.service.services import Services
 
-DAY = day_of(moment(scene.AT))
+DAY = day_of(moment(AT_MS))
 RANGE = ("--from", DAY, "--to", DAY)
 
 
@@ -24,8 +25,8 @@ def account(services: Services, io_loop: AsyncIOLoop) -> Account:
 
     async def make() -> Account:
         made = await services.accounts.create("Acme")
-        clicks = [scene.click(made.id) for _ in range(10)]
-        events = [scene.event(number, one.id, value="1") for number, one in enumerate(clicks, 1)]
+        clicks = [make_click(made.id) for _ in range(10)]
+        events = [make_event(number, one.id, value="1") for number, one in enumerate(clicks, 1)]
         await scene.applied(services, [*clicks, *events])
         return made
 
@@ -120,8 +121,8 @@ def convert(services: Services, io_loop: AsyncIOLoop, *values: str) -> str:
     async def make() -> str:
         made = await services.accounts.create("Large")
         for number, value in enumerate(values, 1):
-            click = scene.click(made.id)
-            event = scene.event(number, click.id, value=value, payout=value)
+            click = make_click(made.id)
+            event = make_event(number, click.id, value=value, payout=value)
             await scene.applied(services, [click, event])
         return str(made.id)
 

@@ -5,7 +5,7 @@ import os
 
 from tornado.platform.asyncio import AsyncIOLoop
 
-from tests.conversions import scene
+from tests.factories import create_webhook
 from tests.scripts.conftest import Run
 from tracker.ids import new_id
 from tracker.service.services import Services
@@ -16,7 +16,7 @@ KEY, OTHER = (base64.b64encode(os.urandom(32)).decode() for _ in range(2))
 def test_secrets_are_counted_encrypted_moved_to_another_key_and_decrypted(
     run: Run, services: Services, io_loop: AsyncIOLoop
 ) -> None:
-    io_loop.run_sync(lambda: scene.webhook(services, new_id()))
+    io_loop.run_sync(lambda: create_webhook(services, new_id()))
 
     def with_key(key: str) -> Run:
         return Run({**run.environment, "SECRET_KEY": key})

@@ -11,7 +11,7 @@ from typing import cast
 import pytest
 
 from config.settings import Settings
-from tests.api.records import make_link
+from tests.factories import create_link
 from tests.open_files import room_for
 from tests.system.hurried import LINGER_SECONDS, SECONDS
 from tests.system.service import Service, environment, running
@@ -88,7 +88,7 @@ def hurried(settings: Settings) -> Iterator[Service]:
 async def test_a_slow_crowd_is_sent_away_and_keeps_nobody_else_waiting(
     services: Services, hurried: Service
 ) -> None:
-    await make_link(services, new_id(), "known")
+    await create_link(services, new_id(), "known")
     files = open_files(hurried)
     async with slow_crowd(hurried) as crowd:
         waits = await asyncio.to_thread(ordinary, hurried, time.monotonic() + SECONDS)

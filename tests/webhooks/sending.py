@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from tests.conversions import scene
+from tests.factories import create_webhook, make_event
 from tests.webhooks.receiver import Receiver, receiving
 from tracker.clock import now_ms
 from tracker.service.services import Services
@@ -48,7 +49,7 @@ async def listening(
 ) -> AsyncIterator[tuple[Receiver, Webhook]]:
     """Yield a receiver, and a webhook that points to it."""
     async with receiving(host=host) as receiver:
-        webhook = await scene.webhook(services, account_id, f"{receiver.url}/hook")
+        webhook = await create_webhook(services, account_id, f"{receiver.url}/hook")
         receiver.secret = webhook.secret
         yield receiver, webhook
 
@@ -56,7 +57,7 @@ async def listening(
 async def converted(services: Services, account_id: UUID, number: int = 1) -> list[int]:
     """Drain so many new conversions without clicks, and return their ids."""
     ids = [next(_NUMBERS) for _ in range(number)]
-    events = [scene.event(one, account_id=account_id.bytes, value="12.50") for one in ids]
+    events = [make_event(one, account_id=account_id.bytes, value="12.50") for one in ids]
     await scene.applied(services, events)
     return ids
 

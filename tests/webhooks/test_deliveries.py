@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.conversions import scene
+from tests.factories import create_webhook
 from tests.webhooks.sending import converted, stored
 from tracker.clock import now
 from tracker.ids import new_id
@@ -33,13 +33,13 @@ def attempt(**fields: Any) -> Attempt:
 
 
 async def claimed(services: Services, number: int = 1) -> list[Delivery]:
-    webhook = await scene.webhook(services, ACCOUNT)
+    webhook = await create_webhook(services, ACCOUNT)
     await converted(services, ACCOUNT, number)
     return await services.deliveries.claim({webhook.id: number}, now())
 
 
 async def test_a_claim_takes_the_oldest_of_each_webhook_and_no_more(services: Services) -> None:
-    first, second = [await scene.webhook(services, ACCOUNT) for _ in range(2)]
+    first, second = [await create_webhook(services, ACCOUNT) for _ in range(2)]
     for _ in range(3):
         await converted(services, ACCOUNT, 2)
     at = now()
@@ -69,7 +69,7 @@ async def test_a_claim_holds_until_its_lease_has_run_out(
 
 
 async def test_simultaneous_claims_never_share_a_delivery(services: Services) -> None:
-    webhook = await scene.webhook(services, ACCOUNT)
+    webhook = await create_webhook(services, ACCOUNT)
     await converted(services, ACCOUNT, 60)
     at = now()
     claims = await asyncio.gather(
@@ -140,7 +140,7 @@ async def test_a_retry_since_a_moment_covers_only_what_failed_since_then(
     services: Services,
 ) -> None:
     failed, cancelled, delivered, old = await claimed(services, 4)
-    other = await scene.webhook(services, ACCOUNT)
+    other = await create_webhook(services, ACCOUNT)
     statuses = (Status.FAILED, Status.CANCELLED, Status.DELIVERED, Status.FAILED)
     for one, status in zip((failed, cancelled, delivered, old), statuses, strict=True):
         await services.deliveries.record([Result(one, attempt(), status, None)])
@@ -157,7 +157,7 @@ async def test_the_backlog_counts_claimable_deliveries_and_dates_the_oldest(
     services: Services,
 ) -> None:
     assert await services.deliveries.backlog(now()) == Backlog(0, None)
-    await scene.webhook(services, ACCOUNT)
+    await create_webhook(services, ACCOUNT)
     before = now()
     await converted(services, ACCOUNT, 3)
     assert await services.deliveries.backlog(before - SECOND) == Backlog(0, None)

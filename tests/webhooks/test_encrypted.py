@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.conversions import scene
+from tests.factories import create_webhook
 from tests.webhooks.receiver import Receiver, receiving
 from tests.webhooks.sending import Clock, converted, listening, sending, stored, webhook_now
 from tracker import metrics
@@ -87,7 +87,7 @@ async def test_without_the_right_key_deliveries_stay_due_and_it_is_logged_once_a
     before = metrics.WEBHOOKS_WITHHELD._value.get()
     async with listening_encrypted(services) as (receiver, _), receiving() as fine:
         use_keys(services, *keys)
-        webhook = await scene.webhook(services, other, f"{fine.url}/hook")
+        webhook = await create_webhook(services, other, f"{fine.url}/hook")
         fine.secret = webhook.secret
         async with sending(services, clock) as one:
             await converted(services, ACCOUNT, 3)
@@ -118,12 +118,12 @@ async def test_without_the_right_key_deliveries_stay_due_and_it_is_logged_once_a
 async def test_secrets_are_rewritten_with_the_first_key_or_plain_and_stay_readable(
     services: Services,
 ) -> None:
-    plain = await scene.webhook(services, ACCOUNT)
+    plain = await create_webhook(services, ACCOUNT)
     use_keys(services, KEY)
-    older = await scene.webhook(services, ACCOUNT)
+    older = await create_webhook(services, ACCOUNT)
     assert await services.webhooks.rotate_secret(older.id)
     use_keys(services, NEW_KEY, KEY)
-    newest = await scene.webhook(services, ACCOUNT)
+    newest = await create_webhook(services, ACCOUNT)
     webhooks, box, database = services.webhooks, services.secret_box, services.database
     assert await count_secrets(database, box) == {"plain": 1, "older_key": 2, "key": 1}
     assert await rewrite_secrets(database, box, box.seal) == {"rewritten": 3}
@@ -142,7 +142,7 @@ async def test_secrets_are_rewritten_with_the_first_key_or_plain_and_stay_readab
 
 
 async def test_a_secret_that_changes_meanwhile_is_left_to_the_next_run(services: Services) -> None:
-    made = await scene.webhook(services, ACCOUNT)
+    made = await create_webhook(services, ACCOUNT)
     box = SecretBox([KEY])
     collection = services.mongodb.delegate[services.settings.mongodb_database]["webhooks"]
 

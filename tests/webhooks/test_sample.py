@@ -2,7 +2,7 @@
 
 import json
 
-from tests.conversions import scene
+from tests.factories import create_webhook
 from tests.webhooks.sending import webhook_now
 from tracker.ids import new_id
 from tracker.service.services import Services
@@ -10,7 +10,7 @@ from tracker.webhooks.sample import sample_payload
 
 
 async def test_the_sample_has_an_id_that_no_event_has(services: Services) -> None:
-    webhook = await scene.webhook(services, new_id())
+    webhook = await create_webhook(services, new_id())
     payload = sample_payload(await webhook_now(services, webhook), "tracker.test")
     assert json.loads(payload)["event_id"] == 0
     assert await services.event_ids.next() > 0

@@ -13,6 +13,7 @@ import pytest
 import standardwebhooks
 
 from tests.conversions import scene
+from tests.factories import create_event_config, create_link, create_webhook, make_click, make_event
 from tests.webhooks.receiver import Handler, answer, hang, receiving
 from tests.webhooks.sending import (
     Clock,
@@ -68,10 +69,10 @@ async def test_a_conversion_arrives_signed_and_is_recorded(services: Services) -
 
 
 async def test_a_payload_has_the_values_of_the_click_and_its_link(services: Services) -> None:
-    link = await services.links.create(scene.new_link(ACCOUNT, "abc"))
-    config = await scene.config(services, ACCOUNT)
-    click = scene.click_of(link)
-    event = scene.event(
+    link = await create_link(services, ACCOUNT)
+    config = await create_event_config(services, ACCOUNT)
+    click = make_click(ACCOUNT, link_id=link.id.bytes)
+    event = make_event(
         1,
         click.id,
         account_id=ACCOUNT.bytes,
@@ -86,7 +87,7 @@ async def test_a_payload_has_the_values_of_the_click_and_its_link(services: Serv
     expected: tuple[Any, ...] = (
         "abc",
         str(link.id),
-        "sale",
+        "Purchase",
         config.pbk,
         "Chrome",
         {"order": {"id": 7}},
@@ -492,7 +493,7 @@ async def test_a_payload_that_is_too_long_is_not_sent(services: Services) -> Non
         template = {"all": ["{metadata}"] * 40}
         await services.webhooks.change(webhook.id, {"payload_template": template})
         large = json.dumps({"a": "x" * 10_000})
-        await scene.applied(services, [scene.event(1, account_id=ACCOUNT.bytes, metadata=large)])
+        await scene.applied(services, [make_event(1, account_id=ACCOUNT.bytes, metadata=large)])
         await one.burst()
     row = await the_one(services)
     assert row["attempts"][0]["error"] == "payload: longer than 65536 bytes"
@@ -512,7 +513,7 @@ async def test_for_a_day_the_previous_secret_signs_too(services: Services) -> No
 async def test_a_refused_connection_is_an_attempt_with_its_reason(services: Services) -> None:
     async with receiving() as receiver:
         url = receiver.url
-    await scene.webhook(services, ACCOUNT, url)
+    await create_webhook(services, ACCOUNT, url)
     async with sending(services) as one:
         await converted(services, ACCOUNT)
         await one.burst()
@@ -626,7 +627,7 @@ async def test_only_webhooks_that_get_a_slot_are_read_whole(
     monkeypatch.setattr(services.webhooks, "find_all", counted)
     monkeypatch.setattr(sender_module, "_MAX_WEBHOOKS_PER_CLAIM", 2)
     for _ in range(5):
-        await scene.webhook(services, ACCOUNT, "http://127.0.0.1:1/")
+        await create_webhook(services, ACCOUNT, "http://127.0.0.1:1/")
     async with sending(services) as one:
         await converted(services, ACCOUNT)
         assert await one.burst() == 5
@@ -644,7 +645,7 @@ async def test_slots_of_a_webhook_that_is_deleted_meanwhile_are_released(
         return await find_all(ids)
 
     monkeypatch.setattr(services.webhooks, "find_all", too_late)
-    await scene.webhook(services, ACCOUNT)
+    await create_webhook(services, ACCOUNT)
     async with sending(services) as one:
         await converted(services, ACCOUNT)
         free = one._limiter.free

@@ -12,6 +12,7 @@ from bson import Decimal128
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.factories import Document, make_click_document, make_event_document
 from tests.webhooks.test_payload import WILD, as_json
 from tracker.conversions.attribution import attribute
 from tracker.conversions.parameters import from_json
@@ -21,37 +22,30 @@ from tracker.webhooks.values import Values, values_of
 
 ACCOUNT, OTHER, CLICK, LINK, CONFIG = (UUID(int=number) for number in range(1, 6))
 HOST = "go.example"
-Document = dict[str, Any]
 
-CLICK_ROW: Document = {
-    "_id": CLICK,
-    "account_id": ACCOUNT,
-    "link_id": LINK,
-    "at": datetime(2026, 1, 31, 9, 30, 0, 5000, tzinfo=UTC),
-    "domain_name": "",
-    "country": "DE",
-    "device": "mobile",
-    "browser": "Firefox",
-    "os": "Android",
-    "bot": None,
-    "unique": True,
-    "referrer": "https://news.example/gr\u00c3\u00b6\u00c3\u009fe",
-    "user_agent": "x",
-    "query": "s=demo&utm_source=news+letter&a=1&a=2&empty=&gr%C3%B6%C3%9Fe=%c3%bc&x=\u00c3\u00bc",
-}
-PENDING: Document = {
-    "_id": 42,
-    "at": datetime(2026, 1, 31, 10, tzinfo=UTC),
-    "account_id": ACCOUNT,
-    "event_config_id": CONFIG,
-    "click_id": CLICK,
-    "value": Decimal128("12.50"),
-    "payout": Decimal128("1.250"),
-    "metadata": '{"plan":"pro","price":1.10,"big":18446744073709551617,"o":{"a.b":[1]}}',
-    "status": "pending",
-    "transaction_scope": CONFIG,
-    "transaction_id": "T-1",
-}
+CLICK_ROW = make_click_document(
+    _id=CLICK,
+    account_id=ACCOUNT,
+    link_id=LINK,
+    at=datetime(2026, 1, 31, 9, 30, 0, 5000, tzinfo=UTC),
+    browser="Firefox",
+    referrer="https://news.example/gr\u00c3\u00b6\u00c3\u009fe",
+    user_agent="x",
+    query="s=demo&utm_source=news+letter&a=1&a=2&empty=&gr%C3%B6%C3%9Fe=%c3%bc&x=\u00c3\u00bc",
+)
+PENDING = make_event_document(
+    42,
+    at=datetime(2026, 1, 31, 10, tzinfo=UTC),
+    account_id=ACCOUNT,
+    event_config_id=CONFIG,
+    click_id=CLICK,
+    value=Decimal128("12.50"),
+    payout=Decimal128("1.250"),
+    metadata='{"plan":"pro","price":1.10,"big":18446744073709551617,"o":{"a.b":[1]}}',
+    status="pending",
+    transaction_scope=CONFIG,
+    transaction_id="T-1",
+)
 EVENT: Document = {**PENDING, **attribute(PENDING, CLICK_ROW)}
 LINK_ROW: Document = {
     "_id": LINK,

@@ -1,0 +1,164 @@
+"""Makers of links, clicks, conversions and visits, with a default for every field.
+
+`make_…` returns a value and stores nothing. `create_…` stores one, and returns it as it is stored.
+"""
+
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from tracker.clicks.click import Click
+from tracker.clicks.redirect import ClientHeaders, Visit
+from tracker.clock import moment
+from tracker.conversions.event import Event
+from tracker.conversions.event_config import EventConfig, PayoutType
+from tracker.conversions.parameters import Conversion
+from tracker.ids import new_click_id, new_id
+from tracker.links.domain import Domain
+from tracker.links.link import Link
+from tracker.links.store import NewLink
+from tracker.service.services import Services
+from tracker.webhooks.store import Webhook
+from tracker.webhooks.template import DEFAULT
+
+Document = dict[str, Any]
+
+AT_MS = 1_767_000_000_123
+"""When clicks and events were made."""
+LANDING = "https://example.com/landing"
+TARGET = "https://8.8.8.8/hook"
+CHROME = (
+    "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) "
+    "Chrome/126.0.0.0 Safari/537.36"
+)
+
+
+def make_click(
+    account_id: UUID | None = None, click_id: UUID | None = None, **fields: Any
+) -> Click:
+    """Return the journal's record of a click."""
+    given: dict[str, Any] = {
+        "id": (click_id or new_click_id()).bytes,
+        "at": AT_MS,
+        "account_id": (account_id or new_id()).bytes,
+        "link_id": new_id().bytes,
+        "domain_name": "go.example.com",
+        "address": "8.8.8.8",
+        "user_agent": CHROME,
+        "referrer": "https://example.com/",
+        "purpose": "",
+        "edge_country": "",
+        "query": "a=1",
+    }
+    return Click(**(given | fields))
+
+
+def make_event(number: int, click_id: bytes | None = None, **fields: Any) -> Event:
+    """Return the journal's record of event `number`, of `click_id` and no event configuration."""
+    given: dict[str, Any] = dict.fromkeys(Event.__struct_fields__)
+    given |= {"id": number, "at": AT_MS + number % 1000, "click_id": click_id, "checked": False}
+    return Event(**(given | fields))
+
+
+def make_click_document(**fields: Any) -> Document:
+    """Return a click as it is stored, with what reports read."""
+    return {
+        "_id": new_id(),
+        "account_id": new_id(),
+        "link_id": new_id(),
+        "at": moment(AT_MS),
+        "domain_name": "",
+        "country": "DE",
+        "device": "mobile",
+        "browser": "Chrome",
+        "os": "Android",
+        "bot": None,
+        "unique": True,
+    } | fields
+
+
+def make_event_document(number: int, **fields: Any) -> Document:
+    """Return event `number` as it is stored: without a click, unless `fields` say so."""
+    return {
+        "_id": number,
+        "account_id": new_id(),
+        "event_config_id": None,
+        "click_id": None,
+        "at": moment(AT_MS),
+        "value": None,
+        "payout": None,
+        "status": "no_click",
+    } | fields
+
+
+def make_conversion(**fields: Any) -> Conversion:
+    """Return the parameters of a conversion, with only `fields` sent."""
+    given: dict[str, Any] = dict.fromkeys(Conversion.__struct_fields__)
+    return Conversion(**(given | fields))
+
+
+def make_visit(host: str = "tracker.test", **fields: Any) -> Visit:
+    """Return a visitor's request for the link `abc`."""
+    headers = ClientHeaders.from_headers(
+        host, user_agent="curl/8.0", referrer="", purpose="", edge_country=""
+    )
+    visit = Visit(method="GET", slug="abc", query="", address="8.8.8.8", headers=headers)
+    return msgspec.structs.replace(visit, **fields)
+
+
+def make_new_link(account_id: UUID, domain: Domain | None = None, **fields: Any) -> NewLink:
+    """Return a request for a link, with a random slug unless `fields` have one."""
+    given: dict[str, Any] = {
+        "destination_url": LANDING,
+        "internal_name": "A link",
+        "slug": None,
+        "domain_id": domain.id if domain else None,
+        "domain_name": domain.domain_name if domain else "",
+        "tags": [],
+    }
+    return NewLink(account_id=account_id, **(given | fields))
+
+
+async def create_link(
+    services: Services,
+    account_id: UUID,
+    slug: str | None = "abc",
+    destination_url: str = LANDING,
+    **fields: Any,
+) -> Link:
+    """Store a link: on the default domain, unless `fields` have a `domain`."""
+    fields |= {"slug": slug, "destination_url": destination_url}
+    return await services.links.create(make_new_link(account_id, **fields))
+
+
+async def create_event_config(
+    services: Services,
+    account_id: UUID | None = None,
+    payout_type: PayoutType = PayoutType.CPA,
+    payout: str = "2.50",
+    name: str = "Purchase",
+) -> EventConfig:
+    """Store an event configuration."""
+    account_id = account_id or new_id()
+    return await services.event_configs.create(account_id, name, payout_type, Decimal(payout))
+
+
+async def create_webhook(services: Services, account_id: UUID, target_url: str = TARGET) -> Webhook:
+    """Store an active webhook that is older than every event of the tests."""
+    made = await services.webhooks.create(account_id, "A webhook", target_url, "POST", DEFAULT)
+    long_ago = {"$set": {"created_at": moment(AT_MS - 1)}}
+    await services.database["webhooks"].update_one({"_id": made.id}, long_ago)
+    return made
+
+
+async def create_click(services: Services, account_id: UUID) -> UUID:
+    """Store a new click in MongoDB and return its id."""
+    return await store_click(services, make_click(account_id))
+
+
+async def store_click(services: Services, click: Click) -> UUID:
+    """Store `click` in MongoDB, without what it counts, and return its id."""
+    await services.database["clicks"].insert_one(dict(services.enrichment.document(click)))
+    return UUID(bytes=click.id)
