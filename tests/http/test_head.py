@@ -58,7 +58,7 @@ def test_the_connection_options_of_a_request_do_not_affect_the_next(name: str, v
 
 
 class Watched(bytes):
-    """Notes how many of its bytes were searched or copied."""
+    """Bytes that count how many of them were searched or copied."""
 
     looked_at = 0
 
@@ -86,10 +86,10 @@ NARROW = Limits(target_bytes=20, head_bytes=60, fields=3)
 HOST = b"Host: a\r\n"
 
 
-def status_of(raw: bytes) -> int:
-    """Return the status that rejects the head, 200 if it is accepted."""
+def status_of(raw: bytes, limits: Limits = NARROW) -> int:
+    """Return the status that rejects the head, or 200 if it is accepted."""
     try:
-        read(HeadReader(), raw, NARROW)
+        read(HeadReader(), raw, limits)
     except RejectedRequest as rejected:
         return rejected.status
     return 200
@@ -115,7 +115,7 @@ def test_a_head_may_have_exactly_the_limit_of_fields(more: int, status: int) -> 
 
 
 def partial_status(data: bytes, limits: Limits) -> int:
-    """Return the status that rejects the beginning of a head, 200 if more may come."""
+    """Return the status that rejects the beginning of a head, or 200 if more may come."""
     try:
         check_partial(data, 0, 0, limits)
     except RejectedRequest as rejected:
@@ -160,3 +160,93 @@ def test_a_target_that_the_method_does_not_allow_is_refused(line: str) -> None:
     with pytest.raises(RejectedRequest) as rejected:
         read(HeadReader(), f"{line} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
     assert rejected.value.status == 400
+
+
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        ("GET / HTTP/1.1", 200),
+        ("GET / HTTP/1.0", 200),
+        ("GET / HTTP/1.2", 505),
+        ("GET / HTTP/2.0", 505),
+        ("GET / HTTP/2", 505),
+        ("GET / HTTP/0.9", 505),
+        ("GET / HTTP/1.11", 505),
+        ("GET / HTTP/", 400),
+        ("GET / http/1.1", 400),
+        ("GET /", 400),
+        ("GET  / HTTP/1.1", 400),
+        ("GET / HTTP/1.1 ", 400),
+        ("GET /\x7f HTTP/1.1", 400),
+        ("GET /\xff HTTP/1.1", 200),
+        ("BREW / HTTP/1.1", 200),
+        ("!#$%&'*+-.^_`|~0Az / HTTP/1.1", 200),
+        ("GE(T / HTTP/1.1", 400),
+        ("G\xc9T / HTTP/1.1", 400),
+        (" / HTTP/1.1", 400),
+        ("", 400),
+    ],
+)
+def test_a_request_line_has_a_token_a_target_and_a_known_version(line: str, status: int) -> None:
+    assert status_of(f"{line}\r\nHost: a\r\n\r\n".encode("latin-1")) == status
+
+
+@pytest.mark.parametrize(("more", "status"), [(0, 400), (1, 414)])
+def test_a_malformed_request_line_beyond_its_limit_is_too_long(more: int, status: int) -> None:
+    line = b"GET /".ljust(NARROW.target_bytes + 64 + more, b"a")
+    assert status_of(line + b"\r\n\r\n", Limits(target_bytes=20)) == status
+
+
+@pytest.mark.parametrize(
+    ("fields", "in_1_1", "in_1_0"),
+    [
+        ("", 400, 200),
+        ("Host: a\r\n", 200, 200),
+        ("Host:\r\n", 200, 200),
+        ("Host: a\r\nHost: a\r\n", 400, 400),
+    ],
+)
+def test_a_host_is_sent_once(fields: str, in_1_1: int, in_1_0: int) -> None:
+    assert status_of(f"GET / HTTP/1.1\r\n{fields}\r\n".encode()) == in_1_1
+    assert status_of(f"GET / HTTP/1.0\r\n{fields}\r\n".encode()) == in_1_0
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["A: b\r\n c", "A: b\r\n\tc", " A: b", "A : b", ": b", "A", "A: \0", "A: b\nC: d", "(: b"],
+)
+def test_a_folded_or_malformed_field_is_refused(line: str) -> None:
+    assert status_of(f"GET / HTTP/1.1\r\nHost: a\r\n{line}\r\n\r\n".encode()) == 400
+
+
+@pytest.mark.parametrize(
+    ("fields", "expects"),
+    [
+        ("", False),
+        ("Expect: 100-continue\r\n", True),
+        ("Expect: 100-Continue\r\n", True),
+        ("Expect: other\r\nExpect: 100-continue\r\n", True),
+        ("Expect: 200-ok\r\n", False),
+    ],
+)
+def test_a_client_of_http_1_1_may_expect_100_continue(fields: str, expects: bool) -> None:
+    raw = f"GET / HTTP/1.1\r\nHost: a\r\n{fields}\r\n"
+    assert read(HeadReader(), raw.encode()).expects_continue is expects
+    assert not read(HeadReader(), raw.replace("1.1", "1.0").encode()).expects_continue
+
+
+@pytest.mark.parametrize(
+    ("beginning", "status"),
+    [
+        (b"GET / HTTP/1.1\r\nHos", 200),
+        (b"GET / HTTP/1.1\r", 200),
+        (b"GET / HTTP/2.0\r\nHos", 505),
+        (b"GET\r\n", 400),
+        (b"GET /%b HTTP/1.1\r\n" % (b"a" * 20), 414),
+        (b"GET /\0", 400),
+        (b"GET / HTTP/1.1\n", 400),
+        (b"GET / HTTP/1.1\r\nA: b\rc", 400),
+    ],
+)
+def test_an_incomplete_head_is_refused_once_it_is_malformed(beginning: bytes, status: int) -> None:
+    assert partial_status(beginning, Limits(target_bytes=20)) == status
