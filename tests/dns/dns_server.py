@@ -1,4 +1,4 @@
-"""A small DNS server on loopback, over UDP: what it is told to know, and how it may fail."""
+"""A small DNS server on loopback, over UDP, with chosen records and failures."""
 
 import asyncio
 import contextlib
@@ -18,28 +18,28 @@ _TTL = 60
 
 
 class DnsServer(asyncio.DatagramProtocol):
-    """Names are written without the final dot. A name without records does not exist."""
+    """A DNS server. Names have no final dot; a name without records does not exist."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, str]] = []
         self.silent: set[str] = set()
         self.lost = 0
-        """How many questions are still to be lost on the way."""
+        """The number of next questions that get no answer."""
         self._failing: dict[str, dns.rcode.Rcode] = {}
         self._records: dict[tuple[str, str], list[str]] = {}
         self._turns: dict[tuple[str, str], list[str]] = {}
 
     def has(self, name: str, kind: str, *values: str) -> None:
-        """`values` as a zone file has them."""
+        """Give `name` the records `values`, written as in a zone file."""
         self._records[name, kind] = list(values)
 
     def turns(self, name: str, kind: str, *values: str) -> None:
-        """Each answer has the next of `values`, none of which may be kept; then the last stays."""
+        """Give `name` each of `values` for one uncached answer, and the last for all others."""
         self._turns[name, kind] = list(values)
         self.has(name, kind)
 
     def fails(self, name: str, code: str) -> None:
-        """It answers with `code`, such as SERVFAIL."""
+        """Answer questions for `name` with `code`, such as SERVFAIL."""
         self._failing[name] = dns.rcode.from_text(code)
 
     def connection_made(self, transport: Any) -> None:
@@ -96,7 +96,7 @@ async def running() -> AsyncIterator[DnsServer]:
 
 @contextlib.contextmanager
 def in_a_thread() -> Iterator[DnsServer]:
-    """For a test that has no loop running: what it knows is to be said before it is asked."""
+    """Run a server in a thread, for tests without a loop. Give it records before it is asked."""
     started = Queue[tuple[DnsServer, asyncio.AbstractEventLoop, asyncio.Event]]()
 
     async def serve() -> None:

@@ -1,4 +1,4 @@
-"""An address inside is not public, whichever IPv6 address it is wrapped in."""
+"""An IPv6 address that carries a private IPv4 address is not public."""
 
 from ipaddress import IPv4Address, IPv6Address, ip_address
 

@@ -1,4 +1,4 @@
-"""Names of the private network are resolved only if the resolver is told to."""
+"""Names of the private network are resolved only if the resolver may use local names."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Raw requests, and what must come of each: the table of test_conformance."""
+"""The table of raw requests, each with its expected outcome, for test_conformance."""
 
 from tests.http.rows_of_bodies import CHUNKS, CODINGS, LENGTHS
 from tests.http.rows_of_fields import EXPECTATIONS, FIELDS, TARGETS

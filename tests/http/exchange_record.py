@@ -1,5 +1,4 @@
-"""What tests of the front share: an application that records what it is asked, a transport that
-records what is written, and the outcome of sending something to either server."""
+"""A recording application and transport for tests of the front, and the outcomes of requests."""
 
 import asyncio
 import re
@@ -16,7 +15,7 @@ LIMITS = Limits(target_bytes=100, head_bytes=1000, fields=10, body_bytes=1000, w
 
 
 class Seen(NamedTuple):
-    """A request as it came to the handler."""
+    """A request as its handler saw it."""
 
     method: str
     target: str
@@ -25,8 +24,8 @@ class Seen(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """Of what was sent on one connection: the statuses of the answers, whether another request may
-    follow, and what came to the handler."""
+    """The outcome of one connection: the statuses of its answers, whether it was kept, and the
+    requests that handlers saw."""
 
     statuses: tuple[int, ...]
     kept: bool
@@ -53,7 +52,7 @@ def render(status: int, reason: str) -> tuple[str, bytes]:
 
 
 class Transport(asyncio.Transport):
-    """Keeps what is written; takes no more once it was ended, which `end` says how."""
+    """A transport that keeps what is written until it ends; `end` says how it ended."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -65,7 +64,7 @@ class Transport(asyncio.Transport):
         self.protocol: asyncio.Protocol | None = None
 
     def write(self, data: Any) -> None:
-        """Has `protocol` pause once `pause_at` bytes are written."""
+        """Keep `data`, and pause `protocol` once `pause_at` bytes are written."""
         if not self.ended:
             self.written += bytes(data)
             self.writes += 1
@@ -112,8 +111,11 @@ _LENGTH = re.compile(rb"\r\nContent-Length: ([0-9]+)\r\n")
 
 
 def answers_of(written: bytes, methods: Sequence[str]) -> list[tuple[int, bytes]]:
-    """Status and body of the answers one after the other, which must be whole. `methods` are those
-    of the requests that are answered; answers to HEAD have no body, nor has the refusal of one."""
+    """Return status and body of each answer, all of which must be complete.
+
+    `methods` are those of the answered requests: answers to HEAD have no body, nor do rejections of
+    it.
+    """
     answers: list[tuple[int, bytes]] = []
     final = 0
     while written:
@@ -132,18 +134,18 @@ def answers_of(written: bytes, methods: Sequence[str]) -> list[tuple[int, bytes]
 
 
 def statuses_of(written: bytes, methods: Sequence[str]) -> tuple[int, ...]:
-    """Those of `answers_of`."""
+    """Return the status of each answer, as `answers_of` reads them."""
     return tuple(status for status, _ in answers_of(written, methods))
 
 
 async def turns(count: int = 4) -> None:
-    """Let what was started run: a handler takes a turn of the loop, its answer another."""
+    """Give the event loop `count` turns: a handler takes one, its answer another."""
     for _ in range(count):
         await asyncio.sleep(0)
 
 
 async def outcome_of_parts(parts: Sequence[bytes], limits: Limits = LIMITS) -> Outcome:
-    """Of `parts`, each of which arrives by itself and is dealt with before the next."""
+    """Return the outcome of `parts` that arrive one after the other."""
     application, seen = recording_application()
     protocol = Connection(ServerState(application, render, limits, None))
     transport = Transport()
@@ -158,7 +160,7 @@ async def outcome_of_parts(parts: Sequence[bytes], limits: Limits = LIMITS) -> O
 
 
 async def outcome_at(port: int, raw: bytes, seen: list[Seen]) -> Outcome:
-    """Of `raw` sent to a server of its own that records in `seen`."""
+    """Return the outcome of `raw` sent to the server on `port`, which records in `seen`."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(raw)
     written, kept = b"", True

@@ -1,9 +1,9 @@
-"""Lets atheris (libFuzzer) look for what breaks a connection: see `wild` for what must hold.
+"""A fuzzer of connections: atheris (libFuzzer) looks for input that breaks invariants of `wild`.
 
-    python -m tests.http.fuzz -max_total_time=300 [a folder to keep what it learns]
+    python -m tests.http.fuzz -max_total_time=300 [folder of the corpus]
 
-`make fuzz` runs it for five minutes. Takes the options of libFuzzer. Begins with the requests of
-the conformance table. What breaks something is kept in a file, whose name is printed.
+`make fuzz` runs it for five minutes. It takes the options of libFuzzer and begins with the requests
+of the conformance table. Input that breaks an invariant is kept in a file, whose name is printed.
 """
 
 import asyncio
@@ -18,34 +18,34 @@ with atheris.instrument_imports(include=["tracker.http"]):
     pass
 
 from tests.http.conformance import ROWS
-from tests.http.wild import came_of, check_plain
+from tests.http.wild import check_plain, requests_seen
 
 LOOP = asyncio.new_event_loop()
 
 
 def one(data: bytes) -> None:
-    """The first byte says where the rest is cut, and whether there is a fast path."""
+    """Check the bytes behind the first, which chooses where they are cut, and the fast path."""
     if len(data) < 2:
         return
     choice, raw = data[0], data[1:]
     at = choice * len(raw) // 256
     with_fast_path = choice % 2 == 1
     check_plain(raw)
-    whole = LOOP.run_until_complete(came_of([raw], with_fast_path=with_fast_path))
+    whole = LOOP.run_until_complete(requests_seen([raw], with_fast_path=with_fast_path))
     parts = [raw[:at], raw[at:]] if at else [raw]
-    assert LOOP.run_until_complete(came_of(parts, with_fast_path=with_fast_path)) == whole
-    LOOP.run_until_complete(came_of([raw[:at]], lost=True, with_fast_path=with_fast_path))
+    assert LOOP.run_until_complete(requests_seen(parts, with_fast_path=with_fast_path)) == whole
+    LOOP.run_until_complete(requests_seen([raw[:at]], lost=True, with_fast_path=with_fast_path))
 
 
 def fuzz(folder: str) -> None:
-    """Ends the process."""
+    """Fuzz until libFuzzer ends the process."""
     asyncio.set_event_loop(LOOP)
     atheris.Setup([*sys.argv, folder], one)
     atheris.Fuzz()
 
 
 def main() -> int:
-    """In a process of its own, as libFuzzer ends the one that it runs in; its exit code."""
+    """Fuzz in a child process, which libFuzzer ends, and return its exit code."""
     with TemporaryDirectory(prefix="fuzz-") as folder:
         for number, row in enumerate(ROWS):
             (Path(folder) / str(number)).write_bytes(bytes([number % 256]) + row.raw)

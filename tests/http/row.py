@@ -1,4 +1,4 @@
-"""How the rows of the conformance table are written."""
+"""The rows of the conformance table, and short ways to write them."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ HOST = b"Host: a.example\r\n"
 
 
 class Row(NamedTuple):
-    """`unlike` says why Tornado's own server does otherwise; empty if it does the same."""
+    """A request and its outcome. `unlike` says why Tornado's own server differs, if it does."""
 
     name: str
     raw: bytes

@@ -1,4 +1,4 @@
-"""Bodies and their framing: rows of the conformance table."""
+"""Rows of the conformance table about bodies and their framing."""
 
 from tests.http.row import (
     GET,

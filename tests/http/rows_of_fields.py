@@ -1,4 +1,4 @@
-"""Targets, header fields, expectations: rows of the conformance table."""
+"""Rows of the conformance table about targets, header fields and expectations."""
 
 from tests.http.row import (
     GET,

@@ -1,4 +1,4 @@
-"""Connections, request lines: rows of the conformance table."""
+"""Rows of the conformance table about connections and request lines."""
 
 from tests.http.row import (
     GET,

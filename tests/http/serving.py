@@ -1,4 +1,4 @@
-"""A server of the front on a port of its own, and a client that sends what it is told."""
+"""A server of the front on a free port, and a client that sends raw bytes."""
 
 import asyncio
 import re
@@ -29,7 +29,7 @@ async def serving(
     fast_path: FastPath | None = None,
     tls: ssl.SSLContext | None = None,
 ) -> AsyncIterator[tuple[Server, int]]:
-    """The server and its port."""
+    """Run a server, and yield it with its port."""
     sockets = bind_sockets(0, "127.0.0.1")
     server = Server(delegate, render, limits, fast_path)
     await server.listen(sockets, tls)
@@ -41,7 +41,7 @@ async def serving(
 
 
 class Answer(NamedTuple):
-    """`lines` are those of the head, the status line first; `body` is without its framing."""
+    """An answer: `lines` are those of the head, status line first; `body` has no framing."""
 
     status: int
     lines: list[str]
@@ -53,7 +53,7 @@ class Answer(NamedTuple):
 
 
 class Client:
-    """One connection. Reads have a timeout of ten seconds."""
+    """A client with one connection. Reads have a timeout of ten seconds."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -63,7 +63,7 @@ class Client:
         self.writer.write(raw)
 
     async def answer(self, head_only: bool = False) -> Answer:
-        """The next answer. Raises IncompleteReadError if the connection ends before it does."""
+        """Return the next answer. Raises IncompleteReadError if the connection ends before it."""
         async with asyncio.timeout(10):
             head = (await self._reader.readuntil(b"\r\n\r\n"))[:-4].decode("latin-1")
             answer = Answer(int(head[9:12]), head.split("\r\n"), b"")
@@ -91,7 +91,7 @@ class Client:
             return await self._reader.readexactly(count)
 
     async def rest(self) -> bytes:
-        """All that comes until the server ends the connection."""
+        """Return the bytes until the server ends the connection."""
         async with asyncio.timeout(10):
             try:
                 return await self._reader.read()
@@ -99,7 +99,7 @@ class Client:
                 return b""
 
     def cut(self) -> None:
-        """Go without a word."""
+        """Cut the connection."""
         self.writer.transport.abort()
 
 
@@ -107,7 +107,7 @@ class Client:
 async def client_of(
     port: int, tls: ssl.SSLContext | None = None, receive_bytes: int | None = None
 ) -> AsyncIterator[Client]:
-    """`receive_bytes` is what the kernel takes without anybody reading."""
+    """Yield a client; the kernel takes `receive_bytes` of what it does not read."""
     sock = socket.socket()
     sock.setblocking(False)
     if receive_bytes is not None:
@@ -123,7 +123,7 @@ async def client_of(
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Raises TimeoutError after ten seconds."""
+    """Wait until `condition` holds. Raises TimeoutError after ten seconds."""
     async with asyncio.timeout(10):
         while not condition():
             await asyncio.sleep(0.005)

@@ -1,4 +1,4 @@
-"""Connections are counted when they are accepted, in all and for each address."""
+"""Connections are counted when they are accepted, in total and for each address."""
 
 import asyncio
 import socket

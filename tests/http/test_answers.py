@@ -31,7 +31,7 @@ class Streamed(RequestHandler):
 
 
 class Sized(RequestHandler):
-    """Announces ten bytes, and writes as many as it is asked to."""
+    """A handler that announces ten bytes and writes `count`."""
 
     async def get(self) -> None:
         self.set_header("Content-Length", "10")
@@ -63,7 +63,7 @@ class Closing(RequestHandler):
 
 
 class Splitting(RequestHandler):
-    """Goes past the checks of Tornado's handlers."""
+    """A handler that avoids the checks of Tornado."""
 
     def get(self) -> None:
         connection: Any = self.request.connection
@@ -270,7 +270,7 @@ async def test_a_handler_sees_the_address_of_its_client() -> None:
 
 
 class Gone(RequestHandler):
-    """Waits until it is told that its client has gone, and answers then."""
+    """A handler that answers only when it is notified that its client has gone."""
 
     def initialize(self, told: list[str]) -> None:
         self.told = told

@@ -1,4 +1,4 @@
-"""Nobody makes the server keep more than its share: not who reads slowly, nor who sends fast."""
+"""Neither slow readers nor fast senders make the server keep more than its limits."""
 
 import asyncio
 import socket
@@ -20,7 +20,7 @@ RECEIVE_BYTES = 16_384
 
 
 class Large(RequestHandler):
-    """Writes 20 MB, a piece at a time."""
+    """A handler that writes 20 MB in pieces."""
 
     written = 0
     ended = ""
@@ -62,7 +62,7 @@ async def test_a_handler_waits_for_a_slow_reader() -> None:
         await asyncio.sleep(0.2)
         stopped_at = Large.written
         await asyncio.sleep(0.2)
-        # What the kernel takes, and a piece; nowhere near all of it.
+        # As much as the kernel takes, and one piece.
         assert stopped_at == Large.written < 10_000_000
         assert len((await client.answer()).body) == MANY * len(PIECE)
         assert Large.ended == "finished"
@@ -105,7 +105,7 @@ async def test_a_client_that_reads_slowly_gets_the_whole_answer() -> None:
         client.send(get(fields="Connection: close\r\n"))
         came = 0
         began = time.monotonic()
-        # Longer than one that takes nothing is let.
+        # Longer than a client may read nothing.
         while time.monotonic() < began + 1.6:
             came += len(await client.read(300_000))
             await asyncio.sleep(0.04)
@@ -121,7 +121,7 @@ class Gated(RequestHandler):
 
 
 def stuff(sock: socket.socket, raw: bytes) -> int:
-    """Send until no more is taken; how many bytes were."""
+    """Send until the socket takes no more, and return the bytes sent."""
     taken = 0
     try:
         while taken < 50_000_000:
@@ -132,7 +132,7 @@ def stuff(sock: socket.socket, raw: bytes) -> int:
 
 
 async def stuffed(port: int, first: bytes, more: bytes) -> int:
-    """How much the server takes while it waits for a handler."""
+    """Return the bytes that the server takes while it waits for a handler."""
     sock = socket.socket()
     sock.connect(("127.0.0.1", port))
     sock.setblocking(False)
@@ -182,7 +182,7 @@ async def test_requests_behind_a_slow_handler_are_answered() -> None:
 
 
 def on_fast_path(raw: bytes) -> tuple[Connection, Transport]:
-    """A connection whose fast path answers each request at once, to whom `raw` has come."""
+    """Return a connection that received `raw`, and whose fast path answers each request at once."""
 
     def fast_path(connection: FastPathConnection, data: bytes, start: int, end: int) -> bool:
         connection.answer(b"answer", True)
@@ -199,7 +199,7 @@ def on_fast_path(raw: bytes) -> tuple[Connection, Transport]:
 
 async def test_the_fast_path_gets_no_requests_while_its_client_does_not_read() -> None:
     protocol, transport = on_fast_path(get() * 3000)
-    # Known to be slow after the first lot.
+    # The client is known to be slow after the first write.
     assert transport.written.count(b"answer") == 64
     assert not transport.reading
     transport.pause_at = 10**9

@@ -16,7 +16,7 @@ LIMITS = Limits(body_bytes=1000)
 
 @stream_request_body
 class Streamed(RequestHandler):
-    """Answers with what it was given, piece by piece."""
+    """A handler that answers with its body, received in pieces."""
 
     def prepare(self) -> None:
         self.pieces: list[bytes] = []
@@ -36,7 +36,7 @@ class Streamed(RequestHandler):
 
 @stream_request_body
 class Hasty(RequestHandler):
-    """Answers before it has read the body: at once, or with its first piece."""
+    """A handler that answers before it has read the body: at once, or at its first piece."""
 
     left: list[str] = []  # noqa: RUF012
 

@@ -1,4 +1,4 @@
-"""A table of raw requests, each with its exact outcome, however it is cut on the way."""
+"""Each raw request of the table has its exact outcome, however it is cut on the way."""
 
 import asyncio
 
@@ -20,7 +20,7 @@ from tracker.http.server import Server
 
 NAMES = [row.name for row in ROWS]
 EVERY_SPLIT_UP_TO = 250
-"""Bytes. Of longer requests only some splits are tried."""
+"""Bytes of a request; longer ones are split at some places only."""
 
 
 def test_names_in_the_table_are_unique() -> None:

@@ -1,4 +1,4 @@
-"""How a body and a connection end, seen from the transport: at once, or in several turns."""
+"""Bodies and connections end in time, as their transport sees it."""
 
 from tests.http.exchange_record import LIMITS, Transport, recording_application, render, turns
 from tests.http.serving import get, post
@@ -82,7 +82,7 @@ async def test_a_client_that_never_ends_its_side_is_cut() -> None:
 async def test_time_limits_never_expire_early() -> None:
     _, _, state = connected()
     noted = state.now
-    # What was noted may be as old as a sweep, and no older.
+    # A noted time may be as old as a sweep, and no older.
     state.now = noted + 5 + state.sweep_seconds
     assert not state.expired(noted, 5)
     state.now += 0.001

@@ -1,4 +1,4 @@
-"""Plain heads: what `wild` shows of any bytes, and what only a table can show."""
+"""Plain heads: cases beside those that `wild` generates."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def read(plain: FastHeadParser[list[str]], raw: bytes) -> FastHead[list[str]] | 
 def test_a_long_head_that_fails_at_its_end_is_rejected_in_linear_time(
     name: bytes, blanks: bytes
 ) -> None:
-    """It would be in more ways than there are atoms; nobody would see this test end."""
+    """A pattern that backtracks would never end here."""
     others = b"".join(b"X-%d:%b\r\n" % (number, blanks) for number in range(60))
     fields = others + name + b":" + blanks
     plain = heads()
@@ -89,7 +89,7 @@ def _parts(target: bytes) -> tuple[str, str]:
 
 
 def test_a_name_may_be_given_twice_even_host() -> None:
-    """An operator may have any header name the country."""
+    """An operator may choose any header to name the country."""
     plain = FastHeadParser(("accept", "host", "connection", "accept"), values_of)
     fields = b"Connection: keep-alive\r\nAccept: a\r\n\r\n"
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""The fast path: sees whole heads first, answers now or later, in turn with everything else."""
+"""The fast path gets whole heads first, and answers at once or later, in order with handlers."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""A few seconds of what `python -m tests.http.fuzz` does for as long as it is let."""
+"""A few seconds of the fuzzer, `python -m tests.http.fuzz`."""
 
 import os
 import subprocess

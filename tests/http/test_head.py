@@ -114,27 +114,39 @@ def test_a_head_may_have_exactly_the_limit_of_fields(more: int, status: int) -> 
     assert status_of(b"GET / HTTP/1.1\r\n%b%b\r\n" % (HOST, others)) == status
 
 
-def partial_status(data: bytes, limits: Limits) -> int:
-    """Return the status that rejects the beginning of a head, or 200 if more may come."""
+def partial_status(beginning: bytes, limits: Limits, before: bytes = b"") -> int:
+    """Return the status that rejects the beginning of a head, or 200 if more may come.
+
+    `before` is in the same buffer, and was read already.
+    """
     try:
-        check_partial(data, 0, 0, limits)
+        check_partial(before + beginning, len(before), 0, limits)
     except RejectedRequest as rejected:
         return rejected.status
     return 200
 
 
+@pytest.mark.parametrize("before", [b"", b"GET / HTTP/1.0\r\n\r\n"])
 @pytest.mark.parametrize(("more", "status"), [(0, 200), (1, 414)])
 def test_an_incomplete_request_line_may_be_64_bytes_longer_than_a_target(
-    more: int, status: int
+    before: bytes, more: int, status: int
 ) -> None:
     limits = Limits(target_bytes=20)
-    assert partial_status(b"GET /".ljust(20 + 64 + more, b"a"), limits) == status
+    assert partial_status(b"GET /".ljust(20 + 64 + more, b"a"), limits, before) == status
 
 
+@pytest.mark.parametrize("before", [b"", b"GET / HTTP/1.0\r\n\r\n"])
 @pytest.mark.parametrize(("more", "status"), [(0, 200), (1, 431)])
-def test_an_incomplete_head_may_have_exactly_the_limit_of_bytes(more: int, status: int) -> None:
+def test_an_incomplete_head_may_have_exactly_the_limit_of_bytes(
+    before: bytes, more: int, status: int
+) -> None:
     start = b"GET / HTTP/1.1\r\n%bA: " % HOST
-    assert partial_status(start.ljust(NARROW.head_bytes + more, b"a"), NARROW) == status
+    assert partial_status(start.ljust(NARROW.head_bytes + more, b"a"), NARROW, before) == status
+
+
+def test_an_incomplete_head_may_be_longer_than_its_request_line() -> None:
+    data = b"GET / HTTP/1.1\r\nA: " + b"a" * 200
+    check_partial(data, 0, len(data) - 1, Limits(target_bytes=20))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Where bodies end and connections last, by what the fields say alone."""
+"""The fields of a head decide how long its body is, and whether its connection is kept."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Random bytes, splits, ends and mutations: nothing escapes, hangs, leaks or is mixed up."""
+"""Random bytes, splits, ends and mutations: nothing fails, hangs, leaks or is confused."""
 
 from itertools import pairwise
 
@@ -9,7 +9,7 @@ from tornado.platform.asyncio import AsyncIOLoop
 from tests.http.conformance import ROWS
 from tests.http.exchange_record import Seen
 from tests.http.serving import get, post
-from tests.http.wild import came_of, check_plain
+from tests.http.wild import check_plain, requests_seen
 
 FEW = settings(max_examples=150)
 
@@ -19,7 +19,7 @@ SYNTAX = (
     b"Connection: close\r\n", b"Transfer-Encoding: chunked\r\n", b"Expect: 100-continue\r\n",
     b"\r\n\r\n", b"0\r\n\r\n",
 )  # fmt: skip
-"""What requests are made of."""
+"""Pieces of requests."""
 
 wild_bytes = st.binary(max_size=300) | st.lists(
     st.sampled_from(SYNTAX) | st.binary(max_size=3), max_size=30
@@ -28,7 +28,7 @@ rows = st.lists(st.sampled_from([row.raw for row in ROWS]), min_size=1, max_size
 
 
 def cut(raw: bytes, places: list[int]) -> list[bytes]:
-    """`raw` in parts, none of them empty."""
+    """Return `raw` in parts, none of them empty."""
     ends = sorted({place % (len(raw) + 1) for place in places} | {0, len(raw)})
     return [raw[start:end] for start, end in pairwise(ends)]
 
@@ -41,9 +41,10 @@ places = st.lists(st.integers(0, 10_000), max_size=8)
 def test_random_bytes_have_the_same_outcome_however_they_are_cut(
     io_loop: AsyncIOLoop, raw: bytes, places: list[int], with_fast_path: bool
 ) -> None:
-    whole = io_loop.run_sync(lambda: came_of([raw], with_fast_path=with_fast_path))
+    whole = io_loop.run_sync(lambda: requests_seen([raw], with_fast_path=with_fast_path))
     assert (
-        io_loop.run_sync(lambda: came_of(cut(raw, places), with_fast_path=with_fast_path)) == whole
+        io_loop.run_sync(lambda: requests_seen(cut(raw, places), with_fast_path=with_fast_path))
+        == whole
     )
 
 
@@ -52,9 +53,10 @@ def test_random_bytes_have_the_same_outcome_however_they_are_cut(
 def test_pipelined_requests_have_the_same_outcome_however_they_are_cut(
     io_loop: AsyncIOLoop, raw: bytes, places: list[int], with_fast_path: bool
 ) -> None:
-    whole = io_loop.run_sync(lambda: came_of([raw], with_fast_path=with_fast_path))
+    whole = io_loop.run_sync(lambda: requests_seen([raw], with_fast_path=with_fast_path))
     assert (
-        io_loop.run_sync(lambda: came_of(cut(raw, places), with_fast_path=with_fast_path)) == whole
+        io_loop.run_sync(lambda: requests_seen(cut(raw, places), with_fast_path=with_fast_path))
+        == whole
     )
 
 
@@ -73,9 +75,10 @@ def mutated(draw: st.DrawFn) -> bytes:
 def test_mutated_requests_have_the_same_outcome_however_they_are_cut(
     io_loop: AsyncIOLoop, raw: bytes, places: list[int], with_fast_path: bool
 ) -> None:
-    whole = io_loop.run_sync(lambda: came_of([raw], with_fast_path=with_fast_path))
+    whole = io_loop.run_sync(lambda: requests_seen([raw], with_fast_path=with_fast_path))
     assert (
-        io_loop.run_sync(lambda: came_of(cut(raw, places), with_fast_path=with_fast_path)) == whole
+        io_loop.run_sync(lambda: requests_seen(cut(raw, places), with_fast_path=with_fast_path))
+        == whole
     )
 
 
@@ -90,7 +93,7 @@ def test_a_client_may_disconnect_at_any_moment(
     io_loop: AsyncIOLoop, raw: bytes, places: list[int], end: int, with_fast_path: bool
 ) -> None:
     parts = cut(raw[: end % (len(raw) + 1)], places)
-    io_loop.run_sync(lambda: came_of(parts, lost=True, with_fast_path=with_fast_path))
+    io_loop.run_sync(lambda: requests_seen(parts, lost=True, with_fast_path=with_fast_path))
 
 
 @FEW
@@ -133,5 +136,7 @@ def test_good_requests_are_all_answered_in_order(
     with_fast_path: bool,
 ) -> None:
     raw = b"".join(sent for sent, _ in requests)
-    seen, kept = io_loop.run_sync(lambda: came_of(cut(raw, places), with_fast_path=with_fast_path))
+    seen, kept = io_loop.run_sync(
+        lambda: requests_seen(cut(raw, places), with_fast_path=with_fast_path)
+    )
     assert (seen, kept) == ([one for _, one in requests], True)

@@ -1,4 +1,4 @@
-"""A request made of a head that was read is, for its handler, the one that Tornado would make."""
+"""A handler gets the same request as Tornado itself would make of the head."""
 
 import time
 from collections.abc import Awaitable
@@ -53,7 +53,7 @@ NAMES = vars(tornados(RequestStartLine("GET", "/", "HTTP/1.1"), HTTPHeaders({"Ho
 
 
 def assert_same(target: str, host: str | None, version: str = "HTTP/1.1") -> None:
-    """In all attributes that Tornado gives a request, or in why it is rejected."""
+    """Check that both agree in every attribute of a request, or in the reason of its rejection."""
     headers = HTTPHeaders({"Accept": "*/*"} if host is None else {"Host": host})
     shown = []
     for make in (tornados, ours):
@@ -120,7 +120,7 @@ class Show(RequestHandler):
 
 
 class Elsewhere(Application):
-    """Starts requests in its own way: all of them are for one path."""
+    """A router that sends every request to one path."""
 
     def start_request(
         self, server_conn: object, request_conn: HTTPConnection

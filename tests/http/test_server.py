@@ -1,4 +1,4 @@
-"""The end of a server: what is in flight is answered, what is idle is closed, the rest is cut."""
+"""A server that ends answers requests in flight, closes idle connections and cuts the rest."""
 
 import asyncio
 import time

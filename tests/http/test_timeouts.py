@@ -1,4 +1,4 @@
-"""Clients that take their time: each is given its share of it, all together stop nobody."""
+"""Slow clients are closed in time, and delay nobody."""
 
 import asyncio
 import time
@@ -52,7 +52,7 @@ APPLICATION = application(("/", Plain), ("/patient", Patient))
 
 
 async def ended(client: Client) -> tuple[bytes, float]:
-    """What came until the end, and how many seconds that took."""
+    """Return the bytes until the connection ended, and the seconds until then."""
     began = time.monotonic()
     return await client.rest(), time.monotonic() - began
 
@@ -65,7 +65,7 @@ async def test_a_client_that_sends_nothing_is_closed_without_an_answer() -> None
 
 
 class Broken:
-    """A connection that cannot be checked, as uvloop's may be once the other end has gone."""
+    """A connection whose check fails, as uvloop's may once the other end has gone."""
 
     aborted = 0
 

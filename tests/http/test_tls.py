@@ -1,4 +1,4 @@
-"""TLS, with certificates made here; renewed while the server runs."""
+"""TLS, with certificates that are reloaded while the server runs."""
 
 import ssl
 from pathlib import Path
@@ -29,7 +29,7 @@ def authority() -> trustme.CA:
 
 
 def issue(authority: trustme.CA, folder: Path) -> tuple[Path, Path]:
-    """A certificate for localhost and its key, as files."""
+    """Return the files of a certificate for localhost and of its key."""
     issued = authority.issue_cert("localhost")
     certificate, key = folder / "certificate.pem", folder / "key.pem"
     certificate.write_bytes(b"".join(blob.bytes() for blob in issued.cert_chain_pems))
@@ -44,7 +44,7 @@ def trusting(authority: trustme.CA) -> ssl.SSLContext:
 
 
 async def serial_of(port: int, trust: ssl.SSLContext) -> str:
-    """The serial number of the certificate that the server shows."""
+    """Return the serial number of the certificate that the server shows."""
     async with client_of(port, trust) as client:
         client.send(get())
         await client.answer()

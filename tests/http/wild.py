@@ -1,4 +1,4 @@
-"""What must hold for a connection whatever is sent on it, however it is cut, whenever it ends."""
+"""Invariants of a connection, whatever bytes arrive, however they are cut, whenever it ends."""
 
 import asyncio
 import contextlib
@@ -25,12 +25,12 @@ NAMES = ("host", "user-agent", "accept", "x-request-id")
 
 
 def values_of(_: str, values: list[str]) -> list[str]:
-    """What a fast path may keep of a header: all that was asked for."""
+    """Return the values of a header unchanged, as the header that a fast path keeps."""
     return values
 
 
-class PlainLane:
-    """Takes what is plain, and answers as the application does: at once, or in a later turn."""
+class PlainFastPath:
+    """A fast path that answers plain requests as the application does, at once or a turn later."""
 
     def __init__(self, seen: list[Seen]) -> None:
         self._heads = FastHeadParser(NAMES, values_of)
@@ -38,7 +38,7 @@ class PlainLane:
 
     def __call__(self, connection: FastPathConnection, data: bytes, start: int, end: int) -> bool:
         head = self._heads.read(data, start, end)
-        # The service's limit of targets is beyond what is plain, that of the tests is not.
+        # A plain head may be longer than the tests' limit of targets, unlike the service's.
         if head is None or len(head.path) + len(head.query) >= LIMITS.target_bytes:
             return False
         target = data[start:end].split(b" ", 2)[1]
@@ -53,7 +53,7 @@ class PlainLane:
 
 
 def check_plain(raw: bytes) -> None:
-    """What is read at one glance is what the parser accepts, and reads alike; also at a second."""
+    """Check that the parser accepts and reads alike what is read as plain, also the second time."""
     end = raw.find(b"\r\n\r\n") + 4
     heads = FastHeadParser(NAMES, values_of)
     plain = heads.read(raw, 0, end) if end > 4 else None
@@ -70,7 +70,7 @@ def check_plain(raw: bytes) -> None:
 
 @contextlib.asynccontextmanager
 async def _nothing_left_behind() -> AsyncIterator[None]:
-    """Fails for an exception that nobody caught, and for a task that goes on."""
+    """Fail on an uncaught exception, and on a task that goes on."""
     loop = asyncio.get_running_loop()
     uncaught: list[dict[str, Any]] = []
     before, handler = asyncio.all_tasks(), loop.get_exception_handler()
@@ -84,18 +84,18 @@ async def _nothing_left_behind() -> AsyncIterator[None]:
     assert asyncio.all_tasks() <= before
 
 
-async def came_of(
+async def requests_seen(
     parts: Sequence[bytes], lost: bool = False, with_fast_path: bool = False
 ) -> tuple[list[Seen], bool]:
-    """What the handlers saw and whether the connection was kept, of `parts` that come one by one.
+    """Return the requests that handlers saw, and whether the connection was kept.
 
-    With `lost` the client goes right after the last, and takes no answers. With `with_fast_path`
-    plain requests take the fast path.
+    `parts` arrive one after the other. With `lost` the client goes right after the last and reads
+    no answers. With `with_fast_path` plain requests take the fast path.
     """
     async with _nothing_left_behind():
         application, seen = recording_application()
         state = ServerState(
-            application, render, LIMITS, PlainLane(seen) if with_fast_path else None
+            application, render, LIMITS, PlainFastPath(seen) if with_fast_path else None
         )
         protocol = Connection(state)
         transport = Transport()
@@ -115,7 +115,7 @@ async def came_of(
 
 
 def _check(transport: Transport, seen: list[Seen]) -> None:
-    """Each request has the answer that is its own; a refusal is the last, and ends."""
+    """Check that each request has its own answer, and that a rejection ends the connection."""
     methods = [one.method for one in seen]
     # A 405 is Tornado's own, for a method that no handler sees: its answer may be to HEAD's like.
     unseen = b"HTTP/1.1 405 " in transport.written
@@ -131,7 +131,7 @@ def _check(transport: Transport, seen: list[Seen]) -> None:
 
 
 async def _check_end(state: ServerState, protocol: Connection, transport: Transport) -> None:
-    """No handler takes its time, so what is not ended waits for its client: not for ever."""
+    """Check that a connection ends in time. No handler is slow, so it only waits for its client."""
     state.now += 1000
     protocol.check()
     await turns()
