@@ -60,7 +60,7 @@ class Process:
                 self._program.command(self.port),
                 self._program.environment,
                 log,
-                end_by=signal.SIGKILL,
+                death_signal=signal.SIGKILL,
             )
 
     async def kill(self) -> None:

@@ -1,4 +1,4 @@
-"""Runs processes that behave as told, one argument each, and print what happens to them.
+"""A supervisor of test workers: each argument names the behaviour of one, which prints its events.
 
 `python -m tests.forking STOP_SECONDS FIRST_PAUSE BEHAVIOUR BEHAVIOUR ...`
 """
@@ -18,14 +18,14 @@ WAITED_FOR = {signal.SIGTERM, signal.SIGHUP}
 
 
 def say(number: int, *words: object) -> None:
-    """In one write, for all write to the same pipe."""
+    """Print a line with one write, because all workers write to the same pipe."""
     os.write(1, (" ".join(map(str, (number, *words))) + "\n").encode())
 
 
 def waits(process: Process) -> int:
     signal.pthread_sigmask(signal.SIG_BLOCK, WAITED_FOR)
     process.ready()
-    say(process.number, "again" if process.again else "ready", os.getpid())
+    say(process.number, "again" if process.is_replacement else "ready", os.getpid())
     while signal.sigwait(WAITED_FOR) == signal.SIGHUP:
         say(process.number, "hangup", os.getpid())
     say(process.number, "stopped", os.getpid())
@@ -49,8 +49,8 @@ def raises(process: Process) -> int:
 
 
 def cannot_again(process: Process) -> int:
-    """Once it has been ready."""
-    if process.again:
+    """Fail as the replacement of a worker that was ready."""
+    if process.is_replacement:
         say(process.number, "cannot", os.getpid())
         return 3
     return waits(process)
@@ -75,7 +75,7 @@ def dies(process: Process) -> int:
 
 
 def stops_all(process: Process) -> int:
-    """While others are being started."""
+    """Stop all workers while others are still being started."""
     os.kill(os.getppid(), signal.SIGTERM)
     return waits(process)
 
@@ -98,7 +98,7 @@ def main(stop_seconds: str, first_pause: str, *behaviours: str) -> int:
     with (
         patch.object(supervisor, "STOP_SECONDS", float(stop_seconds)),
         patch.object(supervisor, "FIRST_PAUSE_SECONDS", float(first_pause)),
-        patch.object(supervisor, "LONGEST_PAUSE_SECONDS", max(float(first_pause), 30.0)),
+        patch.object(supervisor, "MAX_PAUSE_SECONDS", max(float(first_pause), 30.0)),
     ):
         return run_processes(len(behaviours), work, lambda: say(os.getpid(), "stopping"))
 

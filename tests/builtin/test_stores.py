@@ -60,9 +60,9 @@ KEPT = (b"kept", {"_id": "kept"})
 
 
 def is_free(data: Path) -> bool:
-    """Nobody runs on the folder: every store inherits the lock, so none is alive."""
+    """Return whether no store runs on the folder: every store inherits the lock."""
     folder = DataFolder(data)
-    free = folder.try_take()
+    free = folder.try_lock()
     if free:
         folder.release()
     return free
@@ -78,7 +78,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
 
 @pytest.fixture
 def data(tmp_path: Path) -> Iterator[Path]:
-    """A folder that is gone after the test: a mongod takes 300 MB."""
+    """Yield a folder that is deleted after the test, because a mongod takes 300 MB."""
     yield tmp_path / "data"
     shutil.rmtree(tmp_path / "data", ignore_errors=True)
 
@@ -126,7 +126,7 @@ def test_redis_is_set_up_to_lose_nothing(running: Settings) -> None:
     }
 
 
-def test_what_is_stored_is_for_the_owner_only(running: Settings) -> None:
+def test_stored_files_are_private_to_their_owner(running: Settings) -> None:
     modes = {
         name: (running.data_path / name).stat().st_mode & 0o777
         for name in ("redis", "mongodb", "lock", "stores.json")
@@ -151,7 +151,7 @@ def test_a_script_uses_the_running_stores_and_leaves_them_running(running: Setti
     assert pids(running) == before
 
 
-def test_a_script_starts_stores_if_none_run_and_believes_no_leftovers(
+def test_a_script_starts_stores_if_none_run_and_ignores_stale_addresses(
     settings: Settings, data: Path
 ) -> None:
     data.mkdir()
@@ -191,13 +191,13 @@ def test_after_kill_9_the_stores_end_and_a_new_start_keeps_the_data(
 
 @pytest.mark.parametrize("enter", [run_stores, attach_stores])
 @pytest.mark.parametrize("pid", ["", "0", "-1", "half a p", "2147483647"])
-def test_a_held_folder_without_a_living_service_is_waited_for_and_never_joined(
+def test_a_held_folder_without_a_living_service_is_waited_for_and_never_attached_to(
     monkeypatch: pytest.MonkeyPatch, settings: Settings, data: Path, pid: str, enter: Any
 ) -> None:
-    monkeypatch.setattr(stores, "OUTLIVE_SECONDS", 0.1)
-    monkeypatch.setattr(stores, "STARTING_SECONDS", 0.1)
+    monkeypatch.setattr(stores, "ORPHAN_TIMEOUT_SECONDS", 0.1)
+    monkeypatch.setattr(stores, "ATTACH_TIMEOUT_SECONDS", 0.1)
     orphans = DataFolder(data)
-    assert orphans.try_take()
+    assert orphans.try_lock()
     (data / "lock").write_text(pid)
     leftover = {"pid": int(pid) if pid[-1:].isdecimal() else 1, **ELSEWHERE}
     (data / "stores.json").write_text(json.dumps(leftover))
@@ -207,7 +207,7 @@ def test_a_held_folder_without_a_living_service_is_waited_for_and_never_joined(
 
 
 @pytest.mark.parametrize("variable", ["redis_url", "mongodb_uri"])
-def test_what_is_configured_is_not_started(data: Path, variable: str) -> None:
+def test_a_configured_store_is_not_started(data: Path, variable: str) -> None:
     configured = Settings(data_dir=str(data), **{variable: ELSEWHERE[variable]})  # type: ignore[arg-type]
     with run_stores(configured) as complete:
         assert getattr(complete, variable) == ELSEWHERE[variable]
@@ -221,7 +221,7 @@ def test_what_is_configured_is_not_started(data: Path, variable: str) -> None:
 
 
 @pytest.mark.parametrize("enter", [run_stores, attach_stores])
-def test_with_both_configured_nothing_is_touched(data: Path, enter: Any) -> None:
+def test_with_both_stores_configured_the_folder_is_not_touched(data: Path, enter: Any) -> None:
     configured = Settings(data_dir=str(data), env="production", **ELSEWHERE)  # type: ignore[arg-type]
     with enter(configured) as complete:
         assert complete == configured
@@ -230,7 +230,7 @@ def test_with_both_configured_nothing_is_touched(data: Path, enter: Any) -> None
 
 @pytest.mark.parametrize("enter", [run_stores, attach_stores])
 @pytest.mark.parametrize("variable", ["redis_url", "mongodb_uri"])
-def test_production_refuses_naming_the_variable(data: Path, variable: str, enter: Any) -> None:
+def test_production_refuses_a_built_in_store(data: Path, variable: str, enter: Any) -> None:
     others = {name: url for name, url in ELSEWHERE.items() if name != variable}
     configured = Settings(data_dir=str(data), env="production", **others)  # type: ignore[arg-type]
     with pytest.raises(StoresError, match=f"{variable.upper()}: must be set"), enter(configured):
@@ -251,7 +251,7 @@ def test_an_interrupted_start_leaves_nothing_behind(
     assert is_free(data)
 
 
-def test_a_port_that_was_taken_meanwhile_is_replaced(
+def test_a_port_taken_before_the_launch_is_replaced(
     monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -303,9 +303,7 @@ def test_a_store_that_is_not_ready_in_time_is_given_up(
     assert is_free(data)
 
 
-def test_a_store_that_does_not_stop_when_asked_is_ended_by_force(
-    monkeypatch: pytest.MonkeyPatch, data: Path
-) -> None:
+def test_a_store_that_does_not_stop_is_killed(monkeypatch: pytest.MonkeyPatch, data: Path) -> None:
     monkeypatch.setattr(child, "STOP_SECONDS", 0.2)
     configured = Settings(data_dir=str(data), mongodb_uri=ELSEWHERE["mongodb_uri"])
     with run_stores(configured) as settings, Redis.from_url(settings.redis_url) as redis:
@@ -332,10 +330,10 @@ def test_a_store_that_does_not_stop_when_asked_is_ended_by_force(
             '{"s":"F","c":"STORAGE","msg":"Bad"}\n{"s":"F","c":"ASSERT","msg":"\\n\\naborting"}',
             "Bad",
         ),
-        ("x" * 5000, "x" * child.REASON_LENGTH),
+        ("x" * 5000, "x" * child.MAX_REASON_CHARACTERS),
     ],
 )
-def test_the_reason_is_the_last_line_that_complains(log: str, expected: str) -> None:
+def test_the_reason_is_the_last_error_in_the_log(log: str, expected: str) -> None:
     assert reason(log) == expected
 
 
@@ -370,7 +368,7 @@ def test_without_any_mongod_the_message_says_what_to_do(
     assert is_free(data)
 
 
-def test_a_server_on_the_path_comes_before_that_of_a_wheel(
+def test_a_server_on_the_path_is_preferred_to_one_of_a_wheel(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))

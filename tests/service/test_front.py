@@ -1,4 +1,4 @@
-"""Who may open how many connections, by the settings."""
+"""The connections that an address may open, by the settings."""
 
 import resource
 
@@ -18,13 +18,13 @@ PRODUCTION = {
 
 
 def open_by(peer: str, settings: Settings) -> int:
-    """How many connections `peer` may have, of at most 3,000."""
+    """Return how many of 3,000 connections `peer` may open."""
     admission = make_admission(settings, ClientAddress(settings.trusted_proxies))
     return sum(admission.enter(peer) for _ in range(3_000))
 
 
 @pytest.mark.parametrize(
-    ("variables", "peer", "most"),
+    ("variables", "peer", "limit"),
     [
         ({}, STRANGER, 512),
         ({}, LOOPBACK, 3_000),
@@ -38,20 +38,22 @@ def open_by(peer: str, settings: Settings) -> int:
         ({"TRUSTED_PROXIES": "1"}, STRANGER, 3_000),
     ],
 )
-def test_one_address_has_its_share_unless_it_is_a_proxy_or_a_trials_own_machine(
-    variables: dict[str, str], peer: str, most: int
+def test_one_address_is_limited_unless_it_is_a_proxy_or_local_in_development(
+    variables: dict[str, str], peer: str, limit: int
 ) -> None:
-    assert open_by(peer, read(variables)) == most
+    assert open_by(peer, read(variables)) == limit
 
 
-def test_addresses_of_one_ipv6_network_share() -> None:
+def test_addresses_of_one_ipv6_network_share_a_limit() -> None:
     settings = read({"CONNECTIONS_PER_ADDRESS": "2"})
     admission = make_admission(settings, ClientAddress(""))
     assert [admission.enter(f"2001:db8::{number}") for number in range(3)] == [True, True, False]
     assert admission.enter("2001:db8:0:1::1")
 
 
-def test_however_few_files_there_are_one_address_has_half(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_address_gets_half_of_the_connections_however_few_they_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(
         resource, "getrlimit", lambda _: (RESERVED_FILES + 100, RESERVED_FILES + 100)
     )

@@ -1,4 +1,4 @@
-"""The life of a process, where a whole process would take too long to show it."""
+"""The life of a process: cases that would take a whole process too long to show."""
 
 import asyncio
 
@@ -19,21 +19,21 @@ async def test_a_start_does_not_wait_for_an_index_that_takes_long(
         await asyncio.Event().wait()
 
     monkeypatch.setattr(services, "prepare", prepare)
-    monkeypatch.setattr(lifecycle, "PREPARE_SECONDS", 0.05)
+    monkeypatch.setattr(lifecycle, "PREPARE_TIMEOUT_SECONDS", 0.05)
     await asyncio.wait_for(lifecycle._prepare(services), 5)
     assert asked.is_set()
 
 
-async def test_a_drain_that_fails_now_and_then_goes_on(
+async def test_a_drain_continues_after_an_error(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runs, again = Consumer.run, asyncio.Event()
 
     async def fail(self: Consumer, stop: asyncio.Event) -> None:
-        monkeypatch.setattr(Consumer, "run", go_on)
+        monkeypatch.setattr(Consumer, "run", run_again)
         raise RuntimeError("the handler is closed")
 
-    async def go_on(self: Consumer, stop: asyncio.Event) -> None:
+    async def run_again(self: Consumer, stop: asyncio.Event) -> None:
         again.set()
         await runs(self, stop)
 

@@ -1,4 +1,4 @@
-"""Several processes of one service, forked for real: replaced when they end, stopped together."""
+"""Several workers, really forked: replaced when they end, stopped together."""
 
 import os
 import queue
@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from tests.test_import_order import ROOT
-from tracker.service.supervisor import LONGEST_PAUSE_SECONDS, pause
+from tracker.service.supervisor import MAX_PAUSE_SECONDS, pause_seconds
 
 SECONDS = 20.0
 HOURS = "10000"
 
 
 class Running:
-    """A parent, and the lines that it and its processes print."""
+    """A supervisor, and the lines that it and its workers print."""
 
     def __init__(
         self, *behaviours: str, stop_seconds: str = HOURS, first_pause: str = "0.01"
@@ -46,13 +46,13 @@ class Running:
         return self._lines.get(timeout=SECONDS)
 
     def wait_for(self, number: int, word: str) -> int:
-        """The pid of the process of that number that says this next."""
+        """Return the pid of the next worker of that number that prints `word`."""
         while not (line := self.next()).startswith(f"{number} {word} "):
             assert line, "all have ended"
         return int(line.split()[2])
 
     def pids(self, count: int) -> dict[int, int]:
-        """By number, once all are ready."""
+        """Return the pids of all workers by number, once they are ready."""
         pids: dict[int, int] = {}
         while len(pids) < count:
             number, word, pid = self.next().split()
@@ -61,11 +61,11 @@ class Running:
         return pids
 
     def rest(self) -> list[str]:
-        """What is printed until no process has the pipe any more: all have ended."""
+        """Return the remaining lines, once all processes have ended."""
         return [*iter(self.next, "")]
 
     def stop(self, by: signal.Signals = signal.SIGTERM) -> int:
-        """The exit code."""
+        """Send a signal to the supervisor; return its exit code."""
         self.process.send_signal(by)
         return self.process.wait(SECONDS)
 
@@ -99,7 +99,7 @@ def run() -> Iterator[Run]:
 
 
 @pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGINT])
-def test_each_number_runs_in_a_process_of_its_own_until_a_signal_stops_all(
+def test_each_worker_runs_in_its_own_process_until_a_signal_stops_all(
     run: Run, by: signal.Signals
 ) -> None:
     running = run("waits", "waits", "waits")
@@ -113,14 +113,14 @@ def test_each_number_runs_in_a_process_of_its_own_until_a_signal_stops_all(
     assert running.errors() == ""
 
 
-def test_one_process_is_the_one_that_was_started(run: Run) -> None:
+def test_a_single_worker_is_not_forked(run: Run) -> None:
     running = run("waits")
     assert running.pids(1) == {0: running.process.pid}
     assert running.stop() == 0
 
 
 @pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGTERM])
-def test_a_process_that_ends_is_replaced_and_leaves_no_zombie(run: Run, by: signal.Signals) -> None:
+def test_a_worker_that_ends_is_replaced_and_leaves_no_zombie(run: Run, by: signal.Signals) -> None:
     running = run("waits", "waits")
     pids = running.pids(2)
     for _ in range(3):
@@ -133,19 +133,19 @@ def test_a_process_that_ends_is_replaced_and_leaves_no_zombie(run: Run, by: sign
 
 
 @pytest.mark.parametrize(
-    ("behaviour", "code", "told"),
+    ("behaviour", "code", "logged"),
     [("cannot", 3, "could not start"), ("raises", 1, "ValueError: by a bug")],
 )
-def test_a_process_that_cannot_start_stops_all_with_its_code(
-    run: Run, behaviour: str, code: int, told: str
+def test_a_worker_that_cannot_start_stops_all_with_its_code(
+    run: Run, behaviour: str, code: int, logged: str
 ) -> None:
     running = run("waits", behaviour)
     assert running.process.wait(SECONDS) == code
     running.rest()
-    assert told in running.errors()
+    assert logged in running.errors()
 
 
-def test_a_replacement_that_cannot_start_leaves_the_others_alone_and_is_tried_again(
+def test_a_replacement_that_cannot_start_is_tried_again_while_the_others_run(
     run: Run,
 ) -> None:
     running = run("waits", "cannot_again")
@@ -156,7 +156,7 @@ def test_a_replacement_that_cannot_start_leaves_the_others_alone_and_is_tried_ag
     assert running.stop() == 0
 
 
-def test_a_stop_does_not_wait_for_the_pause_of_a_process_that_dies_again_and_again(
+def test_a_stop_does_not_wait_for_the_pause_of_a_worker_that_keeps_dying(
     run: Run,
 ) -> None:
     running = run("waits", "dies", first_pause=HOURS)
@@ -174,16 +174,16 @@ def test_a_stop_does_not_wait_for_the_pause_of_a_process_that_dies_again_and_aga
         (2, 1.0),
         (3, 2.0),
         (6, 16.0),
-        (7, LONGEST_PAUSE_SECONDS),
-        (999, LONGEST_PAUSE_SECONDS),
+        (7, MAX_PAUSE_SECONDS),
+        (999, MAX_PAUSE_SECONDS),
     ],
 )
-def test_the_pause_doubles_up_to_a_bound(failures: int, seconds: float) -> None:
-    assert pause(failures) == seconds
+def test_the_pause_doubles_up_to_a_limit(failures: int, seconds: float) -> None:
+    assert pause_seconds(failures) == seconds
 
 
 @pytest.mark.parametrize(("behaviour", "code"), [("fails_at_the_end", 3), ("never_ready", 0)])
-def test_an_error_while_stopping_is_told_unless_nothing_had_begun(
+def test_an_error_while_stopping_is_returned_unless_the_worker_was_never_ready(
     run: Run, behaviour: str, code: int
 ) -> None:
     running = run("waits", behaviour)
@@ -191,7 +191,7 @@ def test_an_error_while_stopping_is_told_unless_nothing_had_begun(
     assert running.stop() == code
 
 
-def test_what_does_not_stop_is_killed(run: Run) -> None:
+def test_a_worker_that_does_not_stop_is_killed(run: Run) -> None:
     running = run("ignores", "waits", stop_seconds="0.3")
     pids = running.pids(2)
     assert running.stop() == 1
@@ -199,20 +199,20 @@ def test_what_does_not_stop_is_killed(run: Run) -> None:
     assert f"[{pids[0]}]" in running.errors()
 
 
-def test_what_is_frozen_is_killed_too(run: Run) -> None:
+def test_a_suspended_worker_is_killed(run: Run) -> None:
     running = run("waits", "waits", stop_seconds="0.3")
     os.kill(running.pids(2)[0], signal.SIGSTOP)
     assert running.stop() == 1
     running.rest()
 
 
-def test_a_stop_while_processes_are_being_started_stops_them_too(run: Run) -> None:
+def test_a_stop_while_workers_are_being_started_stops_them_too(run: Run) -> None:
     running = run("stops_all", *["waits"] * 7)
     assert running.process.wait(SECONDS) == 0
     running.rest()
 
 
-def test_any_number_of_signals_stops_once(run: Run) -> None:
+def test_many_signals_stop_once(run: Run) -> None:
     running = run("waits", "waits")
     workers = running.pids(2).values()
     for pid in workers:  # so that the stop is not over before the last signal has come
@@ -226,7 +226,7 @@ def test_any_number_of_signals_stops_once(run: Run) -> None:
     assert sum("stopping" in line for line in running.rest()) == 1
 
 
-def test_a_parent_that_is_killed_takes_its_processes_along(run: Run) -> None:
+def test_workers_end_when_the_supervisor_is_killed(run: Run) -> None:
     running = run("waits", "waits")
     pids = running.pids(2)
     running.process.kill()
@@ -234,10 +234,10 @@ def test_a_parent_that_is_killed_takes_its_processes_along(run: Run) -> None:
     assert stopped == [f"{number} stopped {pid}" for number, pid in sorted(pids.items())]
 
 
-def test_a_hangup_is_passed_on_to_all(run: Run) -> None:
+def test_sighup_is_passed_on_to_all_workers(run: Run) -> None:
     running = run("waits", "waits")
     pids = running.pids(2)
     running.process.send_signal(signal.SIGHUP)
-    told = {running.next(), running.next()}
-    assert told == {f"{number} hangup {pid}" for number, pid in pids.items()}
+    printed = {running.next(), running.next()}
+    assert printed == {f"{number} hangup {pid}" for number, pid in pids.items()}
     assert running.stop() == 0

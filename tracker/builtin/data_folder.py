@@ -1,10 +1,13 @@
-"""The data folder of the built-in stores: who runs on it, and at which addresses.
+"""The data folder of the built-in stores: its lock, and the addresses of the running stores.
 
-For `builtin/stores`. It has two files: `lock`, under an flock as long as the service or any of its
-stores lives (they inherit the descriptor), and `stores.json`, the addresses.
+For `builtin/stores`. It has two files.
 
-Guarantee: two services never run on the same data. Only the flock decides. The pid in `lock` is for
-messages, and to tell a running service from the stores of a killed one, so it may be stale.
+- `lock` is under an flock as long as the service or any of its stores lives: stores inherit the
+  descriptor. It holds the pid of the service, which may be stale: it is for messages, and to
+  distinguish a running service from the stores of a killed one.
+- `stores.json` holds the addresses.
+
+Guarantee: two services never run on the same data. Only the flock decides.
 """
 
 import fcntl
@@ -18,7 +21,7 @@ from tracker.builtin.binaries import StoresError
 
 
 class DataInUse(StoresError):
-    """Another service runs on this data folder."""
+    """A data folder that another service runs on."""
 
 
 class Addresses(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,7 +33,7 @@ class Addresses(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_writable(path: Path) -> None:
-    """Check that files can be written to the folder, which is made if needed: the spool is there.
+    """Make the folder if needed, and check that files can be written to it: the spool is there.
 
     Raises StoresError if they cannot.
     """
@@ -49,32 +52,32 @@ def _unusable(path: Path, error: OSError) -> StoresError:
 
 
 class DataFolder:
-    """The data folder and its lock. Whoever succeeds with `try_take` calls `release` in the end."""
+    """The data folder and its lock. After a successful `try_lock`, call `release` in the end."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._lock = path / "lock"
+        self._lock_file = path / "lock"
         self._addresses = path / "stores.json"
         self._descriptor = -1
 
     @property
     def descriptor(self) -> int:
-        """The descriptor of the lock, for child processes to inherit; -1 unless taken."""
+        """Return the descriptor of the lock, for child processes to inherit; -1 unless locked."""
         return self._descriptor
 
-    def try_take(self) -> bool:
-        """Take the folder, which is made if needed; return False if another process holds it.
+    def try_lock(self) -> bool:
+        """Make the folder if needed and lock it; return False if another process holds the lock.
 
-        Raises StoresError if it cannot be made or written to.
+        Raises StoresError if the folder cannot be made or written to.
         """
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            descriptor = os.open(self._lock, os.O_RDWR | os.O_CREAT, 0o600)
+            descriptor = os.open(self._lock_file, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             raise _unusable(self.path, error) from None
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            self._sign(descriptor)
+            self._write_pid(descriptor)
         except BlockingIOError:
             os.close(descriptor)
             return False
@@ -84,25 +87,28 @@ class DataFolder:
         self._descriptor = descriptor
         return True
 
-    def _sign(self, descriptor: int) -> None:
-        # The addresses of a killed service go before this pid appears: nobody may join the two.
-        self.withdraw()
+    def _write_pid(self, descriptor: int) -> None:
+        # First remove the addresses of a killed service: nobody may read them with this pid.
+        self.unpublish()
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
 
     def release(self) -> None:
-        """Give the folder up.
+        """Close the lock's descriptor, which ends the lock when no child holds it any more.
 
-        Closes and does not unlock: that would free the folder under a child that still lives.
+        Unlocking would free the folder under a child that still lives.
         """
         os.ftruncate(self._descriptor, 0)
         os.close(self._descriptor)
         self._descriptor = -1
 
-    def service(self) -> int | None:
-        """Return the pid of the service that took the folder, if alive. Ask while it is taken."""
+    def service_pid(self) -> int | None:
+        """Return the pid of the service that locked the folder, None if that has ended.
+
+        Call this while the folder is locked.
+        """
         try:
-            pid = int(self._lock.read_text("ascii"))
+            pid = int(self._lock_file.read_text("ascii"))
         except (FileNotFoundError, ValueError):
             return None
         return pid if pid > 0 and _is_alive(pid) else None
@@ -110,22 +116,22 @@ class DataFolder:
     def addresses(self) -> Addresses | None:
         """Return the addresses of the service that runs here, None until it is ready.
 
-        Ask while the folder is taken.
+        Call this while the folder is locked.
         """
         try:
             addresses = msgspec.json.decode(self._addresses.read_bytes(), type=Addresses)
         except (FileNotFoundError, msgspec.DecodeError):
             return None
-        return addresses if addresses.pid == self.service() else None
+        return addresses if addresses.pid == self.service_pid() else None
 
     def publish(self, addresses: Addresses) -> None:
-        """Write where the stores are for others to read; atomically, so that nobody reads half."""
+        """Write the addresses for other processes to read. The file is replaced atomically."""
         draft = self._addresses.with_suffix(".draft")
         draft.touch(mode=0o600)
         draft.write_bytes(msgspec.json.encode(addresses))
         draft.replace(self._addresses)
 
-    def withdraw(self) -> None:
+    def unpublish(self) -> None:
         """Remove the published addresses."""
         self._addresses.unlink(missing_ok=True)
 

@@ -1,7 +1,7 @@
-"""The two built-in servers: their command lines, addresses, and when they can serve.
+"""The two built-in servers: their command lines, their addresses, and checks that they are ready.
 
-For `builtin/stores`. Both listen on 127.0.0.1 only and keep all they write, their log too, in a
-folder of their own under the data folder, which nobody else may read.
+For `builtin/stores`. Both listen on 127.0.0.1 only. Each keeps its data and its log in a private
+folder below the data folder.
 """
 
 import socket
@@ -23,8 +23,8 @@ from tracker.builtin.child import Program
 REPLICA_SET = "rs0"
 NOT_YET_INITIALIZED = 94
 
-# WiredTiger writes dirty pages when it evicts them and at checkpoints. With a dirty target of 5 %
-# so small a cache wrote the same pages again and again: a sixth of mongod's work.
+# WiredTiger writes dirty pages when it evicts them and at checkpoints. With a dirty target of 5 %,
+# so small a cache wrote the same pages again and again, which was a sixth of mongod's work.
 _EVICTION = (
     "eviction_dirty_target=20,eviction_dirty_trigger=40,"
     "eviction_updates_target=10,eviction_updates_trigger=20"
@@ -32,7 +32,7 @@ _EVICTION = (
 
 
 def redis_program(data: Path) -> Program:
-    """Return a Redis whose acknowledged writes survive kill -9.
+    """Return the program of a Redis whose acknowledged writes survive kill -9.
 
     Raises StoresError if there is no binary, or its folder cannot be made.
     """
@@ -49,7 +49,7 @@ def redis_program(data: Path) -> Program:
 
 
 def mongod_program(data: Path) -> Program:
-    """Return a mongod that is a replica set of one member.
+    """Return the program of a mongod that is a replica set of one member.
 
     Raises StoresError if there is no binary, or its folder cannot be made.
     """
@@ -84,7 +84,7 @@ def redis_url(port: int) -> str:
 
 
 def _redis_is_ready(port: int, pid: int) -> bool:
-    """Return whether it serves; the pid tells it from another program that took the port."""
+    """Return whether Redis serves. Another program on the port has another pid."""
     once = Retry(NoBackoff(), 0)
     with Redis(host="127.0.0.1", port=port, socket_timeout=1, retry=once) as client:
         try:
@@ -97,13 +97,14 @@ def _redis_is_ready(port: int, pid: int) -> bool:
 def mongodb_uri(port: int) -> str:
     """Return the address of the built-in mongod.
 
-    It is direct: no other address of the set is used. Transactions and retries work with it.
+    The connection is direct, so the driver uses no other address of the set. Transactions and
+    retries work with it.
     """
     return f"mongodb://127.0.0.1:{port}/?directConnection=true"
 
 
 def _mongod_is_ready(port: int, pid: int) -> bool:
-    """Return whether it is primary; first make it a member of its replica set."""
+    """Make mongod a member of its replica set if needed; return whether it is the primary."""
     if not _listens(port):  # the driver would wait half a second before it tries again
         return False
     with MongoClient[dict[str, Any]](mongodb_uri(port), serverSelectionTimeoutMS=1000) as client:
@@ -124,7 +125,7 @@ def _listens(port: int) -> bool:
 
 
 def _make_member(run: Callable[..., dict[str, Any]], address: str) -> None:
-    """Make it the only member of the set; by force, as there is no primary to ask."""
+    """Make mongod the only member of its set: by force, because there is no primary to ask."""
     try:
         configuration = run("replSetGetConfig")["config"]
     except OperationFailure as error:

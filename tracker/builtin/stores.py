@@ -4,8 +4,8 @@ A store whose URL is not set (REDIS_URL, MONGODB_URI) runs as a child process on
 data under DATA_DIR. `run.py` and the tests enter `run_stores` around `asyncio.run`; operators'
 scripts enter `attach_stores`.
 
-Guarantee: at most one pair of stores runs on a folder, also after kill -9 of the service; no child
-is left behind; what was acknowledged is still there at the next start.
+Guarantee: at most one pair of stores runs on a folder, also after kill -9 of the service. No child
+is left behind. Acknowledged writes are still there at the next start.
 """
 
 import os
@@ -20,31 +20,31 @@ from config.settings import Settings
 from tracker.builtin.binaries import StoresError
 from tracker.builtin.child import Child, stop
 from tracker.builtin.data_folder import Addresses, DataFolder, DataInUse
-from tracker.builtin.keeper import Keeper
 from tracker.builtin.servers import mongod_program, mongodb_uri, redis_program, redis_url
+from tracker.builtin.watchdog import Watchdog
 
-OUTLIVE_SECONDS = 20.0
+ORPHAN_TIMEOUT_SECONDS = 20.0
 """How long a start waits for the stores of a killed service to end."""
 
-STARTING_SECONDS = 30.0
+ATTACH_TIMEOUT_SECONDS = 30.0
 """How long a script waits for a service that is still starting its stores."""
 
 
 @contextmanager
-def run_stores(settings: Settings, keeper: Keeper | None = None) -> Iterator[Settings]:
+def run_stores(settings: Settings, watchdog: Watchdog | None = None) -> Iterator[Settings]:
     """Run the stores that `settings` does not name; yield the settings with both addresses.
 
-    `keeper` is given the stores that were started. Call it from the main thread: the stores end
+    `watchdog` is given the stores that were started. Call this from the main thread: the stores end
     with the thread that started them.
     Raises DataInUse if a service runs on the folder, StoresError if the stores cannot run.
     """
     _refuse_in_production(settings)
-    if not _needs_stores(settings):
+    if not _missing_addresses(settings):
         yield settings
         return
     folder = DataFolder(settings.data_path)
-    _take(folder)
-    with _running(settings, folder, keeper) as complete:
+    _lock(folder)
+    with _running(settings, folder, watchdog) as complete:
         yield complete
 
 
@@ -52,80 +52,72 @@ def run_stores(settings: Settings, keeper: Keeper | None = None) -> Iterator[Set
 def attach_stores(
     settings: Settings,
     notify: Callable[[str], object] = lambda line: None,
-    keeper: Keeper | None = None,
+    watchdog: Watchdog | None = None,
 ) -> Iterator[Settings]:
     """Use the stores of the service that runs on the data folder, or run some if there is none.
 
     Yields the settings with both addresses. `notify` gets a line if stores are started: an operator
     who forgot to name the stores should know that these are new ones. Stores of a service are left
-    running, and end with it.
+    running and end with it.
     Raises DataInUse if the folder is held and no service becomes ready there, StoresError if the
     stores cannot run or the service uses stores of another kind.
     """
     _refuse_in_production(settings)
-    if not _needs_stores(settings):
+    if not _missing_addresses(settings):
         yield settings
         return
     folder = DataFolder(settings.data_path)
-    addresses = _take_or_join(folder)
+    addresses = _lock_or_attach(folder)
     if addresses:
-        yield _joined(settings, addresses)
+        yield _attached(settings, addresses)
         return
-    notify(_starting(settings))
-    with _running(settings, folder, keeper) as complete:
+    notify(_start_message(settings))
+    with _running(settings, folder, watchdog) as complete:
         yield complete
 
 
-def in_use(folder: Path, pid: int) -> str:
-    """Return the error for starting a second service on the folder."""
+def in_use_message(folder: Path, pid: int) -> str:
+    """Return the error message for starting a second service on the folder."""
     return (
         f"already running on {folder}, with pid {pid}: stop that one first (kill {pid}), or run "
         "this one beside it with another DATA_DIR and PORT"
     )
 
 
-def _starting(settings: Settings) -> str:
-    missing = [
-        name
-        for name, builtin in (
-            ("REDIS_URL", settings.builtin_redis),
-            ("MONGODB_URI", settings.builtin_mongodb),
-        )
-        if builtin
-    ]
+def _start_message(settings: Settings) -> str:
+    missing = " and no ".join(_missing_addresses(settings))
     return (
-        f"no {' and no '.join(missing)} is set, and no service runs on {settings.data_path}: "
+        f"no {missing} is set, and no service runs on {settings.data_path}: "
         "starting built-in stores there until this ends"
     )
 
 
-def service_on(settings: Settings) -> int | None:
+def service_pid(settings: Settings) -> int | None:
     """Return the pid of the service that runs on the data folder, None if there is none.
 
-    Also None if `settings` names both stores: then the folder is nobody's.
+    Also returns None if `settings` names both stores, because no service locks the folder then.
     """
-    return DataFolder(settings.data_path).service() if _needs_stores(settings) else None
+    return DataFolder(settings.data_path).service_pid() if _missing_addresses(settings) else None
 
 
-def _needs_stores(settings: Settings) -> bool:
-    return settings.builtin_redis or settings.builtin_mongodb
+def _missing_addresses(settings: Settings) -> list[str]:
+    """Return the names of the variables of the stores that are built in."""
+    redis = ["REDIS_URL"] if settings.builtin_redis else []
+    return [*redis, "MONGODB_URI"] if settings.builtin_mongodb else redis
 
 
 def _refuse_in_production(settings: Settings) -> None:
-    for name, builtin in (
-        ("REDIS_URL", settings.builtin_redis),
-        ("MONGODB_URI", settings.builtin_mongodb),
-    ):
-        if builtin and settings.env == "production":
-            raise StoresError(f"{name}: must be set when ENV=production")
+    missing = _missing_addresses(settings)
+    if missing and settings.env == "production":
+        raise StoresError(f"{missing[0]}: must be set when ENV=production")
 
 
-def _take(folder: DataFolder) -> None:
-    deadline = time.monotonic() + OUTLIVE_SECONDS
-    while not folder.try_take():
-        pid = folder.service()
+def _lock(folder: DataFolder) -> None:
+    deadline = time.monotonic() + ORPHAN_TIMEOUT_SECONDS
+    while not folder.try_lock():
+        pid = folder.service_pid()
         if pid is not None:
-            raise DataInUse(in_use(folder.path, pid))
+            raise DataInUse(in_use_message(folder.path, pid))
         if time.monotonic() > deadline:
             raise DataInUse(
                 f"{folder.path} is in use by the stores of a service that has ended: they should "
@@ -134,23 +126,23 @@ def _take(folder: DataFolder) -> None:
         time.sleep(0.05)
 
 
-def _take_or_join(folder: DataFolder) -> Addresses | None:
-    """Take the folder and return None, or return the addresses of the service that holds it."""
-    deadline = time.monotonic() + STARTING_SECONDS
-    while not folder.try_take():
+def _lock_or_attach(folder: DataFolder) -> Addresses | None:
+    """Lock the folder and return None, or return the addresses of the service that holds it."""
+    deadline = time.monotonic() + ATTACH_TIMEOUT_SECONDS
+    while not folder.try_lock():
         addresses = folder.addresses()
         if addresses:
             return addresses
         if time.monotonic() > deadline:
             raise DataInUse(
                 f"{folder.path} is in use, but its stores do not become ready: see "
-                "what the service there says, or set another DATA_DIR"
+                "the log of the service there, or set another DATA_DIR"
             )
         time.sleep(0.05)
     return None
 
 
-def _completed(settings: Settings, addresses: Addresses) -> Settings:
+def _with_addresses(settings: Settings, addresses: Addresses) -> Settings:
     return msgspec.structs.replace(
         settings,
         redis_url=settings.redis_url or addresses.redis_url,
@@ -158,35 +150,35 @@ def _completed(settings: Settings, addresses: Addresses) -> Settings:
     )
 
 
-def _joined(settings: Settings, addresses: Addresses) -> Settings:
-    complete = _completed(settings, addresses)
-    for name, missing in (
-        ("REDIS_URL", complete.builtin_redis),
-        ("MONGODB_URI", complete.builtin_mongodb),
-    ):
-        if missing:
-            raise StoresError(f"{name}: must be set as for the service with pid {addresses.pid}")
+def _attached(settings: Settings, addresses: Addresses) -> Settings:
+    complete = _with_addresses(settings, addresses)
+    if missing := _missing_addresses(complete):
+        raise StoresError(f"{missing[0]}: must be set as for the service with pid {addresses.pid}")
     return complete
 
 
 @contextmanager
-def _running(settings: Settings, folder: DataFolder, keeper: Keeper | None) -> Iterator[Settings]:
-    """Run the stores on a folder that this process has taken, and release it in the end."""
+def _running(
+    settings: Settings, folder: DataFolder, watchdog: Watchdog | None
+) -> Iterator[Settings]:
+    """Run the stores on a folder that this process has locked, and release it in the end."""
     stack = ExitStack()
     owner = os.getpid()
     stack.callback(folder.release)
     try:
-        addresses = _start(settings, folder, stack, keeper or Keeper())
-        stack.callback(folder.withdraw)
+        addresses = _start(settings, folder, stack, watchdog or Watchdog())
+        stack.callback(folder.unpublish)
         folder.publish(addresses)
-        yield _completed(settings, addresses)
+        yield _with_addresses(settings, addresses)
     finally:
-        if os.getpid() == owner:  # a process forked from this one may get here too
+        if os.getpid() == owner:  # a process forked from this one may come here too
             stack.close()
 
 
-def _start(settings: Settings, folder: DataFolder, stack: ExitStack, keeper: Keeper) -> Addresses:
-    """Start both at the same time; `stack` will stop them, also if this fails halfway."""
+def _start(
+    settings: Settings, folder: DataFolder, stack: ExitStack, watchdog: Watchdog
+) -> Addresses:
+    """Start both stores together. `stack` stops them, also if this fails halfway."""
     redis = Child(redis_program(folder.path), folder.descriptor) if settings.builtin_redis else None
     mongod = (
         Child(mongod_program(folder.path), folder.descriptor) if settings.builtin_mongodb else None
@@ -197,7 +189,7 @@ def _start(settings: Settings, folder: DataFolder, stack: ExitStack, keeper: Kee
         child.launch()
     for child in children:
         child.wait_until_ready()
-    keeper.watch(children)
+    watchdog.watch(children)
     return Addresses(
         pid=os.getpid(),
         redis_url=redis_url(redis.port) if redis else "",
@@ -205,4 +197,4 @@ def _start(settings: Settings, folder: DataFolder, stack: ExitStack, keeper: Kee
     )
 
 
-__all__ = ["DataInUse", "StoresError", "attach_stores", "run_stores", "service_on"]
+__all__ = ["DataInUse", "StoresError", "attach_stores", "run_stores", "service_pid"]

@@ -22,11 +22,11 @@ from tracker.http.incoming_body import BodyCollector, BodyMemory, IncomingBody
 from tracker.service.services import Services
 
 MAX_BODIES_BYTES: Final = 32 * 1024 * 1024
-"""Memory for all bodies that a process is receiving: 1,000 bodies that come before anything is
-checked, which takes the connections of two addresses, or 32 of the longest."""
+"""Memory for all bodies that a process is receiving: 32 of the longest, or 1,000 of those received
+before their request is checked, which takes the connections of two addresses."""
 
 OPERATORS_MAX_BODIES_BYTES: Final = 1024 * 1024
-"""Memory for all bodies received on a port for operators, where no endpoint takes one."""
+"""Memory for all bodies on a port for operators, where no endpoint takes a body."""
 
 
 class TrackerApplication(Application):
@@ -43,7 +43,7 @@ class TrackerApplication(Application):
             services=services,
         )
 
-    # Tornado documents it as any delegate of messages, but its type is of a private class.
+    # Tornado documents the result as any HTTPMessageDelegate, but annotates a private class.
     def get_handler_delegate(  # type: ignore[override]
         self,
         request: HTTPServerRequest,
@@ -52,7 +52,7 @@ class TrackerApplication(Application):
         path_args: list[bytes] | None = None,
         path_kwargs: dict[str, bytes] | None = None,
     ) -> HTTPMessageDelegate:
-        """Return the delegate of a request, which collects its body first."""
+        """Return the delegate of a request. It collects the body before the handler runs."""
         incoming = IncomingBody(request.headers, self._memory)
         arguments = {**(target_kwargs or {}), "incoming": incoming}
         inner = super().get_handler_delegate(
@@ -62,7 +62,7 @@ class TrackerApplication(Application):
 
 
 def make_app(services: Services, bodies_bytes: int = MAX_BODIES_BYTES) -> Application:
-    """Return the public application, without the paths that INTERNAL_PORT answers if it is set.
+    """Return the public application, without the paths of INTERNAL_PORT if that is set.
 
     All bodies being received take at most `bodies_bytes`.
     """

@@ -1,4 +1,4 @@
-"""The banner of a service that has started; in a trial with a first account to try."""
+"""The banner of a started service, in a trial with a first account and commands to try."""
 
 import contextlib
 import shlex
@@ -16,7 +16,7 @@ from tracker.links.store import NewLink
 from tracker.service.services import Services
 
 _SLUG = "demo"
-_KEY_LATER = "<API_KEY>"
+_KEY_PLACEHOLDER = "<API_KEY>"
 _BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 _AS_OWNER = (
     "-H \"Authorization: Bearer $API_KEY\" -H 'Content-Type: application/json' "
@@ -48,7 +48,7 @@ COMMANDS: Final = (
 
 
 class Banner:
-    """The text that a service prints once it answers; `builtin_stores` means a trial."""
+    """The text that a service prints once it answers. With `builtin_stores` it is a trial."""
 
     def __init__(self, builtin_stores: bool) -> None:
         self._builtin_stores = builtin_stores
@@ -69,9 +69,9 @@ class Banner:
 
 
 async def _first_account(services: Services) -> tuple[Account, str | None, str]:
-    """Return the first account, its key if it had none yet, and a postback key.
+    """Return the first account, its new key if it had none, and a postback key.
 
-    Makes what is missing, so that the next start completes one that was interrupted.
+    Makes what is missing, so that a start completes what an interrupted one began.
     """
     accounts = await services.accounts.list()
     account = accounts[0] if accounts else await services.accounts.create("Demo")
@@ -92,17 +92,17 @@ async def _config(services: Services, account_id: UUID) -> EventConfig:
 
 
 def _operators_url(services: Services) -> str:
-    """Return the URL of `/docs` as seen from this machine, without the path."""
+    """Return the base URL of the port that answers `/docs`, as seen from this machine."""
     port = services.settings.internal_port
     return f"http://localhost:{port}" if port else services.base.url
 
 
 def _values(url: str, account: Account, key: str | None, pbk: str) -> dict[str, str]:
-    """Return the variables of the commands."""
+    """Return the values of the variables in COMMANDS."""
     return {
         "BASE": url,
         "ACCOUNT_ID": str(account.id),
-        "API_KEY": key or _KEY_LATER,
+        "API_KEY": key or _KEY_PLACEHOLDER,
         "POSTBACK_KEY": pbk,
     }
 
@@ -147,7 +147,7 @@ def _text(values: Mapping[str, str], new_key: str | None, docs: str) -> str:
 
 
 def _filled(command: str, values: Mapping[str, str]) -> str:
-    """Return the command with values for its variables, so that it can be pasted alone."""
+    """Return `command` with its variables replaced, so that it can be pasted alone."""
     for name, value in values.items():
         command = command.replace(f"'${name}'", value).replace(f"${name}", value)
     return command

@@ -1,6 +1,6 @@
 """The HTTP side of a process: application and fast path on one server, with TLS if it is set.
 
-Requests that reach no handler (not HTTP, too large, too slow) get an error of the usual shape too.
+A request that reaches no handler (not HTTP, too large, too slow) gets an error of the usual shape.
 """
 
 import asyncio
@@ -33,30 +33,30 @@ from tracker.service.services import Services
 log = structlog.get_logger(__name__)
 
 IN_FLIGHT_SECONDS: Final = 8.0
-"""How long a stop waits for requests that are being answered."""
+"""How long a stop waits for requests in flight."""
 
 LIMITS: Final = Limits(target_bytes=56 * 1024, head_bytes=64 * 1024)
-"""A target may be longer than the query of an event, so that the event's handler rejects that: its
-answer has the headers that let a page of any origin read why."""
+"""A target may be longer than the query of an event, so that the event's handler rejects the query.
+Its answer has the headers that let a page of any origin read the error."""
 
 OPERATORS_LIMITS: Final = Limits(connections=100, body_bytes=64 * 1024)
-OPERATORS_SECONDS: Final = 1.0
-"""How long a stop waits for requests of operators, once visitors have been answered."""
+OPERATORS_IN_FLIGHT_SECONDS: Final = 1.0
+"""How long a stop waits for operators' requests, after those of visitors."""
 
 QUIET_SECONDS: Final = 0.3
-"""How long a kept connection must be silent before a stop closes it. Requests that a client sends
-until then are answered, with `Connection: close`."""
+"""How long a kept connection must be silent before a stop closes it. Requests that arrive until
+then are answered, with `Connection: close`."""
 
 RESERVED_FILES: Final = 256
-"""Open files that connections may not use: the stores and the spool need some in a crowd too."""
+"""Open files that connections may not use, because the stores and the spool need some too."""
 
 
 class UnusableCertificate(Exception):
-    """TLS_CERT and TLS_KEY that cannot be read or do not fit; the message is for the operator."""
+    """TLS_CERT and TLS_KEY that are unreadable or no pair. The message is for the operator."""
 
 
 def check_certificate(settings: Settings) -> None:
-    """Check the certificate at the start. Raises UnusableCertificate if it cannot be used."""
+    """Check that the certificate can be used. Raises UnusableCertificate if it cannot."""
     if settings.tls_cert:
         _context(settings)
 
@@ -65,8 +65,9 @@ def check_certificate(settings: Settings) -> None:
 async def serve_requests(
     services: Services, sockets: Sequence[socket.socket]
 ) -> AsyncIterator[None]:
-    """Answer requests on bound sockets. On exit accept no more, finish the requests in flight, and
-    make every append durable. With TLS, a SIGHUP reloads the certificate.
+    """Answer requests on bound sockets. With TLS, a SIGHUP reloads the certificate.
+
+    On exit, stop accepting, finish the requests in flight, and make every append durable.
 
     Raises UnusableCertificate if TLS is set and its files cannot be used.
     """
@@ -86,7 +87,7 @@ async def serve_requests(
 async def serve_operators(
     application: HTTPServerConnectionDelegate, sockets: Sequence[socket.socket]
 ) -> AsyncIterator[None]:
-    """Answer requests of operators, without TLS and fast path. Do nothing without sockets."""
+    """Answer requests of operators, without TLS and fast path; do nothing without sockets."""
     if not sockets:
         yield
         return
@@ -96,11 +97,11 @@ async def serve_operators(
         yield
     finally:
         server.stop()
-        await server.finish(OPERATORS_SECONDS, 0)
+        await server.finish(OPERATORS_IN_FLIGHT_SECONDS, 0)
 
 
 def make_server(services: Services) -> Server:
-    """Return the server of public requests; its sockets are given later. Needs a running loop."""
+    """Return the server of public requests, without sockets yet. Needs a running loop."""
     default_headers = DefaultHeaders(Strict_Transport_Security=services.settings.hsts)
     admission = make_admission(services.settings, services.client_address)
     fast_path = FastPath(services)
@@ -110,7 +111,7 @@ def make_server(services: Services) -> Server:
 
 
 def make_admission(settings: Settings, client_address: ClientAddress) -> Admission:
-    """Return the limits on connections. One address may have half of all, however few there are."""
+    """Return the limits on connections. One address may have at most half of all."""
     limit = _max_connections()
     for_each = min(settings.connections_per_address, max(1, limit // 2))
     excepts_loopback = settings.env == "development"
@@ -124,7 +125,7 @@ def make_admission(settings: Settings, client_address: ClientAddress) -> Admissi
 
 
 def _max_connections() -> int:
-    """Return how many connections the limit on open files allows, after raising that limit."""
+    """Raise the limit on open files as far as allowed; return the connections that it allows."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -135,7 +136,7 @@ def _max_connections() -> int:
 
 
 def render_rejection(status: int, reason: str) -> tuple[str, bytes]:
-    """Return Content-Type and body for a request that reaches no handler, and count it."""
+    """Count a request that reaches no handler; return Content-Type and body of its answer."""
     requests("refused", "other", status).inc()
     return JSON, orjson.dumps({"error": reason})
 
@@ -161,14 +162,14 @@ def _reloading_context(settings: Settings) -> ssl.SSLContext:
         else:
             log.info("certificate reloaded")
 
-    # Before the first read, so that no change is missed; and until the process ends.
+    # Added before the first read, so that no change is missed, and kept until the process ends.
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
     context = _context(settings)
     return context
 
 
 def _explain(settings: Settings, error: OSError) -> str:
-    """Return one line that names the variable and its rule."""
+    """Return the error as one line that names the variable and its rule."""
     for name, path in (("TLS_CERT", settings.tls_cert), ("TLS_KEY", settings.tls_key)):
         try:
             Path(path).read_bytes()

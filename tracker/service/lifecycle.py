@@ -1,4 +1,4 @@
-"""The life of a service process: prepare, listen, announce, wait for a signal, leave cleanly."""
+"""The life of a service process: prepare, listen, announce, wait for a signal, stop cleanly."""
 
 import asyncio
 import contextlib
@@ -25,26 +25,26 @@ from tracker.service.services import Services
 
 log = structlog.get_logger(__name__)
 
-PREPARE_EVERY_SECONDS = 0.5
+PREPARE_INTERVAL_SECONDS = 0.5
 
-PREPARE_SECONDS = 5.0
-"""How long a start waits for MongoDB's indexes: a large collection needs minutes."""
+PREPARE_TIMEOUT_SECONDS = 5.0
+"""How long a start waits for MongoDB's indexes. Those of a large collection take minutes."""
 
 _MAX_FAILURES = 5
-"""Errors in a row after which a loop of the drain is given up, and the process ends: another may do
-better, and a process that went on without the loop would hide that it failed."""
+"""Errors in a row after which a loop of the drain is given up, and the process ends. Another may do
+better, and continuing without the loop would hide the failure."""
 
-_GC_THRESHOLD = 10_000
-"""New objects before a collection, in a process that only drains. A batch makes as many at once and
-hardly any in a cycle: with the default, collections were a seventh of the process's work."""
+_GC_THRESHOLD_OBJECTS = 10_000
+"""New objects before a garbage collection, in a process that only drains. A batch makes as many at
+once, and hardly any are in a cycle. With the default, collections were a seventh of its work."""
 
 Announce = Callable[[Services], Awaitable[None]]
 
 
 def bind(settings: Settings) -> list[socket.socket]:
-    """Return the listening sockets.
+    """Return the listening sockets of the public port.
 
-    Raises OSError if the port is taken, UnicodeError if the address cannot be a name.
+    Raises OSError if the port is taken, UnicodeError if the address cannot be a hostname.
     """
     return bind_sockets(settings.port, settings.listen_address)
 
@@ -52,13 +52,13 @@ def bind(settings: Settings) -> list[socket.socket]:
 def bind_operators(settings: Settings, port: int) -> list[socket.socket]:
     """Return the listening sockets of a port for operators, none if it is 0.
 
-    Raises as `bind` does: OSError if the port is taken, UnicodeError if the address is no name.
+    Raises OSError if the port is taken, UnicodeError if the address cannot be a hostname.
     """
     return bind_sockets(port, settings.listen_address) if port else []
 
 
 def with_base_url(settings: Settings, sockets: list[socket.socket]) -> Settings:
-    """Return `settings` with the port that was bound, and the base URL that follows from it."""
+    """Return `settings` with the port that was bound and the base URL that follows from it."""
     port = sockets[0].getsockname()[1]
     scheme = "https" if settings.tls_cert else "http"
     base_url = settings.base_url or f"{scheme}://localhost:{port}"
@@ -72,7 +72,7 @@ async def serve(
     draining: bool,
     internal: Sequence[socket.socket] = (),
 ) -> None:
-    """Serve until SIGTERM or SIGINT, and drain too if `draining`.
+    """Serve until SIGTERM or SIGINT; also drain if `draining`.
 
     `announce` is called once requests are answered. `internal` are the sockets of INTERNAL_PORT.
     Raises UnusableStore if MongoDB or Redis can never work with these settings, LoopFailed if the
@@ -88,7 +88,7 @@ async def serve(
 
 
 async def drain(settings: Settings, monitoring: Sequence[socket.socket] = ()) -> None:
-    """Drain until SIGTERM or SIGINT, and serve no visitors.
+    """Drain until SIGTERM or SIGINT, without serving visitors.
 
     `monitoring` are the sockets of METRICS_PORT. Raises UnusableStore if MongoDB or Redis can never
     work with these settings, LoopFailed if the drain was given up.
@@ -100,7 +100,7 @@ async def drain(settings: Settings, monitoring: Sequence[socket.socket] = ()) ->
     ):
         print("tracker drains the journal into MongoDB   (Ctrl-C stops it)", flush=True)
         _freeze_gc()
-        gc.set_threshold(_GC_THRESHOLD)
+        gc.set_threshold(_GC_THRESHOLD_OBJECTS)
         await _wait_for_stop(stop, services.loops)
 
 
@@ -113,7 +113,7 @@ async def _wait_for_stop(stop: asyncio.Event, loops: Loops) -> None:
 
 
 def _freeze_gc() -> None:
-    """Exempt the objects of the start, which stay, from every later collection."""
+    """Exempt the objects of the start, which stay, from later garbage collections."""
     gc.collect()
     gc.freeze()
 
@@ -122,7 +122,7 @@ def _freeze_gc() -> None:
 async def _running_services(
     settings: Settings, serves: bool = True
 ) -> AsyncIterator[tuple[Services, asyncio.Event]]:
-    """Yield the services, and the event that a signal to stop sets."""
+    """Yield the services and the event that a signal to stop sets; close the services on exit."""
     stop = _stop_signal()
     services = Services(settings)
     services.serves = serves
@@ -144,19 +144,19 @@ def _stop_signal() -> asyncio.Event:
 
 
 async def _prepare(services: Services) -> None:
-    """Prepare both stores; an unavailable store or a slow index does not hinder the start.
+    """Prepare both stores. An unavailable store or a slow index does not prevent the start.
 
     Raises UnusableStore if a store can never work with these settings.
     """
     try:
         await services.check_mongodb()
-        async with asyncio.timeout(PREPARE_SECONDS):
+        async with asyncio.timeout(PREPARE_TIMEOUT_SECONDS):
             await services.prepare()
     except TimeoutError:
-        log.warning("MongoDB is building indexes; clicks and events stay in the journal until then")
+        log.warning("MongoDB is building indexes; clicks and events wait in the journal")
     except StoreUnavailable as error:
         log.warning(
-            "MongoDB is unavailable; links known to Redis redirect, the journal keeps what comes",
+            "MongoDB is unavailable; links in Redis redirect, new records wait in the journal",
             reason=str(error),
         )
     try:
@@ -167,11 +167,11 @@ async def _prepare(services: Services) -> None:
         log.warning("Redis is unavailable; clicks go to the spool", reason=str(error)[:300])
 
 
-async def _keep_preparing(services: Services) -> None:
-    """Retry until MongoDB is prepared. Logs a reason once, until it is another."""
+async def _prepare_loop(services: Services) -> None:
+    """Retry until MongoDB is prepared, and log each reason once."""
     logged = ""
     while not services.prepared.is_set():
-        await asyncio.sleep(PREPARE_EVERY_SECONDS)
+        await asyncio.sleep(PREPARE_INTERVAL_SECONDS)
         try:
             await services.prepare()
         except (StoreUnavailable, UnusableStore) as error:
@@ -182,10 +182,8 @@ async def _keep_preparing(services: Services) -> None:
 
 @contextlib.asynccontextmanager
 async def _preparing(services: Services) -> AsyncIterator[None]:
-    """Keep trying to prepare MongoDB in the background, if it is not prepared yet."""
-    preparing = services.loops.start(
-        "prepare", lambda: _keep_preparing(services), services.prepared
-    )
+    """Prepare MongoDB in the background, if it is not prepared yet."""
+    preparing = services.loops.start("prepare", lambda: _prepare_loop(services), services.prepared)
     try:
         yield
     finally:
@@ -195,14 +193,14 @@ async def _preparing(services: Services) -> AsyncIterator[None]:
 
 @contextlib.asynccontextmanager
 async def _draining(services: Services) -> AsyncIterator[None]:
-    """Drain in this process, and send to webhooks; on exit, finish the batch under way."""
+    """Drain and send to webhooks in this process; on exit, finish the batch in progress."""
     kept = kept_slot(services.redis, services.mongodb, loops=services.loops)
-    async with kept as slot, _preparing(services), _draining_into(services, slot):
+    async with kept as slot, _preparing(services), _drain_loops(services, slot):
         yield
 
 
 @contextlib.asynccontextmanager
-async def _draining_into(services: Services, slot: Slot) -> AsyncIterator[None]:
+async def _drain_loops(services: Services, slot: Slot) -> AsyncIterator[None]:
     drain = services.drain(slot)
     consumer = Consumer(services.redis, services.redis_waiting, drain.apply)
     fleet = Fleet(services.redis)
@@ -230,7 +228,7 @@ async def _draining_into(services: Services, slot: Slot) -> AsyncIterator[None]:
 def _start_prepared(
     services: Services, name: str, run: Callable[[], Awaitable[None]], stop: asyncio.Event
 ) -> asyncio.Task[None]:
-    """Start a loop that begins once MongoDB is prepared."""
+    """Start a loop that waits until MongoDB is prepared before it runs."""
 
     async def prepared() -> None:
         await services.prepared.wait()

@@ -1,6 +1,6 @@
-"""The roles of `run.py`: bind the ports, start the stores that are needed, then serve or drain.
+"""The roles of `run.py`: bind the ports, start the built-in stores if needed, then serve or drain.
 
-Called once, with the settings; returns the exit code, which a line on standard error explains.
+`run.py` calls `run` once. A line on standard error explains each exit code but 0.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from config.settings import Settings
 from tracker import __version__
 from tracker.builtin import stores
 from tracker.builtin.data_folder import check_writable
-from tracker.builtin.keeper import Keeper
+from tracker.builtin.watchdog import Watchdog
 from tracker.db.connect import UnusableStore
 from tracker.loops import LoopFailed, Loops, cancel_and_wait
 from tracker.metrics import LOG_LINES_DROPPED
@@ -32,9 +32,9 @@ from tracker.service.supervisor import Process, run_processes
 log = structlog.get_logger(__name__)
 
 SWITCH_INTERVAL_SECONDS: Final = 0.0005
-"""How long a thread that wants the interpreter waits for a busy one. With the default of 5 ms each
-step of MongoDB's client, which works in threads, waited that long for a loop that is never idle:
-three times for a look-up."""
+"""How long a thread waits for the interpreter while another is busy. MongoDB's client works in
+threads. With the default of 5 ms each of its steps waited that long for a busy event loop: three
+times for a look-up."""
 
 
 def run(role: str, settings: Settings, set_worker: SetWorker) -> int:
@@ -46,16 +46,16 @@ def run(role: str, settings: Settings, set_worker: SetWorker) -> int:
         front.check_certificate(settings)
         sockets = lifecycle.bind(settings)
     except front.UnusableCertificate as error:
-        return fail(str(error), 2)
-    except (OSError, UnicodeError) as error:  # UnicodeError: a name that cannot be a host's
-        if pid := stores.service_on(settings):
-            return fail(stores.in_use(settings.data_path, pid), 1)
-        return fail(_cannot_listen(settings, settings.port, error, "HOST or PORT"), 1)
+        return _fail(str(error), 2)
+    except (OSError, UnicodeError) as error:  # UnicodeError: HOST cannot be a hostname
+        if pid := stores.service_pid(settings):
+            return _fail(stores.in_use_message(settings.data_path, pid), 1)
+        return _fail(_cannot_listen(settings, settings.port, error, "HOST or PORT"), 1)
     try:
         internal = lifecycle.bind_operators(settings, settings.internal_port)
     except OSError as error:
         _close(sockets)
-        return fail(_cannot_listen(settings, settings.internal_port, error, "INTERNAL_PORT"), 1)
+        return _fail(_cannot_listen(settings, settings.internal_port, error, "INTERNAL_PORT"), 1)
     return _serve(settings, sockets, internal, set_worker, draining=role == "all")
 
 
@@ -65,8 +65,8 @@ def _cannot_listen(settings: Settings, port: int, error: Exception, remedy: str)
     return f"cannot listen on {where}: {reason}. Set {remedy}."
 
 
-def fail(message: str, code: int) -> int:
-    """Print `message` for the operator, and return `code`."""
+def _fail(message: str, code: int) -> int:
+    """Print `message` for the operator; return `code`."""
     notify_operator(f"run.py: {message}")
     return code
 
@@ -78,8 +78,8 @@ def _serve(
     set_worker: SetWorker,
     draining: bool,
 ) -> int:
-    """Serve in WEB_CONCURRENCY processes; the first prints the banner, and drains."""
-    banner, keeper = Banner(builtin_stores=settings.builtin_mongodb), Keeper()
+    """Serve in WEB_CONCURRENCY processes. The first prints the banner, and drains if `draining`."""
+    banner, watchdog = Banner(builtin_stores=settings.builtin_mongodb), Watchdog()
 
     def work(complete: Settings) -> int:
         check_writable(complete.data_path)
@@ -89,19 +89,19 @@ def _serve(
             first = process.number == 0
 
             async def announce(services: Services) -> None:
-                if first and not process.again:
+                if first and not process.is_replacement:
                     await banner.show(services)
                 process.ready()
 
             set_worker(process.number)
             serving = lifecycle.serve(final, sockets, announce, draining and first, internal)
-            return _run(serving, keeper)
+            return _run(serving, watchdog)
 
-        stopping = partial(_close, sockets + internal)
-        return run_processes(settings.web_concurrency, serve, stopping, keeper.revive)
+        on_stop = partial(_close, sockets + internal)
+        return run_processes(settings.web_concurrency, serve, on_stop, watchdog.restart_ended)
 
     _log_start(role="all" if draining else "web")
-    return _with_stores(stores.run_stores(settings, keeper), work)
+    return _with_stores(stores.run_stores(settings, watchdog), work)
 
 
 def _log_start(role: str) -> None:
@@ -109,55 +109,54 @@ def _log_start(role: str) -> None:
 
 
 def _close(sockets: list[socket]) -> None:
-    """Close this process's sockets. Once every process has closed its own, connections are refused
-    and no longer queued."""
+    """Close this process's sockets. Once every process has, connections are refused, not queued."""
     for one in sockets:
         one.close()
 
 
 def _drain(settings: Settings) -> int:
-    """Drain with the stores of the service that runs on the data folder, if they are built in."""
+    """Drain. Built-in stores are those of the service that runs on the data folder, if any."""
     try:
         monitoring = lifecycle.bind_operators(settings, settings.metrics_port)
     except (OSError, UnicodeError) as error:
-        return fail(_cannot_listen(settings, settings.metrics_port, error, "METRICS_PORT"), 1)
+        return _fail(_cannot_listen(settings, settings.metrics_port, error, "METRICS_PORT"), 1)
     _log_start(role="drain")
-    keeper = Keeper()
+    watchdog = Watchdog()
 
     def work(complete: Settings) -> int:
-        return _run(lifecycle.drain(complete, monitoring), keeper)
+        return _run(lifecycle.drain(complete, monitoring), watchdog)
 
-    return _with_stores(stores.attach_stores(settings, log.warning, keeper), work)
+    return _with_stores(stores.attach_stores(settings, log.warning, watchdog), work)
 
 
 def _with_stores(running: AbstractContextManager[Settings], work: Callable[[Settings], int]) -> int:
-    """Do `work` while the stores run. They belong to this process; `work` may fork."""
+    """Return the exit code of `work`, done while the stores run. `work` may fork."""
     try:
         with running as complete:
             return work(complete)
     except stores.StoresError as error:
-        return fail(str(error), 1)
+        return _fail(str(error), 1)
     except KeyboardInterrupt:
         log.info("interrupted while starting")
         return 130
 
 
-async def _run_with_keeper(work: Coroutine[Any, Any, None], keeper: Keeper) -> None:
-    keeping = Loops().start("stores", keeper.keep)
+async def _run_with_watchdog(work: Coroutine[Any, Any, None], watchdog: Watchdog) -> None:
+    watching = Loops().start("stores", watchdog.run)
     try:
         await work
     finally:
-        await cancel_and_wait(keeping)
+        await cancel_and_wait(watching)
 
 
-def _run(work: Coroutine[Any, Any, None], keeper: Keeper) -> int:
+def _run(work: Coroutine[Any, Any, None], watchdog: Watchdog) -> int:
     sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)
     try:
         with (
             background_writer(LOG_LINES_DROPPED.inc),
             asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
         ):
-            runner.run(_run_with_keeper(work, keeper) if keeper.has_stores else work)
+            runner.run(_run_with_watchdog(work, watchdog) if watchdog.has_stores else work)
     except (UnusableStore, front.UnusableCertificate, LoopFailed) as error:
-        return fail(str(error), 1)
+        return _fail(str(error), 1)
     return 0

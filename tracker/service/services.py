@@ -1,6 +1,6 @@
-"""Builds every long-lived object of a process once; starts and stops its loops.
+"""The long-lived objects of a process, and the start and stop of its loops.
 
-Constructing has no effect beyond memory: clients connect when they are first used.
+Construction has no effect beyond memory: clients connect when they are first used.
 """
 
 import asyncio
@@ -60,7 +60,7 @@ process."""
 
 
 class Services:
-    """The long-lived objects of a process; `settings` need both store addresses and `base_url`."""
+    """The long-lived objects of a process. `settings` need `base_url` and both store addresses."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -68,7 +68,7 @@ class Services:
         self.access_log = AccessLog(settings.access_log)
         self.serves = True
         """False in a process that only drains: it answers neither visitors nor postbacks."""
-        # Set when MongoDB has every index: nothing is written to it before.
+        # Set once MongoDB has every index. Nothing is written to it before.
         self.prepared = asyncio.Event()
         generation = connect.Generation()
         self.redis = connect.redis_for_requests(settings.redis_url, generation)
@@ -76,10 +76,10 @@ class Services:
         self.mongodb = connect.mongodb(settings.mongodb_uri)
         self.database = self.mongodb[settings.mongodb_database]
         self._look_up_client = connect.mongodb_for_look_ups(settings.mongodb_uri)
-        self._access()
-        self._links()
-        self._clicks()
-        self._conversions()
+        self._build_access()
+        self._build_links()
+        self._build_clicks()
+        self._build_conversions()
         self.changes = Changes(
             self.redis_waiting,
             {
@@ -92,7 +92,7 @@ class Services:
         self.loops = Loops()
         self._serving: list[asyncio.Task[None]] = []
 
-    def _access(self) -> None:
+    def _build_access(self) -> None:
         self.breaker = Breaker()
         self.budget = Budget()
         self.budget_meter = BudgetMeter(self.redis, self.budget, self.settings.redis_memory_bytes)
@@ -108,12 +108,12 @@ class Services:
         self.api_keys = ApiKeys(self.database)
         self.client_address = ClientAddress(self.settings.trusted_proxies)
 
-    def _links(self) -> None:
+    def _build_links(self) -> None:
         stores = (self.redis, self.breaker, self._look_up_client[self.settings.mongodb_database])
-        spared = (self._allowance(self.settings.miss_limit_ip_per_minute), self.budget)
-        self.link_cache = link_cache(*stores, self.settings.link_cache_entries, *spared)
-        self.domain_cache = domain_cache(*stores, _OTHER_CACHE_ENTRIES, *spared, self._reserves)
-        self.pbk_cache = event_config_cache(*stores, _OTHER_CACHE_ENTRIES, *spared)
+        bounds = (self._allowance(self.settings.miss_limit_ip_per_minute), self.budget)
+        self.link_cache = link_cache(*stores, self.settings.link_cache_entries, *bounds)
+        self.domain_cache = domain_cache(*stores, _OTHER_CACHE_ENTRIES, *bounds, self._reserves)
+        self.pbk_cache = event_config_cache(*stores, _OTHER_CACHE_ENTRIES, *bounds)
         self.rules_cache = rules_cache(*stores, _OTHER_CACHE_ENTRIES, self.budget)
         self.links = Links(self.database, self.link_cache)
         self.domains = Domains(
@@ -143,7 +143,7 @@ class Services:
     def _allowance(self, per_minute: int) -> Allowance:
         return Allowance(per_minute, self.settings.rate_limit_ipv6_prefix)
 
-    def _clicks(self) -> None:
+    def _build_clicks(self) -> None:
         self.clicks = Clicks(self.database)
         self.visitors = Visitors(self.redis, self.budget)
         self.enrichment = Enrichment(
@@ -155,7 +155,7 @@ class Services:
             self.link_cache, self.domains, self.journal, self.enrichment, self.base.host
         )
 
-    def _conversions(self) -> None:
+    def _build_conversions(self) -> None:
         self.events = Events(self.database)
         self.event_configs = EventConfigs(self.database, self.pbk_cache)
         self.account_rules = AccountRules(self.database, self.rules_cache)
@@ -182,14 +182,14 @@ class Services:
     async def check_redis(self) -> None:
         """Check that Redis can be used.
 
-        Raises UnusableStore if it never can with this URL, StoreUnavailable if it may later.
+        Raises UnusableStore if it never can with this URL, StoreUnavailable if it may be later.
         """
         await check.check_redis(self.redis, self.settings.redis_url)
 
     async def check_mongodb(self) -> None:
         """Check that MongoDB can be used.
 
-        Raises UnusableStore if it never can with this URL, StoreUnavailable if it may later.
+        Raises UnusableStore if it never can with this URL, StoreUnavailable if it may be later.
         """
         await check.check_mongodb(self.mongodb, self.settings.mongodb_uri)
 
@@ -207,7 +207,7 @@ class Services:
 
     @cached_property
     def webhook_client(self) -> Client:
-        """The HTTP client of webhooks, made at first use because it needs an event loop."""
+        """Return the HTTP client of webhooks, made at first use because it needs an event loop."""
         settings = self.settings
         return Client(settings.webhook_allow_private, settings.dns_address, self.own_hosts)
 
@@ -232,7 +232,7 @@ class Services:
         return Sender(self.deliveries, self.webhooks, payloads, self.webhook_client)
 
     async def start(self) -> None:
-        """Start the loops that serving needs, also while a store is unavailable."""
+        """Start the loops that serving needs. This works while a store is unavailable."""
         await self.event_ids.start()
         self._serving = [
             self.loops.start("changes", self.changes.listen),

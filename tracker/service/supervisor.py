@@ -1,9 +1,10 @@
-"""Several processes of one service on the same listening sockets: started, replaced, stopped.
+"""A supervisor of workers on the same listening sockets, which starts, replaces and stops them.
 
-The parent forks before anything that a fork would break (event loops, threads, clients), and then
-only watches. It replaces a worker that ends, after a pause that grows with each short life. SIGTERM
-and SIGINT stop all, SIGHUP is passed on. No worker outlives the parent, however that ends. Linux
-only, unless there is one process.
+The supervisor forks before anything that a fork would break (event loops, threads, clients), and
+then only waits for signals. It replaces a worker that ends, after a pause that grows with each
+short life. SIGTERM and SIGINT stop all workers, and SIGHUP is passed on. Linux only.
+
+Guarantee: no worker outlives the supervisor, however that ends.
 """
 
 import math
@@ -22,20 +23,20 @@ from tracker.builtin.child import end_with_parent
 log = structlog.get_logger(__name__)
 
 STOP_SECONDS: Final = 25.0
-"""Workers that have not ended this long after a signal to stop are killed."""
+"""How long after a signal to stop a worker may run before it is killed."""
 
 STEADY_SECONDS: Final = 10.0
 """A worker that lived this long is replaced at once. Shorter lives of one number in a row make each
-pause longer than the one before; the first is none."""
+pause longer; there is none after the first."""
 
 FIRST_PAUSE_SECONDS: Final = 0.5
-LONGEST_PAUSE_SECONDS: Final = 30.0
+MAX_PAUSE_SECONDS: Final = 30.0
 
 _IDLE_SECONDS: Final = 3600.0
 
-# The state of a number, one byte in memory shared with the workers. 0: none was ever ready.
+# The state of a worker's number, a byte in memory shared with the workers. 0: none was ever ready.
 _READY: Final = 1
-_READY_BEFORE: Final = 2  # the present worker is not ready yet, an earlier one of its number was
+_READY_BEFORE: Final = 2  # an earlier worker of this number was; the present one is not yet
 
 _STOP: Final[set[signal.Signals]] = {signal.SIGTERM, signal.SIGINT}
 _WATCHED: Final[set[signal.Signals]] = {*_STOP, signal.SIGHUP, signal.SIGCHLD}
@@ -44,77 +45,77 @@ _WATCHED: Final[set[signal.Signals]] = {*_STOP, signal.SIGHUP, signal.SIGCHLD}
 class Process(NamedTuple):
     """A worker process, as its work sees it.
 
-    Numbers start at 0. `again` is true if an earlier worker of this number was ready. The work
-    calls `ready` once it does what it is for.
+    Numbers start at 0. `is_replacement` is true if an earlier worker of this number was ready. The
+    work calls `ready` once it serves.
     """
 
     number: int
-    again: bool
+    is_replacement: bool
     ready: Callable[[], None]
 
 
 Work = Callable[[Process], int]
-"""Runs in a worker until SIGTERM; returns the exit code, which is 0 unless it could not start."""
+"""A function that runs in a worker until SIGTERM and returns the exit code: 0 unless it failed."""
 
 
 def run_processes(
     count: int,
     work: Work,
-    stopping: Callable[[], None],
-    tend: Callable[[], float] = lambda: math.inf,
+    on_stop: Callable[[], None],
+    restart_stores: Callable[[], float] = lambda: math.inf,
 ) -> int:
     """Run `work` in `count` processes until a signal to stop, then return the exit code.
 
-    The code is 0 after a clean stop, or that of a worker that ended with an error before any of its
-    number was ready, which stops the others. With a `count` of 1 nothing is forked. `stopping` is
-    called once, when the stop begins. `tend` is called whenever a child has ended, and again after
-    the seconds that it returns.
+    The code is 0 after a clean stop. If a worker ends with an error before any of its number was
+    ready, all stop and its code is returned. With a `count` of 1 nothing is forked.
+    `on_stop` is called once, when the stop begins. `restart_stores` is called whenever a child has
+    ended, and again after the seconds that it returns.
     """
     if count == 1:
         return work(Process(0, False, _nothing))
     before = {signal.Signals(one) for one in signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)}
     try:
-        return Supervisor(count, work, stopping, tend, before).run()
+        return Supervisor(count, work, on_stop, restart_stores, before).run()
     finally:
-        # Signals that ask for the stop once more are dropped: it is done.
+        # Drop further signals to stop, because the stop is done.
         while signal.sigpending() & _STOP:
             signal.sigwait(_STOP)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def pause(failures: int) -> float:
+def pause_seconds(failures: int) -> float:
     """Return the seconds before a worker is replaced, after `failures` short lives in a row."""
     if not failures:
         return 0.0
-    return min(FIRST_PAUSE_SECONDS * 2.0 ** (failures - 1), LONGEST_PAUSE_SECONDS)
+    return min(FIRST_PAUSE_SECONDS * 2.0 ** (failures - 1), MAX_PAUSE_SECONDS)
 
 
 def _nothing() -> None:
-    """Be the `ready` of a single process, which nobody waits for."""
+    """Do nothing, as the `ready` of a single process, which no supervisor waits for."""
 
 
 class _Child(NamedTuple):
     number: int
-    since: float
+    started_at: float
 
 
 class Supervisor:
-    """The parent of the workers: single-threaded, its signals blocked and taken one by one."""
+    """The parent of the workers. It is single-threaded, and takes blocked signals one by one."""
 
     def __init__(
         self,
         count: int,
         work: Work,
-        stopping: Callable[[], None],
-        tend: Callable[[], float],
+        on_stop: Callable[[], None],
+        restart_stores: Callable[[], float],
         mask: set[signal.Signals],
     ) -> None:
-        self._tend = tend
+        self._restart_stores = restart_stores
         self._work = work
-        self._stopping = stopping
+        self._on_stop = on_stop
         self._mask = mask
         self._children: dict[int, _Child] = {}
-        self._due = dict.fromkeys(range(count), 0.0)
+        self._start_at = dict.fromkeys(range(count), 0.0)
         self._failures = [0] * count
         # Shared with the workers: each sets the byte of its number to _READY.
         self._ready = mmap.mmap(-1, count)
@@ -125,29 +126,30 @@ class Supervisor:
         """Start, replace and stop the workers; return the exit code once all have ended."""
         while True:
             self._start_due()
-            if not self._children and not self._due:
+            if not self._children and not self._start_at:
                 return self._code
-            received = signal.sigtimedwait(_WATCHED, min(self._seconds_to_wait(), self._tend()))
+            seconds = min(self._seconds_to_wait(), self._restart_stores())
+            received = signal.sigtimedwait(_WATCHED, seconds)
             if received is not None and received.si_signo in _STOP:
                 self._stop()
             elif received is not None and received.si_signo == signal.SIGHUP:
                 self._send(signal.SIGHUP)
             self._reap()
-            self._kill_late()
+            self._kill_overdue()
 
     def _seconds_to_wait(self) -> float:
-        """Return the seconds until something is due, if no signal comes."""
-        next_time = min([*self._due.values(), self._kill_at or math.inf])
+        """Return the seconds until a start or a kill is due."""
+        next_time = min([*self._start_at.values(), self._kill_at or math.inf])
         return min(max(0.0, next_time - time.monotonic()), _IDLE_SECONDS)
 
     def _start_due(self) -> None:
         now = time.monotonic()
-        for number in [number for number, at in self._due.items() if at <= now]:
-            del self._due[number]
+        for number in [number for number, at in self._start_at.items() if at <= now]:
+            del self._start_at[number]
             self._start(number)
 
     def _start(self, number: int) -> None:
-        sys.stdout.flush()  # or the child would print what is in the buffer too
+        sys.stdout.flush()  # or the child would print the buffered text too
         sys.stderr.flush()
         if self._ready[number]:
             self._ready[number] = _READY_BEFORE
@@ -155,7 +157,7 @@ class Supervisor:
         try:
             pid = os.fork()
         except OSError as error:
-            self._try_later(number, "worker cannot be started yet", error=str(error))
+            self._schedule_start(number, "worker cannot be started yet", error=str(error))
             return
         if pid:
             self._children[pid] = _Child(number, time.monotonic())
@@ -168,12 +170,12 @@ class Supervisor:
             if end_if_orphan is not None:
                 end_if_orphan()
             signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
-            code = self._work_as(number)
+            code = self._exit_code_of(number)
         finally:
-            # Never return: the frames above belong to the parent.
+            # Never return, because the frames above belong to the parent.
             os._exit(code)
 
-    def _work_as(self, number: int) -> int:
+    def _exit_code_of(self, number: int) -> int:
         """Do the work of worker `number`; return its exit code."""
 
         def ready() -> None:
@@ -191,18 +193,17 @@ class Supervisor:
             sys.stderr.flush()
 
     def _reap(self) -> None:
-        """Reap workers that have ended, each by its id: the built-in stores are children too."""
+        """Reap ended workers, each by its id, because the built-in stores are children too."""
         for pid in list(self._children):
             ended, status = os.waitpid(pid, os.WNOHANG)
             if ended:
-                self._ended(self._children.pop(pid), pid, os.waitstatus_to_exitcode(status))
+                self._handle_exit(self._children.pop(pid), pid, os.waitstatus_to_exitcode(status))
 
-    def _ended(self, child: _Child, pid: int, code: int) -> None:
-        """Replace a worker that has ended, or stop all. A negative `code` is the signal that killed
-        it."""
+    def _handle_exit(self, child: _Child, pid: int, code: int) -> None:
+        """Replace a worker that has ended, or stop all. A negative `code` is a killing signal."""
         number = child.number
         if self._kill_at is not None:
-            # A worker that was not ready had begun nothing, so its error loses nothing.
+            # A worker that was not ready had no requests, so its error loses nothing.
             if self._ready[number] == _READY:
                 self._code = self._code or max(code, 0)
         elif code > 0 and not self._ready[number]:
@@ -210,24 +211,24 @@ class Supervisor:
             self._code = code
             self._stop()
         else:
-            if time.monotonic() - child.since >= STEADY_SECONDS:
+            if time.monotonic() - child.started_at >= STEADY_SECONDS:
                 self._failures[number] = 0
-            self._try_later(number, "worker ended; starting another", pid=pid, code=code)
+            self._schedule_start(number, "worker ended; starting another", pid=pid, code=code)
 
-    def _try_later(self, number: int, event: str, **details: object) -> None:
-        seconds = pause(self._failures[number])
+    def _schedule_start(self, number: int, event: str, **details: object) -> None:
+        seconds = pause_seconds(self._failures[number])
         self._failures[number] += 1
-        self._due[number] = time.monotonic() + seconds
+        self._start_at[number] = time.monotonic() + seconds
         log.error(event, number=number, **details, seconds=seconds)
 
     def _stop(self) -> None:
         if self._kill_at is None:
             self._kill_at = time.monotonic() + STOP_SECONDS
-            self._due.clear()
-            self._stopping()
+            self._start_at.clear()
+            self._on_stop()
         self._send(signal.SIGTERM)
 
-    def _kill_late(self) -> None:
+    def _kill_overdue(self) -> None:
         if self._kill_at is not None and self._children and time.monotonic() >= self._kill_at:
             log.error("killing workers that did not stop", pids=list(self._children))
             self._kill_at = math.inf
@@ -235,6 +236,6 @@ class Supervisor:
             self._send(signal.SIGKILL)
 
     def _send(self, number: signal.Signals) -> None:
-        """Send a signal to every worker. An id cannot be another's before its worker is reaped."""
+        """Send a signal to every worker. A pid is not given again before its worker is reaped."""
         for pid in self._children:
             os.kill(pid, number)

@@ -1,4 +1,4 @@
-"""A built-in store that ends while it is used is started again, with its data, where it was."""
+"""A built-in store that ends while it is used is restarted, with its data, at its address."""
 
 import os
 import signal
@@ -20,19 +20,19 @@ from redis.retry import Retry
 from config.settings import Settings
 from tests.system.service import until
 from tracker.builtin.child import Child, Program
-from tracker.builtin.keeper import Keeper
 from tracker.builtin.stores import run_stores
+from tracker.builtin.watchdog import Watchdog
 
 ELSEWHERE = "redis://127.0.0.1:1/0"
 
 
 @pytest.fixture
-def keeper() -> Keeper:
-    return Keeper()
+def watchdog() -> Watchdog:
+    return Watchdog()
 
 
 def pid_of_redis(client: Redis) -> int:
-    """0 while it does not answer."""
+    """Return the pid of the Redis, 0 while it does not answer."""
     try:
         information: Any = client.info("server")
     except RedisError:
@@ -40,47 +40,48 @@ def pid_of_redis(client: Redis) -> int:
     return int(information["process_id"])
 
 
-def patient(url: str) -> Redis:
+def unretrying(url: str) -> Redis:
     return Redis.from_url(url, retry=Retry(NoBackoff(), 0))
 
 
-def test_a_redis_that_was_killed_is_there_again_with_its_data(
-    tmp_path: Path, keeper: Keeper
-) -> None:
+def test_a_killed_redis_is_restarted_with_its_data(tmp_path: Path, watchdog: Watchdog) -> None:
     settings = Settings(data_dir=str(tmp_path), mongodb_uri="mongodb://127.0.0.1:1/")
-    with run_stores(settings, keeper) as complete, patient(complete.redis_url) as client:
+    with run_stores(settings, watchdog) as complete, unretrying(complete.redis_url) as client:
         client.set("kept", "yes")
         first = pid_of_redis(client)
-        assert keeper.revive() > 3600
+        assert watchdog.restart_ended() > 3600
         assert pid_of_redis(client) == first
         os.kill(first, signal.SIGKILL)
-        until(lambda: revived(keeper, client) not in {0, first})
+        until(lambda: pid_after_restart(watchdog, client) not in {0, first})
         assert client.get("kept") == b"yes"
         assert "Ready to accept" in (tmp_path / "redis" / "redis.log").read_text()
     assert pid_of_redis(client) == 0
 
 
-def revived(keeper: Keeper, client: Redis) -> int:
-    """The pid of the Redis that runs when what has ended was started again."""
-    keeper.revive()
+def pid_after_restart(watchdog: Watchdog, client: Redis) -> int:
+    """Return the pid of the Redis that runs after a call of the watchdog."""
+    watchdog.restart_ended()
     return pid_of_redis(client)
 
 
-def test_a_mongod_that_was_killed_is_primary_again(tmp_path: Path, keeper: Keeper) -> None:
+def test_a_killed_mongod_is_restarted_as_primary(tmp_path: Path, watchdog: Watchdog) -> None:
     settings = Settings(data_dir=str(tmp_path), redis_url=ELSEWHERE)
     with (
-        run_stores(settings, keeper) as complete,
+        run_stores(settings, watchdog) as complete,
         MongoClient[dict[str, Any]](complete.mongodb_uri) as client,
     ):
         client["test"]["kept"].insert_one({"_id": 1})
         first = pid_of_primary(client)
         os.kill(first, signal.SIGKILL)
-        until(lambda: keeper.revive() > 0 and pid_of_primary(client) not in {0, first}, seconds=60)
+        until(
+            lambda: watchdog.restart_ended() > 0 and pid_of_primary(client) not in {0, first},
+            seconds=60,
+        )
         assert client["test"]["kept"].count_documents({}) == 1
 
 
 def pid_of_primary(client: MongoClient[dict[str, Any]]) -> int:
-    """0 while it does not answer, or is none."""
+    """Return the pid of the primary, 0 while there is none."""
     try:
         if client.admin.command("hello")["isWritablePrimary"]:
             return int(client.admin.command("serverStatus")["pid"])
@@ -91,7 +92,7 @@ def pid_of_primary(client: MongoClient[dict[str, Any]]) -> int:
 
 @contextmanager
 def ending(tmp_path: Path) -> Iterator[Child]:
-    """A store that ends as soon as it is started, and leaves a line in `starts` each time."""
+    """Yield a store that ends as soon as it is started, and adds a dot to `starts` each time."""
     code = f"open({str(tmp_path / 'starts')!r}, 'a').write('.'); print('1:M # No disk')"
     program = Program(
         "Redis", tmp_path / "log", {}, lambda _: [sys.executable, "-c", code], lambda *_: True
@@ -103,32 +104,32 @@ def ending(tmp_path: Path) -> Iterator[Child]:
         child.kill()
 
 
-def test_one_that_ends_again_and_again_is_tried_less_and_less_often(
-    tmp_path: Path, keeper: Keeper
+def test_a_store_that_keeps_ending_is_restarted_after_growing_pauses(
+    tmp_path: Path, watchdog: Watchdog
 ) -> None:
     with ending(tmp_path) as child:
-        keeper.watch([child])
+        watchdog.watch([child])
         pauses: list[float] = []
         while len(pauses) < 3:
             until(child.has_ended)
-            if (seconds := keeper.revive()) < 3600:
+            if (seconds := watchdog.restart_ended()) < 3600:
                 pauses.append(seconds)
                 time.sleep(seconds)
-                assert keeper.revive() > 3600
+                assert watchdog.restart_ended() > 3600
         assert pauses == pytest.approx([0.2, 0.4, 0.8], abs=0.05)
         until(child.has_ended)
         assert (tmp_path / "starts").read_text() == "...."
-        assert child.ending() == {"store": "Redis", "status": 0, "reason": "No disk"}
+        assert child.exit_fields() == {"store": "Redis", "status": 0, "reason": "No disk"}
 
 
-def test_a_process_that_did_not_start_them_leaves_them_alone(
-    tmp_path: Path, keeper: Keeper, monkeypatch: pytest.MonkeyPatch
+def test_only_the_process_that_started_the_stores_restarts_them(
+    tmp_path: Path, watchdog: Watchdog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with ending(tmp_path) as child:
-        keeper.watch([child])
+        watchdog.watch([child])
         until(child.has_ended)
         monkeypatch.setattr(os, "getpid", lambda: 1)
-        assert not keeper.has_stores
-        assert keeper.revive() > 3600
+        assert not watchdog.has_stores
+        assert watchdog.restart_ended() > 3600
         monkeypatch.undo()
         assert (tmp_path / "starts").read_text() == "."
