@@ -20,9 +20,9 @@ def moment(ms: int) -> datetime:
 
 @lru_cache(maxsize=1000)
 def _second(seconds: int) -> datetime:
-    """Return the datetime of a full second, remembered.
+    """Return the cached datetime of a full second.
 
-    Many clicks share a second, and adding to it costs a third of making a datetime.
+    Many clicks share a second, and adding milliseconds costs a third of making a datetime.
     """
     return datetime.fromtimestamp(seconds, UTC)
 

@@ -10,9 +10,9 @@ TrackerError
 ├── RateLimited           429  carries when to try again
 └── Unavailable           503  a store that the answer needs is unavailable, or a queue is full
 
-A message is written for people: it names the field and the rule, reveals nothing of the inside, and
-may change. Programs read the code in the header `X-Error-Code`. Only `tracker/api` turns these
-errors into answers.
+A message is for people: it names the field and the rule, reveals nothing internal, and may change.
+Programs read the code in the header `X-Error-Code`. Only `tracker/api` turns these errors into
+answers.
 """
 
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ class ErrorCode(StrEnum):
     RATE_LIMITED = "rate_limited"
     INTERNAL_ERROR = "internal_error"
     UNAVAILABLE = "unavailable"
-    # For requests that no handler sees.
+    # For requests that reach no handler.
     MALFORMED_REQUEST = "malformed_request"
     REQUEST_TIMEOUT = "request_timeout"
     TARGET_TOO_LONG = "target_too_long"
@@ -50,7 +50,7 @@ CODE_HEADER: Final = "X-Error-Code"
 
 
 class TrackerError(Exception):
-    """An error that becomes an answer, with its `status`, `code` and `headers`."""
+    """An error that becomes an answer with its `status`, `code` and `headers`."""
 
     status: ClassVar[int] = 500
     code: ErrorCode = ErrorCode.INTERNAL_ERROR
@@ -106,7 +106,7 @@ class NotFound(TrackerError):
 
 
 class MethodNotAllowed(TrackerError):
-    """A path that exists, asked with another method than those `allowed`."""
+    """A method that the path does not have; `allowed` lists those it has."""
 
     status = 405
     code = ErrorCode.METHOD_NOT_ALLOWED
@@ -133,7 +133,7 @@ class RateLimited(TrackerError):
 
 
 class Unavailable(TrackerError):
-    """An answer that cannot be given now, and may be later."""
+    """An answer that cannot be given now but may be later."""
 
     status = 503
     code = ErrorCode.UNAVAILABLE

@@ -1,6 +1,6 @@
 """Identifiers: ids of resources and clicks, slugs, and secrets.
 
-Ids are UUIDs of version 7: they sort by time, so that the newest entries of an index lie together.
+Ids are UUIDs of version 7. They sort by time, so the newest entries of an index lie together.
 Secrets come from the operating system's generator.
 """
 
@@ -18,7 +18,7 @@ EXAMPLE_ID: Final = "0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"
 UUID_RULE: Final = f"must be a UUID such as {EXAMPLE_ID}"
 _CANONICAL: Final = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 
-# No 0/O, 1/l/I, and no vowels, so that a slug neither misleads the eye nor spells a word.
+# No 0, O, 1, l and I, which look alike, and no vowels, so that no slug spells a word.
 SLUG_ALPHABET = "23456789bcdfghjkmnpqrstvwxyzBCDFGHJKLMNPQRSTVWXYZ"
 
 
@@ -28,7 +28,7 @@ def new_id() -> UUID:
 
 
 def new_click_id() -> uuid_utils.UUID:
-    """Return a new UUIDv7 for a click, of the type whose bytes and text are cheapest to make."""
+    """Return a new UUIDv7 for a click, of a type whose bytes and text are cheap to make."""
     return uuid_utils.uuid7()
 
 

@@ -1,4 +1,4 @@
-"""Supervised background loops: an error is logged and counted, and the loop is started again.
+"""Supervised background loops: an error is logged and counted, and the loop is restarted.
 
 `tracker/service` starts them. `/readyz` and the gauge `tracker_background_loop_up` show a loop that
 is not running.
@@ -20,20 +20,20 @@ log = structlog.get_logger(__name__)
 
 FIRST_PAUSE_SECONDS: Final = 0.2
 MAX_PAUSE_SECONDS: Final = 10.0
-"""The pause before a failed loop is started again doubles from the first to the second."""
+"""The pause before a failed loop is restarted doubles, up to this."""
 
 STEADY_SECONDS: Final = 1.0
-"""How long a failed loop has to run again before it counts as running."""
+"""How long a restarted loop must run before it counts as running."""
 
 
 class LoopFailed(Exception):
-    """The error of a loop that was given up. The message is one line, for the operator."""
+    """The end of a loop that was given up. The message is one line, for the operator."""
 
 
 class _Interrupted(Exception):
     """The cancellation of something that a loop awaited, not of the loop itself.
 
-    It is an error like any other: a CancelledError would end the loop as if it were stopped.
+    As a CancelledError it would end the loop as if that were stopped.
     """
 
     def __init__(self, error: asyncio.CancelledError) -> None:
@@ -42,7 +42,7 @@ class _Interrupted(Exception):
 
 
 class Loops:
-    """The supervised loops of a process, by name. A name is the value of a metric's label."""
+    """The supervised loops of a process. Their names are values of a metric's label."""
 
     def __init__(self) -> None:
         self._down: dict[str, str] = {}
@@ -51,7 +51,7 @@ class Loops:
 
     @property
     def down(self) -> list[str]:
-        """Return the loops that are not running, each with the name of the error that ended it."""
+        """Return the loops that are not running, each with the name of its last error."""
         return [f"{name} ({error})" for name, error in sorted(self._down.items())]
 
     def start(
@@ -59,16 +59,16 @@ class Loops:
         name: str,
         run: Callable[[], Awaitable[None]],
         until: asyncio.Event | None = None,
-        tries: int | None = None,
+        max_failures: int | None = None,
     ) -> asyncio.Task[None]:
         """Keep `run` running until `until` is set or the task is cancelled.
 
-        `run` may return only once `until` is set; earlier counts as an error. The loop is given up
-        after `tries` errors in a row, none of them after STEADY_SECONDS of running; None: never.
+        Returning before `until` is set counts as an error. The loop is given up after
+        `max_failures` errors in a row, each within STEADY_SECONDS of its start; None means never.
         """
         metrics.LOOP_FAILURES.labels(name)
         self._mark_up(name)
-        supervised = self._supervise(name, run, until, tries)
+        supervised = self._supervise(name, run, until, max_failures)
         return asyncio.get_running_loop().create_task(supervised)
 
     def on_give_up(self, call: Callable[[], None]) -> None:
@@ -78,7 +78,7 @@ class Loops:
             call()
 
     def check(self) -> None:
-        """Check that every loop is still tried. Raises LoopFailed if one was given up."""
+        """Check that no loop was given up. Raises LoopFailed if one was."""
         if self._given_up is not None:
             raise self._given_up
 
@@ -87,7 +87,7 @@ class Loops:
         name: str,
         run: Callable[[], Awaitable[None]],
         until: asyncio.Event | None,
-        tries: int | None,
+        max_failures: int | None,
     ) -> None:
         failures = 0
         while True:
@@ -98,7 +98,7 @@ class Loops:
             failures = 1 if time.monotonic() - began >= STEADY_SECONDS else failures + 1
             record_failure(name, error)
             self._mark_down(name, error)
-            if failures == tries:
+            if failures == max_failures:
                 self._give_up(name, error)
                 return
             await _sleep(until, pause_seconds(failures))
@@ -106,7 +106,7 @@ class Loops:
     async def _run_once(
         self, name: str, run: Callable[[], Awaitable[None]], until: asyncio.Event | None
     ) -> Exception | None:
-        """Run the loop once; return the error that ended it, or None if it was stopped."""
+        """Run the loop until it ends; return its error, or None if it was stopped."""
         steady = asyncio.get_running_loop().call_later(STEADY_SECONDS, self._mark_up, name)
         try:
             await run()
@@ -139,13 +139,13 @@ class Loops:
 
 
 def record_failure(name: str, error: Exception) -> None:
-    """Log and count an error that ended the loop `name`, or one step of it."""
+    """Log and count an error that ended the loop `name` or one of its steps."""
     metrics.LOOP_FAILURES.labels(name).inc()
     log.error("background loop failed", loop=name, exc_info=error)
 
 
 def pause_seconds(failures: int) -> float:
-    """Return the seconds before a loop is started again after `failures` errors in a row."""
+    """Return the pause before a restart after `failures` errors in a row."""
     return min(FIRST_PAUSE_SECONDS * 2.0 ** min(failures - 1, 32), MAX_PAUSE_SECONDS)
 
 
@@ -158,7 +158,7 @@ async def _sleep(until: asyncio.Event | None, seconds: float) -> None:
 
 
 async def cancel_and_wait(task: asyncio.Task[Any]) -> None:
-    """Cancel `task` until it has ended: the Redis client swallows a cancellation here and there."""
+    """Cancel `task` until it has ended, because the Redis client swallows some cancellations."""
     while not task.done():
         task.cancel()
         await asyncio.wait([task], timeout=0.1)

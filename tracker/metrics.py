@@ -1,7 +1,7 @@
 """Every metric of the service, as a table, exposed at `/metrics` in the Prometheus text format.
 
-Processes that `run.py` starts together are counted as one (`multiprocess_metrics`). Each label has
-a closed set of values: a route is a path of the route table.
+Processes that `run.py` starts together are added up (`multiprocess_metrics`). Each label has a
+closed set of values; a route is a path of the route table.
 """
 
 from collections.abc import Iterable
@@ -33,56 +33,58 @@ SPOOLED = Counter(
 )
 SPOOL_REFUSED = Counter(
     "tracker_spool_refused",
-    "Records answered with 503: Redis was unavailable, and the spool full or its disk failing.",
+    "Records answered with 503: Redis was unavailable, and the spool was full or its disk failing.",
     registry=REGISTRY,
 )
 SPOOL_BYTES = Gauge(
     "tracker_spool_bytes",
-    "Size of the spool, which the processes of a DATA_DIR share, damaged files included.",
+    "Size of the spool, damaged files included. The processes of a DATA_DIR share it.",
     multiprocess_mode="mostrecent",
     registry=REGISTRY,
 )
 DRAINED = Counter("tracker_drained", "Records applied to MongoDB.", ["kind"], registry=REGISTRY)
 DEAD_LETTERS = Counter(
     "tracker_dead_letters",
-    "Journal entries, or records of one, that could not be stored.",
+    "Journal entries, or single records of them, that could not be stored.",
     registry=REGISTRY,
 )
 LOOP_FAILURES = Counter(
     "tracker_background_loop_failures",
-    "Errors that ended a background loop, or a step of it; it is started again.",
+    "Errors that ended a background loop or one of its steps. The loop is restarted.",
     ["loop"],
     registry=REGISTRY,
 )
 LOOP_UP = Gauge(
     "tracker_background_loop_up",
-    "1 while a background loop runs, 0 while it waits to be started again, in any process.",
+    "1 while a background loop runs in every process, 0 while it waits for a restart in any.",
     ["loop"],
     multiprocess_mode="min",
     registry=REGISTRY,
 )
-RATE_LIMITED = Counter("tracker_rate_limited", "Requests refused.", ["scope"], registry=REGISTRY)
+RATE_LIMITED = Counter(
+    "tracker_rate_limited", "Requests refused by a rate limit.", ["scope"], registry=REGISTRY
+)
 RATE_LIMIT_UNENFORCED = Counter(
     "tracker_rate_limit_unenforced",
-    "Requests not counted because Redis was unavailable or full.",
+    "Requests that no rate limit counted because Redis was unavailable or full.",
     registry=REGISTRY,
 )
 LOOK_UPS_SHARED = Counter(
     "tracker_look_ups_shared",
-    "Look-ups in MongoDB for addresses that asked for too much that does not exist: answered from "
-    "the share of all such addresses, or refused because too many were waiting for it.",
+    "Look-ups in MongoDB of addresses that requested too many unknown names, under the limit that "
+    "all such addresses share: answered, or refused because too many waited.",
     ["outcome"],
     registry=REGISTRY,
 )
 PENDING_REFUSED = Counter(
     "tracker_pending_refused",
-    "Conversions without postback key answered with 429: their address named too many clicks that "
-    "are not stored.",
+    "Conversions without postback key answered with 429 because their address named too many "
+    "clicks that are not stored.",
     registry=REGISTRY,
 )
 CONVERSIONS_REFUSED = Counter(
     "tracker_conversions_refused",
-    "Conversions that break a rule of their account: answered with 400, or stored and not counted.",
+    "Conversions that broke a rule of their account: answered with 400, or stored and not counted.",
     ["rule"],
     registry=REGISTRY,
 )
@@ -100,31 +102,32 @@ JOURNAL_AGE = Gauge(
 )
 DEAD_LETTER_ENTRIES = Gauge(
     "tracker_dead_letter_entries",
-    "Dead letters of all processes, not yet replayed or dropped; NaN while Redis is unavailable.",
+    "Dead letters of all processes that are not yet replayed or dropped; NaN while Redis is "
+    "unavailable.",
     multiprocess_mode="mostrecent",
     registry=REGISTRY,
 )
 REDIS_OPTIONAL_BYTES = Gauge(
     "tracker_redis_optional_bytes",
-    "Memory of Redis used by neither the journal nor dead letters, as last measured.",
+    "Memory of Redis used by everything but the journal and dead letters, as last measured.",
     multiprocess_mode="mostrecent",
     registry=REGISTRY,
 )
 REDIS_OPTIONAL_LIMIT = Gauge(
     "tracker_redis_optional_limit_bytes",
-    "Limit of that memory: half of maxmemory, or of REDIS_MEMORY_BYTES.",
+    "Limit of tracker_redis_optional_bytes: half of maxmemory, or of REDIS_MEMORY_BYTES.",
     multiprocess_mode="mostrecent",
     registry=REGISTRY,
 )
 REDIS_SKIPPED = Counter(
     "tracker_redis_optional_writes_skipped",
-    "Writes to Redis skipped because the memory that is not the journal's neared its limit.",
+    "Writes to Redis skipped because tracker_redis_optional_bytes neared its limit.",
     ["kind"],
     registry=REGISTRY,
 )
 WEBHOOK_ATTEMPTS = Counter(
     "tracker_webhook_attempts",
-    "Requests to receivers: delivered, or how they failed.",
+    "Requests to receivers by outcome: delivered, or how they failed.",
     ["outcome"],
     registry=REGISTRY,
 )
@@ -133,7 +136,7 @@ WEBHOOKS_IN_FLIGHT = Gauge(
 )
 WEBHOOKS_WITHHELD = Counter(
     "tracker_webhooks_withheld",
-    "Pauses of a minute of a webhook whose signing secret could not be read.",
+    "Times that a webhook was paused for a minute because its signing secret could not be read.",
     registry=REGISTRY,
 )
 DELIVERIES_DUE = Gauge(
@@ -150,7 +153,8 @@ DELIVERIES_AGE = Gauge(
 )
 CONNECTIONS_REFUSED = Counter(
     "tracker_connections_refused",
-    "Connections closed at once: too many in total (total), or from one address (address).",
+    "Connections closed at once because too many were open: in total (total), or from one address "
+    "(address).",
     ["reason"],
     registry=REGISTRY,
 )
@@ -180,8 +184,8 @@ _OUTCOMES = (
     *("payload", "internal"),
 )
 
-# Series are made on import: a replacement goes on where its predecessor stopped, and a series that
-# it made later would look as if it had counted all of it.
+# Series are made on import. A replaced worker continues its predecessor's counts, and a series that
+# began later would look as if the replacement had counted all of it.
 for _kind in ("click", "event"):
     DRAINED.labels(_kind)
 for _outcome in _OUTCOMES:
@@ -190,7 +194,7 @@ for _outcome in _OUTCOMES:
 
 @cache
 def requests(route: str, method: str, status: int) -> Counter:
-    """Return the counter of these labels, remembered: finding it costs more than counting."""
+    """Return the counter of these labels, cached: finding it costs more than counting."""
     return REQUESTS.labels(route, method, str(status))
 
 
@@ -205,7 +209,7 @@ class _ExternalMetrics(Collector):
 
 
 def exposition(others: Iterable[Metric] = ()) -> bytes:
-    """Return all metrics, and `others`, as text of type `CONTENT_TYPE`."""
+    """Return all metrics and `others` as text of type CONTENT_TYPE."""
     # The creation times of counters would double the number of series.
     disable_created_metrics()  # type: ignore[no-untyped-call]
     return generate_latest(aggregated(REGISTRY)) + generate_latest(_ExternalMetrics(others))

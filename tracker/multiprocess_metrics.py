@@ -1,8 +1,8 @@
-"""Metrics of several processes as one: each counts in a file, and a scrape of any adds them up.
+"""Metrics of several processes: each counts in a file, and a scrape of any process adds them up.
 
 `run.py` enters `multiprocess_metrics` before it imports `tracker.metrics`, because metrics made on
-import take the storage that is set by then. A file belongs to a worker's number: a replacement goes
-on where its predecessor stopped.
+import take the storage that is set by then. A file belongs to a worker's number, so a replacement
+continues where its predecessor stopped.
 
 Guarantee: no counter ever falls.
 """
@@ -17,7 +17,7 @@ from prometheus_client import CollectorRegistry, values
 from prometheus_client.multiprocess import MultiProcessCollector
 
 _FOLDER_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
-"""The variable by which prometheus-client finds the folder of the files."""
+"""The variable in which prometheus-client looks for the folder of the files."""
 
 SetWorker = Callable[[int], None]
 """A function that a worker calls with its number before it counts."""
