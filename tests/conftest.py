@@ -1,4 +1,4 @@
-"""What tests share: real stores, started once; an event loop; a fresh database for each test."""
+"""Fixtures of all tests: real stores, started once, an event loop, an empty database each."""
 
 import asyncio
 import contextlib
@@ -26,7 +26,7 @@ from tracker.builtin.stores import run_stores
 from tracker.db import connect, indexes
 from tracker.service.services import Services
 
-# No test depends on how fast the machine is; the first to draw texts also has tables made.
+# No test depends on the speed of the machine. The first to draw texts also builds tables.
 of_hypothesis.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 of_hypothesis.load_profile("suite")
 
@@ -49,7 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test that is a coroutine runs on the loop of `io_loop`."""
+    """Run tests that are coroutines on the loop of `io_loop`."""
     for item in items:
         if inspect.iscoroutinefunction(getattr(item, "obj", None)):
             item.add_marker(pytest.mark.gen_test(timeout=30))
@@ -68,7 +68,7 @@ def io_loop() -> Iterator[AsyncIOLoop]:
 
 @pytest.fixture(scope="session")
 def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
-    """A real Redis and a real MongoDB for the whole run, in a folder of its own."""
+    """Yield the settings of a real Redis and a real MongoDB for the whole run."""
     settings = Settings(data_dir=str(tmp_path_factory.mktemp("stores")), log_level="warning")
     logging.configure(settings)
     with run_stores(settings) as complete:
@@ -85,14 +85,14 @@ def mongodb(stores: Settings) -> Iterator[MongoClient[dict[str, Any]]]:
 
 @pytest.fixture
 def standalone(tmp_path: Path) -> Iterator[str]:
-    """The URI of a mongod that is no member of a replica set."""
+    """Yield the URI of a mongod that is not a member of a replica set."""
     with standalone_mongodb(tmp_path) as uri:
         yield uri
 
 
 @pytest.fixture(scope="session")
 def names(io_loop: AsyncIOLoop) -> Iterator[DnsServer]:
-    """DNS for the suite: it knows the hosts of the documented examples and nothing else."""
+    """Yield a DNS server that knows only the hosts of the documented examples."""
     context = dns_server.running()
     server: DnsServer = io_loop.run_sync(context.__aenter__)
     server.has("example.com", "A", "93.184.216.34")
@@ -104,8 +104,10 @@ def names(io_loop: AsyncIOLoop) -> Iterator[DnsServer]:
 def settings(
     stores: Settings, mongodb: MongoClient[dict[str, Any]], tmp_path: Path, names: DnsServer
 ) -> Settings:
-    """Settings of an empty Redis and an empty database. Its indexes stay: making them is slow.
-    So is deleting where there is nothing."""
+    """Return settings of an empty Redis and an empty database.
+
+    Indexes stay, and only collections with documents are emptied, because both would be slow.
+    """
     with redis.Redis.from_url(stores.redis_url) as client:
         client.flushall()
     database = mongodb[stores.mongodb_database]
@@ -122,7 +124,7 @@ def settings(
 
 @pytest.fixture(scope="session")
 def indexed(stores: Settings, io_loop: AsyncIOLoop) -> None:
-    """The database has every index."""
+    """Make every index of the database."""
 
     async def ensure() -> None:
         with contextlib.closing(connect.mongodb(stores.mongodb_uri)) as client:
@@ -133,7 +135,7 @@ def indexed(stores: Settings, io_loop: AsyncIOLoop) -> None:
 
 @pytest.fixture
 def services(settings: Settings, indexed: None, io_loop: AsyncIOLoop) -> Iterator[Services]:
-    """Every object of a process, with indexes but no loops running."""
+    """Yield the objects of a process, with indexes but without running loops."""
 
     async def build() -> Services:
         built = Services(settings)

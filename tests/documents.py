@@ -1,4 +1,4 @@
-"""The documents of the repository, and how tests read their examples and tables."""
+"""The documents of the repository, and readers of their examples and tables for tests."""
 
 import re
 
@@ -26,5 +26,5 @@ def table(document: str, header: str) -> list[list[str]]:
 
 
 def named(document: str, header: str) -> set[str]:
-    """Return the names in `code type` in the first column of a table."""
+    """Return the names in backquotes in the first column of a table."""
     return {name for row in table(document, header) for name in re.findall(r"`([^`]+)`", row[0])}

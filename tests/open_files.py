@@ -1,4 +1,4 @@
-"""Room for as many open files as a test needs: most systems give a process 1,024 unless it asks."""
+"""A higher limit on open files for a test: on most systems it is 1,024 by default."""
 
 import resource
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ import pytest
 
 @contextmanager
 def room_for(files: int) -> Iterator[None]:
-    """In this process, and in those that it starts meanwhile. Skips the test if it may not be."""
+    """Allow this process, and those that it starts, `files` open files; else skip the test."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if resource.RLIM_INFINITY != hard < files:
         pytest.skip(f"no process may have {files} open files here")

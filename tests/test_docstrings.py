@@ -25,7 +25,7 @@ HOOKS: Final = frozenset(
         *("emit", "collect"),
     }
 )
-"""Methods that a framework defines and calls: an override needs words only if it has news."""
+"""Methods that a framework defines and calls. An override needs a docstring only if it differs."""
 
 FORBIDDEN_OPENINGS: Final = (
     *("Of ", "That of ", "What ", "Who ", "Those ", "In all", "The same "),
@@ -75,7 +75,7 @@ def overrides(tree: ast.Module) -> set[str]:
 
 
 def is_repetition(node: Documented) -> bool:
-    """Return whether `node` is an overload or a property's setter: its first form has the words."""
+    """Return whether `node` is an overload or a property's setter, documented elsewhere."""
     decorators = getattr(node, "decorator_list", [])
     return any(ast.unparse(one).endswith(("overload", ".setter")) for one in decorators)
 
@@ -109,8 +109,8 @@ def raised_by(function: Function) -> set[str]:
 def unnamed_errors(function: Function) -> set[str]:
     """Return the errors that `function` raises but does not name after `Raises`."""
     words = " ".join((ast.get_docstring(function) or "").split())
-    told = words.partition("Raises ")[2]
-    return {name for name in raised_by(function) if not re.search(rf"\b{name}\b", told)}
+    documented = words.partition("Raises ")[2]
+    return {name for name in raised_by(function) if not re.search(rf"\b{name}\b", documented)}
 
 
 def texts_of(tree: ast.Module) -> Iterator[tuple[int, str]]:
@@ -148,6 +148,6 @@ def test_every_public_function_names_the_errors_that_it_raises(path: Path) -> No
 
 
 @pytest.mark.parametrize("path", FILES, ids=module_of)
-def test_no_docstring_begins_as_if_it_were_an_answer(path: Path) -> None:
+def test_no_docstring_opens_with_a_forbidden_word(path: Path) -> None:
     bad = [text[:60] for _, text in texts_of(tree_of(path)) if text.startswith(FORBIDDEN_OPENINGS)]
     assert bad == []

@@ -90,7 +90,7 @@ def anchors(markdown: str) -> set[str]:
     return {re.sub(r"[^\w -]", "", one.lower()).replace(" ", "-") for one in headings}
 
 
-def test_what_shows_each_defence_is_an_attack_or_a_test() -> None:
+def test_the_proof_of_each_defence_is_an_attack_or_a_test() -> None:
     attacks = {row.name for row in ROWS}
     for row in table(SECURITY, "risk"):
         for proof in re.findall(r"`([^`]+)`", row[-1]):

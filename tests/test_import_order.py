@@ -1,4 +1,4 @@
-"""The architecture is the import order: what stands left never imports what stands right."""
+"""A room imports only rooms below it, and ARCHITECTURE.md lists rooms and files as they are."""
 
 import ast
 import re
@@ -62,7 +62,7 @@ def imports_of(path: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("path", FILES, ids=module_of)
-def test_imports_only_point_left(path: Path) -> None:
+def test_a_room_imports_only_rooms_of_the_lines_above_it(path: Path) -> None:
     room = room_of(module_of(path))
     assert room is not None, f"{path} is in no room: add it to ORDER"
     for name in imports_of(path):
@@ -100,8 +100,8 @@ def rooms() -> list[str]:
 
 def test_the_import_order_is_documented() -> None:
     written = section("Import order").split("```")[1].replace("\n", " ").split("<")
-    told = [{room.strip() for room in rank.split(",")} for rank in written]
-    assert told == [{short(room) for room in rank} for rank in ORDER]
+    documented = [{room.strip() for room in rank.split(",")} for rank in written]
+    assert documented == [{short(room) for room in rank} for rank in ORDER]
 
 
 def test_every_room_has_a_row_and_a_rank() -> None:
@@ -140,7 +140,7 @@ def private_parts_of_others(tree: ast.Module, own: set[str]) -> set[str]:
 
 
 def private_names() -> set[str]:
-    """Return the private names that the rooms define, and those that are public by their manual."""
+    """Return the private names that the rooms define, and those that Python documents."""
     nodes = chain.from_iterable(
         ast.walk(ast.parse(path.read_text(encoding="utf-8"))) for path in FILES
     )

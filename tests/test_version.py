@@ -1,4 +1,4 @@
-"""The version stands in one place, and is told wherever somebody looks for it."""
+"""The version is defined once, and shown wherever it is needed."""
 
 import json
 import re
@@ -14,19 +14,19 @@ from tracker import __version__
 from tracker.api.openapi.document import document
 
 
-def test_the_project_and_its_description_read_it_from_the_package() -> None:
+def test_the_project_and_openapi_read_the_version_from_the_package() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert "version" in project["project"]["dynamic"]
     assert project["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "tracker.__version__"}
     assert document([], "https://go.example")["info"]["version"] == __version__
 
 
-def test_the_changelog_has_a_heading_for_it() -> None:
+def test_the_changelog_has_a_heading_for_the_version() -> None:
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert re.findall(r"^## (\S+)", changelog, re.MULTILINE)[:2] == ["Unreleased", __version__]
 
 
-def test_run_py_tells_it() -> None:
+def test_run_py_prints_the_version() -> None:
     done = subprocess.run(
         [sys.executable, "run.py", "--version"],
         cwd=ROOT,
@@ -37,7 +37,9 @@ def test_run_py_tells_it() -> None:
     assert (done.stdout, done.stderr) == (f"tracker {__version__}\n", "")
 
 
-def test_the_first_line_of_the_log_and_healthz_tell_it(settings: Settings, tmp_path: Path) -> None:
+def test_the_first_line_of_the_log_and_healthz_have_the_version(
+    settings: Settings, tmp_path: Path
+) -> None:
     log = tmp_path / "log"
     variables = environment(settings, LOG_LEVEL="INFO", LOG_FORMAT="json")
     with log.open("w") as errors, running(variables, errors=errors) as service:

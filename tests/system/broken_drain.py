@@ -1,4 +1,4 @@
-"""`run.py` whose drain fails as soon as it has begun, however often it is started again."""
+"""`run.py` with a drain that fails at every start."""
 
 import asyncio
 import sys

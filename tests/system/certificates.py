@@ -1,4 +1,4 @@
-"""Certificates as files, and a client that looks at the one it is shown."""
+"""Certificate files, and a client that reads the certificate of a server."""
 
 import http.client
 import ssl
@@ -20,7 +20,7 @@ class Certificate(NamedTuple):
 
 
 class Authority:
-    """Issues certificates for localhost, into one pair of files, and trusts only its own."""
+    """A certificate authority for localhost, which writes to one pair of files."""
 
     def __init__(self, folder: Path) -> None:
         self._authority = trustme.CA()
@@ -29,21 +29,21 @@ class Authority:
         self._authority.configure_trust(self.trust)
 
     def issue(self) -> Certificate:
-        """Over the one before, as a renewal is."""
+        """Issue a certificate in place of the one before, as a renewal does; return its files."""
         issued = self._authority.issue_cert("localhost")
         self.files.cert.write_bytes(b"".join(blob.bytes() for blob in issued.cert_chain_pems))
         self.files.key.write_bytes(issued.private_key_pem.bytes())
         return self.files
 
     def write(self, path: Path) -> None:
-        """Its own certificate, for those who are to trust it."""
+        """Write the authority's own certificate to `path`, for clients that trust it."""
         self._authority.cert_pem.write_to_path(path)
 
     def client(self, port: int) -> http.client.HTTPSConnection:
         return http.client.HTTPSConnection("localhost", port, timeout=5, context=self.trust)
 
     def shown(self, port: int) -> str:
-        """The serial number of the certificate that a new connection is shown, after an answer."""
+        """Make a request on a new connection; return the certificate's serial number."""
         connection = self.client(port)
         try:
             connection.request("GET", "/healthz")

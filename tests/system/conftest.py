@@ -1,4 +1,4 @@
-"""The service as a process on the session's stores, and what its tests look at directly."""
+"""The service as a process on the session's stores, and the database that it writes to."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,7 @@
-"""Throws generated requests at the running service: schemathesis, by the service's own document.
+"""Generated requests to the running service, by schemathesis from the service's `/openapi.json`.
 
-`make fuzz` runs it for five minutes. Its arguments are those of schemathesis. Fails on a 5xx, and
-on an answer that the document does not have.
+`make fuzz` runs this for five minutes. The arguments are those of schemathesis. It fails on a 5xx,
+and on an answer that `/openapi.json` does not describe.
 """
 
 import json
@@ -38,7 +38,7 @@ CHECKS = (
 def fuzz(
     service: Service, variables: Mapping[str, str], folder: Path, arguments: Sequence[str]
 ) -> int:
-    """The exit code of schemathesis, which prints what it finds. It writes to `folder`."""
+    """Run schemathesis in `folder`; return its exit code. It prints its findings."""
     owner = new_owner(variables)
     assert owner.create_link(service, slug=EXAMPLE_SLUG).status == 200
     real = {
@@ -56,9 +56,9 @@ def fuzz(
         f"http://127.0.0.1:{service.port}/openapi.json",
         *("--header", f"Authorization: Bearer {owner.key}"),
         *("--checks", ",".join(CHECKS)),
-        # Ids in answers come back in requests in the last of these too.
+        # The fuzzing phase also sends back ids from answers.
         *("--phases", "examples,coverage,fuzzing"),
-        # It would revoke the key that it uses.
+        # It would revoke the key in use.
         *("--exclude-operation-id", "deleteKey"),
         *("--max-redirects", "0", "--warnings", "off", "--no-color", "--continue-on-failure"),
         *arguments,
@@ -68,7 +68,7 @@ def fuzz(
 
 @contextmanager
 def example_names() -> Iterator[str]:
-    """The address of a DNS server that knows the host of the examples, and nothing else."""
+    """Yield the address of a DNS server that knows only the host of the examples."""
     with in_a_thread() as server:
         server.has("example.com", "A", "93.184.216.34")
         yield server.address

@@ -1,7 +1,7 @@
-"""Loaded by schemathesis (`fuzz.py` says where): makes its requests those of a real account.
+"""Hooks of schemathesis, loaded by `fuzz.py`, that make its requests those of a real account.
 
-What the document shows as an example of an account, a postback key or a slug becomes the only
-valid value, so that generated requests come past 403 and 404. Invalid ones are still generated.
+The example of an account, postback key or slug becomes the only valid value, so that generated
+requests get past 403 and 404. Invalid values are still generated.
 """
 
 import json
@@ -12,7 +12,7 @@ import schemathesis
 from schemathesis import HookContext
 
 REAL = "FUZZ_REAL"
-"""The variable that holds, as JSON, what stands for each example."""
+"""The variable that holds, as JSON, the real value for each example."""
 
 
 @schemathesis.hook

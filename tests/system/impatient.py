@@ -1,4 +1,4 @@
-"""`run.py` that gives its clients seconds only, for tests that wait for that to pass."""
+"""`run.py` with timeouts of seconds for its clients, for tests that wait for them to pass."""
 
 import sys
 
@@ -7,13 +7,15 @@ import msgspec
 import run
 from tracker.service import front
 
-SECONDS = 3.0
-"""For a head, and for a body."""
+HEAD_AND_BODY_SECONDS = 3.0
 
 LINGER_SECONDS = 1.0
 
 front.LIMITS = msgspec.structs.replace(  # type: ignore[misc]
-    front.LIMITS, head_seconds=SECONDS, body_seconds=SECONDS, linger_seconds=LINGER_SECONDS
+    front.LIMITS,
+    head_seconds=HEAD_AND_BODY_SECONDS,
+    body_seconds=HEAD_AND_BODY_SECONDS,
+    linger_seconds=LINGER_SECONDS,
 )
 
 if __name__ == "__main__":

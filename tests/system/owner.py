@@ -1,4 +1,4 @@
-"""An account with a key, made as an operator makes it: by the scripts."""
+"""An account with a key, made by the operators' scripts."""
 
 import json
 import subprocess
@@ -20,7 +20,7 @@ class Owner(NamedTuple):
         )
 
     def create_webhook(self, service: Service, **fields: Any) -> dict[str, Any]:
-        """With its secret."""
+        """Create a webhook; return it with its secret."""
         answer = self._post(service, "/api/webhooks", **fields)
         assert answer.status == 200, answer.body
         created: dict[str, Any] = answer.json
@@ -40,7 +40,7 @@ class Owner(NamedTuple):
 
 
 def script(variables: Mapping[str, str], name: str, *arguments: str) -> list[dict[str, Any]]:
-    """What `python -m scripts.<name> ... --json` prints."""
+    """Return the output of `python -m scripts.<name> ... --json`."""
     done = subprocess.run(
         [sys.executable, "-m", f"scripts.{name}", *arguments, "--json"],
         cwd=ROOT,
@@ -61,7 +61,7 @@ def new_owner(variables: Mapping[str, str]) -> Owner:
 
 
 def new_event_config(variables: Mapping[str, str], owner: Owner, payout_type: str = "CPA") -> str:
-    """The postback key."""
+    """Create an event configuration; return its postback key."""
     created = script(
         variables,
         "event_configs",

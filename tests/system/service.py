@@ -41,7 +41,7 @@ class Response(NamedTuple):
 
 
 class Client:
-    """One connection that is kept open."""
+    """A client with one connection, which is kept open."""
 
     def __init__(self, port: int) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=15)
@@ -60,7 +60,7 @@ class Client:
 
 
 class Service:
-    """A running `run.py`. `banner` is what it printed until it answered."""
+    """A running `run.py`. `banner` is the text that it printed until it answered."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
@@ -83,7 +83,7 @@ class Service:
             return client("GET", path, headers=headers)
 
     def printed(self) -> str:
-        """What was printed after the banner, once no process of the service has its output open."""
+        """Return the output after the banner, once every process of the service has ended."""
         return "".join(iter(lambda: self._lines.get(timeout=STOP_SECONDS), ""))
 
     def kill(self) -> None:
@@ -91,13 +91,13 @@ class Service:
         self.process.wait(15)
 
     def stop(self, by: int = signal.SIGTERM) -> int:
-        """The exit code."""
+        """Send a signal to the service; return its exit code."""
         self.process.send_signal(by)
         return self.process.wait(STOP_SECONDS)
 
 
 def environment(settings: Settings | None = None, **variables: str) -> dict[str, str]:
-    """That of this process, without what would configure the service, plus what is given."""
+    """Return an environment with `settings` and `variables`, and no other settings."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
     kept |= {"PORT": "0", "LOG_LEVEL": "warning"}
     if settings is not None:
@@ -117,8 +117,10 @@ def running(
     program: Sequence[str] = ("run.py",),
     errors: IO[str] | None = None,
 ) -> Iterator[Service]:
-    """Start `program` of Python, wait until it answers, and see that it ends. Its log goes to
-    `errors`, or where that of the tests goes."""
+    """Run `program` with Python; yield it once it answers, and stop it on exit.
+
+    Its log goes to `errors`, or to the standard error of the tests.
+    """
     process = subprocess.Popen(
         [sys.executable, *program, *arguments],
         cwd=ROOT,
@@ -138,7 +140,7 @@ def running(
 
 
 def _lines(process: subprocess.Popen[str]) -> "queue.Queue[str]":
-    """As they are printed; an empty one is the end."""
+    """Return a queue that gets each line when it is printed, and an empty one at the end."""
     lines: queue.Queue[str] = queue.Queue()
     stdout = process.stdout
     assert stdout is not None
@@ -153,7 +155,7 @@ def _lines(process: subprocess.Popen[str]) -> "queue.Queue[str]":
 
 
 def _banner(process: subprocess.Popen[str], lines: "queue.Queue[str]") -> str:
-    """What is printed up to the last line of the banner."""
+    """Return the output up to the last line of the banner."""
     text = ""
     while not ("/docs" in text if "Ctrl-C" in text else "answers at" in text):
         line = lines.get(timeout=START_SECONDS)
@@ -163,7 +165,7 @@ def _banner(process: subprocess.Popen[str], lines: "queue.Queue[str]") -> str:
 
 
 def until(condition: Callable[[], bool], seconds: float = 15.0) -> None:
-    """Wait for another process's work to show; fails after `seconds`."""
+    """Wait until `condition` holds, for the work of another process; fail after `seconds`."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"

@@ -1,4 +1,4 @@
-"""Very short runs of `make bench`, `make soak` and `make abuse`: what they tell, not how fast."""
+"""Very short runs of `make bench`, `make soak` and `make abuse`: their results, not their speed."""
 
 import json
 import signal
@@ -12,8 +12,8 @@ from tests.system.service import START_SECONDS, environment, until
 from tests.system.test_chaos import children, parents
 from tests.test_import_order import ROOT
 
-MOST_SECONDS = 100
-"""The suite's own bound for a test that hangs is a little more."""
+TIMEOUT_SECONDS = 100
+"""A little less than the suite's own timeout for a test."""
 
 
 def script(name: str, folder: Path, arguments: str) -> "subprocess.Popen[str]":
@@ -28,10 +28,10 @@ def script(name: str, folder: Path, arguments: str) -> "subprocess.Popen[str]":
 
 
 def ended(process: "subprocess.Popen[str]") -> tuple[str, str]:
-    """What it printed, and its errors."""
+    """Wait for the process to end; return its output and its errors."""
     with process:
         try:
-            return process.communicate(timeout=MOST_SECONDS)
+            return process.communicate(timeout=TIMEOUT_SECONDS)
         finally:
             process.kill()
 
@@ -76,17 +76,17 @@ def test_an_interrupt_ends_every_process(tmp_path: Path, name: str) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_after_a_soak_all_that_was_answered_is_stored_and_counted(tmp_path: Path) -> None:
+def test_after_a_soak_every_answered_record_is_stored_and_counted(tmp_path: Path) -> None:
     process = script("soak", tmp_path, "--seconds 3 --rate 200 --connections 8")
     printed, errors = ended(process)
     assert process.returncode == 0, printed + errors
-    told = {line[:-12].strip(): line[-12:].strip() for line in printed.splitlines()}
-    assert told["requests answered"] == "600"
-    assert (told["errors"], told["answered and not stored"]) == ("0", "0")
+    shown = {line[:-12].strip(): line[-12:].strip() for line in printed.splitlines()}
+    assert shown["requests answered"] == "600"
+    assert (shown["errors"], shown["answered and not stored"]) == ("0", "0")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_attacks_are_tried_beside_visitors_who_do_not_notice(tmp_path: Path) -> None:
+def test_attacks_cause_visitors_no_errors(tmp_path: Path) -> None:
     process = script("abuse", tmp_path, "--seconds 1 --rate 50 --rows loop,log")
     printed, errors = ended(process)
     faults = [

@@ -1,4 +1,4 @@
-"""A drain that ends by an error: whoever watches the process learns of it by its exit code."""
+"""A drain that keeps failing ends its process, whose exit code shows that."""
 
 import subprocess
 import sys
@@ -11,9 +11,7 @@ from tests.test_import_order import ROOT
 
 
 @pytest.mark.parametrize("role", ["all", "drain"])
-def test_a_drain_that_ends_by_an_error_has_its_process_exit_with_1(
-    settings: Settings, role: str
-) -> None:
+def test_a_process_whose_drain_is_given_up_exits_with_1(settings: Settings, role: str) -> None:
     ended = subprocess.run(
         [sys.executable, "-m", "tests.system.broken_drain", "--role", role],
         cwd=ROOT,

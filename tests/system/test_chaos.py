@@ -1,4 +1,4 @@
-"""A short `make chaos`: whatever is killed, what was answered is stored and counted once."""
+"""A short `make chaos`: whichever process is killed, every answer is stored and counted once."""
 
 import json
 import signal
@@ -17,8 +17,8 @@ KILLS = 8
 PROCESSES = 5
 """Redis, mongod, web and two drains."""
 
-MOST_SECONDS = 110
-"""The suite's own bound for a test that hangs is a little more."""
+TIMEOUT_SECONDS = 110
+"""A little less than the suite's own timeout for a test."""
 
 
 def chaos(folder: Path, *arguments: str) -> "subprocess.Popen[str]":
@@ -32,13 +32,13 @@ def chaos(folder: Path, *arguments: str) -> "subprocess.Popen[str]":
     )
 
 
-def test_nothing_is_lost_or_doubled_when_each_process_is_killed_and_stopped(
+def test_nothing_is_lost_or_doubled_when_each_process_is_killed_and_suspended(
     tmp_path: Path,
 ) -> None:
     arguments = f"--seconds {SECONDS} --kills {KILLS} --rate 80 --drains 1 --json"
     with chaos(tmp_path, *arguments.split()) as process:
         try:
-            printed, errors = process.communicate(timeout=MOST_SECONDS)
+            printed, errors = process.communicate(timeout=TIMEOUT_SECONDS)
         finally:
             process.kill()
     result = json.loads(printed)
@@ -63,7 +63,7 @@ def test_an_interrupt_ends_every_process(tmp_path: Path, number: signal.Signals)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_should_it_be_killed_its_processes_end(tmp_path: Path) -> None:
+def test_its_processes_end_when_it_is_killed(tmp_path: Path) -> None:
     with chaos(tmp_path, "--seconds", "60", "--kills", "0") as process:
         try:
             started = all_started(process.pid)
@@ -73,7 +73,7 @@ def test_should_it_be_killed_its_processes_end(tmp_path: Path) -> None:
 
 
 def all_started(pid: int) -> set[int]:
-    """The pids of the stores and of the service's processes, once all of them run."""
+    """Return the pids of the stores and of the service's processes, once all of them run."""
     until(lambda: len(children(pid)) == PROCESSES, START_SECONDS)
     return children(pid)
 
@@ -83,7 +83,7 @@ def children(pid: int) -> set[int]:
 
 
 def parents() -> dict[int, int]:
-    """The parent of each process that has not ended, by pid."""
+    """Return the parent of each process that has not ended, by pid."""
     found = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:

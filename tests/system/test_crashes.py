@@ -1,8 +1,9 @@
-"""What was answered is never lost and never counted twice, whatever is killed."""
+"""Answered clicks are never lost or counted twice, whichever process is killed."""
 
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import UUID
@@ -23,7 +24,7 @@ VISITORS = 4
 
 
 def burst(service: Service, path: str, each: int, answered: list[str]) -> None:
-    """Open `path` from several connections; notes every answered click id as it comes."""
+    """Open `path` from several connections; add each answered click id to `answered`."""
 
     def visit() -> None:
         try:
@@ -31,7 +32,7 @@ def burst(service: Service, path: str, each: int, answered: list[str]) -> None:
                 for _ in range(each):
                     answered.append(client("GET", path).click_id)  # noqa: PERF401
         except (OSError, KeyError, ValueError):
-            return  # the service went away: that is the point
+            return  # the service was killed, as the test wants
         except Exception as error:
             if not type(error).__module__.startswith("http"):
                 raise
@@ -57,7 +58,7 @@ def test_clicks_answered_just_before_kill_9_are_stored_once(
         burst(first, "/c/burst", BURST // VISITORS, answered)
         first.kill()
     with running(variables):
-        # What the dead process had read is taken over ten seconds later.
+        # Entries that the dead process had read are reclaimed ten seconds later.
         until(lambda: database["clicks"].count_documents({}) >= len(answered), seconds=60)
     assert len(answered) == BURST
     assert sorted(stored_clicks(database)) == sorted(map(UUID, answered))
@@ -81,7 +82,7 @@ def test_clicks_answered_while_it_is_killed_are_stored_once(
 
 
 @pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it_cleanly_with_every_answered_click_durable(
+def test_a_signal_stops_it_cleanly_with_every_answered_click_durable(
     settings: Settings, database: Rows, by: signal.Signals
 ) -> None:
     variables = environment(settings)
@@ -98,8 +99,38 @@ def test_a_signal_ends_it_cleanly_with_every_answered_click_durable(
     assert set(map(UUID, answered)) <= set(stored_clicks(database))
 
 
+def test_a_stop_answers_requests_already_sent_on_kept_connections(
+    settings: Settings,
+) -> None:
+    variables = environment(settings)
+    cut: list[Exception] = []
+
+    def visit(service: Service) -> None:
+        with service.client() as client:
+            while True:
+                answer = client("GET", "/healthz")
+                if answer.headers.get("connection") == "close":
+                    return
+
+    def guarded(service: Service) -> None:
+        try:
+            visit(service)
+        except Exception as error:
+            cut.append(error)
+
+    with running(variables) as service:
+        clients = [threading.Thread(target=guarded, args=(service,)) for _ in range(8)]
+        for client in clients:
+            client.start()
+        time.sleep(0.3)
+        assert service.stop() == 0
+        for client in clients:
+            client.join()
+    assert cut == []
+
+
 class RedisServer:
-    """A Redis of one test, at an address that stays when it is killed and started again."""
+    """A Redis of one test, which keeps its address when it is killed and restarted."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -134,16 +165,16 @@ def redis_server(tmp_path: Path) -> Iterator[RedisServer]:
     server.kill()
 
 
-def test_with_redis_killed_visitors_are_redirected_and_their_clicks_land_afterwards(
+def test_with_redis_killed_visitors_are_redirected_and_their_clicks_are_stored_later(
     settings: Settings, database: Rows, redis_server: RedisServer
 ) -> None:
     settings = msgspec.structs.replace(settings, redis_url=redis_server.url)
     variables = environment(settings)
     answered: list[str] = []
     with running(variables) as service:
-        new_owner(variables).create_link(service, slug="away")
+        new_owner(variables).create_link(service, slug="busy")
         redis_server.kill()
-        burst(service, "/c/away", 25, answered)
+        burst(service, "/c/busy", 25, answered)
         assert len(answered) == 25 * VISITORS
         ready = service.get("/readyz")
         assert (ready.status, ready.json["degraded"]) == (200, {"redis": "no answer"})

@@ -1,4 +1,4 @@
-"""Generated requests never get a 5xx, nor an answer that `/openapi.json` does not describe."""
+"""Generated requests never get a 5xx or an answer that `/openapi.json` does not describe."""
 
 import contextlib
 import re
@@ -30,7 +30,7 @@ def test_generated_requests_are_answered_as_described(
 
 
 def successes(service: Service) -> set[tuple[str, str]]:
-    """Route and method of what was accepted: else the requests would not have come far."""
+    """Return route and method of accepted requests, to show that the requests came far enough."""
     pattern = r'tracker_requests_total\{method="(\w+)",route="([^"]+)",status="[23]\d\d"\}'
     text = service.get("/metrics").body.decode()
     return {(route, method) for method, route in re.findall(pattern, text)}

@@ -1,4 +1,4 @@
-"""The client that openapi-python-client makes of `/openapi.json` works as it comes."""
+"""The client that openapi-python-client generates from `/openapi.json` works unchanged."""
 
 import importlib
 import os
@@ -23,7 +23,7 @@ A_DAY = timedelta(days=1)
 
 
 class Generated:
-    """The generated package: its modules, imported when they are first asked for."""
+    """The generated package, whose modules are imported when they are first used."""
 
     def __call__(self, path: str) -> ModuleType:
         return importlib.import_module(f"{PACKAGE}.{path}")
@@ -34,7 +34,7 @@ class Generated:
 
 
 def generate(url: str, folder: Path) -> None:
-    """As the generator's own documentation says it is run; a warning is a failure."""
+    """Run the generator as its documentation says; a warning is a failure."""
     command = [sys.executable, "-m", "openapi_python_client", "generate", "--meta", "none"]
     command += ["--url", url, "--output-path", str(folder / PACKAGE), "--fail-on-warning"]
     # Beside the interpreter is the formatter that it calls.
@@ -126,11 +126,11 @@ def test_a_generated_client_makes_a_tag_and_a_link_clicks_converts_and_reads_the
             bots=generated("models.create_report_bots").CreateReportBots.INCLUDE,
         )
 
-        def told() -> tuple[int, int]:
+        def counts() -> tuple[int, int]:
             totals = call("reports.create_report", body=body).totals
             return totals.clicks, totals.conversions
 
-        until(lambda: told() == (1, 1))
+        until(lambda: counts() == (1, 1))
 
         refused = call("short_links.get_short_link", UUID(int=1))
         assert refused.error == "short link: not found"

@@ -1,4 +1,4 @@
-"""INTERNAL_PORT and METRICS_PORT: what operators ask, off the port that the public reaches."""
+"""INTERNAL_PORT and METRICS_PORT: operators' paths on a port that the public does not reach."""
 
 import http.client
 import socket
@@ -41,12 +41,12 @@ def answers(port: int) -> bool:
 
 @contextmanager
 def taken() -> Iterator[int]:
-    """A port that somebody listens on."""
+    """Yield a port that is in use."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         yield listening.getsockname()[1]
 
 
-def test_without_a_port_of_their_own_internal_paths_are_on_the_public_one(
+def test_without_an_internal_port_internal_paths_are_on_the_public_port(
     settings: Settings,
 ) -> None:
     with running(environment(settings)) as service:
@@ -55,7 +55,7 @@ def test_without_a_port_of_their_own_internal_paths_are_on_the_public_one(
         assert "verified" in service.get(INTERNAL[-1]).json["error"]
 
 
-def test_with_a_port_of_their_own_they_are_only_there_and_nothing_else_is(
+def test_the_internal_port_alone_answers_internal_paths_and_nothing_else(
     settings: Settings,
 ) -> None:
     port = free_port()
@@ -78,7 +78,7 @@ def test_with_a_port_of_their_own_they_are_only_there_and_nothing_else_is(
     assert not answers(port)
 
 
-def test_either_of_two_processes_tells_on_the_internal_port_what_both_have_counted(
+def test_the_internal_port_of_either_process_shows_the_counts_of_both(
     settings: Settings,
 ) -> None:
     port = free_port()
@@ -88,15 +88,15 @@ def test_either_of_two_processes_tells_on_the_internal_port_what_both_have_count
         both_asked(service, lambda: service.get("/c/none").status)
         series = 'tracker_requests_total{method="GET",route="/c/{slug}",status="404"} 2.0'
 
-        def told() -> list[bool]:
+        def both_shown() -> list[bool]:
             return both_asked(service, lambda: series in ask(port, "/metrics").body.decode())
 
-        # One may be frozen when it has answered, and not yet counted that.
-        until(lambda: told() == [True, True])
+        # A process may be suspended between its answer and the count of it.
+        until(lambda: both_shown() == [True, True])
         assert service.stop() == 0
 
 
-def test_a_drain_tells_on_its_metrics_port_what_it_does_and_whether_it_lives(
+def test_the_metrics_port_of_a_drain_shows_its_metrics_and_health(
     settings: Settings,
 ) -> None:
     port = free_port()
@@ -120,13 +120,15 @@ def test_a_drain_names_a_store_that_does_not_answer_and_stays_ready(settings: Se
     gone = f"redis://127.0.0.1:{free_port()}/0"
     with drain(environment(settings, METRICS_PORT=str(port), REDIS_URL=gone)):
         until(lambda: answers(port))
-        told = ask(port, "/readyz")
-        assert told.status == 200
-        assert told.json["degraded"]["redis"] == "no answer"
+        answer = ask(port, "/readyz")
+        assert answer.status == 200
+        assert answer.json["degraded"]["redis"] == "no answer"
 
 
 @pytest.mark.parametrize(("role", "name"), [("web", "INTERNAL_PORT"), ("drain", "METRICS_PORT")])
-def test_a_port_that_is_taken_is_told_by_its_name(settings: Settings, role: str, name: str) -> None:
+def test_a_taken_port_is_reported_with_its_setting(
+    settings: Settings, role: str, name: str
+) -> None:
     with taken() as port:
         ended = subprocess.run(
             [sys.executable, "run.py", "--role", role],
@@ -142,7 +144,7 @@ def test_a_port_that_is_taken_is_told_by_its_name(settings: Settings, role: str,
     )
 
 
-def test_the_internal_port_speaks_plain_http_where_the_public_one_speaks_tls(
+def test_the_internal_port_speaks_plain_http_even_if_the_public_port_speaks_tls(
     settings: Settings, tmp_path: Path
 ) -> None:
     port = free_port()

@@ -1,4 +1,4 @@
-"""Ctrl-C while the service is still starting: it ends, and there is nothing to read."""
+"""Ctrl-C while the service is still starting: it ends without printing a traceback."""
 
 import signal
 import subprocess

@@ -1,4 +1,4 @@
-"""Rate limits of two services on the same stores: of a burst exactly the allowed number pass."""
+"""Rate limits of two services on the same stores: exactly the allowed requests of a burst pass."""
 
 import threading
 import time
@@ -14,7 +14,7 @@ from tests.system.service import Response, Service, environment, running
 
 PER_MINUTE, PER_HOUR = 20, 50
 CONNECTIONS = 4
-EACH = 15
+REQUESTS_EACH = 15
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def services(settings: Settings) -> Iterator[tuple[Service, Service]]:
 
 
 def burst(services: tuple[Service, Service], owner: Owner, many: bool) -> list[Response]:
-    """From several connections to each service at once, of one address or of `many`."""
+    """Send requests on several connections to each service at once, of one address or of `many`."""
     answers: list[Response] = []
     together = threading.Barrier(CONNECTIONS * len(services))
 
@@ -38,8 +38,8 @@ def burst(services: tuple[Service, Service], owner: Owner, many: bool) -> list[R
         headers = {"Authorization": f"Bearer {owner.key}"}
         with service.client() as client:
             together.wait()
-            for request in range(EACH):
-                address = f"203.0.113.{number * EACH + request if many else 7}"
+            for request in range(REQUESTS_EACH):
+                address = f"203.0.113.{number * REQUESTS_EACH + request if many else 7}"
                 path = f"/api/short-links?accountId={owner.account_id}"
                 sent = headers | {"X-Forwarded-For": address}
                 answers.append(client("GET", path, headers=sent))
@@ -57,8 +57,8 @@ def burst(services: tuple[Service, Service], owner: Owner, many: bool) -> list[R
 
 
 def check(answers: list[Response], allowed: int) -> None:
-    """Exactly `allowed` passed, and each answer says what is left, in seconds."""
-    assert len(answers) == 2 * CONNECTIONS * EACH
+    """Check that exactly `allowed` passed, and that each answer says what is left."""
+    assert len(answers) == 2 * CONNECTIONS * REQUESTS_EACH
     statuses = Counter(answer.status for answer in answers)
     assert statuses == {200: allowed, 429: len(answers) - allowed}
     for answer in answers:
@@ -68,7 +68,7 @@ def check(answers: list[Response], allowed: int) -> None:
     assert min(int(answer.headers["x-ratelimit-remaining"]) for answer in passed) == 0
 
 
-def test_of_a_burst_from_an_address_exactly_the_allowed_number_pass_in_each_window(
+def test_exactly_the_allowed_requests_of_an_address_pass_in_each_window(
     settings: Settings, services: tuple[Service, Service]
 ) -> None:
     owner = new_owner(environment(settings))
@@ -81,7 +81,7 @@ def test_of_a_burst_from_an_address_exactly_the_allowed_number_pass_in_each_wind
     check(burst(services, owner, many=False), PER_MINUTE)
 
 
-def test_of_a_burst_of_an_account_exactly_the_allowed_number_pass_and_visitors_always(
+def test_exactly_the_allowed_requests_of_an_account_pass_and_visitors_always_do(
     settings: Settings, services: tuple[Service, Service]
 ) -> None:
     owner = new_owner(environment(settings))

@@ -1,4 +1,4 @@
-"""Create a link, open it, convert: as a user does, against the service as a process."""
+"""A user creates a link, opens it and converts, with the service as a process."""
 
 import os
 import signal
@@ -60,7 +60,7 @@ def test_a_link_is_created_opened_and_converted(
     assert (stored["link_id"], stored["device"]) == (UUID(link["id"]), "mobile")
 
 
-def test_an_event_before_its_click_has_landed_is_pending_and_joined_later(
+def test_an_event_before_its_click_is_stored_is_pending_and_attributed_later(
     settings: Settings, service: Service, database: Rows
 ) -> None:
     owner = new_owner(environment(settings))
@@ -80,7 +80,7 @@ def test_an_event_before_its_click_has_landed_is_pending_and_joined_later(
     until(lambda: service.get(again).json["clickStatus"] == "found")
 
 
-def test_a_pixel_gets_a_picture(settings: Settings, service: Service) -> None:
+def test_a_pixel_gets_an_image(settings: Settings, service: Service) -> None:
     owner = new_owner(environment(settings))
     pbk = new_event_config(environment(settings), owner)
     pixel = service.get(f"/api/event?pbk={pbk}", IMG)
@@ -91,6 +91,6 @@ def test_a_pixel_gets_a_picture(settings: Settings, service: Service) -> None:
     assert (refused.status, refused.headers["content-type"]) == (404, "image/gif")
 
 
-def test_health_and_readiness_are_told(service: Service) -> None:
+def test_health_and_readiness_are_answered(service: Service) -> None:
     assert service.get("/healthz").json == {"status": "ok", "version": __version__}
     assert service.get("/readyz").json == {"status": "ready"}

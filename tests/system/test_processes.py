@@ -1,4 +1,4 @@
-"""WEB_CONCURRENCY=2: two processes on one port, which act, last and stop as one service."""
+"""WEB_CONCURRENCY=2: two workers on one port that serve and stop as one service."""
 
 import errno
 import http.client
@@ -38,14 +38,21 @@ def two(settings: Settings | None = None, **variables: str) -> dict[str, str]:
 
 
 def processes(service: Service) -> list[int]:
-    """Those that answer, in the order in which they were started."""
+    """Return the pids of the workers, in the order in which they were started."""
     parent = service.process.pid
     children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
-    return [int(pid) for pid in children if b"run.py" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    return [int(pid) for pid in children if is_worker(pid)]
+
+
+def is_worker(pid: str) -> bool:
+    try:
+        return b"run.py" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False  # it ended meanwhile
 
 
 @contextmanager
-def frozen(pid: int) -> Iterator[None]:
+def suspended(pid: int) -> Iterator[None]:
     os.kill(pid, signal.SIGSTOP)
     try:
         yield
@@ -54,11 +61,11 @@ def frozen(pid: int) -> Iterator[None]:
 
 
 def both_asked(service: Service, ask: Callable[[], Answer]) -> list[Answer]:
-    """What each of the two answers while the other is frozen."""
+    """Return what `ask` returns of each worker, while the other is suspended."""
     one, other = processes(service)
     answers = []
     for asleep in (other, one):
-        with frozen(asleep):
+        with suspended(asleep):
             answers.append(ask())
     return answers
 
@@ -70,22 +77,22 @@ def both_ready(service: Service) -> list[int]:
 
 
 def replaced(service: Service, pid: int) -> int:
-    """The process that comes instead of the one that is killed here."""
+    """Kill a worker; return the pid of its replacement."""
     before = processes(service)
     os.kill(pid, signal.SIGKILL)
     until(lambda: len(set(processes(service)) - set(before)) == 1)
     return (set(processes(service)) - set(before)).pop()
 
 
-def requests_told(service: Service) -> int:
-    """Of `/healthz`, by whichever process is asked."""
+def health_requests(service: Service) -> int:
+    """Return the requests for `/healthz` that `/metrics` shows."""
     metrics = service.get("/metrics").body.decode()
     [line] = re.findall(r'^tracker_requests_total\{.*"/healthz".*\} (\S+)$', metrics, re.MULTILINE)
     return int(float(line))
 
 
 class Visitors:
-    """Open a path again and again, on new connections if one breaks; note what was answered."""
+    """Visitors that keep opening a path, on new connections if one breaks, and keep the answers."""
 
     def __init__(self, service: Service, path: str, count: int = 4) -> None:
         self.answered: list[str] = []
@@ -105,8 +112,8 @@ class Visitors:
         for thread in self._threads:
             thread.join()
 
-    def come(self, number: int) -> None:
-        """Wait for so many more."""
+    def wait_for(self, number: int) -> None:
+        """Wait for `number` more answers."""
         goal = len(self.answered) + number
         until(lambda: len(self.answered) >= goal, seconds=30)
 
@@ -123,7 +130,7 @@ class Visitors:
                 continue
 
 
-def test_both_answer_on_one_port_and_only_the_first_drains_and_prints(
+def test_both_workers_answer_on_one_port_and_only_the_first_drains_and_prints(
     settings: Settings, database: Rows
 ) -> None:
     variables = two(settings)
@@ -140,7 +147,7 @@ def test_both_answer_on_one_port_and_only_the_first_drains_and_prints(
 
 
 @pytest.mark.parametrize("number", [0, 1])
-def test_one_that_is_killed_is_replaced_while_visitors_go_on_and_nothing_is_lost(
+def test_a_killed_worker_is_replaced_while_visitors_are_served_and_nothing_is_lost(
     settings: Settings, database: Rows, number: int
 ) -> None:
     variables = two(settings)
@@ -148,14 +155,14 @@ def test_one_that_is_killed_is_replaced_while_visitors_go_on_and_nothing_is_lost
         new_owner(variables).create_link(service, slug="busy")
         pids = both_ready(service)
         with Visitors(service, "/c/busy") as visitors:
-            visitors.come(200)
+            visitors.wait_for(200)
             pids[number] = replaced(service, pids[number])
-            visitors.come(200)
-        # The last one to be asked is the new one.
+            visitors.wait_for(200)
+        # The replacement answers too.
         until(lambda: answers_alone(service, pids[number], pids[1 - number]))
         assert visitors.refused == []
         goal = len(visitors.answered)
-        # What a dead drain had read is taken over ten seconds later.
+        # Entries that a dead drain had read are reclaimed ten seconds later.
         until(lambda: database["clicks"].count_documents({}) >= goal, seconds=60)
         assert service.stop() == 0
         assert "answers at" not in service.printed()
@@ -165,8 +172,8 @@ def test_one_that_is_killed_is_replaced_while_visitors_go_on_and_nothing_is_lost
 
 
 def answers_alone(service: Service, awake: int, asleep: int) -> bool:
-    """Whether it answers while the other is frozen; it may still be starting."""
-    with frozen(asleep):
+    """Return whether a worker answers while the other is suspended; it may still be starting."""
+    with suspended(asleep):
         try:
             connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=0.5)
             connection.request("GET", "/readyz")
@@ -186,7 +193,7 @@ def test_a_signal_stops_all_in_time_with_every_answered_click_durable(
         new_owner(variables).create_link(service, slug="busy")
         pids = both_ready(service)
         with Visitors(service, "/c/busy") as visitors:
-            visitors.come(300)
+            visitors.wait_for(300)
             began = time.monotonic()
             assert service.stop(by) == 0
             assert time.monotonic() - began < 20
@@ -197,7 +204,7 @@ def test_a_signal_stops_all_in_time_with_every_answered_click_durable(
     assert set(map(UUID, visitors.answered)) <= stored
 
 
-def test_while_it_stops_clients_are_refused_and_do_not_wait(settings: Settings) -> None:
+def test_during_a_stop_new_clients_are_refused_and_do_not_wait(settings: Settings) -> None:
     with running(two(settings)) as service:
         both_ready(service)
         with socket.create_connection(("127.0.0.1", service.port), timeout=15) as unfinished:
@@ -217,16 +224,16 @@ def refuses(service: Service) -> bool:
         return probe.connect_ex(("127.0.0.1", service.port)) == errno.ECONNREFUSED
 
 
-def test_no_process_is_left_when_the_first_of_all_is_killed(settings: Settings) -> None:
+def test_no_worker_is_left_when_the_supervisor_is_killed(settings: Settings) -> None:
     with running(two(settings)) as service:
         both_ready(service)
         service.kill()
-        # The end of its output: nobody has it open any more.
+        # Its output ends once no process has it open.
         service.printed()
         assert refuses(service)
 
 
-def test_one_that_cannot_start_stops_all_with_a_message(
+def test_a_worker_that_cannot_start_stops_all_with_a_message(
     settings: Settings, standalone: str
 ) -> None:
     ended = subprocess.run(
@@ -242,7 +249,7 @@ def test_one_that_cannot_start_stops_all_with_a_message(
     assert "Traceback" not in ended.stderr
 
 
-def test_with_built_in_stores_a_process_that_is_replaced_finds_them_again(tmp_path: Path) -> None:
+def test_a_replacement_reconnects_to_the_built_in_stores(tmp_path: Path) -> None:
     variables = two(DATA_DIR=str(tmp_path))
     with running(variables) as service:
         pids = both_ready(service)
@@ -250,7 +257,7 @@ def test_with_built_in_stores_a_process_that_is_replaced_finds_them_again(tmp_pa
             pids[number] = replaced(service, pids[number])
             other = pids[1 - number]
             until(lambda: answers_alone(service, pids[number], other))  # noqa: B023
-            with frozen(other):
+            with suspended(other):
                 assert service.get("/c/demo").status == 302
         assert service.get("/readyz").status == 200
         assert service.stop() == 0
@@ -258,11 +265,11 @@ def test_with_built_in_stores_a_process_that_is_replaced_finds_them_again(tmp_pa
         assert again.get("/c/demo").status == 302
 
 
-def test_each_tells_what_all_have_counted_also_those_that_are_dead(settings: Settings) -> None:
+def test_each_worker_shows_the_counts_of_all_including_dead_ones(settings: Settings) -> None:
     with running(two(settings)) as service:
         pids = both_ready(service)
-        # Counted after it is answered, and so perhaps only when it is thawed.
-        until(lambda: both_asked(service, lambda: requests_told(service)) == [2, 2])
+        # A request is counted after its answer, so perhaps only when the worker continues.
+        until(lambda: both_asked(service, lambda: health_requests(service)) == [2, 2])
         pids[1] = replaced(service, pids[1])
         until(lambda: answers_alone(service, pids[1], pids[0]))
-        assert both_asked(service, lambda: requests_told(service)) == [2, 2]
+        assert both_asked(service, lambda: health_requests(service)) == [2, 2]

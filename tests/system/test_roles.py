@@ -20,7 +20,7 @@ from tests.test_import_order import ROOT
 from tracker.builtin.data_folder import Addresses, DataFolder
 
 
-def test_what_web_has_recorded_waits_for_a_drain(settings: Settings, database: Rows) -> None:
+def test_clicks_recorded_by_web_wait_for_a_drain(settings: Settings, database: Rows) -> None:
     variables = environment(settings)
     with redis.Redis.from_url(settings.redis_url) as client:
         with running(variables, "--role", "web") as web:
@@ -37,8 +37,7 @@ def test_what_web_has_recorded_waits_for_a_drain(settings: Settings, database: R
         assert not client.keys("slot:*")
 
 
-def test_web_tells_what_drains_have_counted(settings: Settings) -> None:
-    """As on a platform whose workers have no port."""
+def test_web_shows_the_counts_of_drains(settings: Settings) -> None:
     variables = environment(settings)
     with running(variables, "--role", "web") as web:
         new_owner(variables).create_link(web, slug="abc")
@@ -50,18 +49,18 @@ def test_web_tells_what_drains_have_counted(settings: Settings) -> None:
             until(lambda: counted(web, "tracker_journal_entries") == 0)
             process.send_signal(signal.SIGTERM)
             assert process.wait(20) == 0
-        # What it counted last it tells as it stops.
+        # A drain publishes its last counts when it stops.
         assert counted(web, 'tracker_fleet_drained_total{kind="click"}') == 4
         assert counted(web, 'tracker_drained_total{kind="click"}') == 0
 
 
 def counted(service: Service, series: str) -> float:
-    """What a scrape says; 0 if it does not know the series."""
+    """Return the value of a series in `/metrics`, 0 if it is missing."""
     lines = service.get("/metrics").body.decode().splitlines()
     return next((float(line.split()[-1]) for line in lines if line.startswith(f"{series} ")), 0)
 
 
-def test_a_drain_that_is_killed_in_the_middle_is_replaced_by_another(
+def test_another_drain_continues_the_work_of_a_killed_one(
     settings: Settings, database: Rows
 ) -> None:
     variables = environment(settings)
@@ -83,7 +82,7 @@ def test_a_drain_that_is_killed_in_the_middle_is_replaced_by_another(
     assert sum(row["total"]["bots"] for row in slots) == 6
 
 
-def test_a_drain_and_the_stores_that_it_starts_have_the_usual_priority(tmp_path: Path) -> None:
+def test_a_drain_and_its_stores_run_at_normal_priority(tmp_path: Path) -> None:
     folder = DataFolder(tmp_path)
     with drain(environment(DATA_DIR=str(tmp_path))) as process:
         until(lambda: folder.addresses() is not None, seconds=60)
@@ -104,12 +103,12 @@ def test_an_unknown_role_is_refused() -> None:
 
 
 def scheduling(pid: int) -> tuple[int, int]:
-    """The class and the niceness of a process."""
+    """Return the scheduling class and the niceness of a process."""
     return os.sched_getscheduler(pid), os.getpriority(os.PRIO_PROCESS, pid)
 
 
 def pids_of(addresses: Addresses) -> list[int]:
-    """Those of the built-in Redis and mongod."""
+    """Return the pids of the built-in Redis and mongod."""
     with (
         redis.Redis.from_url(addresses.redis_url) as client,
         MongoClient[dict[str, Any]](addresses.mongodb_uri) as mongod,

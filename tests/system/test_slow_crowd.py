@@ -1,5 +1,5 @@
-"""A crowd of clients that send a byte now and then: the service sends them away, and meanwhile
-answers everybody else."""
+"""Many slow clients, which send a byte now and then: the service disconnects them, and answers
+everybody else in time."""
 
 import asyncio
 import time
@@ -13,32 +13,34 @@ import pytest
 from config.settings import Settings
 from tests.factories import create_link
 from tests.open_files import room_for
-from tests.system.hurried import LINGER_SECONDS, SECONDS
+from tests.system.impatient import HEAD_AND_BODY_SECONDS, LINGER_SECONDS
 from tests.system.service import Service, environment, running
 from tracker.ids import new_id
 from tracker.service.services import Services
 
 CROWD = 2000
-EVERY = 0.25
-LATE = 4.0
-"""Seconds by which a busy machine may be late."""
+BYTE_INTERVAL_SECONDS = 0.25
+LATE_SECONDS = 4.0
+"""How late a busy machine may be."""
 
-MOST_SECONDS = (SECONDS + LINGER_SECONDS) * 1.5
-"""For which a client is kept: the server looks every quarter of the shortest time."""
+MAX_KEPT_SECONDS = (HEAD_AND_BODY_SECONDS + LINGER_SECONDS) * 1.5
+"""How long a slow client is kept: the server looks every quarter of the shortest timeout."""
 
 HEAD = b"GET /c/known HTTP/1.1\r\nHost: localhost\r\n"
 POST = b"POST /api/event HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5000\r\n\r\n"
-FEW = 20
-"""Files that the service opens for itself: more connections to its stores."""
+OWN_FILES = 20
+"""Files that the service opens meanwhile for itself: connections to its stores."""
 
 SILENT = (b"", b"")
 MANNERS = (SILENT, (b"", HEAD), (HEAD, b"X-Slow: "), (POST, b"{"), (b"G", b""))
-"""What a client sends at first, and then goes on with: byte by byte, the last again and again."""
+"""The bytes that a client sends at once, and those that follow one by one, the last repeatedly."""
 
 
 class SlowClient(asyncio.Protocol):
-    """Every other one of those that go on does so when it is asked to go. `ended` is how many
-    seconds after it came it was cut."""
+    """A slow client. Every other one keeps sending after the server has closed its side.
+
+    `ended` is the time from its connection to its end, in seconds.
+    """
 
     def __init__(self, number: int) -> None:
         first, self._next = MANNERS[number % len(MANNERS)]
@@ -46,16 +48,16 @@ class SlowClient(asyncio.Protocol):
         self._stays = number % 2 == 0 and bool(self._next)
         self._began = time.monotonic()
         self._transport: asyncio.Transport | None = None
-        self.came = b""
+        self.received = b""
         self.ended: asyncio.Future[float] = asyncio.get_running_loop().create_future()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        # Those of uvloop are one without being declared so.
+        # uvloop's transports are not declared as asyncio.Transport.
         self._transport = cast(asyncio.Transport, transport)
         self._transport.write(self._first)
 
     def data_received(self, data: bytes) -> None:
-        self.came += data
+        self.received += data
 
     def eof_received(self) -> bool:
         return self._stays
@@ -66,7 +68,7 @@ class SlowClient(asyncio.Protocol):
             self.ended.set_result(time.monotonic() - self._began)
 
     def send(self) -> None:
-        """One byte."""
+        """Send the next byte."""
         if self._transport is not None and self._next:
             self._transport.write(self._next[:1])
             self._next = self._next[1:] or self._next
@@ -77,28 +79,30 @@ class SlowClient(asyncio.Protocol):
 
 
 @pytest.fixture
-def hurried(settings: Settings) -> Iterator[Service]:
+def impatient(settings: Settings) -> Iterator[Service]:
     with (
         room_for(CROWD + 500),
-        running(environment(settings), program=("-m", "tests.system.hurried")) as process,
+        running(environment(settings), program=("-m", "tests.system.impatient")) as process,
     ):
         yield process
 
 
-async def test_a_slow_crowd_is_sent_away_and_keeps_nobody_else_waiting(
-    services: Services, hurried: Service
+async def test_a_crowd_of_slow_clients_is_disconnected_and_delays_nobody_else(
+    services: Services, impatient: Service
 ) -> None:
     await create_link(services, new_id(), "known")
-    files = open_files(hurried)
-    async with slow_crowd(hurried) as crowd:
-        waits = await asyncio.to_thread(ordinary, hurried, time.monotonic() + SECONDS)
-        async with asyncio.timeout(MOST_SECONDS + LATE):
+    files = open_files(impatient)
+    async with slow_crowd(impatient) as crowd:
+        waits = await asyncio.to_thread(
+            ordinary, impatient, time.monotonic() + HEAD_AND_BODY_SECONDS
+        )
+        async with asyncio.timeout(MAX_KEPT_SECONDS + LATE_SECONDS):
             lasted = await asyncio.gather(*(client.ended for client in crowd))
-    assert max(waits) < LATE
-    assert min(lasted) >= SECONDS * 0.9
-    assert max(lasted) < MOST_SECONDS + LATE
+    assert max(waits) < LATE_SECONDS
+    assert min(lasted) >= HEAD_AND_BODY_SECONDS * 0.9
+    assert max(lasted) < MAX_KEPT_SECONDS + LATE_SECONDS
     check_answers(crowd)
-    await until_files(hurried, files + FEW)
+    await until_files(impatient, files + OWN_FILES)
 
 
 @asynccontextmanager
@@ -123,13 +127,13 @@ async def slow_crowd(service: Service) -> AsyncIterator[list[SlowClient]]:
 
 async def keep_sending(crowd: list[SlowClient]) -> None:
     while True:
-        await asyncio.sleep(EVERY)
+        await asyncio.sleep(BYTE_INTERVAL_SECONDS)
         for client in crowd:
             client.send()
 
 
 def ordinary(service: Service, until: float) -> list[float]:
-    """How many seconds each of some requests took that all were answered well."""
+    """Send requests as an ordinary client `until` then; return the seconds that each took."""
     waits = []
     with service.client() as kept:
         while time.monotonic() < until:
@@ -142,18 +146,18 @@ def ordinary(service: Service, until: float) -> list[float]:
 
 
 def check_answers(crowd: list[SlowClient]) -> None:
-    """Those that began are told."""
+    """Check that every client that began a request got a 408."""
     for number, client in enumerate(crowd):
-        told = client.came.startswith(b"HTTP/1.1 408 ")
-        assert told if MANNERS[number % len(MANNERS)] != SILENT else client.came == b""
+        rejected = client.received.startswith(b"HTTP/1.1 408 ")
+        assert rejected if MANNERS[number % len(MANNERS)] != SILENT else client.received == b""
 
 
 def open_files(service: Service) -> int:
     return len(list(Path(f"/proc/{service.process.pid}/fd").iterdir()))
 
 
-async def until_files(service: Service, most: int) -> None:
-    """None of the crowd's connections is left. Raises TimeoutError."""
-    async with asyncio.timeout(LATE):
-        while open_files(service) > most:
+async def until_files(service: Service, limit: int) -> None:
+    """Wait until none of the crowd's connections is left. Raises TimeoutError if some stay."""
+    async with asyncio.timeout(LATE_SECONDS):
+        while open_files(service) > limit:
             await asyncio.sleep(0.05)

@@ -1,4 +1,4 @@
-"""What a start says of stores that cannot be used, as an operator sees it: a line and a code."""
+"""Stores that cannot be used end the start with one line and an exit code."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ from tests.test_import_order import ROOT
 
 
 def end(variables: dict[str, str], *arguments: str) -> tuple[int, str]:
-    """The exit code of a start that fails, and what it said on standard error."""
+    """Run a start that fails; return its exit code and its standard error."""
     done = subprocess.run(
         [sys.executable, *(arguments or ("run.py",))],
         cwd=ROOT,
@@ -55,10 +55,10 @@ WRONG = {
 
 @pytest.mark.parametrize("role", ["all", "drain"])
 @pytest.mark.parametrize("case", WRONG)
-def test_a_fault_that_waiting_cannot_heal_ends_the_start_with_one_line(
+def test_a_permanent_fault_ends_the_start_with_one_line(
     settings: Settings, case: str, role: str
 ) -> None:
-    name, value, told = WRONG[case]
+    name, value, message = WRONG[case]
     url = value.format(
         redis=settings.redis_url,
         redis_address=settings.redis_url.split("/")[2],
@@ -66,12 +66,12 @@ def test_a_fault_that_waiting_cannot_heal_ends_the_start_with_one_line(
     )
     code, said = end(environment(settings) | {name: url}, "run.py", "--role", role)
     assert code == 1
-    assert told in said
+    assert message in said
     assert said.count("\n") == 1
     assert "geheim" not in said
 
 
-def test_a_script_says_it_too(settings: Settings) -> None:
+def test_a_script_reports_the_same_fault(settings: Settings) -> None:
     wrong = environment(settings) | {
         "MONGODB_URI": f"mongodb://{settings.mongodb_uri.split('/')[2]}/?replicaSet=other"
     }
@@ -93,7 +93,7 @@ def test_a_data_folder_that_cannot_be_written_to_is_refused(
     assert said.count("\n") == 1
 
 
-def test_stores_that_may_come_are_waited_for(tmp_path: Path, settings: Settings) -> None:
+def test_temporarily_unavailable_stores_are_waited_for(tmp_path: Path, settings: Settings) -> None:
     with uninitiated_mongodb(tmp_path) as port:
         variables = environment(
             settings,

@@ -1,4 +1,4 @@
-"""TLS_CERT and TLS_KEY: https and nothing else, by a certificate that can be renewed."""
+"""TLS_CERT and TLS_KEY: https only, with a certificate that can be renewed."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ import pytest
 from config.settings import Settings
 from tests.system.certificates import Authority
 from tests.system.service import Service, environment, running, until
-from tests.system.test_processes import both_asked, frozen, processes
+from tests.system.test_processes import both_asked, processes, suspended
 from tests.test_import_order import ROOT
 from tracker.builtin.child import free_port
 
@@ -23,7 +23,7 @@ def authority(tmp_path: Path) -> Authority:
     return Authority(tmp_path)
 
 
-def test_https_is_answered_on_a_connection_that_stays_and_told_in_the_banner(
+def test_https_is_answered_on_a_kept_connection_and_named_in_the_banner(
     settings: Settings, authority: Authority
 ) -> None:
     with running(environment(settings, **authority.issue().variables)) as service:
@@ -48,7 +48,7 @@ def test_plain_http_to_the_port_is_not_answered_and_does_not_hang(
 
 
 def received(plain: socket.socket) -> bytes:
-    """All that comes until the connection ends."""
+    """Return the bytes received until the connection ends."""
     data = b""
     try:
         while more := plain.recv(1000):
@@ -58,7 +58,7 @@ def received(plain: socket.socket) -> bytes:
     return data
 
 
-def test_on_a_hangup_a_renewed_certificate_is_shown_and_a_bad_one_is_not(
+def test_sighup_loads_a_renewed_certificate_and_rejects_an_invalid_one(
     settings: Settings, authority: Authority, capfd: pytest.CaptureFixture[str]
 ) -> None:
     variables = environment(settings, **authority.issue().variables)
@@ -74,20 +74,18 @@ def test_on_a_hangup_a_renewed_certificate_is_shown_and_a_bad_one_is_not(
         service.process.send_signal(signal.SIGHUP)
         errors = ""
 
-        def is_told() -> bool:
+        def is_logged() -> bool:
             nonlocal errors
             errors += capfd.readouterr().err
             return "certificate cannot be reloaded" in errors
 
-        until(is_told)
+        until(is_logged)
         assert f"TLS_KEY='{authority.files.key}'" in errors
         assert authority.shown(service.port) == second
         assert service.stop() == 0
 
 
-def test_every_process_reads_a_renewed_certificate(
-    settings: Settings, authority: Authority
-) -> None:
+def test_every_worker_loads_a_renewed_certificate(settings: Settings, authority: Authority) -> None:
     variables = environment(settings, WEB_CONCURRENCY="2", **authority.issue().variables)
     with running(variables) as service:
         first = shown_by_each(service, authority)
@@ -103,7 +101,7 @@ def shown_by_each(service: Service, authority: Authority) -> set[str]:
     return set(both_asked(service, lambda: authority.shown(service.port)))
 
 
-def test_a_process_that_comes_with_a_bad_certificate_leaves_the_others_alone(
+def test_a_replacement_with_an_invalid_certificate_leaves_the_others_running(
     settings: Settings, authority: Authority
 ) -> None:
     variables = environment(settings, WEB_CONCURRENCY="2", **authority.issue().variables)
@@ -117,14 +115,14 @@ def test_a_process_that_comes_with_a_bad_certificate_leaves_the_others_alone(
         assert authority.shown(service.port) == serial
         authority.files.key.write_bytes(good)
         until(lambda: len(processes(service)) == 2)
-        with frozen(first):
+        with suspended(first):
             until(lambda: authority.shown(service.port) == serial, seconds=30)
         assert service.stop() == 0
 
 
 @pytest.mark.parametrize("role", ["all", "drain"])
 @pytest.mark.parametrize("number", ["1", "2"])
-def test_without_a_certificate_a_hangup_ends_nothing(
+def test_without_a_certificate_sighup_ends_no_process(
     settings: Settings, role: str, number: str
 ) -> None:
     variables = environment(settings, WEB_CONCURRENCY=number)
@@ -138,7 +136,7 @@ def test_without_a_certificate_a_hangup_ends_nothing(
     assert process.stdout is not None
     assert process.stdout.readline().startswith("tracker ")
     process.send_signal(signal.SIGHUP)
-    # A signal that would end it does so before another is seen to.
+    # If SIGHUP ended the process, it would do so before SIGTERM is handled.
     process.send_signal(signal.SIGTERM)
     assert process.wait(25) == 0
     process.stdout.close()
@@ -171,7 +169,7 @@ def another_key(authority: Authority) -> str:
     "spoil", [missing_certificate, folder_for_a_key, no_certificate, another_key]
 )
 @pytest.mark.parametrize("number", ["1", "2"])
-def test_files_that_cannot_be_used_are_named_before_anything_starts(
+def test_unusable_certificate_files_are_named_before_anything_starts(
     authority: Authority, tmp_path: Path, spoil: Callable[[Authority], str], number: str
 ) -> None:
     files = authority.issue().variables
@@ -194,7 +192,7 @@ def test_files_that_cannot_be_used_are_named_before_anything_starts(
 
 
 def named_example(scheme: str) -> dict[str, str]:
-    """The variables of a service that is not at localhost, on a port that is free."""
+    """Return the variables of a service on a free port, whose host is not localhost."""
     port = free_port()
     return {"PORT": str(port), "BASE_URL": f"{scheme}://go.example:{port}"}
 
@@ -208,32 +206,31 @@ HSTS = "Strict-Transport-Security"
         ({}, "max-age=15552000"),
         ({"HSTS_SECONDS": "60"}, "max-age=60"),
         ({"HSTS_SECONDS": "0"}, None),
-        ({"BASE_URL": ""}, None),  # other things run on localhost
+        ({"BASE_URL": ""}, None),  # other services may run on localhost
     ],
     ids=["usual", "other time", "off", "localhost"],
 )
-def test_every_answer_over_tls_tells_browsers_to_stay_with_https(
+def test_every_answer_over_tls_has_strict_transport_security(
     settings: Settings, authority: Authority, variables: dict[str, str], sent: str | None
 ) -> None:
     variables = named_example("https") | authority.issue().variables | variables
     with running(environment(settings, **variables)) as service:
         port = service.port
-        told = []
+        values = []
         for method, path in (("GET", "/c/none"), ("GET", "/healthz"), ("PUT", "/api/event")):
             client = authority.client(port)
             client.request(method, path)
-            told.append(client.getresponse().headers.get(HSTS))
+            values.append(client.getresponse().headers.get(HSTS))
             client.close()
         client = authority.client(port)
         client.connect()
         client.sock.sendall(b"nonsense\r\n\r\n")
         refused = client.sock.recv(10_000).decode()
         client.close()
-        assert told == [sent] * 3
+        assert values == [sent] * 3
         assert (f"{HSTS}: {sent}\r\n" in refused) == (sent is not None)
 
 
-def test_without_tls_of_our_own_browsers_are_told_nothing(settings: Settings) -> None:
-    """Whoever ends TLS before us says for how long it stays."""
+def test_without_tls_no_answer_has_strict_transport_security(settings: Settings) -> None:
     with running(environment(settings, **named_example("https"))) as service:
         assert HSTS.lower() not in service.get("/healthz").headers

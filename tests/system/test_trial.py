@@ -51,7 +51,7 @@ def test_the_banner_of_a_first_start_can_be_pasted(tmp_path: Path) -> None:
         assert '"name":"Demo link","clicks":1,' in paste(report)
 
 
-def test_the_root_of_a_trial_leads_to_the_documentation(tmp_path: Path) -> None:
+def test_the_root_path_of_a_trial_redirects_to_the_documentation(tmp_path: Path) -> None:
     with running(environment(DATA_DIR=str(tmp_path))) as service:
         assert f"{service.port}/docs" in service.banner
         answer = service.get("/")
@@ -59,7 +59,7 @@ def test_the_root_of_a_trial_leads_to_the_documentation(tmp_path: Path) -> None:
         assert service.get("/docs").status == 200
 
 
-def test_with_a_port_of_its_own_the_documentation_is_announced_there(tmp_path: Path) -> None:
+def test_the_banner_names_the_internal_port_for_the_documentation(tmp_path: Path) -> None:
     port = free_port()
     variables = environment(DATA_DIR=str(tmp_path), INTERNAL_PORT=str(port))
     with running(variables) as service:
@@ -67,7 +67,7 @@ def test_with_a_port_of_its_own_the_documentation_is_announced_there(tmp_path: P
         assert f":{service.port}/docs" not in service.banner
 
 
-def test_in_production_the_root_is_no_path(settings: Settings) -> None:
+def test_in_production_the_root_path_is_unknown(settings: Settings) -> None:
     port = free_port()
     variables = environment(
         settings, ENV="production", BASE_URL=f"http://localhost:{port}", PORT=str(port)
@@ -102,7 +102,7 @@ def test_it_stops_within_seconds_and_leaves_no_store_behind(tmp_path: Path) -> N
         assert again.get("/readyz").status == 200
 
 
-def test_a_signal_right_after_the_start_ends_it_too(settings: Settings) -> None:
+def test_a_signal_right_after_the_start_stops_it_too(settings: Settings) -> None:
     for _ in range(5):
         with running(environment(settings)) as service:
             assert service.stop(signal.SIGTERM) == 0
@@ -132,7 +132,7 @@ def test_a_second_start_on_the_same_data_says_so(tmp_path: Path) -> None:
         assert service.get("/c/demo").status == 302
 
 
-def test_a_taken_port_is_one_clear_line(tmp_path: Path) -> None:
+def test_a_taken_port_is_reported_in_one_line(tmp_path: Path) -> None:
     variables = environment(DATA_DIR=str(tmp_path / "one"))
     with running(variables) as service:
         other = environment(DATA_DIR=str(tmp_path / "two"), PORT=str(service.port))
@@ -152,7 +152,7 @@ def test_production_refuses_built_in_stores(tmp_path: Path, name: str) -> None:
     assert lines == ["run.py: REDIS_URL: must be set when ENV=production"]
 
 
-def test_a_second_make_run_on_the_same_port_and_data_says_it_runs_already(tmp_path: Path) -> None:
+def test_a_second_make_run_on_the_same_port_and_data_says_it_is_running(tmp_path: Path) -> None:
     variables = environment(DATA_DIR=str(tmp_path))
     with running(variables) as service:
         code, lines = start_and_fail(variables | {"PORT": str(service.port)})
@@ -181,7 +181,7 @@ def test_a_script_that_starts_stores_of_its_own_says_so(tmp_path: Path) -> None:
         assert said() == ""
 
 
-def test_a_first_start_after_an_account_was_made_by_hand_can_be_pasted_too(tmp_path: Path) -> None:
+def test_the_banner_can_be_pasted_after_an_account_was_made_by_hand(tmp_path: Path) -> None:
     variables = environment(DATA_DIR=str(tmp_path))
     script(variables, "accounts", "create", "Mine")
     with running(variables) as service:
@@ -207,9 +207,7 @@ def test_clicks_survive_kill_9_of_the_service_on_its_built_in_stores(tmp_path: P
 
 
 @pytest.mark.parametrize("processes", ["1", "2"])
-def test_a_redis_that_is_killed_is_started_again_and_clicks_are_stored(
-    tmp_path: Path, processes: str
-) -> None:
+def test_a_killed_redis_is_restarted_and_clicks_are_stored(tmp_path: Path, processes: str) -> None:
     variables = environment(DATA_DIR=str(tmp_path), WEB_CONCURRENCY=processes)
     with running(variables) as service:
         addresses = DataFolder(tmp_path).addresses()

@@ -1,9 +1,7 @@
-"""A store that is away, at the start and later."""
+"""MongoDB is unavailable, at the start and later."""
 
 import os
 import signal
-import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -14,12 +12,12 @@ from pymongo import MongoClient
 
 from config.settings import Settings
 from tests.system.owner import new_owner
-from tests.system.service import Service, environment, running, until
+from tests.system.service import environment, running, until
 from tracker.db import keys
 
 
 @contextmanager
-def frozen(client: MongoClient[dict[str, Any]]) -> Iterator[None]:
+def mongod_suspended(client: MongoClient[dict[str, Any]]) -> Iterator[None]:
     pid = client.admin.command("serverStatus")["pid"]
     os.kill(pid, signal.SIGSTOP)
     try:
@@ -28,14 +26,14 @@ def frozen(client: MongoClient[dict[str, Any]]) -> Iterator[None]:
         os.kill(pid, signal.SIGCONT)
 
 
-def test_with_mongodb_away_at_the_start_nothing_is_written_before_the_indexes_are_there(
+def test_without_mongodb_at_the_start_nothing_is_written_before_the_indexes_exist(
     settings: Settings, mongodb: MongoClient[dict[str, Any]]
 ) -> None:
     settings = msgspec.structs.replace(settings, mongodb_database="started_without")
     mongodb.drop_database(settings.mongodb_database)
     variables = environment(settings)
     owner = new_owner(variables)
-    with frozen(mongodb):
+    with mongod_suspended(mongodb):
         process = running(variables)
         service = process.__enter__()
         assert service.get("/readyz").status == 503
@@ -47,7 +45,7 @@ def test_with_mongodb_away_at_the_start_nothing_is_written_before_the_indexes_ar
         process.__exit__(None, None, None)
 
 
-def test_with_mongodb_away_a_link_whose_copy_has_expired_redirects(
+def test_without_mongodb_a_link_whose_cached_copy_has_expired_redirects(
     settings: Settings, mongodb: MongoClient[dict[str, Any]]
 ) -> None:
     variables = environment(settings)
@@ -56,35 +54,5 @@ def test_with_mongodb_away_a_link_whose_copy_has_expired_redirects(
         assert service.get("/c/known").status == 302
     with running(variables) as fresh, redis.Redis.from_url(settings.redis_url) as client:
         client.delete(keys.link("", "known"))
-        with frozen(mongodb):
+        with mongod_suspended(mongodb):
             assert fresh.get("/c/known").status == 302
-
-
-def test_a_stop_answers_what_was_sent_on_connections_that_are_kept_open(
-    settings: Settings,
-) -> None:
-    variables = environment(settings)
-    cut: list[Exception] = []
-
-    def visit(service: Service) -> None:
-        with service.client() as client:
-            while True:
-                answer = client("GET", "/healthz")
-                if answer.headers.get("connection") == "close":
-                    return
-
-    def guarded(service: Service) -> None:
-        try:
-            visit(service)
-        except Exception as error:
-            cut.append(error)
-
-    with running(variables) as service:
-        clients = [threading.Thread(target=guarded, args=(service,)) for _ in range(8)]
-        for client in clients:
-            client.start()
-        time.sleep(0.3)
-        assert service.stop() == 0
-        for client in clients:
-            client.join()
-    assert cut == []

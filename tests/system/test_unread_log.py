@@ -1,4 +1,4 @@
-"""A log that nobody reads costs lines of the log, and nothing else."""
+"""A log that nobody reads loses lines, but does not stop the service."""
 
 import os
 import re
@@ -10,18 +10,18 @@ from config.settings import Settings
 from tests.system.service import Service, environment, running
 
 REQUESTS = 6_000
-TOGETHER = 50
+GROUP = 50
 PATH = "/c/" + "x" * 900  # no link can have it: answered without asking a store
 
 
 def ask(service: Service, count: int) -> None:
-    """Send requests on one connection, some at once, and see that each is answered."""
+    """Send requests in groups on one connection, and check that each is answered."""
     request = f"GET {PATH} HTTP/1.1\r\nHost: a\r\n\r\n".encode()
     with socket.create_connection(("127.0.0.1", service.port), timeout=15) as connection:
-        for _ in range(count // TOGETHER):
-            connection.sendall(request * TOGETHER)
+        for _ in range(count // GROUP):
+            connection.sendall(request * GROUP)
             answered = b""
-            while answered.count(b"no such link") + answered.count(b'{"error"') < TOGETHER:
+            while answered.count(b"no such link") + answered.count(b'{"error"') < GROUP:
                 piece = connection.recv(65536)
                 assert piece
                 answered += piece
@@ -35,7 +35,7 @@ def dropped(service: Service) -> float:
 
 
 @pytest.mark.parametrize("processes", ["1", "2"])
-def test_a_log_that_nobody_reads_stops_nothing(settings: Settings, processes: str) -> None:
+def test_an_unread_log_does_not_stop_the_service(settings: Settings, processes: str) -> None:
     variables = environment(settings, LOG_LEVEL="info", WEB_CONCURRENCY=processes)
     reading, writing = os.pipe()
     with (

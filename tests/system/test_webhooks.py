@@ -1,4 +1,4 @@
-"""From a conversion to the receiver, through a whole service; and what a kill or a stop leaves."""
+"""Deliveries of a running service, from the conversion to the receiver, and across a stop."""
 
 import json
 import signal
@@ -19,7 +19,7 @@ from tests.system.test_roles import drain
 
 
 class Receiver:
-    """Real, in a thread. Says nothing to a request while it `hangs`."""
+    """A real receiver in a thread. It answers no request while `hangs` is set."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -43,7 +43,7 @@ def receiving() -> Iterator[Receiver]:
             self.end_headers()
 
         def log_message(self, *_: Any) -> None:
-            """Not into the output of the tests."""
+            """Keep requests out of the output of the tests."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     receiver = Receiver(f"http://127.0.0.1:{server.server_port}/hook")
@@ -92,7 +92,7 @@ def test_a_conversion_reaches_its_receiver_signed(settings: Settings, database: 
         assert [one["code"] for one in row["attempts"]] == [200]
 
 
-def test_what_a_stopped_drain_was_sending_another_sends_at_once(
+def test_deliveries_in_flight_at_a_stop_are_sent_at_once_by_another_drain(
     settings: Settings, database: Rows
 ) -> None:
     variables = environment(settings, WEBHOOK_ALLOW_PRIVATE="true")
@@ -116,7 +116,7 @@ def test_what_a_stopped_drain_was_sending_another_sends_at_once(
         assert (len(receiver.received), len(ids), len(bodies)) == (2, 1, 1)
 
 
-def test_an_event_whose_click_is_late_is_told_of_by_a_running_service(
+def test_an_event_with_a_late_click_is_delivered_by_a_running_service(
     settings: Settings, database: Rows
 ) -> None:
     variables = environment(settings, WEBHOOK_ALLOW_PRIVATE="true")
