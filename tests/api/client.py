@@ -1,4 +1,4 @@
-"""A client that sends exactly the bytes it is given, and shows the answer as it came."""
+"""An HTTP client that sends exactly the given bytes and returns the answer unchanged."""
 
 import asyncio
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ class Response(NamedTuple):
 
     @property
     def error(self) -> str:
-        """The message, after checking that the body has the one shape of errors."""
+        """The message, after a check that the body has the shape of errors."""
         body = self.json()
         assert list(body) == ["error"]
         assert isinstance(body["error"], str)
@@ -32,7 +32,7 @@ class Response(NamedTuple):
 
 
 class Client:
-    """One connection a request. Header values and the target may be bytes."""
+    """A client with a connection for each request. Header values and the target may be bytes."""
 
     def __init__(self, port: int) -> None:
         self._port = port
@@ -50,7 +50,7 @@ class Client:
         headers: Mapping[str, str | bytes] | None = None,
         body: bytes = b"",
     ) -> Response:
-        """Names of headers are written with `_` for `-`."""
+        """Send a request. Names of headers have `_` for `-`."""
         sent: dict[str, str | bytes] = {"Host": HOST, "Connection": "close", **(headers or {})}
         if body:
             sent["Content-Length"] = str(len(body))
@@ -61,7 +61,7 @@ class Client:
         return await self.sent(b"\r\n".join(lines) + b"\r\n\r\n" + body)
 
     async def sent(self, request: bytes) -> Response:
-        """As `raw`, taken apart."""
+        """Return the answer to `raw`, parsed."""
         return _parsed(await self.raw(request))
 
     async def raw(self, request: bytes) -> bytes:

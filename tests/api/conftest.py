@@ -28,7 +28,7 @@ Logged = Callable[[], list[dict[str, Any]]]
 
 @pytest.fixture
 def client(services: Services, io_loop: AsyncIOLoop) -> Iterator[Client]:
-    """Of the server that a process answers with; `Connection: close` keeps it off the fast path."""
+    """A client of the process's server. `Connection: close` keeps requests off the fast path."""
     sockets = bind_sockets(0, "127.0.0.1")
 
     async def start() -> Server:
@@ -99,7 +99,7 @@ def dns(io_loop: AsyncIOLoop) -> Iterator[DnsServer]:
 
 @pytest.fixture
 def logged(services: Services) -> Iterator[Logged]:
-    """Answers the records that were logged since it was last asked."""
+    """A function that returns the records logged since its last call."""
     root, written = logging.getLogger(), io.StringIO()
     before = root.handlers[:], root.level
     with contextlib.redirect_stderr(written):

@@ -1,4 +1,4 @@
-"""The OpenAPI document, taken apart for the tests that hold the service against it."""
+"""The OpenAPI document, for the tests that compare the service with it."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ REQUESTS = [
 
 
 def resolved(node: Any) -> Any:
-    """What a reference refers to."""
+    """Return what a reference refers to."""
     while isinstance(node, dict) and "$ref" in node:
         target: Any = DOCUMENT
         for part in node["$ref"].removeprefix("#/").split("/"):
@@ -34,7 +34,7 @@ def resolved(node: Any) -> Any:
 
 
 def refusals(schema: dict[str, Any], value: Any) -> list[str]:
-    """Why `schema` refuses `value`."""
+    """Return the reasons why `schema` rejects `value`."""
     validator = jsonschema_rs.Draft202012Validator(
         {**schema, "components": DOCUMENT["components"]}, validate_formats=True
     )

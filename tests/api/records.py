@@ -1,4 +1,4 @@
-"""Records that the web has written to the journal."""
+"""The records that the API has written to the journal."""
 
 from typing import Any
 from uuid import UUID
@@ -26,7 +26,7 @@ async def make_link(
 
 
 async def journaled(services: Services) -> list[Click | Event]:
-    """Every record of the journal, oldest first."""
+    """Return every record of the journal, oldest first."""
     entries: list[Any] = await services.redis.xrange(JOURNAL) or []
     return [record for _, fields in entries for record in ENTRIES.decode(fields)]
 

@@ -1,4 +1,4 @@
-"""Who may use which endpoint: every row of the route table, with every kind of wrong key or id."""
+"""Access to every endpoint of the table, with every kind of wrong key or id."""
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
@@ -76,7 +76,7 @@ WITH_ID = [param for param, one in zip(ALL, KEYED_ENDPOINTS, strict=True) if one
 
 
 @pytest.mark.parametrize("endpoint", ALL)
-async def test_the_owner_with_every_scope_or_just_the_one_may(
+async def test_the_owner_has_access_with_all_scopes_or_the_one_needed(
     world: World, endpoint: Endpoint
 ) -> None:
     request = await world.request(endpoint, world.account)
@@ -86,7 +86,9 @@ async def test_the_owner_with_every_scope_or_just_the_one_may(
 
 
 @pytest.mark.parametrize("endpoint", ALL)
-async def test_anybody_else_may_not_and_changes_nothing(world: World, endpoint: Endpoint) -> None:
+async def test_other_keys_have_no_access_and_change_nothing(
+    world: World, endpoint: Endpoint
+) -> None:
     request = await world.request(endpoint, world.account)
     before = await world.stored()
     for case, status in CASES.items():
@@ -98,7 +100,7 @@ async def test_anybody_else_may_not_and_changes_nothing(world: World, endpoint: 
 
 
 @pytest.mark.parametrize("endpoint", WITH_ID)
-async def test_an_object_of_another_account_is_forbidden_and_left_alone(
+async def test_an_object_of_another_account_is_forbidden_and_unchanged(
     world: World, endpoint: Endpoint
 ) -> None:
     foreign = await world.request(endpoint, world.other_account)
@@ -122,7 +124,7 @@ async def test_an_id_that_does_not_exist_is_not_found(world: World, endpoint: En
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
 @pytest.mark.parametrize("endpoint", ALL)
-async def test_the_own_account_may_be_named_in_either_spelling_wherever_it_is_expected_or_not(
+async def test_every_endpoint_accepts_the_own_account_in_either_spelling(
     world: World, endpoint: Endpoint, spelling: str
 ) -> None:
     request = await world.request(endpoint, world.account)
@@ -131,7 +133,7 @@ async def test_the_own_account_may_be_named_in_either_spelling_wherever_it_is_ex
 
 
 @pytest.mark.parametrize("endpoint", ALL)
-async def test_another_account_may_not_be_named_in_either_spelling(
+async def test_another_account_is_forbidden_in_either_spelling(
     world: World, endpoint: Endpoint
 ) -> None:
     request = await world.request(endpoint, world.account)
@@ -149,7 +151,7 @@ async def test_another_account_may_not_be_named_in_either_spelling(
 
 
 @pytest.mark.parametrize("endpoint", ALL)
-async def test_a_key_comes_before_a_bad_request_and_that_before_access(
+async def test_the_key_is_checked_before_the_request_and_the_request_before_access(
     world: World, endpoint: Endpoint
 ) -> None:
     request = await world.request(endpoint, world.account)

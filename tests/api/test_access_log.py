@@ -1,4 +1,4 @@
-"""ACCESS_LOG: one line a request, with the same fields whichever way it is answered."""
+"""ACCESS_LOG: one line for each request, with the same fields from fast path and handlers."""
 
 import random
 from collections.abc import AsyncIterator
@@ -23,7 +23,7 @@ TIMES = 400
 
 
 class Way:
-    """A fast path that takes what it can, or nothing; `taken` is how often it did."""
+    """A fast path that takes what it can, or nothing. `taken` counts the requests it took."""
 
     def __init__(self, services: Services, name: str) -> None:
         self._fast_path = FastPath(services) if name == "fast_path" else None
@@ -39,7 +39,7 @@ class Way:
 async def answering(
     services: Services, account: Account, share: float, name: str
 ) -> AsyncIterator[tuple[Client, Way]]:
-    """With a link `abc` that memory knows."""
+    """Run a server whose cache has a link `abc`."""
     await create_link(services, account.id, "abc")
     services.access_log = AccessLog(share)
     way = Way(services, name)
@@ -75,7 +75,7 @@ def count(route: str, method: str, status: int) -> float:
         ("GET", "/api/event?pbk={pbk}", "/api/event", 200),
     ],
 )
-async def test_a_request_has_a_line_and_is_counted_alike_by_fast_path_and_handler(
+async def test_fast_path_and_handler_log_and_count_a_request_alike(
     services: Services,
     account: Account,
     logged: Logged,
@@ -109,7 +109,7 @@ async def test_a_request_has_a_line_and_is_counted_alike_by_fast_path_and_handle
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_what_is_refused_or_left_by_the_fast_path_has_one_line_too(
+async def test_requests_that_the_fast_path_rejects_or_leaves_have_one_line_too(
     services: Services, account: Account, logged: Logged, way: str
 ) -> None:
     async with answering(services, account, 1, way) as (client, _):
@@ -125,7 +125,7 @@ async def test_what_is_refused_or_left_by_the_fast_path_has_one_line_too(
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_without_an_access_log_requests_are_counted_all_the_same(
+async def test_requests_are_counted_without_an_access_log_too(
     services: Services, account: Account, logged: Logged, way: str
 ) -> None:
     async with answering(services, account, 0, way) as (client, taken):
@@ -137,7 +137,7 @@ async def test_without_an_access_log_requests_are_counted_all_the_same(
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_a_share_of_the_requests_has_a_line_and_all_are_counted(
+async def test_a_sample_of_requests_has_a_line_and_all_are_counted(
     services: Services, account: Account, logged: Logged, way: str
 ) -> None:
     random.seed(1)
@@ -161,7 +161,7 @@ async def test_a_request_without_an_id_gets_one_that_its_line_has_too(
     assert [line["request_id"]] == answer.all_of("X-Request-Id")
 
 
-async def test_a_long_path_is_cut_short_in_the_log(
+async def test_a_long_path_is_truncated_in_the_log(
     services: Services, account: Account, logged: Logged
 ) -> None:
     async with answering(services, account, 1.0, "fast_path") as (client, _):

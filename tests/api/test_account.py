@@ -36,7 +36,9 @@ async def test_an_account_is_shown_with_every_rule_off(
     }
 
 
-async def test_rules_are_switched_on_and_off_one_by_one(api: KeyedClient, account: Account) -> None:
+async def test_each_rule_is_switched_on_and_off_separately(
+    api: KeyedClient, account: Account
+) -> None:
     expected: dict[str, Any] = dict(OFF)
     for change in (
         {"require_pbk": True},
@@ -76,7 +78,7 @@ async def test_rules_are_switched_on_and_off_one_by_one(api: KeyedClient, accoun
     ],
     ids=str,
 )
-async def test_a_wrong_rule_is_refused_by_name_and_changes_nothing(
+async def test_an_invalid_rule_is_named_and_changes_nothing(
     api: KeyedClient, account: Account, rules: Any, message: str
 ) -> None:
     refused = await api.patch(PATH, accountId=str(account.id), conversion_rules=rules)
@@ -95,7 +97,7 @@ async def test_a_key_needs_the_scope(
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-async def test_a_forged_conversion_is_refused_over_http(
+async def test_a_forged_conversion_is_rejected_over_http(
     services: Services,
     api: KeyedClient,
     client: Client,

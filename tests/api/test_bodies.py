@@ -1,4 +1,4 @@
-"""What is kept of a body: as much as its endpoint takes, of whoever may use it, and no more."""
+"""Limits of bodies: each endpoint's, and none beyond a few bytes before the key is checked."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -56,7 +56,7 @@ def chunk(data: bytes) -> bytes:
         ("OPTIONS", "/api/event", MAX_EVENT_BYTES),
     ],
 )
-async def test_a_body_that_an_open_path_does_not_take_is_refused_before_it_comes(
+async def test_a_public_path_rejects_a_long_body_before_it_is_sent(
     client: Client, method: str, path: str, limit: int
 ) -> None:
     for length in (limit + 1, 8 * MIB, 9 * MIB):
@@ -71,7 +71,7 @@ async def test_a_body_that_an_open_path_does_not_take_is_refused_before_it_comes
 @pytest.mark.parametrize(
     ("path", "limit"), [("/nothing", MAX_IGNORED_BODY_BYTES), ("/api/event", MAX_EVENT_BYTES)]
 )
-async def test_a_body_in_chunks_is_refused_as_soon_as_it_is_too_long(
+async def test_a_chunked_body_is_rejected_as_soon_as_it_is_too_long(
     client: Client, path: str, limit: int
 ) -> None:
     async with connected(client) as connection:
@@ -83,7 +83,7 @@ async def test_a_body_in_chunks_is_refused_as_soon_as_it_is_too_long(
 
 @pytest.mark.parametrize("path", ["/nothing", "/api/event"])
 @pytest.mark.parametrize("framing", ["declared", "chunked"])
-async def test_a_body_that_is_as_long_as_it_may_be_is_read(
+async def test_a_body_of_exactly_the_maximum_length_is_read(
     client: Client, path: str, framing: str
 ) -> None:
     body = b" " * (MAX_EVENT_BYTES if path == "/api/event" else MAX_IGNORED_BODY_BYTES)
@@ -96,10 +96,10 @@ async def test_a_body_that_is_as_long_as_it_may_be_is_read(
 
 
 @pytest.mark.parametrize("framing", [declared(MIB), CHUNKED])
-async def test_a_long_body_is_not_received_before_its_key_is_known_to_be_good(
+async def test_a_long_body_is_not_received_before_its_key_is_checked(
     client: Client, secret: str, framing: str
 ) -> None:
-    """Refused with 401 while most of it is still to come; with a good key it is asked for."""
+    """A wrong key is answered 401 before the body is sent; with a valid key it is received."""
     begun = chunk(b" " * (EARLY_BYTES + 1)) if framing == CHUNKED else b""
     expects = "" if begun else "Expect: 100-continue\r\n"
     for key, status in (("trk_unknown", 401), (secret, 100)):
@@ -112,7 +112,7 @@ async def test_a_long_body_is_not_received_before_its_key_is_known_to_be_good(
             assert (await connection.answer()).status == status
 
 
-async def test_the_longest_body_of_an_endpoint_is_refused_after_its_key_and_with_the_limits(
+async def test_a_body_that_is_too_long_is_rejected_after_the_key_and_with_the_rate_limits(
     client: Client, secret: str
 ) -> None:
     for method, limit in (("POST", MAX_BODY_BYTES), ("GET", MAX_IGNORED_BODY_BYTES)):
@@ -130,7 +130,9 @@ async def test_the_longest_body_of_an_endpoint_is_refused_after_its_key_and_with
         )
 
 
-async def test_the_longest_bulk_is_created(client: Client, account: Account, secret: str) -> None:
+async def test_a_bulk_request_of_the_maximum_length_is_created(
+    client: Client, account: Account, secret: str
+) -> None:
     links = [{"destination_url": f"{LANDING}?{'x' * 1900}{n}"} for n in range(100)]
     body = orjson.dumps({"accountId": str(account.id), "links": links})
     assert len(body) > 5 * EARLY_BYTES
@@ -139,7 +141,7 @@ async def test_the_longest_bulk_is_created(client: Client, account: Account, sec
     assert len(response.json()["rows"]) == 100
 
 
-async def test_a_refusal_of_a_short_body_keeps_the_connection(client: Client) -> None:
+async def test_a_rejected_short_body_keeps_the_connection_open(client: Client) -> None:
     async with connected(client) as connection:
         for path, status in ((LINKS, 401), ("/nothing", 404), ("/healthz", 405)):
             for raw in (
@@ -152,15 +154,15 @@ async def test_a_refusal_of_a_short_body_keeps_the_connection(client: Client) ->
 
 
 @pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "multipart/form-data"])
-async def test_a_body_is_parsed_as_a_form_for_an_event_only(client: Client, kind: str) -> None:
-    """Tornado refuses a form with too many fields, or none of what its type promises, with 400."""
+async def test_only_events_parse_a_body_as_a_form(client: Client, kind: str) -> None:
+    """Tornado would answer 400 to a form with too many fields or of another media type."""
     body = b"&a=1" * 5000
     for path, status in (("/nothing", 404), ("/c/abc", 405), ("/readyz", 405), (LINKS, 401)):
         response = await client.post(path, body, Content_Type=kind)
         assert response.status == status
 
 
-async def test_the_query_of_an_event_is_refused_unparsed_beyond_its_limit(
+async def test_an_event_query_beyond_the_limit_is_rejected_unparsed(
     services: Services, client: Client, account: Account
 ) -> None:
     config = await create_event_config(services, account.id)
@@ -176,7 +178,7 @@ async def test_the_query_of_an_event_is_refused_unparsed_beyond_its_limit(
     assert len(await journaled_events(services)) == 1
 
 
-async def test_unfinished_bodies_hold_no_more_than_the_bound_and_the_slowest_is_dropped(
+async def test_unfinished_bodies_share_a_memory_limit_and_the_oldest_is_dropped(
     services: Services, account: Account
 ) -> None:
     config = await create_event_config(services, account.id)
@@ -204,7 +206,7 @@ async def test_unfinished_bodies_hold_no_more_than_the_bound_and_the_slowest_is_
         assert memory.held == 0
 
 
-async def test_a_body_of_a_client_that_goes_is_held_no_more(services: Services) -> None:
+async def test_a_body_is_freed_when_its_client_disconnects(services: Services) -> None:
     app = make_app(services)
     memory = app._memory  # type: ignore[attr-defined]
     async with serving(app) as (_, port), client_of(port) as client:

@@ -1,4 +1,4 @@
-"""`/c/<slug>` and `/api/click` as visitors meet them."""
+"""`/c/<slug>` and `/api/click` for visitors."""
 
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -26,13 +26,13 @@ def click_id(response: Response) -> UUID:
 
 
 async def stored_clicks(services: Services) -> list[dict[str, Any]]:
-    """What MongoDB has after the journal was drained."""
+    """Return the clicks in MongoDB after the journal was drained."""
     await scene.drained(services)
     return [row async for row in services.database["clicks"].find().sort("_id", 1)]
 
 
 @BOTH_PATHS
-async def test_a_visitor_is_redirected_at_once_with_a_click_id(
+async def test_a_visitor_is_redirected_with_a_click_id(
     services: Services, client: Client, account: Account, target: str
 ) -> None:
     link = await create_link(services, account.id)
@@ -98,7 +98,7 @@ async def test_parameters_are_passed_on_byte_for_byte(
 
 
 @pytest.mark.parametrize("query", ["s=abc&a=1&b=2", "a=1&s=abc&b=2", "a=1&b=2&%73=%61bc"])
-async def test_the_slug_of_api_click_may_stand_anywhere(
+async def test_the_slug_of_api_click_may_be_anywhere_in_the_query(
     services: Services, client: Client, account: Account, query: str
 ) -> None:
     await create_link(services, account.id)
@@ -189,7 +189,7 @@ async def test_one_slug_on_two_domains_is_two_links(
     assert urlsplit(response.headers["Location"]).hostname == f"{expected}.example"
 
 
-async def test_a_link_of_the_default_domain_is_not_on_a_custom_one(
+async def test_a_link_of_the_default_domain_is_not_found_on_a_custom_one(
     services: Services, client: Client, account: Account
 ) -> None:
     await services.domains.create(account.id, "go.example")
@@ -274,7 +274,7 @@ async def test_headers_that_are_not_ascii_are_kept_byte_for_byte(
     assert stored["_id"] == click_id(response)
 
 
-async def test_what_is_too_long_to_keep_is_cut_and_the_visitor_is_served_in_full(
+async def test_values_that_are_too_long_are_stored_cut_and_passed_on_in_full(
     services: Services, client: Client, account: Account
 ) -> None:
     await create_link(services, account.id)

@@ -1,4 +1,4 @@
-"""Clicks that lead nowhere: the answer, and that nothing is recorded."""
+"""Clicks that are rejected: the answer, and that nothing is recorded."""
 
 import pytest
 
@@ -31,7 +31,7 @@ async def test_head_of_an_unknown_link_is_not_found(client: Client) -> None:
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "TRACE", "PROPFIND", "get"])
 @BOTH_PATHS
-async def test_other_methods_are_refused_and_record_nothing(
+async def test_other_methods_are_rejected_and_record_nothing(
     services: Services, client: Client, account: Account, target: str, method: str
 ) -> None:
     await create_link(services, account.id)
@@ -75,7 +75,7 @@ async def test_an_unknown_slug_is_not_found(
 
 
 @pytest.mark.parametrize("fields", [{"active": False}, {"archived": True}])
-async def test_an_ended_link_is_not_found_from_the_next_click_on(
+async def test_an_inactive_link_is_not_found_from_the_next_click(
     services: Services, client: Client, account: Account, fields: dict[str, bool]
 ) -> None:
     link = await create_link(services, account.id)
@@ -86,7 +86,7 @@ async def test_an_ended_link_is_not_found_from_the_next_click_on(
 
 
 @pytest.mark.parametrize("accept", NAVIGATIONS.values(), ids=NAVIGATIONS.keys())
-async def test_a_browser_is_shown_a_page_for_an_unknown_link(client: Client, accept: str) -> None:
+async def test_a_browser_gets_a_page_for_an_unknown_link(client: Client, accept: str) -> None:
     response = await client.get("/c/%3Cscript%3E?q=%3Cb%3E", Accept=accept)
     assert response.status == 404
     assert response.headers["Content-Type"] == "text/html; charset=utf-8"
@@ -97,7 +97,7 @@ async def test_a_browser_is_shown_a_page_for_an_unknown_link(client: Client, acc
 
 
 @pytest.mark.parametrize("accept", ["", "*/*", "application/json", "application/json, text/html"])
-async def test_a_program_is_told_in_json_of_an_unknown_link(client: Client, accept: str) -> None:
+async def test_a_program_gets_json_for_an_unknown_link(client: Client, accept: str) -> None:
     response = await client.get("/c/none", Accept=accept)
     assert (response.status, response.error) == (404, "short link: not found")
 
@@ -110,6 +110,6 @@ async def test_api_click_without_a_slug_is_a_bad_request(client: Client, query: 
     assert response.headers["Cache-Control"] == "no-store"
 
 
-async def test_a_browser_without_a_slug_is_not_told_to_try_again(client: Client) -> None:
+async def test_the_page_for_a_missing_slug_does_not_say_to_try_again(client: Client) -> None:
     response = await client.get("/api/click", Accept="text/html")
     assert (response.status, b"try again" in response.body) == (400, False)

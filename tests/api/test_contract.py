@@ -1,4 +1,4 @@
-"""The rules that hold for every endpoint, each under its own words.
+"""The rules that hold for every endpoint, each in a test named after it.
 
 What is shown elsewhere is not repeated here: keys and other accounts in `test_access`, limits in
 `test_limits`, short links in `test_short_link*`, destinations in `tests/links`.
@@ -47,13 +47,13 @@ def world(services: Services, client: Client, account: Account, other_account: A
 
 
 async def answered(world: World, endpoint: Endpoint) -> Response:
-    """What the owner gets for the endpoint's example."""
+    """Return the answer that the owner gets for the endpoint's example."""
     request = await world.request(endpoint, world.account)
     return await world.send(request, await world.key(world.account))
 
 
 def values(node: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    """Every value in an answer that is no object, with the name that it or its list has."""
+    """Yield every value in an answer except objects, with its name or that of its list."""
     if isinstance(node, dict):
         for key, value in node.items():
             if key != "payload_template":  # whose names are the customer's
@@ -69,7 +69,7 @@ def values(node: Any, name: str = "") -> Iterator[tuple[str, Any]]:
 
 
 @pytest.mark.parametrize("endpoint", ALL)
-async def test_success_is_200_also_for_creates(world: World, endpoint: Endpoint) -> None:
+async def test_every_success_is_200_including_creations(world: World, endpoint: Endpoint) -> None:
     response = await answered(world, endpoint)
     assert response.status == 200
     assert response.headers["Content-Type"] == "application/json; charset=utf-8"
@@ -83,7 +83,7 @@ async def test_success_is_200_also_for_creates(world: World, endpoint: Endpoint)
         ("/api/tags", {"name": "Spring"}, "name: another tag of the account has it"),
     ],
 )
-async def test_a_taken_slug_domain_or_tag_name_is_400_and_the_message_names_the_field(
+async def test_a_slug_domain_or_tag_name_that_is_taken_is_400_and_named(
     world: World, path: str, fields: dict[str, str], error: str
 ) -> None:
     key = {"Authorization": f"Bearer {await world.key(world.account)}"}
@@ -114,7 +114,7 @@ async def test_unknown_fields_are_ignored_on_the_event_endpoint(world: World) ->
 
 
 @pytest.mark.parametrize("endpoint", ALL)
-async def test_ids_are_lower_case_canonical_uuids(world: World, endpoint: Endpoint) -> None:
+async def test_ids_are_canonical_uuids_in_lower_case(world: World, endpoint: Endpoint) -> None:
     ids = [
         value
         for name, value in values((await answered(world, endpoint)).json())
@@ -123,7 +123,7 @@ async def test_ids_are_lower_case_canonical_uuids(world: World, endpoint: Endpoi
     assert all(one == str(UUID(one)) for one in ids)
 
 
-async def test_an_event_id_is_a_positive_integer_below_2_to_the_53rd_never_reused(
+async def test_an_event_id_is_a_positive_integer_below_2_to_the_53rd_and_never_reused(
     world: World,
 ) -> None:
     config = await create_event_config(world.services, world.account.id)
@@ -175,7 +175,7 @@ NO_STRICT_OBJECT = [
 
 
 @pytest.mark.parametrize("endpoint", WITH_BODY)
-async def test_a_body_that_is_no_strict_json_object_is_400_and_changes_nothing(
+async def test_a_body_that_is_not_a_strict_json_object_is_400_and_changes_nothing(
     world: World, endpoint: Endpoint
 ) -> None:
     request = await world.request(endpoint, world.account)
@@ -188,7 +188,7 @@ async def test_a_body_that_is_no_strict_json_object_is_400_and_changes_nothing(
 
 
 @pytest.mark.parametrize("endpoint", WITH_ID)
-async def test_an_id_in_a_path_that_is_no_uuid_is_400(world: World, endpoint: Endpoint) -> None:
+async def test_an_invalid_uuid_in_a_path_is_400(world: World, endpoint: Endpoint) -> None:
     request = await world.request(endpoint, world.account)
     sent: dict[str, str | bytes] = {"Authorization": f"Bearer {await world.key(world.account)}"}
     for text in ("x", "%ff", "%00", "%2e%2e", "0", "{id}", uuid4().hex):
@@ -209,7 +209,7 @@ async def listed(world: World, name: str, key: str, **fields: Any) -> Response:
 
 
 async def many(world: World, name: str) -> list[str]:
-    """60 of them, half the other account's; the ids of the account's own, newest first."""
+    """Create 60 objects, half of them the other account's. Return the own ids, newest first."""
     _, path, collection = LISTS[name]
     rows = world.services.database[collection]
     create = next(one for one in KEYED_ENDPOINTS if one.path == f"{path}/{{id}}")
@@ -256,7 +256,7 @@ async def test_lists_have_pages_of_25_newest_first_and_a_page_past_the_end_is_em
 
 @pytest.mark.parametrize("name", LISTS)
 @pytest.mark.parametrize("field", ["page", "pageSize"])
-async def test_a_bad_page_is_400(world: World, name: str, field: str) -> None:
+async def test_an_invalid_page_is_400(world: World, name: str, field: str) -> None:
     key = await world.key(world.account)
     for value in (0, -1, 10**10, 2**63, 1.5, "x"):
         response = await listed(world, name, key, **{field: value})
@@ -265,7 +265,7 @@ async def test_a_bad_page_is_400(world: World, name: str, field: str) -> None:
 
 
 @pytest.mark.parametrize("name", LISTS)
-async def test_an_account_sees_nothing_of_the_others(world: World, name: str) -> None:
+async def test_an_account_sees_no_objects_of_others(world: World, name: str) -> None:
     await many(world, name)
     fresh = world._replace(account=await world.services.accounts.create("Fresh"))
     answer = (await listed(fresh, name, await fresh.key(fresh.account))).json()
@@ -283,17 +283,17 @@ def test_limits_are_100_a_minute_for_an_address_and_1000_an_hour_for_an_account(
     assert settings.rate_limit_account_per_hour == 1000
 
 
-async def test_they_are_what_an_answer_says(world: World) -> None:
+async def test_an_answer_shows_the_limits(world: World) -> None:
     response = await listed(world, "tags", await world.key(world.account))
     assert response.headers["X-RateLimit-Limit"] == "100"
     assert response.headers["X-RateLimit-Remaining"] == "99"
     assert response.headers["RateLimit-Policy"] == '"ip";q=100;w=60, "account";q=1000;w=3600'
 
 
-async def test_checks_go_from_limit_to_key_to_limit_to_body_to_access_to_existence(
+async def test_the_order_of_checks_is_limit_key_limit_body_access_existence(
     world: World,
 ) -> None:
-    """Everything is wrong with one request, and is put right one by one."""
+    """One request breaks every rule, which are then met one by one."""
     services, client = world.services, world.client
     own, missing = await world.key(world.account), str(new_id())
     reading = await world.key(world.account, scopes=["links:read"])
@@ -321,7 +321,7 @@ async def test_checks_go_from_limit_to_key_to_limit_to_body_to_access_to_existen
 # Short links
 
 
-async def test_a_destination_may_hold_macros_that_are_filled_in_and_click_id_is_still_added(
+async def test_macros_in_a_destination_are_filled_in_and_click_id_is_still_added(
     world: World,
 ) -> None:
     key = {"Authorization": f"Bearer {await world.key(world.account)}"}
@@ -335,7 +335,7 @@ async def test_a_destination_may_hold_macros_that_are_filled_in_and_click_id_is_
     assert location == (f"https://shop.example/abc?c={click_id}&from=unknown&click_id={click_id}")
 
 
-async def test_delete_archives_and_the_history_stays(world: World) -> None:
+async def test_deleting_archives_a_link_and_its_history_stays(world: World) -> None:
     key = {"Authorization": f"Bearer {await world.key(world.account)}"}
     link = await create_link(world.services, world.account.id, "abc")
     await world.services.database["clicks"].insert_one({"_id": new_id(), "link_id": link.id})

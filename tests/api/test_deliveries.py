@@ -1,4 +1,4 @@
-"""The log of deliveries, sending again by hand, and the test of a receiver."""
+"""Listing and retrying deliveries, and testing a receiver."""
 
 import asyncio
 from datetime import timedelta
@@ -23,7 +23,7 @@ DELIVERY = [
 ATTEMPT = ["at", "milliseconds", "code", "answer", "error"]
 
 
-async def test_the_log_tells_every_attempt_newest_delivery_first(
+async def test_deliveries_are_listed_newest_first_with_all_attempts(
     services: Services, api: KeyedClient, account: Account
 ) -> None:
     clock = Clock()
@@ -51,7 +51,7 @@ async def test_the_log_tells_every_attempt_newest_delivery_first(
     assert attempt["answer"] == "x" * 1024
 
 
-async def test_the_log_is_read_by_page_and_status(
+async def test_deliveries_are_listed_by_page_and_status(
     services: Services, api: KeyedClient, account: Account
 ) -> None:
     async with listening(services, account.id) as (_, webhook):
@@ -70,7 +70,7 @@ async def test_the_log_is_read_by_page_and_status(
     assert refused.error == "status: must be cancelled or delivered or due or failed"
 
 
-async def test_one_is_sent_again_with_its_id_and_payload(
+async def test_a_retried_delivery_keeps_its_id_and_payload(
     services: Services, api: KeyedClient, account: Account
 ) -> None:
     async with listening(services, account.id) as (receiver, webhook), sending(services) as one:
@@ -93,7 +93,7 @@ async def test_one_is_sent_again_with_its_id_and_payload(
     assert (row["status"], len(row["attempts"])) == ("delivered", 2)
 
 
-async def test_all_that_failed_since_a_time_are_sent_again(
+async def test_all_deliveries_that_failed_since_a_time_are_sent_again(
     services: Services, api: KeyedClient, account: Account
 ) -> None:
     async with listening(services, account.id) as (receiver, webhook), sending(services) as one:
@@ -124,7 +124,7 @@ async def test_all_that_failed_since_a_time_are_sent_again(
         ({"since": "2026-01-31T09:30:00Z", "until": 1}, "until: unknown field"),
     ],
 )
-async def test_a_time_that_is_none_is_refused(
+async def test_an_invalid_time_is_rejected(
     services: Services, api: KeyedClient, account: Account, fields: dict[str, Any], error: str
 ) -> None:
     webhook = await services.webhooks.create(account.id, "A", "https://8.8.8.8", "POST", {})
@@ -133,7 +133,7 @@ async def test_a_time_that_is_none_is_refused(
     assert response.error.startswith(error)
 
 
-async def test_for_an_inactive_webhook_nothing_is_sent_again(
+async def test_deliveries_of_an_inactive_webhook_cannot_be_retried(
     services: Services, api: KeyedClient, account: Account
 ) -> None:
     async with listening(services, account.id) as (_, webhook):
@@ -150,7 +150,7 @@ async def test_for_an_inactive_webhook_nothing_is_sent_again(
     assert await stored(services) == [row]
 
 
-async def test_a_delivery_of_another_webhook_is_not_found_under_this_one(
+async def test_a_delivery_of_another_webhook_is_not_found(
     services: Services, api: KeyedClient, account: Account
 ) -> None:
     async with listening(services, account.id) as (_, webhook):
@@ -165,7 +165,7 @@ async def test_a_delivery_of_another_webhook_is_not_found_under_this_one(
 
 @pytest.mark.usefixtures("private_allowed")
 @pytest.mark.parametrize("method", ["POST", "GET"])
-async def test_a_sample_is_sent_now_and_answered_with_what_came_back(
+async def test_a_test_sends_a_sample_and_returns_the_answer_of_the_receiver(
     services: Services, api: KeyedClient, account: Account, method: str
 ) -> None:
     async with listening(services, account.id) as (receiver, webhook):
@@ -188,10 +188,10 @@ async def test_a_sample_is_sent_now_and_answered_with_what_came_back(
     assert await stored(services) == []
 
 
-async def test_a_test_tells_why_there_was_no_answer(
+async def test_a_test_says_why_there_was_no_answer(
     services: Services, api: KeyedClient, account: Account
 ) -> None:
-    """Private networks are not allowed here."""
+    """Private networks are not allowed by the settings."""
     async with listening(services, account.id) as (receiver, webhook):
         result = (await api.post(f"/api/webhooks/{webhook.id}/test")).json()
     assert receiver.received == []
@@ -202,7 +202,7 @@ async def test_a_test_tells_why_there_was_no_answer(
 
 
 @pytest.mark.usefixtures("private_allowed")
-async def test_no_more_tests_run_at_once_than_an_account_may_have(
+async def test_tests_in_progress_are_limited_for_each_account(
     services: Services, api: KeyedClient, account: Account
 ) -> None:
     release = asyncio.Event()
@@ -227,7 +227,7 @@ async def test_no_more_tests_run_at_once_than_an_account_may_have(
     assert len(receiver.received) == MAX_TESTS_PER_ACCOUNT + 1
 
 
-async def test_a_test_is_refused_while_the_secret_cannot_be_read(
+async def test_a_test_is_unavailable_while_the_secret_cannot_be_read(
     services: Services, api: KeyedClient, account: Account
 ) -> None:
     box = SecretBox([bytes(range(32))])
@@ -242,7 +242,7 @@ async def test_a_test_is_refused_while_the_secret_cannot_be_read(
     assert (await api.get(f"/api/webhooks/{made.id}")).status == 200
 
 
-async def test_why_a_webhook_was_disabled_is_shown_until_it_is_active_again(
+async def test_the_reason_why_a_webhook_was_disabled_is_shown_until_it_is_active_again(
     services: Services, api: KeyedClient, account: Account
 ) -> None:
     async with listening(services, account.id) as (receiver, webhook), sending(services) as one:

@@ -1,4 +1,4 @@
-"""`/docs` shows the description in a browser, and asks nothing of any other host."""
+"""`/docs` shows the OpenAPI document in a browser, without requests to other hosts."""
 
 import re
 
@@ -21,7 +21,7 @@ async def test_the_page_loads_nothing_from_elsewhere(client: Client) -> None:
     assert b"://" not in page.body
 
 
-async def test_where_the_api_answers_too_it_can_be_tried_out(client: Client) -> None:
+async def test_requests_can_be_tried_out_if_the_api_is_on_the_same_port(client: Client) -> None:
     assert b'data-api="here"' in (await client.get("/docs")).body
 
 
@@ -37,7 +37,9 @@ async def test_its_policy_allows_no_other_host_no_inline_script_and_no_frame(
 
 
 @pytest.mark.parametrize("name", ASSETS)
-async def test_what_the_page_loads_has_its_type_and_is_kept_long(client: Client, name: str) -> None:
+async def test_assets_have_their_media_type_and_are_cached_for_a_year(
+    client: Client, name: str
+) -> None:
     page = (await client.get("/docs")).body.decode()
     match = re.search(rf'"(docs/{name}\?v=[0-9a-f]{{12}})"', page)
     assert match is not None
@@ -55,11 +57,11 @@ async def test_what_the_page_loads_has_its_type_and_is_kept_long(client: Client,
 @pytest.mark.parametrize(
     "path", ["/docs/", "/docs/LICENSE", "/docs/../documentation.py", "/docs/%2e%2e/openapi.py"]
 )
-async def test_nothing_else_is_served(client: Client, path: str) -> None:
+async def test_other_files_are_not_found(client: Client, path: str) -> None:
     response = await client.get(path)
     assert (response.status, response.error) == (404, "no such file")
     assert "Cache-Control" not in response.headers
 
 
-async def test_the_validator_of_the_viewer_is_off(client: Client) -> None:
+async def test_the_viewer_uses_no_external_validator(client: Client) -> None:
     assert b"validatorUrl: null" in (await client.get("/docs/docs.js")).body

@@ -46,7 +46,7 @@ async def verify(client: Client, secret: str, domain: dict[str, Any]) -> Respons
     return await send(client, secret, "POST", f"{PATH}/{domain['id']}/verify")
 
 
-async def test_an_added_domain_tells_how_it_is_proven(
+async def test_an_added_domain_shows_the_records_that_prove_it(
     client: Client, account: Account, secret: str
 ) -> None:
     before = now()
@@ -125,7 +125,7 @@ async def test_a_broken_rule_is_named_with_its_field(
 
 
 @pytest.mark.parametrize("kind", ["txt", "cname"])
-async def test_a_domain_is_verified_by_either_record_and_stays_so(
+async def test_a_domain_is_verified_by_either_record_and_stays_verified(
     client: Client, account: Account, secret: str, dns: DnsServer, kind: str
 ) -> None:
     domain = await add(client, secret, account)
@@ -149,7 +149,7 @@ async def test_a_domain_is_verified_by_either_record_and_stays_so(
 
 
 @pytest.mark.parametrize("kind", ["txt", "cname"])
-async def test_a_deleted_domain_whose_dns_still_points_here_proves_nothing_for_another(
+async def test_old_records_of_a_deleted_domain_do_not_prove_it_for_another_account(
     services: Services,
     client: Client,
     account: Account,
@@ -158,7 +158,7 @@ async def test_a_deleted_domain_whose_dns_still_points_here_proves_nothing_for_a
     dns: DnsServer,
     kind: str,
 ) -> None:
-    """The take-over that was possible: the name is not even theirs to claim for thirty days."""
+    """Nor can the other account claim the name, for thirty days."""
     first = await add(client, secret, account)
     point_here(dns, first, kind)
     assert (await verify(client, secret, first)).status == 200
@@ -175,7 +175,7 @@ async def test_a_deleted_domain_whose_dns_still_points_here_proves_nothing_for_a
         assert first["verification"][record]["value"] != second["verification"][record]["value"]
 
 
-async def test_what_was_claimed_before_the_operator_reserved_it_cannot_be_proven(
+async def test_a_name_that_was_reserved_after_its_claim_cannot_be_proven(
     services: Services, client: Client, account: Account, secret: str, dns: DnsServer
 ) -> None:
     claim = await services.domains.create(account.id, "www.tracker.test")
@@ -197,7 +197,7 @@ def point_here(dns: DnsServer, domain: dict[str, Any], kind: str) -> None:
     dns.has(record["name"], kind.upper(), form.format(record["value"]))
 
 
-async def test_a_squatter_keeps_nobody_from_proving_a_name(
+async def test_an_unproven_claim_does_not_keep_others_from_proving_the_name(
     services: Services,
     client: Client,
     account: Account,
@@ -226,7 +226,7 @@ async def test_a_squatter_keeps_nobody_from_proving_a_name(
     assert (await client.get(f"/internal/tls-ask?domain={NAME}")).status == 200
 
 
-async def test_links_of_the_default_domain_cannot_stand_in_for_those_of_a_deleted_one(
+async def test_links_of_the_default_domain_do_not_replace_those_of_a_deleted_domain(
     services: Services, client: Client, account: Account, other_account: Account
 ) -> None:
     domain = await services.domains.create(account.id, NAME)
@@ -240,7 +240,7 @@ async def test_links_of_the_default_domain_cannot_stand_in_for_those_of_a_delete
 
 
 @pytest.mark.parametrize("failure", ["SERVFAIL", "silence"])
-async def test_dns_that_does_not_answer_is_told(
+async def test_a_dns_server_that_does_not_answer_is_reported(
     client: Client,
     account: Account,
     secret: str,
@@ -306,7 +306,7 @@ async def test_a_link_on_a_custom_domain_is_opened_by_host_and_by_d(
     assert (await send(client, secret, "DELETE", path)).status == 404
 
 
-async def test_a_deleted_name_begins_anew_with_another_account(
+async def test_a_deleted_name_starts_empty_with_another_account(
     services: Services, client: Client, account: Account, other_account: Account, secret: str
 ) -> None:
     first = await services.domains.create(account.id, NAME)

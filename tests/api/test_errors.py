@@ -1,4 +1,4 @@
-"""Every error has one shape, a request id, and says nothing of the inside."""
+"""Every error has the same shape and a request id, and reveals nothing internal."""
 
 import asyncio
 from datetime import timedelta
@@ -19,7 +19,7 @@ from tracker.service.services import Services
 
 
 @pytest.mark.parametrize("path", ["/c", "/api/click/", "/API/event", "//"])
-async def test_an_unknown_path_is_not_found_by_any_method(client: Client, path: str) -> None:
+async def test_an_unknown_path_is_404_for_every_method(client: Client, path: str) -> None:
     for method in ("GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "PROPFIND"):
         response = await client.request(method, path)
         assert (response.status, response.error) == (404, "no such path")
@@ -27,7 +27,7 @@ async def test_an_unknown_path_is_not_found_by_any_method(client: Client, path: 
         assert (await client.request(method, path)).status == 404
 
 
-async def test_an_asterisk_is_a_target_of_options_only(client: Client) -> None:
+async def test_an_asterisk_is_a_valid_target_of_options_only(client: Client) -> None:
     assert (await client.request("OPTIONS", "*")).status == 404
     response = await client.get("*")
     assert response.status == 400
@@ -45,7 +45,7 @@ async def test_an_asterisk_is_a_target_of_options_only(client: Client) -> None:
     ],
     ids=lambda value: str(value)[:20],
 )
-async def test_what_no_handler_sees_is_refused_in_the_same_shape(
+async def test_errors_before_any_handler_have_the_same_shape(
     client: Client, request_line: str, field: str, status: int, error: str
 ) -> None:
     response = await client.sent(f"{request_line}\r\n{field}\r\n\r\n".encode())
@@ -66,7 +66,7 @@ async def test_what_no_handler_sees_is_refused_in_the_same_shape(
         ("POST", "/c/abc", "GET, HEAD, OPTIONS"),
     ],
 )
-async def test_a_wrong_method_is_told_the_right_ones(
+async def test_a_wrong_method_is_answered_with_the_allowed_ones(
     client: Client, method: str, path: str, allowed: str
 ) -> None:
     response = await client.request(method, path)
@@ -74,7 +74,7 @@ async def test_a_wrong_method_is_told_the_right_ones(
     assert response.headers["Allow"] == allowed
 
 
-async def test_a_malformed_multipart_body_has_the_one_shape_too(client: Client) -> None:
+async def test_a_malformed_multipart_body_has_the_same_shape(client: Client) -> None:
     response = await client.post("/api/event", b"x", Content_Type="multipart/form-data")
     assert response.status == 400
     assert response.error
@@ -90,7 +90,7 @@ async def test_a_malformed_multipart_body_has_the_one_shape_too(client: Client) 
     ],
 )
 @pytest.mark.parametrize("path", ["/c/abc", "/api/click?s=abc"])
-async def test_a_failure_says_nothing_of_the_inside_and_is_logged_under_the_request_id(
+async def test_an_internal_error_reveals_nothing_and_is_logged_under_the_request_id(
     services: Services,
     client: Client,
     logged: Logged,
@@ -115,7 +115,7 @@ async def test_a_failure_says_nothing_of_the_inside_and_is_logged_under_the_requ
     assert ("the inside" in failed.get("exception", "")) == (status == 500)
 
 
-async def test_a_failing_protected_endpoint_is_no_different(
+async def test_a_failing_endpoint_with_a_key_has_the_same_shape(
     services: Services,
     client: Client,
     secret: str,
@@ -133,7 +133,7 @@ async def test_a_failing_protected_endpoint_is_no_different(
     assert logged()[0]["level"] == "error"
 
 
-async def test_a_failing_event_is_still_a_pixel_for_an_image(
+async def test_a_failing_event_is_a_pixel_for_an_image(
     services: Services, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fail(conversion: object) -> None:
@@ -147,7 +147,7 @@ async def test_a_failing_event_is_still_a_pixel_for_an_image(
 
 @pytest.mark.parametrize("path", ["/healthz", "/none", "/c/none", "/api/event", "/api/short-links"])
 @pytest.mark.parametrize("method", ["GET", "POST", "TRACE"])
-async def test_a_sane_request_id_is_taken_over(client: Client, path: str, method: str) -> None:
+async def test_a_valid_request_id_is_used(client: Client, path: str, method: str) -> None:
     sent = "0190b5a2-7c1e:A_b.c-9"
     response = await client.request(method, path, {"X_Request_Id": sent})
     assert response.headers.get_list("X-Request-Id") == [sent]
@@ -166,7 +166,7 @@ async def test_any_other_request_id_is_replaced(client: Client, sent: str | None
     assert all(len(one) == 32 and one.isalnum() for one in ids)
 
 
-async def test_each_answer_is_logged_once_without_query_key_or_address(
+async def test_every_answer_is_logged_once_without_query_key_or_address(
     services: Services, client: Client, account: Account, secret: str, logged: Logged
 ) -> None:
     await create_link(services, account.id)
@@ -243,7 +243,7 @@ CODES: list[tuple[str, str, dict[str, str], str]] = [
 
 
 @pytest.mark.parametrize(("method", "path", "sent", "code"), CODES)
-async def test_every_error_has_a_code_for_machines(
+async def test_every_error_has_a_code_for_programs(
     client: Client, method: str, path: str, sent: dict[str, str], code: str
 ) -> None:
     response = await client.request(method, path, sent)
@@ -251,7 +251,7 @@ async def test_every_error_has_a_code_for_machines(
     assert response.headers.get_list("X-Error-Code") == [code]
 
 
-async def test_the_code_tells_apart_what_one_status_does_not(
+async def test_errors_with_the_same_status_have_different_codes(
     services: Services, client: Client, account: Account, secret: str
 ) -> None:
     _, reading_secret = await services.api_keys.create(account.id, "r", scopes=["links:read"])
@@ -286,7 +286,7 @@ async def test_the_code_tells_apart_what_one_status_does_not(
     ],
     ids=["malformed", "long target", "large head", "version"],
 )
-async def test_what_no_handler_sees_has_a_code_too(
+async def test_errors_before_any_handler_have_a_code_too(
     client: Client, raw: bytes, status: int, code: str
 ) -> None:
     response = await client.sent(raw)

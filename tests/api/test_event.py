@@ -1,4 +1,4 @@
-"""`/api/event` as pixels, browsers and servers meet it."""
+"""`/api/event` for pixels, browsers and servers."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -24,7 +24,7 @@ Send = Callable[[Client, dict[str, Any]], Awaitable[Response]]
 
 
 def texts(fields: dict[str, Any]) -> str:
-    """`fields` as a query string; objects as JSON text."""
+    """Return `fields` as a query string, with objects as JSON text."""
     shown = {
         name: orjson.dumps(value).decode() if isinstance(value, dict) else value
         for name, value in fields.items()
@@ -69,7 +69,7 @@ async def drained(services: Services) -> None:
 
 
 async def clicked(services: Services, client: Client, account: Account) -> str:
-    """The id of a click that is in the journal, not yet in MongoDB."""
+    """Return the id of a click that is in the journal, but not yet in MongoDB."""
     await create_link(services, account.id)
     return (await client.get("/c/abc")).headers["Location"].partition("click_id=")[2]
 
@@ -82,7 +82,7 @@ def nested(levels: int) -> dict[str, Any]:
 
 
 @EVERY_WAY
-async def test_a_conversion_is_recorded_whichever_way_it_comes(
+async def test_a_conversion_is_recorded_by_every_method_and_format(
     services: Services, client: Client, account: Account, send: Send
 ) -> None:
     config = await create_event_config(services, account.id)
@@ -102,7 +102,7 @@ async def test_a_conversion_is_recorded_whichever_way_it_comes(
 
 
 @EVERY_WAY
-async def test_metadata_of_16_kib_are_taken_whichever_way_they_come(
+async def test_metadata_of_16_kib_are_accepted_by_every_method_and_format(
     services: Services, client: Client, account: Account, send: Send
 ) -> None:
     config = await create_event_config(services, account.id)
@@ -114,7 +114,7 @@ async def test_metadata_of_16_kib_are_taken_whichever_way_they_come(
 
 
 @EVERY_WAY
-async def test_every_answer_may_be_read_anywhere_and_kept_nowhere(
+async def test_every_answer_may_be_read_by_any_origin_and_is_never_cached(
     client: Client, send: Send
 ) -> None:
     response = await send(client, {"value": 1})
@@ -187,7 +187,7 @@ async def test_an_image_element_gets_a_pixel_with_the_status_of_the_answer(
 
 
 @pytest.mark.parametrize("accept", [*NAVIGATIONS.values(), "*/*", "", JSON])
-async def test_everything_else_gets_json(
+async def test_other_clients_get_json(
     services: Services, client: Client, account: Account, accept: str
 ) -> None:
     config = await create_event_config(services, account.id)
@@ -196,7 +196,7 @@ async def test_everything_else_gets_json(
     assert response.json()["success"] is True
 
 
-async def test_a_post_is_answered_in_json_whatever_it_accepts(client: Client) -> None:
+async def test_a_post_is_answered_with_json_whatever_it_accepts(client: Client) -> None:
     response = await client.post("/api/event", b"{}", Accept="image/*")
     assert (response.status, response.error[:3]) == (400, "pbk")
 

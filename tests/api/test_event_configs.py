@@ -24,7 +24,7 @@ PATH = "/api/event-configs"
 FIELDS = ["id", "account_id", "name", "pbk", "payout_type", "payout", "active", "created_at"]
 
 
-async def test_a_created_config_is_answered_and_takes_conversions_at_once(
+async def test_a_new_config_is_returned_and_accepts_conversions_at_once(
     services: Services, api: KeyedClient, client: Client, account: Account
 ) -> None:
     before = now()
@@ -45,7 +45,7 @@ async def test_a_created_config_is_answered_and_takes_conversions_at_once(
 
 
 @pytest.mark.parametrize("payout_type", ["RevShare", "CPA", "CPL", "CPS", "CPI"])
-async def test_every_payout_type_is_taken_and_only_revshare_needs_a_value(
+async def test_every_payout_type_is_accepted_and_only_revshare_needs_a_value(
     api: KeyedClient, client: Client, account: Account, payout_type: str
 ) -> None:
     fields = {"account_id": str(account.id), "name": "Sale", "payout_type": payout_type}
@@ -56,7 +56,7 @@ async def test_every_payout_type_is_taken_and_only_revshare_needs_a_value(
 
 
 @pytest.mark.parametrize("sent", ["revshare", "REVSHARE", "revShare"])
-async def test_a_payout_type_is_taken_without_regard_to_case(
+async def test_a_payout_type_may_be_in_any_case(
     services: Services, api: KeyedClient, account: Account, sent: str
 ) -> None:
     fields = {"accountId": str(account.id), "name": "Sale", "payout_type": sent}
@@ -80,7 +80,7 @@ async def test_a_payout_type_is_taken_without_regard_to_case(
         ("0.1000000000000000000000000000000000", "0.100000"),
     ],
 )
-async def test_money_is_stored_and_answered_exactly(
+async def test_money_is_stored_and_returned_exactly(
     services: Services, api: KeyedClient, account: Account, sent: str, answered: str
 ) -> None:
     body = f'{{"accountId":"{account.id}","name":"x","payout_type":"CPA","payout":{sent}}}'
@@ -143,14 +143,14 @@ async def test_a_required_field_that_is_missing_is_named(
 @pytest.mark.parametrize(
     "text", ["1e999999", "1e-999999", "NaN", "Infinity", "9" * 400, f"0.{'1' * 1000}"]
 )
-async def test_a_payout_out_of_all_bounds_is_refused(
+async def test_a_payout_out_of_range_is_rejected(
     api: KeyedClient, account: Account, text: str
 ) -> None:
     body = f'{{"accountId":"{account.id}","name":"x","payout_type":"CPA","payout":{text}}}'
     assert (await api.send("POST", PATH, body.encode())).status == 400
 
 
-async def test_configs_are_listed_newest_first_by_page_and_without_the_archived(
+async def test_configs_are_listed_newest_first_by_page_without_archived_ones(
     services: Services, api: KeyedClient, account: Account, other_account: Account
 ) -> None:
     made = [str((await create_event_config(services, account.id)).id) for _ in range(4)]
@@ -173,7 +173,7 @@ async def test_configs_are_listed_newest_first_by_page_and_without_the_archived(
         ("accountId=ID&pageSize=101", "pageSize: "),
     ],
 )
-async def test_a_bad_query_is_named(
+async def test_an_invalid_query_is_named(
     api: KeyedClient, account: Account, query: str, error: str
 ) -> None:
     response = await api.get(f"{PATH}?{query.replace('ID', str(account.id))}")
@@ -199,7 +199,7 @@ async def test_each_field_changes_alone_and_the_key_stays(
     assert (await api.get(f"{PATH}?accountId={account.id}")).json()["rows"] == [shown]
 
 
-async def test_a_change_counts_for_the_next_conversion_and_not_for_the_last(
+async def test_a_change_applies_to_the_next_conversion_and_not_to_the_last(
     services: Services, api: KeyedClient, client: Client, account: Account
 ) -> None:
     config = await create_event_config(services, account.id)
@@ -221,7 +221,7 @@ async def test_a_key_works_again_once_its_config_is_active_again(
     assert statuses == [200, 404, 200]
 
 
-async def test_a_deleted_config_is_gone_for_senders_and_owners_but_not_from_history(
+async def test_a_deleted_config_is_unknown_to_senders_and_owners_but_stays_in_history(
     services: Services, api: KeyedClient, client: Client, account: Account
 ) -> None:
     config = await create_event_config(services, account.id)
@@ -244,7 +244,7 @@ async def test_a_deleted_config_is_gone_for_senders_and_owners_but_not_from_hist
 
 
 @pytest.mark.parametrize("method", ["PATCH", "DELETE"])
-async def test_every_process_stops_taking_conversions_within_a_second(
+async def test_every_process_stops_accepting_conversions_within_a_second(
     services: Services, api: KeyedClient, account: Account, method: str
 ) -> None:
     config = await create_event_config(services, account.id)
@@ -258,7 +258,7 @@ async def test_every_process_stops_taking_conversions_within_a_second(
                 await asyncio.sleep(0.005)
 
 
-async def test_what_belongs_to_another_account_is_forbidden_and_stays(
+async def test_configs_of_another_account_are_forbidden_and_unchanged(
     services: Services, api: KeyedClient, other_account: Account
 ) -> None:
     config = await create_event_config(services, other_account.id)
@@ -276,7 +276,7 @@ async def test_what_belongs_to_another_account_is_forbidden_and_stays(
 @pytest.mark.parametrize(
     ("target", "status"), [(str(UUID(int=404)), 404), ("x", 400), ("%00", 400)]
 )
-async def test_an_id_that_does_not_exist_is_not_found_and_one_that_is_none_is_refused(
+async def test_an_unknown_id_is_not_found_and_an_invalid_one_is_rejected(
     api: KeyedClient, target: str, status: int
 ) -> None:
     for response in (await api.delete(f"{PATH}/{target}"), await api.patch(f"{PATH}/{target}")):

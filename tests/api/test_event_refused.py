@@ -1,4 +1,4 @@
-"""Conversions that break a rule: it is named, and nothing is recorded."""
+"""Conversions that break a rule: the error names it, and nothing is recorded."""
 
 from typing import Any
 
@@ -54,7 +54,7 @@ async def test_a_broken_rule_is_named_and_nothing_is_recorded(
 
 
 @pytest.mark.parametrize("value", ["NaN", "Infinity", "-inf", "1e999", "1_0", "0x10", "12,5"])
-async def test_a_value_is_a_finite_number(
+async def test_a_value_has_to_be_a_finite_number(
     services: Services, client: Client, account: Account, value: str
 ) -> None:
     config = await create_event_config(services, account.id)
@@ -92,7 +92,7 @@ async def test_revshare_requires_a_value(
     assert (await by_json(client, {"pbk": config.pbk, "value": 0})).status == 200
 
 
-async def test_a_known_click_of_another_account_is_refused(
+async def test_a_stored_click_of_another_account_is_rejected(
     services: Services, client: Client, account: Account, other_account: Account
 ) -> None:
     config = await create_event_config(services, other_account.id)
@@ -116,7 +116,9 @@ async def test_a_known_click_of_another_account_is_refused(
         ),
     ],
 )
-async def test_a_body_of_another_type_is_refused(client: Client, kind: str, body: bytes) -> None:
+async def test_a_body_of_another_media_type_is_rejected(
+    client: Client, kind: str, body: bytes
+) -> None:
     response = await client.post("/api/event?click_id=ignored", body, Content_Type=kind)
     assert response.status == 400
     assert response.error == f"Content-Type: must be {JSON}, text/plain or {FORM}"
@@ -127,7 +129,7 @@ async def test_a_body_of_another_type_is_refused(client: Client, kind: str, body
     [b"{", b"[]", b"null", b"pbk=1", b'{"pbk":"\xff"}', b"[" * 30_000, b'{"pbk":"\\ud800"}', b" "],
     ids=lambda body: repr(body[:12]),
 )
-async def test_a_body_that_is_no_json_object_is_refused(client: Client, body: bytes) -> None:
+async def test_a_body_that_is_not_a_json_object_is_rejected(client: Client, body: bytes) -> None:
     response = await client.post("/api/event", body, Content_Type=JSON)
     assert response.status == 400
     assert response.error.startswith("body: ")
@@ -136,14 +138,14 @@ async def test_a_body_that_is_no_json_object_is_refused(client: Client, body: by
 @pytest.mark.parametrize(
     "query", ["pbk=%FF", "metadata=%7B", "&".join(f"a{n}=1" for n in range(300)), "click_id=%00"]
 )
-async def test_a_malformed_query_is_refused(client: Client, query: str) -> None:
+async def test_a_malformed_query_is_rejected(client: Client, query: str) -> None:
     response = await client.get(f"/api/event?{query}&pbk=x")
     assert response.status == 400
     assert response.error
 
 
 @pytest.mark.parametrize("method", ["HEAD", "PUT", "PATCH", "DELETE", "TRACE"])
-async def test_other_methods_are_refused(client: Client, method: str) -> None:
+async def test_other_methods_are_rejected(client: Client, method: str) -> None:
     response = await client.request(method, "/api/event")
     assert response.status == 405
     assert response.headers["Allow"] == "GET, POST, OPTIONS"
@@ -151,7 +153,7 @@ async def test_other_methods_are_refused(client: Client, method: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-async def test_what_a_webhook_delivers_is_refused_so_that_no_delivery_makes_another(
+async def test_a_delivery_of_a_webhook_is_rejected_so_that_none_causes_another(
     services: Services, client: Client, account: Account, method: str
 ) -> None:
     config = await create_event_config(services, account.id)

@@ -1,4 +1,4 @@
-"""Whether the process is alive, what of it is degraded, and whether it serves all the same."""
+"""`/healthz` and `/readyz`: liveness, degraded parts, and what can still be served."""
 
 import asyncio
 import time
@@ -21,7 +21,7 @@ DEAD = "127.0.0.1:1"
 
 @asynccontextmanager
 async def silence() -> AsyncIterator[str]:
-    """The address of a server that takes connections and never answers."""
+    """Yield the address of a server that accepts connections and never answers."""
     stop = asyncio.Event()
 
     async def wait(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -42,7 +42,7 @@ Ready = dict[str, object]
 
 @asynccontextmanager
 async def without(services: Services, *stores: str, address: str = DEAD) -> AsyncIterator[None]:
-    """The stores of these names are at `address`, where none answers; the journal's Redis too."""
+    """Move the named stores, and the journal's Redis, to `address`, where nothing answers."""
     redis = connect.redis_for_requests(f"redis://{address}")
     mongodb = connect.mongodb(f"mongodb://{address}/?directConnection=true")
     with pytest.MonkeyPatch.context() as patched:
@@ -80,7 +80,9 @@ async def test_a_process_that_answers_is_alive_and_ready(client: Client) -> None
         (["mongodb", "event_ids"], ["postbacks"]),
     ],
 )
-def test_who_cannot_be_served_when(degraded: list[str], expected: list[str]) -> None:
+def test_the_degraded_parts_decide_which_requests_cannot_be_served(
+    degraded: list[str], expected: list[str]
+) -> None:
     assert unserved(dict.fromkeys(degraded, "so")) == expected
 
 
@@ -101,7 +103,7 @@ async def test_while_redis_is_unavailable_visitors_are_served(
     assert (response.status, response.json()) == (200, {"status": "ready"})
 
 
-async def test_a_full_redis_is_not_ready_though_it_answers_ping(
+async def test_a_full_redis_is_degraded_although_it_answers_ping(
     services: Services, client: Client
 ) -> None:
     await services.redis.config_set("maxmemory", 1)
@@ -113,7 +115,7 @@ async def test_a_full_redis_is_not_ready_though_it_answers_ping(
     assert response.json()["degraded"] == {"redis": "full: it refuses writes"}
 
 
-async def test_a_replica_is_not_ready_though_it_answers_ping(
+async def test_a_replica_is_degraded_although_it_answers_ping(
     services: Services, client: Client
 ) -> None:
     await services.redis.replicaof("127.0.0.1", "1")
@@ -149,7 +151,7 @@ async def test_without_event_ids_postbacks_cannot_be_served(
     assert "Retry-After" not in response.headers
 
 
-async def test_a_process_that_only_drains_is_degraded_at_most(
+async def test_a_process_that_only_drains_is_never_unready(
     services: Services, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(services, "serves", False)
@@ -159,7 +161,7 @@ async def test_a_process_that_only_drains_is_degraded_at_most(
     assert (response.status, response.json()["degraded"]) == (200, expected)
 
 
-async def test_stores_that_take_connections_but_never_answer_are_named_in_time(
+async def test_stores_that_never_answer_are_named_in_time(
     services: Services, client: Client
 ) -> None:
     await services.event_ids.start()
@@ -172,7 +174,7 @@ async def test_stores_that_take_connections_but_never_answer_are_named_in_time(
 
 
 @pytest.mark.parametrize("cause", ["full", "not writable"])
-async def test_without_redis_and_with_a_spool_that_refuses_nobody_is_served(
+async def test_without_redis_and_spool_nothing_can_be_served(
     services: Services, client: Client, monkeypatch: pytest.MonkeyPatch, cause: str
 ) -> None:
     folder = services.journal._spool._folder
@@ -207,7 +209,7 @@ async def test_a_loop_that_does_not_run_is_named(services: Services, client: Cli
     assert (response.status, response.json()) == (200, expected)
 
 
-async def test_before_mongodb_has_its_indexes_visitors_are_served(
+async def test_visitors_are_served_before_mongodb_has_its_indexes(
     services: Services, client: Client
 ) -> None:
     services.prepared.clear()

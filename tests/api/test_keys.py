@@ -1,4 +1,4 @@
-"""API keys over HTTP: an account sees its own and ends them."""
+"""API keys over HTTP: an account lists and revokes its own."""
 
 from datetime import timedelta
 from typing import Any
@@ -62,7 +62,7 @@ async def test_keys_are_listed_newest_first_by_page(
     assert first["pagination"] == {"page": 1, "pageSize": 3, "totalRows": 4, "totalPages": 2}
 
 
-async def test_a_revoked_key_opens_nothing_at_once_and_stays_listed(
+async def test_a_revoked_key_stops_working_at_once_and_stays_listed(
     services: Services, api: KeyedClient, client: Client, account: Account
 ) -> None:
     key, secret = await services.api_keys.create(account.id, "leaked")
@@ -80,7 +80,7 @@ async def test_a_revoked_key_opens_nothing_at_once_and_stays_listed(
     assert (await api.get(query)).json()["rows"][0] == revoked
 
 
-async def test_revoking_twice_keeps_the_first_time(
+async def test_revoking_twice_keeps_the_time_of_the_first(
     services: Services, api: KeyedClient, account: Account
 ) -> None:
     key, _ = await services.api_keys.create(account.id, "k")
@@ -107,7 +107,7 @@ async def test_an_expired_key_can_still_be_revoked(
     assert (await api.delete(f"{PATH}/{key.id}")).json()["revoked_at"] is not None
 
 
-async def test_another_accounts_keys_are_forbidden_and_live_on(
+async def test_keys_of_another_account_are_forbidden_and_stay_valid(
     services: Services, api: KeyedClient, client: Client, other_account: Account
 ) -> None:
     key, secret = await services.api_keys.create(other_account.id, "foreign")
@@ -134,7 +134,7 @@ async def test_a_key_that_does_not_exist_cannot_be_revoked(
     ("query", "error"),
     [("", "accountId: required"), ("accountId=ID&page=0", "page: "), ("accountId=1", "accountId")],
 )
-async def test_a_bad_query_is_named(
+async def test_an_invalid_query_is_named(
     api: KeyedClient, account: Account, query: str, error: str
 ) -> None:
     response = await api.get(f"{PATH}?{query.replace('ID', str(account.id))}")

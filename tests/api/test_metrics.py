@@ -1,4 +1,4 @@
-"""`/metrics`: what is counted, under which labels, and with stores away."""
+"""`/metrics`: its counters and labels, also while stores are unavailable."""
 
 import asyncio
 import math
@@ -61,7 +61,7 @@ async def requests(client: Client, **labels: str) -> float:
         ("GET", "/wp-login.php", "unknown", "404"),
     ],
 )
-async def test_a_request_counts_once_under_the_path_of_the_route_table(
+async def test_a_request_is_counted_once_under_its_path_in_the_endpoint_table(
     client: Client, method: str, path: str, route: str, status: str
 ) -> None:
     labels = {"route": route, "method": method, "status": status}
@@ -70,7 +70,7 @@ async def test_a_request_counts_once_under_the_path_of_the_route_table(
     assert await requests(client, **labels) == before + 1
 
 
-async def test_a_method_that_nobody_knows_is_counted_as_other(client: Client) -> None:
+async def test_an_unknown_method_is_counted_as_other(client: Client) -> None:
     labels = {"route": "/healthz", "method": "other", "status": "405"}
     before = await requests(client, **labels)
     for method in ("BREW", "WHEN"):
@@ -78,7 +78,7 @@ async def test_a_method_that_nobody_knows_is_counted_as_other(client: Client) ->
     assert await requests(client, **labels) == before + 2
 
 
-async def test_no_label_holds_what_a_client_sent(client: Client) -> None:
+async def test_no_label_has_text_from_a_client(client: Client) -> None:
     for path in ("/c/hidden-slug", "/hidden-path", "/api/short-links/hidden-id"):
         await client.get(path)
     body = (await client.get("/metrics")).body
@@ -93,7 +93,7 @@ async def test_a_redirect_is_counted(services: Services, client: Client, account
     assert await requests(client, **labels) == before + 1
 
 
-async def test_what_waits_and_what_is_drained_is_told(
+async def test_the_backlog_and_the_drained_records_are_counted(
     services: Services, client: Client, account: Account
 ) -> None:
     await create_link(services, account.id, "abc")
@@ -129,7 +129,7 @@ async def test_a_dead_letter_is_counted(services: Services, client: Client) -> N
     assert value(await scraped(client), "dead_letters_total") == before + 1
 
 
-async def test_the_dead_letters_that_wait_are_told_whoever_buried_them(
+async def test_the_dead_letters_of_all_processes_are_counted(
     services: Services, client: Client
 ) -> None:
     assert value(await scraped(client), "dead_letter_entries") == 0
@@ -138,7 +138,7 @@ async def test_the_dead_letters_that_wait_are_told_whoever_buried_them(
     assert value(await scraped(client), "dead_letter_entries") == 2
 
 
-async def test_a_refusal_by_a_limit_is_counted_under_its_scope(
+async def test_a_rate_limited_request_is_counted_under_its_scope(
     services: Services, client: Client
 ) -> None:
     services.rate_limiter = RateLimiter(services.redis, services.breaker, 1, 0)
@@ -148,8 +148,8 @@ async def test_a_refusal_by_a_limit_is_counted_under_its_scope(
     assert value(await scraped(client), "rate_limited_total", scope="ip") == before + 2
 
 
-def away(services: Services, monkeypatch: pytest.MonkeyPatch, address: str) -> Any:
-    """`services` without Redis: its client asks `address`."""
+def moved_redis(services: Services, monkeypatch: pytest.MonkeyPatch, address: str) -> Any:
+    """Replace the Redis client of `services` with one of `address`, and return it."""
     redis = connect.redis_for_requests(f"redis://{address}")
     monkeypatch.setattr(services, "redis", redis)
     return redis
@@ -160,7 +160,7 @@ async def test_a_click_that_is_spooled_is_counted_and_a_scrape_still_answers(
 ) -> None:
     await create_link(services, account.id, "abc")
     before = value(await scraped(client), "journal_spooled_total")
-    redis = away(services, monkeypatch, DEAD)
+    redis = moved_redis(services, monkeypatch, DEAD)
     monkeypatch.setattr(services.journal, "_redis", redis)
     monkeypatch.setattr(services.journal, "_appending", RedisCommandConnection(redis))
     assert (await client.get("/c/abc")).status == 302
@@ -172,12 +172,12 @@ async def test_a_click_that_is_spooled_is_counted_and_a_scrape_still_answers(
     assert math.isnan(value(values, "dead_letter_entries"))
 
 
-async def test_a_redis_that_never_answers_does_not_hold_a_scrape_up(
+async def test_a_redis_that_never_answers_does_not_delay_a_scrape(
     services: Services, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(metrics, "_PROBE_TIMEOUT_SECONDS", 0.1)
     async with silence() as address:
-        redis = away(services, monkeypatch, address)
+        redis = moved_redis(services, monkeypatch, address)
         values = await scraped(client)
         await redis.aclose()
     assert math.isnan(value(values, "journal_entries"))
@@ -187,20 +187,22 @@ async def test_after_redis_is_back_the_gauges_are_numbers_again(
     services: Services, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        redis = away(services, patched, DEAD)
+        redis = moved_redis(services, patched, DEAD)
         assert math.isnan(value(await scraped(client), "journal_entries"))
         await redis.aclose()
     assert value(await scraped(client), "journal_entries") == 0
 
 
-async def test_requests_that_no_limit_counted_are_told(services: Services, client: Client) -> None:
+async def test_requests_without_enforced_limits_are_counted(
+    services: Services, client: Client
+) -> None:
     before = value(await scraped(client), "rate_limit_unenforced_total")
     services.breaker.failed()
     assert (await client.get("/api/short-links")).status == 401
     assert value(await scraped(client), "rate_limit_unenforced_total") == before + 1
 
 
-async def test_what_is_sent_to_webhooks_is_counted_by_how_it_came_out(
+async def test_webhook_requests_are_counted_by_outcome(
     services: Services, client: Client, account: Account
 ) -> None:
     before = await scraped(client)
@@ -218,7 +220,7 @@ async def test_what_is_sent_to_webhooks_is_counted_by_how_it_came_out(
     assert value(values, "webhook_attempts_in_flight") == 0
 
 
-async def test_deliveries_that_could_be_sent_are_told_with_the_age_of_the_oldest(
+async def test_due_deliveries_are_counted_with_the_age_of_the_oldest(
     services: Services, client: Client, account: Account
 ) -> None:
     assert value(await scraped(client), "webhook_deliveries_due") == 0
@@ -232,7 +234,7 @@ async def test_deliveries_that_could_be_sent_are_told_with_the_age_of_the_oldest
     assert 100 <= value(values, "webhook_deliveries_oldest_due_seconds") < 130
 
 
-async def test_a_mongodb_that_does_not_answer_does_not_hold_a_scrape_up(
+async def test_a_mongodb_that_never_answers_does_not_delay_a_scrape(
     services: Services, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def never(at: object) -> None:
@@ -245,7 +247,7 @@ async def test_a_mongodb_that_does_not_answer_does_not_hold_a_scrape_up(
     assert math.isnan(value(values, "webhook_deliveries_oldest_due_seconds"))
 
 
-async def test_what_drains_have_counted_is_told_by_processes_that_do_not_drain(
+async def test_counters_of_drains_are_shown_by_all_processes(
     services: Services, client: Client, account: Account
 ) -> None:
     await create_link(services, account.id, "abc")

@@ -1,4 +1,4 @@
-"""`/openapi.json` tells all: every route and no others, in full, in a valid document."""
+"""`/openapi.json` is valid and describes every route completely, and no others."""
 
 import re
 import tomllib
@@ -30,7 +30,7 @@ HEADERS = {
 
 
 def every(node: Any) -> Iterator[dict[str, Any]]:
-    """Every object in `node`."""
+    """Yield every object in `node`."""
     if isinstance(node, dict):
         yield node
     for one in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
@@ -68,7 +68,7 @@ def test_a_schema_is_a_json_schema(name: str) -> None:
     assert schema.get("title", name) == name
 
 
-def test_every_reference_leads_somewhere_and_every_component_is_referred_to() -> None:
+def test_every_reference_exists_and_every_component_is_referred_to() -> None:
     targets = {node["$ref"] for node in every(DOCUMENT) if "$ref" in node}
     for target in targets:
         assert isinstance(resolved({"$ref": target}), dict)
@@ -77,7 +77,7 @@ def test_every_reference_leads_somewhere_and_every_component_is_referred_to() ->
         assert {f"#/components/{kind}/{name}" for name in parts[kind]} <= targets
 
 
-def test_operations_have_ids_of_their_own() -> None:
+def test_operation_ids_are_unique() -> None:
     ids = [operation["operationId"] for _, _, operation in OPERATIONS]
     assert len(set(ids)) == len(ids)
     assert all(re.fullmatch("[a-z][A-Za-z]+", one) for one in ids)
@@ -102,7 +102,7 @@ def test_an_operation_is_named_after_what_it_does(method: str, path: str, expect
 
 
 @pytest.mark.parametrize(("method", "path", "operation"), OPERATIONS)
-def test_an_operation_is_described_in_full(
+def test_every_operation_is_described_completely(
     method: str, path: str, operation: dict[str, Any]
 ) -> None:
     assert operation["summary"]
@@ -121,7 +121,7 @@ def test_an_operation_is_described_in_full(
 
 
 @pytest.mark.parametrize(("method", "path", "operation"), PROTECTED)
-def test_an_operation_with_a_key_tells_its_limits_and_errors(
+def test_an_operation_with_a_key_describes_its_limits_and_errors(
     method: str, path: str, operation: dict[str, Any]
 ) -> None:
     answers = {status: resolved(answer) for status, answer in operation["responses"].items()}
@@ -135,11 +135,11 @@ def test_an_operation_with_a_key_tells_its_limits_and_errors(
             assert one["schema"] == {"type": "string", "format": "uuid"}
 
 
-def test_what_needs_a_key_is_what_the_route_table_says() -> None:
+def test_the_operations_that_need_a_key_are_those_of_the_endpoint_table() -> None:
     assert [one[:2] for one in PROTECTED] == [(one.method, one.path) for one in KEYED_ENDPOINTS]
 
 
-def test_fields_have_their_names_on_the_wire() -> None:
+def test_fields_have_their_names_in_requests_and_answers() -> None:
     schemas = DOCUMENT["components"]["schemas"]
     assert set(schemas["Pagination"]["properties"]) == {
         "page",
@@ -156,7 +156,7 @@ def test_fields_have_their_names_on_the_wire() -> None:
     }
 
 
-def test_a_body_refuses_unknown_fields_and_an_answer_always_has_all_of_its_own() -> None:
+def test_bodies_reject_unknown_fields_and_answers_have_all_fields() -> None:
     for _, _, operation in PROTECTED:
         for content in operation.get("requestBody", {}).get("content", {}).values():
             assert resolved(content["schema"])["additionalProperties"] is False
@@ -177,15 +177,15 @@ async def test_the_document_is_served(client: Client, method: str) -> None:
     assert response.body == (description(BASE_URL) if method == "GET" else b"")
 
 
-def test_the_document_says_where_the_service_is_its_licence_and_what_each_tag_is() -> None:
+def test_the_document_has_server_licence_and_tags() -> None:
     assert [server["url"] for server in DOCUMENT["servers"]] == [BASE_URL]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert DOCUMENT["info"]["license"]["identifier"] == project["license"]
     assert all(tag["description"].endswith(".") for tag in DOCUMENT["tags"])
 
 
-def test_every_example_is_what_its_schema_says() -> None:
-    """Formats too, such as that of a URI."""
+def test_every_example_matches_its_schema() -> None:
+    """Formats, such as that of a URI, are checked too."""
     described = [node for node in every(DOCUMENT) if "examples" in node and "type" in node]
     assert described
     for schema in described:
@@ -193,8 +193,8 @@ def test_every_example_is_what_its_schema_says() -> None:
             assert refusals(schema, example) == []
 
 
-def test_no_body_is_a_choice_between_schemas() -> None:
-    """Which generators of clients leave out."""
+def test_no_body_has_alternative_schemas() -> None:
+    """Client generators leave such bodies out."""
     for _, _, operation in OPERATIONS:
         for content in operation.get("requestBody", {}).get("content", {}).values():
             assert "anyOf" not in resolved(content["schema"])

@@ -18,7 +18,7 @@ READS = [one[:2] for one in PROTECTED if one[0] == "GET"]
 
 
 class Caller:
-    """Sends what the document shows, in the name of an account of its own."""
+    """A client that sends the document's examples for an account of its own."""
 
     def __init__(self, client: Client, services: Services, account: Account, secret: str) -> None:
         self.client = client
@@ -42,7 +42,7 @@ class Caller:
         return await self.client.request("GET", await self._target(path) + required, self.key)
 
     async def _target(self, path: str) -> str:
-        """`path` with the id of something that exists: what the collection's example makes."""
+        """Return `path` with the id of an object that the collection's example creates."""
         collection, _, rest = path.partition("/{id}")
         if collection == path:
             return path
@@ -58,7 +58,7 @@ def caller(client: Client, services: Services, account: Account, secret: str) ->
 
 
 def assert_described(method: str, path: str, response: Response) -> None:
-    """The answer has a body as the document has it."""
+    """Check that the answer's body matches the document."""
     answer = resolved(DOCUMENT["paths"][path][method.lower()]["responses"][str(response.status)])
     assert refusals(answer["content"]["application/json"]["schema"], response.json()) == []
 
@@ -78,7 +78,7 @@ async def test_an_example_of_a_body_is_accepted_as_it_stands(
 
 
 @pytest.mark.parametrize(("method", "path"), READS)
-async def test_a_read_is_answered_as_described(caller: Caller, method: str, path: str) -> None:
+async def test_every_read_is_answered_as_described(caller: Caller, method: str, path: str) -> None:
     response = await caller.read(path)
     assert response.status == 200, response.body
     assert_described(method, path, response)

@@ -1,4 +1,4 @@
-"""`POST /api/reports`: the answer, its fields and pages, and which requests are refused."""
+"""`POST /api/reports`: the answer, its fields and pages, and the requests that are rejected."""
 
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -36,7 +36,7 @@ MEASURES = (
 )
 
 
-async def asked(api: KeyedClient, account: Account, **fields: Any) -> Response:
+async def report(api: KeyedClient, account: Account, **fields: Any) -> Response:
     body = {"accountId": str(account.id), "dateRange": DAYS, "groupBy": "link", **fields}
     return await api.post("/api/reports", **body)
 
@@ -48,14 +48,14 @@ def click(account_id: UUID, link_id: UUID, **fields: Any) -> Document:
 
 
 def event(number: int, of: Document, **fields: Any) -> Document:
-    """Return a conversion of the click `of`; without one if that has the account alone."""
+    """Return a conversion of the click `of`, or without a click if `of` has only the account."""
     taken_over = {name: value for name, value in of.items() if name not in ("_id", "at", "unique")}
     if "_id" in of:
         taken_over |= {"click_id": of["_id"], "status": "attributed"}
     return make_event_document(number, at=AT + timedelta(minutes=30), **(taken_over | fields))
 
 
-async def test_a_report_tells_rows_totals_what_was_asked_and_the_page(
+async def test_a_report_has_rows_totals_the_request_and_the_page(
     services: Services, api: KeyedClient, account: Account
 ) -> None:
     link, other = [await create_link(services, account.id, slug) for slug in ("a", "b")]
@@ -71,7 +71,7 @@ async def test_a_report_tells_rows_totals_what_was_asked_and_the_page(
         event(2, {"account_id": account.id}, value=Decimal128("0.01")),
     ]
     await store(services, Random(0), clicks, events)
-    response = await asked(api, account)
+    response = await report(api, account)
     assert response.status == 200
     assert b'"value":19.99,"payout":10}' in response.body
     rows = [
@@ -88,7 +88,7 @@ async def test_a_report_tells_rows_totals_what_was_asked_and_the_page(
     }
 
 
-async def test_each_dimension_has_its_keys_and_its_names(
+async def test_rows_have_the_keys_and_names_of_their_dimension(
     services: Services, api: KeyedClient, account: Account
 ) -> None:
     link = await create_link(services, account.id)
@@ -115,13 +115,13 @@ async def test_each_dimension_has_its_keys_and_its_names(
     for group_by, rows in shown.items():
         # The second reads clicks, if anything does.
         for filters in ({}, {"browser": ["Chrome", "unknown"], "os": ["iOS", "unknown"]}):
-            answer = (await asked(api, account, groupBy=group_by, filters=filters)).json()
+            answer = (await report(api, account, groupBy=group_by, filters=filters)).json()
             assert [(row["key"], row["name"]) for row in answer["rows"]] == rows
             assert answer["totals"]["clicks"] == answer["totals"]["conversions"] == 2
             assert answer["groupBy"] == group_by
 
 
-async def test_a_filter_is_one_value_or_a_list_in_any_of_its_spellings(
+async def test_a_filter_is_one_value_or_a_list_in_any_spelling(
     services: Services, api: KeyedClient, account: Account
 ) -> None:
     link = await create_link(services, account.id)
@@ -152,17 +152,17 @@ async def test_a_filter_is_one_value_or_a_list_in_any_of_its_spellings(
         ({"filters": {"bots": "only"}, "bots": "only"}, 1),
         ({"filters": {"browser": ["$where", "a.b", "Chrome"]}}, 1),
     ):
-        response = await asked(api, account, **fields)
+        response = await report(api, account, **fields)
         assert response.status == 200, response.body
         assert response.json()["totals"]["clicks"] == clicks, fields
 
 
-async def test_rows_come_in_pages(services: Services, api: KeyedClient, account: Account) -> None:
+async def test_rows_are_paginated(services: Services, api: KeyedClient, account: Account) -> None:
     link = await create_link(services, account.id)
     countries = ["AT", "BE", "CH", "CH"]
     await store(services, Random(0), [click(account.id, link.id, country=c) for c in countries], [])
     for page, keys in ((1, ["CH", "AT"]), (2, ["BE"]), (3, []), (10**9, [])):
-        answer = (await asked(api, account, groupBy="country", page=page, pageSize=2)).json()
+        answer = (await report(api, account, groupBy="country", page=page, pageSize=2)).json()
         assert [row["key"] for row in answer["rows"]] == keys
         assert answer["totals"]["clicks"] == 4
         assert answer["pagination"] == {
@@ -221,10 +221,10 @@ async def test_rows_come_in_pages(services: Services, api: KeyedClient, account:
     ],
     ids=lambda one: str(one)[:60],
 )
-async def test_what_breaks_a_rule_is_refused_by_its_name(
+async def test_a_broken_rule_is_named_with_its_field(
     api: KeyedClient, account: Account, fields: dict[str, Any], error: str
 ) -> None:
-    response = await asked(api, account, **fields)
+    response = await report(api, account, **fields)
     assert (response.status, response.error[: len(error)]) == (400, error)
 
 
@@ -241,26 +241,26 @@ async def test_731_days_anywhere_in_the_calendar_are_accepted(
     api: KeyedClient, account: Account, days: dict[str, str]
 ) -> None:
     for filters in ({}, {"os": "iOS", "device": "tv"}):
-        response = await asked(api, account, dateRange=days, filters=filters)
+        response = await report(api, account, dateRange=days, filters=filters)
         assert (response.status, response.json()["rows"]) == (200, [])
 
 
-async def test_a_report_that_takes_too_long_is_503_and_says_what_helps(
+async def test_a_report_that_takes_too_long_is_503_with_advice(
     api: KeyedClient, account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tracker.reports.run.TIMEOUT_SECONDS", 1e-9)
-    response = await asked(api, account)
+    response = await report(api, account)
     assert response.status == 503
     assert response.error == "report: not done after 30 seconds; ask for fewer days"
 
 
-async def test_the_scope_is_reports_read(
+async def test_a_report_needs_the_scope_reports_read(
     services: Services, client: Client, account: Account
 ) -> None:
     for scopes, status in ((["links:*"], 403), (["reports:read"], 200)):
         _, secret = await services.api_keys.create(account.id, "A", scopes=scopes)
-        assert (await asked(KeyedClient(client, secret), account)).status == status
+        assert (await report(KeyedClient(client, secret), account)).status == status
 
 
-def test_devices_are_those_that_clicks_have() -> None:
+def test_the_devices_of_filters_are_those_of_clicks() -> None:
     assert set(get_args(Device)) == set(DEVICES)

@@ -1,4 +1,4 @@
-"""Making many short links in one request: all of them or none, also in a race."""
+"""Creating many short links in one request: all of them or none, also in a race."""
 
 import asyncio
 from typing import Any
@@ -39,7 +39,7 @@ async def count(services: Services) -> int:
     return await services.database["links"].count_documents({})
 
 
-async def test_up_to_a_hundred_links_are_made_in_the_order_sent(
+async def test_up_to_a_hundred_links_are_created_in_the_order_sent(
     services: Services, client: Client, account: Account, secret: str
 ) -> None:
     domain = await services.domains.create(account.id, "go.example")
@@ -64,7 +64,7 @@ async def test_up_to_a_hundred_links_are_made_in_the_order_sent(
     assert shown.json() == rows[99]
 
 
-async def test_a_slug_that_was_just_not_found_works_once_it_is_made(
+async def test_a_slug_that_was_just_unknown_works_once_its_link_exists(
     services: Services, client: Client, account: Account, secret: str
 ) -> None:
     async with process(services.settings) as other:
@@ -103,7 +103,7 @@ FOREIGN, OWN, MISSING = "FOREIGN", "OWN", str(UUID(int=404))
     ],
     ids=lambda value: str(value)[:60],
 )
-async def test_if_one_is_refused_none_is_stored_and_the_message_names_it(
+async def test_if_one_link_is_invalid_none_is_stored_and_the_message_names_it(
     services: Services,
     client: Client,
     account: Account,
@@ -127,7 +127,7 @@ async def test_if_one_is_refused_none_is_stored_and_the_message_names_it(
     assert (await client.get("/c/first")).status == 404
 
 
-async def test_what_is_foreign_comes_before_what_is_missing(
+async def test_another_accounts_objects_are_reported_before_missing_ones(
     services: Services, client: Client, account: Account, other_account: Account, secret: str
 ) -> None:
     domain = await services.domains.create(other_account.id, "go.example")
@@ -149,7 +149,7 @@ async def test_what_is_foreign_comes_before_what_is_missing(
     ],
     ids=lambda value: str(value)[:20],
 )
-async def test_one_to_a_hundred_links_have_to_be_sent(
+async def test_a_request_needs_one_to_a_hundred_links(
     services: Services, client: Client, account: Account, secret: str, links: Any, error: str
 ) -> None:
     response = await bulk(client, secret, links, accountId=str(account.id))
@@ -166,7 +166,7 @@ async def test_a_slug_may_be_repeated_on_another_domain_and_in_another_case(
     assert (await bulk(client, secret, links, accountId=str(account.id))).status == 200
 
 
-async def test_a_random_slug_that_is_taken_is_tried_again(
+async def test_a_random_slug_that_is_taken_is_replaced(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await create_link(services, ACCOUNT, "taken")
@@ -181,7 +181,7 @@ async def test_a_random_slug_that_is_taken_is_tried_again(
     assert await count(services) == 3
 
 
-async def test_of_requests_that_race_for_a_slug_one_is_stored_whole_and_the_others_not_at_all(
+async def test_if_requests_race_for_a_slug_one_is_stored_completely_and_the_others_not_at_all(
     services: Services,
 ) -> None:
     async def race(process: Services, name: str) -> list[Link]:
@@ -205,7 +205,7 @@ async def test_of_requests_that_race_for_a_slug_one_is_stored_whole_and_the_othe
                 await asyncio.sleep(0.005)
 
 
-async def test_a_bulk_request_and_a_single_one_that_race_for_a_slug_do_not_both_get_it(
+async def test_a_bulk_and_a_single_request_that_race_for_a_slug_do_not_both_get_it(
     services: Services,
 ) -> None:
     async with process(services.settings) as other:
@@ -221,16 +221,18 @@ async def test_a_bulk_request_and_a_single_one_that_race_for_a_slug_do_not_both_
     assert {f"wanted-{number}" for number in range(5)} <= set(stored)
 
 
-async def test_with_redis_away_all_are_made_without_waiting_for_each(services: Services) -> None:
-    away = Services(msgspec.structs.replace(services.settings, redis_url=nobody()))
+async def test_while_redis_is_unavailable_links_are_created_without_waiting_for_each(
+    services: Services,
+) -> None:
+    cut_off = Services(msgspec.structs.replace(services.settings, redis_url=nobody()))
     async with asyncio.timeout(5):
-        made = await away.links.create_all(new_links(*(f"s{number}" for number in range(100))))
-    assert await visited(away, "s99") == target(made[99])
-    await away.stop()
-    await away.close()
+        made = await cut_off.links.create_all(new_links(*(f"s{number}" for number in range(100))))
+    assert await visited(cut_off, "s99") == target(made[99])
+    await cut_off.stop()
+    await cut_off.close()
 
 
-async def test_a_key_for_reading_makes_none(
+async def test_a_key_for_reading_cannot_create_links(
     services: Services, client: Client, account: Account
 ) -> None:
     _, secret = await services.api_keys.create(account.id, "reading", ["links:read"])

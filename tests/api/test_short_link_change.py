@@ -37,7 +37,7 @@ async def stored(services: Services, link_id: UUID) -> dict[str, Any]:
     return row
 
 
-async def test_a_link_is_shown_as_it_was_made(
+async def test_a_link_is_shown_as_it_was_created(
     client: Client, account: Account, secret: str
 ) -> None:
     made = (await create(client, secret, accountId=str(account.id))).json()
@@ -50,7 +50,7 @@ METHODS: list[tuple[str, Any]] = [("GET", None), ("PATCH", {"active": False}), (
 
 
 @pytest.mark.parametrize(("method", "body"), METHODS)
-async def test_a_link_that_is_not_there_or_not_ours_is_left_alone(
+async def test_a_link_that_is_unknown_or_of_another_account_cannot_be_changed(
     services: Services,
     client: Client,
     account: Account,
@@ -93,7 +93,7 @@ async def test_a_link_that_is_not_there_or_not_ours_is_left_alone(
     ],
     ids=str,
 )
-async def test_what_is_sent_is_changed_and_nothing_else(
+async def test_only_the_fields_that_are_sent_change(
     services: Services,
     client: Client,
     account: Account,
@@ -118,7 +118,7 @@ async def test_an_empty_change_does_not_touch_the_stored_link(
     assert await stored(services, link.id) == before
 
 
-async def test_tags_are_replaced_each_once_in_the_order_sent(
+async def test_tags_are_replaced_without_repeats_in_the_order_sent(
     services: Services, client: Client, account: Account, secret: str
 ) -> None:
     link = await create_link(services, account.id)
@@ -168,7 +168,7 @@ async def test_a_broken_rule_is_named_and_changes_nothing(
     assert await stored(services, link.id) == before
 
 
-async def test_a_change_without_a_body_is_refused(
+async def test_a_change_without_a_body_is_rejected(
     services: Services, client: Client, account: Account, secret: str
 ) -> None:
     link = await create_link(services, account.id)
@@ -177,7 +177,7 @@ async def test_a_change_without_a_body_is_refused(
     assert response.error.startswith("body: must be valid JSON")
 
 
-async def test_the_account_may_be_named_and_has_to_be_the_own_one(
+async def test_a_change_may_name_the_own_account_only(
     services: Services, client: Client, account: Account, other_account: Account, secret: str
 ) -> None:
     link = await create_link(services, account.id)
@@ -189,7 +189,7 @@ async def test_the_account_may_be_named_and_has_to_be_the_own_one(
             assert shown.status == status
 
 
-async def test_tags_have_to_be_there_and_the_accounts_own(
+async def test_tags_have_to_exist_and_belong_to_the_account(
     services: Services, client: Client, account: Account, other_account: Account, secret: str
 ) -> None:
     link = await create_link(services, account.id)
@@ -255,7 +255,7 @@ async def test_a_change_reaches_every_process_within_a_second(
 
 
 @pytest.mark.parametrize(("method", "body"), [("PATCH", {"active": False}), ("DELETE", None)])
-async def test_a_crash_between_the_stores_heals(
+async def test_a_crash_between_mongodb_and_redis_is_repaired(
     services: Services,
     client: Client,
     account: Account,
@@ -275,24 +275,24 @@ async def test_a_crash_between_the_stores_heals(
     assert (await client.get("/c/abc")).status == 404
 
 
-async def test_with_redis_away_links_are_shown_but_not_changed(
+async def test_while_redis_is_unavailable_links_are_shown_but_not_changed(
     services: Services, account: Account, client: Client, secret: str
 ) -> None:
     link = await create_link(services, account.id, "abc")
     before = await stored(services, link.id)
-    away = Services(msgspec.structs.replace(services.settings, redis_url=nobody()))
-    services.link_cache, services.links = away.link_cache, away.links
+    cut_off = Services(msgspec.structs.replace(services.settings, redis_url=nobody()))
+    services.link_cache, services.links = cut_off.link_cache, cut_off.links
     assert (await send(client, secret, "GET", link.id)).status == 200
     for method, body in METHODS[1:]:
         response = await send(client, secret, method, link.id, body)
         assert (response.status, response.error) == (503, "storage is unavailable; try again")
         assert "Retry-After" not in response.headers
     assert await stored(services, link.id) == before
-    await away.stop()
-    await away.close()
+    await cut_off.stop()
+    await cut_off.close()
 
 
-async def test_of_a_change_and_a_deletion_at_once_both_hold(
+async def test_a_change_and_a_deletion_at_once_both_take_effect(
     services: Services, client: Client, account: Account, secret: str
 ) -> None:
     link = await create_link(services, account.id, "abc")

@@ -1,4 +1,4 @@
-"""Making short links over HTTP: every rule, the order of the checks, the answer."""
+"""Creating short links over HTTP: every rule and the answer."""
 
 import re
 from typing import Any
@@ -28,7 +28,7 @@ async def post(client: Client, secret: str, body: bytes) -> Response:
     return await client.post(PATH, body, Authorization=f"Bearer {secret}")
 
 
-async def test_the_least_that_is_needed_makes_a_link_that_redirects(
+async def test_the_required_fields_are_enough_for_a_link_that_redirects(
     services: Services, client: Client, account: Account, secret: str
 ) -> None:
     before = now()
@@ -58,7 +58,7 @@ async def test_the_least_that_is_needed_makes_a_link_that_redirects(
     assert (await client.get(f"/c/{link['slug']}")).status == 302
 
 
-async def test_everything_that_may_be_given_is_kept(
+async def test_every_field_of_a_new_link_is_stored(
     services: Services, client: Client, account: Account, secret: str
 ) -> None:
     domain = await services.domains.create(account.id, "go.example")
@@ -174,7 +174,7 @@ async def test_a_broken_rule_is_named_with_its_field(
     ],
     ids=lambda value: repr(value[:20]),
 )
-async def test_a_body_that_cannot_be_read_is_refused(
+async def test_a_body_that_cannot_be_read_is_rejected(
     client: Client, secret: str, body: bytes, error: str
 ) -> None:
     response = await post(client, secret, body)
@@ -193,7 +193,7 @@ async def test_both_spellings_of_the_account_may_be_given_if_they_agree(
     assert response.error == "account_id: differs from accountId, which is another name for it"
 
 
-async def test_a_taken_slug_is_refused_on_its_domain_only(
+async def test_a_taken_slug_is_rejected_on_its_domain_only(
     services: Services, client: Client, account: Account, other_account: Account, secret: str
 ) -> None:
     domain = await services.domains.create(account.id, "go.example")
@@ -211,7 +211,7 @@ async def test_a_taken_slug_is_refused_on_its_domain_only(
     assert (await create(client, secret, accountId=str(account.id), slug="ABC")).status == 200
 
 
-async def test_a_slug_that_was_just_not_found_works_once_it_is_made(
+async def test_a_slug_that_was_just_unknown_works_once_its_link_exists(
     client: Client, account: Account, secret: str
 ) -> None:
     assert (await client.get("/c/fresh")).status == 404
@@ -231,7 +231,7 @@ async def test_a_slug_that_was_just_not_found_works_once_it_is_made(
         "https://GO.example:8443/api/click?s=abc",
     ],
 )
-async def test_a_destination_that_is_a_redirect_of_this_service_is_refused(
+async def test_a_destination_that_is_a_redirect_of_this_service_is_rejected(
     services: Services, client: Client, account: Account, secret: str, url: str
 ) -> None:
     await services.domains.create(account.id, "go.example")

@@ -1,4 +1,4 @@
-"""Who may make short links, and with what; in which order that is checked."""
+"""Access when creating short links: keys, accounts, domains and tags, and the order of checks."""
 
 from datetime import timedelta
 from typing import Any
@@ -51,7 +51,7 @@ async def test_a_missing_malformed_or_unknown_key_is_unauthorized(
 
 
 @pytest.mark.parametrize("scheme", ["Bearer ", "bearer ", "BEARER  "])
-async def test_the_scheme_of_a_key_is_read_without_regard_to_case(
+async def test_the_scheme_of_the_authorization_header_may_be_in_any_case(
     client: Client, account: Account, secret: str, scheme: str
 ) -> None:
     body = orjson.dumps({"accountId": str(account.id), "destination_url": LANDING})
@@ -108,7 +108,7 @@ async def test_a_key_needs_the_scope(
         assert response.error == "this API key lacks the scope links:write"
 
 
-async def test_what_belongs_to_another_account_is_forbidden(
+async def test_domains_and_tags_of_another_account_are_forbidden(
     services: Services, client: Client, account: Account, other_account: Account, secret: str
 ) -> None:
     domain = await services.domains.create(other_account.id, "go.example")
@@ -119,7 +119,7 @@ async def test_what_belongs_to_another_account_is_forbidden(
         assert response.error == f"{next(iter(fields))}: belongs to another account"
 
 
-async def test_what_does_not_exist_is_not_found(
+async def test_domains_and_tags_that_do_not_exist_are_not_found(
     services: Services, client: Client, account: Account, secret: str
 ) -> None:
     tag, missing = await services.tags.create(account.id, "own"), str(new_id())
@@ -130,7 +130,7 @@ async def test_what_does_not_exist_is_not_found(
     assert (response.status, response.error) == (404, f"tags: not found: {missing}")
 
 
-async def test_checks_go_from_the_key_to_the_body_to_access_to_existence(
+async def test_the_order_of_checks_is_key_body_access_existence(
     services: Services, client: Client, account: Account, other_account: Account, secret: str
 ) -> None:
     foreign = await services.tags.create(other_account.id, "foreign")

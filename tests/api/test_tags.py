@@ -1,4 +1,4 @@
-"""Tags over HTTP: the POST that lists or creates, renaming, deleting; who may do what."""
+"""Tags over HTTP: the POST that lists or creates, renaming, deleting and access."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ def shown(tag: Tag) -> dict[str, str]:
     }
 
 
-async def test_with_a_name_a_tag_is_created_and_without_one_it_is_listed(
+async def test_a_post_with_a_name_creates_a_tag_and_without_one_lists_tags(
     services: Services, client: Client, account: Account, secret: str
 ) -> None:
     before = now()
@@ -75,7 +75,7 @@ async def test_tags_are_listed_newest_first_in_pages(
         )
 
 
-async def test_get_lists_what_post_without_a_name_lists(
+async def test_get_and_a_post_without_a_name_list_the_same(
     services: Services, client: Client, account: Account, secret: str
 ) -> None:
     for number in range(3):
@@ -119,7 +119,7 @@ async def test_a_broken_rule_is_named_with_its_field(
     assert await services.database["tags"].count_documents({}) == 1
 
 
-async def test_a_name_of_190_characters_is_taken(
+async def test_a_name_of_190_characters_is_accepted(
     client: Client, account: Account, secret: str
 ) -> None:
     name = "\u00df\U0001f469" * 95
@@ -142,7 +142,7 @@ async def test_the_account_is_required(client: Client, secret: str) -> None:
         (["links:*"], 403, 403),
     ],
 )
-async def test_each_use_of_the_post_needs_its_own_scope(
+async def test_creating_and_listing_by_post_need_different_scopes(
     services: Services,
     client: Client,
     account: Account,
@@ -179,7 +179,7 @@ async def test_a_tag_is_renamed(
     assert (response.status, response.error) == (400, "name: required")
 
 
-async def test_a_deleted_tag_is_off_all_links(
+async def test_a_deleted_tag_is_removed_from_all_links(
     services: Services, client: Client, account: Account, secret: str
 ) -> None:
     gone, kept = [await services.tags.create(account.id, name) for name in ("gone", "kept")]
@@ -193,21 +193,21 @@ async def test_a_deleted_tag_is_off_all_links(
     assert (await send(client, secret, "DELETE", f"{PATH}/{gone.id}")).status == 404
 
 
-async def test_a_tag_is_still_there_to_be_deleted_after_a_crash(
+async def test_a_tag_can_be_deleted_again_after_a_crash(
     services: Services,
     client: Client,
     account: Account,
     secret: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def away(*_: object) -> None:
+    async def fail(*_: object) -> None:
         raise Unavailable("storage is unavailable; try again")
 
     tag = await services.tags.create(account.id, "Spring")
     await create_link(services, account.id, "one", tags=[tag.id])
     for store, method in ((Links, "untag"), (Tags, "delete")):
         with monkeypatch.context() as patched:
-            patched.setattr(store, method, away)
+            patched.setattr(store, method, fail)
             assert (await send(client, secret, "DELETE", f"{PATH}/{tag.id}")).status == 503
         assert await services.tags.find([tag.id]) == {tag.id: tag}
     assert (await send(client, secret, "DELETE", f"{PATH}/{tag.id}")).status == 200
@@ -215,7 +215,7 @@ async def test_a_tag_is_still_there_to_be_deleted_after_a_crash(
     assert links[0].tags == []
 
 
-async def test_what_is_tagged_while_its_tag_is_deleted_loses_it_too(
+async def test_links_that_are_tagged_during_the_deletion_lose_the_tag_too(
     services: Services,
     client: Client,
     account: Account,

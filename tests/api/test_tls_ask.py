@@ -1,4 +1,4 @@
-"""What a proxy with on-demand certificates is told."""
+"""`/internal/tls-ask`: the answers to a proxy with on-demand certificates."""
 
 import asyncio
 import itertools
@@ -14,32 +14,32 @@ PATH = "/internal/tls-ask"
 
 
 @pytest.mark.parametrize(
-    "asked", ["go.example", "GO.Example", "go.example.", "%67o.example", "go.example&domain=x"]
+    "host", ["go.example", "GO.Example", "go.example.", "%67o.example", "go.example&domain=x"]
 )
 async def test_a_verified_domain_may_have_a_certificate(
-    services: Services, client: Client, account: Account, asked: str
+    services: Services, client: Client, account: Account, host: str
 ) -> None:
     domain = await services.domains.create(account.id, "go.example")
-    assert (await client.get(f"{PATH}?domain={asked}")).status == 404
+    assert (await client.get(f"{PATH}?domain={host}")).status == 404
     await services.domains.verify(domain.id)
-    response = await client.get(f"{PATH}?domain={asked}")
+    response = await client.get(f"{PATH}?domain={host}")
     assert (response.status, response.json()) == (200, {"ok": True})
-    assert (await client.request("HEAD", f"{PATH}?domain={asked}")).status == 200
+    assert (await client.request("HEAD", f"{PATH}?domain={host}")).status == 200
     await services.domains.delete(domain.id)
-    assert (await client.get(f"{PATH}?domain={asked}")).status == 404
+    assert (await client.get(f"{PATH}?domain={host}")).status == 404
 
 
-async def test_an_international_name_is_asked_for_in_either_form(
+async def test_an_international_name_is_accepted_in_either_form(
     services: Services, client: Client, account: Account
 ) -> None:
     domain = await services.domains.create(account.id, "xn--bcher-kva.example")
     await services.domains.verify(domain.id)
-    for asked in ("xn--bcher-kva.example", "b%C3%BCcher.example"):
-        assert (await client.get(f"{PATH}?domain={asked}")).status == 200
+    for host in ("xn--bcher-kva.example", "b%C3%BCcher.example"):
+        assert (await client.get(f"{PATH}?domain={host}")).status == 200
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "host",
     [
         "nobody.example",
         "x.go.example",
@@ -54,11 +54,11 @@ async def test_an_international_name_is_asked_for_in_either_form(
         "a" * 5000,
     ],
 )
-async def test_any_other_host_may_not(
-    services: Services, client: Client, account: Account, asked: str
+async def test_any_other_host_may_not_have_a_certificate(
+    services: Services, client: Client, account: Account, host: str
 ) -> None:
     await services.domains.verify((await services.domains.create(account.id, "go.example")).id)
-    response = await client.get(f"{PATH}?domain={asked}")
+    response = await client.get(f"{PATH}?domain={host}")
     assert (response.status, response.error) == (404, "domain: not a verified custom domain")
 
 
@@ -69,7 +69,7 @@ async def test_the_host_is_required(client: Client, query: str) -> None:
     assert response.error.startswith("domain: required")
 
 
-async def test_what_another_process_verified_holds_here(
+async def test_a_domain_that_another_process_verified_is_known_here(
     services: Services, client: Client, account: Account
 ) -> None:
     async with process(services.settings) as other:
@@ -78,19 +78,19 @@ async def test_what_another_process_verified_holds_here(
         assert (await client.get(f"{PATH}?domain=go.example")).status == 200
 
 
-async def test_nothing_else_can_be_done_there(client: Client) -> None:
+async def test_other_methods_are_rejected(client: Client) -> None:
     response = await client.post(f"{PATH}?domain=go.example", b"{}")
     assert (response.status, response.headers["Allow"]) == (405, "GET, HEAD")
 
 
-async def test_names_that_are_made_up_here_count_as_unknown_ones_do_anywhere(
+async def test_unknown_hosts_count_towards_the_limit_of_unknown_names(
     services: Services, client: Client, account: Account
 ) -> None:
     await services.domains.verify((await services.domains.create(account.id, "go.example")).id)
     numbers = itertools.count()
     while not services.domain_cache._misses.is_spent("127.0.0.1"):
-        asked = [f"{PATH}?domain=x{number}.example" for number in itertools.islice(numbers, 50)]
-        answers = await asyncio.gather(*map(client.get, asked))
+        paths = [f"{PATH}?domain=x{number}.example" for number in itertools.islice(numbers, 50)]
+        answers = await asyncio.gather(*map(client.get, paths))
         assert {answer.status for answer in answers} == {404}
     services.domain_cache.forget_all()
     assert (await client.get(f"{PATH}?domain=go.example")).status == 200

@@ -1,4 +1,4 @@
-"""Where a webhook may point, as far as others have to be asked: DNS, and who is served here."""
+"""Rules of webhook targets that need a look-up: DNS, and the hosts of the service."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -23,7 +23,7 @@ OWN = "target_url: must not be a host of this service"
 
 @pytest.fixture
 def settings(settings: Settings, dns: DnsServer) -> Settings:
-    """The stores have names, which have to be looked up to reach them."""
+    """Settings whose stores have names that need a look-up."""
     return msgspec.structs.replace(
         settings,
         dns_resolver=dns.address,
@@ -36,7 +36,7 @@ async def create(api: KeyedClient, account: Account, target_url: str = TARGET) -
 
 
 @pytest.mark.parametrize("failure", ["no address", "NXDOMAIN", "SERVFAIL", "silence"])
-async def test_a_target_whose_look_up_fails_is_refused_when_it_is_made_and_when_it_is_changed(
+async def test_a_target_that_cannot_be_resolved_is_rejected_on_creation_and_on_change(
     services: Services,
     api: KeyedClient,
     account: Account,
@@ -65,7 +65,7 @@ async def test_a_target_whose_look_up_fails_is_refused_when_it_is_made_and_when_
     assert (total, webhook.target_url) == (1, "https://8.8.8.8/")
 
 
-async def test_a_target_that_resolves_to_public_addresses_is_taken_and_no_other(
+async def test_only_a_target_that_resolves_to_public_addresses_is_accepted(
     api: KeyedClient, account: Account, dns: DnsServer
 ) -> None:
     dns.has(NAME, "A", "8.8.8.8")
@@ -78,7 +78,7 @@ async def test_a_target_that_resolves_to_public_addresses_is_taken_and_no_other(
     )
 
 
-async def test_nobody_is_asked_for_those_who_have_no_access(
+async def test_requests_without_access_cause_no_dns_query(
     services: Services,
     api: KeyedClient,
     client: Client,
@@ -107,7 +107,7 @@ async def a_verification(api: KeyedClient, account: Account, number: int) -> Res
 
 
 @pytest.mark.parametrize("call", [a_webhook, a_verification])
-async def test_names_that_dns_never_answers_for_hold_up_neither_redis_nor_another_account(
+async def test_names_that_dns_never_answers_delay_neither_redis_nor_other_accounts(
     services: Services,
     client: Client,
     api: KeyedClient,
@@ -116,7 +116,7 @@ async def test_names_that_dns_never_answers_for_hold_up_neither_redis_nor_anothe
     dns: DnsServer,
     call: Call,
 ) -> None:
-    """Redis is known by a name, which asks the system, and every connection to it is new."""
+    """Redis has a name, which the system resolves, and every connection to it is new."""
     slow = [f"slow{number}.example" for number in range(20)]
     dns.silent = {*slow, *(f"_tracker.{name}" for name in slow)}
     dns.has(NAME, "A", "8.8.8.8")
@@ -141,7 +141,7 @@ async def test_names_that_dns_never_answers_for_hold_up_neither_redis_nor_anothe
     "target_url",
     ["https://tracker.test/api/event", "http://TRACKER.Test.:9000/", "https://own.example/x?y=1"],
 )
-async def test_the_services_own_hosts_are_no_targets(
+async def test_the_hosts_of_the_service_are_rejected_as_targets(
     services: Services, api: KeyedClient, account: Account, dns: DnsServer, target_url: str
 ) -> None:
     for name in ("own.example", "claimed.example", "tracker.test"):
@@ -158,7 +158,7 @@ async def test_the_services_own_hosts_are_no_targets(
         assert (response.status, response.error) == (400, OWN)
 
 
-async def test_a_host_that_became_ours_is_not_delivered_to(
+async def test_a_target_that_becomes_a_host_of_the_service_is_not_delivered_to(
     services: Services, api: KeyedClient, account: Account, dns: DnsServer
 ) -> None:
     dns.has(NAME, "A", "8.8.8.8")

@@ -1,4 +1,4 @@
-"""Webhooks over HTTP: every rule, what is answered, and the secret that is shown once."""
+"""Webhooks over HTTP: every rule, the answers, and the secret that is shown once."""
 
 from typing import Any, Literal
 from uuid import UUID
@@ -30,7 +30,9 @@ async def create(api: KeyedClient, account_id: UUID, **fields: Any) -> Response:
     return await api.post(PATH, **{"account_id": str(account_id), "target_url": TARGET, **fields})
 
 
-async def test_the_least_that_is_needed_makes_a_webhook(api: KeyedClient, account: Account) -> None:
+async def test_the_required_fields_are_enough_to_create_a_webhook(
+    api: KeyedClient, account: Account
+) -> None:
     before = now()
     response = await create(api, account.id)
     assert response.status == 200
@@ -45,7 +47,7 @@ async def test_the_least_that_is_needed_makes_a_webhook(api: KeyedClient, accoun
     assert webhook["secret"].startswith("whsec_")
 
 
-async def test_the_request_of_the_specification_is_kept(api: KeyedClient, account: Account) -> None:
+async def test_every_field_of_a_new_webhook_is_stored(api: KeyedClient, account: Account) -> None:
     template = {
         "click": "{click_id}",
         "nested": {"list": ["{value}", 1, None, "at {conversion_timestamp}"]},
@@ -63,7 +65,7 @@ async def test_the_request_of_the_specification_is_kept(api: KeyedClient, accoun
     ("env", "allow_http", "taken"),
     [("development", False, True), ("production", True, True), ("production", False, False)],
 )
-async def test_in_production_a_plain_target_needs_a_setting(
+async def test_in_production_a_target_without_https_needs_a_setting(
     services: Services,
     api: KeyedClient,
     account: Account,
@@ -84,11 +86,11 @@ async def test_in_production_a_plain_target_needs_a_setting(
         assert taken or response.error.startswith("target_url: must be https")
 
 
-async def test_what_a_webhook_asks_for_is_kept_and_can_be_changed(
+async def test_the_events_of_a_webhook_are_stored_and_can_be_changed(
     api: KeyedClient, account: Account
 ) -> None:
-    asked = ["delivery.failed", "webhook.disabled", "delivery.failed"]
-    made = (await create(api, account.id, events=asked)).json()
+    events = ["delivery.failed", "webhook.disabled", "delivery.failed"]
+    made = (await create(api, account.id, events=events)).json()
     assert made["events"] == ["webhook.disabled", "delivery.failed"]
     assert (await create(api, account.id)).json()["events"] == ["conversion"]
     path = f"{PATH}/{made['id']}"
@@ -98,7 +100,7 @@ async def test_what_a_webhook_asks_for_is_kept_and_can_be_changed(
     assert (refused.status, refused.error[:9]) == (400, "events[1]")
 
 
-async def test_a_webhook_of_before_there_were_other_events_asks_for_conversions(
+async def test_a_webhook_stored_without_events_is_notified_of_conversions(
     services: Services, api: KeyedClient, account: Account
 ) -> None:
     made = (await create(api, account.id)).json()
@@ -126,11 +128,11 @@ async def test_a_webhook_is_named_after_the_host_of_its_target(
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "GET"])
-async def test_every_method_is_taken(api: KeyedClient, account: Account, method: str) -> None:
+async def test_every_method_is_accepted(api: KeyedClient, account: Account, method: str) -> None:
     assert (await create(api, account.id, method=method)).json()["method"] == method
 
 
-async def test_numbers_of_a_template_are_answered_digit_by_digit(
+async def test_numbers_in_a_template_are_returned_with_all_digits(
     api: KeyedClient, account: Account
 ) -> None:
     template = '{"a":1.10,"b":18446744073709551616,"c":-0.0}'
@@ -141,7 +143,7 @@ async def test_numbers_of_a_template_are_answered_digit_by_digit(
         assert f'"payload_template":{template}'.encode() in response.body
 
 
-async def test_the_secret_is_shown_only_when_the_webhook_is_made(
+async def test_the_secret_is_shown_only_when_the_webhook_is_created(
     api: KeyedClient, account: Account
 ) -> None:
     created = (await create(api, account.id)).json()
@@ -216,7 +218,7 @@ async def test_a_broken_rule_is_named_with_its_field(
         (b'{"payload_template":{"a":1,"a":2}}', "body: the name 'a' is repeated"),
     ],
 )
-async def test_a_body_that_lacks_or_repeats_a_field_is_refused(
+async def test_a_body_that_lacks_or_repeats_a_field_is_rejected(
     api: KeyedClient, account: Account, body: bytes, error: str
 ) -> None:
     response = await api.send("POST", PATH, body.replace(b"ID", str(account.id).encode()))
@@ -224,7 +226,7 @@ async def test_a_body_that_lacks_or_repeats_a_field_is_refused(
     assert response.error.startswith(error)
 
 
-async def test_null_is_not_a_value_of_a_change(api: KeyedClient, account: Account) -> None:
+async def test_a_change_rejects_null(api: KeyedClient, account: Account) -> None:
     made = (await create(api, account.id)).json()
     for name in ("name", "target_url", "method", "payload_template", "active"):
         response = await api.patch(f"{PATH}/{made['id']}", **{name: None})
@@ -258,7 +260,7 @@ async def test_each_field_changes_alone(api: KeyedClient, account: Account) -> N
     assert (await api.patch(target)).json() == shown
 
 
-async def test_a_rotated_secret_is_shown_once_with_the_end_of_the_one_before(
+async def test_a_rotated_secret_is_shown_once_with_the_end_of_the_previous_one(
     services: Services, api: KeyedClient, account: Account
 ) -> None:
     created = (await create(api, account.id)).json()
@@ -306,7 +308,7 @@ async def test_a_deleted_webhook_is_gone(api: KeyedClient, account: Account) -> 
     assert (await api.get(f"{PATH}?accountId={account.id}")).json()["rows"] == []
 
 
-async def test_what_belongs_to_another_account_is_forbidden_and_stays(
+async def test_webhooks_of_another_account_are_forbidden_and_unchanged(
     services: Services, api: KeyedClient, other_account: Account
 ) -> None:
     theirs = await services.webhooks.create(other_account.id, "foreign", TARGET, "POST", {})

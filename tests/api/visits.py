@@ -1,6 +1,6 @@
-"""Requests for the public paths as the world sends them, and worse: one for each state of a Random.
+"""Random requests for the public paths, usual and malformed ones, determined by a Random.
 
-A Random of hypothesis makes each choice one that it may shrink. Texts hold one byte a character.
+With a Random of hypothesis every choice can be shrunk. Texts are Latin-1.
 """
 
 from random import Random
@@ -24,7 +24,7 @@ LINKS = {
 """Destinations by slug; `ended` is inactive."""
 
 DOMAINS = ("go.example", "waiting.example", "xn--bcher-kva.example")
-"""Custom domains, each with a link `abc`; of `waiting.example` the owner is not verified."""
+"""Custom domains, each with a link `abc`; `waiting.example` is not verified."""
 
 _SLUGS = (*LINKS, *LINKS, "abc", "abc", "macros", "none")
 _SLUG_SPELLINGS = ("%61bc", "abc/", "", "/abc", "ABC", "a" * 65, "abc%00", "abc;x", "a\xe9", "..")
@@ -104,14 +104,14 @@ _METADATA = (
 
 
 class Known(NamedTuple):
-    """Ids as text; of `pbks` and `click_ids` some lead nowhere."""
+    """Ids as text; some of `pbks` and `click_ids` are unknown."""
 
     pbks: tuple[str, ...]
     click_ids: tuple[str, ...]
 
 
 def visit(random: Random, known: Known) -> Sent:
-    """Mostly what the fast path takes."""
+    """Return a request, usually one that the fast path takes."""
     method = _chosen(random, 20, "GET", "HEAD", "OPTIONS", "POST", "get")
     if random.random() < 0.2:
         method = "HEAD"
@@ -127,7 +127,7 @@ def visit(random: Random, known: Known) -> Sent:
 
 
 def _chosen(random: Random, odds: int, usual: str, *others: str) -> str:
-    """`usual` but for one time in `odds`."""
+    """Return `usual`, or with a chance of one in `odds` another choice."""
     return random.choice(others) if random.randrange(odds) == 0 else usual
 
 

@@ -1,5 +1,5 @@
-"""Two servers on the same services, one with the fast path and one without, and what tells their
-answers and records apart: nothing but what is made anew for each request."""
+"""Two servers on the same services, one with the fast path and one without, and a comparison of
+their answers and records that leaves out only what differs between any two requests."""
 
 import asyncio
 import re
@@ -23,7 +23,7 @@ from tracker.service.front import LIMITS, render_rejection
 from tracker.service.services import Services
 
 WAY = "WAY0"
-"""Stands in a request for what is to differ between the ways: one transaction id is taken once."""
+"""A placeholder in requests for the name of the way: a transaction id is recorded only once."""
 
 _DATE = re.compile(rb"(?<=\r\nDate: )[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT")
 _REQUEST_ID = re.compile(rb"(?<=\r\nX-Request-Id: )[0-9a-f]{32}(?=\r\n)")
@@ -35,14 +35,14 @@ _CLOSES = re.compile(rb"\r\nConnection: close\r\n")
 
 
 class Sent(NamedTuple):
-    """A request. `method` is what it is answered as."""
+    """A request. `method` is the one that the server answers."""
 
     method: str
     raw: bytes
 
 
 class CountingFastPath:
-    """`offered` and `taken` count requests by method and first part of the path."""
+    """A fast path that counts `offered` and `taken` requests by method and start of the path."""
 
     def __init__(self, services: Services) -> None:
         self._fast_path = FastPath(services)
@@ -63,7 +63,7 @@ def _kind(line: bytes) -> str:
 
 
 class Way:
-    """A client of one server, of which it keeps a connection as long as it may."""
+    """A client of one server that keeps its connection open while the server allows it."""
 
     def __init__(self, name: str, port: int) -> None:
         assert len(name) == len(WAY)
@@ -73,7 +73,7 @@ class Way:
         self._numbers: dict[str, str] = {}
 
     async def answers(self, sent: Sequence[Sent]) -> list[bytes]:
-        """Of requests that are sent at once; fewer than these if the connection ended."""
+        """Send requests at once, and return their answers; fewer if the connection ended."""
         if self._connection is None:
             self._connection = await asyncio.open_connection("127.0.0.1", self._port)
         reader, writer = self._connection
@@ -95,13 +95,13 @@ class Way:
             self._connection = None
 
     def record(self, record: Click | Event) -> Click | Event | None:
-        """`record` with what is made anew left out; None if it is not of this way."""
+        """Return `record` without what always differs; None if it is of the other way."""
         if isinstance(record, Click):
             number = self._numbers.get(str(UUID(bytes=record.id)))
             if number is None:
                 return None
             return msgspec.structs.replace(record, id=number.encode(), at=0)
-        # Nobody is told the id of one that came again while only the spool could be asked.
+        # No answer has the id of a conversion repeated while only the spool was available.
         number = self._numbers.get(str(record.id))
         transaction_id = record.transaction_id or ""
         if number is None and self._name not in transaction_id:
@@ -114,7 +114,7 @@ class Way:
         )
 
     def _comparable(self, answer: bytes) -> bytes:
-        """Ids of clicks and events become the number in which they were told first."""
+        """Replace ids of clicks and events by the order of their first answers."""
         answer = _DATE.sub(b"-", answer)
         answer = _REQUEST_ID.sub(b"-", answer)
         answer = _MOMENT.sub(b"-", answer)
@@ -129,7 +129,7 @@ class Way:
 
 
 async def _answer(reader: asyncio.StreamReader, method: str) -> bytes:
-    """One whole answer, with the 100 before it if there is one; if it is the last, all to come."""
+    """Read an answer, including a 100 before it; after the last one, everything until the end."""
     interim, head = b"", await reader.readuntil(b"\r\n\r\n")
     if head.startswith(b"HTTP/1.1 100 "):
         interim, head = head, await reader.readuntil(b"\r\n\r\n")
@@ -142,15 +142,17 @@ async def _answer(reader: asyncio.StreamReader, method: str) -> bytes:
 
 
 class Ways(NamedTuple):
-    """The same requests with the fast path, and without."""
+    """Both servers: with the fast path, and without."""
 
     fast: Way
     plain: Way
     fast_path: CountingFastPath
 
     async def compare(self, groups: Sequence[Sequence[Sent]]) -> list[bytes]:
-        """The answers, after checking that they, and what is counted of them, are the same both
-        ways. Those of a group are sent at once."""
+        """Check that both servers answer and count the requests alike, and return the answers.
+
+        The requests of a group are sent at once.
+        """
         plain, counted_plain = await _counted(self.plain, groups)
         fast, counted_fast = await _counted(self.fast, groups)
         for group, expected, came in zip(groups, plain, fast, strict=True):
@@ -159,7 +161,7 @@ class Ways(NamedTuple):
         return [answer for answers in fast for answer in answers]
 
     def recorded(self, records: Sequence[Click | Event]) -> list[Click | Event]:
-        """What was recorded on one way, after checking that it was on the other too."""
+        """Check that both servers made the same records, and return those of one."""
         plain, fast = (
             [one for record in records if (one := way.record(record)) is not None]
             for way in (self.plain, self.fast)
@@ -178,7 +180,7 @@ async def _counted(
 
 
 def _requests() -> Counter[tuple[str, ...]]:
-    """How many were counted, by route, method and status."""
+    """Return the request counts by route, method and status."""
     return Counter(
         {
             tuple(sample.labels.values()): int(sample.value)

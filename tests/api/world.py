@@ -1,4 +1,4 @@
-"""Two accounts with everything, and a request that works for every endpoint of the route table."""
+"""Two accounts with objects of every kind, and a valid request for every endpoint of the table."""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
@@ -33,7 +33,7 @@ async def a_tag(services: Services, account_id: UUID) -> UUID:
 
 
 async def a_domain(services: Services, account_id: UUID) -> UUID:
-    """Verified, so that DNS is not asked."""
+    """Create a verified domain, which needs no DNS query."""
     domain = await services.domains.create(account_id, f"a{account_id.hex[-8:]}.example")
     return (await services.domains.verify(domain.id)).id
 
@@ -48,7 +48,7 @@ async def a_webhook(services: Services, account_id: UUID) -> UUID:
 
 
 async def a_delivery(services: Services, account_id: UUID) -> UUID:
-    """Of the account's newest webhook."""
+    """Create a delivery of the account's newest webhook."""
     [webhook], _ = await services.webhooks.page(account_id, 1, 1)
     event = {"_id": 1, "account_id": account_id, "at": now()}
     async with await services.mongodb.start_session() as session:
@@ -69,7 +69,7 @@ MAKERS: dict[str, Maker] = {
     "/api/webhooks/{id}/deliveries/": a_delivery,
     "/api/keys/": a_key,
 }
-"""What makes an object, by the path before its id."""
+"""The function that creates an object, by the path before its id."""
 
 
 def maker(prefix: str) -> Maker:
@@ -78,7 +78,7 @@ def maker(prefix: str) -> Maker:
 
 
 class Request(NamedTuple):
-    """A request for an endpoint that the owner of everything in it may make."""
+    """A request for an endpoint that the owner of its objects may make."""
 
     endpoint: Endpoint
     ids: list[UUID]
@@ -109,14 +109,14 @@ class Request(NamedTuple):
         return "".join(f"?{name}={value}" for name, value in named.items())
 
     def _account_in(self, kind: type[msgspec.Struct]) -> dict[str, str]:
-        """The account by the name that `kind` has for it; empty if it has none."""
+        """Return the account in the spelling of `kind`, nothing if it has no account."""
         fields = msgspec.structs.fields(kind)
         names = [field.encode_name for field in fields if field.name == "account_id"]
         return {name: str(self.account_id) for name in names}
 
 
 class World(NamedTuple):
-    """Two accounts with everything."""
+    """Two accounts, and requests for objects of every kind."""
 
     services: Services
     client: Client
@@ -124,7 +124,7 @@ class World(NamedTuple):
     other_account: Account
 
     async def request(self, endpoint: Endpoint, account: Account) -> Request:
-        """For objects of `account`, which are made."""
+        """Return a request for new objects of `account`."""
         prefixes = [endpoint.path[: one.start()] for one in re.finditer(r"\{", endpoint.path)]
         ids = [await maker(prefix)(self.services, account.id) for prefix in prefixes]
         return Request(endpoint, ids, account.id)
@@ -137,7 +137,7 @@ class World(NamedTuple):
         return await self.client.request(request.endpoint.method, request.path, sent, request.body)
 
     async def send_named(self, request: Request, key: str, named: Mapping[str, object]) -> Response:
-        """With `named` for the account: in the body if there is one, else in the query."""
+        """Send a request that names the account as `named`, in the body if it has one, or query."""
         names = {name: str(value) for name, value in named.items()}
         path, body = request.path.partition("?")[0], request.body
         if body:
@@ -149,7 +149,7 @@ class World(NamedTuple):
         return await self.client.request(request.endpoint.method, path, sent, body)
 
     async def stored(self) -> dict[str, list[Any]]:
-        """Everything in MongoDB but the keys, of which the last use is noted."""
+        """Return everything in MongoDB except API keys, whose last use changes."""
         names = await self.services.database.list_collection_names()
         return {
             name: await self.services.database[name].find().sort("_id", 1).to_list(None)

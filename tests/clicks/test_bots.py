@@ -1,4 +1,4 @@
-"""Bot reasons: the prefetch headers, and agreement with the list of bots they are built on."""
+"""Bot reasons: the prefetch headers, and agreement with the list of bots in use."""
 
 import crawleruseragents
 import pytest

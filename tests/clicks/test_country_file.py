@@ -1,4 +1,4 @@
-"""An operator's file of countries: asked after the edge and before the registries, and replaced
+"""An operator's file of countries: used after the edge and before the registries, and replaced
 while it is in use."""
 
 import random

@@ -59,12 +59,12 @@ async def test_while_redis_is_unavailable_visitors_are_redirected_and_clicks_spo
     services: Services,
 ) -> None:
     await create_link(services, new_id())
-    away = Services(msgspec.structs.replace(services.settings, redis_url="redis://127.0.0.1:1"))
-    answer = await away.redirect.answer(make_visit(query="a=1"))
+    cut_off = Services(msgspec.structs.replace(services.settings, redis_url="redis://127.0.0.1:1"))
+    answer = await cut_off.redirect.answer(make_visit(query="a=1"))
     location = dict(answer.headers)["Location"]
     assert location.startswith(f"{LANDING}?a=1&click_id=")
-    await away.stop()
-    await away.close()
+    await cut_off.stop()
+    await cut_off.close()
     await services.journal.replay_once()
     (click,) = await journaled_clicks(services)
     assert location.endswith(str(UUID(bytes=click.id)))
@@ -73,8 +73,8 @@ async def test_while_redis_is_unavailable_visitors_are_redirected_and_clicks_spo
 async def test_a_visitor_whose_click_cannot_be_stored_is_not_redirected(services: Services) -> None:
     await create_link(services, new_id())
     (services.settings.data_path / "spool").write_text("in the way")
-    away = Services(msgspec.structs.replace(services.settings, redis_url="redis://127.0.0.1:1"))
+    cut_off = Services(msgspec.structs.replace(services.settings, redis_url="redis://127.0.0.1:1"))
     with pytest.raises(Unavailable):
-        await away.redirect.answer(make_visit())
-    assert (await away.redirect.answer(make_visit(method="HEAD"))).status == 302
-    await away.close()
+        await cut_off.redirect.answer(make_visit())
+    assert (await cut_off.redirect.answer(make_visit(method="HEAD"))).status == 302
+    await cut_off.close()

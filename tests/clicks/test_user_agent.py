@@ -1,4 +1,4 @@
-"""Device, browser and system of people's agents, of robots', and of arbitrary text."""
+"""Device, browser and system of people's agents, bots' agents and arbitrary text."""
 
 import json
 from pathlib import Path
