@@ -11,7 +11,7 @@ from tracker.links.destination import (
     Destination,
     redirect_address,
 )
-from tracker.syntax.url import MAX_LENGTH, check_url
+from tracker.syntax.url import MAX_CHARACTERS, check_url
 
 
 def check(url: str, is_own: Callable[[str, int], bool]) -> None:
@@ -312,7 +312,7 @@ def test_a_very_long_query_of_reserved_names_vanishes() -> None:
         "https://x.example?a=1",
         "https://x.example#f",
         f"https://{'a' * 63}.example/",
-        f"https://x.example/{'p' * (MAX_LENGTH - 18)}",
+        f"https://x.example/{'p' * (MAX_CHARACTERS - 18)}",
         "https://go.example.net/",
         "https://go.example.net/c",
         "https://go.example.net/cc/x",
@@ -403,7 +403,7 @@ SCHEME = "must be an absolute http or https URL"
         ("https:\\\\x.example/", "no backslash"),
         ("https://x.example/\ud800", "no lone surrogates"),
         ("https://x.example/?\udfff", "no lone surrogates"),
-        (f"https://x.example/{'p' * (MAX_LENGTH - 17)}", "at most 2048 characters"),
+        (f"https://x.example/{'p' * (MAX_CHARACTERS - 17)}", "at most 2048 characters"),
     ],
 )
 def test_a_bad_destination_is_rejected_with_the_rule(url: str, rule: str) -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from tracker.syntax.accept import MAX_LENGTH, prefers
+from tracker.syntax.accept import MAX_CHARACTERS, prefers
 
 NAVIGATIONS = {
     "Chrome": "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,"
@@ -127,6 +127,6 @@ def test_the_example_of_rfc_9110_gives_its_own_table(
 
 
 def test_a_header_of_excessive_length_is_ignored() -> None:
-    longest = "text/html," + "x" * (MAX_LENGTH - 10)
+    longest = "text/html," + "x" * (MAX_CHARACTERS - 10)
     assert prefers(longest, "text/html", "application/json")
     assert not prefers(f"{longest}x", "text/html", "application/json")

@@ -20,7 +20,7 @@ from tracker.ids import new_id, new_secret
 SCOPES = ("links", "domains", "tags", "event_configs", "webhooks", "reports", "keys", "account")
 """Resources a scope can name: `links:read`, `links:write` or `links:*`."""
 
-_PREFIX_LENGTH = 12
+_PREFIX_CHARACTERS = 12
 MAX_REMEMBERED_KEYS = 10_000
 """Keys whose account a process remembers; the least recently used is dropped."""
 
@@ -68,7 +68,7 @@ class ApiKeys:
             id=new_id(),
             account_id=account_id,
             name=name,
-            prefix=secret[:_PREFIX_LENGTH],
+            prefix=secret[:_PREFIX_CHARACTERS],
             scopes=scopes,
             created_at=now(),
             expires_at=expires_at,

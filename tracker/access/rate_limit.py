@@ -31,19 +31,19 @@ _UNCOUNT = "if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('DECR', KEYS[1
 
 
 class Scope(NamedTuple):
-    """A limit of `limit` requests in `window` seconds; 0 is no limit."""
+    """A limit of `limit` requests in a window; 0 is no limit."""
 
     name: str
     limit: int
-    window: int
+    window_seconds: int
 
 
 class Usage(NamedTuple):
-    """The state of one scope after a request. `reset` is in milliseconds since the epoch."""
+    """The state of one scope after a request. `reset_ms` is in milliseconds since the epoch."""
 
     scope: Scope
     requests: int
-    reset: int
+    reset_ms: int
 
     @property
     def remaining(self) -> int:
@@ -94,7 +94,7 @@ class RateLimiter:
         now = now_ms()
         if answer is None:
             RATE_LIMIT_UNENFORCED.inc()
-            return [Usage(scope, 0, now + scope.window * 1000) for _, scope in wanted]
+            return [Usage(scope, 0, now + scope.window_seconds * 1000) for _, scope in wanted]
         pairs = zip(answer[::2], answer[1::2], strict=True)
         return [
             Usage(scope, int(count), now + int(left))
@@ -112,7 +112,9 @@ class RateLimiter:
         """Return the script's reply, None if Redis is unavailable."""
         if self._breaker.is_open or not self._budget.allows(OptionalWrite.RATE_LIMIT):
             return None
-        limits = [number for _, scope in wanted for number in (scope.limit, scope.window * 1000)]
+        limits = [
+            number for _, scope in wanted for number in (scope.limit, scope.window_seconds * 1000)
+        ]
         try:
             answer: Sequence[int] = await self._count(
                 keys=[name for name, _ in wanted], args=limits

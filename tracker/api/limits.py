@@ -6,7 +6,7 @@ a room below stand there: `syntax/url`, `links/hostnames`, `conversions/paramete
 
 from typing import Final
 
-from tracker.syntax.url import MAX_LENGTH
+from tracker.syntax.url import MAX_CHARACTERS
 
 MAX_BODY_BYTES: Final = 1024 * 1024
 """A body of an endpoint that takes one, once the key is checked."""
@@ -27,7 +27,7 @@ MAX_QUOTED_NAME_CHARACTERS: Final = 60
 
 MAX_TEXT_CHARACTERS: Final = 255
 MAX_TAG_NAME_CHARACTERS: Final = 190
-MAX_URL_CHARACTERS: Final = MAX_LENGTH
+MAX_URL_CHARACTERS: Final = MAX_CHARACTERS
 MAX_SEARCH_CHARACTERS: Final = MAX_URL_CHARACTERS
 """A search may look for a whole destination."""
 

@@ -147,12 +147,14 @@ class ProtectedHandler(Handler):
 
     def _show_limits(self, usages: Sequence[Usage]) -> None:
         """Set the X-RateLimit headers for the tighter limit, and the IETF draft's for all."""
-        tighter = min(usages, key=lambda usage: (usage.remaining, -usage.reset))
-        policies = [f'"{scope.name}";q={scope.limit};w={scope.window}' for scope, *_ in usages]
+        tighter = min(usages, key=lambda usage: (usage.remaining, -usage.reset_ms))
+        policies = [
+            f'"{scope.name}";q={scope.limit};w={scope.window_seconds}' for scope, *_ in usages
+        ]
         left = [f'"{u.scope.name}";r={u.remaining};t={_seconds_left(u)}' for u in usages]
         self.set_header("X-RateLimit-Limit", str(tighter.scope.limit))
         self.set_header("X-RateLimit-Remaining", str(tighter.remaining))
-        self.set_header("X-RateLimit-Reset", str(-(-tighter.reset // 1000)))
+        self.set_header("X-RateLimit-Reset", str(-(-tighter.reset_ms // 1000)))
         self.set_header("RateLimit-Policy", ", ".join(policies))
         self.set_header("RateLimit", ", ".join(left))
 
@@ -164,11 +166,11 @@ def _bearer(authorization: str) -> str | None:
 
 def _seconds_left(usage: Usage) -> int:
     """Return the seconds until the window ends, rounded up: an earlier retry is refused again."""
-    return max(1, -(-(usage.reset - now_ms()) // 1000))
+    return max(1, -(-(usage.reset_ms - now_ms()) // 1000))
 
 
 def _limit_message(usage: Usage) -> str:
     scope = usage.scope
     subject = {"ip": "IP address", "account": "account"}[scope.name]
-    period = {60: "minute", 3600: "hour"}[scope.window]
+    period = {60: "minute", 3600: "hour"}[scope.window_seconds]
     return f"rate limit: {scope.limit} requests per {period} for each {subject}"

@@ -29,7 +29,7 @@ class FastPathConnection(Protocol):
 
     @property
     def peer(self) -> str:
-        """The address of the other end, as text; "0.0.0.0" if it has none."""
+        """Return the address of the other end as text, or "0.0.0.0" if it has none."""
 
     def is_closing(self) -> bool:
         """Return whether an answer would reach nobody."""

@@ -16,7 +16,7 @@ class TimedConnection(Receiver, Protocol):
     """The part of a connection that its time limits work on."""
 
     served: bool
-    """Whether a request came before."""
+    """True once a request came."""
 
     def abort(self) -> None:
         """End at once, whatever is not sent yet."""

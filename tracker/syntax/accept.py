@@ -2,15 +2,15 @@
 
 Called where an answer has two forms: a page or JSON, an image or JSON.
 
-Guarantee: the work is bounded by `MAX_LENGTH`, whatever a client sends.
+Guarantee: the work is bounded by `MAX_CHARACTERS`, whatever a client sends.
 """
 
 import re
 from functools import lru_cache
 from typing import Final
 
-MAX_LENGTH: Final = 1000
-"""Characters. A longer header is ignored."""
+MAX_CHARACTERS: Final = 1000
+"""Characters of a header; a longer one is ignored."""
 
 _WEIGHT: Final = re.compile(r"q=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)")
 
@@ -22,7 +22,7 @@ def prefers(accept: str, wanted: str, other: str) -> bool:
     most specific range decides for each type; a malformed range is ignored, and so is one with
     parameters, which is about other forms of a type than these.
     """
-    return 0 < len(accept) <= MAX_LENGTH and _prefers(accept, wanted, other)
+    return 0 < len(accept) <= MAX_CHARACTERS and _prefers(accept, wanted, other)
 
 
 @lru_cache(maxsize=1024)

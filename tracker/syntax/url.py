@@ -11,7 +11,7 @@ import idna
 
 from tracker.errors import BadRequest
 
-MAX_LENGTH: Final = 2048
+MAX_CHARACTERS: Final = 2048
 
 _FORBIDDEN: Final = (
     (re.compile(r"[\x00-\x1f\x7f-\x9f]"), "no control characters"),
@@ -56,8 +56,8 @@ def check_url(field: str, url: str) -> UrlParts:
 
     Raises BadRequest naming `field` and the rule if the URL breaks one.
     """
-    if len(url) > MAX_LENGTH:
-        raise BadRequest(f"{field}: at most {MAX_LENGTH} characters")
+    if len(url) > MAX_CHARACTERS:
+        raise BadRequest(f"{field}: at most {MAX_CHARACTERS} characters")
     for pattern, rule in _FORBIDDEN:
         if pattern.search(url):
             raise BadRequest(f"{field}: {rule}")
