@@ -4,8 +4,6 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from pymongo.errors import AutoReconnect
-
 from config.settings import Settings
 from tests.factories import create_click, create_event_config, make_click, make_conversion
 from tracker.ingest.consumer import Consumer
@@ -13,8 +11,6 @@ from tracker.ingest.drain import Drain
 from tracker.ingest.record import Record
 from tracker.ingest.slot import Slot
 from tracker.service.services import Services
-
-AWAY = AutoReconnect("MongoDB is away")
 
 # Until tests/conversions/test_record has the new names.
 click, conversion = make_click, make_conversion

@@ -1,5 +1,6 @@
 """Set-up for tests of sending: webhooks at receivers, conversions, a sender, a clock."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from itertools import count
@@ -20,7 +21,7 @@ _NUMBERS = count(10**12)
 
 
 class Clock:
-    """The clock of a sender. It only moves on when it is told."""
+    """The clock of a sender. It stands still between calls of `pass_seconds`."""
 
     def __init__(self) -> None:
         self.ms = now_ms() + 1000
@@ -41,6 +42,18 @@ async def sending(services: Services, clock: Clock | None = None) -> AsyncIterat
         yield Sender(services.deliveries, services.webhooks, payloads, client, clock or now_ms)
     finally:
         client.close()
+
+
+@asynccontextmanager
+async def running(sender: Sender) -> AsyncIterator[None]:
+    """Run the loop of `sender` while the block runs, and stop it."""
+    stop = asyncio.Event()
+    task = asyncio.create_task(sender.run(stop))
+    try:
+        yield
+    finally:
+        stop.set()
+        await task
 
 
 @asynccontextmanager
