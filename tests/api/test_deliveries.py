@@ -13,7 +13,7 @@ from tracker.access.accounts import Account
 from tracker.clock import iso, now
 from tracker.ids import new_id
 from tracker.service.services import Services
-from tracker.webhooks.sample import MAX_TESTS_PER_ACCOUNT
+from tracker.webhooks.limits import MAX_TESTS_PER_ACCOUNT
 from tracker.webhooks.secret_box import SecretBox
 from tracker.webhooks.store import Webhooks
 

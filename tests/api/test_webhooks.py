@@ -348,7 +348,7 @@ async def test_a_key_needs_the_scope(
 async def test_an_account_has_a_bounded_number_of_webhooks(
     services: Services, api: KeyedClient, account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tracker.webhooks.store.MAX_PER_ACCOUNT", 2)
+    monkeypatch.setattr("tracker.webhooks.store.MAX_WEBHOOKS_PER_ACCOUNT", 2)
     statuses = [(await create(api, account.id)).status for _ in range(3)]
     assert statuses == [200, 200, 400]
     refused = await create(api, account.id)

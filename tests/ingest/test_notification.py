@@ -229,7 +229,7 @@ async def test_a_death_while_webhooks_are_told_leaves_all_to_the_next(services: 
 async def test_more_deliveries_than_one_command_takes_are_all_made(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tracker.webhooks.creation._MAX_ROWS_PER_COMMAND", 7)
+    monkeypatch.setattr("tracker.webhooks.creation.MAX_ROWS_PER_COMMAND", 7)
     webhooks = [(await create_webhook(services, ACCOUNT)).id for _ in range(3)]
     await scene.applied(services, [make_event(number, **CONFIG) for number in range(1, 11)])
     expected = sorted((one, number) for one in webhooks for number in range(1, 11))

@@ -24,8 +24,8 @@ from tests.webhooks.receiver import (
 )
 from tracker.builtin.child import free_port
 from tracker.webhooks import client as module
-from tracker.webhooks.client import KEPT_BYTES, Client, Outcome, Request
-from tracker.webhooks.connection import MAX_CHUNKS, MAX_HEAD_BYTES
+from tracker.webhooks.client import Client, Outcome, Request
+from tracker.webhooks.limits import MAX_BODY_BYTES, MAX_CHUNKS, MAX_HEAD_BYTES
 from tracker.webhooks.signing import signed_request
 
 PAYLOAD = b'{"id":"\xc3\xbc","v":12.50}'
@@ -138,7 +138,7 @@ async def test_any_2xx_is_a_success(code: int, delivered: bool, failure: str | N
 
 async def test_the_first_kilobyte_of_an_answer_is_kept_as_text() -> None:
     outcome, _ = await outcome_of(answer(500, b"\xff\0" + b"x" * 5000))
-    assert (outcome.code, outcome.answer) == (500, "\ufffd\0" + "x" * (KEPT_BYTES - 2))
+    assert (outcome.code, outcome.answer) == (500, "\ufffd\0" + "x" * (MAX_BODY_BYTES - 2))
 
 
 async def test_retry_after_is_returned_as_it_was_sent() -> None:
@@ -198,7 +198,7 @@ async def test_the_code_of_an_answer_that_trickles_counts_at_the_timeout(
 async def test_the_code_of_an_endless_answer_counts(head: bytes, piece: bytes) -> None:
     outcome, receiver = await outcome_of(endless(head, piece))
     assert outcome.code == (500 if b"500" in head else 200)
-    assert outcome.answer == "x" * KEPT_BYTES
+    assert outcome.answer == "x" * MAX_BODY_BYTES
     assert outcome.milliseconds < 10_000
     assert receiver.written < 50_000_000  # what the buffers of two sockets may hold, and more
 
@@ -227,7 +227,9 @@ async def test_a_head_byte_by_byte_is_no_answer(head: bytes) -> None:
     assert receiver.written < MAX_HEAD_BYTES
 
 
-@pytest.mark.parametrize("size", [0, 1, 500, KEPT_BYTES - 1, KEPT_BYTES, KEPT_BYTES + 1])
+@pytest.mark.parametrize(
+    "size", [0, 1, 500, MAX_BODY_BYTES - 1, MAX_BODY_BYTES, MAX_BODY_BYTES + 1]
+)
 @pytest.mark.parametrize("pieces", [1, 7])
 async def test_a_body_in_a_few_chunks_is_kept_whole(size: int, pieces: int) -> None:
     body = b"x" * size
@@ -235,7 +237,7 @@ async def test_a_body_in_a_few_chunks_is_kept_whole(size: int, pieces: int) -> N
     chunks = [body[start : start + step] for start in range(0, size, step)]
     wire = b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in chunks) + b"0\r\n\r\n"
     outcome, _ = await outcome_of(raw(CHUNKED + wire))
-    assert (outcome.code, outcome.answer) == (200, "x" * min(size, KEPT_BYTES))
+    assert (outcome.code, outcome.answer) == (200, "x" * min(size, MAX_BODY_BYTES))
 
 
 @pytest.mark.parametrize(

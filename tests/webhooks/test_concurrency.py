@@ -7,13 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracker.ids import new_id
-from tracker.webhooks import concurrency as module
-from tracker.webhooks.concurrency import (
+from tracker.webhooks.concurrency import ConcurrencyLimiter
+from tracker.webhooks.limits import (
+    MAX_IN_FLIGHT,
     MAX_PER_HOST,
     MAX_PER_SLOW_WEBHOOK,
     MAX_PER_WEBHOOK,
+    MAX_REMEMBERED_WEBHOOKS,
     SLOW_MS,
-    ConcurrencyLimiter,
 )
 
 HOOKS = [new_id() for _ in range(6)]
@@ -135,13 +136,13 @@ def test_untested_webhooks_that_hang_leave_room_for_healthy_ones() -> None:
 def test_idle_webhooks_are_forgotten_when_too_many_are_remembered() -> None:
     limiter = ConcurrencyLimiter()
     acquire(limiter, 0, 1)
-    for _ in range(module._MAX_REMEMBERED_WEBHOOKS + 5):
+    for _ in range(MAX_REMEMBERED_WEBHOOKS + 5):
         hook = new_id()
         limiter.acquire(hook, ACCOUNTS[1], "h", 1)
         limiter.release(hook, 1)
-    assert len(limiter._webhooks) <= module._MAX_REMEMBERED_WEBHOOKS
+    assert len(limiter._webhooks) <= MAX_REMEMBERED_WEBHOOKS
     limiter.release(HOOKS[0], 1)
-    assert limiter.free == module.MAX_IN_FLIGHT
+    assert limiter.free == MAX_IN_FLIGHT
     assert not limiter._in_flight
 
 

@@ -12,10 +12,9 @@ from tests.webhooks.sending import converted, stored
 from tracker.clock import now
 from tracker.ids import new_id
 from tracker.service.services import Services
-from tracker.webhooks.concurrency import MAX_IN_FLIGHT
 from tracker.webhooks.deliveries import LEASE, MAX_KEPT_ATTEMPTS, SHOWN_CHARACTERS, Backlog, Result
 from tracker.webhooks.delivery import Attempt, Delivery, Status
-from tracker.webhooks.payload import MAX_BYTES
+from tracker.webhooks.limits import MAX_IN_FLIGHT, MAX_PAYLOAD_BYTES
 
 ACCOUNT = new_id()
 SECOND = timedelta(seconds=1)
@@ -176,7 +175,7 @@ async def test_finished_deliveries_are_deleted_by_an_index(services: Services) -
 async def test_the_longest_payloads_of_a_full_claim_are_stored(services: Services) -> None:
     """Together they are more than one command may hold."""
     [one] = await claimed(services)
-    longest = "x" * MAX_BYTES
+    longest = "x" * MAX_PAYLOAD_BYTES
     await services.deliveries.keep_payloads([(one, longest)] * (4 * MAX_IN_FLIGHT))
     assert (await stored(services))[0]["payload"] == longest
 

@@ -130,12 +130,12 @@ async def test_secrets_are_rewritten_with_the_first_key_or_plain_and_stay_readab
     assert await count_secrets(database, box) == {"key": 4}
     for made in (plain, newest):
         found = await webhook_now(services, made)
-        assert webhooks.opened(found, now()).secret == made.secret
+        assert webhooks.with_readable_secrets(found, now()).secret == made.secret
     use_keys(services, KEY)
     assert await rewrite_secrets(database, services.secret_box, box.seal) == {"unreadable": 3}
     assert await count_secrets(database, services.secret_box) == {"unreadable": 4}
     with pytest.raises(UnreadableSecret):
-        services.webhooks.opened(found, now())
+        services.webhooks.with_readable_secrets(found, now())
     assert await rewrite_secrets(database, box, lambda _, secret: secret) == {"rewritten": 3}
     assert await count_secrets(database, box) == {"plain": 4}
     assert (await row_of(services, older))["previous_secret"] == older.secret

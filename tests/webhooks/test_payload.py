@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracker.webhooks.payload import MAX_BYTES, TooLong, as_query, render
+from tracker.webhooks.limits import MAX_PAYLOAD_BYTES
+from tracker.webhooks.payload import TooLong, as_query, render
 from tracker.webhooks.template import DEFAULT, MACROS, check_template, template_text
 from tracker.webhooks.values import Values
 
@@ -270,7 +271,7 @@ def test_a_payload_that_is_too_long_is_rejected_before_it_is_built(field: Any) -
     try:
         with pytest.raises(TooLong):
             render(template, values)
-        assert tracemalloc.get_traced_memory()[1] < 10 * MAX_BYTES
+        assert tracemalloc.get_traced_memory()[1] < 10 * MAX_PAYLOAD_BYTES
     finally:
         tracemalloc.stop()
 
@@ -282,6 +283,6 @@ def test_a_payload_of_exactly_the_longest_size_is_rendered() -> None:
         values = Values(fields={"slug": "x" * length}, metadata={}, query={})
         return render(template_text({"field": "{slug}"}), values)
 
-    assert len(of(MAX_BYTES - around)) == MAX_BYTES
+    assert len(of(MAX_PAYLOAD_BYTES - around)) == MAX_PAYLOAD_BYTES
     with pytest.raises(TooLong):
-        of(MAX_BYTES - around + 1)
+        of(MAX_PAYLOAD_BYTES - around + 1)

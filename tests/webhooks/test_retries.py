@@ -121,7 +121,7 @@ async def test_a_webhook_that_fails_for_five_days_is_disabled(services: Services
         await converted(services, ACCOUNT)
         await one.burst()
         disabled = await webhook_now(services, webhook)
-        assert (disabled.active, disabled.disabled_reason) == (False, "failing")
+        assert (disabled.active, disabled.disabled_reason) == (False, "record_failure")
         clock.pass_seconds(2 * DAY)
         assert await one.burst() == 0
     assert {row["status"] for row in await stored(services)} == {"cancelled"}
@@ -169,13 +169,13 @@ async def test_a_success_ends_a_failure_of_the_same_claim(
         await failed.wait()
         handler.finish()
 
-    failing = services.webhooks.failing
+    failing = services.webhooks.record_failure
 
     async def see(webhook_id: UUID, since: datetime) -> None:
         await failing(webhook_id, since)
         failed.set()
 
-    monkeypatch.setattr(services.webhooks, "failing", see)
+    monkeypatch.setattr(services.webhooks, "record_failure", see)
     async with listening(services, ACCOUNT) as (receiver, webhook), sending(services) as one:
         receiver.behaviour = first_fails
         await converted(services, ACCOUNT, 4)

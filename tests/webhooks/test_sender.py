@@ -157,7 +157,7 @@ async def test_only_webhooks_that_get_a_slot_are_read_whole(
         return await find_all(ids)
 
     monkeypatch.setattr(services.webhooks, "find_all", counted)
-    monkeypatch.setattr(sender_module, "_MAX_WEBHOOKS_PER_CLAIM", 2)
+    monkeypatch.setattr(sender_module, "MAX_WEBHOOKS_PER_CLAIM", 2)
     for _ in range(5):
         await create_webhook(services, ACCOUNT, "http://127.0.0.1:1/")
     async with sending(services) as one:

@@ -23,7 +23,7 @@ ACCOUNT = new_id()
 async def test_one_receiver_that_hangs_among_fifty_delays_no_other(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tracker.webhooks.store.MAX_PER_ACCOUNT", 50)
+    monkeypatch.setattr("tracker.webhooks.store.MAX_WEBHOOKS_PER_ACCOUNT", 50)
     async with AsyncExitStack() as stack:
         pairs = [await stack.enter_async_context(listening(services, ACCOUNT)) for _ in range(50)]
         pairs[0][0].behaviour = hang
@@ -41,7 +41,7 @@ async def test_one_receiver_that_hangs_among_fifty_delays_no_other(
 async def test_many_receivers_that_hang_leave_slots_for_those_that_answer(
     services: Services, monkeypatch: pytest.MonkeyPatch, tried: bool
 ) -> None:
-    monkeypatch.setattr("tracker.webhooks.store.MAX_PER_ACCOUNT", 15)
+    monkeypatch.setattr("tracker.webhooks.store.MAX_WEBHOOKS_PER_ACCOUNT", 15)
     async with AsyncExitStack() as stack:
         one = await stack.enter_async_context(sending(services))
         one._limiter = ConcurrencyLimiter(20)
@@ -98,7 +98,7 @@ async def test_untested_webhooks_wait_for_others_that_hang_only_until_these_are_
 async def test_slow_receivers_do_not_delay_others(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tracker.webhooks.store.MAX_PER_ACCOUNT", 50)
+    monkeypatch.setattr("tracker.webhooks.store.MAX_WEBHOOKS_PER_ACCOUNT", 50)
 
     async def slow(handler: Handler) -> None:
         await asyncio.sleep(1.5)

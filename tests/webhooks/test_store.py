@@ -13,8 +13,9 @@ from tracker.clock import now
 from tracker.errors import BadRequest
 from tracker.ids import new_id
 from tracker.service.services import Services
+from tracker.webhooks.limits import MAX_WEBHOOKS_PER_ACCOUNT
 from tracker.webhooks.schedule import Disabled
-from tracker.webhooks.store import MAX_PER_ACCOUNT, ROTATION, Webhook
+from tracker.webhooks.store import ROTATION, Webhook
 
 TARGET = "https://hooks.example/conversions"
 
@@ -149,13 +150,13 @@ async def test_failing_since_is_the_first_failure_after_the_last_success(
         assert found.disabled_at == (None if found.disabled_reason is None else first)
         return found.failing_since, found.active, found.disabled_reason
 
-    assert not await services.webhooks.delivers(made.id)
-    assert await services.webhooks.failing(made.id, first)
-    assert not await services.webhooks.failing(made.id, first + timedelta(hours=1))
+    assert not await services.webhooks.record_success(made.id)
+    assert await services.webhooks.record_failure(made.id, first)
+    assert not await services.webhooks.record_failure(made.id, first + timedelta(hours=1))
     assert await health() == (first, True, None)
-    assert await services.webhooks.delivers(made.id)
+    assert await services.webhooks.record_success(made.id)
     assert await health() == (None, True, None)
-    await services.webhooks.failing(made.id, first)
+    await services.webhooks.record_failure(made.id, first)
     assert await services.webhooks.disable(made, Disabled.FAILING, first)
     assert not await services.webhooks.disable(made, Disabled.GONE, now())
     assert await health() == (first, False, Disabled.FAILING)
@@ -165,7 +166,7 @@ async def test_failing_since_is_the_first_failure_after_the_last_success(
     assert await health() == (None, False, Disabled.FAILING)
     await services.webhooks.change(made.id, {"active": True})
     assert await health() == (None, True, None)
-    await services.webhooks.failing(new_id(), first)
+    await services.webhooks.record_failure(new_id(), first)
     assert await services.webhooks.find_all([made.id, new_id()]) == {
         made.id: await services.webhooks.find(made.id)
     }
@@ -176,7 +177,8 @@ async def test_simultaneous_webhooks_do_not_exceed_the_limit_of_an_account(
 ) -> None:
     account_id = new_id()
     made = await asyncio.gather(
-        *(make(services, account_id) for _ in range(MAX_PER_ACCOUNT + 5)), return_exceptions=True
+        *(make(services, account_id) for _ in range(MAX_WEBHOOKS_PER_ACCOUNT + 5)),
+        return_exceptions=True,
     )
     assert sum(isinstance(one, BadRequest) for one in made) >= 5
-    assert (await services.webhooks.page(account_id, 1, 1))[1] <= MAX_PER_ACCOUNT
+    assert (await services.webhooks.page(account_id, 1, 1))[1] <= MAX_WEBHOOKS_PER_ACCOUNT

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from tracker.errors import BadRequest
 from tracker.syntax.strict_json import parse_json
+from tracker.webhooks.limits import MAX_TEMPLATE_BYTES, MAX_TEMPLATE_DEPTH
 from tracker.webhooks.template import (
     DEFAULT,
     MACROS,
-    MAX_BYTES,
-    MAX_DEPTH,
     check_template,
     template_text,
 )
@@ -126,19 +125,22 @@ def test_names_of_fields_are_no_macros_and_may_be_anything() -> None:
 
 @pytest.mark.parametrize("as_list", [False, True])
 def test_a_template_has_at_most_eight_levels(as_list: bool) -> None:
-    check_template(nested(MAX_DEPTH, as_list=as_list))
+    check_template(nested(MAX_TEMPLATE_DEPTH, as_list=as_list))
     for inside in ("{value}", 1):
-        assert refused(nested(MAX_DEPTH + 1, inside, as_list)) == "at most 8 levels deep"
-    assert refused(nested(MAX_DEPTH, {}, as_list)) == "at most 8 levels deep"
+        assert refused(nested(MAX_TEMPLATE_DEPTH + 1, inside, as_list)) == "at most 8 levels deep"
+    assert refused(nested(MAX_TEMPLATE_DEPTH, {}, as_list)) == "at most 8 levels deep"
 
 
 def test_a_template_is_at_most_16_kilobytes_of_utf8() -> None:
     frame = len('{"a":""}')
-    check_template({"a": "x" * (MAX_BYTES - frame)})
-    check_template({"a": "ü" * ((MAX_BYTES - frame) // 2)})
-    for over in ("x" * (MAX_BYTES - frame + 1), "ü" * ((MAX_BYTES - frame) // 2 + 1)):
+    check_template({"a": "x" * (MAX_TEMPLATE_BYTES - frame)})
+    check_template({"a": "ü" * ((MAX_TEMPLATE_BYTES - frame) // 2)})
+    for over in (
+        "x" * (MAX_TEMPLATE_BYTES - frame + 1),
+        "ü" * ((MAX_TEMPLATE_BYTES - frame) // 2 + 1),
+    ):
         assert refused({"a": over}) == "at most 16384 bytes"
-    assert refused({"a": [0] * MAX_BYTES}) == "at most 16384 bytes"
+    assert refused({"a": [0] * MAX_TEMPLATE_BYTES}) == "at most 16384 bytes"
 
 
 @pytest.mark.parametrize(

@@ -166,7 +166,7 @@ async def test(call: Call[Nothing, Nothing]) -> TestResult:
 def _with_secrets(call: Call[Any, Any], webhook: Webhook, at: datetime) -> Webhook:
     """Return the webhook with readable secrets. Raises Unavailable if they cannot be read."""
     try:
-        return call.services.webhooks.opened(webhook, at)
+        return call.services.webhooks.with_readable_secrets(webhook, at)
     except UnreadableSecret:
         message = "webhook: its signing secret cannot be read; the operator has to set SECRET_KEY"
         raise Unavailable(message) from None

@@ -16,6 +16,7 @@ from tracker.errors import BadRequest
 from tracker.syntax.url import check_url
 from tracker.webhooks import target, template
 from tracker.webhooks.delivery import Kind
+from tracker.webhooks.limits import MAX_TEMPLATE_BYTES, MAX_TEMPLATE_DEPTH
 from tracker.webhooks.schedule import Disabled
 from tracker.webhooks.store import Webhook
 
@@ -34,7 +35,7 @@ PayloadTemplate = Annotated[
         description="its strings may have macros: "
         + "; ".join(f"{{{name}}} {meaning}" for name, meaning in template.MACROS.items())
         + "; {metadata.<key>} and {query.<name>}, a value of the metadata or of the click's query. "
-        f"At most {template.MAX_BYTES} bytes and {template.MAX_DEPTH} levels deep; "
+        f"At most {MAX_TEMPLATE_BYTES} bytes and {MAX_TEMPLATE_DEPTH} levels deep; "
         "default: every macro under its own name",
         examples=[{"id": "{click_id}", "amount": "{value}"}],
     ),

@@ -1,4 +1,4 @@
-"""Attempts at deliveries: signed, sent, and recorded with what follows from their outcome.
+"""Attempts at deliveries: signed, sent, and recorded with their consequences.
 
 The sender calls `send`, and `conclude` once the slot of the request is released.
 
@@ -30,10 +30,11 @@ from tracker.webhooks.target import FIELD
 log = structlog.get_logger(__name__)
 
 Payload = str | NoPayload
-"""The text that an attempt sends, or the reason why there is none."""
+"""The text that an attempt sends, or why there is none."""
 
 _RETRY_PAUSES_SECONDS: Final = (0.1, 0.5, 2.0, 5.0)
-"""Pauses between tries to record. After them the lease runs out, and the attempt is repeated."""
+"""Pauses between tries to record a result. After them the lease runs out, and the attempt is
+repeated."""
 
 
 class Attempts:
@@ -76,35 +77,35 @@ class Attempts:
         metrics.WEBHOOK_ATTEMPTS.labels(outcome.failure or "delivered").inc()
         try:
             result = result_of(delivery, outcome, self._clock(), random.random())  # noqa: S311
-            # First: what is due for a webhook that is disabled is cancelled.
+            # First, because disabling the webhook cancels its due deliveries.
             await self._results.submit(result)
             await _retry(lambda: self._record_state(webhook, outcome))
         except Exception as error:
             log.error("attempt not recorded", exc_info=error)
 
     async def _record_state(self, webhook: Webhook, outcome: Outcome) -> None:
-        """Record whether the webhook fails or delivers, and disable it if it is to be.
+        """Record whether the webhook fails or delivers, and disable it if `schedule` says so.
 
-        It costs nothing while all goes well. `webhook` is as it was before the attempt; failures
-        since then are known here. One process logs the first failure, the recovery and the
-        disabling; nothing is logged in between.
+        It costs nothing while all goes well. `webhook` is as it was before the attempt; `_failing`
+        has failures since then. The first failure, the recovery and the disabling are logged once,
+        by one process.
         """
         now, since = self._clock(), webhook.failing_since
         if outcome.delivered:
             if since is not None or webhook.id in self._failing:
-                if await self._webhooks.delivers(webhook.id):
-                    log.info("webhook delivers again", **_named(webhook))
+                if await self._webhooks.record_success(webhook.id):
+                    log.info("webhook delivers again", **_log_fields(webhook))
                 self._failing.discard(webhook.id)
             return
         self._failing.add(webhook.id)
         since_ms = None if since is None else round(since.timestamp() * 1000)
         if reason := why_disabled(since_ms, now, outcome):
             if await self._webhooks.disable(webhook, reason, moment(now)):
-                log.warning("webhook disabled", **_named(webhook), reason=reason)
+                log.warning("webhook disabled", **_log_fields(webhook), reason=reason)
             self._failing.discard(webhook.id)
-        elif since is None and await self._webhooks.failing(webhook.id, moment(now)):
+        elif since is None and await self._webhooks.record_failure(webhook.id, moment(now)):
             log.warning(
-                "webhook fails", **_named(webhook), failure=outcome.failure, code=outcome.code
+                "webhook fails", **_log_fields(webhook), failure=outcome.failure, code=outcome.code
             )
 
     async def _record(self, results: Sequence[Result]) -> list[None]:
@@ -113,7 +114,7 @@ class Attempts:
 
 
 async def _retry(work: Callable[[], Awaitable[None]]) -> None:
-    """Do `work` until MongoDB accepts it, at most as often as there are pauses."""
+    """Repeat `work` until MongoDB accepts it, at most as often as there are pauses."""
     for pause in _RETRY_PAUSES_SECONDS:
         try:
             await work()
@@ -123,7 +124,7 @@ async def _retry(work: Callable[[], Awaitable[None]]) -> None:
             await asyncio.sleep(pause)
 
 
-def _named(webhook: Webhook) -> dict[str, str]:
+def _log_fields(webhook: Webhook) -> dict[str, str]:
     """Return the fields that name a webhook in the log.
 
     Only the host of its target is logged: the rest may hold its owner's secrets.
@@ -133,7 +134,7 @@ def _named(webhook: Webhook) -> dict[str, str]:
 
 
 def result_of(delivery: Delivery, outcome: Outcome, now_ms: int, jitter: float) -> Result:
-    """Return what follows from an attempt that ends at `now_ms`; `jitter` is from 0 to 1."""
+    """Return the result of an attempt that ends at `now_ms`; `jitter` is from 0 to 1."""
     attempt = Attempt(
         at=moment(now_ms - outcome.milliseconds),
         milliseconds=outcome.milliseconds,

@@ -22,25 +22,19 @@ from tornado.httpclient import HTTPRequest, HTTPResponse
 from tornado.simple_httpclient import HTTPTimeoutError, SimpleAsyncHTTPClient
 
 from tracker.links.own_hosts import OwnHosts
-from tracker.webhooks.connection import MAX_BODY_BYTES, MAX_HEAD_BYTES, Connection
-from tracker.webhooks.resolver import CheckedResolver, NoAddress, OwnHost, PrivateAddress, nobody
-
-ATTEMPT_SECONDS: Final = 15.0
-"""The longest an attempt takes, from the question to DNS to the end of the answer."""
-
-CONNECT_SECONDS: Final = 10.0
-"""The part of it after which the connection, with TLS, must be established."""
-
-MAX_REQUESTS: Final = 1000
-"""Requests in flight. More would wait within their ATTEMPT_SECONDS, so senders limit themselves."""
-
-KEPT_BYTES: Final = MAX_BODY_BYTES
-"""The beginning of an answer's body that is kept."""
-
-_MAX_DETAIL_CHARACTERS: Final = 200
+from tracker.webhooks.connection import Connection
+from tracker.webhooks.limits import (
+    ATTEMPT_SECONDS,
+    CONNECT_SECONDS,
+    MAX_BODY_BYTES,
+    MAX_CLIENT_REQUESTS,
+    MAX_ERROR_CHARACTERS,
+    MAX_HEAD_BYTES,
+)
+from tracker.webhooks.resolver import CheckedResolver, NoAddress, OwnHost, PrivateAddress, never_own
 
 _BUFFER_BYTES: Final = 4 * MAX_HEAD_BYTES
-"""More than ever waits to be parsed: one read brings at most half of it."""
+"""The buffer of a connection. One read fills at most half of it, so it is never full."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,8 +49,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of a request.
 
-    `code` is the status of the answer, 200 to 599, None without one; `error` then says why, as
-    `<class>: <detail>`, and is None otherwise. `answer` is the first KEPT_BYTES of the body as
+    `code` is the status of the answer, 200 to 599. It is None without an answer; `error` then says
+    why, as `<class>: <detail>`. `answer` is the first MAX_BODY_BYTES of the body as
     text; `retry_after` the value of that header, as it was sent.
     """
 
@@ -73,10 +67,10 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def failure(self) -> str | None:
-        """Return the class of failure; None if the request was delivered.
+        """Return the class of the failure; None if the request was delivered.
 
-        One of 3xx, 4xx, 5xx, timeout, dns, private, own, tls and connection, or what the maker of
-        the outcome wrote before the colon of `error`.
+        It is 3xx, 4xx or 5xx, or the text before the colon of `error`: timeout, dns, private, own,
+        tls, connection, or a class of the sender.
         """
         if self.delivered:
             return None
@@ -86,7 +80,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Client:
-    """An HTTP client that is made where an event loop runs. Nothing is sent to `own_hosts`.
+    """An HTTP client that sends nothing to `own_hosts`; it is made where an event loop runs.
 
     `dns_address` None: the name servers of the system.
     """
@@ -97,13 +91,13 @@ class Client:
         dns_address: tuple[str, int] | None,
         own_hosts: OwnHosts | None = None,
     ) -> None:
-        is_own = nobody if own_hosts is None else own_hosts.serves
+        is_own = never_own if own_hosts is None else own_hosts.serves
         self._http = _HttpClient(
             force_instance=True,
             resolver=CheckedResolver(
                 allow_private=allow_private, dns_address=dns_address, is_own=is_own
             ),
-            max_clients=MAX_REQUESTS,
+            max_clients=MAX_CLIENT_REQUESTS,
             max_buffer_size=_BUFFER_BYTES,
             max_header_size=MAX_HEAD_BYTES,
             max_body_size=sys.maxsize,
@@ -118,13 +112,12 @@ class Client:
         error = None
         try:
             fetching = self._http.fetch(_fetchable(request, answer), raise_error=False)
-            # The HTTP client cannot be told to end a request, and logs how a cancelled one ended.
+            # Tornado's client cannot end a request, and would log how a cancelled one ended.
             fetching.add_done_callback(_retrieve_exception)
             await asyncio.shield(fetching)
-        # Receivers that do not answer, or not to the end, lead here. The HTTP client raises
-        # whatever its parser meets, of types that it does not document.
+        # Any answer that is not whole leads here. Tornado's client raises undocumented types.
         except Exception as failure:
-            error = _described(failure)[:_MAX_DETAIL_CHARACTERS]
+            error = _described(failure)[:MAX_ERROR_CHARACTERS]
         milliseconds = round((time.monotonic() - began) * 1000)
         return answer.outcome(milliseconds, error)
 
@@ -147,7 +140,7 @@ class _Answer:
         self._body = b""
 
     def take_line(self, line: str) -> None:
-        """Take the first line of a head, or a field of it. Interim answers have heads, too."""
+        """Take the first line of a head, or a field of it. Interim answers have heads too."""
         name, _, value = line.partition(":")
         if line.startswith("HTTP/"):
             self._code = int(line.split()[1])
@@ -156,8 +149,8 @@ class _Answer:
             self._retry_after = value.strip()
 
     def take_body(self, chunk: bytes) -> None:
-        """Take a piece of the body, and keep what belongs to its first KEPT_BYTES."""
-        self._body += chunk[: KEPT_BYTES - len(self._body)]
+        """Take a piece of the body, and keep what belongs to its first MAX_BODY_BYTES."""
+        self._body += chunk[: MAX_BODY_BYTES - len(self._body)]
 
     def outcome(self, milliseconds: int, error: str | None) -> Outcome:
         """Return the outcome. An answer counts from its head on: the receiver has decided then."""

@@ -1,14 +1,14 @@
 """Concurrency limits for webhook requests: in total, per host, per account and per webhook. Pure.
 
-The sender asks here before it claims deliveries. A slot is the right to one request in flight.
+The sender calls this before it claims deliveries. A slot is the right to one request in flight.
 
 - A webhook starts with one slot, gains one after each success and drops to one after a failure.
 - Degraded webhooks (failing or slow) share at most half of all slots, untested ones a quarter.
 - One account holds at most a quarter of all slots, and half of either share.
 
-Guarantee: receivers of one account that hang never delay those of another. If untested receivers
-of several accounts hang, as all are after a start, other untested ones wait until those count as
-slow; if more hang than may be slow at once, they wait for as long as an attempt takes.
+Guarantee: receivers of one account that hang never delay those of another. After a start all
+receivers are untested. If those of several accounts hang, other untested ones wait until these
+count as slow; if more hang than may be slow at once, they wait for as long as an attempt takes.
 """
 
 from collections import Counter
@@ -19,21 +19,18 @@ from uuid import UUID
 
 import msgspec
 
-MAX_IN_FLIGHT: Final = 256
-"""Requests in total; far fewer than the client can have under way."""
-
-MAX_PER_HOST: Final = 96
-MAX_PER_WEBHOOK: Final = 64
-MAX_PER_SLOW_WEBHOOK: Final = 16
-
-SLOW_MS: Final = 1000
-"""A receiver that takes longer to answer is slow."""
-
-_MAX_REMEMBERED_WEBHOOKS: Final = 10_000
+from tracker.webhooks.limits import (
+    MAX_IN_FLIGHT,
+    MAX_PER_HOST,
+    MAX_PER_SLOW_WEBHOOK,
+    MAX_PER_WEBHOOK,
+    MAX_REMEMBERED_WEBHOOKS,
+    SLOW_MS,
+)
 
 
 class Health(Enum):
-    """How the last attempt at a webhook went, as far as this process knows."""
+    """The health of a webhook, by the last attempt of this process."""
 
     UNTESTED = auto()
     HEALTHY = auto()
@@ -54,12 +51,12 @@ class _Webhook(msgspec.Struct):
 
 
 class ConcurrencyLimiter:
-    """The slots of one process, and who holds them."""
+    """The slots of one process, and the webhooks that hold them."""
 
     def __init__(self, max_in_flight: int = MAX_IN_FLIGHT) -> None:
         self._max = max_in_flight
         self._in_flight: Counter[Hashable] = Counter()
-        """By what is limited, as `_limits` names it."""
+        """The requests in flight, by the keys of `_limits`."""
         self._webhooks: dict[UUID, _Webhook] = {}
 
     @property
@@ -68,7 +65,7 @@ class ConcurrencyLimiter:
         return self._max - self._in_flight["all"]
 
     def has_capacity(self, webhook_id: UUID) -> bool:
-        """Return whether a request for this webhook could start now, by what is known of it."""
+        """Return whether a request for this webhook could start now, as far as is known."""
         webhook = self._webhooks.get(webhook_id)
         if webhook is not None:
             return self._free_for(webhook) > 0
@@ -92,7 +89,7 @@ class ConcurrencyLimiter:
         self._count(self._webhooks[webhook_id], -number)
 
     def record_outcome(self, webhook_id: UUID, delivered: bool, milliseconds: int) -> None:
-        """Adapt the limit and health of a webhook to an attempt, before its slot is released."""
+        """Update a webhook's limit and health after an attempt, before its slot is released."""
         webhook = self._webhooks[webhook_id]
         quick = delivered and milliseconds <= SLOW_MS
         ceiling = MAX_PER_WEBHOOK if quick else MAX_PER_SLOW_WEBHOOK
@@ -121,15 +118,15 @@ class ConcurrencyLimiter:
         limits = self._limits(webhook)
         return min(
             webhook.limit - webhook.in_flight,
-            *(limit - self._in_flight[what] for what, limit in limits),
+            *(limit - self._in_flight[key] for key, limit in limits),
         )
 
     def _count(self, webhook: _Webhook, number: int) -> None:
         webhook.in_flight += number
-        for what, _ in self._limits(webhook):
-            self._in_flight[what] += number
-            if not self._in_flight[what]:
-                del self._in_flight[what]
+        for key, _ in self._limits(webhook):
+            self._in_flight[key] += number
+            if not self._in_flight[key]:
+                del self._in_flight[key]
 
     def _limits(self, webhook: _Webhook) -> Iterator[tuple[Hashable, int]]:
         share, account_id = self._share(webhook.health), webhook.account_id
@@ -152,5 +149,5 @@ class ConcurrencyLimiter:
         return webhook
 
     def _forget_idle(self) -> None:
-        if len(self._webhooks) >= _MAX_REMEMBERED_WEBHOOKS:
+        if len(self._webhooks) >= MAX_REMEMBERED_WEBHOOKS:
             self._webhooks = {key: one for key, one in self._webhooks.items() if one.in_flight}

@@ -9,7 +9,7 @@ in chunks of one byte, or without end.
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 from weakref import WeakMethod
 
 from tornado.http1connection import HTTP1Connection
@@ -17,28 +17,17 @@ from tornado.httputil import HTTPHeaders, HTTPInputError, RequestStartLine
 from tornado.iostream import IOStream
 from tornado.simple_httpclient import _HTTPConnection
 
+from tracker.webhooks.limits import MAX_BODY_BYTES, MAX_CHUNKS, MAX_READS
+
 Method = TypeVar("Method", bound=Callable[..., Any])
-
-MAX_BODY_BYTES: Final = 1024
-"""Bytes of an answer's body that are read."""
-
-MAX_HEAD_BYTES: Final = 8 * 1024
-"""Bytes of an answer's head. As many fields as fit cost 9 ms of processor time."""
-
-MAX_READS: Final = 64
-"""Reads from the socket that return data, for head and body together. Each costs some 0.1 ms; a
-server that writes every field of its head by itself takes 30."""
-
-MAX_CHUNKS: Final = 64
-"""Chunks of a body, many of which one read may bring. Each costs 0.03 ms."""
 
 
 class Connection(_HTTPConnection):
     """A connection that ends in the middle of an answer that is too long or in too many pieces.
 
-    Tornado's own limit would reject an answer that announces its length before the first byte; the
-    beginning of such an answer is kept here. The head of a request is sent together with its body:
-    in one packet, for which a receiver wakes up once, and a tenth less time than for two.
+    Tornado's own limit would reject an answer for the length that it announces; here its beginning
+    is kept. The head of a request is sent together with its body: one packet wakes a receiver once,
+    and takes a tenth less time than two.
     """
 
     _body_bytes = 0
@@ -62,7 +51,7 @@ class Connection(_HTTPConnection):
         return connection
 
     def data_received(self, chunk: bytes) -> None:
-        """Hand on a piece of the body. Raises HTTPInputError once MAX_BODY_BYTES have arrived."""
+        """Pass on a piece of the body. Raises HTTPInputError once MAX_BODY_BYTES have arrived."""
         super().data_received(chunk)
         self._body_bytes += len(chunk)
         if self._body_bytes >= MAX_BODY_BYTES:
@@ -70,7 +59,7 @@ class Connection(_HTTPConnection):
 
 
 def _limit_reads(stream: IOStream) -> None:
-    """Let `stream` end, as if the receiver had closed it, at one read more than MAX_READS."""
+    """Make `stream` end after MAX_READS, as if the receiver had closed it."""
     read_from_fd = WeakMethod(stream.read_from_fd)  # so that no cycle keeps the stream alive
     reads = 0
 
@@ -84,9 +73,9 @@ def _limit_reads(stream: IOStream) -> None:
 
 
 def _limit_chunks(stream: IOStream) -> None:
-    """Let `stream` raise HTTPInputError when the size of a chunk after MAX_CHUNKS is read.
+    """Make `stream` raise HTTPInputError when the size of a chunk after MAX_CHUNKS is read.
 
-    The chunks before it are handed on first.
+    The chunks before it are passed on first.
     """
     read_until = WeakMethod(stream.read_until)
     chunks = 0

@@ -11,16 +11,14 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import islice
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
 
 from tracker.clock import now
 from tracker.db.connect import Collection, Database
 from tracker.db.transaction import Session
 from tracker.webhooks.delivery import Kind, delivery_id, new_row
-
-_MAX_ROWS_PER_COMMAND: Final = 500
-"""Deliveries that one command inserts: commands have a time limit."""
+from tracker.webhooks.limits import MAX_ROWS_PER_COMMAND
 
 Document = Mapping[str, Any]
 Row = dict[str, Any]
@@ -31,7 +29,8 @@ async def create_deliveries(
 ) -> int:
     """Insert the deliveries of `events`, whose accounts are known, and return how many are new.
 
-    A webhook gets one for an event if it is older than the event, active, and asks for conversions.
+    A webhook gets a delivery of an event if it is active, older than the event, and subscribes to
+    conversions.
     Raises PyMongoError if MongoDB fails.
     """
     if not events:
@@ -45,8 +44,8 @@ async def create_deliveries(
         if webhook["created_at"] <= event["at"]
     )
     number = 0
-    # Made piece by piece, so that waiting requests get their turn.
-    while piece := list(islice(rows, _MAX_ROWS_PER_COMMAND)):
+    # Piece by piece, so that waiting requests get their turn.
+    while piece := list(islice(rows, MAX_ROWS_PER_COMMAND)):
         number += await _insert_new(database["deliveries"], piece, session)
         await asyncio.sleep(0)
     return number
@@ -59,22 +58,20 @@ async def _active(
     found = defaultdict(list)
     fields = ["account_id", "created_at", "events"]
     async for row in database["webhooks"].find(wanted, fields, session=session):
-        # Webhooks stored before there were other kinds ask for conversions.
+        # Webhooks stored before there were other kinds subscribe to conversions.
         if Kind.CONVERSION in row.get("events", [Kind.CONVERSION]):
             found[row["account_id"]].append(row)
     return dict(found)
 
 
 async def _insert_new(deliveries: Collection, rows: list[Row], session: Session) -> int:
-    """Insert the rows that are not stored yet, and return how many: a third of the time of upserts.
+    """Insert the rows that are not stored yet, in a third of the time of upserts; return how many.
 
-    A row that another transaction inserts meanwhile is a conflict: this one is then retried.
+    A row that another transaction inserts meanwhile is a conflict, so this one is retried.
     """
-    there = deliveries.find(
-        {"_id": {"$in": [row["_id"] for row in rows]}}, ["_id"], session=session
-    )
-    ids = {row["_id"] async for row in there}
-    if new := [row for row in rows if row["_id"] not in ids]:
+    wanted = {"_id": {"$in": [row["_id"] for row in rows]}}
+    stored = {row["_id"] async for row in deliveries.find(wanted, ["_id"], session=session)}
+    if new := [row for row in rows if row["_id"] not in stored]:
         await deliveries.insert_many(new, session=session)
     return len(new)
 

@@ -1,4 +1,4 @@
-"""A delivery: one event that one webhook is notified of, and the attempts made for it."""
+"""A delivery: one message for one webhook, and the attempts at it."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -9,7 +9,7 @@ import msgspec
 
 
 class Kind(StrEnum):
-    """The kind of event that a delivery is about, and that a webhook may ask for."""
+    """The kind of event that a delivery is about, and that a webhook may subscribe to."""
 
     CONVERSION = "conversion"
     """A conversion event."""
@@ -35,8 +35,8 @@ class Status(StrEnum):
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     """An attempt that is over.
 
-    `code` is the status of the answer; without one it is None, and `error` says why. `answer` is
-    the beginning of its body.
+    `code` is the status of the answer, None without one; `error` then says why. `answer` is the
+    beginning of its body.
     """
 
     at: datetime
@@ -51,8 +51,8 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
 
     - `due_at` is when it may be claimed: when the next attempt is due or, while a `holder` makes
       one, when the lease of that holder ends. Only due deliveries have it.
-    - `payload` is JSON text, made for the first attempt and kept for all. Messages have it from the
-      start; conversions have an `event_id` instead.
+    - `payload` is JSON text, built for the first attempt and kept for all. Messages have it from
+      the start; conversions have an `event_id` instead.
     - A finished delivery is deleted after `expires_at`.
     """
 

@@ -2,9 +2,10 @@
 
 Called where a webhook is disabled (`store`) or a delivery fails for good (`deliveries`).
 
-- A message is a delivery like any other, of a kind of its own; its payload is made here, at once.
-- It goes to the active webhooks of the account that ask for its kind, never to the one it is about.
-- A message that fails makes no further message, so receivers that fail cannot keep each other busy.
+- A message is a delivery like any other, of a kind of its own; its payload is built here, at once.
+- It goes to the account's active webhooks that subscribe to its kind, but never to the one that it
+  is about.
+- A message that fails causes no further message, so there is no loop between failing receivers.
 
 Guarantee: a message is stored in the same transaction as what it is about, or neither is.
 """
@@ -21,10 +22,8 @@ from tracker.clock import iso
 from tracker.db.connect import Database
 from tracker.db.transaction import Session
 from tracker.webhooks.delivery import Attempt, Delivery, Kind, message_id, new_row
+from tracker.webhooks.limits import MAX_ROWS_PER_COMMAND
 from tracker.webhooks.schedule import Disabled
-
-_MAX_ROWS_PER_COMMAND: Final = 500
-"""Deliveries that one command inserts: commands have a time limit."""
 
 _ENCODER: Final = msgspec.json.Encoder()
 
@@ -32,8 +31,8 @@ _ENCODER: Final = msgspec.json.Encoder()
 class Message(msgspec.Struct, frozen=True, kw_only=True):
     """A message about the webhook `about`.
 
-    `subject` is unique among the messages of this kind; `data` is what the payload holds beside
-    its type and time.
+    `subject` is unique among the messages of this kind; `data` is the payload without its type and
+    time.
     """
 
     kind: Kind
@@ -70,7 +69,7 @@ def webhook_disabled(
 
 
 def delivery_failed(delivery: Delivery, last: Attempt) -> Message:
-    """Return the message that `delivery` is not retried after the attempt `last`."""
+    """Return the message that `delivery` is not retried after its `last` attempt."""
     return Message(
         kind=Kind.DELIVERY_FAILED,
         account_id=delivery.account_id,
@@ -91,25 +90,25 @@ def delivery_failed(delivery: Delivery, last: Attempt) -> Message:
 
 
 async def create_messages(database: Database, messages: Sequence[Message], session: Session) -> int:
-    """Insert a delivery of each message for each webhook that asks for it; return how many.
+    """Insert a delivery of each message for each webhook that subscribes to it; return how many.
 
-    `session` is in the transaction that does what they are about. Raises PyMongoError if MongoDB
+    `session` is in the transaction that the messages are about. Raises PyMongoError if MongoDB
     fails.
     """
-    asking = await _asking(database, messages, session)
+    subscribers = await _subscribers(database, messages, session)
     rows = [
         _row(webhook_id, message)
         for message in messages
-        for webhook_id in asking.get((message.account_id, message.kind), ())
+        for webhook_id in subscribers.get((message.account_id, message.kind), ())
         if webhook_id != message.about
     ]
-    for start in range(0, len(rows), _MAX_ROWS_PER_COMMAND):
-        piece = rows[start : start + _MAX_ROWS_PER_COMMAND]
+    for start in range(0, len(rows), MAX_ROWS_PER_COMMAND):
+        piece = rows[start : start + MAX_ROWS_PER_COMMAND]
         await database["deliveries"].insert_many(piece, session=session)
     return len(rows)
 
 
-async def _asking(
+async def _subscribers(
     database: Database, messages: Sequence[Message], session: Session
 ) -> dict[tuple[UUID, str], list[UUID]]:
     wanted = {

@@ -14,71 +14,68 @@ from urllib.parse import urlencode
 
 import msgspec
 
+from tracker.webhooks.limits import CACHED_TEMPLATES, MAX_PAYLOAD_BYTES
 from tracker.webhooks.template import MACRO, is_known
 from tracker.webhooks.values import Values
 
 _ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
 
 
-MAX_BYTES: Final = 64 * 1024
-"""The longest payload: a template may repeat a long value."""
-
-
 class TooLong(Exception):
-    """A payload would have more than MAX_BYTES."""
+    """A payload would have more than MAX_PAYLOAD_BYTES."""
 
 
 def render(template: str, values: Values) -> bytes:
-    """Render a payload as JSON in UTF-8, from a checked template as `template_text` wrote it.
+    """Render a payload as JSON in UTF-8, from the text of a checked template (`template_text`).
 
-    A text that is just one macro becomes its value, of the value's type; null if there is none. In
+    A text that is just one macro becomes the macro's value with its type; null if there is none. In
     a longer text a macro becomes text: a text as it is, nothing for null, other values as JSON.
 
-    Raises TooLong as soon as the values exceed MAX_BYTES, or if the whole payload does.
+    Raises TooLong as soon as the values exceed MAX_PAYLOAD_BYTES, or if the whole payload does.
     """
-    payload = _ENCODER.encode(_Filling(values).filled(_prepared(template)))
-    if len(payload) > MAX_BYTES:
+    payload = _ENCODER.encode(_Renderer(values).render(_prepared(template)))
+    if len(payload) > MAX_PAYLOAD_BYTES:
         raise TooLong
     return payload
 
 
 def as_query(payload: bytes) -> str:
-    """Return the fields of a payload as a query, in order and without "?", for a receiver of GET.
+    """Return the fields of a payload as a query without "?", in order, for a GET request.
 
-    Texts are as they are, null is empty, other values are JSON. It is empty without fields.
+    Texts are as they are, null is empty, other values are JSON.
     """
     fields = _parsed(payload)
     return urlencode([(name, _as_text(value)) for name, value in fields.items()])
 
 
-class _Alone(NamedTuple):
+class _LoneMacro(NamedTuple):
     """A text of a template that is just this macro."""
 
     macro: str
 
 
-class _Filling:
-    """The rendering of one template: each macro is encoded once, and counted each time."""
+class _Renderer:
+    """A renderer of one payload: each macro is encoded once, and its length counted each time."""
 
     def __init__(self, values: Values) -> None:
         self._values = values
         self._texts: dict[str, str] = {}
-        self._left = MAX_BYTES
+        self._bytes_left = MAX_PAYLOAD_BYTES
 
-    def filled(self, value: Any) -> Any:
-        """Return a part of the template with values for its macros."""
-        if isinstance(value, _Alone):
+    def render(self, value: Any) -> Any:
+        """Return a part of the template, with the values of its macros."""
+        if isinstance(value, _LoneMacro):
             self._text(value.macro)
             return self._values.get(value.macro)
         if isinstance(value, str):
-            return self._filled_text(value)
+            return self._render_text(value)
         if isinstance(value, dict):
-            return {name: self.filled(inner) for name, inner in value.items()}
+            return {name: self.render(inner) for name, inner in value.items()}
         if isinstance(value, list):
-            return [self.filled(inner) for inner in value]
+            return [self.render(inner) for inner in value]
         return value
 
-    def _filled_text(self, text: str) -> str:
+    def _render_text(self, text: str) -> str:
         return MACRO.sub(
             lambda found: self._text(found[1]) if is_known(found[1]) else found[0], text
         )
@@ -87,8 +84,8 @@ class _Filling:
         text = self._texts.get(macro)
         if text is None:
             text = self._texts[macro] = _as_text(self._values.get(macro))
-        self._left -= len(text)
-        if self._left < 0:
+        self._bytes_left -= len(text)
+        if self._bytes_left < 0:
             raise TooLong
         return text
 
@@ -99,9 +96,9 @@ def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else _ENCODER.encode(value).decode()
 
 
-@lru_cache(maxsize=100)
+@lru_cache(maxsize=CACHED_TEMPLATES)
 def _prepared(template: str) -> Any:
-    """Parse a template, with texts that are just one macro marked as such."""
+    """Parse a template, and mark the texts that are just one macro."""
     return _with_macros(_parsed(template))
 
 
@@ -110,8 +107,8 @@ def _with_macros(value: Any) -> Any:
         return {name: _with_macros(inner) for name, inner in value.items()}
     if isinstance(value, list):
         return [_with_macros(inner) for inner in value]
-    alone = MACRO.fullmatch(value) if isinstance(value, str) else None
-    return _Alone(alone[1]) if alone and is_known(alone[1]) else value
+    macro = MACRO.fullmatch(value) if isinstance(value, str) else None
+    return _LoneMacro(macro[1]) if macro and is_known(macro[1]) else value
 
 
 def _parsed(text: str | bytes) -> dict[str, Any]:

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from tracker.db.connect import Database
-from tracker.webhooks.payload import MAX_BYTES, TooLong, render
+from tracker.webhooks.limits import MAX_PAYLOAD_BYTES
+from tracker.webhooks.payload import TooLong, render
 from tracker.webhooks.values import values_of
 
 Rows = Mapping[Any, Mapping[str, Any]]
@@ -47,7 +48,7 @@ class PayloadSources(NamedTuple):
         try:
             return render(template, values).decode()
         except TooLong:
-            raise NoPayload(f"longer than {MAX_BYTES} bytes") from None
+            raise NoPayload(f"longer than {MAX_PAYLOAD_BYTES} bytes") from None
 
 
 class PayloadLoader:

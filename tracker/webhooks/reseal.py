@@ -1,7 +1,7 @@
 """Rewriting of stored signing secrets, encrypted with the first key or plain, for operators.
 
-It may be repeated, and run while the service does: a record that changes meanwhile is left to the
-next run. The service reads both forms at any time.
+It may run again, and beside the service, which reads both forms. A record that changes meanwhile
+is left to the next run.
 """
 
 from collections import Counter
@@ -16,10 +16,10 @@ _FIELDS = ("secret", "previous_secret")
 
 
 async def count_secrets(database: Database, box: SecretBox) -> Counter[str]:
-    """Return how many secrets are stored in each form.
+    """Return the number of stored secrets by form.
 
-    The forms are `plain`, encrypted with the first `key` or an `older_key`, and `unreadable` with
-    the keys that are set. Raises PyMongoError if MongoDB fails.
+    The forms are `plain`, `key` and `older_key` (encrypted with the first or another key), and
+    `unreadable` with all keys. Raises PyMongoError if MongoDB fails.
     """
     found: Counter[str] = Counter()
     async for row in database["webhooks"].find({}, _FIELDS):
@@ -28,30 +28,31 @@ async def count_secrets(database: Database, box: SecretBox) -> Counter[str]:
 
 
 async def rewrite_secrets(
-    database: Database, box: SecretBox, stored: Callable[[UUID, str], str]
+    database: Database, box: SecretBox, convert: Callable[[UUID, str], str]
 ) -> Counter[str]:
-    """Store each secret as `stored` returns it for its webhook and text.
+    """Rewrite each secret in the form that `convert` returns for the webhook's id and the secret.
 
     Return how many webhooks were `rewritten`, `unreadable`, or `changed` meanwhile. Raises
     PyMongoError if MongoDB fails.
     """
     found: Counter[str] = Counter()
     async for row in database["webhooks"].find({}, _FIELDS):
-        there = {name: row[name] for name in _FIELDS if row.get(name)}
+        stored = {name: row[name] for name in _FIELDS if row.get(name)}
         try:
-            opened = {name: box.open(row["_id"], text) for name, text in there.items()}
+            opened = {name: box.open(row["_id"], text) for name, text in stored.items()}
         except UnreadableSecret:
             found["unreadable"] += 1
             continue
-        wanted = {name: stored(row["_id"], text) for name, text in opened.items()}
-        found[await _replaced(database, row["_id"], there, wanted)] += 1
+        converted = {name: convert(row["_id"], text) for name, text in opened.items()}
+        found[await _replace(database, row["_id"], stored, converted)] += 1
     return found
 
 
-async def _replaced(
-    database: Database, webhook_id: UUID, there: dict[str, str], wanted: dict[str, Any]
+async def _replace(
+    database: Database, webhook_id: UUID, stored: dict[str, str], converted: dict[str, Any]
 ) -> str:
-    done = await database["webhooks"].update_one({"_id": webhook_id, **there}, {"$set": wanted})
+    unchanged = {"_id": webhook_id, **stored}
+    done = await database["webhooks"].update_one(unchanged, {"$set": converted})
     return "rewritten" if done.matched_count else "changed"
 
 

@@ -5,8 +5,8 @@ Used by `client` for every connection, for literal addresses as well as for name
 - All addresses of a host must be public, unless the operator allows private networks.
 - No host of the service itself is connected to: such a delivery would cause further ones.
 
-Guarantee: the address that was checked is the one that is connected to. A target was checked when
-it was written, but the owner of its name decides again with each question what it stands for.
+Guarantee: the client connects to the address that was checked. A check when the target is written
+would not be enough: the owner of its name may change the answer of DNS at any time.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ Endpoint = tuple[int, tuple[str, int]]
 """(address family, (address, port)), as Tornado connects to it."""
 
 IsOwn = Callable[[str, int], Awaitable[bool]]
-"""Whether the service itself answers at (host, port): `links.own_hosts`."""
+"""Returns whether the service itself answers at (host, port): `links.own_hosts`."""
 
 
 class NoAddress(OSError):
@@ -39,7 +39,7 @@ class OwnHost(OSError):
     """The host is the service itself: its deliveries would cause further ones."""
 
 
-async def nobody(host: str, port: int) -> bool:
+async def never_own(host: str, port: int) -> bool:
     """Return False: no host is the service's own."""
     return False
 
@@ -51,9 +51,9 @@ class CheckedResolver(Resolver):
         self,
         allow_private: bool,
         dns_address: tuple[str, int] | None,
-        is_own: IsOwn = nobody,
+        is_own: IsOwn = never_own,
     ) -> None:
-        """Take what Tornado hands on from its constructor."""
+        """Set up the resolver, which Tornado does here instead of in a constructor."""
         self._allow_private = allow_private
         self._is_own = is_own
         self._hosts = HostResolver(dns_address, local_names=allow_private and dns_address is None)
@@ -63,8 +63,9 @@ class CheckedResolver(Resolver):
     ) -> list[Endpoint]:
         """Return where to connect for `host`.
 
-        Raises NoAddress if it has no address, PrivateAddress if one of them is not public, OwnHost
-        if the service itself answers there.
+        - Raises NoAddress if it has no address.
+        - Raises PrivateAddress if one of its addresses is not public.
+        - Raises OwnHost if the service itself answers there.
         """
         await self._check_not_own(host, port)
         addresses = await self._addresses(host)
@@ -77,7 +78,7 @@ class CheckedResolver(Resolver):
         return [(_family(address), (str(address), port)) for address in addresses]
 
     async def _check_not_own(self, host: str, port: int) -> None:
-        # If no store can tell, the delivery goes on: `/api/event` takes none in any case.
+        # If no store answers, the delivery goes on: `/api/event` refuses it in any case.
         with contextlib.suppress(Unavailable):
             if await self._is_own(host, port):
                 raise OwnHost(f"{host} is a host of this service")

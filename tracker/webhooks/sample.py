@@ -1,6 +1,6 @@
 """The sample event that tests a webhook: its owner sees at once what the receiver answers.
 
-A request to the API sends it and waits for the outcome, so few are sent at once.
+An API request sends it and waits for the outcome, so few are sent at once.
 """
 
 from typing import Any, Final
@@ -11,8 +11,8 @@ from tracker.clicks.dimensions import DIMENSIONS
 from tracker.clock import now
 from tracker.ids import new_id
 from tracker.limits.account_limiter import AccountLimiter
-from tracker.webhooks.client import ATTEMPT_SECONDS
 from tracker.webhooks.delivery import Kind
+from tracker.webhooks.limits import ATTEMPT_SECONDS, MAX_TESTS, MAX_TESTS_PER_ACCOUNT
 from tracker.webhooks.operational import webhook_disabled
 from tracker.webhooks.payload import render
 from tracker.webhooks.schedule import Disabled
@@ -21,10 +21,6 @@ from tracker.webhooks.values import Values, values_of
 
 SAMPLE_EVENT_ID: Final = 0
 """The id of the sample event: stored events have ids from 1."""
-
-MAX_TESTS_PER_ACCOUNT: Final = 4
-MAX_TESTS: Final = 32
-"""Samples that a process sends at once, for one account and in total."""
 
 
 def sample_limiter() -> AccountLimiter:
@@ -35,8 +31,8 @@ def sample_limiter() -> AccountLimiter:
 def sample_payload(webhook: Webhook, base_host: str) -> bytes:
     """Return the webhook's payload for the sample event.
 
-    A webhook that does not ask for conversions gets the message that a webhook is disabled. Raises
-    TooLong if its template makes a payload beyond the limit.
+    A webhook that does not subscribe to conversions gets the message that a webhook is disabled.
+    Raises TooLong if the payload exceeds the limit.
     """
     if Kind.CONVERSION in webhook.events:
         return render(webhook.payload_template, _values(webhook, base_host))

@@ -1,10 +1,10 @@
 """The schedule of attempts, and the rule when a webhook is disabled. Pure: time is passed in.
 
-Asked after each attempt. All moments are milliseconds since the epoch.
+Called after each attempt. All times are milliseconds since the epoch.
 
 - A failed delivery is retried by the table DELAYS_SECONDS, with some jitter.
 - A Retry-After of the receiver can make the next attempt later, never earlier.
-- A webhook is disabled if its receiver answers 410, or if all its attempts failed for five days.
+- A webhook is disabled if its receiver answers 410, or if all attempts of five days failed.
 """
 
 import re
@@ -30,22 +30,22 @@ DELAYS_SECONDS: Final = (
     20 * _HOUR,
     24 * _HOUR,
 )
-"""The delay of each attempt after the one before; of the first, after the event. 75.6 hours."""
+"""The delay of each attempt after the one before, of the first after the event: 75.6 hours."""
 
 JITTER_SHARE: Final = 0.1
-"""The share of a delay that jitter adds at most, so that failures of one moment come apart."""
+"""The largest share of a delay that jitter adds, so that simultaneous failures spread out."""
 
 MAX_RETRY_AFTER_SECONDS: Final = 24 * _HOUR
-"""The longest that a receiver can put off the next attempt."""
+"""The longest delay that a receiver can ask for."""
 
 MAX_FAILING_MS: Final = 5 * 24 * _HOUR * 1000
-"""A webhook whose attempts have all failed for so long is disabled."""
+"""The time after which a webhook is disabled if all its attempts failed."""
 
 GONE: Final = 410
 """The status by which a receiver asks for no more deliveries."""
 
 NO_PAYLOAD: Final = "payload"
-"""The failure class of an attempt that had nothing to send."""
+"""The failure class of an attempt without a payload."""
 
 _DELAY_PATTERN: Final = re.compile(r"[0-9]+")
 
@@ -62,8 +62,8 @@ class Disabled(StrEnum):
 def next_attempt_at(attempts: int, now_ms: int, outcome: Outcome, jitter: float) -> int | None:
     """Return when the next attempt is due, after `attempts` of them; None if there is none.
 
-    There is none if the last one delivered, the receiver is gone, there is no payload to send, or
-    all attempts are made. `jitter` is a random number from 0 to 1.
+    There is none if the last one delivered, the receiver is gone, there is no payload, or all
+    attempts are made. `jitter` is a random number from 0 to 1.
     """
     is_final = outcome.delivered or outcome.code == GONE or outcome.failure == NO_PAYLOAD
     if is_final or attempts >= len(DELAYS_SECONDS):
@@ -78,14 +78,16 @@ def retry_after_seconds(field: str | None, now_ms: int) -> float:
     It is from 0 to MAX_RETRY_AFTER_SECONDS; 0 if the header is missing, past, or neither form.
     """
     text = (field or "").strip()
-    asked = float(text) if _DELAY_PATTERN.fullmatch(text) else _moment(text) - now_ms / 1000
+    asked = (
+        float(text) if _DELAY_PATTERN.fullmatch(text) else _http_date_seconds(text) - now_ms / 1000
+    )
     return min(max(asked, 0), MAX_RETRY_AFTER_SECONDS)
 
 
 def why_disabled(failing_since: int | None, now_ms: int, outcome: Outcome) -> Disabled | None:
-    """Return why a webhook is to be disabled after an attempt; None if it stays active.
+    """Return why a webhook is disabled after an attempt; None if it stays active.
 
-    `failing_since` is when the first attempt failed of those since the last that succeeded.
+    `failing_since` is the time of the first failure since the last success, None without one.
     """
     if outcome.code == GONE:
         return Disabled.GONE
@@ -94,8 +96,8 @@ def why_disabled(failing_since: int | None, now_ms: int, outcome: Outcome) -> Di
     return Disabled.FAILING
 
 
-def _moment(text: str) -> float:
-    """Return the seconds of an HTTP date, in any of its three forms; 0 if it is none."""
+def _http_date_seconds(text: str) -> float:
+    """Return the seconds since the epoch of an HTTP date in any form; 0 if it is none."""
     try:
         moment = parsedate_to_datetime(text)
         # The form of C's asctime names no zone: it is always UTC.

@@ -1,4 +1,4 @@
-"""Search of deliveries across all accounts, for operators, who list them and send them again."""
+"""Search of deliveries across all accounts, for operators who list them or send them again."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
@@ -14,14 +14,14 @@ from tracker.webhooks.deliveries import Deliveries
 from tracker.webhooks.delivery import Delivery, Status
 
 QUERY_SECONDS: Final = 600.0
-"""How long MongoDB may take: no index helps a filter that names no webhook."""
+"""The time limit of MongoDB: no index helps a filter that names no webhook."""
 
 RETRIED: Final = (Status.FAILED, Status.CANCELLED)
-"""The states that are sent again unless others are asked for."""
+"""The states whose deliveries are sent again by default."""
 
 
 class Filter(msgspec.Struct, frozen=True, kw_only=True):
-    """A filter of deliveries: it finds those that match every field that is given."""
+    """A filter of deliveries, which have to match every field that is given."""
 
     ids: Collection[UUID] = ()
     account_id: UUID | None = None
@@ -45,9 +45,9 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Retried(NamedTuple):
-    """Numbers of deliveries: due again, and not.
+    """The numbers of deliveries that are due again, and of those that are not.
 
-    The others' webhooks are inactive or deleted, or they are being sent.
+    They are not due if their webhook is inactive or deleted, or while they are being sent.
     """
 
     retried: int
@@ -64,7 +64,7 @@ class DeliverySearch:
         self._deliveries = deliveries
 
     async def find(self, wanted: Filter, limit: int) -> tuple[list[Delivery], int]:
-        """Return the newest that match, without their payloads, and how many match in total.
+        """Return the newest deliveries that match, without payloads, and how many match in total.
 
         Raises PyMongoError if MongoDB fails.
         """
@@ -75,13 +75,13 @@ class DeliverySearch:
             return [record(Delivery, row) async for row in rows], total
 
     async def missing(self, ids: Sequence[UUID]) -> list[UUID]:
-        """Return those of `ids` that no delivery has. Raises PyMongoError if MongoDB fails."""
+        """Return the `ids` of no delivery. Raises PyMongoError if MongoDB fails."""
         rows = self._rows.find({"_id": {"$in": list(ids)}}, ["_id"])
-        there = {row["_id"] async for row in rows}
-        return [one for one in ids if one not in there]
+        existing = {row["_id"] async for row in rows}
+        return [one for one in ids if one not in existing]
 
     async def retry(self, wanted: Filter, at: datetime) -> Retried:
-        """Make due what matches, for active webhooks: for others it would be cancelled at once.
+        """Make the matching deliveries of active webhooks due; others would be cancelled at once.
 
         Raises PyMongoError if MongoDB fails.
         """

@@ -2,9 +2,9 @@
 
 - AES-256-GCM of the `cryptography` library, with a random nonce for each text.
 - Its key is derived from the setting by HKDF, for this purpose alone.
-- Without a key secrets are stored as they are; those stay readable once a key is set.
+- Without a key secrets are stored as they are, and stay readable once a key is set.
 
-Guarantee: a text that was moved to another webhook's record cannot be opened there.
+Guarantee: a text that was moved to another webhook's record cannot be decrypted there.
 """
 
 import base64
@@ -31,13 +31,13 @@ class UnreadableSecret(Exception):
 
 
 class SecretBox:
-    """Seals and opens secrets with the keys of SECRET_KEY.
+    """The encryption of secrets with the keys of SECRET_KEY.
 
     The first of `keys` encrypts, all decrypt. Without keys nothing is encrypted.
     """
 
     def __init__(self, keys: Sequence[bytes]) -> None:
-        self._ciphers = [AESGCM(_derived(key)) for key in keys]
+        self._ciphers = [AESGCM(_derive(key)) for key in keys]
 
     @property
     def encrypts(self) -> bool:
@@ -49,7 +49,9 @@ class SecretBox:
         if not self._ciphers:
             return secret
         nonce = os.urandom(_NONCE_BYTES)
-        sealed = nonce + self._ciphers[0].encrypt(nonce, secret.encode(), _bound_to(webhook_id))
+        sealed = nonce + self._ciphers[0].encrypt(
+            nonce, secret.encode(), _associated_data(webhook_id)
+        )
         return PREFIX + base64.b64encode(sealed).decode()
 
     def open(self, webhook_id: UUID, stored: str) -> str:
@@ -57,29 +59,29 @@ class SecretBox:
         if not stored.startswith(PREFIX):
             return stored
         for cipher in self._ciphers:
-            secret = _opened(cipher, webhook_id, stored)
+            secret = _decrypt(cipher, webhook_id, stored)
             if secret is not None:
                 return secret
         raise UnreadableSecret
 
     def is_by_first_key(self, webhook_id: UUID, stored: str) -> bool:
         """Return whether `stored` is encrypted as `seal` would do it now."""
-        return bool(self._ciphers) and _opened(self._ciphers[0], webhook_id, stored) is not None
+        return bool(self._ciphers) and _decrypt(self._ciphers[0], webhook_id, stored) is not None
 
 
-def _derived(key: bytes) -> bytes:
+def _derive(key: bytes) -> bytes:
     """Derive a key for this purpose, so that the setting may serve others too."""
     return HKDF(algorithm=SHA256(), length=_KEY_BYTES, salt=None, info=_PURPOSE).derive(key)
 
 
-def _bound_to(webhook_id: UUID) -> bytes:
+def _associated_data(webhook_id: UUID) -> bytes:
     return _PURPOSE + b" " + webhook_id.bytes
 
 
-def _opened(cipher: AESGCM, webhook_id: UUID, stored: str) -> str | None:
+def _decrypt(cipher: AESGCM, webhook_id: UUID, stored: str) -> str | None:
     try:
         sealed = base64.b64decode(stored.removeprefix(PREFIX), validate=True)
         nonce, encrypted = sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:]
-        return cipher.decrypt(nonce, encrypted, _bound_to(webhook_id)).decode()
+        return cipher.decrypt(nonce, encrypted, _associated_data(webhook_id)).decode()
     except (ValueError, InvalidTag):
         return None

@@ -1,14 +1,14 @@
-"""The sender of deliveries: claims what is due, makes the payloads and starts the attempts.
+"""The sender of deliveries: claims what is due, builds the payloads and starts the attempts.
 
 Every drain runs one; the senders of several processes share the work.
 
 - `concurrency` says how many attempts may start; only so many deliveries are claimed.
-- A payload is made for the first attempt and stored before it is sent.
-- What is due for an inactive webhook is cancelled. What is due for one whose signing secrets cannot
-  be read stays due.
+- A payload is built for the first attempt and stored before it is sent.
+- Due deliveries of an inactive webhook are cancelled. Those of a webhook whose signing secrets
+  cannot be read stay due.
 
-Guarantee: a webhook is notified at least once, always with the same id and payload. A request that
-was sent but not recorded before a death is sent again when the lease of its delivery has run out.
+Guarantee: a webhook is notified at least once, always with the same id and payload. If a process
+dies between a request and its record, the request is sent again when the lease has run out.
 """
 
 import asyncio
@@ -28,9 +28,10 @@ from tracker.loops import cancel_and_wait, record_failure
 from tracker.syntax.url import check_url
 from tracker.webhooks.attempt import Attempts, Payload
 from tracker.webhooks.client import Client
-from tracker.webhooks.concurrency import SLOW_MS, ConcurrencyLimiter
+from tracker.webhooks.concurrency import ConcurrencyLimiter
 from tracker.webhooks.deliveries import Deliveries
 from tracker.webhooks.delivery import Delivery
+from tracker.webhooks.limits import MAX_WEBHOOKS_PER_CLAIM, SLOW_MS
 from tracker.webhooks.payload_sources import NoPayload, PayloadLoader, PayloadSources
 from tracker.webhooks.secret_box import UnreadableSecret
 from tracker.webhooks.store import Target, Webhook, Webhooks
@@ -40,24 +41,22 @@ from tracker.webhooks.withheld import Withheld
 log = structlog.get_logger(__name__)
 
 IDLE_SECONDS: Final = 0.5
-"""The pause between two looks for due deliveries while there are none: it finds retries, and what
-other processes made due."""
+"""The pause between two searches for due deliveries while there are none. They find retries, and
+deliveries that other processes created."""
 
 WAKE_SECONDS: Final = 0.05
-"""The shortest pause between two looks because this process made something due: a busy drain does
-so with each batch."""
+"""The shortest pause between two searches because this process created deliveries: a busy drain
+does so with each batch."""
 
 BUSY_SECONDS: Final = 0.02
-"""The shortest pause between two claims: attempts that end meanwhile are followed up together."""
+"""The shortest pause between two claims: slots that are released meanwhile are filled together."""
 
 STOP_SECONDS: Final = 3.0
-"""How long a stop waits for attempts in flight, and then as long again for finished ones to be
+"""How long a stop waits for attempts in flight, and then as long again until finished ones are
 recorded. Attempts that are not over by then are sent again."""
 
 _RETRY_PAUSE: Final = timedelta(seconds=2)
-"""How long a delivery waits if its payload could not be made or stored."""
-
-_MAX_WEBHOOKS_PER_CLAIM: Final = 50
+"""How long a delivery waits if its payload could not be built or stored."""
 
 
 class Sender:
@@ -80,14 +79,14 @@ class Sender:
         self._withheld = Withheld(clock)
         self._in_flight: dict[asyncio.Task[None], Delivery] = {}
         self._recording: set[asyncio.Task[None]] = set()
-        """The tasks in flight whose answer has come and is being recorded."""
+        """The tasks in flight whose answer is being recorded."""
         self._changed = asyncio.Event()
-        """Set when there may be something to start: slots are free again, or something is due."""
+        """Set when an attempt may start: slots are free again, or deliveries are due."""
 
     async def run(self, stop: asyncio.Event) -> None:
         """Send until `stop` is set.
 
-        What is in flight then ends within twice STOP_SECONDS, or is released to other senders.
+        Attempts in flight then end within twice STOP_SECONDS, or are released to other senders.
         """
         stopping = asyncio.get_running_loop().create_task(stop.wait())
         stopping.add_done_callback(lambda _: self._changed.set())
@@ -106,7 +105,7 @@ class Sender:
         await self._finish()
 
     async def burst(self) -> int:
-        """Send all that is due now, wait until it is recorded, and return the number of attempts.
+        """Send all due deliveries, wait until they are recorded, and return the number of attempts.
 
         Raises PyMongoError if MongoDB fails.
         """
@@ -135,13 +134,13 @@ class Sender:
     async def _start(self) -> int:
         """Start as many attempts as there are slots for, and return how many."""
         at = moment(self._clock())
-        due = await self._with_due(at)
+        due = await self._webhooks_with_due(at)
         unused = self._acquire_slots(due)
         try:
-            webhooks = self._opened(await self._whole({one: due[one] for one in unused}), at)
+            webhooks = self._readable(await self._whole({one: due[one] for one in unused}), at)
             wanted = {one: unused[one] for one in webhooks}
             claimed = await self._deliveries.claim(wanted, at)
-            payloads = await self._payloads_or_release(claimed, webhooks)
+            payloads = await self._build_payloads_or_release(claimed, webhooks)
             unused -= Counter(one.webhook_id for one in claimed)
         finally:
             for webhook_id, slots in unused.items():
@@ -153,10 +152,10 @@ class Sender:
             task.add_done_callback(self._forget)
         return len(claimed)
 
-    async def _with_due(self, at: datetime) -> dict[UUID, Target | Webhook]:
+    async def _webhooks_with_due(self, at: datetime) -> dict[UUID, Target | Webhook]:
         """Return the active webhooks with due deliveries that may have a slot, oldest first.
 
-        What is due for inactive webhooks is cancelled.
+        Due deliveries of inactive webhooks are cancelled.
         """
         due = [
             one
@@ -169,33 +168,34 @@ class Sender:
         return {one: active[one] for one in due if one in active}
 
     async def _active(self, ids: Sequence[UUID]) -> Mapping[UUID, Target | Webhook]:
-        """Return the active ones, read whole if they are few: templates are long."""
-        if len(ids) > _MAX_WEBHOOKS_PER_CLAIM:
+        """Return the active webhooks; of many only the targets, because templates are long."""
+        if len(ids) > MAX_WEBHOOKS_PER_CLAIM:
             return await self._webhooks.targets(ids)
         found = await self._webhooks.find_all(ids)
         return {webhook_id: one for webhook_id, one in found.items() if one.active}
 
     async def _whole(self, chosen: Mapping[UUID, Target | Webhook]) -> Mapping[UUID, Webhook]:
+        """Return the webhooks of which only the target may have been read so far."""
         whole = {key: one for key, one in chosen.items() if isinstance(one, Webhook)}
         if len(whole) == len(chosen):
             return whole
         return await self._webhooks.find_all(chosen)
 
-    def _opened(self, webhooks: Mapping[UUID, Webhook], at: datetime) -> dict[UUID, Webhook]:
-        """Return those whose secrets can be read, and withhold the others."""
-        opened = {}
+    def _readable(self, webhooks: Mapping[UUID, Webhook], at: datetime) -> dict[UUID, Webhook]:
+        """Return the webhooks whose secrets can be read, and withhold the others."""
+        readable = {}
         for webhook_id, webhook in webhooks.items():
             with contextlib.suppress(UnreadableSecret):
-                opened[webhook_id] = self._webhooks.opened(webhook, at)
-        self._withheld.add(webhooks.keys() - opened.keys())
-        return opened
+                readable[webhook_id] = self._webhooks.with_readable_secrets(webhook, at)
+        self._withheld.add(webhooks.keys() - readable.keys())
+        return readable
 
     def _acquire_slots(self, targets: Mapping[UUID, Target | Webhook]) -> Counter[UUID]:
         """Acquire slots, first for accounts with the fewest requests in flight.
 
         Within an account webhooks with the fewest come first; among equals the given order counts.
         """
-        share = max(1, self._limiter.free // max(1, min(len(targets), _MAX_WEBHOOKS_PER_CLAIM)))
+        share = max(1, self._limiter.free // max(1, min(len(targets), MAX_WEBHOOKS_PER_CLAIM)))
         acquired: Counter[UUID] = Counter()
         for webhook_id, target in sorted(
             targets.items(), key=lambda one: self._limiter.in_flight(one[1].account_id, one[0])
@@ -203,22 +203,22 @@ class Sender:
             host, _ = check_url(FIELD, target.target_url).address
             if slots := self._limiter.acquire(webhook_id, target.account_id, host, share):
                 acquired[webhook_id] = slots
-            if len(acquired) == _MAX_WEBHOOKS_PER_CLAIM:
+            if len(acquired) == MAX_WEBHOOKS_PER_CLAIM:
                 break
         return acquired
 
-    async def _payloads_or_release(
+    async def _build_payloads_or_release(
         self, claimed: Sequence[Delivery], webhooks: Mapping[UUID, Webhook]
     ) -> list[Payload]:
         try:
-            return await self._make_payloads(claimed, webhooks)
+            return await self._build_payloads(claimed, webhooks)
         except Exception:
-            # Others come first then: what is claimed together again may fail together again.
+            # A pause, so that others come first: the same deliveries may fail together again.
             with contextlib.suppress(PyMongoError):
                 await self._deliveries.release(claimed, moment(self._clock()) + _RETRY_PAUSE)
             raise
 
-    async def _make_payloads(
+    async def _build_payloads(
         self, claimed: Sequence[Delivery], webhooks: Mapping[UUID, Webhook]
     ) -> list[Payload]:
         """Return the payloads in the order of `claimed`, new ones stored."""
@@ -227,7 +227,7 @@ class Sender:
         payloads: list[Payload] = []
         for one in claimed:
             payloads.append(one.payload or _payload(sources, webhooks[one.webhook_id], one))
-            await asyncio.sleep(0)  # others get their turn: a payload can take a millisecond
+            await asyncio.sleep(0)  # lets other tasks run: a payload can take a millisecond
         await self._deliveries.keep_payloads(
             [
                 (one, payload)
@@ -262,7 +262,7 @@ class Sender:
         self._recording.discard(task)
 
     async def _finish(self) -> None:
-        """Wait for what is in flight, and release what was not sent in time."""
+        """Wait for the attempts in flight, and release deliveries that were not sent in time."""
         if not self._in_flight:
             return
         await asyncio.wait(self._in_flight, timeout=STOP_SECONDS)
@@ -279,7 +279,7 @@ class Sender:
 
 
 def _payload(sources: PayloadSources, webhook: Webhook, delivery: Delivery) -> Payload:
-    """Return the payload of one delivery; why there is none, so that the others go on."""
+    """Return the payload of one delivery, or why there is none, so that the others go on."""
     try:
         return sources.payload(webhook.payload_template, delivery.event_id)
     except NoPayload as reason:

@@ -1,6 +1,6 @@
 """Signatures of requests by Standard Webhooks, with the library of that name. Pure.
 
-Called for every attempt: the id stays the same, the timestamp is that of the attempt.
+Made for every attempt: the id stays the same, the timestamp is the attempt's.
 """
 
 from collections.abc import Sequence
@@ -13,6 +13,7 @@ from standardwebhooks import Webhook
 
 from tracker.syntax.url import UrlParts, check_url
 from tracker.webhooks.client import Request
+from tracker.webhooks.limits import CACHED_TARGETS
 from tracker.webhooks.payload import as_query
 from tracker.webhooks.target import FIELD
 
@@ -24,8 +25,8 @@ def signed_headers(
 ) -> dict[str, str]:
     """Return `webhook-id`, `webhook-timestamp` and `webhook-signature`, signed with each secret.
 
-    `delivery_id` is the hexadecimal form of the delivery's id, `timestamp_s` in seconds since the
-    epoch, `body` UTF-8, `secrets` of the form `whsec_<base64>`, the current one first.
+    `delivery_id` is hexadecimal, `timestamp_s` in seconds since the epoch, `body` UTF-8. `secrets`
+    have the form `whsec_<base64>`, the current one first.
     """
     message_id = f"msg_{delivery_id}"
     at, text = datetime.fromtimestamp(timestamp_s, UTC), body.decode()
@@ -48,8 +49,8 @@ def signed_request(
 ) -> Request:
     """Return the request that delivers `payload`, with the headers of `signed_headers`.
 
-    With GET the payload is added to the target's query. There is no body then; the signature is of
-    the whole query as it is sent, without "?". Raises BadRequest if `target_url` is no URL.
+    A GET request has no body: the payload is added to the target's query, and the whole query is
+    signed as it is sent, without "?". Raises BadRequest if `target_url` is no URL.
     """
     url, query = _target(target_url)
     if method != "GET":
@@ -63,7 +64,7 @@ def signed_request(
     return Request(method=method, url=url, headers=headers, body=None)
 
 
-@lru_cache(maxsize=1000)
+@lru_cache(maxsize=CACHED_TARGETS)
 def _target(target_url: str) -> tuple[str, str]:
     """Return a target without its query, and its query without "?"."""
     parts = check_url(FIELD, target_url)
@@ -71,7 +72,7 @@ def _target(target_url: str) -> tuple[str, str]:
 
 
 def _origin_and_path(parts: UrlParts) -> str:
-    """Return both in ASCII, with the host in its canonical form: certificates have to name it."""
+    """Return origin and path in ASCII; the canonical host is the one that certificates name."""
     host, port = parts.address
     scheme = parts.scheme.lower()
     shown_host = f"[{host}]" if ":" in host else host

@@ -1,4 +1,4 @@
-"""Webhooks in MongoDB. Callers check their fields with `target` and `template` before."""
+"""Webhooks in MongoDB. Callers check the fields with `target` and `template` before."""
 
 import base64
 import secrets
@@ -19,13 +19,11 @@ from tracker.db.transaction import Session, in_transaction
 from tracker.errors import BadRequest
 from tracker.ids import new_id
 from tracker.webhooks.delivery import Kind
+from tracker.webhooks.limits import MAX_WEBHOOKS_PER_ACCOUNT
 from tracker.webhooks.operational import create_messages, webhook_disabled
 from tracker.webhooks.schedule import Disabled
 from tracker.webhooks.secret_box import SecretBox
 from tracker.webhooks.template import template_text
-
-MAX_PER_ACCOUNT: Final = 10
-"""Webhooks of an account: each has a delivery stored with every event, in one transaction."""
 
 ROTATION: Final = timedelta(days=1)
 """How long the previous secret signs too: the time for a receiver to adopt the new one."""
@@ -35,10 +33,10 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     """A webhook as it is stored.
 
     - `secret` signs deliveries, and so does `previous_secret` until `previous_secret_until`. Both
-      are in the form that is stored; `Webhooks.opened` returns them readable.
-    - `payload_template` is JSON text, `events` the kinds of events it asks for.
-    - `failing_since` is when the first attempt failed of those since the last that succeeded.
-    - `disabled_reason` is why the service itself has made it inactive, at `disabled_at`.
+      are in the form that is stored; `Webhooks.with_readable_secrets` decrypts them.
+    - `payload_template` is JSON text, `events` the kinds of events that it subscribes to.
+    - `failing_since` is the time of the first failure since the last success.
+    - `disabled_reason` is why the service itself disabled it, at `disabled_at`.
     """
 
     id: UUID
@@ -89,9 +87,9 @@ class Webhooks:
         payload_template: Mapping[str, Any],
         events: Sequence[Kind] = (Kind.CONVERSION,),
     ) -> Webhook:
-        """Store a new webhook, and return it with its secret readable.
+        """Store a new webhook, and return it with its secret decrypted.
 
-        Raises BadRequest if the account has MAX_PER_ACCOUNT of them.
+        Raises BadRequest if the account has MAX_WEBHOOKS_PER_ACCOUNT of them.
         """
         webhook_id, secret = new_id(), _new_secret()
         webhook = Webhook(
@@ -107,13 +105,15 @@ class Webhooks:
             created_at=now(),
         )
         await self._webhooks.insert_one(document(webhook))
-        # Counted after the insert: of several that are made at once, none may exceed the limit.
+        # Counted after the insert, so that several at once cannot exceed the limit together.
         number = await self._webhooks.count_documents(
-            {"account_id": account_id}, limit=MAX_PER_ACCOUNT + 1
+            {"account_id": account_id}, limit=MAX_WEBHOOKS_PER_ACCOUNT + 1
         )
-        if number > MAX_PER_ACCOUNT:
+        if number > MAX_WEBHOOKS_PER_ACCOUNT:
             await self.delete(webhook.id)
-            raise BadRequest(f"account_id: has {MAX_PER_ACCOUNT} webhooks, which is the most")
+            raise BadRequest(
+                f"account_id: has {MAX_WEBHOOKS_PER_ACCOUNT} webhooks, which is the most"
+            )
         return replace(webhook, secret=secret)
 
     async def find(self, webhook_id: UUID) -> Webhook | None:
@@ -132,13 +132,13 @@ class Webhooks:
         rows = self._webhooks.find(active, ["account_id", "target_url"])
         return {row["_id"]: Target(row["account_id"], row["target_url"]) async for row in rows}
 
-    async def failing(self, webhook_id: UUID, since: datetime) -> bool:
+    async def record_failure(self, webhook_id: UUID, since: datetime) -> bool:
         """Record that an attempt failed; return whether it is the first of all processes."""
         first = {"_id": webhook_id, "failing_since": None}
         done = await self._webhooks.update_one(first, {"$set": {"failing_since": since}})
         return bool(done.modified_count)
 
-    async def delivers(self, webhook_id: UUID) -> bool:
+    async def record_success(self, webhook_id: UUID) -> bool:
         """Record that an attempt succeeded; return whether it is the first after a failure."""
         failed = {"_id": webhook_id, "failing_since": {"$ne": None}}
         done = await self._webhooks.update_one(failed, {"$set": {"failing_since": None}})
@@ -147,7 +147,7 @@ class Webhooks:
     async def disable(self, webhook: Webhook, reason: Disabled, at: datetime) -> bool:
         """Make a webhook inactive, and return whether it was active.
 
-        The webhooks of its account that ask for it are notified in the same transaction. Raises
+        The account's webhooks that subscribe to that are notified in the same transaction. Raises
         PyMongoError if MongoDB fails.
         """
         message = webhook_disabled(webhook.id, webhook.account_id, webhook.name, reason, at)
@@ -174,12 +174,12 @@ class Webhooks:
         A template is passed as it was sent.
         """
         row = await self._webhooks.find_one_and_update(
-            {"_id": webhook_id}, {"$set": _stored(fields)}, return_document=ReturnDocument.AFTER
+            {"_id": webhook_id}, {"$set": _update(fields)}, return_document=ReturnDocument.AFTER
         )
         return None if row is None else record(Webhook, row)
 
     async def rotate_secret(self, webhook_id: UUID) -> Webhook | None:
-        """Give a webhook a new secret, and return it with that secret readable; None if it is gone.
+        """Give a webhook a new secret, and return it with that decrypted; None if it is gone.
 
         The previous secret signs too for ROTATION; secrets of earlier rotations are dropped.
         """
@@ -194,8 +194,8 @@ class Webhooks:
         )
         return None if row is None else replace(record(Webhook, row), secret=secret)
 
-    def opened(self, webhook: Webhook, at: datetime) -> Webhook:
-        """Return `webhook` with the secrets that sign at that moment, readable.
+    def with_readable_secrets(self, webhook: Webhook, at: datetime) -> Webhook:
+        """Return `webhook` with the secrets that sign at that moment, decrypted.
 
         Raises UnreadableSecret if one is encrypted with none of the keys that are set.
         """
@@ -212,7 +212,7 @@ def _new_secret() -> str:
     return "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
 
 
-def _stored(fields: Mapping[str, Any]) -> dict[str, Any]:
+def _update(fields: Mapping[str, Any]) -> dict[str, Any]:
     template = fields.get("payload_template")
     text = {} if template is None else {"payload_template": template_text(template)}
     # The owner has changed where or whether it sends, so its failures so far no longer count.

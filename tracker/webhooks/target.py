@@ -1,13 +1,13 @@
-"""Targets of webhooks: what a URL must be before deliveries are sent to it.
+"""Targets of webhooks: the rules for a URL before deliveries are sent to it.
 
-The API asks here when a webhook is written. The name may resolve differently later, so `resolver`
-checks again when a delivery connects. Pure but for the question to DNS, which `check_addresses`
-is given and only asks for accounts that have access.
+The API checks them when a webhook is written. The name may resolve differently later, so `resolver`
+checks again when a delivery connects. Pure but for the query to DNS, which `check_addresses` is
+given.
 
 - The target is a plain URL, and https unless the operator allows http.
 - Its host resolves, and only to public addresses, unless the operator allows private ones.
 
-Guarantee: a target that is accepted leads, at that moment, to nothing that visitors cannot reach.
+Guarantee: at that moment an accepted target leads to nothing that visitors cannot reach.
 """
 
 from collections.abc import Awaitable, Callable
@@ -27,7 +27,7 @@ Resolve = Callable[[str], Awaitable[list[str]]]
 
 
 def check_target(url: str, allow_private: bool) -> tuple[str, int]:
-    """Check what the URL alone tells and return its (host, port), in canonical form.
+    """Check a URL without DNS, and return its canonical (host, port).
 
     Raises BadRequest, naming the rule, if `url` is no plain URL or its host is a private address.
     """
@@ -38,9 +38,9 @@ def check_target(url: str, allow_private: bool) -> tuple[str, int]:
 
 
 async def check_addresses(host: str, resolve: Resolve) -> None:
-    """Check what `host` resolves to now.
+    """Check the addresses that `host` resolves to now.
 
-    Raises BadRequest if one of its addresses is private, or if it has none: a target that cannot be
+    Raises BadRequest if one of them is private, or if there is none, for a target that cannot be
     checked is not accepted.
     """
     addresses = literal(host) or [ip_address(text) for text in await resolve(host)]

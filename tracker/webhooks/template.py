@@ -3,8 +3,8 @@
 - A template is checked when it is written, so that a typo is an error then and not a hole in every
   payload.
 - Names of fields are never macros.
-- Braces around white space or quotes are no macros, because texts may be GraphQL or JSON
-  themselves. Only the names after `metadata.` and `query.` may have spaces.
+- Braces around white space or quotes are no macros, because a text may itself be GraphQL or JSON.
+  Only the names after `metadata.` and `query.` may have spaces.
 - A template is kept as JSON text: its names never become fields of a document, its numbers stay
   exact.
 """
@@ -17,6 +17,7 @@ import msgspec
 
 from tracker.clicks.dimensions import DIMENSIONS
 from tracker.errors import BadRequest
+from tracker.webhooks.limits import MAX_TEMPLATE_BYTES, MAX_TEMPLATE_DEPTH
 
 MACROS: Final[Mapping[str, str]] = {
     "event_id": "id of the conversion event",
@@ -50,8 +51,6 @@ NAMED_MACROS: Final[Mapping[str, str]] = {
 
 DEFAULT: Final[Mapping[str, str]] = {name: f"{{{name}}}" for name in MACROS}
 
-MAX_BYTES: Final = 16 * 1024
-MAX_DEPTH: Final = 8
 FIELD: Final = "payload_template"
 
 # The group is the name of the macro; `is_known` says whether there is one.
@@ -62,11 +61,11 @@ _ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
 def check_template(template: Mapping[str, Any]) -> None:
     """Check a template as it was sent.
 
-    Raises BadRequest if it is too long, too deep, or has a macro that is not known.
+    Raises BadRequest if it is too long, too deep, or has an unknown macro.
     """
     texts = list(_texts(template, 1))
-    if len(_ENCODER.encode(template)) > MAX_BYTES:
-        raise BadRequest(f"{FIELD}: at most {MAX_BYTES} bytes")
+    if len(_ENCODER.encode(template)) > MAX_TEMPLATE_BYTES:
+        raise BadRequest(f"{FIELD}: at most {MAX_TEMPLATE_BYTES} bytes")
     used = {name for text in texts for name in MACRO.findall(text)}
     if unknown := sorted(name for name in used if not is_known(name))[:10]:
         known = [*MACROS, *(f"{prefix}<{name}>" for prefix, name in NAMED_MACROS.items())]
@@ -90,8 +89,8 @@ def _texts(value: Any, level: int) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping | list):
-        if level > MAX_DEPTH:
-            raise BadRequest(f"{FIELD}: at most {MAX_DEPTH} levels deep")
+        if level > MAX_TEMPLATE_DEPTH:
+            raise BadRequest(f"{FIELD}: at most {MAX_TEMPLATE_DEPTH} levels deep")
         for item in value.values() if isinstance(value, Mapping) else value:
             yield from _texts(item, level + 1)
 

@@ -2,10 +2,10 @@
 
 Called when a delivery is first attempted.
 
-- Every macro of `template.MACROS` has a value, None where nothing is known.
+- Every macro of `template.MACROS` has a value; None if it is unknown.
 - Money is exact.
 
-Guarantee: nothing of another account gets into a payload, whatever click an event names.
+Guarantee: a payload never has data of another account, whatever click the event names.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,6 +20,7 @@ from bson import Decimal128
 from tracker.clicks import dimensions
 from tracker.clock import iso
 from tracker.syntax.strict_json import parse_json
+from tracker.webhooks.limits import CACHED_AMOUNTS
 
 _LINK_FIELDS: Final = ("slug", "internal_name", "destination_url")
 _CONFIG_FIELDS: Final = ("payout_type", "pbk")
@@ -28,10 +29,11 @@ Document = Mapping[str, Any]
 
 
 class Values(msgspec.Struct, frozen=True, kw_only=True):
-    """The values of macros, each of a type that JSON has; numbers with a fraction are Decimal.
+    """The values of macros, of types that JSON has; numbers with a fraction are Decimal.
 
-    `fields` has those of `template.MACROS`, `metadata` those of `{metadata.<key>}` by key (of the
-    top level), `query` those of `{query.<name>}` by name (the first of a repeated one).
+    - `fields` has the values of `template.MACROS`.
+    - `metadata` has those of `{metadata.<key>}`, by key of the top level.
+    - `query` has those of `{query.<name>}`, by name; the first of a repeated one.
     """
 
     fields: Mapping[str, Any]
@@ -39,7 +41,7 @@ class Values(msgspec.Struct, frozen=True, kw_only=True):
     query: Mapping[str, str]
 
     def get(self, macro: str) -> Any:
-        """Return the value of `macro`, named as in `{macro}`; None if it has none."""
+        """Return the value of the macro `{macro}`; None if it has none."""
         if macro in self.fields:
             return self.fields[macro]
         prefix, _, name = macro.partition(".")
@@ -56,9 +58,8 @@ def values_of(
 ) -> Values:
     """Return the values for `event`, from MongoDB documents as they are stored.
 
-    `click`, `link` and `event_config` are those that the event names; None if it names none, or it
-    is not stored. `tags` are the names of the link's tags. `base_host` is the host of links that
-    have no domain of their own.
+    `click`, `link` and `event_config` are the documents that the event names; None without one.
+    `tags` are the names of the link's tags. `base_host` is the host of the default domain.
     """
     click, link, event_config = (_own(one, event) for one in (click, link, event_config))
     metadata = _metadata(event)
@@ -96,16 +97,16 @@ def _event_fields(event: Document) -> dict[str, Any]:
 
 
 def _click_fields(click: Document | None, event: Document, base_host: str) -> dict[str, Any]:
-    """Return what the click tells; most is on the event too, if the click is no longer stored."""
-    known = click or event
-    at = known["at"] if click else event.get("click_at")
-    domain_name = known.get("domain_name")
+    """Return the fields of the click; the event has most of them if the click has expired."""
+    source = click or event
+    at = source["at"] if click else event.get("click_at")
+    domain_name = source.get("domain_name")
     return {
         "click_timestamp": None if at is None else iso(at),
-        "link_id": _text(known.get("link_id")),
+        "link_id": _text(source.get("link_id")),
         "domain_name": base_host if domain_name == "" else domain_name,
         "referrer": (_decoded(click["referrer"]) or None) if click else None,
-        **{name: known.get(name) for name in dimensions.NAMES},
+        **{name: source.get(name) for name in dimensions.NAMES},
     }
 
 
@@ -123,7 +124,7 @@ def _query(raw: str) -> dict[str, str]:
 
 
 def _decoded(raw: str) -> str:
-    """Decode what a visitor sent, which is stored with one character for each byte."""
+    """Decode a visitor's text, which is stored with one character for each byte."""
     return raw.encode("latin-1", errors="replace").decode(errors="replace")
 
 
@@ -135,6 +136,6 @@ def _money(value: Decimal128 | None) -> Decimal | None:
     return None if value is None else _decimal(value.bid)
 
 
-@lru_cache(maxsize=10_000)
+@lru_cache(maxsize=CACHED_AMOUNTS)
 def _decimal(bid: bytes) -> Decimal:
     return Decimal128.from_bid(bid).to_decimal()

@@ -1,7 +1,7 @@
 """Withheld webhooks: nothing is sent to them for a while, as their signing secrets are unreadable.
 
-Asked by the sender before it claims. What is due for them stays due, and other webhooks are not
-delayed. The log says so at once, and then once a minute for as long as it lasts.
+The sender skips them when it claims, so their deliveries stay due and delay no others. The log says
+so at once, and then once a minute for as long as it lasts.
 """
 
 from collections.abc import Callable, Collection
@@ -15,7 +15,7 @@ from tracker import metrics
 log = structlog.get_logger(__name__)
 
 PAUSE_MS: Final = 60_000
-"""After this pause they are tried again: an operator may have rewritten the secrets meanwhile."""
+"""The pause before they are tried again: an operator may have rewritten the secrets meanwhile."""
 
 
 class Withheld:
