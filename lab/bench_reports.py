@@ -19,8 +19,8 @@ from uuid import UUID
 import pymongo
 
 from config.settings import Settings
-from lab.harness import on_own_stores
-from lab.load.requests import AGENTS
+from lab.harness import on_own_stores, option_parser
+from lab.requests import AGENTS
 from lab.scene import new_link, open_services
 from scripts.progress import Progress
 from tracker.clicks.click import Click
@@ -251,12 +251,11 @@ def _print(
 
 def main() -> None:
     """Run and print the table. Raises SystemExit if nothing can be measured."""
-    parser = argparse.ArgumentParser(
-        prog="python -m lab.bench_reports",
-        description="Time every kind of report at a hundredth, a tenth and all of so many clicks, "
+    parser = option_parser(
+        "bench_reports",
+        "Time every kind of report at a hundredth, a tenth and all of so many clicks, "
         "over 30 days, and the same figures aggregated from the clicks themselves.",
-        epilog="example:\n  make bench-reports ARGS='--clicks 10000000'",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        "example:\n  make bench-reports ARGS='--clicks 10000000'",
     )
     parser.add_argument("--clicks", type=int, default=1_000_000, help="the largest size [1000000]")
     parser.add_argument("--links", type=int, default=200, help="links of the account [200]")

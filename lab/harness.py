@@ -1,14 +1,17 @@
-"""The harness of every run: a folder, stores of its own, a loop, signals and exit codes.
+"""The harness of every run: its options, folder, stores, loop, signals and exit codes.
 
 However a run ends, its processes are ended and its folder is removed.
 """
 
+import argparse
 import asyncio
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+import textwrap
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -16,14 +19,28 @@ import uvloop
 
 from config.settings import Settings
 from tracker.builtin.stores import StoresError, run_stores
+from tracker.loops import cancel_and_wait
 
 T = TypeVar("T")
 
 INTERRUPTED: Final = 130
+"""The exit code of a run that was interrupted."""
+
+_HELP_COLUMNS: Final = 80
 
 
 class CannotMeasure(Exception):
     """A run that has no result, with one line that says why."""
+
+
+def option_parser(name: str, description: str, epilog: str) -> argparse.ArgumentParser:
+    """Return the parser of `python -m lab.<name>`, without options yet."""
+    return argparse.ArgumentParser(
+        prog=f"python -m lab.{name}",
+        description=textwrap.fill(description, _HELP_COLUMNS),
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
 
 
 def on_own_stores(name: str, measure: Callable[[Path, Settings], Coroutine[Any, Any, T]]) -> T:
@@ -68,3 +85,25 @@ def run_loop(measure: Callable[[], Coroutine[Any, Any, T]]) -> T:
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         return runner.run(cancellable())
+
+
+@asynccontextmanager
+async def beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Run `work` while the context is open, and cancel it at the end."""
+    task = asyncio.get_running_loop().create_task(work)
+    try:
+        yield
+    finally:
+        await cancel_and_wait(task)
+
+
+async def wait_until(
+    is_true: Callable[[], Awaitable[bool]], seconds: float, look_seconds: float
+) -> bool:
+    """Return True as soon as `is_true` does, False if it does not within `seconds`."""
+    deadline = time.monotonic() + seconds
+    while not await is_true():
+        if time.monotonic() > deadline:
+            return False
+        await asyncio.sleep(look_seconds)
+    return True

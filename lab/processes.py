@@ -1,15 +1,16 @@
 """The processes of a run: the service's own and others, each with an address and a log.
 
 Whoever starts a process here ends it, by its pid; if we are killed ourselves, the kernel ends it.
+Processor time and memory are read as Linux reports them.
 """
 
 import asyncio
+import os
 import random
 import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -18,16 +19,28 @@ from typing import Final, Literal
 import msgspec
 
 from config.settings import Settings
-from lab.harness import CannotMeasure
+from lab.harness import CannotMeasure, wait_until
 from tracker.builtin.child import Program, reason, spawn
 
 ROOT: Final = Path(__file__).parent.parent
 START_SECONDS: Final = 60.0
 LEAVE_SECONDS: Final = 15.0
+_START_LOOK_SECONDS: Final = 0.05
 
 # Below the ports that the kernel gives to outgoing connections: such a connection could take the
 # port of a killed process, or even connect to itself there.
 _PORTS: Final = range(15_000, 30_000)
+
+MEGABYTE: Final = 1024 * 1024
+
+MAX_GROWTH_BYTES: Final = 20 * MEGABYTE
+"""How much larger the service may be after a load or an attack than before."""
+
+SETTLE_SECONDS: Final = 20.0
+"""How long memory may take to be given back."""
+
+_LOOK_SECONDS: Final = 0.25
+_TICKS: Final = os.sysconf("SC_CLK_TCK")
 
 Role = Literal["all", "web", "drain"]
 
@@ -87,12 +100,8 @@ class Process:
 
     async def ready(self) -> None:
         """Wait until it is ready. Raises NotReady if it is not after START_SECONDS."""
-        deadline = time.monotonic() + START_SECONDS
-        while not await asyncio.to_thread(self._is_ready):
-            if time.monotonic() > deadline:
-                raise NotReady(f"{self.name} is not ready: see {self._program.log}")
-            self.restart_if_ended()
-            await asyncio.sleep(0.05)
+        if not await wait_until(self._is_ready, START_SECONDS, _START_LOOK_SECONDS):
+            raise NotReady(f"{self.name} is not ready: see {self._program.log}")
 
     async def leave(self) -> None:
         """End it with SIGTERM, after LEAVE_SECONDS with SIGKILL; return when it is gone."""
@@ -112,7 +121,14 @@ class Process:
         if self._running is not None:
             self._running.send_signal(number)
 
-    def _is_ready(self) -> bool:
+    async def _is_ready(self) -> bool:
+        """Return whether it is ready; if it has ended, start it again."""
+        if await asyncio.to_thread(self._answers):
+            return True
+        self.restart_if_ended()
+        return False
+
+    def _answers(self) -> bool:
         running = self._running
         return running is not None and self._program.is_ready(self.port, running.pid)
 
@@ -201,3 +217,60 @@ def free_ports(count: int) -> list[int]:
                 continue
         ports.append(port)
     return ports
+
+
+def cpu_seconds(pid: int) -> float:
+    """Return the user and system time of a process and of its running children."""
+    return sum(_own_cpu_seconds(one) for one in (pid, *_children(pid)))
+
+
+def resident_bytes(pid: int) -> int:
+    """Return the resident memory of a process and of its running children."""
+    return sum(_own_resident_bytes(one) for one in (pid, *_children(pid)))
+
+
+class Memory(msgspec.Struct, frozen=True):
+    """Resident bytes of several processes together."""
+
+    before: int
+    during: int
+    after: int
+
+
+class MemoryWatch:
+    """The resident bytes of `processes` together, from now on."""
+
+    def __init__(self, processes: Sequence[Process]) -> None:
+        self._pids = [process.pid for process in processes]
+        self._before = self._highest = self._now()
+
+    async def run(self) -> None:
+        """Sample the size until cancelled."""
+        while True:
+            self._highest = max(self._highest, self._now())
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    async def settled(self) -> Memory:
+        """Return the sizes once enough is given back, or after SETTLE_SECONDS."""
+        await wait_until(self._is_given_back, SETTLE_SECONDS, _LOOK_SECONDS)
+        return Memory(self._before, self._highest, self._now())
+
+    async def _is_given_back(self) -> bool:
+        return self._now() - self._before <= MAX_GROWTH_BYTES
+
+    def _now(self) -> int:
+        return sum(map(resident_bytes, self._pids))
+
+
+def _own_cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+def _own_resident_bytes(pid: int) -> int:
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def _children(pid: int) -> list[int]:
+    return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]

@@ -15,12 +15,12 @@ import uvloop
 
 from lab.harness import CannotMeasure
 from lab.processes import ROOT
+from lab.requests import message_length
 
 ACCEPTED: Final = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 BUSY: Final = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 GONE: Final = b"HTTP/1.1 410 Gone\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
-_END: Final = b"\r\n\r\n"
 _STOP_SECONDS: Final = 20
 
 
@@ -90,16 +90,14 @@ class _Connection(asyncio.Protocol):
         self._responding = responding
         self._transport: Any = None
         self._received = b""
-        self._length: int | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
         self._received += data
-        if self._length is None and _END in self._received:
-            self._length = _request_length(self._received)
-        if self._length is not None and len(self._received) >= self._length:
+        length = message_length(self._received)
+        if length is not None and len(self._received) >= length:
             task = asyncio.get_running_loop().create_task(self._answer(_message(self._received)))
             self._responding.add(task)
             task.add_done_callback(self._responding.discard)
@@ -112,14 +110,8 @@ class _Connection(asyncio.Protocol):
             self._transport.close()
 
 
-def _request_length(received: bytes) -> int:
-    head, _, _ = received.partition(_END)
-    found = re.search(rb"\r\ncontent-length: *(\d+)", head, re.IGNORECASE)
-    return len(head) + len(_END) + (int(found[1]) if found else 0)
-
-
 def _message(received: bytes) -> Message:
-    head, _, body = received.partition(_END)
+    head, _, body = received.partition(b"\r\n\r\n")
     first, *lines = head.decode("latin-1").split("\r\n")
     fields = (line.partition(":") for line in lines)
     headers = {name.lower(): value.strip() for name, _, value in fields}

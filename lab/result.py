@@ -1,6 +1,23 @@
-"""Results as text: named figures below each other, then notes, then faults. Pure."""
+"""Results as text: tables, named figures, notes and faults. Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+
+
+def columns(rows: Sequence[Sequence[str]], words: Collection[int]) -> list[str]:
+    """Return a line for each row, with aligned columns.
+
+    `words` has the indexes of the columns with text; the others have figures.
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+
+    def aligned(row: Sequence[str]) -> str:
+        cells = enumerate(zip(row, widths, strict=True))
+        return "  ".join(
+            text.ljust(width) if index in words else text.rjust(width)
+            for index, (text, width) in cells
+        ).rstrip()
+
+    return [aligned(row) for row in rows]
 
 
 def figure_lines(figures: Iterable[tuple[str, str]]) -> list[str]:

@@ -18,16 +18,20 @@ from typing import Final, NamedTuple
 import msgspec
 
 from config.settings import Settings
-from lab.harness import on_own_stores
-from lab.load.client import Load
-from lab.load.outcome import percentile
-from lab.load.schedule import Closed, Paced
-from lab.load.traffic import Mixed
-from lab.processes import free_ports, running, unlimited_process
+from lab.client import Load, percentile
+from lab.harness import beside, on_own_stores, option_parser
+from lab.processes import (
+    MAX_GROWTH_BYTES,
+    MEGABYTE,
+    free_ports,
+    resident_bytes,
+    running,
+    unlimited_process,
+)
 from lab.result import audit_faults, audit_figures, exit_code, figure_lines, with_faults
 from lab.scene import prepare_load
-from lab.stores import Stores, differences
-from lab.usage import MAX_GROWTH_BYTES, MEGABYTE, resident_bytes
+from lab.stores import Stores, differences, open_stores
+from lab.traffic import Closed, Mixed, Paced
 from scripts.command import positive
 
 LINKS: Final = 1_000
@@ -112,18 +116,14 @@ class Soak:
     async def run(self) -> Result:
         """Return the result, with every process ended. Raises NotReady or NotDrained."""
         traffic = Mixed(await prepare_load(self._settings, LINKS))
-        async with running(self._processes), Stores(self._settings) as stores:
+        async with running(self._processes), open_stores(self._settings) as stores:
             return await self._run(traffic, stores)
 
     async def _run(self, traffic: Mixed, stores: Stores) -> Result:
-        watch = asyncio.get_running_loop().create_task(self._watch(traffic, stores))
-        try:
+        async with beside(self._watch(traffic, stores)):
             await self._load(traffic)
             size_after = resident_bytes(self._processes[0].pid)
             await stores.drained(DRAIN_SECONDS)
-        finally:
-            watch.cancel()
-            await asyncio.wait([watch])
         return await self._compared(traffic, stores, size_after)
 
     async def _load(self, traffic: Mixed) -> None:
@@ -201,13 +201,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m lab.soak",
-        description="Send clicks and events at a steady rate; print every 30 s the resident size "
+    parser = option_parser(
+        "soak",
+        "Send clicks and events at a steady rate; print every 30 s the resident size "
         "of each process, requests, errors and backlog. Exit code 1 after any error, if anything "
         "was lost, or if the web process grew by more than 20 MB after its first 100,000 clicks.",
-        epilog="example:\n  make soak ARGS='--seconds 120 --rate 2000'",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        "example:\n  make soak ARGS='--seconds 120 --rate 2000'",
     )
     parser.add_argument("--seconds", type=positive, default=600, help="seconds of load [600]")
     parser.add_argument(

@@ -1,22 +1,20 @@
 """The stores beside a load: emptied before it, asked what has arrived, audited after it."""
 
-import asyncio
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Sequence
-from types import TracebackType
-from typing import Any, Final, Literal, Self
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Final, Literal
 from uuid import UUID
 
 import orjson
 import pymongo
 
 from config.settings import Settings
-from lab.harness import CannotMeasure
-from lab.load.traffic import Mixed
+from lab.harness import CannotMeasure, wait_until
 from lab.processes import ROOT, variables_of
+from lab.traffic import Mixed
 from tracker.db.connect import mongodb, redis_for_requests
 from tracker.db.keys import DEAD_LETTERS, DRAIN_GROUP, JOURNAL
 from tracker.webhooks.delivery import Status
@@ -42,15 +40,8 @@ class Stores:
         self._mongodb = mongodb(settings.mongodb_uri)
         self._database = self._mongodb[settings.mongodb_database]
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def close(self) -> None:
+        """Close the connections."""
         await self._redis.aclose()
         self._mongodb.close()
 
@@ -76,9 +67,15 @@ class Stores:
         """Return the number of documents without counting; exact unless MongoDB crashed."""
         return await self._database[collection].estimated_document_count()
 
-    async def due_deliveries(self) -> int:
-        """Return the number of deliveries that are still to be sent."""
-        return await self._database["deliveries"].count_documents({"status": Status.DUE})
+    async def are_deliveries_sent(self) -> bool:
+        """Return whether no delivery is still to be sent."""
+        return await self._database["deliveries"].find_one({"status": Status.DUE}, ["_id"]) is None
+
+    async def documents(self, collection: str) -> AsyncIterator[dict[str, Any]]:
+        """Yield every document of a collection."""
+        with pymongo.timeout(_COUNT_SECONDS):
+            async for document in self._database[collection].find():
+                yield document
 
     async def lost(self, traffic: Mixed) -> int:
         """Return how many of the answered ids are not stored."""
@@ -116,17 +113,28 @@ class Stores:
 
     async def drained(self, seconds: float) -> None:
         """Wait until the journal is empty. Raises NotDrained after `seconds`."""
-        deadline = time.monotonic() + seconds
-        while entries := await self.journal_entries():
-            if time.monotonic() > deadline:
-                raise NotDrained(f"{entries:,} journal entries are left after {seconds:.0f} s")
-            await asyncio.sleep(_LOOK_SECONDS)
+        if not await wait_until(self._is_drained, seconds, _LOOK_SECONDS):
+            entries = await self.journal_entries()
+            raise NotDrained(f"{entries:,} journal entries are left after {seconds:.0f} s")
+
+    async def _is_drained(self) -> bool:
+        return not await self.journal_entries()
 
     async def _missing(self, collection: Collection, ids: Sequence[UUID | int]) -> int:
         """Return how many of these different ids are not stored."""
         with pymongo.timeout(_COUNT_SECONDS):
             found = await self._database[collection].count_documents({"_id": {"$in": list(ids)}})
         return len(ids) - found
+
+
+@asynccontextmanager
+async def open_stores(settings: Settings) -> AsyncIterator[Stores]:
+    """Yield the stores that `settings` name, and close their connections afterwards."""
+    stores = Stores(settings)
+    try:
+        yield stores
+    finally:
+        await stores.close()
 
 
 def differences(settings: Settings) -> int:

@@ -18,15 +18,12 @@ from lab.abuse.attacker import ROWS, Row, attacker
 from lab.abuse.result import MAX_SLOWDOWN, MAX_TRIES, Attacked, Phases, Result, line, table
 from lab.abuse.services import Servers
 from lab.abuse.world import build
-from lab.harness import on_own_stores
-from lab.load.client import Load
-from lab.load.outcome import Outcome
-from lab.load.schedule import Closed, Paced, Schedule
-from lab.load.traffic import Visitors
-from lab.processes import Process, free_ports, running
+from lab.client import Load, Outcome, Schedule
+from lab.harness import beside, on_own_stores, option_parser
+from lab.processes import MemoryWatch, Process, free_ports, running
 from lab.result import exit_code
-from lab.stores import NotDrained, Stores, differences
-from lab.usage import MemoryWatch
+from lab.stores import NotDrained, differences, open_stores
+from lab.traffic import Closed, Paced, Visitors
 from scripts.command import positive
 
 SOURCES: Final = tuple(f"127.0.1.{number}" for number in range(1, 65))
@@ -66,7 +63,7 @@ class Abuse:
         settings = msgspec.structs.replace(self._settings, base_url=base_url)
         world = await build(settings)
         self._visitors = Visitors(world.scene)
-        async with running(shared), Stores(self._settings) as self._stores:
+        async with running(shared), open_stores(self._settings) as self._stores:
             target = await world.target(settings, self._port, self._own_port)
             return await self._run(target, shared)
 
@@ -109,8 +106,9 @@ class Abuse:
             if served.process is not self._servers.web:  # a new one grows with its first requests
                 await phase(WARM_SECONDS)
             before = await phase(AROUND_SECONDS)
+            memory = MemoryWatch([served.process, self._servers.drain])
             async with (
-                MemoryWatch([served.process, self._servers.drain]) as memory,
+                beside(memory.run()),
                 attacker(row, self._options.seconds, target) as attack,
             ):
                 with served.disturbed():
@@ -164,14 +162,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     names = "\n".join(f"  {row.name:12} {row.title}" for row in ROWS)
-    parser = argparse.ArgumentParser(
-        prog="python -m lab.abuse",
-        description="Attack a service of its own as strangers and accounts would, while visitors "
+    parser = option_parser(
+        "abuse",
+        "Attack a service of its own as strangers and accounts would, while visitors "
         "click beside; print what visitors saw before, during and after each. Exit code 1 if "
         "visitors got an error or waited five times as long, if 20 MB of memory were not given "
         "back, if anything was lost, or if an attacker got what is not allowed.",
-        epilog=f"attacks:\n{names}\n\nexample:\n  make abuse ARGS='--rows names,nested-json'",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        f"attacks:\n{names}\n\nexample:\n  make abuse ARGS='--rows names,nested-json'",
     )
     parser.add_argument("--rows", type=_rows, default=ROWS, help="names of attacks [all]")
     parser.add_argument("--seconds", type=positive, default=8, help="seconds of each attack [8]")

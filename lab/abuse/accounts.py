@@ -7,9 +7,8 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from lab.abuse.attack import Report, Target, barrage, report_of_today, unexpected
-from lab.load.requests import AGENTS, head, post
-from lab.load.single import ask, call
 from lab.receiver import GONE, Message, answering, receiving
+from lab.requests import AGENTS, ask, call, head, post
 
 NEIGHBOUR: Final = "127.0.0.77"
 """The address of the account that must not notice anything."""

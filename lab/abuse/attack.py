@@ -11,10 +11,9 @@ from typing import Any, Final
 
 import msgspec
 
-from lab.load.client import Load
-from lab.load.schedule import Paced
-from lab.load.single import call
-from lab.load.traffic import CountedAnswers
+from lab.client import Load
+from lab.requests import call
+from lab.traffic import CountedAnswers, Paced
 
 ADDRESS: Final = "127.0.0.66"
 """The address of attacks. Linux answers on all of 127.0.0.0/8, so that limits by address meet the

@@ -7,9 +7,9 @@ from typing import Final
 import msgspec
 
 from lab.abuse.attack import Report
-from lab.load.outcome import Outcome
+from lab.client import Outcome
+from lab.processes import MAX_GROWTH_BYTES, MEGABYTE, Memory
 from lab.result import audit_faults, audit_figures, figure_lines, with_faults
-from lab.usage import MAX_GROWTH_BYTES, MEGABYTE, Memory
 
 MAX_SLOWDOWN: Final = 5.0
 """How many times its value before an attack the p99 of visitors may be during it: the median of all

@@ -14,8 +14,7 @@ from uuid import UUID, uuid4
 import orjson
 
 from lab.abuse.attack import ADDRESS, Report, Target, barrage, conversions, unexpected
-from lab.load.requests import AGENTS, click_id_of, head, post
-from lab.load.single import NO_ANSWER, ask, connect
+from lab.requests import AGENTS, NO_ANSWER, ask, click_id_of, connect, head, post
 
 _MEGABYTE: Final = 1024 * 1024
 _UNFINISHED_BODIES: Final = 60

@@ -6,10 +6,10 @@ from uuid import UUID
 
 from config.settings import Settings
 from lab.abuse.attack import Owner, Target
-from lab.load.single import call
-from lab.load.traffic import COLD, HOT
 from lab.processes import NotReady
+from lab.requests import call
 from lab.scene import Scene, add_account, open_services, prepare_load
+from lab.traffic import COLD, HOT
 
 DOMAIN: Final = "go.neighbour.example"
 _SLUG: Final = "offer"

@@ -13,15 +13,15 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from config.settings import Settings
+from lab.bench import wrk
 from lab.bench.deliveries import deliveries_a_second
 from lab.bench.figures import Figures, Target, figures, table, targets
 from lab.bench.measure import Bench, Measured, Options
 from lab.bench.rows import ROWS, Row, chosen, has_nginx
-from lab.harness import on_own_stores
-from lab.load import wrk
+from lab.harness import on_own_stores, option_parser
 from lab.receiver import receiver_process
 from lab.scene import prepare_load
-from lab.stores import Stores
+from lab.stores import open_stores
 from scripts.command import positive
 from scripts.progress import Line
 
@@ -48,7 +48,7 @@ async def _run(stores: Settings, folder: Path, parsed: argparse.Namespace, line:
     rows = [row for row in parsed.rows if row.serving != "nginx" or has_nginx()]
     results = Results(rows, [], defaultdict(list), defaultdict(list))
     apart = msgspec.structs.replace(stores, mongodb_database="deliveries", data_dir=str(folder))
-    async with Stores(stores) as asked:
+    async with open_stores(stores) as asked:
         bench = Bench(folder, stores, asked, scene, options)
         for number in range(1, parsed.rounds + 1):
             progress = f"round {number} of {parsed.rounds}"
@@ -125,14 +125,13 @@ def _as_json(
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m lab.bench",
-        description="Measure redirects, clicks, conversions and a list side by side on stores of "
+    parser = option_parser(
+        "bench",
+        "Measure redirects, clicks, conversions and a list side by side on stores of "
         "its own; with all rows, webhook deliveries too. Rows: "
         + "; ".join(f"{row.key}: {row.name}" for row in ROWS)
         + ".",
-        epilog="example:\n  make bench ARGS='--rounds 5 --rows a,c,d'",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        "example:\n  make bench ARGS='--rounds 5 --rows a,c,d'",
     )
     parser.add_argument("--rounds", type=positive, default=3, help="rounds of each row [3]")
     parser.add_argument("--seconds", type=positive, default=4, help="seconds of each load [4]")

@@ -9,17 +9,15 @@ from typing import Final, NamedTuple
 import msgspec
 
 from config.settings import Settings
+from lab import requests
+from lab.bench import wrk
 from lab.bench.rows import Row, processes_of
+from lab.client import Load, Outcome
 from lab.harness import CannotMeasure
-from lab.load import requests, wrk
-from lab.load.client import Load
-from lab.load.outcome import Outcome
-from lab.load.schedule import Closed, Paced
-from lab.load.traffic import Prepared
-from lab.processes import Process, running
+from lab.processes import Process, cpu_seconds, running
 from lab.scene import Scene
 from lab.stores import Stores
-from lab.usage import cpu_seconds
+from lab.traffic import Closed, Paced, Prepared
 
 PREPARED_REQUESTS: Final = 5_000
 WARM_UP_REQUESTS: Final = 2_000

@@ -3,26 +3,24 @@
 import asyncio
 import statistics
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec import structs
-from pymongo import MongoClient
 
-from config.settings import Settings
 from lab.chaos.audit import Audit
 from lab.chaos.deliveries import Receiver
 from lab.chaos.disturbances import Disturber, Processes, schedule
 from lab.chaos.result import Left, Result, Waits
 from lab.chaos.traffic import Ledger, longest_apart_from, run_load
-from lab.load.single import call
+from lab.harness import beside, wait_until
 from lab.processes import running
 from lab.receiver import receiving
+from lab.requests import call
 from lab.scene import Scene, prepare_faults
-from lab.stores import Stores
+from lab.stores import Stores, open_stores
 
 SETTLE_SECONDS: Final = 180.0
 """How long the rest may take to be drained. Other drains take over a drain's entries ten seconds
@@ -67,17 +65,17 @@ class Proof:
         self._show_progress("starting")
         async with running(self._processes.stores), receiving(self._receiver.respond) as url:
             scene = await prepare_faults(self._settings, url)
-            async with running(self._processes.service), Stores(self._settings) as stores:
+            async with running(self._processes.service), open_stores(self._settings) as stores:
                 return await self._run(scene, stores)
 
     async def _run(self, scene: Scene, stores: Stores) -> Result:
         began = time.monotonic()
-        async with self._watched():
+        async with beside(self._watch()):
             await self._load(scene)
             seconds = time.monotonic() - began
             left = await self._settled(stores)
-            await self._await_deliveries(stores)
-        return await self._compare(scene, seconds, left)
+            await wait_until(stores.are_deliveries_sent, SETTLE_SECONDS, _LOOK_SECONDS)
+        return await self._compare(scene, stores, seconds, left)
 
     async def _load(self, scene: Scene) -> None:
         """Send requests until the time is over and the last disturbance is, too."""
@@ -90,16 +88,6 @@ class Proof:
                 self._disturber.run(self._processes, planned), asyncio.sleep(options.seconds)
             )
             stop.set()
-
-    @asynccontextmanager
-    async def _watched(self) -> AsyncIterator[None]:
-        watch = asyncio.get_running_loop().create_task(self._watch())
-        try:
-            yield
-        finally:
-            watch.cancel()
-            with suppress(asyncio.CancelledError):
-                await watch
 
     async def _watch(self) -> None:
         """Restart what ended by itself and show progress until cancelled."""
@@ -116,14 +104,16 @@ class Proof:
         """Wait until everything is drained, or SETTLE_SECONDS; return what is left then."""
         for process in self._processes:
             await process.ready()
-        deadline = time.monotonic() + SETTLE_SECONDS
-        while True:
+        left = Left()
+
+        async def is_drained() -> bool:
+            nonlocal left
             left = await self._left(stores)
-            if not (left.journal or left.spool_files):
-                return left
-            if time.monotonic() > deadline:
-                return structs.replace(left, entries=await stores.unacknowledged(_SHOWN_ENTRIES))
-            await asyncio.sleep(_LOOK_SECONDS)
+            return not (left.journal or left.spool_files)
+
+        if await wait_until(is_drained, SETTLE_SECONDS, _LOOK_SECONDS):
+            return left
+        return structs.replace(left, entries=await stores.unacknowledged(_SHOWN_ENTRIES))
 
     async def _left(self, stores: Stores) -> Left:
         # The spool comes first: what leaves it goes to the journal.
@@ -135,15 +125,9 @@ class Proof:
             dead_letters=await stores.dead_letters(),
         )
 
-    async def _await_deliveries(self, stores: Stores) -> None:
-        """Wait until every delivery is sent, or SETTLE_SECONDS."""
-        deadline = time.monotonic() + SETTLE_SECONDS
-        while time.monotonic() < deadline and await stores.due_deliveries():  # noqa: ASYNC110
-            await asyncio.sleep(_LOOK_SECONDS)
-
-    async def _compare(self, scene: Scene, seconds: float, left: Left) -> Result:
+    async def _compare(self, scene: Scene, stores: Stores, seconds: float, left: Left) -> Result:
         self._show_progress("comparing")
-        audit = _audited(self._settings)
+        audit = await _audited(stores)
         ledger = self._ledger
         return Result(
             seed=self._options.seed,
@@ -186,21 +170,14 @@ class Proof:
         ]
 
 
-def _audited(settings: Settings) -> Audit:
+async def _audited(stores: Stores) -> Audit:
     audit = Audit()
-    with MongoClient[dict[str, Any]](
-        settings.mongodb_uri,
-        uuidRepresentation="standard",
-        tz_aware=True,
-        timeoutMS=_MONGODB_SECONDS * 1000,
-    ) as client:
-        database = client[settings.mongodb_database]
-        for click in database["clicks"].find(projection={"referrer": False}):
-            audit.add_click(click)
-        for event in database["events"].find():
-            audit.add_event(event)
-        for rollup in database["rollups"].find():
-            audit.add_rollup(rollup)
-        for delivery in database["deliveries"].find():
-            audit.add_delivery(delivery)
+    async for click in stores.documents("clicks"):
+        audit.add_click(click)
+    async for event in stores.documents("events"):
+        audit.add_event(event)
+    async for rollup in stores.documents("rollups"):
+        audit.add_rollup(rollup)
+    async for delivery in stores.documents("deliveries"):
+        audit.add_delivery(delivery)
     return audit

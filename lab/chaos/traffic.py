@@ -16,8 +16,8 @@ from uuid import UUID
 
 import orjson
 
-from lab.load.client import Load, Traffic
-from lab.load.requests import AGENTS, click_id_of, head, post_json
+from lab.client import Load, Traffic
+from lab.requests import AGENTS, click_id_of, head, post_json
 from lab.scene import Place, Scene
 
 EVENTS: Final = 0.2

@@ -7,8 +7,8 @@ import pytest
 
 from lab.abuse.attack import Report, unexpected
 from lab.abuse.result import Attacked, Phases, Result, table
-from lab.load.outcome import Outcome
-from lab.usage import MAX_GROWTH_BYTES, Memory
+from lab.client import Outcome
+from lab.processes import MAX_GROWTH_BYTES, Memory
 
 
 def seen(p99: float = 0.01, errors: dict[str, int] | None = None) -> Outcome:

@@ -5,7 +5,7 @@ import pytest
 from lab.bench.figures import figures, table, targets
 from lab.bench.measure import Landed, Measured
 from lab.bench.rows import ROWS, Row, chosen
-from lab.load.outcome import Outcome
+from lab.client import Outcome
 
 BY_KEY = {row.key: row for row in ROWS}
 RATES = {"a": 100, "b": 250, "c": 600, "d": 350, "e": 300, "f1": 300, "f2": 300, "g": 50, "h": 1200}

@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from lab.processes import MAX_GROWTH_BYTES
 from lab.soak import Result
-from lab.usage import MAX_GROWTH_BYTES
 
 PLAIN = Result(
     requests=3,

@@ -2,14 +2,15 @@
 
 import asyncio
 import time
+from array import array
 from collections.abc import Sequence
 
 import pytest
 
-from lab.load import client, schedule
-from lab.load.client import Load
-from lab.load.schedule import Closed, Paced
-from lab.load.traffic import Prepared
+import lab.traffic
+from lab import client
+from lab.client import Load, outcome, percentile
+from lab.traffic import Closed, Paced, Prepared
 from tests.lab.answering import BUSY, CLICK_ID, REDIRECT, answering
 from tracker.builtin.child import free_port
 
@@ -145,7 +146,7 @@ async def test_latency_counts_from_when_a_request_was_due() -> None:
 
 async def test_what_could_not_be_sent_in_time_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "ANSWER_SECONDS", 0.05)
-    monkeypatch.setattr(schedule, "LATE_SECONDS", 0.0)
+    monkeypatch.setattr(lab.traffic, "LATE_SECONDS", 0.0)
 
     async def answer(head: bytes, writer: asyncio.StreamWriter) -> None:
         pass
@@ -157,3 +158,33 @@ async def test_what_could_not_be_sent_in_time_is_told(monkeypatch: pytest.Monkey
 
 def _later_than(latencies: Sequence[float], seconds: float) -> int:
     return sum(latency > seconds for latency in latencies)
+
+
+@pytest.mark.parametrize(
+    ("ordered", "part", "expected"),
+    [
+        ([], 0.99, 0.0),
+        ([3.0], 0.5, 3.0),
+        ([3.0], 0.99, 3.0),
+        ([1.0, 2.0], 0.5, 1.0),
+        ([1.0, 2.0, 3.0], 0.5, 2.0),
+        ([float(number) for number in range(1, 101)], 0.99, 99.0),
+        ([float(number) for number in range(1, 102)], 0.99, 100.0),
+        ([1.0, 2.0], 1.0, 2.0),
+        ([1.0, 2.0], 0.0, 1.0),
+    ],
+)
+def test_a_percentile_is_one_of_the_figures(
+    ordered: list[float], part: float, expected: float
+) -> None:
+    assert percentile(ordered, part) == expected
+
+
+def test_latencies_come_in_any_order() -> None:
+    found = outcome(array("d", [0.3, 0.1, 0.2]), 1.5, {"cut off": 1})
+    assert (found.requests, found.rate, found.p50, found.p99) == (3, 2.0, 0.2, 0.3)
+    assert found.errors == {"cut off": 1}
+
+
+def test_nothing_in_no_time_has_a_rate_of_zero() -> None:
+    assert outcome(array("d"), 0.0, {}).rate == 0.0

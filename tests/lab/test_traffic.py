@@ -2,7 +2,7 @@
 
 import pytest
 
-from lab.load.schedule import LATE_SECONDS, Closed, Paced
+from lab.traffic import LATE_SECONDS, Closed, Paced
 
 
 def test_a_closed_load_sends_whenever_it_is_asked_until_its_end() -> None:

@@ -1,4 +1,11 @@
-"""Kinds of traffic for `lab.load.client`: prepared requests, clicks mixed with events, visitors."""
+"""The traffic of a load, and its schedule: which requests are sent, and when.
+
+    while not schedule.is_over(now):
+        since = schedule.due(now)  # None if it is not yet due
+        request = traffic.next()
+
+Schedules are pure: the caller passes the time.
+"""
 
 from array import array
 from collections import Counter, deque
@@ -8,10 +15,13 @@ from random import Random
 from typing import Final
 from uuid import UUID
 
-from lab.load import requests
-from lab.load.client import Traffic
-from lab.load.requests import click_id_of, event_id_of
+from lab import requests
+from lab.client import Traffic
+from lab.requests import click_id_of, event_id_of
 from lab.scene import Scene
+
+LATE_SECONDS: Final = 5.0
+"""How long a load may run beyond its end to send what is overdue."""
 
 EVENTS: Final = 0.2
 """The share of requests that are events; half of these name a click, the others a postback key."""
@@ -135,3 +145,53 @@ class Visitors(Mixed):
     def next(self) -> bytes:
         self._sent += 1
         return super().next() if self._sent % _COLD_EVERY else next(self._cold)
+
+
+class Closed:
+    """A schedule in which an idle connection sends at once; `count` bounds all requests."""
+
+    def __init__(self, began: float, seconds: float, count: int | None = None) -> None:
+        self._end = began + seconds
+        self._left = count
+
+    def due(self, now: float) -> float | None:
+        if self.is_over(now):
+            return None
+        if self._left is not None:
+            self._left -= 1
+        return now
+
+    def is_over(self, now: float) -> bool:
+        return now >= self._end or self._left == 0
+
+    @property
+    def unsent(self) -> int:
+        return 0
+
+
+class Paced:
+    """A schedule of `rate` requests a second, whether or not the service keeps up.
+
+    A request without a free connection is sent late; its latency counts from when it was due.
+    """
+
+    def __init__(self, began: float, seconds: float, rate: float) -> None:
+        self._began = began
+        self._end = began + seconds + LATE_SECONDS
+        self._rate = rate
+        self._total = int(seconds * rate)
+        self._sent = 0
+
+    @property
+    def unsent(self) -> int:
+        return self._total - self._sent
+
+    def due(self, now: float) -> float | None:
+        since = self._began + self._sent / self._rate
+        if since > now or self.is_over(now):
+            return None
+        self._sent += 1
+        return since
+
+    def is_over(self, now: float) -> bool:
+        return self._sent >= self._total or now >= self._end

@@ -6,7 +6,6 @@ requests of a `Paced` load are sent up to a millisecond late.
 """
 
 import asyncio
-import re
 import ssl
 import time
 from array import array
@@ -16,8 +15,9 @@ from contextlib import suppress
 from itertools import cycle
 from typing import Any, Final, Protocol
 
-from lab.load.outcome import Outcome, outcome
-from lab.load.schedule import Schedule
+import msgspec
+
+from lab.requests import message_length
 
 ANSWER_SECONDS: Final = 10.0
 """How long a load waits for its last answers."""
@@ -25,8 +25,6 @@ ANSWER_SECONDS: Final = 10.0
 OPEN_SECONDS: Final = 10.0
 _TICK_SECONDS: Final = 0.001
 _REOPEN_SECONDS: Final = 0.1
-_LENGTH: Final = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
-_END: Final = b"\r\n\r\n"
 
 
 class Traffic(Protocol):
@@ -41,6 +39,42 @@ class Traffic(Protocol):
     def cut(self, request: bytes) -> None:
         """Take note that `request` was sent and will have no answer."""
         return
+
+
+class Schedule(Protocol):
+    """The times at which requests are due; the caller passes the time.
+
+    A latency counts from the time that `due` returns.
+    """
+
+    def due(self, now: float) -> float | None:
+        """Take the next request and return when it was due; None if it is not yet due."""
+
+    def is_over(self, now: float) -> bool:
+        """Return whether no further request will be due."""
+
+    @property
+    def unsent(self) -> int:
+        """Return the number of requests that were not taken in time."""
+
+
+class Outcome(msgspec.Struct, kw_only=True):
+    """The figures of one load.
+
+    `requests` counts expected answers, in `seconds`. `p50` and `p99` are latencies in seconds, 0
+    without an answer. `errors` counts by kind.
+    """
+
+    requests: int
+    seconds: float
+    p50: float
+    p99: float
+    errors: dict[str, int]
+
+    @property
+    def rate(self) -> float:
+        """Return the requests a second."""
+        return self.requests / self.seconds if self.seconds else 0.0
 
 
 class Load:
@@ -207,7 +241,7 @@ class _Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         received = self._received + data if self._received else data
-        whole = _whole(received)
+        whole = message_length(received)
         if whole is None or len(received) < whole:
             self._received = received
             return
@@ -227,10 +261,21 @@ class _Connection(asyncio.Protocol):
         self._transport.abort()
 
 
-def _whole(received: bytes) -> int | None:
-    """Return the length of the answer that `received` begins; None if it is not known yet."""
-    end = received.find(_END)
-    if end < 0:
-        return None
-    length = _LENGTH.search(received, 0, end + 2)
-    return end + len(_END) + (int(length[1]) if length else 0)
+def outcome(latencies: "array[float]", seconds: float, errors: dict[str, int]) -> Outcome:
+    """Return the outcome of a load with these latencies, in any order."""
+    ordered = sorted(latencies)
+    return Outcome(
+        requests=len(ordered),
+        seconds=seconds,
+        p50=percentile(ordered, 0.5),
+        p99=percentile(ordered, 0.99),
+        errors=errors,
+    )
+
+
+def percentile(ordered: Sequence[float], part: float) -> float:
+    """Return the least figure that `part` of `ordered` does not exceed; 0.0 if it is empty."""
+    if not ordered:
+        return 0.0
+    rank = -int(-part * len(ordered) // 1)
+    return ordered[max(0, rank - 1)]

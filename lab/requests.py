@@ -1,18 +1,31 @@
-"""Requests as bytes, prepared before a load, and the ids read from their answers. Pure."""
+"""Requests as bytes, the ids read from their answers, and single requests.
 
+Only `connect`, `ask` and `call` send anything.
+"""
+
+import asyncio
 import json
 import re
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from random import Random
 from typing import Any, Final
 from urllib.parse import urlencode
 from uuid import UUID
+
+import orjson
 
 from lab.scene import Scene
 
 _MOZILLA: Final = "Mozilla/5.0"
 _WEBKIT: Final = "AppleWebKit/537.36 (KHTML, like Gecko)"
 _APPLE: Final = "AppleWebKit/605.1.15 (KHTML, like Gecko)"
+
+NO_ANSWER: Final = "no answer"
+ANSWER_SECONDS: Final = 20.0
+
+_ADDRESSES: Final = cycle([f"127.0.2.{number}" for number in range(1, 251)])
+"""The owner of an account has many addresses, so that only the account's own limits hold."""
 
 AGENTS: Final = (
     f"{_MOZILLA} (iPhone; CPU iPhone OS 18_1 like Mac OS X) {_APPLE} Version/18.1 Mobile/15E148 "
@@ -38,6 +51,8 @@ _SOURCES: Final = ("newsletter", "shop", "bücher", "social", "partner")
 _MEDIA: Final = ("email", "cpc", "banner")
 _LANGUAGES: Final = ("en-US,en;q=0.9", "de-DE,de;q=0.9,en;q=0.6", "fr-FR,fr;q=0.8")
 
+_END: Final = b"\r\n\r\n"
+_LENGTH: Final = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 _CLICK_ID: Final = re.compile(rb"\r\nlocation: \S*[?&]click_id=([0-9a-f-]{36})\r\n", re.IGNORECASE)
 _EVENT_ID: Final = re.compile(rb"\r\nx-event-id: (\d+)\r\n", re.IGNORECASE)
 
@@ -116,3 +131,69 @@ def event_id_of(answer: bytes) -> int | None:
     """Return the event id that an answer of `/api/event` names; None if there is none."""
     found = _EVENT_ID.search(answer)
     return int(found[1]) if found else None
+
+
+def message_length(received: bytes) -> int | None:
+    """Return the length of the HTTP message that `received` begins; None until its head is whole.
+
+    A message without Content-Length has no body.
+    """
+    end = received.find(_END)
+    if end < 0:
+        return None
+    length = _LENGTH.search(received, 0, end + 2)
+    return end + len(_END) + (int(length[1]) if length else 0)
+
+
+async def connect(
+    port: int, source: str | None = None
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Return a connection from `source`, or from one of many addresses.
+
+    Raises OSError if nothing listens on `port`.
+    """
+    address = source or next(_ADDRESSES)
+    return await asyncio.open_connection("127.0.0.1", port, local_addr=(address, 0))
+
+
+async def ask(port: int, request: bytes, source: str | None = None) -> bytes:
+    """Return the whole answer to `request`; empty if there is none within ANSWER_SECONDS."""
+    try:
+        async with asyncio.timeout(ANSWER_SECONDS):
+            reader, writer = await connect(port, source)
+            try:
+                writer.write(request)
+                return await _answer(reader)
+            finally:
+                writer.transport.abort()
+    except (OSError, TimeoutError, asyncio.IncompleteReadError):
+        return b""
+
+
+async def call(
+    port: int,
+    key: str,
+    method: str,
+    path: str,
+    body: Mapping[str, Any] | None = None,
+    source: str | None = None,
+) -> tuple[str, Any]:
+    """Return the status and the decoded JSON that the API answers to the API key `key`.
+
+    Without an answer they are NO_ANSWER and None.
+    """
+    content = b"" if body is None else orjson.dumps(body)
+    fields = {
+        "Authorization": f"Bearer {key}",
+        "Content-Type": "application/json",
+        "Content-Length": str(len(content)),
+    }
+    answer = await ask(port, head(method, path, fields) + content, source)
+    if not answer:
+        return NO_ANSWER, None
+    return answer[9:12].decode(), orjson.loads(answer.partition(_END)[2] or b"null")
+
+
+async def _answer(reader: asyncio.StreamReader) -> bytes:
+    start = await reader.readuntil(_END)
+    return start + await reader.readexactly((message_length(start) or 0) - len(start))

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.load import wrk
-from lab.load.wrk import WrkFailed, parse
+from lab.bench import wrk
+from lab.bench.wrk import WrkFailed, parse
 from tests.lab.answering import REDIRECT, answering
 
 PRINTED = """Running 3s test @ http://127.0.0.1:15173

@@ -11,8 +11,8 @@ import shutil
 from pathlib import Path
 from typing import Final
 
+from lab.client import Outcome
 from lab.harness import CannotMeasure
-from lab.load.outcome import Outcome
 
 _SPARE_SECONDS: Final = 20.0
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO
 
-from lab.usage import cpu_seconds, resident_bytes
+from lab.processes import cpu_seconds, resident_bytes
 
 SIZE = 64 * 1024 * 1024
 BUSY = 0.3

@@ -5,10 +5,10 @@ from uuid import UUID
 import httptools
 import pytest
 
-from lab.load import requests
-from lab.load.requests import click_id_of, event_id_of
-from lab.load.traffic import EVENTS, Mixed
+from lab import requests
+from lab.requests import click_id_of, event_id_of
 from lab.scene import Place, Scene
+from lab.traffic import EVENTS, Mixed
 from tests.lab.answering import CLICK_ID, REDIRECT
 from tracker.conversions.parameters import from_text
 
