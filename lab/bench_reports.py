@@ -21,6 +21,7 @@ import pymongo
 from config.settings import Settings
 from lab.harness import on_own_stores, option_parser
 from lab.requests import AGENTS
+from lab.result import columns
 from lab.scene import new_link, open_services
 from scripts.progress import Progress
 from tracker.clicks.click import Click
@@ -238,15 +239,24 @@ def _print(
     times: Sequence[dict[str, list[float]]],
     raw: dict[str, float],
 ) -> None:
-    heads = "".join(f"{size:>12,}" for size in sizes)
-    print(f"\nmedian ms at clicks{'':19}{heads}{'growth':>9}{'raw ms':>10}{'raw / report':>14}")
-    for kind in kinds:
-        medians = [statistics.median(one[kind.name]) for one in times]
-        cells = "".join(f"{median:12.2f}" for median in medians)
-        line = f"{kind.name:38}{cells}{medians[-1] / medians[0]:9.2f}"
-        if kind.name in raw:
-            line += f"{raw[kind.name]:10,.0f}{raw[kind.name] / medians[-1]:13,.0f}x"
-        print(line)
+    heads = [
+        "median ms at clicks",
+        *(f"{size:,}" for size in sizes),
+        *("growth", "raw ms", "raw / report"),
+    ]
+    rows = [_row(kind.name, times, raw.get(kind.name)) for kind in kinds]
+    print("", *columns([heads, *rows], (0,)), sep="\n")
+
+
+def _row(name: str, times: Sequence[dict[str, list[float]]], raw: float | None) -> list[str]:
+    medians = [statistics.median(one[name]) for one in times]
+    return [
+        name,
+        *(f"{median:.2f}" for median in medians),
+        f"{medians[-1] / medians[0]:.2f}",
+        "" if raw is None else f"{raw:,.0f}",
+        "" if raw is None else f"{raw / medians[-1]:,.0f}x",
+    ]
 
 
 def main() -> None:

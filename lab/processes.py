@@ -11,7 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final, Literal
@@ -145,6 +145,13 @@ async def running(processes: Sequence[Process]) -> AsyncIterator[None]:
     finally:
         for process in processes:
             process.end()
+
+
+def ended_by_themselves(processes: Iterable[Process]) -> list[str]:
+    """Return a line for each time that one of the processes ended without being killed."""
+    for process in processes:
+        process.restart_if_ended()
+    return [line for process in processes for line in process.ended_by_itself]
 
 
 def service_process(folder: Path, name: str, role: Role, settings: Settings) -> Process:

@@ -2,6 +2,35 @@
 
 from collections.abc import Collection, Iterable, Sequence
 
+import msgspec
+
+
+class LoadAudit(msgspec.Struct, kw_only=True):
+    """What the stores have of a load's answered requests.
+
+    `lost` counts answered ids that are not stored, `differences` figures of reports that differ
+    from what is stored; `ended` has a line for each process that ended by itself.
+    """
+
+    requests: int
+    lost: int
+    differences: int
+    ended: list[str]
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return the rows of the table."""
+        return [
+            ("requests answered", f"{self.requests:,}"),
+            ("answered and not stored", f"{self.lost:,}"),
+            ("figures of reports that differ", f"{self.differences:,}"),
+        ]
+
+    def faults(self) -> list[str]:
+        """Return a line for each fault; empty if all is well."""
+        lines = [f"{self.lost:,} answered and not stored"] * bool(self.lost)
+        lines += [f"{self.differences:,} figures of reports differ"] * bool(self.differences)
+        return lines + self.ended
+
 
 def columns(rows: Sequence[Sequence[str]], words: Collection[int]) -> list[str]:
     """Return a line for each row, with aligned columns.
@@ -32,20 +61,6 @@ def with_faults(lines: Iterable[str], faults: Iterable[str], notes: Iterable[str
     return "\n".join(
         [*lines, *(f"note: {note}" for note in notes), *(f"FAULT: {fault}" for fault in faults)]
     )
-
-
-def audit_figures(lost: int, differences: int) -> list[tuple[str, str]]:
-    """Return the figures of what `lab.stores` found missing and different."""
-    return [
-        ("answered and not stored", f"{lost:,}"),
-        ("figures of reports that differ", f"{differences:,}"),
-    ]
-
-
-def audit_faults(lost: int, differences: int) -> list[str]:
-    """Return a line for each figure of the audit that is not 0."""
-    lines = [f"{lost:,} answered and not stored"] * bool(lost)
-    return lines + [f"{differences:,} figures of reports differ"] * bool(differences)
 
 
 def exit_code(faults: Sequence[str]) -> int:

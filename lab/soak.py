@@ -28,9 +28,9 @@ from lab.processes import (
     running,
     unlimited_process,
 )
-from lab.result import audit_faults, audit_figures, exit_code, figure_lines, with_faults
+from lab.result import LoadAudit, exit_code, figure_lines, with_faults
 from lab.scene import prepare_load
-from lab.stores import Stores, differences, open_stores
+from lab.stores import Stores, audited, open_stores
 from lab.traffic import Closed, Mixed, Paced
 from scripts.command import positive
 
@@ -59,26 +59,22 @@ class Options(NamedTuple):
 class Result(msgspec.Struct, kw_only=True):
     """The figures of a soak.
 
-    `growth` is that of the web process in bytes, None without enough clicks; `differences` counts
-    figures of reports that differ from what is stored.
+    `growth` is that of the web process in bytes, None without enough clicks. `unknown` counts
+    stored documents whose ids were not answered.
     """
 
-    requests: int
     clicks: int
     events: int
     errors: dict[str, int]
-    lost: int
     unknown: int
-    differences: int
-    ended: list[str]
     growth: int | None
+    audit: LoadAudit
 
     def faults(self) -> list[str]:
         """Return a line for each fault; empty if all is well."""
         lines = [f"{count:,} {kind}" for kind, count in self.errors.items()]
-        lines += audit_faults(self.lost, self.differences)
+        lines += self.audit.faults()
         lines += [f"{self.unknown:,} stored and not answered"] * bool(self.unknown)
-        lines += self.ended
         if self.growth is not None and self.growth > MAX_GROWTH_BYTES:
             lines.append(f"the web process grew by {self.growth / MEGABYTE:.1f} MB")
         return lines
@@ -87,11 +83,10 @@ class Result(msgspec.Struct, kw_only=True):
         """Return the result as text."""
         growth = "-" if self.growth is None else f"{self.growth / MEGABYTE:.1f} MB"
         figures = [
-            ("requests answered", f"{self.requests:,}"),
-            ("  clicks", f"{self.clicks:,}"),
-            ("  events", f"{self.events:,}"),
+            *self.audit.rows(),
+            ("clicks", f"{self.clicks:,}"),
+            ("events", f"{self.events:,}"),
             ("errors", f"{sum(self.errors.values()):,}"),
-            *audit_figures(self.lost, self.differences),
             ("stored and not answered", f"{self.unknown:,}"),
             ("growth of the web process", growth),
         ]
@@ -167,20 +162,17 @@ class Soak:
         )
 
     async def _compared(self, traffic: Mixed, stores: Stores, size_after: int) -> Result:
-        lost = await stores.lost(traffic)
+        audit = await audited(stores, self._settings, traffic, self._processes)
         stored = await stores.stored("clicks") + await stores.stored("events")
         errors = sum((load.errors for load in self._loads), start=Counter[str]())
         before = self._size_before
         return Result(
-            requests=traffic.answered,
             clicks=traffic.clicks,
             events=len(traffic.event_ids),
             errors=dict(errors),
-            lost=lost,
-            unknown=stored - (traffic.answered - lost),
-            differences=await asyncio.to_thread(differences, self._settings),
-            ended=[line for process in self._processes for line in process.ended_by_itself],
+            unknown=stored - (traffic.answered - audit.lost),
             growth=None if before is None else size_after - before,
+            audit=audit,
         )
 
 
@@ -194,7 +186,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Raises SystemExit if the service cannot be measured.
     """
     parsed = _parser().parse_args(arguments)
-    options = Options(parsed.seconds, parsed.rate, parsed.connections)
+    options = Options(**vars(parsed))
     result = on_own_stores("soak", lambda folder, stores: Soak(options, folder, stores).run())
     print(result.table())
     return exit_code(result.faults())

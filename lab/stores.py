@@ -1,9 +1,10 @@
 """The stores beside a load: emptied before it, asked what has arrived, audited after it."""
 
+import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final, Literal
 from uuid import UUID
@@ -13,7 +14,8 @@ import pymongo
 
 from config.settings import Settings
 from lab.harness import CannotMeasure, wait_until
-from lab.processes import ROOT, variables_of
+from lab.processes import ROOT, Process, ended_by_themselves, variables_of
+from lab.result import LoadAudit
 from lab.traffic import Mixed
 from tracker.db.connect import mongodb, redis_for_requests
 from tracker.db.keys import DEAD_LETTERS, DRAIN_GROUP, JOURNAL
@@ -137,7 +139,19 @@ async def open_stores(settings: Settings) -> AsyncIterator[Stores]:
         await stores.close()
 
 
-def differences(settings: Settings) -> int:
+async def audited(
+    stores: Stores, settings: Settings, traffic: Mixed, processes: Iterable[Process]
+) -> LoadAudit:
+    """Compare the answers to `traffic` with what is stored, and this with what is counted."""
+    return LoadAudit(
+        requests=traffic.answered,
+        lost=await stores.lost(traffic),
+        differences=await asyncio.to_thread(_differences, settings),
+        ended=ended_by_themselves(processes),
+    )
+
+
+def _differences(settings: Settings) -> int:
     """Return how many figures of reports differ from what is stored, by `scripts.verify`."""
     done = subprocess.run(
         [sys.executable, "-m", "scripts.verify", "--json"],

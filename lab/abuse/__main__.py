@@ -13,16 +13,15 @@ from typing import Final, NamedTuple
 import msgspec
 
 from config.settings import Settings
-from lab.abuse.attack import Target
+from lab.abuse.attack import Target, build
 from lab.abuse.attacker import ROWS, Row, attacker
 from lab.abuse.result import MAX_SLOWDOWN, MAX_TRIES, Attacked, Phases, Result, line, table
 from lab.abuse.services import Servers
-from lab.abuse.world import build
 from lab.client import Load, Outcome, Schedule
 from lab.harness import beside, on_own_stores, option_parser
 from lab.processes import MemoryWatch, Process, free_ports, running
 from lab.result import exit_code
-from lab.stores import NotDrained, differences, open_stores
+from lab.stores import NotDrained, audited, open_stores
 from lab.traffic import Closed, Paced, Visitors
 from scripts.command import positive
 
@@ -82,10 +81,7 @@ class Abuse:
         return Result(
             rate=self._rate,
             attacks=attacks,
-            requests=self._visitors.answered,
-            lost=await self._stores.lost(self._visitors),
-            differences=await asyncio.to_thread(differences, self._settings),
-            ended=[ended for process in shared for ended in _ended(process)],
+            audit=await audited(self._stores, self._settings, self._visitors, shared),
         )
 
     async def _sustained(self) -> float:
@@ -137,19 +133,13 @@ class Abuse:
         return await Load(port, self._visitors, _CONNECTIONS, SOURCES, tls).run(schedule)
 
 
-def _ended(process: Process) -> list[str]:
-    """Return a line if the process has ended by itself."""
-    process.restart_if_ended()
-    return process.ended_by_itself
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Return the exit code: 0 if every bound was kept, else 1.
 
     Raises SystemExit if the service cannot be measured.
     """
     parsed = _parser().parse_args(arguments)
-    options = Options(parsed.rows, parsed.seconds, parsed.rate)
+    options = Options(**vars(parsed))
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
         silent.bind(("127.0.0.1", 0))
         silent_dns = f"127.0.0.1:{silent.getsockname()[1]}"

@@ -1,4 +1,4 @@
-"""The means of every attack: its target, its report, and requests at a fixed rate.
+"""An attack's world and means: the target with its accounts, requests at a fixed rate, the report.
 
 Target and report cross a pipe between processes as JSON.
 """
@@ -7,17 +7,33 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
+from uuid import UUID
 
 import msgspec
 
+from config.settings import Settings
 from lab.client import Load
+from lab.processes import NotReady
 from lab.requests import call
-from lab.traffic import CountedAnswers, Paced
+from lab.scene import Scene, add_account, open_services, prepare_load
+from lab.traffic import COLD, HOT, CountedAnswers, Paced
 
 ADDRESS: Final = "127.0.0.66"
 """The address of attacks. Linux answers on all of 127.0.0.0/8, so that limits by address meet the
 attacker and not the visitors."""
+
+DOMAIN: Final = "go.neighbour.example"
+_SLUG: Final = "offer"
+_OPERATOR: Final = "127.0.0.55"
+_NAMES: Final = ("attacker", "neighbour", "guarded")
+
+_RULES: Final = {
+    "require_pbk": True,
+    "no_negative_values": True,
+    "max_value": 100,
+    "max_per_click": 1,
+}
 
 
 class Owner(msgspec.Struct, frozen=True):
@@ -44,11 +60,69 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     domain: str
 
 
+class World(NamedTuple):
+    """The visitors' scene, and the ids and API keys of accounts by name."""
+
+    scene: Scene
+    keys: dict[str, tuple[UUID, str]]
+
+    async def target(self, settings: Settings, port: int, own_port: int) -> Target:
+        """Make by the API what accounts make, and return the target.
+
+        Raises NotReady if the service refuses anything.
+        """
+        owners = {name: await self._owner(port, name) for name in _NAMES}
+        await self._guard(port)
+        await self._prove(settings, port, owners["neighbour"])
+        return Target(port=port, own_port=own_port, domain=DOMAIN, **owners)
+
+    async def _owner(self, port: int, name: str) -> Owner:
+        account_id, key = self.keys[name]
+        config = {"name": "Sale", "payout_type": "CPA", "payout": 5}
+        pbk = (await self._create(port, name, "POST", "/api/event-configs", config))["pbk"]
+        link = {"destination_url": "https://shop.test/landing", "slug": f"{name}-{_SLUG}"}
+        row = await self._create(port, name, "POST", "/api/short-links", link)
+        return Owner(str(account_id), key, pbk, row["slug"])
+
+    async def _guard(self, port: int) -> None:
+        await self._create(port, "guarded", "PATCH", "/api/account", {"conversion_rules": _RULES})
+
+    async def _prove(self, settings: Settings, port: int, owner: Owner) -> None:
+        body = {"domain_name": DOMAIN}
+        domain = await self._create(port, "neighbour", "POST", "/api/domains", body)
+        async with open_services(settings) as services:
+            await services.domains.verify(UUID(domain["id"]))
+        link = {
+            "destination_url": "https://shop.test/neighbour",
+            "slug": owner.slug,
+            "domain_id": domain["id"],
+        }
+        await self._create(port, "neighbour", "POST", "/api/short-links", link)
+
+    async def _create(
+        self, port: int, name: str, method: str, path: str, body: Mapping[str, object]
+    ) -> Any:
+        """Return the answer of the API. Raises NotReady if it refuses."""
+        account_id, key = self.keys[name]
+        content = {"accountId": str(account_id), **body}
+        status, value = await call(port, key, method, path, content, _OPERATOR)
+        if status != "200":
+            raise NotReady(f"{method} {path} answered {status}: {value}")
+        return value
+
+
+async def build(settings: Settings) -> World:
+    """Make the visitors' links and the accounts, in stores that answer."""
+    visitors = await prepare_load(settings, HOT + COLD)
+    async with open_services(settings) as services:
+        return World(visitors, {name: await add_account(services, name) for name in _NAMES})
+
+
 class Report(msgspec.Struct, kw_only=True):
     """The answers to an attack.
 
-    `answers` counts by status or by how a connection ended; `findings` has a sentence for all
-    that the attacker should not have got.
+    `answers` counts by status or by how a connection ended. `findings` has a sentence for
+    each thing that the attacker should not have got.
     """
 
     answers: dict[str, int] = msgspec.field(default_factory=dict)
@@ -60,21 +134,27 @@ async def barrage(
     make: Callable[[], bytes],
     rate: float,
     seconds: float,
+    allowed: set[str],
     connections: int = 16,
-    source: str = ADDRESS,
 ) -> Report:
-    """Send what `make` returns, `rate` times a second, and return the counted answers."""
+    """Send what `make` returns, `rate` times a second, and return the counted answers.
+
+    Each answer that is not one of `allowed` is a finding.
+    """
     answers = CountedAnswers(iter(make, b""))
-    load = Load(port, answers, connections, [source])
+    load = Load(port, answers, connections, [ADDRESS])
     result = await load.run(Paced(time.perf_counter(), seconds, rate))
-    return Report(answers=dict(answers.counts + Counter(result.errors)))
+    return counted(answers.counts + Counter(result.errors), allowed)
 
 
-def unexpected(report: Report, allowed: set[str]) -> Report:
-    """Return `report` with a finding for each answer that is not one of `allowed`."""
-    strange = {what: n for what, n in report.answers.items() if what not in allowed}
-    findings = [f"{count:,} answers {what}" for what, count in sorted(strange.items())]
-    return Report(answers=report.answers, findings=report.findings + findings)
+def counted(answers: Mapping[str, int], allowed: set[str]) -> Report:
+    """Return a report with a finding for each of `answers` that is not `allowed`."""
+    findings = [
+        f"{count:,} answers {kind}"
+        for kind, count in sorted(answers.items())
+        if kind not in allowed
+    ]
+    return Report(answers=dict(answers), findings=findings)
 
 
 async def report_of_today(

@@ -14,7 +14,7 @@ from typing import Final, Literal, NamedTuple
 import msgspec
 import uvloop
 
-from lab.abuse import accounts, strangers
+from lab.abuse import attacks
 from lab.abuse.attack import Report, Target
 from lab.processes import ROOT, NotReady
 
@@ -41,23 +41,23 @@ class Row(NamedTuple):
 
 
 ROWS: Final = (
-    Row("nested-json", "1 MiB of nested JSON, long queries, forms", strangers.nested_json),
-    Row("bodies", "60 bodies of 8 MiB that never end", strangers.unfinished_bodies),
-    Row("names", "1,000 random slugs, hosts and keys a second", strangers.random_names),
-    Row("nobody", "conversions of clicks that never were", strangers.events_of_nobody),
-    Row("forged", "conversions forged by a visitor", strangers.forged_conversions),
-    Row("connections", "2,000 idle connections of one address", strangers.idle_connections),
-    Row("handshakes", "2,000 TLS handshakes never begun", strangers.idle_handshakes, "tls"),
-    Row("network", "API keys guessed from one IPv6 network", strangers.one_network),
-    Row("log", "a log that nobody reads", strangers.nothing, "unread log"),
+    Row("nested-json", "1 MiB of nested JSON, long queries, forms", attacks.nested_json),
+    Row("bodies", "60 bodies of 8 MiB that never end", attacks.unfinished_bodies),
+    Row("names", "1,000 random slugs, hosts and keys a second", attacks.random_names),
+    Row("nobody", "conversions of clicks that never were", attacks.events_of_nobody),
+    Row("forged", "conversions forged by a visitor", attacks.forged_conversions),
+    Row("connections", "2,000 idle connections of one address", attacks.idle_connections),
+    Row("handshakes", "2,000 TLS handshakes never begun", attacks.idle_handshakes, "tls"),
+    Row("network", "API keys guessed from one IPv6 network", attacks.one_network),
+    Row("log", "a log that nobody reads", attacks.nothing, "unread log"),
     Row(
-        "resolver", "webhooks to names whose DNS is silent", accounts.silent_names, "public targets"
+        "resolver", "webhooks to names whose DNS is silent", attacks.silent_names, "public targets"
     ),
-    Row("domains", "claims on other people's domains", accounts.claimed_domains),
-    Row("loop", "a webhook to the service itself", accounts.webhook_loop),
-    Row("reports", "50 crossed reports beside a small one", accounts.crossed_reports),
-    Row("trickle", "a receiver that answers byte by byte", accounts.trickling_receiver),
-    Row("gone", "a receiver that is gone", accounts.failing_receiver),
+    Row("domains", "claims on other people's domains", attacks.claimed_domains),
+    Row("loop", "a webhook to the service itself", attacks.webhook_loop),
+    Row("reports", "50 crossed reports beside a small one", attacks.crossed_reports),
+    Row("trickle", "a receiver that answers byte by byte", attacks.trickling_receiver),
+    Row("gone", "a receiver that is gone", attacks.failing_receiver),
 )
 
 

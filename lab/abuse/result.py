@@ -1,6 +1,5 @@
 """The result of all attacks, the bounds that they are held to, and both as text. Pure."""
 
-from collections.abc import Sequence
 from statistics import median
 from typing import Final
 
@@ -9,17 +8,26 @@ import msgspec
 from lab.abuse.attack import Report
 from lab.client import Outcome
 from lab.processes import MAX_GROWTH_BYTES, MEGABYTE, Memory
-from lab.result import audit_faults, audit_figures, figure_lines, with_faults
+from lab.result import LoadAudit, columns, figure_lines, with_faults
 
 MAX_SLOWDOWN: Final = 5.0
-"""How many times its value before an attack the p99 of visitors may be during it: the median of all
-tries."""
+"""The limit of the p99 of visitors during an attack, as a multiple of that before it: the median of
+all tries."""
 
 MAX_TRIES: Final = 3
-"""How often an attack that seems to slow visitors is tried: one percent of a few seconds depends on
-the machine as much as on the attacker."""
+"""How often an attack that seems to slow visitors is run: the p99 of a few seconds depends on the
+machine as much as on the attacker."""
 
-_HEAD: Final = "        before        during         after errors             MB  drained  attacker"
+_HEADS: Final = (
+    "",
+    *("p50", "p99") * 3,
+    "errors",
+    *("MB",) * 3,
+    "drained",
+    "answers to the attacker",
+)
+_WORDS: Final = (0, len(_HEADS) - 1)
+"""The columns with text."""
 
 
 class Phases(msgspec.Struct, frozen=True):
@@ -62,18 +70,11 @@ class Attacked(msgspec.Struct, kw_only=True):
 
 
 class Result(msgspec.Struct, kw_only=True):
-    """The outcome of all attacks.
-
-    `lost` counts answered ids that are not stored, `differences` figures of reports that differ
-    from what is stored; `ended` has a line for each process that ended by itself.
-    """
+    """The outcome of all attacks; `rate` is that of visitors, in requests a second."""
 
     rate: float
     attacks: list[Attacked]
-    requests: int
-    lost: int
-    differences: int
-    ended: list[str]
+    audit: LoadAudit
 
     def faults(self) -> list[str]:
         """Return a line for each fault; empty if every bound was kept."""
@@ -81,7 +82,7 @@ class Result(msgspec.Struct, kw_only=True):
         for name, slowdown in self._slowdowns().items():
             if slowdown > MAX_SLOWDOWN:
                 lines.append(f"{name}: p99 was {slowdown:.1f} times that of before")
-        return lines + audit_faults(self.lost, self.differences) + self.ended
+        return lines + self.audit.faults()
 
     def _slowdowns(self) -> dict[str, float]:
         """Return the median of each attack's tries, by name."""
@@ -93,38 +94,27 @@ class Result(msgspec.Struct, kw_only=True):
 
 def table(result: Result) -> str:
     """Return the result as text."""
-    width = max(len(attacked.title) for attacked in result.attacks)
     lines = [
-        f"visitors: {result.rate:,.0f} requests/s, half of what is sustained; p50 and p99 in ms",
+        f"visitors: {result.rate:,.0f} requests/s",
+        "p50 and p99 in ms and memory in MB, each before, during and after the attack",
         "",
-        " " * width + _HEAD,
+        *columns([_HEADS, *map(_row, result.attacks)], _WORDS),
+        "",
+        *figure_lines(result.audit.rows()),
     ]
-    lines += [_row(attacked, width) for attacked in result.attacks]
-    figures = [
-        ("visitors' requests answered", f"{result.requests:,}"),
-        *audit_figures(result.lost, result.differences),
-    ]
-    return with_faults([*lines, "", *figure_lines(figures)], result.faults())
+    return with_faults(lines, result.faults())
 
 
 def line(attacked: Attacked) -> str:
     """Return the line of one attack, to show while others still run."""
-    return _row(attacked, len(attacked.title))
+    return columns([_row(attacked)], _WORDS)[0]
 
 
-def _row(attacked: Attacked, width: int) -> str:
-    seen = attacked.visitors
-    phases = "".join(_phase(one) for one in (seen.before, seen.during, seen.after))
-    errors = sum(sum(one.errors.values()) for one in (seen.before, seen.during, seen.after))
+def _row(attacked: Attacked) -> list[str]:
+    phases: tuple[Outcome, ...] = msgspec.structs.astuple(attacked.visitors)
+    latencies = [f"{one * 1000:.1f}" for phase in phases for one in (phase.p50, phase.p99)]
+    sizes = [f"{size / MEGABYTE:.0f}" for size in msgspec.structs.astuple(attacked.memory)]
+    errors = sum(sum(phase.errors.values()) for phase in phases)
     drained = "-" if attacked.drained is None else f"{attacked.drained:.1f} s"
-    answers = ", ".join(f"{what} x {n:,}" for what, n in sorted(attacked.report.answers.items()))
-    sizes = msgspec.structs.astuple(attacked.memory)
-    return f"{attacked.title:{width}}{phases}{errors:6,}  {_sizes(sizes)}  {drained:>7}  {answers}"
-
-
-def _phase(seen: Outcome) -> str:
-    return f"{seen.p50 * 1000:6.1f} {seen.p99 * 1000:6.1f} "
-
-
-def _sizes(sizes: Sequence[int]) -> str:
-    return " ".join(f"{size / MEGABYTE:4.0f}" for size in sizes)
+    answers = ", ".join(f"{kind} x {n:,}" for kind, n in sorted(attacked.report.answers.items()))
+    return [attacked.title, *latencies, f"{errors:,}", *sizes, drained, answers]

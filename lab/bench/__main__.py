@@ -14,9 +14,8 @@ import msgspec
 
 from config.settings import Settings
 from lab.bench import wrk
-from lab.bench.deliveries import deliveries_a_second
 from lab.bench.figures import Figures, Target, figures, table, targets
-from lab.bench.measure import Bench, Measured, Options
+from lab.bench.measure import Bench, Measured, Options, deliveries_a_second
 from lab.bench.rows import ROWS, Row, chosen, has_nginx
 from lab.harness import on_own_stores, option_parser
 from lab.receiver import receiver_process

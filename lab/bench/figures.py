@@ -8,6 +8,7 @@ import msgspec
 
 from lab.bench.measure import Measured
 from lab.bench.rows import FIRST, Row
+from lab.result import columns
 
 
 class Arrival(msgspec.Struct, kw_only=True):
@@ -45,9 +46,6 @@ class Figures(msgspec.Struct, kw_only=True):
     def process(self) -> str:
         """Return the name of the process that answers."""
         return next(iter(self.cpu))
-
-
-_DELIVERIES: Final = 500
 
 
 class Target(NamedTuple):
@@ -122,7 +120,12 @@ _RATES: Final = (
     *(("f1", "a", 3.0), ("f2", "a", 3.0), ("c", "h", 0.5)),
 )
 _SHARES: Final = (("d", 0.95),)
-_HALF_P99: Final = (("c", 0.010), ("d", 0.025))
+_HALF_P99_SECONDS: Final = (("c", 0.010), ("d", 0.025))
+_DELIVERIES_PER_SECOND: Final = 500
+
+_HEADS: Final = ("", "", "requests/s", "p50 ms", "p99 ms", "CPU s/1,000", "x a", "CPU of")
+_WORDS: Final = (0, 1, 7)
+"""The columns with text."""
 
 
 def targets(found: Sequence[Figures], deliveries: float | None = None) -> list[Target]:
@@ -131,8 +134,12 @@ def targets(found: Sequence[Figures], deliveries: float | None = None) -> list[T
     return [
         *(_rate_target(by_key, *target) for target in _RATES),
         *(_share_target(by_key.get(key), key, least) for key, least in _SHARES),
-        *(_p99_target(by_key.get(key), key, most) for key, most in _HALF_P99),
-        _target(f"webhook deliveries a second, at least {_DELIVERIES}", deliveries, _DELIVERIES),
+        *(_p99_target(by_key.get(key), key, most) for key, most in _HALF_P99_SECONDS),
+        _target(
+            f"webhook deliveries a second, at least {_DELIVERIES_PER_SECOND}",
+            deliveries,
+            _DELIVERIES_PER_SECOND,
+        ),
     ]
 
 
@@ -161,19 +168,25 @@ def _p99_target(found: Figures | None, key: str, most: float) -> Target:
 
 def table(found: Sequence[Figures], wanted: Sequence[Target]) -> str:
     """Return the figures and targets as a table for people."""
-    return "\n".join([*_rows(found), "", *_arrivals(found), *_others(found), *_targets(wanted)])
+    lines = [*_rows(found), "", *_arrivals(found), *_others(found), "", *_targets(wanted)]
+    return "\n".join(lines)
 
 
-def _rows(found: Sequence[Figures]) -> Iterator[str]:
-    width = max(len(one.name) for one in found)
-    columns = f"{'requests/s':>11}{'p50 ms':>9}{'p99 ms':>9}{'CPU s/1,000':>13}{'x a':>7}"
-    yield f"{'':4}{'':{width}}{columns}  CPU of"
-    for one in found:
-        ratio = "-" if one.ratio is None else f"{one.ratio:.2f}"
-        yield (
-            f"{one.key:4}{one.name:{width}}{one.rate:11,.0f}{one.p50 * 1000:9.2f}"
-            f"{one.p99 * 1000:9.2f}{one.cpu[one.process]:13.3f}{ratio:>7}  {one.process}"
-        )
+def _rows(found: Sequence[Figures]) -> list[str]:
+    return columns([_HEADS, *map(_row, found)], _WORDS)
+
+
+def _row(found: Figures) -> list[str]:
+    return [
+        found.key,
+        found.name,
+        f"{found.rate:,.0f}",
+        f"{found.p50 * 1000:.2f}",
+        f"{found.p99 * 1000:.2f}",
+        f"{found.cpu[found.process]:.3f}",
+        "-" if found.ratio is None else f"{found.ratio:.2f}",
+        found.process,
+    ]
 
 
 def _arrivals(found: Sequence[Figures]) -> Iterator[str]:
@@ -194,10 +207,14 @@ def _others(found: Sequence[Figures]) -> Iterator[str]:
             yield f"{one.key:4}p99 at half its rate: {one.half_p99 * 1000:.2f} ms"
 
 
-def _targets(wanted: Sequence[Target]) -> Iterator[str]:
-    yield ""
+def _targets(wanted: Sequence[Target]) -> list[str]:
     words = {True: "reached", False: "NOT REACHED", None: "not measured"}
-    width = max(len(target.text) for target in wanted)
-    for target in wanted:
-        figure = "-" if target.figure is None else f"{target.figure:.2f}"
-        yield f"{target.text:{width}}{figure:>9}  {words[target.is_reached]}"
+    rows = [
+        (
+            target.text,
+            "-" if target.figure is None else f"{target.figure:.2f}",
+            words[target.is_reached],
+        )
+        for target in wanted
+    ]
+    return columns(rows, (0, 2))

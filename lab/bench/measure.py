@@ -1,8 +1,11 @@
-"""One measurement of one row: processes started, warmed up, loaded, sampled and ended."""
+"""One measurement: of a row, whose processes are started, warmed up, loaded, sampled and ended, or
+of webhook deliveries."""
 
 import asyncio
+import sys
 import time
 from collections.abc import Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -13,11 +16,19 @@ from lab import requests
 from lab.bench import wrk
 from lab.bench.rows import Row, processes_of
 from lab.client import Load, Outcome
-from lab.harness import CannotMeasure
+from lab.harness import CannotMeasure, wait_until
 from lab.processes import Process, cpu_seconds, running
-from lab.scene import Scene
+from lab.scene import Scene, open_services
 from lab.stores import Stores
 from lab.traffic import Closed, Paced, Prepared
+from tracker.clock import now_ms
+from tracker.conversions.event import Event
+from tracker.conversions.event_config import EventConfig, PayoutType
+from tracker.ingest.slot import kept_slot
+from tracker.service.roles import SWITCH_INTERVAL_SECONDS
+from tracker.service.services import Services
+from tracker.webhooks import template
+from tracker.webhooks.delivery import Status
 
 PREPARED_REQUESTS: Final = 5_000
 WARM_UP_REQUESTS: Final = 2_000
@@ -25,11 +36,18 @@ WARM_UP_SECONDS: Final = 20.0
 DRAIN_SECONDS: Final = 30.0
 
 PACED_CONNECTIONS: Final = 256
-"""Connections of wrk when it holds a rate: enough for one to be free when one of 12,000 requests
-a second is due, even if answers take 20 ms. More connections cost wrk more."""
+"""Connections of wrk when it holds a rate. At 12,000 requests a second one of them is free for the
+next request even if answers take 20 ms. More connections cost wrk more."""
 
 SETTLE_SECONDS: Final = 2.0
-"""How long after the load the stored documents are counted."""
+"""The time from the end of the load until the stored documents are counted again."""
+
+
+DELIVERY_SECONDS: Final = 120.0
+_BATCH_EVENTS: Final = 500
+_DUE: Final = {"status": Status.DUE}
+_LOOK_SECONDS: Final = 0.05
+"""Seconds between looks, each of which takes time from the sender."""
 
 
 class Faulty(CannotMeasure):
@@ -53,7 +71,7 @@ class Measured(msgspec.Struct, kw_only=True):
 
 
 class Options(NamedTuple):
-    """The options of each load; `use_wrk` replaces the client of our own by wrk."""
+    """The options of each load; `use_wrk` replaces our own client by wrk."""
 
     seconds: int
     connections: int
@@ -104,7 +122,7 @@ class Bench:
         return requests.clicks(self._scene, PREPARED_REQUESTS)
 
     async def _load(self, port: int, traffic: Prepared, count: int) -> None:
-        """Send requests that are not measured. Raises Faulty if they are not answered rightly."""
+        """Send requests that are not measured. Raises Faulty after any wrong answer."""
         load = Load(port, traffic, self._options.connections)
         try:
             outcome = await load.run(Closed(time.perf_counter(), WARM_UP_SECONDS, count))
@@ -152,3 +170,64 @@ class Bench:
 
 def _cpu_seconds(processes: Sequence[Process]) -> dict[str, float]:
     return {process.name: cpu_seconds(process.pid) for process in processes}
+
+
+async def deliveries_a_second(settings: Settings, target_url: str, number: int) -> float:
+    """Return the deliveries a second of `number` conversions to one webhook at `target_url`.
+
+    One drain's sender runs in this process, from the first claim until the last delivery is
+    recorded. The receiver is another process, so that it takes no time from the sender. Raises
+    Faulty if deliveries are still due after DELIVERY_SECONDS.
+    """
+    allowed = msgspec.structs.replace(settings, webhook_allow_private=True)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)
+    try:
+        async with open_services(allowed) as services:
+            await _convert(services, target_url, number)
+            return await _sent(services, number)
+    finally:
+        sys.setswitchinterval(interval)
+
+
+async def _convert(services: Services, target_url: str, number: int) -> None:
+    account = await services.accounts.create("Bench")
+    config = await services.event_configs.create(account.id, "Sale", PayoutType.CPA, Decimal(1))
+    await services.webhooks.create(account.id, "Bench", target_url, "POST", template.DEFAULT)
+    async with kept_slot(services.redis, services.mongodb) as slot:
+        drain, first = services.drain(slot), now_ms()
+        for start in range(first, first + number, _BATCH_EVENTS):
+            numbers = range(start, min(start + _BATCH_EVENTS, first + number))
+            await drain.apply([_event(one, config) for one in numbers])
+
+
+async def _sent(services: Services, number: int) -> float:
+    stop = asyncio.Event()
+
+    async def is_sent() -> bool:
+        return await services.database["deliveries"].find_one(_DUE, ["_id"]) is None
+
+    began = time.perf_counter()
+    sending = asyncio.create_task(services.sender().run(stop))
+    try:
+        if not await wait_until(is_sent, DELIVERY_SECONDS, _LOOK_SECONDS):
+            raise Faulty(f"deliveries are still due after {DELIVERY_SECONDS:.0f} s")
+        return number / (time.perf_counter() - began)
+    finally:
+        stop.set()
+        await sending
+
+
+def _event(number: int, config: EventConfig) -> Event:
+    return Event(
+        id=number,
+        at=now_ms(),
+        account_id=config.account_id.bytes,
+        event_config_id=config.id.bytes,
+        click_id=None,
+        value="19.99",
+        payout="1",
+        metadata='{"order":"A-1"}',
+        transaction_id=None,
+        transaction_scope=None,
+    )

@@ -1,25 +1,199 @@
-"""`python -m lab.chaos`: the options, the progress, the table and the exit code."""
+"""`python -m lab.chaos`: start, load and disturb, wait for the rest, compare, and report."""
 
 import argparse
+import asyncio
 import random
 import shutil
+import statistics
 import sys
 import tempfile
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 import orjson
+from msgspec import structs
 
-from lab.chaos.proof import Options, Proof
-from lab.chaos.result import Result
-from lab.harness import failures_reported, run_loop
+from lab.chaos.audit import Audit, Receiver
+from lab.chaos.disturbances import Disturber, Processes, schedule
+from lab.chaos.result import Left, Result, Waits
+from lab.chaos.traffic import Ledger, longest_apart_from, run_load
+from lab.harness import beside, failures_reported, option_parser, run_loop, wait_until
+from lab.processes import ended_by_themselves, running
+from lab.receiver import ACCEPTED, BUSY, Message, receiving
+from lab.requests import call
 from lab.result import exit_code
+from lab.scene import Scene, prepare_faults
+from lab.stores import Stores, open_stores
 from scripts.command import positive
 from scripts.progress import Line
 
+SETTLE_SECONDS: Final = 180.0
+"""How long the rest may take to be drained. Other drains take over a drain's entries ten seconds
+after its death."""
+
+_WATCH_SECONDS: Final = 0.5
+_LOOK_SECONDS: Final = 0.2
+_SHOWN_ENTRIES: Final = 10
 _SECONDS_EACH: Final = 8
+"""Seconds of load for each disturbance, unless their number is given."""
+
+ShowProgress = Callable[[str], None]
+
+
+class Options(NamedTuple):
+    """The options of a run: `rate` in requests a second, `appendfsync` for Redis."""
+
+    seconds: float
+    disturbances: int
+    seed: int
+    rate: float
+    drains: int
+    appendfsync: str
+
+
+class Proof:
+    """One run, in a folder of its own."""
+
+    def __init__(self, options: Options, folder: Path, show_progress: ShowProgress) -> None:
+        self._options = options
+        self._show_progress = show_progress
+        self._processes = Processes(folder, options.drains, options.appendfsync)
+        self._settings = self._processes.settings
+        self._ledger = Ledger()
+        self._disturber = Disturber()
+        self._receiver = Receiver()
+
+    async def run(self) -> Result:
+        """Return the result, with every process ended. Call this from the main thread.
+
+        Raises NotReady if a process does not start.
+        """
+        self._show_progress("starting")
+        async with running(self._processes.stores), receiving(self._respond) as url:
+            scene = await prepare_faults(self._settings, url)
+            async with running(self._processes.service), open_stores(self._settings) as stores:
+                return await self._run(scene, stores)
+
+    async def _run(self, scene: Scene, stores: Stores) -> Result:
+        began = time.monotonic()
+        async with beside(self._watch()):
+            await self._load(scene)
+            seconds = time.monotonic() - began
+            left = await self._settled(stores)
+            await wait_until(stores.are_deliveries_sent, SETTLE_SECONDS, _LOOK_SECONDS)
+        return await self._compare(scene, stores, seconds, left)
+
+    async def _load(self, scene: Scene) -> None:
+        """Send requests until the time is over and the last disturbance is, too."""
+        options, stop = self._options, asyncio.Event()
+        planned = schedule(options.seed, options.seconds, options.disturbances, options.drains)
+        port = self._settings.port
+        async with asyncio.TaskGroup() as group:
+            group.create_task(run_load(scene, port, self._ledger, options.seed, options.rate, stop))
+            await asyncio.gather(
+                self._disturber.run(self._processes, planned), asyncio.sleep(options.seconds)
+            )
+            stop.set()
+
+    async def _watch(self) -> None:
+        """Restart what ended by itself and show progress until cancelled."""
+        while True:
+            for process in self._processes:
+                process.restart_if_ended()
+            self._show_progress(
+                f"{self._disturber.done.total()} of {self._options.disturbances} disturbances, "
+                f"{self._ledger.answered:,} answers"
+            )
+            await asyncio.sleep(_WATCH_SECONDS)
+
+    async def _respond(self, message: Message, transport: asyncio.WriteTransport) -> None:
+        message_id = message.headers["webhook-id"]
+        accepted = self._receiver.accept(message.path, message_id, message.body)
+        transport.write(ACCEPTED if accepted else BUSY)
+
+    async def _settled(self, stores: Stores) -> Left:
+        """Wait until everything is drained, or SETTLE_SECONDS; return what is left then."""
+        for process in self._processes:
+            await process.ready()
+        left = Left()
+
+        async def is_drained() -> bool:
+            nonlocal left
+            left = await self._left(stores)
+            return not (left.journal or left.spool_files)
+
+        if await wait_until(is_drained, SETTLE_SECONDS, _LOOK_SECONDS):
+            return left
+        return structs.replace(left, entries=await stores.unacknowledged(_SHOWN_ENTRIES))
+
+    async def _left(self, stores: Stores) -> Left:
+        # The spool comes first: what leaves it goes to the journal.
+        folder = self._settings.data_path / "spool"
+        spooled = len(list(folder.iterdir())) if folder.exists() else 0
+        return Left(
+            spool_files=spooled,
+            journal=await stores.journal_entries(),
+            dead_letters=await stores.dead_letters(),
+        )
+
+    async def _compare(self, scene: Scene, stores: Stores, seconds: float, left: Left) -> Result:
+        self._show_progress("comparing")
+        audit = await _audited(stores)
+        ledger = self._ledger
+        return Result(
+            seed=self._options.seed,
+            seconds=seconds,
+            disturbances=dict(self._disturber.done),
+            findings=audit.findings(ledger, scene.paths, self._receiver),
+            left=left,
+            waits=self._waits(),
+            cut=len(ledger.cut),
+            refused=ledger.refused,
+            other_answers=dict(sorted(ledger.others.items())),
+            report_differences=await self._report_differences(scene, audit.report_totals()),
+            ended_by_themselves=ended_by_themselves(self._processes),
+        )
+
+    def _waits(self) -> Waits:
+        waits = [wait.seconds for wait in self._ledger.waits] or [0.0]
+        return Waits(
+            p99=statistics.quantiles([*waits, 0.0], n=100)[98],
+            longest=max(waits),
+            longest_web_running=longest_apart_from(self._ledger.waits, self._disturber.web_spans),
+        )
+
+    async def _report_differences(self, scene: Scene, expected: dict[str, int]) -> list[str]:
+        today = datetime.now(UTC).date()
+        body = {
+            "accountId": str(scene.account_id),
+            "dateRange": {"from": f"{today - timedelta(days=1)}", "to": f"{today}"},
+            "groupBy": "link",
+            "bots": "include",
+        }
+        _, report = await call(self._settings.port, scene.key, "POST", "/api/reports", body)
+        totals = (report or {}).get("totals", {})
+        return [
+            f"{name}: {totals.get(name)} in the report, {number:,} stored"
+            for name, number in expected.items()
+            if totals.get(name) != number
+        ]
+
+
+async def _audited(stores: Stores) -> Audit:
+    audit = Audit()
+    async for click in stores.documents("clicks"):
+        audit.add_click(click)
+    async for event in stores.documents("events"):
+        audit.add_event(event)
+    async for rollup in stores.documents("rollups"):
+        audit.add_rollup(rollup)
+    async for delivery in stores.documents("deliveries"):
+        audit.add_delivery(delivery)
+    return audit
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -57,13 +231,12 @@ def _report(result: Result, as_json: bool, folder: Path) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m lab.chaos",
-        description="Kill and stop the service and its stores under load, again and again, and "
+    parser = option_parser(
+        "chaos",
+        "Kill and stop the service and its stores under load, again and again, and "
         "compare what was answered with what is stored and counted. Exit code 1 if anything was "
         "lost, doubled or counted wrongly.",
-        epilog="example:\n  make chaos ARGS='--seconds 60 --seed 7'",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        "example:\n  make chaos ARGS='--seconds 60 --seed 7'",
     )
     parser.add_argument("--seconds", type=positive, default=180, help="seconds of load [180]")
     parser.add_argument(

@@ -1,24 +1,32 @@
 """The result of a run, for people and for programs."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
-from lab.chaos.audit import Findings
+from lab.chaos.audit import Clicks, Deliveries, Events, Findings
 from lab.result import figure_lines, with_faults
 
-_SHOWN: Final = 20
+_SHOWN_DIFFERENCES: Final = 20
 
 EXPECTED: Final = ("click 503", "event 503")
 """Other answers that are right while a store is unavailable: the client tries again later."""
 
 
+class Figure(NamedTuple):
+    """A number of the result; `fault` names the broken promise if it is not 0."""
+
+    name: str
+    number: int
+    fault: str | None = None
+
+
 class Left(msgspec.Struct, kw_only=True):
     """The records that are still not drained after the run.
 
-    `entries` says of the first journal entries which drain holds them, and for how long.
+    `entries` has a line for each of the first journal entries: which drain holds it, how long.
     """
 
     journal: int = 0
@@ -36,6 +44,14 @@ class Waits(msgspec.Struct, kw_only=True):
     p99: float
     longest: float
     longest_web_running: float
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return the rows of the table."""
+        return [
+            ("wait for an answer, 99th percentile", _seconds(self.p99)),
+            ("longest wait", _seconds(self.longest)),
+            ("longest wait, web process undisturbed", _seconds(self.longest_web_running)),
+        ]
 
 
 class Result(msgspec.Struct, kw_only=True):
@@ -63,97 +79,90 @@ class Result(msgspec.Struct, kw_only=True):
     def faults(self) -> list[str]:
         """Return a line for each broken promise; empty if all were kept."""
         differences = self.findings.rollup_differences
-        lines = [f"{number:,} {what}" for what, number in self._faulty().items() if number]
+        lines = [
+            f"{one.number:,} {one.fault}" for one in self._figures() if one.fault and one.number
+        ]
         lines += [
-            f"{number:,} answers {what}"
-            for what, number in self.other_answers.items()
-            if what not in EXPECTED
+            f"{number:,} answers {kind}"
+            for kind, number in self.other_answers.items()
+            if kind not in EXPECTED
         ]
         lines += [f"journal: {line}" for line in self.left.entries]
-        lines += [f"rollup: {line}" for line in islice(differences, _SHOWN)]
-        if len(differences) > _SHOWN:
-            lines.append(f"rollup: and {len(differences) - _SHOWN:,} more")
+        lines += [f"rollup: {line}" for line in islice(differences, _SHOWN_DIFFERENCES)]
+        if len(differences) > _SHOWN_DIFFERENCES:
+            lines.append(f"rollup: and {len(differences) - _SHOWN_DIFFERENCES:,} more")
         return lines + [f"report: {line}" for line in self.report_differences]
-
-    def _faulty(self) -> dict[str, int]:
-        clicks, events = self.findings.clicks, self.findings.events
-        deliveries = self.findings.deliveries
-        return {
-            "clicks lost": clicks.lost,
-            "clicks doubled": clicks.doubled,
-            "visitors not counted once": clicks.visitors_wrong,
-            "events lost": events.lost,
-            "events doubled": events.doubled,
-            "event ids given twice": events.ids_given_twice,
-            "events left pending although their click is stored": events.left_pending,
-            "deliveries lost": deliveries.lost,
-            "deliveries doubled": deliveries.doubled,
-            "deliveries not delivered": deliveries.not_delivered,
-            "deliveries not received": deliveries.not_received,
-            "deliveries with another id": deliveries.other_ids,
-            "journal entries not drained": self.left.journal,
-            "spool files not replayed": self.left.spool_files,
-            "dead letters": self.left.dead_letters,
-        }
 
     def table(self) -> str:
         """Return the result as text."""
-        return with_faults(figure_lines(self._rows()), self.faults(), self.ended_by_themselves)
+        figures = [
+            *(Figure(kind, number) for kind, number in self.disturbances.items()),
+            *self._figures(),
+            *(Figure(f"answers {kind}", n) for kind, n in self.other_answers.items()),
+        ]
+        rows = [
+            (f"seconds, seed {self.seed}", f"{self.seconds:.0f}"),
+            *((figure.name, f"{figure.number:,}") for figure in figures),
+            *self.waits.rows(),
+        ]
+        return with_faults(figure_lines(rows), self.faults(), self.ended_by_themselves)
 
-    def _rows(self) -> Iterator[tuple[str, str]]:
-        yield f"seconds, seed {self.seed}", f"{self.seconds:.0f}"
-        for kind, number in self.disturbances.items():
-            yield kind, f"{number:,}"
-        yield from self._click_rows()
-        yield from self._event_rows()
-        yield from self._delivery_rows()
-        yield "rollup figures that differ", f"{len(self.findings.rollup_differences):,}"
-        yield "report figures that differ", f"{len(self.report_differences):,}"
-        yield "left: journal entries", f"{self.left.journal:,}"
-        yield "left: spool files", f"{self.left.spool_files:,}"
-        yield "left: dead letters", f"{self.left.dead_letters:,}"
-        yield "requests without an answer", f"{self.cut:,}"
-        yield "connections refused, as nobody listened", f"{self.refused:,}"
-        for what, number in self.other_answers.items():
-            yield f"answers {what}", f"{number:,}"
-        yield "processes that ended by themselves", f"{len(self.ended_by_themselves):,}"
-        yield "wait for an answer, 99th percentile", _seconds(self.waits.p99)
-        yield "longest wait", _seconds(self.waits.longest)
-        yield "longest wait, web process undisturbed", _seconds(self.waits.longest_web_running)
+    def _figures(self) -> list[Figure]:
+        found = self.findings
+        return [
+            *_click_figures(found.clicks),
+            *_event_figures(found.events),
+            *_delivery_figures(found.deliveries),
+            Figure("rollup figures that differ", len(found.rollup_differences)),
+            Figure("report figures that differ", len(self.report_differences)),
+            Figure("left: journal entries", self.left.journal, "journal entries not drained"),
+            Figure("left: spool files", self.left.spool_files, "spool files not replayed"),
+            Figure("left: dead letters", self.left.dead_letters, "dead letters"),
+            Figure("requests without an answer", self.cut),
+            Figure("connections refused, as nobody listened", self.refused),
+            Figure("processes that ended by themselves", len(self.ended_by_themselves)),
+        ]
 
-    def _click_rows(self) -> Iterator[tuple[str, str]]:
-        clicks = self.findings.clicks
-        yield "clicks answered", f"{clicks.answered:,}"
-        yield "clicks stored", f"{clicks.stored:,}"
-        yield "  of them cut off before their answer", f"{clicks.cut_stored:,}"
-        yield "  lost", f"{clicks.lost:,}"
-        yield "  doubled", f"{clicks.doubled:,}"
-        yield "unique visitors", f"{clicks.visitors:,}"
-        yield "  not counted once", f"{clicks.visitors_wrong:,}"
 
-    def _event_rows(self) -> Iterator[tuple[str, str]]:
-        events = self.findings.events
-        yield "events answered", f"{events.answered:,}"
-        yield "  as pending", f"{events.answered_pending:,}"
-        yield "events stored", f"{events.stored:,}"
-        yield "  of them cut off before their answer", f"{events.cut_stored:,}"
-        yield "  lost", f"{events.lost:,}"
-        yield "  doubled", f"{events.doubled:,}"
-        yield "  ids given twice", f"{events.ids_given_twice:,}"
-        yield "  repeats answered with an id of their own", f"{events.other_ids:,}"
-        yield "  left pending although the click is stored", f"{events.left_pending:,}"
+def _click_figures(clicks: Clicks) -> list[Figure]:
+    return [
+        Figure("clicks answered", clicks.answered),
+        Figure("clicks stored", clicks.stored),
+        Figure("  cut off before their answer", clicks.cut_stored),
+        Figure("  lost", clicks.lost, "clicks lost"),
+        Figure("  doubled", clicks.doubled, "clicks doubled"),
+        Figure("unique visitors", clicks.visitors),
+        Figure("  not counted once", clicks.visitors_wrong, "visitors not counted once"),
+    ]
 
-    def _delivery_rows(self) -> Iterator[tuple[str, str]]:
-        deliveries = self.findings.deliveries
-        yield "deliveries expected", f"{deliveries.expected:,}"
-        yield "deliveries stored", f"{deliveries.stored:,}"
-        yield "  lost", f"{deliveries.lost:,}"
-        yield "  doubled", f"{deliveries.doubled:,}"
-        yield "  not delivered", f"{deliveries.not_delivered:,}"
-        yield "  not received", f"{deliveries.not_received:,}"
-        yield "  received with another id", f"{deliveries.other_ids:,}"
-        yield "  refused by the receiver once", f"{deliveries.refused_once:,}"
-        yield "  received again, with the same id", f"{deliveries.repeated:,}"
+
+def _event_figures(events: Events) -> list[Figure]:
+    left_pending = "events left pending although their click is stored"
+    return [
+        Figure("events answered", events.answered),
+        Figure("  as pending", events.answered_pending),
+        Figure("events stored", events.stored),
+        Figure("  cut off before their answer", events.cut_stored),
+        Figure("  lost", events.lost, "events lost"),
+        Figure("  doubled", events.doubled, "events doubled"),
+        Figure("  ids given twice", events.ids_given_twice, "event ids given twice"),
+        Figure("  repeats answered with an id of their own", events.other_ids),
+        Figure("  left pending although the click is stored", events.left_pending, left_pending),
+    ]
+
+
+def _delivery_figures(found: Deliveries) -> list[Figure]:
+    return [
+        Figure("deliveries expected", found.expected),
+        Figure("deliveries stored", found.stored),
+        Figure("  lost", found.lost, "deliveries lost"),
+        Figure("  doubled", found.doubled, "deliveries doubled"),
+        Figure("  not delivered", found.not_delivered, "deliveries not delivered"),
+        Figure("  not received", found.not_received, "deliveries not received"),
+        Figure("  received with another id", found.other_ids, "deliveries with another id"),
+        Figure("  refused by the receiver once", found.refused_once),
+        Figure("  received again, with the same id", found.repeated),
+    ]
 
 
 def _seconds(seconds: float) -> str:

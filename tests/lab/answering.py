@@ -1,4 +1,4 @@
-"""A small HTTP server for tests of clients: what it answers to a request is up to the test."""
+"""A small HTTP server for tests of clients; each test decides its answers."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -17,7 +17,7 @@ Answer = Callable[[bytes, asyncio.StreamWriter], Awaitable[None]]
 
 @asynccontextmanager
 async def answering(answer: Answer) -> AsyncIterator[int]:
-    """Its port. `answer` gets the head of each request. Waits until the clients are gone."""
+    """Yield the port of a server. `answer` gets the head of each request."""
 
     serving: set[asyncio.Task[None] | None] = set()
 

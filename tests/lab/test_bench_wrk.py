@@ -1,4 +1,4 @@
-"""What wrk prints, read; and wrk itself, where it is installed."""
+"""The output of wrk is parsed, and wrk itself is run where it is installed."""
 
 import asyncio
 from pathlib import Path
@@ -25,7 +25,7 @@ Transfer/sec:      3.19MB
 """
 
 
-def test_what_wrk_prints_is_read() -> None:
+def test_the_output_of_wrk_is_parsed() -> None:
     found = parse(PRINTED)
     assert (found.requests, found.seconds, found.errors) == (25_732, 3.0, {})
     assert found.p50 == pytest.approx(0.0072)
@@ -36,7 +36,7 @@ def test_what_wrk_prints_is_read() -> None:
 @pytest.mark.parametrize(
     ("text", "seconds"), [("980.00us", 0.00098), ("1.5ms", 0.0015), ("2.00s", 2), ("1.10m", 66)]
 )
-def test_every_unit_is_known(text: str, seconds: float) -> None:
+def test_every_unit_of_time_is_parsed(text: str, seconds: float) -> None:
     assert parse(PRINTED.replace("7.20ms", text)).p50 == pytest.approx(seconds)
 
 
@@ -52,7 +52,7 @@ def test_every_unit_is_known(text: str, seconds: float) -> None:
         ("  Socket errors: connect 1, read 0, write 2, timeout 0\n", {"connect": 1, "write": 2}, 0),
     ],
 )
-def test_errors_are_told_and_do_not_count_as_answers(
+def test_errors_are_reported_and_do_not_count_as_answers(
     line: str, errors: dict[str, int], requests: int
 ) -> None:
     found = parse(PRINTED.replace("Requests/sec", f"{line}Requests/sec"))
@@ -64,7 +64,7 @@ def test_errors_are_told_and_do_not_count_as_answers(
     "printed",
     ["", "unable to connect to 127.0.0.1:1 Connection refused\n", PRINTED.replace("99%", "98%")],
 )
-def test_anything_else_is_an_error_that_repeats_it(printed: str) -> None:
+def test_output_without_a_result_is_an_error_that_quotes_it(printed: str) -> None:
     with pytest.raises(WrkFailed, match="wrk printed: "):
         parse(printed)
 
@@ -86,7 +86,7 @@ async def test_wrk_sends_the_prepared_requests_in_turn(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not wrk.is_installed(), reason="wrk is not installed")
-async def test_wrk_holds_a_rate_and_tells_if_it_cannot(tmp_path: Path) -> None:
+async def test_wrk_holds_a_rate_and_reports_if_it_cannot(tmp_path: Path) -> None:
     ready = asyncio.Event()
 
     async def answer(head: bytes, writer: asyncio.StreamWriter) -> None:
@@ -103,7 +103,7 @@ async def test_wrk_holds_a_rate_and_tells_if_it_cannot(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not wrk.is_installed(), reason="wrk is not installed")
-async def test_wrk_is_ended_with_its_caller(tmp_path: Path) -> None:
+async def test_wrk_ends_when_its_caller_is_cancelled(tmp_path: Path) -> None:
     arrived = asyncio.Event()
 
     async def answer(head: bytes, writer: asyncio.StreamWriter) -> None:

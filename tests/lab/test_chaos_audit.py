@@ -9,8 +9,7 @@ import msgspec
 import pytest
 from bson import Decimal128
 
-from lab.chaos.audit import Audit, Findings
-from lab.chaos.deliveries import Receiver
+from lab.chaos.audit import Audit, Findings, Receiver
 from lab.chaos.result import Left, Result, Waits
 from lab.chaos.traffic import Ledger, Request
 from tests.factories import AT_MS, Document, make_click_document, make_event_document

@@ -7,7 +7,7 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from lab.chaos.deliveries import Deliveries, Receiver, deliveries
+from lab.chaos.audit import Deliveries, Receiver, deliveries
 
 ACCOUNT = UUID(int=1)
 PATHS = {UUID(int=7): "/0", UUID(int=8): "/1"}

@@ -28,7 +28,7 @@ def test_kinds_are_balanced_and_times_in_order_and_within_bounds(
 
 
 @pytest.mark.parametrize("drains", [1, 3])
-def test_every_drain_has_its_turn_and_other_targets_are_one_process(drains: int) -> None:
+def test_every_drain_is_disturbed_and_every_other_target_is_one_process(drains: int) -> None:
     processes = {
         target: {one.process for one in schedule(1, 600, 400, drains) if one.kind.endswith(target)}
         for target in ("web", "redis", "mongod", "drain")
@@ -37,5 +37,5 @@ def test_every_drain_has_its_turn_and_other_targets_are_one_process(drains: int)
     assert all(names == {target} for target, names in processes.items())
 
 
-def test_some_are_away_for_longer_than_a_drain_may_be_silent() -> None:
+def test_some_processes_are_unavailable_for_longer_than_a_drain_may_be_silent() -> None:
     assert any(one.seconds > 10 for one in schedule(1, 600, 60, 2))

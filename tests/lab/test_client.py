@@ -1,4 +1,4 @@
-"""The load client: what it counts as answered, how it measures, and that it ends."""
+"""The load client counts answers, measures latencies and ends."""
 
 import asyncio
 import time
@@ -30,7 +30,7 @@ async def redirect(head: bytes, writer: asyncio.StreamWriter) -> None:
     writer.write(REDIRECT)
 
 
-async def test_as_many_requests_are_sent_as_wanted_in_turn() -> None:
+async def test_a_load_sends_its_number_of_requests_in_order() -> None:
     heads: list[bytes] = []
 
     async def answer(head: bytes, writer: asyncio.StreamWriter) -> None:
@@ -59,7 +59,7 @@ async def test_an_answer_may_come_in_pieces(size: int) -> None:
     assert (found.requests, found.errors) == (4, {})
 
 
-async def test_another_status_is_an_error_and_not_an_answer() -> None:
+async def test_an_unexpected_status_is_an_error_and_not_an_answer() -> None:
     answers = iter([REDIRECT, BUSY, REDIRECT, LISTED])
 
     async def answer(head: bytes, writer: asyncio.StreamWriter) -> None:
@@ -70,7 +70,7 @@ async def test_another_status_is_an_error_and_not_an_answer() -> None:
     assert (found.requests, found.errors) == (2, {"status 503": 1, "status 200": 1})
 
 
-async def test_what_is_cut_off_is_an_error_and_the_load_goes_on() -> None:
+async def test_an_answer_that_is_cut_off_is_an_error_and_the_load_goes_on() -> None:
     answered = 0
 
     async def answer(head: bytes, writer: asyncio.StreamWriter) -> None:
@@ -87,7 +87,7 @@ async def test_what_is_cut_off_is_an_error_and_the_load_goes_on() -> None:
     assert (found.requests, found.errors) == (5, {"cut off": 1})
 
 
-async def test_more_than_was_asked_for_is_an_error() -> None:
+async def test_an_answer_to_no_request_is_an_error() -> None:
     answers = iter([REDIRECT + BUSY, REDIRECT])
 
     async def answer(head: bytes, writer: asyncio.StreamWriter) -> None:
@@ -99,7 +99,7 @@ async def test_more_than_was_asked_for_is_an_error() -> None:
     assert found.errors == {"answer to no request": 1, "cut off": 1}
 
 
-async def test_what_is_never_answered_is_not_waited_for_long(
+async def test_the_wait_for_the_last_answers_is_limited(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(client, "ANSWER_SECONDS", 0.05)
@@ -112,7 +112,7 @@ async def test_what_is_never_answered_is_not_waited_for_long(
     assert (found.requests, found.errors) == (0, {"not answered": 3})
 
 
-async def test_where_nobody_listens_there_is_no_load() -> None:
+async def test_a_load_on_a_port_without_a_listener_fails() -> None:
     with pytest.raises(OSError):
         await load(free_port()).run(count(1))
 
@@ -124,8 +124,8 @@ async def test_a_closed_load_ends_by_the_clock() -> None:
     assert found.errors == {}
 
 
-async def test_latency_counts_from_when_a_request_was_due() -> None:
-    """One stall of a single connection delays all that were due meanwhile."""
+async def test_latency_counts_from_the_time_a_request_was_due() -> None:
+    """One stall of a single connection delays all requests that were due meanwhile."""
     stalled = 0.2
     first = True
 
@@ -144,7 +144,7 @@ async def test_latency_counts_from_when_a_request_was_due() -> None:
     assert _later_than(one.latencies, stalled / 2) >= 10
 
 
-async def test_what_could_not_be_sent_in_time_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_requests_not_sent_in_time_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "ANSWER_SECONDS", 0.05)
     monkeypatch.setattr(lab.traffic, "LATE_SECONDS", 0.0)
 
@@ -186,5 +186,5 @@ def test_latencies_come_in_any_order() -> None:
     assert found.errors == {"cut off": 1}
 
 
-def test_nothing_in_no_time_has_a_rate_of_zero() -> None:
+def test_the_rate_of_an_empty_load_is_zero() -> None:
     assert outcome(array("d"), 0.0, {}).rate == 0.0

@@ -1,4 +1,4 @@
-"""What a process has used."""
+"""The processor time and memory of processes."""
 
 import os
 import signal
@@ -42,7 +42,7 @@ def _await_line(stream: IO[bytes] | None) -> None:
     assert stream.readline() == b"ready\n"
 
 
-def test_what_children_use_counts_too() -> None:
+def test_the_usage_of_children_counts_too() -> None:
     with parent_of_a_busy_child() as pid:
         assert cpu_seconds(pid) >= BUSY - UNTOLD
         assert resident_bytes(pid) >= SIZE

@@ -1,4 +1,4 @@
-"""The processes that scripts start: started, killed, started again, and seen to end."""
+"""Processes of a run are started, killed, started again, and seen to end."""
 
 import sys
 from pathlib import Path
@@ -10,7 +10,7 @@ from tracker.builtin.child import Program
 
 
 def process_of(code: str, folder: Path) -> Process:
-    """It gets its port as its argument, and adds what it prints to a log."""
+    """Return a process that runs `code` with its port as argument and logs its output."""
 
     def command(port: int) -> list[str]:
         return [sys.executable, "-u", "-c", code, str(port)]
@@ -46,5 +46,5 @@ async def test_a_process_that_ends_by_itself_is_noted_and_started_again(tmp_path
 
 
 @pytest.mark.parametrize("act", ["stop", "resume", "end"])
-def test_what_is_done_to_a_process_that_is_killed_does_nothing(act: str, tmp_path: Path) -> None:
+def test_signals_to_a_process_that_is_not_running_do_nothing(act: str, tmp_path: Path) -> None:
     getattr(process_of("", tmp_path), act)()

@@ -1,4 +1,4 @@
-"""Prepared requests are what they are said to be, and answers are read."""
+"""Prepared requests are valid, and ids are read from answers."""
 
 from uuid import UUID
 
@@ -17,7 +17,7 @@ RECORDED = b"HTTP/1.1 200 OK\r\nX-Event-Id: 12\r\nContent-Length: 2\r\n\r\n{}"
 
 
 class Parsed:
-    """One request, whole, read as the service reads it."""
+    """Return a request, parsed as the service parses it."""
 
     def __init__(self, data: bytes) -> None:
         self.url = b""
@@ -116,9 +116,7 @@ def test_mixed_traffic_keeps_the_ids_and_sends_events_of_answered_clicks() -> No
         (b"GET /api/event?pbk=1", RECORDED.replace(b"200", b"503")),
     ],
 )
-def test_of_an_answer_that_is_not_expected_nothing_is_kept(
-    request_head: bytes, answer: bytes
-) -> None:
+def test_no_id_is_kept_from_an_unexpected_answer(request_head: bytes, answer: bytes) -> None:
     traffic = Mixed(SCENE)
     assert not traffic.is_expected(request_head, answer)
     assert (traffic.clicks, len(traffic.event_ids)) == (0, 0)

@@ -1,4 +1,4 @@
-"""When requests are due: at once, or at a rate."""
+"""The schedules of a load: as fast as it is answered, or at a rate."""
 
 import pytest
 
@@ -20,7 +20,7 @@ def test_a_closed_load_may_be_bounded_in_number() -> None:
     assert schedule.is_over(1.0)
 
 
-def test_a_paced_load_sends_what_has_been_due_and_nothing_early() -> None:
+def test_a_paced_load_sends_overdue_requests_and_none_early() -> None:
     schedule = Paced(began=100.0, seconds=1.0, rate=4.0)
     assert schedule.due(99.9) is None
     assert [schedule.due(100.6) for _ in range(4)] == [100.0, 100.25, 100.5, None]
@@ -31,7 +31,7 @@ def test_a_paced_load_sends_what_has_been_due_and_nothing_early() -> None:
 
 
 @pytest.mark.parametrize("rate", [1.0, 3.0, 333.3, 12_345.0])
-def test_a_paced_load_sends_as_many_as_its_rate_says(rate: float) -> None:
+def test_a_paced_load_sends_as_many_requests_as_its_rate_says(rate: float) -> None:
     schedule = Paced(began=0.0, seconds=2.0, rate=rate)
     sent = []
     while (since := schedule.due(2.0)) is not None:
@@ -41,7 +41,7 @@ def test_a_paced_load_sends_as_many_as_its_rate_says(rate: float) -> None:
     assert 0.0 <= sent[0] <= sent[-1] < 2.0
 
 
-def test_a_paced_load_that_is_too_late_gives_up_and_tells_what_it_did_not_send() -> None:
+def test_a_paced_load_that_is_too_late_gives_up_and_counts_its_unsent_requests() -> None:
     schedule = Paced(began=0.0, seconds=2.0, rate=5.0)
     assert schedule.due(1.0) == 0.0
     end = 2.0 + LATE_SECONDS

@@ -1,0 +1,293 @@
+"""The attacks. Strangers have no key and flood, forge, or never finish; accounts have a key.
+
+`lab.abuse.attacker` has the table of all attacks.
+"""
+
+import asyncio
+import random
+import secrets
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from itertools import cycle
+from typing import Final
+from urllib.parse import urlencode
+from uuid import UUID, uuid4
+
+import orjson
+
+from lab.abuse.attack import ADDRESS, Report, Target, barrage, conversions, counted, report_of_today
+from lab.receiver import GONE, Message, answering, receiving
+from lab.requests import AGENTS, NO_ANSWER, ask, call, click_id_of, connect, head, post
+
+_MEGABYTE: Final = 1024 * 1024
+_UNFINISHED_BODIES: Final = 60
+_IDLE_CONNECTIONS: Final = 2_000
+_HOARDER: Final = "127.0.0.67"
+"""An address whose connections are counted; those of the attacker's proxy are not."""
+
+_CLOSED: Final = {"cut off", "refused", NO_ANSWER}
+"""The ends of a connection that the service rejects."""
+
+NEIGHBOUR: Final = "127.0.0.77"
+"""The address of the account that must not notice anything."""
+
+_NAMES: Final = 20
+_CLAIMS: Final = 40
+_REPORTS: Final = 50
+_CONVERSIONS: Final = 100
+_BUFFER_BYTES: Final = 65_536
+
+
+async def nested_json(target: Target, seconds: float) -> Report:
+    """Post a megabyte of nested arrays to the event endpoint, and a long metadata in a query."""
+    deep = post("/api/event", "application/json", b'{"a":' + b"[" * (_MEGABYTE - 6))
+    query = urlencode({"pbk": target.attacker.pbk, "metadata": '{"a":' + "[" * 40_000})
+    form = post("/nothing", "application/x-www-form-urlencoded", b"a=b&" * 15_000)
+    requests = cycle((deep, head("GET", f"/api/event?{query}", {}), form))
+    allowed = {"400", "404", "413", "414", *_CLOSED}
+    return await barrage(target.port, requests.__next__, 9, seconds, allowed, connections=3)
+
+
+async def unfinished_bodies(target: Target, seconds: float) -> Report:
+    """Announce bodies of 8 MiB to a path that does not exist, and never send their last byte."""
+    size = 8 * _MEGABYTE
+    begin = head("POST", "/nothing", {"Content-Length": str(size)})
+
+    async def one() -> str:
+        reader, writer = await connect(target.port, ADDRESS)
+        try:
+            async with asyncio.timeout(seconds):
+                writer.write(begin)
+                for _ in range(size // 65_536 - 1):
+                    writer.write(b"x" * 65_536)
+                    await writer.drain()
+                answer = await reader.read(65_536)
+        except (OSError, TimeoutError):
+            return NO_ANSWER
+        finally:
+            writer.transport.abort()
+        return answer[9:12].decode("latin-1") or "cut off"
+
+    began = time.monotonic()
+    answers = Counter(await asyncio.gather(*(one() for _ in range(_UNFINISHED_BODIES))))
+    await asyncio.sleep(max(0.0, seconds - (time.monotonic() - began)))
+    return counted(answers, {"404", "405", "408", "413", "503", *_CLOSED})
+
+
+async def random_names(target: Target, seconds: float) -> Report:
+    """Ask for slugs, hosts and postback keys that do not exist, a thousand a second."""
+
+    def make() -> bytes:
+        name = secrets.token_hex(5)
+        agent = {"User-Agent": random.choice(AGENTS)}  # noqa: S311
+        return random.choice(  # noqa: S311
+            (
+                head("GET", f"/c/{name}", agent),
+                head("GET", "/c/offer", agent | {"Host": f"{name}.test"}),
+                head("GET", f"/api/click?s=offer&d={name}.test", agent),
+                head("GET", f"/api/event?pbk={name}", agent),
+            )
+        )
+
+    return await barrage(target.port, make, 1_000, seconds, {"404", "429"}, connections=64)
+
+
+async def events_of_nobody(target: Target, seconds: float) -> Report:
+    """Report conversions of clicks that never were, with all the metadata that is allowed."""
+    metadata = {"text": "x" * 16_000}
+
+    def make() -> bytes:
+        body = orjson.dumps({"click_id": str(uuid4()), "metadata": metadata})
+        return post("/api/event", "application/json", body)
+
+    return await barrage(target.port, make, 200, seconds, {"200", "429"})
+
+
+async def forged_conversions(target: Target, seconds: float) -> Report:
+    """Open a link as a visitor does, and report conversions of that click from its address bar."""
+    opened = head("GET", f"/c/{target.guarded.slug}", {"User-Agent": AGENTS[2]})
+    click_id = click_id_of(await ask(target.port, opened))
+    if click_id is None:
+        return Report(findings=["the link of the guarded account did not redirect"])
+    forged = cycle(tuple(_forged(click_id, target.guarded.pbk)))
+    # 200 until the click is stored: only then are its account and the rules known.
+    allowed = {"200", "400", "429"}
+    report = await barrage(target.port, forged.__next__, 50, seconds, allowed)
+    counted = await conversions(target.port, target.guarded)
+    if counted != 0:
+        report.findings.append(f"forged conversions that count: {counted}")
+    return report
+
+
+def _forged(click_id: UUID, pbk: str) -> Iterator[bytes]:
+    for fields in (
+        {"click_id": click_id, "value": 10**15},
+        {"click_id": click_id, "value": 5},
+        {"click_id": click_id, "pbk": pbk, "value": -1_000},
+        {"click_id": click_id, "pbk": pbk, "value": 10**15},
+    ):
+        yield head("GET", f"/api/event?{urlencode(fields)}", {"User-Agent": AGENTS[2]})
+
+
+async def idle_connections(target: Target, seconds: float) -> Report:
+    """Take every connection there is from one address, and send nothing."""
+    return await _hold(target.port, seconds)
+
+
+async def idle_handshakes(target: Target, seconds: float) -> Report:
+    """Take every connection there is on a TLS port, and begin no handshake."""
+    return await _hold(target.own_port, seconds)
+
+
+async def _hold(port: int, seconds: float) -> Report:
+    opened, refused = [], 0
+    for _ in range(_IDLE_CONNECTIONS):
+        try:
+            opened.append(await connect(port, _HOARDER))
+        except OSError:
+            refused += 1
+    await asyncio.sleep(max(0.5, seconds - 2))
+    held = 0
+    for reader, writer in opened:
+        held += not (reader.at_eof() or writer.transport.is_closing())
+        writer.transport.abort()
+    report = Report(answers={"held": held, "closed": len(opened) - held, "refused": refused})
+    if held > _IDLE_CONNECTIONS // 2:
+        report.findings.append(f"one address holds {held:,} connections")
+    return report
+
+
+async def one_network(target: Target, seconds: float) -> Report:
+    """Guess API keys from as many addresses of one IPv6 network as there are requests."""
+
+    def make() -> bytes:
+        client = f"2001:db8:1:2:{secrets.randbits(16):x}::{secrets.randbits(16):x}"
+        fields = {"X-Forwarded-For": client, "Authorization": f"Bearer {secrets.token_urlsafe(32)}"}
+        return head("GET", f"/api/keys?accountId={target.neighbour.account_id}", fields)
+
+    report = await barrage(target.port, make, 100, seconds, {"401", "429"})
+    if report.answers.get("401", 0) > 250:  # 100 a minute, and two minutes may be touched
+        report.findings.append("addresses of one /64 are counted apart")
+    return report
+
+
+async def nothing(target: Target, seconds: float) -> Report:
+    """Wait: the attack is in the surroundings of the service."""
+    await asyncio.sleep(seconds)
+    return Report()
+
+
+async def silent_names(target: Target, seconds: float) -> Report:
+    """Create webhooks for host names whose name servers never answer, twenty at once."""
+
+    async def one(number: int) -> str:
+        url = f"https://silent{number}.example/hook"
+        body = {"account_id": target.attacker.account_id, "target_url": url}
+        return (await call(target.own_port, target.attacker.key, "POST", "/api/webhooks", body))[0]
+
+    return counted(await _outcomes(one, _NAMES), {"400", "429", "503"})
+
+
+async def claimed_domains(target: Target, seconds: float) -> Report:
+    """Claim the names of others, one of them proven, and the service's own; try to prove them."""
+    key, account_id = target.attacker.key, target.attacker.account_id
+
+    async def claim(number: int) -> str:
+        name = (target.domain, "localhost", f"brand{number}.example")[min(number, 2)]
+        body = {"accountId": account_id, "domain_name": name}
+        status, row = await call(target.port, key, "POST", "/api/domains", body)
+        if status != "200":
+            return status
+        path = f"/api/domains/{row['id']}/verify"
+        _, row = await call(target.port, key, "POST", path, {"accountId": account_id})
+        return "proven" if (row or {}).get("verified") else "claimed"
+
+    answers = await _outcomes(claim, _CLAIMS, at_once=20)
+    report = counted(answers, {"400", "claimed", "429", "503"})
+    fields = {"Host": target.domain, "User-Agent": AGENTS[2]}
+    opened = head("GET", f"/c/{target.neighbour.slug}", fields)
+    if not (await ask(target.port, opened)).startswith(b"HTTP/1.1 302"):
+        report.findings.append("the proven owner's link is no longer served")
+    return report
+
+
+async def webhook_loop(target: Target, seconds: float) -> Report:
+    """Point a webhook at the service itself, and send it what such a webhook would."""
+    url = f"http://127.0.0.1:{target.port}/api/event?pbk={target.attacker.pbk}"
+    body = {"account_id": target.attacker.account_id, "target_url": url}
+    status, _ = await call(target.port, target.attacker.key, "POST", "/api/webhooks", body)
+    event = post(
+        f"/api/event?pbk={target.attacker.pbk}", "application/json", b"{}", {"webhook-id": "msg_1"}
+    )
+    looped = await barrage(target.port, lambda: event, 100, seconds, {"400"})
+    return counted({**looped.answers, f"creation {status}": 1}, {"400", "creation 400"})
+
+
+async def crossed_reports(target: Target, seconds: float) -> Report:
+    """Ask for fifty reports at once that read the clicks themselves, while a neighbour asks for a
+    small one twice a second."""
+    crossed = {"device": "mobile", "os": "Android"}
+
+    async def heavy(number: int) -> str:
+        filters = {**crossed, "browser": f"Chrome {number}"}
+        return (await report_of_today(target.port, target.attacker, filters))[0]
+
+    attack = asyncio.create_task(_outcomes(heavy, _REPORTS))
+    answers = Counter[str]()
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        status, _ = await report_of_today(target.port, target.neighbour, {}, NEIGHBOUR)
+        answers[f"neighbour {status}"] += 1
+        await asyncio.sleep(0.5)
+    return counted(answers + await attack, {"200", "429", "503", "neighbour 200"})
+
+
+async def trickling_receiver(target: Target, seconds: float) -> Report:
+    """Have conversions delivered to a receiver that answers in chunks of one byte, for ever."""
+    async with receiving(_trickle) as url:
+        return await _delivered(target, url, seconds)
+
+
+async def failing_receiver(target: Target, seconds: float) -> Report:
+    """Have conversions delivered to a receiver that is gone: its owner must be notified."""
+    async with receiving(answering(GONE)) as url:
+        report = await _delivered(target, url, seconds)
+    path = f"/api/webhooks?accountId={target.attacker.account_id}"
+    _, listed = await call(target.port, target.attacker.key, "GET", path)
+    [row] = [row for row in listed["rows"] if row["target_url"] == url]
+    if row["active"] or not row.get("disabled_at") or not row.get("disabled_reason"):
+        report.findings.append("the owner is not notified that the webhook is disabled")
+    return report
+
+
+async def _trickle(message: Message, transport: asyncio.WriteTransport) -> None:
+    transport.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+    while not transport.is_closing():
+        transport.write(b"1\r\nx\r\n")
+        is_full = transport.get_write_buffer_size() > _BUFFER_BYTES
+        await asyncio.sleep(0.01 if is_full else 0)
+
+
+async def _delivered(target: Target, url: str, seconds: float) -> Report:
+    """Create a webhook for `url` and report conversions for it."""
+    owner = target.attacker
+    body = {"account_id": owner.account_id, "target_url": url}
+    status, row = await call(target.port, owner.key, "POST", "/api/webhooks", body)
+    if status != "200":
+        return Report(findings=[f"the webhook was not created: {status} {row}"])
+    event = head("GET", f"/api/event?pbk={owner.pbk}", {"User-Agent": "Postback/1.0"})
+    return await barrage(target.port, lambda: event, _CONVERSIONS / seconds, seconds, {"200"})
+
+
+async def _outcomes(
+    act: Callable[[int], Awaitable[str]], count: int, at_once: int = 100
+) -> Counter[str]:
+    """Return how often each outcome came of `count` calls of `act`, so many of them at once."""
+    turns = asyncio.Semaphore(at_once)
+
+    async def in_turn(number: int) -> str:
+        async with turns:
+            return await act(number)
+
+    return Counter(await asyncio.gather(*map(in_turn, range(count))))
