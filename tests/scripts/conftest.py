@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +14,13 @@ from tornado.platform.asyncio import AsyncIOLoop
 from tracker.service.services import Services
 
 ROOT = Path(__file__).parent.parent.parent
+Awaited = Callable[[Awaitable[Any]], Any]
 Ended = subprocess.CompletedProcess[str]
-Refused = Callable[..., str]
+UsageError = Callable[..., str]
 
 
 class Run:
-    """Runs `python -m scripts.<name> …` against given stores."""
+    """A runner of `python -m scripts.<name> …` against given stores."""
 
     def __init__(self, environment: dict[str, str]) -> None:
         self.environment = environment
@@ -36,7 +37,7 @@ class Run:
         )
 
     def rows(self, name: str, *arguments: str) -> list[dict[str, Any]]:
-        """What it printed with --json, after checking that it succeeded."""
+        """Return the rows that it printed with --json. Fails the test if the command failed."""
         ended = self(name, "--json", *arguments)
         assert (ended.returncode, ended.stderr) == (0, "")
         rows: list[dict[str, Any]] = orjson.loads(ended.stdout)
@@ -62,9 +63,11 @@ def account_id(services: Services, io_loop: AsyncIOLoop) -> str:
 
 
 @pytest.fixture
-def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Refused:
-    """What a command says of wrong usage, which it exits with 2 for. In this process: no store is
-    reached, and a process costs a second."""
+def usage_error(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> UsageError:
+    """Return a function that runs a command with wrong usage and returns its error.
+
+    It runs in this process: no store is reached, and a process costs a second.
+    """
 
     def call(main: Callable[[], None], *arguments: str) -> str:
         monkeypatch.setattr(sys, "argv", ["command", *arguments])
@@ -76,3 +79,16 @@ def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
         return shown.err
 
     return call
+
+
+@pytest.fixture
+def do(io_loop: AsyncIOLoop) -> Awaited:
+    """Return a function that awaits something on the loop of the services."""
+
+    def run(awaitable: Awaitable[Any]) -> Any:
+        async def wait() -> Any:
+            return await awaitable
+
+        return io_loop.run_sync(wait)
+
+    return run

@@ -1,7 +1,7 @@
 import pytest
 
 from scripts import accounts
-from tests.scripts.conftest import Refused, Run
+from tests.scripts.conftest import Run, UsageError
 from tracker.ids import new_id
 
 
@@ -13,7 +13,7 @@ def test_an_account_is_made_and_listed(run: Run) -> None:
     assert run.rows("accounts", "list") == [first, second]
 
 
-def test_people_are_shown_lines_and_tables(run: Run) -> None:
+def test_one_row_is_printed_as_lines_and_several_as_a_table(run: Run) -> None:
     assert run("accounts", "list").stdout == "none\n"
     made = run("accounts", "create", "Acme").stdout.splitlines()
     assert [line.split()[0] for line in made] == ["id", "name", "created_at"]
@@ -23,7 +23,7 @@ def test_people_are_shown_lines_and_tables(run: Run) -> None:
     assert [row.split()[1] for row in rows] == ["Acme", "Another"]
 
 
-def test_json_may_be_asked_for_after_the_action_too(run: Run) -> None:
+def test_the_json_option_may_follow_the_action(run: Run) -> None:
     assert run("accounts", "list", "--json").stdout == run("accounts", "--json", "list").stdout
 
 
@@ -42,8 +42,10 @@ def test_json_may_be_asked_for_after_the_action_too(run: Run) -> None:
         ("list", "x"),
     ],
 )
-def test_wrong_usage_exits_2_and_says_how(refused: Refused, arguments: tuple[str, ...]) -> None:
-    assert "error: " in refused(accounts.main, *arguments)
+def test_wrong_usage_exits_2_and_says_how(
+    usage_error: UsageError, arguments: tuple[str, ...]
+) -> None:
+    assert "error: " in usage_error(accounts.main, *arguments)
 
 
 def test_wrong_usage_of_a_process_exits_2(run: Run) -> None:
@@ -58,13 +60,13 @@ def test_a_bad_setting_exits_2_by_name(run: Run) -> None:
     assert "REDIS_URL: must start with" in ended.stderr
 
 
-def test_production_never_starts_stores_of_its_own(run: Run) -> None:
+def test_production_never_starts_built_in_stores(run: Run) -> None:
     ended = run("accounts", "list", DYNO="run.1", MONGODB_URI="")
     assert ended.returncode == 2
     assert "MONGODB_URI: must be set" in ended.stderr
 
 
-def test_a_dead_mongodb_exits_1_with_the_reason(run: Run) -> None:
+def test_an_unavailable_mongodb_exits_1_with_the_reason(run: Run) -> None:
     ended = run("accounts", "list", MONGODB_URI="mongodb://127.0.0.1:1/?directConnection=true")
     assert (ended.returncode, ended.stdout) == (1, "")
     assert ended.stderr.startswith("python -m scripts.accounts: ")
@@ -128,5 +130,7 @@ def test_rules_against_forged_conversions_are_set_and_shown(run: Run) -> None:
     ],
     ids=lambda arguments: " ".join(arguments[-2:])[:30] if len(arguments) != 3 else "no id",
 )
-def test_wrong_rules_exit_2_and_say_why(refused: Refused, arguments: tuple[str, ...]) -> None:
-    assert "error: " in refused(accounts.main, *arguments)
+def test_wrong_rules_exit_2_and_say_why(
+    usage_error: UsageError, arguments: tuple[str, ...]
+) -> None:
+    assert "error: " in usage_error(accounts.main, *arguments)

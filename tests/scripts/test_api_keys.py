@@ -2,7 +2,7 @@ import pytest
 from tornado.platform.asyncio import AsyncIOLoop
 
 from scripts import api_keys
-from tests.scripts.conftest import Refused, Run
+from tests.scripts.conftest import Run, UsageError
 from tracker.errors import Unauthorized
 from tracker.ids import new_id
 from tracker.service.services import Services
@@ -25,7 +25,7 @@ def test_a_key_opens_its_account_until_it_is_revoked(
         io_loop.run_sync(lambda: services.api_keys.authenticate(secret))
 
 
-def test_a_key_may_be_narrow_and_end(run: Run, account_id: str) -> None:
+def test_a_key_may_have_few_scopes_and_an_expiry(run: Run, account_id: str) -> None:
     (made,) = run.rows(
         *("api_keys", "create", "--account", account_id, "--name", "reporting"),
         *("--scope", "reports:read", "--scope", "links:*", "--expires-days", "30"),
@@ -59,9 +59,9 @@ def test_the_list_has_the_newest_first_and_no_secret(run: Run, account_id: str) 
     ids=lambda options: " ".join(options)[:40],
 )
 def test_wrong_usage_exits_2_and_names_the_option(
-    refused: Refused, options: tuple[str, str]
+    usage_error: UsageError, options: tuple[str, str]
 ) -> None:
-    shown = refused(api_keys.main, "create", "--account", str(new_id()), *options)
+    shown = usage_error(api_keys.main, "create", "--account", str(new_id()), *options)
     assert f"argument {options[0]}: " in shown
 
 
@@ -73,5 +73,5 @@ def test_an_unknown_key_exits_1(run: Run) -> None:
     )
 
 
-def test_what_is_no_id_is_wrong_usage(refused: Refused) -> None:
-    assert "argument ID: id: must be a UUID" in refused(api_keys.main, "revoke", "trk_secret")
+def test_text_that_is_no_id_is_wrong_usage(usage_error: UsageError) -> None:
+    assert "argument ID: id: must be a UUID" in usage_error(api_keys.main, "revoke", "trk_secret")

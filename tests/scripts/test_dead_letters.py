@@ -1,43 +1,28 @@
-"""What the drain buried, as an operator lists, replays and drops it."""
+"""Dead letters, as an operator lists, replays and drops them."""
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import msgspec
 import pytest
 from pymongo import MongoClient
-from tornado.platform.asyncio import AsyncIOLoop
 
 from scripts import dead_letters
 from tests.conversions import scene
 from tests.factories import make_click, make_event
-from tests.scripts.conftest import Refused, Run
+from tests.scripts.conftest import Awaited, Run, UsageError
 from tracker.ids import new_id
 from tracker.ingest.record import ENTRIES
 from tracker.journal.dead_letters import DeadLetters
 from tracker.service.services import Services
 
-Doing = Callable[[Awaitable[Any]], Any]
 Database = MongoClient[dict[str, Any]]
-
-
-@pytest.fixture
-def do(io_loop: AsyncIOLoop) -> Doing:
-    """Awaits something on the loop of the services."""
-
-    def run(awaitable: Awaitable[Any]) -> Any:
-        async def wait() -> Any:
-            return await awaitable
-
-        return io_loop.run_sync(wait)
-
-    return run
 
 
 @contextmanager
 def refusing(services: Services, mongodb: Database) -> Iterator[None]:
-    """MongoDB refuses every click and event."""
+    """Make MongoDB reject every click and event while the context is open."""
     database = mongodb[services.settings.mongodb_database]
     for name in ("clicks", "events"):
         database.command("collMod", name, validator={"never": "there"})
@@ -48,17 +33,17 @@ def refusing(services: Services, mongodb: Database) -> Iterator[None]:
             database.command("collMod", name, validator={})
 
 
-async def bury(services: Services, *payloads: bytes) -> None:
-    """By a real consumer."""
+async def add_dead_letters(services: Services, *payloads: bytes) -> None:
+    """Have a real consumer drain the journal."""
     for payload in payloads:
         await services.redis.xadd("journal", {b"1": payload})
     await scene.drained(services)
     assert await services.redis.xlen("journal") == 0
 
 
-async def bury_many(services: Services, number: int) -> list[str]:
-    """Letters that cannot be decoded; their ids."""
-    await bury(services, *(b"not MessagePack" for _ in range(number)))
+async def add_undecodable_letters(services: Services, number: int) -> list[str]:
+    """Add letters that cannot be decoded; return their ids."""
+    await add_dead_letters(services, *(b"not MessagePack" for _ in range(number)))
     return [one.id for one in await DeadLetters(services.redis, ENTRIES).after(None, number)]
 
 
@@ -66,21 +51,21 @@ def count(services: Services, mongodb: Database, name: str) -> int:
     return mongodb[services.settings.mongodb_database][name].count_documents({})
 
 
-def test_what_was_buried_is_listed_and_replayed_when_the_cause_is_mended_and_counts_once(
-    run: Run, do: Doing, services: Services, mongodb: Database
+def test_dead_letters_are_listed_and_replayed_once_the_cause_is_fixed_and_count_once(
+    run: Run, do: Awaited, services: Services, mongodb: Database
 ) -> None:
     account_id = new_id()
     clicks = [make_click(account_id) for _ in range(3)]
     payload = msgspec.msgpack.encode([*clicks, make_event(7, clicks[0].id)])
     with refusing(services, mongodb):
-        do(bury(services, payload))
+        do(add_dead_letters(services, payload))
     assert count(services, mongodb, "clicks") == 0
     letters = run.rows("dead_letters", "list")
     assert [(one["clicks"], one["events"]) for one in letters] == [(1, 0)] * 3 + [(0, 1)]
     assert all("121" in one["reason"] for one in letters)
     assert len({one["journal_id"] for one in letters}) == 1
     assert run.rows("dead_letters", "replay") == [{"replayed": 4}]
-    do(bury(services, payload))
+    do(add_dead_letters(services, payload))
     assert count(services, mongodb, "clicks") == 3
     assert count(services, mongodb, "events") == 1
     assert run.rows("dead_letters", "list") == []
@@ -89,7 +74,7 @@ def test_what_was_buried_is_listed_and_replayed_when_the_cause_is_mended_and_cou
 
 
 def test_a_letter_that_cannot_be_decoded_is_listed_and_goes_back_as_it_was(
-    run: Run, do: Doing, services: Services
+    run: Run, do: Awaited, services: Services
 ) -> None:
     fields: Any = {b"2": b"of a later release \xff", b"more": b""}
     do(services.redis.xadd("journal", fields))
@@ -103,9 +88,9 @@ def test_a_letter_that_cannot_be_decoded_is_listed_and_goes_back_as_it_was(
     assert do(services.redis.xlen("journal:dead")) == 0
 
 
-def test_no_address_of_a_visitor_is_shown(run: Run, do: Doing, services: Services) -> None:
+def test_no_address_of_a_visitor_is_shown(run: Run, do: Awaited, services: Services) -> None:
     one = make_click(id=b"no UUID", address="203.0.113.77")
-    do(bury(services, msgspec.msgpack.encode([one])))
+    do(add_dead_letters(services, msgspec.msgpack.encode([one])))
     for arguments in (["list"], ["list", "--json"]):
         shown = run("dead_letters", *arguments)
         assert (shown.returncode, shown.stderr) == (0, "")
@@ -113,10 +98,10 @@ def test_no_address_of_a_visitor_is_shown(run: Run, do: Doing, services: Service
         assert "ValueError" in shown.stdout
 
 
-def test_letters_are_replayed_and_dropped_by_id_and_those_that_are_not_there_named(
-    run: Run, do: Doing, services: Services
+def test_letters_are_replayed_and_dropped_by_id_and_unknown_ids_are_named(
+    run: Run, do: Awaited, services: Services
 ) -> None:
-    ids = do(bury_many(services, 5))
+    ids = do(add_undecodable_letters(services, 5))
     assert run.rows("dead_letters", "drop", ids[1], ids[3]) == [{"dropped": 2}]
     assert run.rows("dead_letters", "replay", ids[0]) == [{"replayed": 1}]
     for action, done in (("drop", "dropped"), ("replay", "replayed")):
@@ -127,8 +112,8 @@ def test_letters_are_replayed_and_dropped_by_id_and_those_that_are_not_there_nam
     assert do(services.redis.xlen("journal")) == 2
 
 
-def test_a_list_may_be_read_in_parts(run: Run, do: Doing, services: Services) -> None:
-    ids = do(bury_many(services, 5))
+def test_a_list_may_be_read_in_parts(run: Run, do: Awaited, services: Services) -> None:
+    ids = do(add_undecodable_letters(services, 5))
     first = run("dead_letters", "list", "--limit", "2")
     assert first.stderr == f"5 in total; next page: --after {ids[1]}\n"
     assert first.stdout.count("\n") == 3
@@ -137,8 +122,8 @@ def test_a_list_may_be_read_in_parts(run: Run, do: Doing, services: Services) ->
     assert run.rows("dead_letters", "list", "--after", ids[-1]) == []
 
 
-def test_everything_is_dropped_only_if_asked_for(run: Run, do: Doing, services: Services) -> None:
-    do(bury_many(services, 3))
+def test_everything_is_dropped_only_if_asked_for(run: Run, do: Awaited, services: Services) -> None:
+    do(add_undecodable_letters(services, 3))
     assert run("dead_letters", "drop").returncode == 2
     assert do(services.redis.xlen("journal:dead")) == 3
     assert run.rows("dead_letters", "drop", "--all") == [{"dropped": 3}]
@@ -147,7 +132,7 @@ def test_everything_is_dropped_only_if_asked_for(run: Run, do: Doing, services: 
     assert do(services.redis.xlen("journal")) == 0
 
 
-def test_a_redis_that_is_away_is_told_in_one_line(run: Run) -> None:
+def test_an_unavailable_redis_is_reported_in_one_line(run: Run) -> None:
     ended = run("dead_letters", "list", REDIS_URL="redis://127.0.0.1:1")
     assert (ended.returncode, ended.stdout) == (1, "")
     assert ended.stderr.startswith("python -m scripts.dead_letters: Redis: ")
@@ -172,8 +157,8 @@ def test_a_redis_that_is_away_is_told_in_one_line(run: Run) -> None:
     ],
     ids=" ".join,
 )
-def test_wrong_usage_exits_2(refused: Refused, arguments: tuple[str, ...]) -> None:
-    refused(dead_letters.main, *arguments)
+def test_wrong_usage_exits_2(usage_error: UsageError, arguments: tuple[str, ...]) -> None:
+    usage_error(dead_letters.main, *arguments)
 
 
 def test_help_shows_how_to_use_every_action(

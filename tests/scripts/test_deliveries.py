@@ -1,40 +1,22 @@
 """Deliveries of every account, as an operator lists them and sends them again."""
 
-from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from typing import Any
 from uuid import UUID
 
 import pytest
-from tornado.platform.asyncio import AsyncIOLoop
 
 from scripts import deliveries
 from tests.factories import create_webhook
-from tests.scripts.conftest import Refused, Run
+from tests.scripts.conftest import Awaited, Run, UsageError
 from tests.webhooks.sending import converted
 from tracker.clock import iso, now
 from tracker.ids import new_id
 from tracker.service.services import Services
 from tracker.webhooks.store import Webhook
 
-Doing = Callable[[Awaitable[Any]], Any]
-
-
-@pytest.fixture
-def do(io_loop: AsyncIOLoop) -> Doing:
-    """Awaits something on the loop of the services."""
-
-    def run(awaitable: Awaitable[Any]) -> Any:
-        async def wait() -> Any:
-            return await awaitable
-
-        return io_loop.run_sync(wait)
-
-    return run
-
 
 async def webhooks_with_failed(services: Services, *numbers: int) -> list[Webhook]:
-    """Webhooks, each of an account of its own, with so many deliveries that failed."""
+    """Make webhooks, each of another account, with this many failed deliveries."""
     made = []
     for number in numbers:
         account_id = new_id()
@@ -56,7 +38,7 @@ async def statuses(services: Services, webhook: Webhook) -> set[str]:
 
 
 def test_deliveries_of_every_account_are_listed_newest_first(
-    run: Run, do: Doing, services: Services
+    run: Run, do: Awaited, services: Services
 ) -> None:
     one, other = do(webhooks_with_failed(services, 2, 1))
     rows = run.rows("deliveries", "list")
@@ -70,8 +52,8 @@ def test_deliveries_of_every_account_are_listed_newest_first(
         assert "payload" not in row
 
 
-def test_a_list_has_only_what_every_filter_lets_through(
-    run: Run, do: Doing, services: Services
+def test_a_list_has_only_deliveries_that_match_every_filter(
+    run: Run, do: Awaited, services: Services
 ) -> None:
     one, other = do(webhooks_with_failed(services, 2, 1))
     later = iso(now() + timedelta(hours=1))
@@ -88,8 +70,8 @@ def test_a_list_has_only_what_every_filter_lets_through(
     assert ended.stderr == "3 in total; the newest 2 are shown\n"
 
 
-def test_what_failed_is_sent_again_by_id_or_by_filter_and_not_where_it_would_be_cancelled(
-    run: Run, do: Doing, services: Services
+def test_failed_deliveries_are_retried_by_id_or_by_filter_but_not_to_inactive_webhooks(
+    run: Run, do: Awaited, services: Services
 ) -> None:
     one, other, off = do(webhooks_with_failed(services, 2, 2, 1))
     do(services.webhooks.change(off.id, {"active": False}))
@@ -108,8 +90,8 @@ def test_what_failed_is_sent_again_by_id_or_by_filter_and_not_where_it_would_be_
     assert all("expires_at" not in row and row["due_at"] <= now() for row in rows)
 
 
-def test_what_is_not_there_is_named_and_nothing_is_retried_unasked(
-    run: Run, do: Doing, services: Services
+def test_unknown_deliveries_are_named_and_nothing_is_retried_without_a_choice(
+    run: Run, do: Awaited, services: Services
 ) -> None:
     [one] = do(webhooks_with_failed(services, 1))
     [listed] = run.rows("deliveries", "list")
@@ -135,5 +117,7 @@ def test_what_is_not_there_is_named_and_nothing_is_retried_unasked(
         (("retry", "--status", "delivered"), "invalid choice"),
     ],
 )
-def test_wrong_usage_is_told(refused: Refused, arguments: tuple[str, ...], rule: str) -> None:
-    assert rule in refused(deliveries.main, *arguments)
+def test_wrong_usage_is_explained(
+    usage_error: UsageError, arguments: tuple[str, ...], rule: str
+) -> None:
+    assert rule in usage_error(deliveries.main, *arguments)

@@ -4,7 +4,7 @@ import pytest
 from tornado.platform.asyncio import AsyncIOLoop
 
 from scripts import event_configs
-from tests.scripts.conftest import Refused, Run
+from tests.scripts.conftest import Run, UsageError
 from tracker.ids import new_id
 from tracker.service.services import Services
 
@@ -14,7 +14,7 @@ def arguments(account_id: str, *options: str) -> tuple[str, ...]:
     return ("create", *required, *options)
 
 
-def test_a_config_is_made_and_found_by_its_postback_key(
+def test_a_configuration_is_made_and_found_by_its_postback_key(
     run: Run, account_id: str, services: Services, io_loop: AsyncIOLoop
 ) -> None:
     (made,) = run.rows("event_configs", *arguments(account_id, "--payout", "12.5"))
@@ -27,9 +27,7 @@ def test_a_config_is_made_and_found_by_its_postback_key(
 
 
 @pytest.mark.parametrize("sent", ["revshare", "REVSHARE", "RevShare"])
-def test_a_payout_type_is_taken_without_regard_to_case(
-    run: Run, account_id: str, sent: str
-) -> None:
+def test_a_payout_type_may_be_in_any_case(run: Run, account_id: str, sent: str) -> None:
     (made,) = run.rows("event_configs", *arguments(account_id, "--payout-type", sent))
     assert made["payout_type"] == "RevShare"
 
@@ -62,13 +60,13 @@ def test_a_payout_is_kept_exactly(run: Run, account_id: str, payout: str) -> Non
     ids=" ".join,
 )
 def test_wrong_usage_exits_2_and_names_the_option(
-    refused: Refused, options: tuple[str, str]
+    usage_error: UsageError, options: tuple[str, str]
 ) -> None:
-    shown = refused(event_configs.main, *arguments(str(new_id()), *options))
+    shown = usage_error(event_configs.main, *arguments(str(new_id()), *options))
     assert f"argument {options[0]}: " in shown
 
 
-def test_one_is_made_also_with_redis_away(run: Run, account_id: str) -> None:
+def test_a_configuration_is_made_while_redis_is_unavailable(run: Run, account_id: str) -> None:
     ended = run("event_configs", *arguments(account_id), REDIS_URL="redis://127.0.0.1:1")
     assert ended.returncode == 0
     assert len(run.rows("event_configs", "list", "--account", account_id)) == 1

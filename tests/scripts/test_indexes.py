@@ -24,7 +24,7 @@ NAMES = {
 
 @pytest.fixture
 def empty(mongodb: MongoClient[dict[str, Any]]) -> Iterator[Database[dict[str, Any]]]:
-    """A database in which there is nothing at all."""
+    """Return the name of a database that does not exist yet."""
     database = mongodb[f"release-{uuid4().hex[:8]}"]
     yield database
     mongodb.drop_database(database.name)
@@ -50,7 +50,7 @@ def test_a_release_makes_every_index_and_another_changes_nothing(
     assert told == {(name, index) for name, indexes in NAMES.items() for index in indexes}
 
 
-def test_one_that_is_missing_is_made_and_the_others_stay(
+def test_a_missing_index_is_made_and_the_others_stay(
     run: Run, empty: Database[dict[str, Any]]
 ) -> None:
     assert run("indexes", MONGODB_DATABASE=empty.name).returncode == 0
@@ -71,17 +71,17 @@ def test_a_mongodb_without_transactions_is_refused_with_the_remedy(
     assert ended.stderr.count("\n") == 1
 
 
-def test_a_mongodb_that_is_away_ends_it_with_1(run: Run) -> None:
+def test_an_unavailable_mongodb_exits_1(run: Run) -> None:
     ended = run("indexes", MONGODB_URI=mongodb_uri(free_port()))
     assert (ended.returncode, ended.stdout) == (1, "")
     assert ended.stderr.startswith("python -m scripts.indexes: ")
     assert "Traceback" not in ended.stderr
 
 
-def test_the_unique_indexes_of_the_release_before_are_replaced_and_the_data_stay(
+def test_the_unique_indexes_of_the_previous_release_are_replaced_and_the_data_stays(
     run: Run, empty: Database[dict[str, Any]]
 ) -> None:
-    """A name was one account's, and a slug unique within a name."""
+    """A name used to belong to one account, and a slug used to be unique within a name."""
     domain_id = uuid4()
     domain = {"_id": domain_id, "domain_name": "go.example", "verified": True, "account_id": 1}
     empty["domains"].insert_one(domain)

@@ -21,7 +21,7 @@ RANGE = ("--from", DAY, "--to", DAY)
 
 @pytest.fixture
 def account(services: Services, io_loop: AsyncIOLoop) -> Account:
-    """With ten clicks and as many conversions."""
+    """Return an account with ten clicks and ten conversions."""
 
     async def make() -> Account:
         made = await services.accounts.create("Acme")
@@ -67,7 +67,7 @@ def test_a_difference_is_explained_and_exits_1_until_it_is_rebuilt(
     assert run.rows("rebuild_rollups", *RANGE)[0]["figures_corrected"] == 0
 
 
-def test_days_and_accounts_that_are_not_asked_for_are_left_alone(
+def test_only_the_chosen_days_and_accounts_are_compared_and_rebuilt(
     run: Run, account: Account, services: Services, mongodb: MongoClient[dict[str, Any]]
 ) -> None:
     spoil(mongodb, services)
@@ -116,7 +116,7 @@ LARGE = "9999999999999999999.123456789"
 
 
 def convert(services: Services, io_loop: AsyncIOLoop, *values: str) -> str:
-    """A conversion of each value, of a new account, each in a batch of its own; the account."""
+    """Store a conversion of each value in a batch of its own; return their new account."""
 
     async def make() -> str:
         made = await services.accounts.create("Large")
@@ -158,7 +158,7 @@ def test_beyond_the_34_digits_of_mongodb_verify_says_what_it_compares(
     assert run.rows("rebuild_rollups", *RANGE)[0]["figures_corrected"] == 0
 
 
-def test_a_rebuild_makes_an_index_again_that_is_missing(
+def test_a_rebuild_makes_a_missing_index_again(
     run: Run, account: Account, services: Services, mongodb: MongoClient[dict[str, Any]]
 ) -> None:
     database = mongodb[services.settings.mongodb_database]
