@@ -19,7 +19,7 @@ from tracker.clock import now_ms
 from tracker.db import keys
 from tracker.db.breaker import Breaker
 from tracker.db.budget import Budget, OptionalWrite
-from tracker.limits.network import network_of
+from tracker.limits.network import IPV6_PREFIX_BITS, network_of
 from tracker.metrics import RATE_LIMIT_UNENFORCED
 
 log = structlog.get_logger(__name__)
@@ -65,7 +65,7 @@ class RateLimiter:
         breaker: Breaker,
         per_minute: int,
         per_hour: int,
-        ipv6_prefix: int = 64,
+        ipv6_prefix: int = IPV6_PREFIX_BITS,
         budget: Budget | None = None,
     ) -> None:
         self._breaker = breaker

@@ -14,10 +14,10 @@ Address = IPv4Address | IPv6Address
 
 # RFC 6052: the last 32 bits are an IPv4 address that a gateway connects to.
 _NAT64: Final = IPv6Network("64:ff9b::/96")
-# All that is assigned to hosts of the Internet; beside it are local, mapped and reserved ones.
+# Addresses of hosts on the Internet; all others are local, mapped or reserved.
 _UNICAST: Final = IPv6Network("2000::/3")
-# Some releases of Python call these global: IETF protocols and, there, the metadata of Oracle's
-# cloud; the end of the 6to4 relays; documentation. The metadata of Azure is a single address.
+# Some releases of Python call these global: IETF protocols, with the metadata of Oracle's cloud;
+# 6to4 relays; the metadata of Azure; documentation.
 _LOCAL: Final = (
     IPv4Network("192.0.0.0/24"),
     IPv4Network("192.88.99.0/24"),

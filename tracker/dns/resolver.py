@@ -20,10 +20,10 @@ from dns.resolver import LRUCache
 from tracker.dns.addresses import is_localhost, literal
 
 LOOKUP_SECONDS: Final = 4.0
-"""How long DNS is asked for the addresses of a host."""
+"""The time in which DNS has to give the addresses of a host."""
 
 _TRY_SECONDS: Final = 1.0
-"""After this long without an answer the question is sent again: a datagram may be lost."""
+"""Without an answer for this long the question is sent again: a datagram may be lost."""
 
 _MAX_CACHED_ANSWERS: Final = 10_000
 _HOSTS_FILE: Final = Path("/etc/hosts")
@@ -31,9 +31,10 @@ _RECORD_TYPES: Final = (RdataType.A, RdataType.AAAA)
 
 
 def make_resolver(dns_address: tuple[str, int] | None) -> Resolver:
-    """Make a resolver for one question; None: with the name servers of the system.
+    """Return a resolver for one question; it asks `dns_address`, or the system's servers if None.
 
-    Not kept, because the system's settings may change. Raises DNSException if they are unusable.
+    It is not kept, because the system's settings may change. Raises DNSException if they are
+    unusable.
     """
     resolver = Resolver(configure=dns_address is None)
     if dns_address is not None:
@@ -44,10 +45,10 @@ def make_resolver(dns_address: tuple[str, int] | None) -> Resolver:
 
 
 class HostResolver:
-    """Resolves hosts to addresses, and caches each answer for as long as it says.
+    """A resolver of hosts to addresses, which caches each answer for its time to live.
 
-    `dns_address` None: the name servers of the system. `local_names`: the system's hosts file and
-    its search list count as well, for names of the private network.
+    It asks `dns_address`, or the name servers of the system if None. With `local_names` the
+    system's hosts file and its search list count too, for names of the private network.
     """
 
     def __init__(self, dns_address: tuple[str, int] | None, local_names: bool = False) -> None:
@@ -56,7 +57,7 @@ class HostResolver:
         self._cache = LRUCache(_MAX_CACHED_ANSWERS)
 
     async def resolve(self, host: str) -> list[str]:
-        """Return the addresses of `host`, IPv4 first; empty if DNS has none or does not answer."""
+        """Return the addresses of `host`, IPv4 first; empty if DNS has none or is silent."""
         if is_localhost(host):
             return ["127.0.0.1", "::1"]
         if self._local_names and (listed := _in_hosts_file(host)):
@@ -73,7 +74,7 @@ class HostResolver:
         return [address for addresses in found for address in addresses]
 
     def _cached(self, host: str) -> list[str] | None:
-        """Return the addresses in cached answers; None if they are not complete.
+        """Return the addresses in cached answers; None if an answer is missing.
 
         A new resolver finds the same, but takes 0.2 ms more of each attempt.
         """
@@ -90,7 +91,7 @@ class HostResolver:
 async def _ask(resolver: Resolver, host: str, record_type: RdataType, search: bool) -> list[str]:
     name = host if search else f"{host}."
     try:
-        # The resolver's own limit leaves out its pauses between tries.
+        # The resolver's own limit does not count its pauses between tries.
         async with asyncio.timeout(LOOKUP_SECONDS):
             answer = await resolver.resolve(
                 name, record_type, lifetime=LOOKUP_SECONDS, search=search

@@ -61,9 +61,9 @@ class Receiver(Protocol):
 
 
 class Dispatcher:
-    """The way of one connection's requests to handlers, and of the answers back.
+    """The link between one connection and the handlers of its requests, one at a time.
 
-    An exchange knows it as its ResponseWriter.
+    Each exchange uses it as its ResponseWriter.
     """
 
     __slots__ = (
@@ -82,7 +82,7 @@ class Dispatcher:
     def __init__(self, connection: Receiver, state: ServerState, flow: FlowControl) -> None:
         self._connection = connection
         self._state = state
-        # Bound here, so that an answer does not pay for passing calls on.
+        # Bound methods, because calls that only pass on would cost each answer time.
         self.write = flow.write
         self.flow = flow.flow
         self.default_headers = state.default_headers

@@ -23,6 +23,8 @@ Fields = Mapping[str, str]
 _MAX_QUERY_PAIRS: Final = 100
 _MAX_HOST_CHARACTERS: Final = 255
 _MAX_REMEMBERED_CHARACTERS: Final = 64
+_MAX_REMEMBERED_NAMES: Final = 1024
+_MAX_REMEMBERED_HOSTS: Final = 256
 
 
 class ReceivedFields(HTTPHeaders):
@@ -111,7 +113,7 @@ class ReceivedRequest(HTTPServerRequest):
         return parse_qs_bytes(self.query, keep_blank_values=True)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=_MAX_REMEMBERED_HOSTS)
 def _host_name(host: str) -> str:
     """Return the host without its port, in lower case. Raises HTTPInputError if it is malformed."""
     line = RequestStartLine("GET", "/", "HTTP/1.1")
@@ -128,4 +130,4 @@ def _capitalize(name: str) -> str:
     return "-".join([word.capitalize() for word in name.split("-")])
 
 
-_remembered_name = lru_cache(maxsize=1024)(_capitalize)
+_remembered_name = lru_cache(maxsize=_MAX_REMEMBERED_NAMES)(_capitalize)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from tracker.limits.network import network_of
+from tracker.limits.network import IPV6_PREFIX_BITS, network_of
 
 MAX_CLIENTS: Final = 10_000
 """Clients remembered, about 2 MB. Beyond it the client that spent longest ago is forgotten, and has
@@ -30,7 +30,7 @@ class Allowance:
     def __init__(
         self,
         per_minute: int,
-        ipv6_prefix: int = 64,
+        ipv6_prefix: int = IPV6_PREFIX_BITS,
         max_clients: int = MAX_CLIENTS,
         now: Callable[[], float] = time.monotonic,
     ) -> None:

@@ -7,10 +7,13 @@ from another of its addresses. A limit for a full address would not hold such a 
 from ipaddress import AddressValueError, IPv6Address, ip_address
 from typing import Final
 
+IPV6_PREFIX_BITS: Final = 64
+"""The usual size of a subscriber's network."""
+
 _IPV6_BITS: Final = 128
 
 
-def network_of(address: str, ipv6_prefix: int = 64) -> str:
+def network_of(address: str, ipv6_prefix: int = IPV6_PREFIX_BITS) -> str:
     """Return an IPv4 address unchanged, and an IPv6 address as its network.
 
     An IPv4-mapped address becomes its IPv4 address. Text that is no address, such as the peer of a

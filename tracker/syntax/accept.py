@@ -12,6 +12,7 @@ from typing import Final
 MAX_CHARACTERS: Final = 1000
 """Characters of a header; a longer one is ignored."""
 
+_MAX_REMEMBERED_HEADERS: Final = 1024
 _WEIGHT: Final = re.compile(r"q=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)")
 
 
@@ -25,9 +26,9 @@ def prefers(accept: str, wanted: str, other: str) -> bool:
     return 0 < len(accept) <= MAX_CHARACTERS and _prefers(accept, wanted, other)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=_MAX_REMEMBERED_HEADERS)
 def _prefers(accept: str, wanted: str, other: str) -> bool:
-    """Compare the two qualities. Remembered, because clients send few different headers."""
+    """Compare the two qualities; cached, because clients send few different headers."""
     wanted_ranges, other_ranges = _ranges(wanted), _ranges(other)
     qualities = _qualities(accept, {*wanted_ranges, *other_ranges})
     return _quality(qualities, wanted_ranges) > _quality(qualities, other_ranges)
