@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from config.settings import Settings
+from tests.db.cached_thing import NAME, NEW, OLD, Record, Thing
 from tests.db.listening import listening
 from tests.db.own_redis import own_redis
-from tests.db.test_cache import NAME, NEW, OLD, Record, Thing
 from tracker.db import changes
 from tracker.db.breaker import Breaker
 from tracker.db.cache import Cache

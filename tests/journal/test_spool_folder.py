@@ -1,4 +1,4 @@
-"""The folder's total is bounded, told, and cleared of what a dying process left."""
+"""The total of the folder is bounded and reported; leftovers of dead processes are removed."""
 
 import fcntl
 import os
@@ -9,12 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.journal.test_spool import child, folder, opened, replayed, spooled
+from tests.journal.spooling import opened, replayed, spooled
 from tracker.journal import spool_folder as module
 from tracker.journal.spool_folder import LEFTOVER_SECONDS, SpoolFolder, SpoolFull
 from tracker.metrics import REGISTRY
-
-__all__ = ["child", "folder"]
 
 ENTRY = 12 + 8
 """Bytes of an entry whose payload is one of `EIGHT`."""
@@ -26,7 +24,7 @@ def measures_always(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MEASURE_SECONDS", 0.0)
 
 
-def told_bytes() -> float | None:
+def spool_bytes() -> float | None:
     return REGISTRY.get_sample_value("tracker_spool_bytes")
 
 
@@ -74,9 +72,9 @@ async def test_a_replay_makes_room(folder: Path) -> None:
     async with opened(folder, ENTRY) as spool:
         for _ in range(3):
             await spool.append(EIGHT)
-            assert (spool.bytes_waiting, told_bytes()) == (ENTRY, ENTRY)
+            assert (spool.bytes_waiting, spool_bytes()) == (ENTRY, ENTRY)
             assert await spool.replay(send) == 1
-            assert (spool.bytes_waiting, told_bytes()) == (0, 0)
+            assert (spool.bytes_waiting, spool_bytes()) == (0, 0)
 
 
 @pytest.mark.parametrize("suffix", ["spool", "damaged", "new", "other"])
@@ -89,7 +87,7 @@ async def test_every_file_counts_and_those_that_wait_are_told_apart(
         await spool.append(EIGHT)
         with pytest.raises(SpoolFull):
             await spool.append(EIGHT)
-        assert told_bytes() == 50 + ENTRY
+        assert spool_bytes() == 50 + ENTRY
         assert spool.bytes_waiting == ENTRY + (50 if suffix == "spool" else 0)
 
 
