@@ -15,6 +15,7 @@ from tornado.platform.asyncio import AsyncIOLoop
 from config import logging as config_logging
 from tests.api.client import Client
 from tests.api.keyed_client import KeyedClient
+from tests.api.world import World
 from tests.dns import dns_server
 from tests.dns.dns_server import DnsServer
 from tracker.access.accounts import Account
@@ -78,6 +79,12 @@ def scoped_api(
         lambda: services.api_keys.create(account.id, "a scoped key", scopes)
     )
     return KeyedClient(client, made[1])
+
+
+@pytest.fixture
+def world(services: Services, client: Client, account: Account, other_account: Account) -> World:
+    """Two accounts, and requests for objects of every kind."""
+    return World(services, client, account, other_account)
 
 
 @pytest.fixture

@@ -5,26 +5,13 @@ from datetime import timedelta
 
 import pytest
 
-from tests.api.client import Client, Response
+from tests.api.client import Response
 from tests.api.world import SPELLINGS, Request, World
-from tracker.access.accounts import Account
 from tracker.access.api_keys import SCOPES
 from tracker.api.endpoint import Endpoint
 from tracker.api.routes import KEYED_ENDPOINTS
 from tracker.clock import now
 from tracker.ids import new_id
-from tracker.service.services import Services
-
-
-@pytest.fixture
-def world(
-    services: Services,
-    client: Client,
-    account: Account,
-    other_account: Account,
-) -> World:
-    return World(services, client, account, other_account)
-
 
 Case = Callable[[World, Request], Awaitable[Response]]
 

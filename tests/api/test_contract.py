@@ -1,7 +1,7 @@
 """The rules that hold for every endpoint, each in a test named after it.
 
-What is shown elsewhere is not repeated here: keys and other accounts in `test_access`, limits in
-`test_limits`, short links in `test_short_link*`, destinations in `tests/links`.
+Others are in files of their own: keys and other accounts in `test_access`, lists in `test_lists`,
+limits in `test_limits`, short links in `test_short_link*`, destinations in `tests/links`.
 """
 
 import re
@@ -13,37 +13,19 @@ import orjson
 import pytest
 
 from config.settings import Settings
-from tests.api.client import Client, Response
+from tests.api.client import Response
 from tests.api.records import journaled_clicks
 from tests.api.world import World
 from tests.factories import LANDING, create_event_config, create_link
-from tracker.access.accounts import Account
 from tracker.api.endpoint import Endpoint, Nothing
 from tracker.api.routes import KEYED_ENDPOINTS
-from tracker.api.schema import Paged
 from tracker.ids import new_id
-from tracker.service.services import Services
 
 ALL = [pytest.param(one, id=f"{one.method} {one.path}") for one in KEYED_ENDPOINTS]
 WITH_BODY = [
     param for param, one in zip(ALL, KEYED_ENDPOINTS, strict=True) if one.body is not Nothing
 ]
 WITH_ID = [param for param, one in zip(ALL, KEYED_ENDPOINTS, strict=True) if one.id_names]
-LISTS = {
-    "short links": ("GET", "/api/short-links", "links"),
-    "tags": ("GET", "/api/tags", "tags"),
-    "tags by POST": ("POST", "/api/tags", "tags"),
-    "domains": ("GET", "/api/domains", "domains"),
-    "event configs": ("GET", "/api/event-configs", "event_configs"),
-    "webhooks": ("GET", "/api/webhooks", "webhooks"),
-    "keys": ("GET", "/api/keys", "api_keys"),
-}
-UNIQUE = {"slug", "key", "domain_name", "pbk", "sha256"}
-
-
-@pytest.fixture
-def world(services: Services, client: Client, account: Account, other_account: Account) -> World:
-    return World(services, client, account, other_account)
 
 
 async def answered(world: World, endpoint: Endpoint) -> Response:
@@ -198,82 +180,6 @@ async def test_an_invalid_uuid_in_a_path_is_400(world: World, endpoint: Endpoint
         assert response.error.startswith(f"{endpoint.id_names[0]}: must be a UUID")
 
 
-async def listed(world: World, name: str, key: str, **fields: Any) -> Response:
-    method, path, _ = LISTS[name]
-    sent: dict[str, str | bytes] = {"Authorization": f"Bearer {key}"}
-    fields = {"accountId": str(world.account.id), **fields}
-    if method == "POST":
-        return await world.client.request(method, path, sent, orjson.dumps(fields))
-    query = "&".join(f"{field}={value}" for field, value in fields.items())
-    return await world.client.request(method, f"{path}?{query}", sent)
-
-
-async def many(world: World, name: str) -> list[str]:
-    """Create 60 objects, half of them the other account's. Return the own ids, newest first."""
-    _, path, collection = LISTS[name]
-    rows = world.services.database[collection]
-    create = next(one for one in KEYED_ENDPOINTS if one.path == f"{path}/{{id}}")
-    await world.request(create, world.account)
-    first = await rows.find_one({})
-    assert first is not None
-    copies = []
-    for number in range(60):
-        owner = (world.account, world.other_account)[number % 2]
-        unique = dict.fromkeys(UNIQUE & set(first), f"{number}")
-        copies.append({**first, "_id": new_id(), "account_id": owner.id, **unique})
-    await rows.insert_many(copies)
-    own = rows.find({"account_id": world.account.id}).sort("_id", -1)
-    return [str(row["_id"]) async for row in own]
-
-
-@pytest.mark.parametrize("name", LISTS)
-async def test_lists_have_pages_of_25_newest_first_and_a_page_past_the_end_is_empty(
-    world: World, name: str
-) -> None:
-    key = await world.key(world.account)
-    ids = await many(world, name)
-    total = len(ids)
-    for fields, shown, page, size in (
-        ({}, ids[:25], 1, 25),
-        ({"page": 1}, ids[:25], 1, 25),
-        ({"page": 2}, ids[25:50], 2, 25),
-        ({"page": 3}, [], 3, 25),
-        ({"page": 10**9}, [], 10**9, 25),
-        ({"page": 7, "pageSize": 3}, ids[18:21], 7, 3),
-        ({"pageSize": 100}, ids, 1, 100),
-        ({"pageSize": 1}, ids[:1], 1, 1),
-    ):
-        answer = (await listed(world, name, key, **fields)).json()
-        assert list(answer) == ["rows", "pagination"]
-        assert [row["id"] for row in answer["rows"]] == shown
-        assert answer["pagination"] == {
-            "page": page,
-            "pageSize": size,
-            "totalRows": total,
-            "totalPages": -(-total // size),
-        }
-
-
-@pytest.mark.parametrize("name", LISTS)
-@pytest.mark.parametrize("field", ["page", "pageSize"])
-async def test_an_invalid_page_is_400(world: World, name: str, field: str) -> None:
-    key = await world.key(world.account)
-    for value in (0, -1, 10**10, 2**63, 1.5, "x"):
-        response = await listed(world, name, key, **{field: value})
-        assert response.status == 400
-        assert response.error.startswith(f"{field}: must be a whole number")
-
-
-@pytest.mark.parametrize("name", LISTS)
-async def test_an_account_sees_no_objects_of_others(world: World, name: str) -> None:
-    await many(world, name)
-    fresh = world._replace(account=await world.services.accounts.create("Fresh"))
-    answer = (await listed(fresh, name, await fresh.key(fresh.account))).json()
-    own = name == "keys"  # that of this very request
-    assert len(answer["rows"]) == answer["pagination"]["totalRows"] == own
-    assert answer["pagination"]["totalPages"] == own
-
-
 # Keys and limits
 
 
@@ -284,7 +190,8 @@ def test_limits_are_100_a_minute_for_an_address_and_1000_an_hour_for_an_account(
 
 
 async def test_an_answer_shows_the_limits(world: World) -> None:
-    response = await listed(world, "tags", await world.key(world.account))
+    key = {"Authorization": f"Bearer {await world.key(world.account)}"}
+    response = await world.client.get(f"/api/tags?accountId={world.account.id}", **key)
     assert response.headers["X-RateLimit-Limit"] == "100"
     assert response.headers["X-RateLimit-Remaining"] == "99"
     assert response.headers["RateLimit-Policy"] == '"ip";q=100;w=60, "account";q=1000;w=3600'
@@ -356,16 +263,3 @@ async def test_a_slug_is_1_to_64_of_these_characters(world: World, slug: str, st
     assert made.status == status
     if status == 400:
         assert made.error == "slug: 1 to 64 of A-Z a-z 0-9 _ -"
-
-
-def test_every_list_is_in_the_table() -> None:
-    lists = {(method, path) for method, path, _ in LISTS.values()}
-    paged = {
-        (one.method, one.path)
-        for one in KEYED_ENDPOINTS
-        if any(issubclass(kind, Paged) for kind in (one.query, one.body))
-    }
-    # The pages of a report have sums, not objects: `test_reports` shows them. Deliveries are a
-    # webhook's, not an account's: `test_deliveries` shows theirs.
-    others = {("POST", "/api/reports"), ("GET", "/api/webhooks/{id}/deliveries")}
-    assert paged - lists == others, "add these to LISTS"

@@ -1,23 +1,16 @@
-"""Showing, changing and archiving one short link, and what visitors see of it, everywhere."""
+"""Showing, changing and archiving a short link over HTTP."""
 
-import asyncio
 from typing import Any
 from uuid import UUID
 
-import msgspec
 import orjson
 import pytest
 
 from tests.api.client import Client, Response
 from tests.api.test_short_links import PATH, create
-from tests.db.own_redis import nobody
-from tests.factories import LANDING, create_link
-from tests.links.processes import expire, process, visited
+from tests.factories import create_link
 from tracker.access.accounts import Account
-from tracker.db import keys
-from tracker.db.cache import UPDATE_SECONDS
 from tracker.ids import new_id
-from tracker.links.store import Links
 from tracker.service.services import Services
 
 NEW = "https://new.example/page"
@@ -220,86 +213,3 @@ async def test_deleting_stops_the_redirect_and_keeps_the_slug(
     taken = await create(client, secret, accountId=str(account.id), slug="abc")
     assert (taken.status, taken.error) == (400, "slug: already taken on this domain")
     assert (await stored(services, link.id))["archived"]
-
-
-@pytest.mark.parametrize(
-    ("method", "body", "is_found"),
-    [
-        ("PATCH", {"destination_url": NEW}, True),
-        ("PATCH", {"active": False}, False),
-        ("DELETE", None, False),
-    ],
-)
-async def test_a_change_reaches_every_process_within_a_second(
-    services: Services,
-    client: Client,
-    account: Account,
-    secret: str,
-    method: str,
-    body: Any,
-    is_found: bool,
-) -> None:
-    async with process(services.settings) as other:
-        link = await create_link(services, account.id, "abc")
-        assert await visited(other, "abc") is not None
-        assert (await client.get("/c/abc")).status == 302
-        assert (await send(client, secret, method, link.id, body)).status == 200
-        opened = await client.get("/c/abc")
-        assert opened.status == (302 if is_found else 404)
-        if is_found:
-            assert opened.headers["Location"].startswith(NEW)
-        async with asyncio.timeout(1):
-            while (found := await visited(other, "abc")) and found.destination_url == LANDING:
-                await asyncio.sleep(0.005)
-        assert (await visited(other, "abc") is not None) is is_found
-
-
-@pytest.mark.parametrize(("method", "body"), [("PATCH", {"active": False}), ("DELETE", None)])
-async def test_a_crash_between_mongodb_and_redis_is_repaired(
-    services: Services,
-    client: Client,
-    account: Account,
-    secret: str,
-    monkeypatch: pytest.MonkeyPatch,
-    method: str,
-    body: Any,
-) -> None:
-    async def crash(links: Links, link: object) -> None:
-        raise SystemError
-
-    link = await create_link(services, account.id, "abc")
-    assert await visited(services, "abc") is not None
-    monkeypatch.setattr(Links, "_publish", crash)
-    assert (await send(client, secret, method, link.id, body)).status == 500
-    await expire(services, keys.link("", "abc"), UPDATE_SECONDS)
-    assert (await client.get("/c/abc")).status == 404
-
-
-async def test_while_redis_is_unavailable_links_are_shown_but_not_changed(
-    services: Services, account: Account, client: Client, secret: str
-) -> None:
-    link = await create_link(services, account.id, "abc")
-    before = await stored(services, link.id)
-    cut_off = Services(msgspec.structs.replace(services.settings, redis_url=nobody()))
-    services.link_cache, services.links = cut_off.link_cache, cut_off.links
-    assert (await send(client, secret, "GET", link.id)).status == 200
-    for method, body in METHODS[1:]:
-        response = await send(client, secret, method, link.id, body)
-        assert (response.status, response.error) == (503, "storage is unavailable; try again")
-        assert "Retry-After" not in response.headers
-    assert await stored(services, link.id) == before
-    await cut_off.stop()
-    await cut_off.close()
-
-
-async def test_a_change_and_a_deletion_at_once_both_take_effect(
-    services: Services, client: Client, account: Account, secret: str
-) -> None:
-    link = await create_link(services, account.id, "abc")
-    bodies = [{"internal_name": f"name {number}"} for number in range(5)]
-    await asyncio.gather(
-        *(send(client, secret, "PATCH", link.id, body) for body in bodies),
-        send(client, secret, "DELETE", link.id),
-    )
-    assert (await stored(services, link.id))["archived"]
-    assert (await client.get("/c/abc")).status == 404
