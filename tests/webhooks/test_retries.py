@@ -121,7 +121,7 @@ async def test_a_webhook_that_fails_for_five_days_is_disabled(services: Services
         await converted(services, ACCOUNT)
         await one.burst()
         disabled = await webhook_now(services, webhook)
-        assert (disabled.active, disabled.disabled_reason) == (False, "record_failure")
+        assert (disabled.active, disabled.disabled_reason) == (False, "failing")
         clock.pass_seconds(2 * DAY)
         assert await one.burst() == 0
     assert {row["status"] for row in await stored(services)} == {"cancelled"}
