@@ -184,7 +184,7 @@ class Connection(asyncio.Protocol):
             if resume is not None:
                 resume()
             while self.phase <= BODY and self.offset < len(self.buffer):
-                if not (self._dispatcher.receive() if self.phase else self._begin()):
+                if not (self._begin() if self.phase == HEAD else self._dispatcher.receive()):
                     break
         except (Exception, asyncio.CancelledError) as error:
             self._dispatcher.fail(error)

@@ -53,11 +53,11 @@ class Exchange(HTTPConnection):
     """The tornado.httputil.HTTPConnection of one request."""
 
     __slots__ = (
+        "_bytes_left",
         "_chunked",
         "_close_callback",
         "_connection",
         "_done",
-        "_left",
         "_method",
         "_version",
         "awaited",
@@ -75,7 +75,7 @@ class Exchange(HTTPConnection):
         self._connection = connection
         self._method, _, self._version = head.start_line
         self._chunked = False
-        self._left: int | None = None
+        self._bytes_left: int | None = None
         self._close_callback: Callable[[], None] | None = None
         self._done = False
         self.context = connection.context
@@ -139,8 +139,8 @@ class Exchange(HTTPConnection):
         """End the answer. Raises HTTPOutputError if the body is shorter than announced."""
         if self._done:
             return
-        if self._left:
-            self._break(f"{self._left} bytes less than Content-Length")
+        if self._bytes_left:
+            self._break(f"{self._bytes_left} bytes less than Content-Length")
         if self._chunked:
             self._connection.write(b"0\r\n\r\n")
         self._done = True
@@ -163,7 +163,7 @@ class Exchange(HTTPConnection):
     def _fields(self, code: int, headers: HTTPHeaders) -> list[str]:
         """Return the lines of all fields but the default ones, and decide the framing."""
         lines = []
-        length = wish = ""
+        length = requested = ""
         for name, value in headers.get_all():
             if name not in _FIELDS_OF_THE_SERVER:
                 lines.append(f"{name}: {value}\r\n")
@@ -171,54 +171,57 @@ class Exchange(HTTPConnection):
                 length = value
                 lines.append(f"{name}: {value}\r\n")
             elif name == "Connection":
-                wish = value
+                requested = value
         self._frame(code, length)
         if self._chunked:
             lines.append("Transfer-Encoding: chunked\r\n")
-        if connection := self._connection_field(wish):
+        if connection := self._connection_field(requested):
             lines.append(connection)
         return lines
 
     def _frame(self, code: int, length: str) -> None:
         if code in _STATUSES_WITHOUT_BODY or self._method == "HEAD":
-            self._left = 0
+            self._bytes_left = 0
         elif length.isdigit() and length.isascii():
-            self._left = int(length)
+            self._bytes_left = int(length)
         elif length:
             raise ValueError(f"Content-Length is not a number: {length!r}")
         else:
             self._chunked = self._version == "HTTP/1.1"
 
-    def _connection_field(self, wish: str) -> str:
+    def _connection_field(self, requested: str) -> str:
         """Return the Connection line, and decide whether the connection stays open."""
-        endless = self._left is None and not self._chunked
+        endless = self._bytes_left is None and not self._chunked
         if endless or not self.body_received or self._connection.ending:
             self.keep_alive = False
-        if wish and "close" in connection_options(wish):
+        if requested and "close" in connection_options(requested):
             self.keep_alive = False
         if not self.keep_alive:
             return "Connection: close\r\n"
         if self._version == "HTTP/1.0":
             return "Connection: keep-alive\r\n"
-        return f"Connection: {wish}\r\n" if wish else ""
+        return f"Connection: {requested}\r\n" if requested else ""
 
     def _framed(self, chunk: bytes) -> bytes:
-        if self._left is not None:
-            self._left -= len(chunk)
-            if self._left < 0:
+        if self._bytes_left is not None:
+            self._bytes_left -= len(chunk)
+            if self._bytes_left < 0:
                 self._break("more bytes than Content-Length")
         if self._chunked and chunk:
             return b"%x\r\n%b\r\n" % (len(chunk), chunk)
         return chunk
 
     def _break(self, reason: str) -> NoReturn:
-        """End the connection, because a wrong answer would mislead the client."""
+        """End the connection, because a wrong answer would mislead the client.
+
+        Raises HTTPOutputError with `reason`.
+        """
         self._connection.break_off(self)
         raise HTTPOutputError(reason)
 
 
 def _head(code: int, reason: str, lines: list[str]) -> bytes:
-    """Return the status line and `lines`. Raises ValueError if one has a line end."""
+    """Return the status line and `lines`. Raises ValueError if a value has a line end."""
     text = f"HTTP/1.1 {code} {reason}\r\n{''.join(lines)}"
     ends = len(lines) + 1
     if text.count("\n") != ends or text.count("\r") != ends:
