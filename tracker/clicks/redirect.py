@@ -11,7 +11,6 @@ import msgspec
 
 from tracker.clicks.bots import MAX_USER_AGENT_LENGTH
 from tracker.clicks.click import Click
-from tracker.clicks.dimensions import values_of
 from tracker.clicks.enrich import Enrichment
 from tracker.clicks.macros import MACRO_NAMES
 from tracker.clock import iso, moment, now_ms
@@ -200,7 +199,7 @@ class Redirect:
             "link_id": str(UUID(bytes=target.id)),
             "account_id": str(UUID(bytes=target.account_id)),
             "domain_name": target.domain_name or self._own_host,
-            **values_of(self._enrichment.visit(click)),
+            **self._enrichment.values(click),
         }
 
 

@@ -68,8 +68,8 @@ class RollupId(NamedTuple):
     link_id: UUID | None
 
 
-_Values = tuple[int, *tuple[str, ...]]
-"""The hour, then the value of each visitor dimension."""
+_Values = tuple[int, tuple[str, ...]]
+"""The hour, and the value of each visitor dimension."""
 
 _GroupKey = tuple[StoredId, int, _Values, str, tuple[str, ...], str]
 """Account, day, values, event configuration, measures, domain: all but the link."""
@@ -135,7 +135,7 @@ class Rollup:
         measures: tuple[str, ...] = _BOTS
         if click["bot"] is None:
             measures = _UNIQUE if click["unique"] else _CLICKS
-        values = (click["at"].hour, *_visitor_values(click))
+        values = (click["at"].hour, _visitor_values(click))
         self._add(click, click["link_id"], click["domain_name"], values, "", measures, count)
 
     def add_event(self, event: Mapping[str, Any], sign: int = 1) -> None:
@@ -143,7 +143,8 @@ class Rollup:
         if event["account_id"] is None or event["status"] not in COUNTED:
             return
         config = event["event_config_id"]
-        values = (event["at"].hour, *(event.get(name, UNKNOWN) for name in dimensions.NAMES))
+        visitor = tuple(event.get(name, UNKNOWN) for name in dimensions.NAMES)
+        values = (event["at"].hour, visitor)
         place = (event.get("link_id"), event.get("domain_name", UNKNOWN), values)
         name = "none" if config is None else str(config)
         is_bot = event.get("bot") is not None
@@ -258,10 +259,10 @@ def stored_sums(document: Mapping[str, Any]) -> Sums:
 
 @lru_cache(maxsize=CACHED_PATHS)
 def _paths(values: _Values, event: str, measures: tuple[str, ...], domain_name: str) -> _Paths:
-    hour, *others = values
+    hour, visitor = values
     cells = ["total", f"hour.{hour:02}"]
     cells += [
-        f"{name}.{encoded(value)}" for name, value in zip(dimensions.NAMES, others, strict=True)
+        f"{name}.{encoded(value)}" for name, value in zip(dimensions.NAMES, visitor, strict=True)
     ]
     if event:
         cells.append(f"event.{event}")
