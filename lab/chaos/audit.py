@@ -14,7 +14,7 @@ import orjson
 
 from lab.chaos.traffic import EventAnswer, Ledger
 from tracker.clock import day_of
-from tracker.conversions.attribution import COUNTED, Status
+from tracker.conversions.document import COUNTED, Status
 from tracker.reports.rollup import Rollup, RollupId, stored_sums
 from tracker.webhooks.delivery import Status as DeliveryStatus
 

@@ -1,15 +1,15 @@
 """What an event takes over from its click, and when it does not."""
 
 from typing import Any
-from uuid import UUID
 
 import pytest
 
-from tracker.conversions.attribution import DIMENSIONS, Status, attribute
+from tracker.conversions.attribution import DIMENSIONS, attribute
+from tracker.conversions.document import Status
 from tracker.ids import new_id
 
-ACCOUNT, OTHER, CLICK, CONFIG = (new_id() for _ in range(4))
-STORED: dict[str, Any] = {
+ACCOUNT, OTHER, CLICK, CONFIG = (new_id().bytes for _ in range(4))
+STORED: Any = {
     "_id": CLICK,
     "account_id": ACCOUNT,
     "at": "a moment",
@@ -17,12 +17,12 @@ STORED: dict[str, Any] = {
 }
 
 
-def event(account_id: UUID | None, scope: UUID | None = None) -> dict[str, Any]:
+def event(account_id: bytes | None, scope: bytes | None = None) -> Any:
     return {"account_id": account_id, "click_id": CLICK, "transaction_scope": scope}
 
 
 @pytest.mark.parametrize("account_id", [None, ACCOUNT])
-def test_an_event_takes_over_account_moment_and_dimensions(account_id: UUID | None) -> None:
+def test_an_event_takes_over_account_moment_and_dimensions(account_id: bytes | None) -> None:
     assert attribute(event(account_id), STORED) == {
         "status": Status.ATTRIBUTED,
         "account_id": ACCOUNT,
@@ -40,12 +40,13 @@ def test_a_transaction_that_the_click_stood_in_for_becomes_one_of_the_account() 
 
 
 @pytest.mark.parametrize("scope", [None, CONFIG, ACCOUNT])
-def test_a_transaction_of_another_scope_keeps_it(scope: UUID | None) -> None:
+def test_a_transaction_of_another_scope_keeps_it(scope: bytes | None) -> None:
     assert "transaction_scope" not in attribute(event(ACCOUNT, scope), STORED)
 
 
 @pytest.mark.parametrize("account_id", [None, ACCOUNT, OTHER])
-def test_neither_argument_is_changed(account_id: UUID | None) -> None:
-    before, click = event(account_id, CLICK), dict(STORED)
+def test_neither_argument_is_changed(account_id: bytes | None) -> None:
+    before: Any = event(account_id, CLICK)
+    click: Any = dict(STORED)
     attribute(before, click)
     assert (before, click) == (event(account_id, CLICK), STORED)

@@ -106,7 +106,7 @@ async def test_only_events_that_wait_for_these_clicks_are_pending(services: Serv
             make_event(3, seen.bytes, **foreign),
         ],
     )
-    assert [row["_id"] for row in await services.events.pending([mine, seen])] == [1]
+    assert [row["_id"] for row in await services.events.pending([mine.bytes, seen.bytes])] == [1]
     assert await services.events.pending([]) == []
 
 

@@ -200,9 +200,11 @@ OTHERS: dict[str, Query] = {
     "a key by its secret": lambda scene: scene.services.api_keys.authenticate(scene.secret),
     "a webhook by id": lambda scene: scene.services.webhooks.find(new_id()),
     "an account by id": lambda scene: scene.services.accounts.find(new_id()),
-    "clicks by id": lambda scene: scene.services.clicks.find(scene.click_ids[:500]),
+    "clicks by id": lambda scene: scene.services.clicks.find(
+        [one.bytes for one in scene.click_ids[:500]]
+    ),
     "events that wait for clicks": lambda scene: scene.services.events.pending(
-        scene.click_ids[:500]
+        [one.bytes for one in scene.click_ids[:500]]
     ),
     "an event by its transaction": lambda scene: scene.services.look_ups.earlier.submit(
         ([scene.config.id, ACCOUNT], "t7")
@@ -212,7 +214,7 @@ OTHERS: dict[str, Query] = {
     ),
     "stored events": lambda scene: scene.services.events.stored(range(1, 500)),
     "holders of transaction ids": lambda scene: scene.services.events.holders(
-        {(scene.config.id, "t7"), (scene.config.id, "t8"), (ACCOUNT, "t7")}
+        {(scene.config.id.bytes, one) for one in ("t7", "t8")} | {(ACCOUNT.bytes, "t7")}
     ),
     "events whose clicks are late": lambda scene: scene.services.events.overdue(now()),
     "webhooks with something due": lambda scene: scene.services.deliveries.due(now()),

@@ -42,6 +42,8 @@ class Steps:
 
 class _Collection:
     def __init__(self, collection: Any, steps: Steps) -> None:
+        self.codec_options = collection.codec_options
+        self.with_options = collection.with_options
         self.insert_many = steps.around(collection.insert_many)
         self.find_one = collection.find_one
         self.find = collection.find

@@ -13,6 +13,7 @@ from tests.factories import make_click, make_event
 from tests.ingest import ledger
 from tests.ingest.dying import Died, Steps, dying_database
 from tracker.clicks.document import ClickDocument
+from tracker.conversions.document import Status
 from tracker.conversions.store import document
 from tracker.db.documents import as_read
 from tracker.ids import new_id
@@ -23,7 +24,7 @@ from tracker.service.services import Services
 ACCOUNT, LINK = new_id(), new_id()
 CONFIG = {"account_id": ACCOUNT.bytes, "event_config_id": new_id().bytes}
 MONEY = {"value": "12.50", "payout": "0.000000001"}
-Document = dict[str, Any]
+Document = Any
 
 
 def click(services: Services, **changed: Any) -> ClickDocument:
@@ -43,7 +44,7 @@ async def everything(services: Services) -> tuple[list[Document], WriteSet]:
     """Events that are stored, and a write set of a click, an event and their moves."""
     pending = [event(number, click_id=new_id().bytes) for number in (1, 2)]
     await writer_of(services).write(WriteSet([], pending, []))
-    moves = [Move(one, {"status": "foreign_click", "country": "DE"}) for one in pending]
+    moves = [Move(one, {"status": Status.FOREIGN_CLICK, "country": "DE"}) for one in pending]
     return pending, WriteSet([click(services)], [event(3)], moves)
 
 
@@ -119,7 +120,7 @@ async def test_a_transaction_id_that_is_taken_is_a_conflict_by_insert_and_by_mov
     )
     await writer_of(services).write(WriteSet([], [event(1, **held), waiting], []))
     before = await scene.dump(services)
-    moved = Move(waiting, {"status": "attributed", "transaction_scope": ACCOUNT})
+    moved = Move(waiting, {"status": Status.ATTRIBUTED, "transaction_scope": ACCOUNT.bytes})
     for write_set in (WriteSet([], [event(3, **held)], []), WriteSet([], [], [moved])):
         with pytest.raises(WriteConflict):
             await writer_of(services).write(write_set)
@@ -226,7 +227,7 @@ async def test_what_made_a_write_set_conflict_can_be_read_at_once(services: Serv
     async def written(writer: BatchWriter, one: Document) -> bool:
         """Whether another was first."""
         try:
-            await writer.write(WriteSet([], [], [Move(one, {"status": "foreign_click"})]))
+            await writer.write(WriteSet([], [], [Move(one, {"status": Status.FOREIGN_CLICK})]))
         except WriteConflict:
             [row] = (await services.events.stored([one["_id"]])).values()
             assert row["status"] == "foreign_click"

@@ -16,7 +16,6 @@ from tests.conversions import scene
 from tests.factories import AT_MS, make_click, make_event
 from tracker.clicks.click import Click
 from tracker.conversions.attribution import DIMENSIONS
-from tracker.db.documents import StoredId
 from tracker.db.keys import transaction
 from tracker.ids import new_click_id, new_id
 from tracker.ingest.record import Record
@@ -142,7 +141,7 @@ async def test_the_same_records_one_by_one_store_the_same_clicks_and_count_the_s
     )
 
 
-async def _die(click_ids: Collection[UUID | StoredId]) -> None:
+async def _die(click_ids: Collection[bytes]) -> None:
     raise AutoReconnect("killed")
 
 

@@ -13,7 +13,7 @@ from tests.factories import AT_MS, TARGET, create_webhook, make_click, make_even
 from tests.ingest import ledger
 from tests.ingest.dying import Died, Steps, dying_database
 from tracker.clock import moment, now, now_ms
-from tracker.conversions.attribution import Status
+from tracker.conversions.document import Status
 from tracker.db import keys
 from tracker.ids import new_id
 from tracker.ingest import overdue

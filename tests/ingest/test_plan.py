@@ -12,34 +12,33 @@ from tracker.clicks.enrich import Enrichment
 from tracker.clock import moment
 from tracker.conversions.event import Event
 from tracker.conversions.store import EventIdTaken, document
-from tracker.db.documents import as_read
 from tracker.ids import new_id
 from tracker.ingest import plan
 from tracker.ingest.batch_writer import WriteSet
 from tracker.ingest.plan import Known
 
-ACCOUNT, OTHER, SCOPE = new_id(), new_id(), new_id()
+ACCOUNT, OTHER, SCOPE = new_id().bytes, new_id().bytes, new_id().bytes
 ENRICHMENT = Enrichment(Countries(""), store_ip=False)
-ONE: Any = as_read(ENRICHMENT.document(make_click(ACCOUNT)))
-TWO: Any = as_read(ENRICHMENT.document(make_click(ACCOUNT)))
-CLICK_ID: UUID = ONE["_id"]
+ONE: Any = ENRICHMENT.document(make_click(UUID(bytes=ACCOUNT)))
+TWO: Any = ENRICHMENT.document(make_click(UUID(bytes=ACCOUNT)))
+CLICK_ID: bytes = ONE["_id"]
 AT = moment(AT_MS)
-OTHER_CLICK: UUID = TWO["_id"]
+OTHER_CLICK: bytes = TWO["_id"]
 
-Document = dict[str, Any]
+Document = Any
 
 
 def by_id(*documents: Document) -> dict[Any, Document]:
     return {one["_id"]: one for one in documents}
 
 
-def event(number: int, click_id: UUID | None = CLICK_ID, **fields: Any) -> Document:
-    return document(make_event(number, click_id.bytes if click_id else None, **fields))
+def event(number: int, click_id: bytes | None = CLICK_ID, **fields: Any) -> Document:
+    return document(make_event(number, click_id, **fields))
 
 
-def of(number: int, scope: UUID, click_id: UUID | None = CLICK_ID, **fields: Any) -> Document:
+def of(number: int, scope: bytes, click_id: bytes | None = CLICK_ID, **fields: Any) -> Document:
     """Event `number` with the transaction id `t`."""
-    return event(number, click_id, transaction_id="t", transaction_scope=scope.bytes, **fields)
+    return event(number, click_id, transaction_id="t", transaction_scope=scope, **fields)
 
 
 def stored(arrived: Document, **fields: Any) -> Document:
@@ -66,7 +65,7 @@ def test_nothing_is_nothing() -> None:
 
 
 def test_clicks_that_are_stored_are_left_out() -> None:
-    one, two = (ENRICHMENT.document(make_click(ACCOUNT)) for _ in range(2))
+    one, two = (ENRICHMENT.document(make_click()) for _ in range(2))
     write_set = arrival([one, two], known=Known(clicks=frozenset([one["_id"]])))
     assert write_set == WriteSet([two], [], [])
 
@@ -128,11 +127,11 @@ def test_a_claimed_event_moves_on_when_its_entry_arrives(
 @pytest.mark.parametrize("status", ["claimed", "attributed", "pending"])
 @pytest.mark.parametrize(
     "changed",
-    [{"value": "2"}, {"metadata": "{}"}, {"click_id": None}, {"event_config_id": OTHER.bytes}],
+    [{"value": "2"}, {"metadata": "{}"}, {"click_id": None}, {"event_config_id": OTHER}],
 )
 def test_another_event_of_a_stored_id_is_refused(status: str, changed: dict[str, Any]) -> None:
     known = Known(events=by_id(stored(event(1), status=status)))
-    other = document(Event(**{**_fields(make_event(1, CLICK_ID.bytes)), **changed}))
+    other = document(Event(**{**_fields(make_event(1, CLICK_ID)), **changed}))
     with pytest.raises(EventIdTaken):
         arrival([], [other], known=known)
 
@@ -142,6 +141,8 @@ def _fields(event: Event) -> dict[str, Any]:
 
 
 PENDING, ATTRIBUTED, NO_CLICK, DUPLICATE = "pending", "attributed", "no_click", "duplicate"
+HELD_BY_ACCOUNT: dict[tuple[bytes | None, str], int]
+HELD_BY_CLICK: dict[tuple[bytes | None, str], int]
 HELD_BY_ACCOUNT, HELD_BY_CLICK = {(ACCOUNT, "t"): 9}, {(CLICK_ID, "t"): 9}
 
 
@@ -183,7 +184,7 @@ HELD_BY_ACCOUNT, HELD_BY_CLICK = {(ACCOUNT, "t"): 9}, {(CLICK_ID, "t"): 9}
 def test_a_transaction_id_has_one_holder_in_its_scope(
     events: list[Document],
     clicks: list[Document],
-    transactions: dict[tuple[UUID, str], int],
+    transactions: dict[tuple[bytes | None, str], int],
     expected: dict[int, str],
 ) -> None:
     for stored_before in (True, False):
@@ -209,13 +210,13 @@ def test_settling_moves_those_whose_click_is_there() -> None:
         ([of(1, CLICK_ID), of(2, OTHER_CLICK, OTHER_CLICK)], {}, [ATTRIBUTED, DUPLICATE]),
         ([of(1, CLICK_ID)], HELD_BY_ACCOUNT, [DUPLICATE]),
         ([of(1, CLICK_ID)], {(CLICK_ID, "t"): 1}, [ATTRIBUTED]),
-        ([of(1, SCOPE, account_id=ACCOUNT.bytes)], {(SCOPE, "t"): 1}, [ATTRIBUTED]),
-        ([of(1, SCOPE, account_id=OTHER.bytes)], {(SCOPE, "t"): 1}, ["foreign_click"]),
+        ([of(1, SCOPE, account_id=ACCOUNT)], {(SCOPE, "t"): 1}, [ATTRIBUTED]),
+        ([of(1, SCOPE, account_id=OTHER)], {(SCOPE, "t"): 1}, ["foreign_click"]),
         ([event(1), event(2)], HELD_BY_ACCOUNT, [ATTRIBUTED, ATTRIBUTED]),
     ],
 )
 def test_settling_honours_transaction_ids_too(
-    events: list[Document], transactions: dict[tuple[UUID, str], int], expected: list[str]
+    events: list[Document], transactions: dict[tuple[bytes | None, str], int], expected: list[str]
 ) -> None:
     write_set = plan.settlement(events, by_id(ONE, TWO), transactions)
     assert [move.fields["status"] for move in write_set.moves] == expected

@@ -14,7 +14,8 @@ from tests.factories import (
     make_click_document,
     make_event_document,
 )
-from tracker.conversions.attribution import DIMENSIONS, Status
+from tracker.conversions.attribution import DIMENSIONS
+from tracker.conversions.document import Status
 from tracker.ids import new_id
 from tracker.reports.rollup import Rollup
 from tracker.service.services import Services

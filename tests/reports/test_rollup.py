@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.factories import make_click_document, make_event_document
 from tracker.clicks.country import UNKNOWN
-from tracker.conversions.attribution import COUNTED, Status
+from tracker.conversions.document import COUNTED, Status
 from tracker.ids import new_id
 from tracker.reports.rollup import Rollup, RollupId, Sums, increments, stored_sums
 

@@ -3,7 +3,7 @@
 import json
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 import orjson
@@ -46,7 +46,7 @@ PENDING = make_event_document(
     transaction_scope=CONFIG,
     transaction_id="T-1",
 )
-EVENT: Document = {**PENDING, **attribute(PENDING, CLICK_ROW)}
+EVENT: Document = {**PENDING, **attribute(cast(Any, PENDING), cast(Any, CLICK_ROW))}
 LINK_ROW: Document = {
     "_id": LINK,
     "account_id": ACCOUNT,

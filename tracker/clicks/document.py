@@ -3,19 +3,18 @@
 from datetime import datetime
 from typing import NotRequired, TypedDict
 
-from tracker.db.documents import StoredId
-
 
 class ClickDocument(TypedDict):
     """A stored click: what the visitor sent, and the values derived from it.
 
-    `unique` says whether it is its visitor's first of the day. `bot` is the reason why it counts as
-    a bot's. `address` is stored only if the operator asks for it.
+    Ids are the 16 bytes of a UUID. `unique` says whether it is its visitor's first of the day.
+    `bot` is the reason why it counts as a bot's. `address` is stored only if the operator asks for
+    it.
     """
 
-    _id: StoredId
-    account_id: StoredId
-    link_id: StoredId
+    _id: bytes
+    account_id: bytes
+    link_id: bytes
     at: datetime
     domain_name: str
     country: str

@@ -11,10 +11,7 @@ from tracker.clicks.dimensions import CACHED_VISITS, values_of
 from tracker.clicks.document import ClickDocument
 from tracker.clicks.user_agent import Agent, describe
 from tracker.clock import moment
-from tracker.db.documents import StoredId
-
-CACHED_IDS: Final = 10_000
-"""Ids of accounts and links that stay converted in memory."""
+from tracker.db.documents import StoredId, shared_id
 
 
 class Enrichment:
@@ -33,16 +30,19 @@ class Enrichment:
         return values_of(country, describe(click.user_agent))
 
     def document(self, click: Click) -> ClickDocument:
-        """Return the click's document, with its ids as `StoredId`s.
+        """Return the click's document.
 
         It has the visitor's address only if the operator wants it stored. `unique` is False: one
         click alone does not say whether it is the first of its visitor.
+
+        Its ids are made for the driver here, which saves the copy of each document that converting
+        them later takes: 0.4 us. Raises ValueError if an id in the journal is not 16 bytes.
         """
         country = self._countries.of(click.address, click.edge_country)
         document = _template(country, describe(click.user_agent)).copy()
         document["_id"] = StoredId(click.id)
-        document["account_id"] = _shared_id(click.account_id)
-        document["link_id"] = _shared_id(click.link_id)
+        document["account_id"] = shared_id(click.account_id)
+        document["link_id"] = shared_id(click.link_id)
         document["at"] = moment(click.at)
         document["domain_name"] = click.domain_name
         document["bot"] = bot_reason(click.user_agent, click.purpose)
@@ -53,9 +53,6 @@ class Enrichment:
             document["address"] = click.address
         return document
 
-
-_shared_id = lru_cache(maxsize=CACHED_IDS)(StoredId)
-"""The id of an account or a link, which many clicks share."""
 
 _FIELDS: Final = tuple(
     name for name in ClickDocument.__annotations__ if name in ClickDocument.__required_keys__

@@ -76,7 +76,7 @@ class Caps:
                 await self._release(keys=[keys.conversions_of(click_id, config_id)])
 
     async def _stored(self, click_id: UUID, config_id: UUID | None) -> int:
-        pair = (click_id, config_id)
+        pair = (click_id.bytes, None if config_id is None else config_id.bytes)
         try:
             found = await answer_within(_LOOK_UP_SECONDS, self._events.counted([pair]))
         except (PyMongoError, TimeoutError):

@@ -1,7 +1,7 @@
-"""Conversion events in MongoDB, by event id."""
+"""Conversion events in MongoDB, by event id. Their other ids are the 16 bytes of a UUID."""
 
 import contextlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from datetime import datetime
 from decimal import Decimal
 from functools import lru_cache
@@ -12,23 +12,27 @@ from bson import Decimal128
 from pymongo.errors import DuplicateKeyError
 
 from tracker.clock import moment
-from tracker.conversions.attribution import COUNTED, Status
+from tracker.conversions.document import COUNTED, EventDocument, Status, changed
 from tracker.conversions.event import Event
+from tracker.conversions.notification_state import EARLIEST_FIRST, due
 from tracker.db.connect import Database
-from tracker.db.documents import StoredId
+from tracker.db.documents import StoredId, as_stored, stored_id, with_byte_ids
 from tracker.db.transaction import Session
 
 MAX_PENDING_READ: Final = 500
 MAX_OVERDUE_READ: Final = 200
 """Events that one query returns unless its caller asks for another number."""
 
+CACHED_AMOUNTS: Final = 10_000
+"""Amounts of money that stay converted in memory."""
+
 _NEVER_CHANGE: Final = ("at", "event_config_id", "click_id", "value", "metadata")
 
-Transaction = tuple[UUID, str]
+Transaction = tuple[bytes | None, str]
 """A transaction id in its scope; unique."""
 
-ClickAndConfig = tuple[UUID, UUID | None]
-"""A click and an event configuration: an account may bound the conversions of each pair."""
+ClickAndConfig = tuple[bytes, bytes | None]
+"""A click and an event configuration: an account may limit the conversions of each pair."""
 
 
 class EventIdTaken(Exception):
@@ -39,7 +43,7 @@ class Events:
     """The conversion events of all accounts."""
 
     def __init__(self, database: Database) -> None:
-        self._events = database["events"]
+        self._events = with_byte_ids(database["events"])
 
     async def claim(self, event: Event, scopes: Collection[UUID]) -> int:
         """Store `event` ahead of its journal entry, unless its transaction id is taken.
@@ -50,12 +54,12 @@ class Events:
         # In one session: a majority might not have yet what the insert has met.
         async with await self._events.database.client.start_session() as session:
             with contextlib.suppress(DuplicateKeyError):
-                claimed = {**document(event), "status": Status.CLAIMED}
-                await self._events.insert_one(claimed, session=session)
+                claimed = changed(document(event), {"status": Status.CLAIMED})
+                await self._events.insert_one(as_stored(claimed), session=session)
             first = await self._first(scopes, event.transaction_id or "", session)
         return event.id if first is None else int(first["_id"])
 
-    async def stored(self, ids: Collection[int]) -> dict[int, dict[str, Any]]:
+    async def stored(self, ids: Collection[int]) -> dict[int, EventDocument]:
         """Return the documents that are stored among `ids`, by id."""
         if not ids:
             return {}
@@ -66,7 +70,8 @@ class Events:
         if not transactions:
             return {}
         wanted = [
-            {"transaction_scope": scope, "transaction_id": one} for scope, one in transactions
+            {"transaction_scope": stored_id(scope), "transaction_id": one}
+            for scope, one in transactions
         ]
         rows = self._events.find({"$or": wanted}, ["transaction_scope", "transaction_id"])
         return {(row["transaction_scope"], row["transaction_id"]): row["_id"] async for row in rows}
@@ -83,7 +88,7 @@ class Events:
         """
         if not wanted:
             return {}
-        clicks = list({click_id for click_id, _ in wanted})
+        clicks = [StoredId(one) for one in {click_id for click_id, _ in wanted}]
         matching: dict[str, Any] = {
             "click_id": {"$in": clicks},
             "status": {"$in": list(COUNTED)},
@@ -97,81 +102,86 @@ class Events:
             {"$group": {"_id": which, "count": {"$sum": 1}}},
         ]
         rows = self._events.aggregate(stages, session=session)
-        return {click_and_config(row["_id"]): row["count"] async for row in rows}
+        return {
+            (row["_id"]["click_id"], row["_id"]["event_config_id"]): row["count"]
+            async for row in rows
+        }
 
     async def _first(
         self, scopes: Collection[UUID], transaction_id: str, session: Session
-    ) -> dict[str, Any] | None:
-        return await self._events.find_one(
-            {"transaction_scope": {"$in": list(scopes)}, "transaction_id": transaction_id},
+    ) -> EventDocument | None:
+        first: Any = await self._events.find_one(
+            {
+                "transaction_scope": {"$in": [StoredId(one.bytes) for one in scopes]},
+                "transaction_id": transaction_id,
+            },
             sort=[("at", 1), ("_id", 1)],
             session=session,
         )
+        return first  # type: ignore[no-any-return]
 
     async def pending(
-        self, click_ids: Collection[UUID | StoredId], after: int = 0, limit: int = MAX_PENDING_READ
-    ) -> list[dict[str, Any]]:
+        self, click_ids: Collection[bytes], after: int = 0, limit: int = MAX_PENDING_READ
+    ) -> list[EventDocument]:
         """Return the next `limit` events after that id that wait for one of these clicks, by id."""
         if not click_ids:
             return []
         waiting = {
-            "click_id": {"$in": list(click_ids)},
+            "click_id": {"$in": [StoredId(one) for one in click_ids]},
             "status": Status.PENDING,
             "_id": {"$gt": after},
         }
         return [row async for row in self._events.find(waiting).sort("_id", 1).limit(limit)]
 
-    async def overdue(self, at: datetime, limit: int = MAX_OVERDUE_READ) -> list[dict[str, Any]]:
+    async def overdue(self, at: datetime, limit: int = MAX_OVERDUE_READ) -> list[EventDocument]:
         """Return events to notify webhooks of by that moment although their clicks are missing.
 
         The longest overdue come first, at most `limit`.
         """
-        waiting = self._events.find({"tell_at": {"$lte": at}, "status": Status.PENDING})
-        return [row async for row in waiting.sort("tell_at", 1).limit(limit)]
+        waiting = self._events.find({**due(at), "status": Status.PENDING})
+        return [row async for row in waiting.sort(EARLIEST_FIRST).limit(limit)]
 
 
-def check_same(stored: Mapping[str, Any], arrived: Mapping[str, Any]) -> None:
+def check_same(stored: EventDocument, arrived: EventDocument) -> None:
     """Check that the stored event is the one that arrived again. Raises EventIdTaken if not."""
     if any(stored[name] != arrived[name] for name in _NEVER_CHANGE):
         raise EventIdTaken(f"event id {arrived['_id']} belongs to another event")
 
 
-def click_and_config(event: Mapping[str, Any]) -> ClickAndConfig:
-    """Return the click and the event configuration that a stored event names."""
+def click_and_config(event: EventDocument) -> ClickAndConfig | None:
+    """Return the click and the event configuration that an event names; None without a click."""
+    if event["click_id"] is None:
+        return None
     return event["click_id"], event["event_config_id"]
 
 
-def transaction_of(event: Mapping[str, Any]) -> Transaction | None:
+def transaction_of(event: EventDocument) -> Transaction | None:
     """Return the transaction id of a stored event in its scope; None if it has none."""
     if "transaction_id" not in event:
         return None
     return event["transaction_scope"], event["transaction_id"]
 
 
-def document(event: Event) -> dict[str, Any]:
+def document(event: Event) -> EventDocument:
     """Return the event as it is stored while its click is not known."""
-    row: dict[str, Any] = {
+    made: EventDocument = {
         "_id": event.id,
         "at": moment(event.at),
-        "account_id": _uuid(event.account_id),
-        "event_config_id": _uuid(event.event_config_id),
-        "click_id": _uuid(event.click_id),
+        "account_id": event.account_id,
+        "event_config_id": event.event_config_id,
+        "click_id": event.click_id,
         "value": _money(event.value),
         "payout": _money(event.payout),
         # As text: a visitor's keys never become field names.
         "metadata": event.metadata,
         "status": Status.NO_CLICK if event.click_id is None else Status.PENDING,
-        "transaction_scope": _uuid(event.transaction_scope),
+        "transaction_scope": event.transaction_scope,
     }
     if event.transaction_id is not None:
-        row["transaction_id"] = event.transaction_id
-    return row
+        made["transaction_id"] = event.transaction_id
+    return made
 
 
-def _uuid(value: bytes | None) -> UUID | None:
-    return None if value is None else UUID(bytes=value)
-
-
-@lru_cache(maxsize=10_000)
+@lru_cache(maxsize=CACHED_AMOUNTS)
 def _money(text: str | None) -> Decimal128 | None:
     return None if text is None else Decimal128(Decimal(text))

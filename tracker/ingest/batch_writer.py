@@ -16,9 +16,11 @@ from pymongo.errors import BulkWriteError, OperationFailure
 
 from tracker.clicks.document import ClickDocument
 from tracker.clock import now
+from tracker.conversions.document import EventDocument, EventFields, changed
+from tracker.conversions.notification_state import outdated, unchanged
 from tracker.conversions.store import ClickAndConfig, Events
 from tracker.db.connect import Database
-from tracker.db.documents import DUPLICATE_KEY, run_inserts, run_updates
+from tracker.db.documents import DUPLICATE_KEY, as_read, as_stored, run_inserts, run_updates
 from tracker.db.transaction import Session, in_transaction
 from tracker.ingest.notification import should_notify
 from tracker.ingest.slot import Slot
@@ -42,8 +44,8 @@ class WriteConflict(Exception):
 class Move(NamedTuple):
     """A stored event and the `fields` to set on it. It counts again if they change its status."""
 
-    event: dict[str, Any]
-    fields: dict[str, Any]
+    event: EventDocument
+    fields: EventFields
 
 
 class WriteSet(NamedTuple):
@@ -53,7 +55,7 @@ class WriteSet(NamedTuple):
     """
 
     clicks: list[ClickDocument]
-    events: list[dict[str, Any]]
+    events: list[EventDocument]
     moves: list[Move]
     caps: Mapping[ClickAndConfig, int] = {}
 
@@ -61,11 +63,11 @@ class WriteSet(NamedTuple):
         """Return whether there is nothing to write."""
         return not (self.clicks or self.events or self.moves)
 
-    def events_to_notify(self) -> list[dict[str, Any]]:
+    def events_to_notify(self) -> list[EventDocument]:
         """Return the events that webhooks are notified of, as they are after the transaction."""
         arrived = [event for event in self.events if should_notify(None, event)]
-        changed = [(event, {**event, **fields}) for event, fields in self.moves]
-        return arrived + [after for before, after in changed if should_notify(before, after)]
+        moved = [(event, changed(event, fields)) for event, fields in self.moves]
+        return arrived + [after for before, after in moved if should_notify(before, after)]
 
     async def rollup(self) -> Rollup:
         """Return what all of it counts. Requests that wait get their turn meanwhile."""
@@ -82,7 +84,7 @@ class WriteSet(NamedTuple):
             for event, fields in moves:
                 if "status" in fields:
                     rollup.add_event(event, sign=-1)
-                    rollup.add_event({**event, **fields})
+                    rollup.add_event(changed(event, fields))
             await asyncio.sleep(0)
         return rollup
 
@@ -138,15 +140,18 @@ class BatchWriter:
     ) -> int:
         """Return the number of deliveries created. Raises WriteConflict."""
         await self._lock(write_set.caps, session)
-        for collection, documents in (("clicks", write_set.clicks), ("events", write_set.events)):
-            for new in _pieces(documents, _COMMAND_DOCUMENTS):
-                await run_inserts(self._database, collection, new, session)
+        for clicks in _pieces(write_set.clicks, _COMMAND_DOCUMENTS):
+            await run_inserts(self._database, "clicks", clicks, session)
+        for events in _pieces(write_set.events, _COMMAND_DOCUMENTS):
+            rows = [as_stored(one) for one in events]
+            await run_inserts(self._database, "events", rows, session)
         if write_set.moves:
             moves = [_move(one) for one in write_set.moves]
             if await run_updates(self._database, "events", moves, session) < len(moves):
                 raise WriteConflict
         await self._check_caps(write_set.caps, session)
-        created = await create_deliveries(self._database, write_set.events_to_notify(), session)
+        to_notify = [as_read(event) for event in write_set.events_to_notify()]
+        created = await create_deliveries(self._database, to_notify, session)
         for statements in _pieces(updates, _COMMAND_DOCUMENTS):
             await run_updates(self._database, "rollups", statements, session)
         return created
@@ -158,7 +163,7 @@ class BatchWriter:
         """
         locks = [
             {
-                "q": {"_id": {"click_id": click_id, "event_config_id": config_id}},
+                "q": {"_id": as_stored({"click_id": click_id, "event_config_id": config_id})},
                 "u": {"$set": {"at": now()}, "$inc": {"taken": 1}},
                 "upsert": True,
             }
@@ -168,6 +173,8 @@ class BatchWriter:
 
     async def _check_caps(self, caps: Mapping[ClickAndConfig, int], session: Session) -> None:
         """Raise WriteConflict if more count than may: others were stored since it was planned."""
+        if not caps:
+            return
         counts = await Events(self._database).counted(caps.keys(), session=session)
         if any(counts.get(one, 0) > caps[one] for one in caps):
             raise WriteConflict
@@ -186,13 +193,15 @@ async def _statements(rollup: Rollup, slot: int) -> list[dict[str, Any]]:
 def _move(move: Move) -> dict[str, Any]:
     """Return the update. It matches nothing if the event was notified of meanwhile."""
     event, fields = move
-    matching = {"_id": event["_id"], "status": event["status"], "tell_at": event.get("tell_at")}
-    gone = {name: "" for name in ("tell_at", "expires_at") if name not in fields}
-    if "tell_at" not in event:
-        gone.pop("tell_at", None)
-    # `expires_at` also if it was not there when the event was read: a settled one must not expire.
-    unset = {"$unset": gone} if gone else {}
-    return {"q": matching, "u": {"$set": fields, **unset}}
+    matching = {"_id": event["_id"], "status": event["status"], **unchanged(event)}
+    unset = outdated(event, fields)
+    if "expires_at" not in fields:
+        # Also if it was not there when the event was read: a settled one must not expire.
+        unset["expires_at"] = ""
+    return {
+        "q": matching,
+        "u": {"$set": as_stored(fields), **({"$unset": unset} if unset else {})},
+    }
 
 
 def _is_duplicate(error: OperationFailure) -> bool:

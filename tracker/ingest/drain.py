@@ -6,7 +6,7 @@ meets the other, whichever process stored the first.
 """
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -20,13 +20,14 @@ from tracker.clicks.enrich import Enrichment
 from tracker.clicks.store import Clicks
 from tracker.clicks.visitors import Visitors
 from tracker.clock import now, now_ms
-from tracker.conversions.attribution import DIMENSIONS, Status
+from tracker.conversions.attribution import DIMENSIONS
+from tracker.conversions.document import EventDocument, Status
 from tracker.conversions.event import Event
 from tracker.conversions.rules import NO_RULES, AccountRules
 from tracker.conversions.store import Events, Transaction, check_same, click_and_config, document
 from tracker.db import keys
 from tracker.db.connect import Database
-from tracker.db.documents import StoredId, as_read
+from tracker.db.documents import owner_id
 from tracker.ingest import plan
 from tracker.ingest.batch_writer import BatchWriter, WriteConflict, WriteSet
 from tracker.ingest.plan import Known
@@ -57,9 +58,7 @@ _BEHIND_MS = 60_000
 
 _CLICK_FIELDS = ["account_id", "at", *DIMENSIONS]
 
-Arrived = Mapping[StoredId, ClickDocument]
-Stored = Mapping[UUID, dict[str, Any]]
-"""Clicks by id: `Arrived` as a batch writes them, `Stored` as they are read."""
+ClicksById = Mapping[bytes, ClickDocument]
 
 
 class Drain:
@@ -104,10 +103,10 @@ class Drain:
         write_set = await self._store(documents, arrived, checked)
         # Whoever stored the click of an event that was stored joined to it has met all the others.
         joined = {one["_id"] for one in write_set.events if one["status"] != Status.PENDING}
-        named = {arrived[one]["click_id"] for one in arrived.keys() - joined} - {None}
+        named = _clicks_of(arrived[one] for one in arrived.keys() - joined)
         # Only stored clicks are asked for all who wait for them: a wrong id that a network repeats
         # may have any number of events.
-        others = [one for one in named if StoredId(one.bytes) not in documents]
+        others = [one for one in named if one not in documents]
         stored = await self._clicks.find(others, ["_id"])
         await self._settle([*documents, *stored])
         await self._release_claims(events)
@@ -131,7 +130,7 @@ class Drain:
         oldest: Any = await self._redis.xrange(keys.JOURNAL, count=1)
         return any(now_ms() - int(one.partition(b"-")[0]) > _BEHIND_MS for one, _ in oldest)
 
-    async def _documents(self, clicks: Sequence[Click]) -> Arrived:
+    async def _documents(self, clicks: Sequence[Click]) -> ClicksById:
         """Return documents by id. While Redis looks up visitors, the next clicks are enriched."""
         documents: dict[bytes, ClickDocument] = {}
         stored_at = now()
@@ -153,15 +152,14 @@ class Drain:
         finally:
             if asking is not None:
                 await cancel_and_wait(asking)
-        return {document["_id"]: document for document in documents.values()}
+        return documents
 
     async def _store(
-        self, clicks: Arrived, events: Mapping[int, dict[str, Any]], checked: Collection[int]
+        self, clicks: ClicksById, events: Mapping[int, EventDocument], checked: Collection[int]
     ) -> WriteSet:
         """Store what was not stored already, and return it. Raises WriteConflict."""
-        named = {event["click_id"] for event in events.values()} - {None}
-        of_batch = (clicks.get(StoredId(one.bytes)) for one in named)
-        of_events = {one["_id"]: one for one in map(as_read, filter(None, of_batch))}
+        named = _clicks_of(events.values())
+        of_events = {one: clicks[one] for one in named if one in clicks}
         of_events |= await self._clicks.find(named, _CLICK_FIELDS)
         known = Known()
         for _ in range(_MAX_PLANS):
@@ -179,41 +177,41 @@ class Drain:
         raise WriteConflict
 
     async def _bounds(
-        self, events: Collection[dict[str, Any]], clicks: Stored, checked: Collection[int] = ()
+        self, events: Collection[EventDocument], clicks: ClicksById, checked: Collection[int] = ()
     ) -> Bounds:
         """Return the rules of the events' accounts, and how much of their caps is used.
 
         Raises Unavailable if no store answers.
         """
         accounts = {account_of(event, clicks) for event in events} - {None}
-        found = {one: await self._rules.of(one) for one in accounts if one is not None}
+        found = {one: await self._rules.of(owner_id(one)) for one in accounts if one is not None}
         rules = {one: found[one] for one in found if found[one] != NO_RULES}
         capped = {one for one in rules if rules[one].max_per_click is not None}
         of_capped = [one for one in events if account_of(one, clicks) in capped]
-        wanted = {click_and_config(one) for one in of_capped if one["click_id"] is not None}
+        wanted = {which for one in of_capped if (which := click_and_config(one))}
         others = await self._events.counted(wanted, [one["_id"] for one in of_capped])
         return Bounds(rules, others, checked, self._pending_lives)
 
     async def _known(
-        self, clicks: Arrived, events: Mapping[int, dict[str, Any]], of_events: Stored
+        self, clicks: ClicksById, events: Mapping[int, EventDocument], of_events: ClicksById
     ) -> Known:
         wanted = plan.transactions_of(events.values(), of_events)
-        stored = await self._clicks.find([UUID(bytes=one) for one in clicks], ["_id"])
+        stored = await self._clicks.find(clicks.keys(), ["_id"])
         return Known(
-            frozenset(one.bytes for one in stored),
+            frozenset(stored),
             await self._events.stored(events.keys()),
             await self._events.holders(wanted),
         )
 
-    async def _settle(self, click_ids: Collection[StoredId | UUID]) -> None:
+    async def _settle(self, click_ids: Collection[bytes]) -> None:
         """Join the events that wait for one of these stored clicks."""
         last = 0
         while pending := await self._events.pending(click_ids, after=last):
-            clicks = await self._clicks.find({one["click_id"] for one in pending}, _CLICK_FIELDS)
+            clicks = await self._clicks.find(_clicks_of(pending), _CLICK_FIELDS)
             await self._move(pending, clicks)
             last = pending[-1]["_id"]
 
-    async def _move(self, pending: Sequence[dict[str, Any]], clicks: Stored) -> None:
+    async def _move(self, pending: Sequence[EventDocument], clicks: ClicksById) -> None:
         holders: Mapping[Transaction, int] = {}
         for _ in range(_MAX_PLANS):
             # The others were let through before, and count already.
@@ -249,14 +247,18 @@ class Drain:
         await pipeline.execute()
 
 
+def _clicks_of(events: Iterable[EventDocument]) -> set[bytes]:
+    return {event["click_id"] for event in events if event["click_id"] is not None}
+
+
 def _mark(documents: Mapping[bytes, ClickDocument], unique: Collection[bytes]) -> None:
     for click_id in unique:
         documents[click_id]["unique"] = True
 
 
-async def _by_id(events: Sequence[Event]) -> dict[int, dict[str, Any]]:
+async def _by_id(events: Sequence[Event]) -> dict[int, EventDocument]:
     """Return the documents by id; the first, if one comes twice. Raises EventIdTaken."""
-    documents: dict[int, dict[str, Any]] = {}
+    documents: dict[int, EventDocument] = {}
     for start in range(0, len(events), _RECORDS_A_TURN):
         for event in events[start : start + _RECORDS_A_TURN]:
             arrived = document(event)

@@ -7,13 +7,14 @@ is nearly always right; after a write conflict the next attempt knows what is.
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any, NamedTuple
-from uuid import UUID
+from typing import NamedTuple
 
 import structlog
 
 from tracker.clicks.document import ClickDocument
-from tracker.conversions.attribution import Status, attribute
+from tracker.conversions.attribution import attribute
+from tracker.conversions.document import EventDocument, EventFields, Status, changed, fields_but_id
+from tracker.conversions.notification_state import notified
 from tracker.conversions.store import Transaction, check_same, transaction_of
 from tracker.ingest.batch_writer import Move, WriteSet
 from tracker.ingest.notification import with_deadline
@@ -21,21 +22,22 @@ from tracker.ingest.ruling import NO_BOUNDS, Bounds, Ruling
 
 log = structlog.get_logger(__name__)
 
-Document = dict[str, Any]
+Clicks = Mapping[bytes, ClickDocument]
+"""Clicks by id, with at least the fields that events take over."""
 
 
 class Known(NamedTuple):
     """The stored part of a batch: ids of clicks, events by id, holders of transaction ids."""
 
     clicks: frozenset[bytes] = frozenset()
-    events: Mapping[int, Document] = {}
+    events: Mapping[int, EventDocument] = {}
     transactions: Mapping[Transaction, int] = {}
 
 
 def arrival(
     clicks: Iterable[ClickDocument],
-    events: Mapping[int, Document],
-    clicks_of_events: Mapping[UUID, Document],
+    events: Mapping[int, EventDocument],
+    clicks_of_events: Clicks,
     known: Known,
     at: datetime,
     bounds: Bounds = NO_BOUNDS,
@@ -56,7 +58,7 @@ def arrival(
             check_same(stored, event)
             if stored["status"] != Status.CLAIMED:
                 continue
-        arrived = _arrived(event, clicks_of_events.get(event["click_id"]), taken)
+        arrived = _arrived(event, _click_of(event, clicks_of_events), taken)
         if arrived is None:
             log.info("transaction id seen before", event_id=event["_id"])
             continue
@@ -64,14 +66,13 @@ def arrival(
         if stored is None:
             write_set.events.append(arrived)
         else:
-            fields = {name: arrived[name] for name in arrived if name != "_id"}
-            write_set.moves.append(Move(stored, fields))
+            write_set.moves.append(Move(stored, fields_but_id(arrived)))
     return write_set
 
 
 def settlement(
-    pending: Iterable[Document],
-    stored_clicks: Mapping[UUID, Document],
+    pending: Iterable[EventDocument],
+    stored_clicks: Clicks,
     transactions: Mapping[Transaction, int],
     bounds: Bounds = NO_BOUNDS,
 ) -> WriteSet:
@@ -84,48 +85,50 @@ def settlement(
     ruling = Ruling(bounds)
     moves = []
     for event in pending:
-        if click := stored_clicks.get(event["click_id"]):
+        if click := _click_of(event, stored_clicks):
             fields = attribute(event, click)
-            if not _take({**event, **fields}, taken):
+            settled = changed(event, fields)
+            if not _take(settled, taken):
                 fields = {"status": Status.DUPLICATE}
             elif event["account_id"] is None:
-                ruled = ruling.ruled({**event, **fields})
-                fields |= {name: ruled[name] for name in ("status", "refused") if name in ruled}
+                fields.update(ruling.refusal(settled))
             moves.append(Move(event, fields))
     return WriteSet([], [], moves, ruling.caps)
 
 
-def overdue(pending: Iterable[Document]) -> WriteSet:
+def overdue(pending: Iterable[EventDocument]) -> WriteSet:
     """Return the moves that notify webhooks of pending events whose clicks are late."""
-    return WriteSet([], [], [Move(event, {"tell_at": None}) for event in pending])
+    return WriteSet([], [], [Move(event, notified()) for event in pending])
 
 
-def transactions_of(
-    events: Iterable[Document], clicks: Mapping[UUID, Document]
-) -> set[Transaction]:
+def transactions_of(events: Iterable[EventDocument], clicks: Clicks) -> set[Transaction]:
     """Return all transaction ids that these events may come to hold."""
     found = set()
     for event in events:
-        click = clicks.get(event["click_id"])
-        fields = attribute(event, click) if click else {}
-        found |= {transaction_of(event), transaction_of({**event, **fields})}
-    return found - {None}  # type: ignore[return-value]
+        click = _click_of(event, clicks)
+        fields: EventFields = attribute(event, click) if click else {}
+        found |= {transaction_of(event), transaction_of(changed(event, fields))}
+    return {one for one in found if one is not None}
+
+
+def _click_of(event: EventDocument, clicks: Clicks) -> ClickDocument | None:
+    return None if event["click_id"] is None else clicks.get(event["click_id"])
 
 
 def _arrived(
-    event: Document, click: Document | None, taken: dict[Transaction, int]
-) -> Document | None:
+    event: EventDocument, click: ClickDocument | None, taken: dict[Transaction, int]
+) -> EventDocument | None:
     """Return the event as it is stored; None if another holds its transaction id."""
-    final = event if click is None else {**event, **attribute(event, click)}
+    final = event if click is None else changed(event, attribute(event, click))
     if _take(final, taken):
         return final
-    duplicate = {**event, "status": Status.DUPLICATE}
+    duplicate = changed(event, {"status": Status.DUPLICATE})
     if transaction_of(final) != transaction_of(event) and _take(duplicate, taken):
         return duplicate
     return None
 
 
-def _take(event: Document, taken: dict[Transaction, int]) -> bool:
+def _take(event: EventDocument, taken: dict[Transaction, int]) -> bool:
     """Return whether the event now holds its transaction id, or has none."""
     transaction = transaction_of(event)
     return transaction is None or taken.setdefault(transaction, event["_id"]) == event["_id"]

@@ -8,15 +8,13 @@ all, and made exact by the transaction (`ingest/batch_writer`).
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from datetime import timedelta
-from typing import Any, Final, NamedTuple
-from uuid import UUID
+from typing import Final, NamedTuple
 
-from tracker.conversions.attribution import COUNTED, Status
+from tracker.clicks.document import ClickDocument
+from tracker.conversions.document import COUNTED, EventDocument, EventFields, Status, changed
 from tracker.conversions.rules import ConversionRules, Rule
 from tracker.conversions.store import ClickAndConfig, click_and_config
 from tracker.metrics import CONVERSIONS_REFUSED
-
-Document = dict[str, Any]
 
 
 class Bounds(NamedTuple):
@@ -27,7 +25,7 @@ class Bounds(NamedTuple):
     pending events without an account are kept (None: for ever).
     """
 
-    rules: Mapping[UUID, ConversionRules] = {}
+    rules: Mapping[bytes, ConversionRules] = {}
     others: Mapping[ClickAndConfig, int] = {}
     checked: Collection[int] = ()
     pending_lives: timedelta | None = None
@@ -36,14 +34,15 @@ class Bounds(NamedTuple):
 NO_BOUNDS: Final = Bounds()
 
 
-def account_of(event: Document, clicks: Mapping[UUID, Document]) -> UUID | None:
+def account_of(event: EventDocument, clicks: Mapping[bytes, ClickDocument]) -> bytes | None:
     """Return the account of an event, or that of its click if it is among `clicks`."""
-    if event["account_id"] is not None or event["click_id"] not in clicks:
-        return event["account_id"]  # type: ignore[no-any-return]
-    return clicks[event["click_id"]]["account_id"]  # type: ignore[no-any-return]
+    if event["account_id"] is not None or event["click_id"] is None:
+        return event["account_id"]
+    click = clicks.get(event["click_id"])
+    return None if click is None else click["account_id"]
 
 
-def count_refused(events: Iterable[Mapping[str, Any]]) -> None:
+def count_refused(events: Iterable[EventDocument | EventFields]) -> None:
     """Count the refused among what was stored."""
     for event in events:
         if "refused" in event:
@@ -56,35 +55,41 @@ class Ruling:
     `caps` has the cap of each click and configuration that the plan adds to.
     """
 
-    def __init__(self, bounds: Bounds, stored: Iterable[Document] = ()) -> None:
+    def __init__(self, bounds: Bounds, stored: Iterable[EventDocument] = ()) -> None:
         self._bounds = bounds
         self._counts = Counter(bounds.others)
         for event in stored:
-            if event["account_id"] is not None and event["status"] in COUNTED:
-                self._counts[click_and_config(event)] += 1
+            which = click_and_config(event)
+            if which and event["account_id"] is not None and event["status"] in COUNTED:
+                self._counts[which] += 1
         self.caps: dict[ClickAndConfig, int] = {}
 
-    def ruled(self, event: Document) -> Document:
+    def ruled(self, event: EventDocument) -> EventDocument:
         """Return the event as it is to be stored: refused, with the rule, if it breaks one."""
-        rules = self._bounds.rules.get(event["account_id"])
-        if rules is None or event["status"] not in COUNTED:
-            return event
-        broken = self._broken(rules, event) or self._over_cap(rules, event)
-        if broken is None:
-            return event
-        return {**event, "status": Status.REFUSED, "refused": broken}
+        refusal = self.refusal(event)
+        return changed(event, refusal) if refusal else event
 
-    def _broken(self, rules: ConversionRules, event: Document) -> Rule | None:
+    def refusal(self, event: EventDocument) -> EventFields:
+        """Return the fields that refuse the event, with the rule that it breaks; else none."""
+        if event["account_id"] is None or event["status"] not in COUNTED:
+            return {}
+        rules = self._bounds.rules.get(event["account_id"])
+        if rules is None:
+            return {}
+        broken = self._broken(rules, event) or self._over_cap(rules, event)
+        return {"status": Status.REFUSED, "refused": broken} if broken else {}
+
+    def _broken(self, rules: ConversionRules, event: EventDocument) -> Rule | None:
         if event["_id"] in self._bounds.checked:
             return None
         value = event["value"]
         has_pbk = event["event_config_id"] is not None
         return rules.broken_by(has_pbk, None if value is None else value.to_decimal())
 
-    def _over_cap(self, rules: ConversionRules, event: Document) -> Rule | None:
-        if rules.max_per_click is None or event["click_id"] is None:
-            return None
+    def _over_cap(self, rules: ConversionRules, event: EventDocument) -> Rule | None:
         which = click_and_config(event)
+        if rules.max_per_click is None or which is None:
+            return None
         if self._counts[which] >= rules.max_per_click:
             return Rule.MAX_PER_CLICK
         self._counts[which] += 1

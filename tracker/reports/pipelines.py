@@ -12,7 +12,7 @@ from uuid import UUID
 
 from tracker.clicks.country import UNKNOWN
 from tracker.clicks.dimensions import NAMES as VISITOR_DIMENSIONS
-from tracker.conversions.attribution import COUNTED
+from tracker.conversions.document import COUNTED
 from tracker.reports.dimensions import Source, key, source_of
 from tracker.reports.field_names import encoded
 from tracker.reports.query import Query, Value

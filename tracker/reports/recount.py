@@ -17,7 +17,7 @@ from pymongo.errors import DuplicateKeyError
 
 from tracker.clicks import dimensions
 from tracker.clock import day_of, start_of
-from tracker.conversions.attribution import Status
+from tracker.conversions.document import Status
 from tracker.db.connect import Database, MongoClient
 from tracker.db.documents import run_updates
 from tracker.db.transaction import Session, in_transaction

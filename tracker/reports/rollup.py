@@ -30,8 +30,8 @@ from bson import Decimal128
 
 from tracker.clicks import dimensions
 from tracker.clicks.country import UNKNOWN
-from tracker.conversions.attribution import COUNTED
-from tracker.db.documents import StoredId, as_read
+from tracker.conversions.document import COUNTED
+from tracker.db.documents import as_read, owner_id, shared_id
 from tracker.reports.field_names import encoded
 from tracker.reports.money import billionths, of_billionths
 
@@ -71,7 +71,7 @@ class RollupId(NamedTuple):
 _Values = tuple[int, tuple[str, ...]]
 """The hour, and the value of each visitor dimension."""
 
-_GroupKey = tuple[StoredId, int, _Values, str, tuple[str, ...], str]
+_GroupKey = tuple[bytes, int, _Values, str, tuple[str, ...], str]
 """Account, day, values, event configuration, measures, domain: all but the link."""
 
 _Paths = tuple[tuple[str, ...], tuple[str, ...]]
@@ -95,10 +95,15 @@ class _Document:
     __slots__ = ("domain_name", "has_events", "id", "sums")
 
     def __init__(
-        self, account_id: StoredId, day: int, link_id: StoredId | None, domain_name: str | None
+        self, account_id: bytes, day: int, link_id: bytes | None, domain_name: str | None
     ) -> None:
         of = "account" if domain_name is None else "link"
-        self.id = {"account_id": account_id, "of": of, "day": _day(day), "link_id": link_id}
+        self.id = {
+            "account_id": shared_id(account_id),
+            "of": of,
+            "day": _day(day),
+            "link_id": None if link_id is None else shared_id(link_id),
+        }
         self.domain_name = domain_name
         self.has_events = False
         self.sums: defaultdict[str, int] = defaultdict(int)
@@ -126,8 +131,8 @@ class Rollup:
 
     def __init__(self) -> None:
         # Account and day are the key of an account's document, the link too of a link's.
-        self._accounts: dict[tuple[StoredId, int], _Document] = {}
-        self._links: dict[tuple[StoredId, int, StoredId | None], _Document] = {}
+        self._accounts: dict[tuple[bytes, int], _Document] = {}
+        self._links: dict[tuple[bytes, int, bytes | None], _Document] = {}
         self._groups: dict[_GroupKey, _Group] = {}
 
     def add_click(self, click: Mapping[str, Any], count: int = 1) -> None:
@@ -142,11 +147,10 @@ class Rollup:
         """Add an event's document, or subtract it with sign -1, if it counts in its state."""
         if event["account_id"] is None or event["status"] not in COUNTED:
             return
-        config = event["event_config_id"]
         visitor = tuple(event.get(name, UNKNOWN) for name in dimensions.NAMES)
         values = (event["at"].hour, visitor)
         place = (event.get("link_id"), event.get("domain_name", UNKNOWN), values)
-        name = "none" if config is None else str(config)
+        name = _config_name(event["event_config_id"])
         is_bot = event.get("bot") is not None
         self._add(event, *place, name, _BOT_CONVERSIONS if is_bot else _CONVERSIONS, sign)
         for measure in ("value", "payout"):
@@ -176,7 +180,7 @@ class Rollup:
     def _add(
         self,
         source: Mapping[str, Any],
-        link_id: UUID | StoredId | None,
+        link_id: UUID | bytes | None,
         domain_name: str,
         values: _Values,
         event: str,
@@ -185,9 +189,9 @@ class Rollup:
     ) -> None:
         account_id, day = source["account_id"], source["at"].toordinal()
         if isinstance(account_id, UUID):
-            account_id = StoredId(account_id.bytes)
+            account_id = account_id.bytes
         if isinstance(link_id, UUID):
-            link_id = StoredId(link_id.bytes)
+            link_id = link_id.bytes
         key = (account_id, day, values, event, measures, domain_name)
         group = self._groups.get(key)
         if group is None:
@@ -204,7 +208,7 @@ class Rollup:
         if event:
             of_link.has_events = group.account.has_events = True
 
-    def _account(self, account_id: StoredId, day: int) -> _Document:
+    def _account(self, account_id: bytes, day: int) -> _Document:
         found = self._accounts.get((account_id, day))
         if found is None:
             found = self._accounts[account_id, day] = _Document(account_id, day, None, None)
@@ -255,6 +259,12 @@ def stored_sums(document: Mapping[str, Any]) -> Sums:
         for path, cell in cells.items():
             sums |= {f"{path}.{measure}": _number(number) for measure, number in cell.items()}
     return _without_zeros(sums)
+
+
+def _config_name(config_id: UUID | bytes | None) -> str:
+    if config_id is None:
+        return "none"
+    return str(owner_id(config_id) if isinstance(config_id, bytes) else config_id)
 
 
 @lru_cache(maxsize=CACHED_PATHS)

@@ -1,0 +1,92 @@
+"""The document of a conversion event in MongoDB, as the drain stores and changes it."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final, TypedDict, cast
+
+from bson import Decimal128
+
+from tracker.conversions.rules import Rule
+
+
+class Status(StrEnum):
+    """The state of a stored event, mostly by what is known of its click."""
+
+    CLAIMED = "claimed"
+    """It was stored early, while Redis was unavailable, so that its transaction id is taken. It
+    counts when its journal entry arrives."""
+    PENDING = "pending"
+    """It names a click that has not arrived."""
+    ATTRIBUTED = "attributed"
+    """It carries the dimensions of its click."""
+    NO_CLICK = "no_click"
+    """It names no click."""
+    FOREIGN_CLICK = "foreign_click"
+    """Its click belongs to another account than its event configuration."""
+    DUPLICATE = "duplicate"
+    """Its transaction id came before on the account, which its click has revealed."""
+    REFUSED = "refused"
+    """It breaks a rule of its account, named by `refused`; found after it was answered."""
+
+
+COUNTED: Final = (Status.PENDING, Status.NO_CLICK, Status.FOREIGN_CLICK, Status.ATTRIBUTED)
+"""The states in which an event counts, if its account is known."""
+
+
+class _Optional(TypedDict, total=False):
+    """Fields that only some events have.
+
+    - From `link_id` to `click_at`: values of the click that the event was attributed to.
+    - `refused` is the rule that a refused event breaks.
+    - `tell_at` is the state of its notification: see `conversions/notification_state`.
+    - `expires_at` is when MongoDB deletes an event of no account.
+    """
+
+    transaction_id: str
+    link_id: bytes
+    domain_name: str
+    country: str
+    device: str
+    browser: str
+    os: str
+    bot: str | None
+    click_at: datetime
+    refused: Rule
+    tell_at: datetime | None
+    expires_at: datetime
+
+
+class EventDocument(_Optional):
+    """A stored event. `_id` is the event id; all other ids are the 16 bytes of a UUID."""
+
+    _id: int
+    at: datetime
+    account_id: bytes | None
+    event_config_id: bytes | None
+    click_id: bytes | None
+    value: Decimal128 | None
+    payout: Decimal128 | None
+    metadata: str | None
+    status: Status
+    transaction_scope: bytes | None
+
+
+class EventFields(_Optional, total=False):
+    """Fields to set on a stored event; the others stay."""
+
+    account_id: bytes | None
+    payout: Decimal128 | None
+    status: Status
+    transaction_scope: bytes | None
+
+
+def changed(event: EventDocument, fields: EventFields) -> EventDocument:
+    """Return the event with `fields` set."""
+    return cast(EventDocument, {**event, **fields})
+
+
+def fields_but_id(event: EventDocument) -> EventFields:
+    """Return the fields that make a stored event the same as `event`, which has its id."""
+    fields: Mapping[str, Any] = event
+    return cast(EventFields, {name: fields[name] for name in fields if name != "_id"})

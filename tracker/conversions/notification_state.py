@@ -1,0 +1,65 @@
+"""The state of an event's notification, in its stored document and in queries. Pure.
+
+Webhooks are notified of an event when it is settled, or of a pending one when its click is late.
+Only this module knows how the field `tell_at` says which of the two is to come:
+
+    missing   UNSCHEDULED   no click is waited for, or the account is not known
+    a date    SCHEDULED     then, unless the click arrives before
+    null      NOTIFIED      without the click; not again when it arrives
+
+The index `events.by_telling` holds the events that have the field.
+"""
+
+from datetime import datetime
+from enum import Enum, auto
+from typing import Any, Final
+
+from tracker.conversions.document import EventDocument, EventFields
+
+_FIELD: Final = "tell_at"
+
+
+class NotificationState(Enum):
+    """The state of the notification of webhooks about a late click."""
+
+    UNSCHEDULED = auto()
+    SCHEDULED = auto()
+    NOTIFIED = auto()
+
+
+def state_of(event: EventDocument) -> NotificationState:
+    """Return the state of an event's notification."""
+    if _FIELD not in event:
+        return NotificationState.UNSCHEDULED
+    is_notified = event["tell_at"] is None
+    return NotificationState.NOTIFIED if is_notified else NotificationState.SCHEDULED
+
+
+def scheduled(at: datetime) -> EventFields:
+    """Return the fields of a pending event that webhooks are notified of at that time."""
+    return {"tell_at": at}
+
+
+def notified() -> EventFields:
+    """Return the fields of a pending event that webhooks were notified of."""
+    return {"tell_at": None}
+
+
+def due(at: datetime) -> dict[str, Any]:
+    """Return the filter of the events that webhooks are to be notified of by that time."""
+    return {_FIELD: {"$lte": at}}
+
+
+EARLIEST_FIRST: Final = ((_FIELD, 1),)
+"""The order in which notifications are due, for `sort`."""
+
+
+def unchanged(event: EventDocument) -> dict[str, Any]:
+    """Return the filter that matches the stored event while it is in the state of `event`."""
+    return {_FIELD: event.get("tell_at")}
+
+
+def outdated(event: EventDocument, fields: EventFields) -> dict[str, str]:
+    """Return what to unset when `fields` are set on `event`: no notification is waited for then."""
+    is_over = _FIELD in event and _FIELD not in fields
+    return {_FIELD: ""} if is_over else {}
