@@ -18,8 +18,10 @@ EXAMPLE_ID: Final = "0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"
 UUID_RULE: Final = f"must be a UUID such as {EXAMPLE_ID}"
 _CANONICAL: Final = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 
+SLUG_CHARACTERS: Final = 7
+
 # No 0, O, 1, l and I, which look alike, and no vowels, so that no slug spells a word.
-SLUG_ALPHABET = "23456789bcdfghjkmnpqrstvwxyzBCDFGHJKLMNPQRSTVWXYZ"
+SLUG_ALPHABET: Final = "23456789bcdfghjkmnpqrstvwxyzBCDFGHJKLMNPQRSTVWXYZ"
 
 
 def new_id() -> UUID:
@@ -32,9 +34,9 @@ def new_click_id() -> uuid_utils.UUID:
     return uuid_utils.uuid7()
 
 
-def new_slug(length: int = 7) -> str:
-    """Return a random slug of `length` characters of SLUG_ALPHABET."""
-    return "".join(secrets.choice(SLUG_ALPHABET) for _ in range(length))
+def new_slug() -> str:
+    """Return a random slug of SLUG_CHARACTERS characters of SLUG_ALPHABET."""
+    return "".join(secrets.choice(SLUG_ALPHABET) for _ in range(SLUG_CHARACTERS))
 
 
 def new_secret(prefix: str, size: int) -> str:

@@ -152,7 +152,7 @@ async def test(call: Call[Nothing, Nothing]) -> TestResult:
     """
     at = now()
     webhook = _with_secrets(call, await WEBHOOKS.own(call), at)
-    payload = sample_payload(webhook, call.services.base.host)
+    payload = sample_payload(webhook, call.services.public_url.host)
     secrets, seconds = webhook.secrets(at), int(at.timestamp())
     request = signed_request(
         webhook.method, webhook.target_url, payload, new_id().hex, seconds, secrets

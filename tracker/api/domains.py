@@ -59,7 +59,7 @@ async def _check_new(services: Services, body: AddDomain) -> None:
 
 def _check_name(services: Services, name: str) -> None:
     """Raise BadRequest if no account may claim `name`."""
-    if name == services.base.host:
+    if name == services.public_url.host:
         raise BadRequest("domain_name: must not be the host of this service")
     if services.own_hosts.reserves(name):
         raise BadRequest("domain_name: reserved by the operator of this service")

@@ -17,7 +17,7 @@ from tracker.reports.query import Measures, Query, Row
 async def _check(services: Services, body: CreateReport) -> None:
     """Check the domains in the filters. Raises BadRequest if one is not a hostname."""
     for name in body.filters.values().get("domain", []):
-        if name != services.base.host and not canonical_hostname(str(name)):
+        if name != services.public_url.host and not canonical_hostname(str(name)):
             raise BadRequest("filters.domain: must be a hostname such as go.example.com")
 
 

@@ -68,7 +68,7 @@ async def _check_destination(services: Services, url: str) -> None:
     if address is None:
         return
     host, port = address
-    if services.base.is_at(host, port) or await services.domains.serves(host):
+    if services.public_url.is_at(host, port) or await services.domains.serves(host):
         raise BadRequest(destination.OWN_REDIRECT)
 
 
@@ -78,9 +78,9 @@ async def _show(services: Services, links: Sequence[Link]) -> list[ShortLink]:
         record_of(
             ShortLink,
             link,
-            domain_name=link.domain_name or services.base.host,
+            domain_name=link.domain_name or services.public_url.host,
             tags=[TagReference(id=t, name=tags[t].name) for t in link.tags if t in tags],
-            short_url=f"{services.base.origin(link.domain_name)}/c/{link.slug}",
+            short_url=f"{services.public_url.origin(link.domain_name)}/c/{link.slug}",
         )
         for link in links
     ]

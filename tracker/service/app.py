@@ -39,7 +39,7 @@ class TrackerApplication(Application):
             default_handler_class=UnknownPath,
             default_handler_args={"services": services},
             log_function=log_request,
-            description=partial(description, services.base.url),
+            description=partial(description, services.public_url.url),
             services=services,
         )
 

@@ -94,7 +94,7 @@ async def _config(services: Services, account_id: UUID) -> EventConfig:
 def _operators_url(services: Services) -> str:
     """Return the base URL of the port that answers `/docs`, as seen from this machine."""
     port = services.settings.internal_port
-    return f"http://localhost:{port}" if port else services.base.url
+    return f"http://localhost:{port}" if port else services.public_url.url
 
 
 def _values(url: str, account: Account, key: str | None, pbk: str) -> dict[str, str]:

@@ -64,7 +64,7 @@ class Services:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.base = PublicUrl(settings.base_url)
+        self.public_url = PublicUrl(settings.base_url)
         self.access_log = AccessLog(settings.access_log)
         self.serves = True
         """False in a process that only drains: it answers neither visitors nor postbacks."""
@@ -123,10 +123,9 @@ class Services:
             self._reserves,
         )
         self.tags = Tags(self.database)
-        base = self.base
         self.own_hosts = OwnHosts(
-            base.host,
-            base.port,
+            self.public_url.host,
+            self.public_url.port,
             self.settings.port,
             self.domains,
             self.settings.cname_host,
@@ -152,7 +151,7 @@ class Services:
         spool = Spool(self.settings.data_path / "spool", self.settings.spool_max_bytes)
         self.journal = Journal(self.redis, self.breaker, spool)
         self.redirect = Redirect(
-            self.link_cache, self.domains, self.journal, self.enrichment, self.base.host
+            self.link_cache, self.domains, self.journal, self.enrichment, self.public_url.host
         )
 
     def _build_conversions(self) -> None:
@@ -163,7 +162,7 @@ class Services:
         self.webhooks = Webhooks(self.database, self.secret_box)
         self.deliveries = Deliveries(self.database)
         self.samples = sample_limiter()
-        self.reports = Reports(self.database, self.base.host)
+        self.reports = Reports(self.database, self.public_url.host)
         spare = SpareBlock(self.settings.data_path)
         self.event_ids = EventIds(self.database, spare)
         self.look_ups = LookUps(self._look_up_client[self.settings.mongodb_database])
@@ -228,7 +227,7 @@ class Services:
 
     def sender(self) -> Sender:
         """Return a new sender, with concurrency limits of its own."""
-        payloads = PayloadLoader(self.database, self.base.host)
+        payloads = PayloadLoader(self.database, self.public_url.host)
         return Sender(self.deliveries, self.webhooks, payloads, self.webhook_client)
 
     async def start(self) -> None:
