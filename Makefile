@@ -1,12 +1,12 @@
-# Every verb works from an empty clone: .venv is built on first use, for `run` with less than for the
-# others, which add to it what is missing.
+# Every verb works from an empty clone. .venv is built on first use: `run` installs less than the other
+# verbs, which add the missing packages.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# How long `make fuzz` takes for each of its two parts.
+# Seconds for each of the two parts of `make fuzz`.
 FUZZ_SECONDS ?= 300
-# What `make test` tests a second time, on the oldest Redis that is supported.
-SPEAK_REDIS := tests/access tests/clicks tests/db tests/ingest tests/journal tests/conversions/test_record.py
+# Tests that `make test` runs a second time, on the oldest supported Redis.
+REDIS_TESTS := tests/access tests/clicks tests/db tests/ingest tests/journal tests/conversions/test_record.py
 .DEFAULT_GOAL := help
 .PHONY: run test fuzz lint bench bench-reports chaos abuse soak lock check help
 
@@ -20,48 +20,48 @@ $(VENV)/trial: requirements.txt requirements-trial.txt
 	@touch $@
 
 $(VENV)/ready: $(VENV)/trial requirements-dev.txt
-	@echo "adding what tests and checks need to $(VENV) (once, about 30 seconds)"
+	@echo "adding the packages of tests and checks to $(VENV) (once, about 30 seconds)"
 	@$(PIP) -r requirements-dev.txt
 	@touch $@
 
 run: $(VENV)/trial  ## start the service on its built-in stores and print how to try it
 	@exec $(BIN)/python run.py
 
-test: $(VENV)/ready  ## run the whole suite against real stores that it starts itself, what speaks Redis on 6.2 too
+test: $(VENV)/ready  ## run the whole suite on real stores that it starts itself, the parts that use Redis also on 6.2
 	@$(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
-	@$(if $(ARGS),,$(BIN)/python -m pytest -n 2 --dist worksteal --redis lowest $(SPEAK_REDIS))
+	@$(if $(ARGS),,$(BIN)/python -m pytest -n 2 --dist worksteal --redis lowest $(REDIS_TESTS))
 
-fuzz: $(VENV)/ready  ## throw generated requests at the service, then wild bytes at its protocol, for ten minutes
+fuzz: $(VENV)/ready  ## send generated requests to the service, then random bytes to its parser (ten minutes)
 	@$(BIN)/python -m tests.system.fuzz --max-time $(FUZZ_SECONDS)
 	@$(BIN)/python -m tests.http.fuzz -max_total_time=$(FUZZ_SECONDS) -timeout=10 -artifact_prefix=fuzz-
 
-lint: $(VENV)/ready  ## ruff (lint and format) and mypy strict
+lint: $(VENV)/ready  ## run ruff (lint and format) and mypy (strict)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
-bench: $(VENV)/ready  ## clicks and events against a bare Tornado redirect and nginx (about six minutes)
+bench: $(VENV)/ready  ## measure clicks and events beside a bare Tornado redirect and nginx (six minutes)
 	@$(BIN)/python -m lab.bench $(ARGS)
 
-bench-reports: $(VENV)/ready  ## what a report costs as clicks grow, up to a million (some minutes)
+bench-reports: $(VENV)/ready  ## measure the cost of a report with up to a million clicks (some minutes)
 	@$(BIN)/python -m lab.bench_reports $(ARGS)
 
-chaos: $(VENV)/ready  ## kill and stop the service and its stores under load; is anything lost?
+chaos: $(VENV)/ready  ## kill and suspend the service and its stores under load; is anything lost? (three minutes)
 	@$(BIN)/python -m lab.chaos $(ARGS)
 
 abuse: $(VENV)/ready  ## attack the service as strangers and accounts would; do visitors notice? (seven minutes)
 	@$(BIN)/python -m lab.abuse $(ARGS)
 
-soak: $(VENV)/ready  ## clicks and events for ten minutes; does anything grow, err or get lost?
+soak: $(VENV)/ready  ## run clicks and events for ten minutes; does anything grow, fail or get lost?
 	@$(BIN)/python -m lab.soak $(ARGS)
 
-lock: $(VENV)/trial  ## write the lock files: requirements*.txt, with hashes, from requirements*.in (ARGS=--upgrade for newer)
+lock: $(VENV)/trial  ## write requirements*.txt, with hashes, from requirements*.in (ARGS=--upgrade for newer versions)
 	@$(PIP) uv==0.13.9
 	@for one in requirements requirements-trial requirements-dev; do \
 		$(BIN)/uv pip compile --quiet --no-config --universal --generate-hashes --python-version 3.11 \
 			--no-annotate --custom-compile-command 'make lock' $(ARGS) -o $$one.txt $$one.in || exit 1; done
 
-check: lint test  ## what has to be green before a commit
+check: lint test  ## run lint and test, as before every commit
 
 help:  ## list the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
