@@ -53,23 +53,23 @@ class Child:
         self.port = 0
 
     def launch(self) -> None:
-        """Start it on a free port, without waiting. Raises StoresError if it cannot be run."""
+        """Start the program on a free port without waiting. Raises StoresError if it cannot run."""
         self.port = free_port()
         self._launch("wb")
 
     def relaunch(self) -> None:
-        """Start it on its port again, without waiting, and append to its log.
+        """Start the program on its port again, without waiting, and append to its log.
 
-        Raises StoresError if it cannot be run.
+        Raises StoresError if it cannot run.
         """
         self._launch("ab")
 
     def has_ended(self) -> bool:
-        """Return whether it was launched and has ended since."""
+        """Return whether the program was launched and has ended since."""
         return self._process is not None and self._process.poll() is not None
 
     def exit_fields(self) -> dict[str, object]:
-        """Return the fields of the log line for a server that has ended."""
+        """Return the fields of the log line about the end of the program."""
         assert self._process is not None
         text = self._program.log.read_text("utf-8", errors="replace")
         return {
@@ -91,7 +91,7 @@ class Child:
             raise StoresError(f"{self._program.name} cannot be run: {error}") from None
 
     def wait_until_ready(self) -> None:
-        """Wait until it can serve, on another port if its own was taken.
+        """Wait until the program can serve, on another port if its own was taken.
 
         Raises StoresError, with the reason from its log, if it ends or is not ready in time.
         """
@@ -102,7 +102,7 @@ class Child:
         raise StoresError(f"{self._program.name} found no free port in {MAX_LAUNCHES} tries")
 
     def _becomes_ready(self) -> bool:
-        """Wait until it can serve; return False if another process took its port."""
+        """Wait until the program can serve; return False if another process took its port."""
         program, process = self._program, self._process
         assert process is not None
         deadline = time.monotonic() + START_SECONDS
@@ -123,18 +123,18 @@ class Child:
         return True
 
     def terminate(self) -> None:
-        """Ask it to end."""
+        """Send the program SIGTERM."""
         if self._process is not None:
             self._process.terminate()
 
     def wait(self, seconds: float) -> None:
-        """Wait until it has ended, for at most `seconds`."""
+        """Wait until the program has ended, for at most `seconds`."""
         if self._process is not None:
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(seconds)
 
     def kill(self) -> None:
-        """Kill it if it has not ended, and reap it."""
+        """Kill the program if it has not ended, and reap it."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()

@@ -115,7 +115,7 @@ def _close(sockets: list[socket]) -> None:
 
 
 def _drain(settings: Settings) -> int:
-    """Drain. Built-in stores are those of the service that runs on the data folder, if any."""
+    """Drain; use the built-in stores of the service that runs on the data folder, if any."""
     try:
         monitoring = lifecycle.bind_operators(settings, settings.metrics_port)
     except (OSError, UnicodeError) as error:
