@@ -37,7 +37,7 @@ class Services(Protocol):
     """The long-lived objects of a process that endpoints use."""
 
     settings: Settings
-    base: PublicUrl
+    public_url: PublicUrl
     serves: bool
     prepared: asyncio.Event
     loops: Loops
