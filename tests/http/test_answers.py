@@ -3,15 +3,13 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from contextvars import ContextVar
 from typing import Any
 
 import pytest
 from tornado.httputil import HTTPHeaders, ResponseStartLine
-from tornado.iostream import StreamClosedError
 from tornado.web import RequestHandler
 
-from tests.http.serving import DATE, Client, application, client_of, get, post, serving
+from tests.http.serving import DATE, Client, application, client_of, get, serving
 
 
 class Plain(RequestHandler):
@@ -267,103 +265,3 @@ async def test_a_handler_sees_the_address_of_its_client() -> None:
         assert (await client.answer()).body == (
             b'{"ip": "127.0.0.1", "protocol": "http", "address": "127.0.0.1", "text": "127.0.0.1"}'
         )
-
-
-class Gone(RequestHandler):
-    """A handler that answers only when it is notified that its client has gone."""
-
-    def initialize(self, told: list[str]) -> None:
-        self.told = told
-        self.left = asyncio.Event()
-
-    async def get(self) -> None:
-        self.told.append("waits")
-        await self.left.wait()
-        self.write("too late")
-        try:
-            await self.flush()
-        except StreamClosedError:
-            self.told.append("closed")
-
-    def on_connection_close(self) -> None:
-        self.told.append("gone")
-        self.left.set()
-
-
-@pytest.mark.parametrize("abruptly", [True, False])
-async def test_a_handler_is_notified_once_that_its_client_has_gone(abruptly: bool) -> None:
-    told: list[str] = []
-    app = application()
-    app.add_handlers(".*", [("/", Gone, {"told": told})])
-    async with serving(app) as (_, port):
-        async with client_of(port) as client:
-            client.send(get())
-            async with asyncio.timeout(10):
-                while not told:
-                    await asyncio.sleep(0.01)
-            if not abruptly:
-                client.writer.close()
-        async with asyncio.timeout(10):
-            while "closed" not in told:
-                await asyncio.sleep(0.01)
-    assert told == ["waits", "gone", "closed"]
-
-
-async def test_a_late_answer_reaches_no_other_request() -> None:
-    kept: list[RequestHandler] = []
-
-    class Keeping(RequestHandler):
-        def get(self) -> None:
-            kept.append(self)
-            self.write("kept")
-
-    async with (
-        serving(application(("/", Keeping))) as (_, port),
-        client_of(port) as client,
-    ):
-        client.send(get())
-        await client.answer()
-        connection: Any = kept[0].request.connection
-        with pytest.raises(StreamClosedError):
-            await connection.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
-        connection.finish()
-        client.send(get())
-        assert (await client.answer()).body == b"kept"
-
-
-async def test_answers_come_in_order_however_long_they_take() -> None:
-    class Slow(RequestHandler):
-        async def get(self) -> None:
-            await asyncio.sleep(float(self.get_argument("seconds")))
-            self.write(self.get_argument("seconds"))
-
-    async with serving(application(("/", Slow))) as (_, port), client_of(port) as client:
-        client.send(get("/?seconds=0.05") + get("/?seconds=0") + get("/?seconds=0.01"))
-        bodies = [(await client.answer()).body for _ in range(3)]
-        assert bodies == [b"0.05", b"0", b"0.01"]
-
-
-async def test_a_handler_does_not_see_the_context_variables_of_the_previous_one() -> None:
-    variable = ContextVar("variable", default="nothing")
-
-    class Leaving(RequestHandler):
-        def get(self) -> None:
-            self.write(variable.get())
-            variable.set("something")
-
-    async with serving(application(("/", Leaving))) as (_, port), client_of(port) as client:
-        client.send(get() * 3)
-        assert [(await client.answer()).body for _ in range(3)] == [b"nothing"] * 3
-
-
-async def test_a_failing_handler_gives_an_internal_error() -> None:
-    class Failing(RequestHandler):
-        def post(self) -> None:
-            raise RuntimeError("not to be seen outside")
-
-        def log_exception(self, *_: object) -> None:
-            pass
-
-    async with serving(application(("/", Failing))) as (_, port), client_of(port) as client:
-        client.send(post(b"a") * 2)
-        assert [(await client.answer()).status for _ in range(2)] == [500, 500]

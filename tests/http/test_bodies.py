@@ -200,26 +200,26 @@ async def test_no_100_continue_is_sent_after_an_early_answer() -> None:
 
 
 async def test_a_handler_is_notified_of_a_client_that_goes_while_it_sends() -> None:
-    told: list[str] = []
+    events: list[str] = []
 
     @stream_request_body
     class Told(RequestHandler):
         def data_received(self, chunk: bytes) -> None:
-            told.append(chunk.decode())
+            events.append(chunk.decode())
 
         def on_connection_close(self) -> None:
-            told.append("gone")
+            events.append("gone")
             super().on_connection_close()
 
         def post(self) -> None:
-            told.append("posted")
+            events.append("posted")
 
     async with serving(application(("/", Told))) as (_, port):
         async with client_of(port) as client:
             client.send(post(b"abc")[:-1])
-            await until(lambda: bool(told))
-        await until(lambda: len(told) > 1)
-    assert told == ["ab", "gone"]
+            await until(lambda: bool(events))
+        await until(lambda: len(events) > 1)
+    assert events == ["ab", "gone"]
 
 
 async def test_whole_bodies_are_parsed_as_forms() -> None:

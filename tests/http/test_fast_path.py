@@ -29,8 +29,10 @@ def answer_of(text: str) -> bytes:
 
 
 class FastPath:
-    """Takes GET of what begins with /fast. Answers at once, or when told to for /fast/later; ends
-    the connection for /fast/last."""
+    """A fast path for GET of paths that begin with /fast.
+
+    It answers /fast/later only in `answer`, and ends the connection after /fast/last.
+    """
 
     def __init__(self) -> None:
         self.waiting: list[Callable[[], None]] = []

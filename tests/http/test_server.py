@@ -9,7 +9,7 @@ from tornado.web import Application, RequestHandler
 from tests.http.serving import application, client_of, get, post, serving, until
 
 QUIET = 0.2
-LATE = 3.0
+LATE_SECONDS = 3.0
 
 
 class Gated(RequestHandler):
@@ -78,7 +78,7 @@ async def test_an_idle_connection_is_closed_after_a_quiet_time() -> None:
         server.stop()
         began = time.monotonic()
         await server.finish(10, QUIET)
-        assert QUIET * 0.9 <= time.monotonic() - began < QUIET + LATE
+        assert QUIET * 0.9 <= time.monotonic() - began < QUIET + LATE_SECONDS
         assert await client.rest() == b""
 
 
@@ -115,7 +115,7 @@ async def test_a_request_that_takes_too_long_at_the_end_is_cut_and_its_handler_n
         server.stop()
         began = time.monotonic()
         await server.finish(QUIET, QUIET)
-        assert QUIET * 0.9 <= time.monotonic() - began < QUIET + LATE
+        assert QUIET * 0.9 <= time.monotonic() - began < QUIET + LATE_SECONDS
         assert (server.connections, Gated.gone) == (0, 1)
         assert await client.rest() == b""
         Gated.gate.set()
@@ -127,18 +127,18 @@ async def test_a_server_without_connections_finishes_at_once() -> None:
         server.stop()
         began = time.monotonic()
         await server.finish(10, 5)
-        assert time.monotonic() - began < LATE
+        assert time.monotonic() - began < LATE_SECONDS
 
 
 async def test_the_delegate_is_notified_of_the_end_of_each_connection_with_a_request() -> None:
     closed: list[object] = []
 
-    class Told(Application):
+    class Watching(Application):
         def on_close(self, server_conn: object) -> None:
             closed.append(server_conn)
 
-    told = Told([("/plain", Plain)], log_function=lambda handler: None)
-    async with serving(told) as (server, port):
+    watching = Watching([("/plain", Plain)], log_function=lambda handler: None)
+    async with serving(watching) as (server, port):
         async with client_of(port) as asking, client_of(port) as silent:
             silent.send(b"GET")
             asking.send(get("/plain") * 2)

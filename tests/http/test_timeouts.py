@@ -13,17 +13,17 @@ from tests.open_files import room_for
 from tracker import metrics
 from tracker.http.limits import Limits
 
-SECONDS = 0.2
+LIMIT_SECONDS = 0.2
 LIMITS = Limits(
-    head_seconds=SECONDS,
-    body_seconds=SECONDS,
-    idle_seconds=2 * SECONDS,
-    stalled_seconds=SECONDS,
-    linger_seconds=SECONDS,
+    head_seconds=LIMIT_SECONDS,
+    body_seconds=LIMIT_SECONDS,
+    idle_seconds=2 * LIMIT_SECONDS,
+    stalled_seconds=LIMIT_SECONDS,
+    linger_seconds=LIMIT_SECONDS,
 )
 CROWD = 2000
-LATE = 3.0
-"""Seconds by which a busy machine may be late."""
+LATE_SECONDS = 3.0
+"""The time by which a busy machine may be late."""
 
 
 class Plain(RequestHandler):
@@ -61,7 +61,7 @@ async def test_a_client_that_sends_nothing_is_closed_without_an_answer() -> None
     async with serving(APPLICATION, LIMITS) as (_, port), client_of(port) as client:
         came, seconds = await ended(client)
         assert came == b""
-        assert SECONDS * 0.9 <= seconds < SECONDS + LATE
+        assert LIMIT_SECONDS * 0.9 <= seconds < LIMIT_SECONDS + LATE_SECONDS
 
 
 class Broken:
@@ -94,13 +94,13 @@ async def test_an_incomplete_head_is_answered_with_408(sent: bytes) -> None:
         client.send(sent)
         came, seconds = await ended(client)
         assert came.startswith(b"HTTP/1.1 408 Request Timeout\r\n")
-        assert SECONDS * 0.9 <= seconds < SECONDS + LATE
+        assert LIMIT_SECONDS * 0.9 <= seconds < LIMIT_SECONDS + LATE_SECONDS
 
 
 async def trickle(client: Client, raw: bytes) -> None:
     for at in range(len(raw)):
         client.send(raw[at : at + 1])
-        await asyncio.sleep(SECONDS / 8)
+        await asyncio.sleep(LIMIT_SECONDS / 8)
 
 
 async def test_a_head_that_arrives_byte_by_byte_is_limited_as_a_whole() -> None:
@@ -109,7 +109,7 @@ async def test_a_head_that_arrives_byte_by_byte_is_limited_as_a_whole() -> None:
         came, seconds = await ended(client)
         sending.cancel()
         assert came.startswith(b"HTTP/1.1 408 ")
-        assert seconds < SECONDS + LATE
+        assert seconds < LIMIT_SECONDS + LATE_SECONDS
 
 
 async def test_an_incomplete_body_is_answered_with_408() -> None:
@@ -123,7 +123,7 @@ async def test_a_handler_may_wait_longer_for_its_body() -> None:
     async with serving(APPLICATION, LIMITS) as (_, port), client_of(port) as client:
         raw = post(b"abc", "/patient")
         client.send(raw[:-1])
-        await asyncio.sleep(4 * SECONDS)
+        await asyncio.sleep(4 * LIMIT_SECONDS)
         client.send(raw[-1:])
         assert (await client.answer()).body == b"at last"
 
@@ -134,7 +134,7 @@ async def test_an_idle_connection_is_closed_in_time() -> None:
         await client.answer()
         came, seconds = await ended(client)
         assert came == b""
-        assert 2 * SECONDS * 0.9 <= seconds < 2 * SECONDS + LATE
+        assert 2 * LIMIT_SECONDS * 0.9 <= seconds < 2 * LIMIT_SECONDS + LATE_SECONDS
 
 
 async def test_a_connection_with_another_request_in_time_is_kept() -> None:
@@ -142,7 +142,7 @@ async def test_a_connection_with_another_request_in_time_is_kept() -> None:
         for _ in range(5):
             client.send(get())
             assert (await client.answer()).status == 200
-            await asyncio.sleep(SECONDS)
+            await asyncio.sleep(LIMIT_SECONDS)
 
 
 async def test_a_handler_may_take_its_time() -> None:
@@ -156,7 +156,7 @@ async def test_a_client_that_does_not_close_after_a_rejection_is_cut() -> None:
         client.send(b"nonsense\r\n\r\n")
         assert (await client.answer()).status == 400
         began = time.monotonic()
-        while server.connections and time.monotonic() < began + SECONDS + LATE:
+        while server.connections and time.monotonic() < began + LIMIT_SECONDS + LATE_SECONDS:
             client.send(b"more nonsense")
             await asyncio.sleep(0.02)
         assert not server.connections
@@ -185,9 +185,9 @@ async def crowded(limits: Limits, openings: Sequence[bytes]) -> None:
         gone = time.monotonic() - began
         for _, writer in crowd:
             writer.close()
-    assert answered < 1.0 + LATE
-    assert gone < 1.5 + LATE
-    # All but those that had sent nothing are told.
+    assert answered < 1.0 + LATE_SECONDS
+    assert gone < 1.5 + LATE_SECONDS
+    # Clients that had sent nothing get no answer.
     assert sum(answer.startswith(b"HTTP/1.1 408 ") for answer in answers) == CROWD * 3 // 4
     assert sum(answer == b"" for answer in answers) == CROWD // 4
     assert not server.connections
@@ -196,10 +196,10 @@ async def crowded(limits: Limits, openings: Sequence[bytes]) -> None:
 async def test_empty_lines_do_not_keep_a_connection_open() -> None:
     async with serving(APPLICATION, LIMITS) as (_, port), client_of(port) as client:
         ended_at = asyncio.ensure_future(ended(client))
-        for _ in range(int(4 * LATE / SECONDS)):
+        for _ in range(int(4 * LATE_SECONDS / LIMIT_SECONDS)):
             if ended_at.done():
                 break
             client.send(b"\r\n")
-            await asyncio.sleep(SECONDS / 2)
+            await asyncio.sleep(LIMIT_SECONDS / 2)
         assert ended_at.done()
         assert (await ended_at)[0] == b""

@@ -117,7 +117,7 @@ async def requests_seen(
 def _check(transport: Transport, seen: list[Seen]) -> None:
     """Check that each request has its own answer, and that a rejection ends the connection."""
     methods = [one.method for one in seen]
-    # A 405 is Tornado's own, for a method that no handler sees: its answer may be to HEAD's like.
+    # Tornado answers 405 itself, for methods that no handler sees, perhaps without a body.
     unseen = b"HTTP/1.1 405 " in transport.written
     answers = [] if unseen else answers_of(transport.written, methods)
     own = [one for one in answers if one[0] == 200]

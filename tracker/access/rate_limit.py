@@ -26,7 +26,7 @@ log = structlog.get_logger(__name__)
 
 _COUNT = (Path(__file__).parent / "rate_limit.lua").read_text(encoding="utf-8")
 
-# A window that has ended meanwhile stays ended. KEYS: counter.
+# A window that has ended in the meantime stays ended. KEYS: counter.
 _UNCOUNT = "if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('DECR', KEYS[1]) end"
 
 
