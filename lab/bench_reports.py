@@ -36,8 +36,8 @@ from tracker.ingest.slot import kept_slot
 from tracker.reports.query import GroupBy, Query
 from tracker.service.services import Services
 
-FIRST, DAYS = date(2026, 1, 1), 30
-CONVERTED: Final = 0.02
+FIRST_DAY, DAYS = date(2026, 1, 1), 30
+CONVERSION_SHARE: Final = 0.02
 VISITORS: Final = 200_000
 RAW_SECONDS: Final = 600
 COUNTRIES: Final = (
@@ -91,7 +91,7 @@ def _traffic(filled: Filled, first: int, count: int, step: range) -> Iterator[Re
     The clicks of a `step` are spread over all days, in order.
     """
     chance = random.Random(first)  # noqa: S311  the same for the same clicks
-    start = int(start_of(FIRST.isoformat()).timestamp() * 1000)
+    start = int(start_of(FIRST_DAY.isoformat()).timestamp() * 1000)
     apart = DAYS * 86_400_000 / len(step)
     for number in range(first, first + count):
         visitor = chance.randrange(VISITORS)
@@ -110,7 +110,7 @@ def _traffic(filled: Filled, first: int, count: int, step: range) -> Iterator[Re
             query=f"utm_source=bench&n={number}",
         )
         yield click
-        if chance.random() < CONVERTED:
+        if chance.random() < CONVERSION_SHARE:
             yield _event(filled, click, number)
 
 
@@ -157,10 +157,10 @@ def _kinds(filled: Filled) -> list[Kind]:
 
 
 def _query(filled: Filled, group_by: GroupBy, filters: dict[str, Any] | None = None) -> Query:
-    last = FIRST + timedelta(days=DAYS - 1)
+    last = FIRST_DAY + timedelta(days=DAYS - 1)
     return Query(
         account_id=filled.account_id,
-        first=FIRST,
+        first=FIRST_DAY,
         last=last,
         group_by=group_by,
         filters=filters or {},
@@ -185,7 +185,7 @@ async def _time(
 
 async def _time_raw(services: Services, filled: Filled, kinds: Sequence[Kind]) -> dict[str, float]:
     """Return the milliseconds of the same figures aggregated from clicks; medians of three."""
-    start = start_of(FIRST.isoformat())
+    start = start_of(FIRST_DAY.isoformat())
     matching = {
         "account_id": filled.account_id,
         "at": {"$gte": start, "$lt": start + timedelta(days=DAYS)},
@@ -263,7 +263,7 @@ def main() -> None:
     """Run and print the table. Raises SystemExit if nothing can be measured."""
     parser = option_parser(
         "bench_reports",
-        "Time every kind of report at a hundredth, a tenth and all of so many clicks, "
+        "Time every kind of report at 1 %, 10 % and 100 % of the clicks, "
         "over 30 days, and the same figures aggregated from the clicks themselves.",
         "example:\n  make bench-reports ARGS='--clicks 10000000'",
     )

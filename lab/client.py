@@ -20,7 +20,7 @@ import msgspec
 from lab.requests import message_length
 
 ANSWER_SECONDS: Final = 10.0
-"""How long a load waits for its last answers."""
+"""The longest wait for the last answers of a load."""
 
 OPEN_SECONDS: Final = 10.0
 _TICK_SECONDS: Final = 0.001
@@ -37,7 +37,7 @@ class Traffic(Protocol):
         """Return whether `answer`, from its status line to the end of its body, is right."""
 
     def cut(self, request: bytes) -> None:
-        """Take note that `request` was sent and will have no answer."""
+        """Note that `request` was sent and will have no answer."""
         return
 
 

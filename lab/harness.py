@@ -62,7 +62,7 @@ def failures_reported(name: str) -> Iterator[None]:
 
     Raises SystemExit with code 1 if it cannot measure, with INTERRUPTED after a signal.
     """
-    # While the stores start and end; the loop between has a handler of its own.
+    # This handler serves while the stores start and stop; the loop between has its own.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield

@@ -34,10 +34,10 @@ _PORTS: Final = range(15_000, 30_000)
 MEGABYTE: Final = 1024 * 1024
 
 MAX_GROWTH_BYTES: Final = 20 * MEGABYTE
-"""How much larger the service may be after a load or an attack than before."""
+"""The limit of the service's growth by a load or an attack."""
 
 SETTLE_SECONDS: Final = 20.0
-"""How long memory may take to be given back."""
+"""The time in which memory must be released."""
 
 _LOOK_SECONDS: Final = 0.25
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
@@ -199,7 +199,7 @@ def _is_started(port: int, pid: int) -> bool:
 
 
 def variables_of(settings: Settings) -> dict[str, str]:
-    """Return every environment variable, so that none of our own configures the service."""
+    """Return the settings as environment variables: all of them, so that none is inherited."""
     values = {
         field.encode_name: getattr(settings, field.name)
         for field in msgspec.structs.fields(Settings)

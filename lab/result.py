@@ -6,10 +6,10 @@ import msgspec
 
 
 class LoadAudit(msgspec.Struct, kw_only=True):
-    """What the stores have of a load's answered requests.
+    """The comparison of a load's answers with the stores.
 
     `lost` counts answered ids that are not stored, `differences` figures of reports that differ
-    from what is stored; `ended` has a line for each process that ended by itself.
+    from the documents; `ended` has a line for each process that ended by itself.
     """
 
     requests: int

@@ -37,7 +37,7 @@ from scripts.command import positive
 LINKS: Final = 1_000
 
 TOP_SECONDS: Final = 5.0
-"""How long the service is loaded at full speed first, to learn half of its rate."""
+"""The duration of the first load, at full speed, which determines the rate."""
 
 GROWN_FROM_CLICKS: Final = 100_000
 """Clicks after which the web process should not grow any more."""
@@ -202,7 +202,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--seconds", type=positive, default=600, help="seconds of load [600]")
     parser.add_argument(
-        "--rate", type=positive, help="requests a second [half of the highest of 5 seconds]"
+        "--rate", type=positive, help="requests a second [half of the rate at full speed]"
     )
     parser.add_argument(
         "--connections", type=positive, default=64, help="concurrent connections [64]"

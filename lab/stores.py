@@ -142,7 +142,7 @@ async def open_stores(settings: Settings) -> AsyncIterator[Stores]:
 async def audited(
     stores: Stores, settings: Settings, traffic: Mixed, processes: Iterable[Process]
 ) -> LoadAudit:
-    """Compare the answers to `traffic` with what is stored, and this with what is counted."""
+    """Compare the answers to `traffic` with the documents, and these with the rollups."""
     return LoadAudit(
         requests=traffic.answered,
         lost=await stores.lost(traffic),
@@ -152,7 +152,7 @@ async def audited(
 
 
 def _differences(settings: Settings) -> int:
-    """Return how many figures of reports differ from what is stored, by `scripts.verify`."""
+    """Return how many figures of reports differ from the documents, by `scripts.verify`."""
     done = subprocess.run(
         [sys.executable, "-m", "scripts.verify", "--json"],
         cwd=ROOT,

@@ -21,17 +21,17 @@ from lab.requests import click_id_of, event_id_of
 from lab.scene import Scene
 
 LATE_SECONDS: Final = 5.0
-"""How long a load may run beyond its end to send what is overdue."""
+"""The time after its end in which a load still sends overdue requests."""
 
-EVENTS: Final = 0.2
+EVENT_SHARE: Final = 0.2
 """The share of requests that are events; half of these name a click, the others a postback key."""
 
-HOT: Final = 1_000
-COLD: Final = 5_000
+HOT_LINKS: Final = 1_000
+COLD_LINKS: Final = 5_000
 """Links opened so seldom that each has left the service's memory when it is opened again."""
 
-_PREPARED: Final = 10_000
-_NEWEST: Final = 1_000
+_PREPARED_REQUESTS: Final = 10_000
+_NEWEST_CLICKS: Final = 1_000
 _CLICK: Final = b"GET /c/"
 _ID: Final = b"00000000-0000-7000-8000-000000000000"
 _ID_BYTES: Final = 16
@@ -79,10 +79,10 @@ class Mixed(Traffic):
 
     def __init__(self, scene: Scene, seed: int = 1) -> None:
         self._random = Random(seed)  # noqa: S311
-        self._clicks = cycle(requests.clicks(scene, _PREPARED, seed))
-        self._by_key = cycle(requests.events_by_key(scene, _PREPARED))
+        self._clicks = cycle(requests.clicks(scene, _PREPARED_REQUESTS, seed))
+        self._by_key = cycle(requests.events_by_key(scene, _PREPARED_REQUESTS))
         self._by_click = requests.event({"click_id": _ID.decode()}, 1_250)
-        self._newest: deque[bytes] = deque(maxlen=_NEWEST)
+        self._newest: deque[bytes] = deque(maxlen=_NEWEST_CLICKS)
         self._click_ids = bytearray()
         self.event_ids = array("q")
 
@@ -106,9 +106,9 @@ class Mixed(Traffic):
 
     def next(self) -> bytes:
         draw = self._random.random()
-        if draw >= EVENTS:
+        if draw >= EVENT_SHARE:
             return next(self._clicks)
-        if draw < EVENTS / 2 and self._newest:
+        if draw < EVENT_SHARE / 2 and self._newest:
             return self._by_click.replace(_ID, self._random.choice(self._newest))
         return next(self._by_key)
 
@@ -133,13 +133,13 @@ class Mixed(Traffic):
 class Visitors(Mixed):
     """Mixed traffic in which one request in fifty opens a cold link.
 
-    The scene has HOT links that are opened all the time, followed by COLD ones.
+    The scene has HOT_LINKS links that are opened all the time, followed by COLD_LINKS ones.
     """
 
     def __init__(self, scene: Scene) -> None:
-        super().__init__(scene._replace(places=scene.places[:HOT]))
-        cold = scene._replace(places=scene.places[HOT:])
-        self._cold = cycle(requests.clicks(cold, COLD))
+        super().__init__(scene._replace(places=scene.places[:HOT_LINKS]))
+        cold = scene._replace(places=scene.places[HOT_LINKS:])
+        self._cold = cycle(requests.clicks(cold, COLD_LINKS))
         self._sent = 0
 
     def next(self) -> bytes:

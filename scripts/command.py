@@ -24,7 +24,7 @@ from tracker.errors import TrackerError
 from tracker.ids import parse_id
 from tracker.service.services import Services
 
-_NAME_LENGTH = 255
+_NAME_CHARACTERS = 255
 # Control characters, and bytes from the shell that are not text.
 _UNUSABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
@@ -122,8 +122,10 @@ def day(text: str) -> str:
 def label(text: str) -> str:
     """Return a name for people, stripped. Raises ArgumentTypeError if it is not usable."""
     name = text.strip()
-    if not 1 <= len(name) <= _NAME_LENGTH or _UNUSABLE.search(name):
-        raise argparse.ArgumentTypeError(f"1 to {_NAME_LENGTH} characters, no control characters")
+    if not 1 <= len(name) <= _NAME_CHARACTERS or _UNUSABLE.search(name):
+        raise argparse.ArgumentTypeError(
+            f"1 to {_NAME_CHARACTERS} characters, no control characters"
+        )
     return name
 
 

@@ -31,14 +31,14 @@ SOURCES: Final = tuple(f"127.0.1.{number}" for number in range(1, 65))
 WARM_SECONDS: Final = 4.0
 TOP_SECONDS: Final = 8.0
 AROUND_SECONDS: Final = 4.0
-"""How long visitors are measured before an attack and after it."""
+"""The duration of the measurements before and after an attack."""
 
 DRAIN_SECONDS: Final = 60.0
 _CONNECTIONS: Final = 64
 
 
 class Options(NamedTuple):
-    """The attacks, and the seconds of each; a `rate` of None is half of what is sustained."""
+    """The attacks and the seconds of each; a `rate` of None is half of the sustained rate."""
 
     rows: Sequence[Row]
     seconds: float
@@ -154,16 +154,16 @@ def _parser() -> argparse.ArgumentParser:
     names = "\n".join(f"  {row.name:12} {row.title}" for row in ROWS)
     parser = option_parser(
         "abuse",
-        "Attack a service of its own as strangers and accounts would, while visitors "
-        "click beside; print what visitors saw before, during and after each. Exit code 1 if "
-        "visitors got an error or waited five times as long, if 20 MB of memory were not given "
-        "back, if anything was lost, or if an attacker got what is not allowed.",
+        "Attack a private instance of the service as strangers and accounts would, while visitors "
+        "click; print what visitors saw before, during and after each attack. Exit code 1 if "
+        "visitors got an error or waited five times as long, if 20 MB of memory were not "
+        "released, if anything was lost, or if an attacker got an answer that is not allowed.",
         f"attacks:\n{names}\n\nexample:\n  make abuse ARGS='--rows names,nested-json'",
     )
     parser.add_argument("--rows", type=_rows, default=ROWS, help="names of attacks [all]")
     parser.add_argument("--seconds", type=positive, default=8, help="seconds of each attack [8]")
     parser.add_argument(
-        "--rate", type=positive, help="visitors' requests a second [half of what is sustained]"
+        "--rate", type=positive, help="visitors' requests a second [half of the sustained rate]"
     )
     return parser
 

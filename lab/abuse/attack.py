@@ -17,7 +17,7 @@ from lab.client import Load
 from lab.processes import NotReady
 from lab.requests import call
 from lab.scene import Scene, add_account, open_services, prepare_load
-from lab.traffic import COLD, HOT, CountedAnswers, Paced
+from lab.traffic import COLD_LINKS, HOT_LINKS, CountedAnswers, Paced
 
 ADDRESS: Final = "127.0.0.66"
 """The address of attacks. Linux answers on all of 127.0.0.0/8, so that limits by address meet the
@@ -113,7 +113,7 @@ class World(NamedTuple):
 
 async def build(settings: Settings) -> World:
     """Make the visitors' links and the accounts, in stores that answer."""
-    visitors = await prepare_load(settings, HOT + COLD)
+    visitors = await prepare_load(settings, HOT_LINKS + COLD_LINKS)
     async with open_services(settings) as services:
         return World(visitors, {name: await add_account(services, name) for name in _NAMES})
 

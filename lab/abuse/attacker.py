@@ -1,4 +1,4 @@
-"""The table of attacks, each run in a process of its own beside what measures the visitors.
+"""The table of attacks, and the process that runs one of them beside the visitors.
 
 `python -m lab.abuse.attacker NAME SECONDS` prints a line when it is ready, reads its `Target` from
 a line of standard input, attacks, and prints its `Report` as a line. `make abuse` starts it.
@@ -21,18 +21,18 @@ from lab.processes import ROOT, NotReady
 _READY: Final = "ready"
 
 _EXTRA_SECONDS: Final = 40.0
-"""How much longer than wanted an attack may take, for its last answers."""
+"""The time beyond its duration that an attack may take for its last answers."""
 
 _LINE_BYTES: Final = 1024 * 1024
 
 Serving = Literal["web", "tls", "unread log", "public targets"]
-"""The web process that an attack meets: the shared one, one with TLS, one whose log is not read
-meanwhile, or one that refuses webhooks to this machine (the others allow them, as the receivers of
-attacks are here)."""
+"""The web process that an attack meets: the shared one, one with TLS, one whose log nobody reads
+during the attack, or one that refuses webhooks to this machine. The others allow them, because the
+receivers of attacks run here."""
 
 
 class Row(NamedTuple):
-    """An attack, which runs for so many seconds in a process of its own."""
+    """An attack: a function of the target and the duration in seconds."""
 
     name: str
     title: str

@@ -30,7 +30,7 @@ _CLOSED: Final = {"cut off", "refused", NO_ANSWER}
 """The ends of a connection that the service rejects."""
 
 NEIGHBOUR: Final = "127.0.0.77"
-"""The address of the account that must not notice anything."""
+"""The address of the account that must not notice the attack."""
 
 _NAMES: Final = 20
 _CLAIMS: Final = 40
@@ -94,7 +94,7 @@ async def random_names(target: Target, seconds: float) -> Report:
 
 
 async def events_of_nobody(target: Target, seconds: float) -> Report:
-    """Report conversions of clicks that never were, with all the metadata that is allowed."""
+    """Report conversions of clicks that do not exist, with as much metadata as is allowed."""
     metadata = {"text": "x" * 16_000}
 
     def make() -> bytes:
@@ -131,12 +131,12 @@ def _forged(click_id: UUID, pbk: str) -> Iterator[bytes]:
 
 
 async def idle_connections(target: Target, seconds: float) -> Report:
-    """Take every connection there is from one address, and send nothing."""
+    """Open as many connections as possible from one address, and send nothing."""
     return await _hold(target.port, seconds)
 
 
 async def idle_handshakes(target: Target, seconds: float) -> Report:
-    """Take every connection there is on a TLS port, and begin no handshake."""
+    """Open as many connections as possible on a TLS port, and begin no handshake."""
     return await _hold(target.own_port, seconds)
 
 
@@ -173,7 +173,7 @@ async def one_network(target: Target, seconds: float) -> Report:
 
 
 async def nothing(target: Target, seconds: float) -> Report:
-    """Wait: the attack is in the surroundings of the service."""
+    """Wait: the attack is on the surroundings of the service."""
     await asyncio.sleep(seconds)
     return Report()
 
@@ -244,7 +244,7 @@ async def crossed_reports(target: Target, seconds: float) -> Report:
 
 
 async def trickling_receiver(target: Target, seconds: float) -> Report:
-    """Have conversions delivered to a receiver that answers in chunks of one byte, for ever."""
+    """Have conversions delivered to a receiver that answers in endless chunks of one byte."""
     async with receiving(_trickle) as url:
         return await _delivered(target, url, seconds)
 
@@ -283,7 +283,7 @@ async def _delivered(target: Target, url: str, seconds: float) -> Report:
 async def _outcomes(
     act: Callable[[int], Awaitable[str]], count: int, at_once: int = 100
 ) -> Counter[str]:
-    """Return how often each outcome came of `count` calls of `act`, so many of them at once."""
+    """Call `act` `count` times, `at_once` of them concurrently, and count the outcomes."""
     turns = asyncio.Semaphore(at_once)
 
     async def in_turn(number: int) -> str:

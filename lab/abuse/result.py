@@ -63,9 +63,9 @@ class Attacked(msgspec.Struct, kw_only=True):
         for phase, seen in msgspec.structs.asdict(self.visitors).items():
             lines += [f"visitors {phase}: {n:,} {what}" for what, n in seen.errors.items()]
         if (growth := self.memory.after - self.memory.before) > MAX_GROWTH_BYTES:
-            lines.append(f"{growth / MEGABYTE:.0f} MB of memory were not given back")
+            lines.append(f"{growth / MEGABYTE:.0f} MB of memory were not released")
         if self.drained is None:
-            lines.append("what visitors sent was not drained")
+            lines.append("requests of visitors were not drained")
         return [f"{self.name}: {line}" for line in lines]
 
 

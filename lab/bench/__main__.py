@@ -124,13 +124,12 @@ def _as_json(
 
 
 def _parser() -> argparse.ArgumentParser:
+    names = "\n".join(f"  {row.key:4}{row.name}" for row in ROWS)
     parser = option_parser(
         "bench",
-        "Measure redirects, clicks, conversions and a list side by side on stores of "
-        "its own; with all rows, webhook deliveries too. Rows: "
-        + "; ".join(f"{row.key}: {row.name}" for row in ROWS)
-        + ".",
-        "example:\n  make bench ARGS='--rounds 5 --rows a,c,d'",
+        "Measure redirects, clicks, conversions and a list side by side on stores of its own; with "
+        "all rows, webhook deliveries too.",
+        f"rows:\n{names}\n\nexample:\n  make bench ARGS='--rounds 5 --rows a,c,d'",
     )
     parser.add_argument("--rounds", type=positive, default=3, help="rounds of each row [3]")
     parser.add_argument("--seconds", type=positive, default=4, help="seconds of each load [4]")

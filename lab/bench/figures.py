@@ -133,8 +133,8 @@ def targets(found: Sequence[Figures], deliveries: float | None = None) -> list[T
     by_key = {one.key: one for one in found}
     return [
         *(_rate_target(by_key, *target) for target in _RATES),
-        *(_share_target(by_key.get(key), key, least) for key, least in _SHARES),
-        *(_p99_target(by_key.get(key), key, most) for key, most in _HALF_P99_SECONDS),
+        *(_share_target(by_key.get(key), key, minimum) for key, minimum in _SHARES),
+        *(_p99_target(by_key.get(key), key, maximum) for key, maximum in _HALF_P99_SECONDS),
         _target(
             f"webhook deliveries a second, at least {_DELIVERIES_PER_SECOND}",
             deliveries,
@@ -143,27 +143,27 @@ def targets(found: Sequence[Figures], deliveries: float | None = None) -> list[T
     ]
 
 
-def _rate_target(by_key: Mapping[str, Figures], key: str, other: str, least: float) -> Target:
+def _rate_target(by_key: Mapping[str, Figures], key: str, other: str, minimum: float) -> Target:
     ratio = None
     if key in by_key and other in by_key:
         ratio = _ratio(by_key[key].rates, by_key[other].rates)
-    return _target(f"{key} at least {least:g} x {other}", ratio, least)
+    return _target(f"{key} at least {minimum:g} x {other}", ratio, minimum)
 
 
-def _share_target(found: Figures | None, key: str, least: float) -> Target:
+def _share_target(found: Figures | None, key: str, minimum: float) -> Target:
     share = found.arrival.share if found and found.arrival else None
-    return _target(f"{key} landed after two seconds, at least {least:g}", share, least)
+    return _target(f"{key} landed after two seconds, at least {minimum:g}", share, minimum)
 
 
-def _target(text: str, figure: float | None, least: float) -> Target:
-    return Target(text, figure, None if figure is None else figure >= least)
+def _target(text: str, figure: float | None, minimum: float) -> Target:
+    return Target(text, figure, None if figure is None else figure >= minimum)
 
 
-def _p99_target(found: Figures | None, key: str, most: float) -> Target:
-    text = f"{key} p99 at half its rate, at most {most * 1000:g} ms"
+def _p99_target(found: Figures | None, key: str, maximum: float) -> Target:
+    text = f"{key} p99 at half its rate, at most {maximum * 1000:g} ms"
     if found is None or found.half_p99 is None:
         return Target(text, None, None)
-    return Target(text, found.half_p99 * 1000, found.half_p99 <= most)
+    return Target(text, found.half_p99 * 1000, found.half_p99 <= maximum)
 
 
 def table(found: Sequence[Figures], wanted: Sequence[Target]) -> str:

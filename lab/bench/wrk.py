@@ -1,8 +1,8 @@
 """wrk, a load generator in C: how it is started, and how its output is read.
 
 A script lets it hold a rate: a connection takes the next free time of a schedule and waits for it.
-A latency counts from when the request was sent. So there must be more connections than answers are
-ever awaited at once: then no request waits for a connection.
+A latency counts from when the request was sent. There must therefore be more connections than
+requests in flight, so that no request waits for a connection.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
-"""The proof that what was answered is stored and counted exactly once, whatever is killed.
+"""The proof that every answered request is stored and counted exactly once, whatever is killed.
 
-Starts the service and its stores as processes, sends clicks and events and writes down every
-answer, and meanwhile kills and stops each process, again and again. In the end it compares the
-answers with what is stored, and what is stored with what is counted.
+It starts the service and its stores as processes, sends clicks and events, and records every
+answer, while it kills and stops each process again and again. At the end it compares the answers
+with the stored documents, and those with rollups, reports and deliveries.
 """

@@ -32,8 +32,8 @@ from scripts.command import positive
 from scripts.progress import Line
 
 SETTLE_SECONDS: Final = 180.0
-"""How long the rest may take to be drained. Other drains take over a drain's entries ten seconds
-after its death."""
+"""The limit for draining the rest after the load. Ten seconds after a drain dies, other drains take
+over its entries."""
 
 _WATCH_SECONDS: Final = 0.5
 _LOOK_SECONDS: Final = 0.2
@@ -88,7 +88,7 @@ class Proof:
         return await self._compare(scene, stores, seconds, left)
 
     async def _load(self, scene: Scene) -> None:
-        """Send requests until the time is over and the last disturbance is, too."""
+        """Send requests until both the time and the last disturbance are over."""
         options, stop = self._options, asyncio.Event()
         planned = schedule(options.seed, options.seconds, options.disturbances, options.drains)
         port = self._settings.port
@@ -234,7 +234,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = option_parser(
         "chaos",
         "Kill and stop the service and its stores under load, again and again, and "
-        "compare what was answered with what is stored and counted. Exit code 1 if anything was "
+        "compare the answers with what is stored and counted. Exit code 1 if anything was "
         "lost, doubled or counted wrongly.",
         "example:\n  make chaos ARGS='--seconds 60 --seed 7'",
     )
@@ -249,7 +249,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, help="number that decides the schedule [random]")
     parser.add_argument("--rate", type=positive, default=400, help="requests a second [400]")
     parser.add_argument(
-        "--drains", type=positive, default=2, help="drain processes; one takes over another's [2]"
+        "--drains",
+        type=positive,
+        default=2,
+        help="drain processes; each takes over the entries of dead ones [2]",
     )
     parser.add_argument(
         "--appendfsync",

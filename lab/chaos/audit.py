@@ -1,4 +1,4 @@
-"""The audit of a run: answers against stored documents, and these against what is counted.
+"""The audit of a run: answers against stored documents, and these against rollups and deliveries.
 
 Pure: add every stored click, event, rollup and delivery, in any order, then ask for the findings.
 """
@@ -23,7 +23,7 @@ _NUMBER: Final = re.compile(r"(?:^|&)n=(\d+)(?:&|$)")
 _NOTIFIED: Final = frozenset(COUNTED) - {Status.PENDING}
 
 _REFUSED_EVERY: Final = 10
-"""Of so many new messages one is refused at first, to be sent again."""
+"""One in this many new messages is refused at first, to be sent again."""
 
 Document = Mapping[str, Any]
 

@@ -25,11 +25,11 @@ TARGETS: Final = ("web", "drain", "redis", "mongod")
 KINDS: Final = tuple(f"{action} {target}" for action in ACTIONS for target in TARGETS)
 
 MAX_SECONDS: Final = 14.0
-"""How long a process is unavailable at most: longer than any timeout of the service, and longer
-than a drain may be silent before the others take over what it has read."""
+"""The longest disturbance: longer than any timeout of the service, and longer than a drain may be
+silent before the others take over its entries."""
 
 _MAX_SHARE: Final = 0.1
-"""The share of the whole time that one disturbance takes at most."""
+"""The limit of one disturbance, as a share of the whole time."""
 
 _CALM_SHARE: Final = 0.05
 """The share of the time before the first disturbance."""
@@ -69,7 +69,7 @@ def schedule(seed: int, seconds: float, count: int, drains: int) -> list[Disturb
 
 
 def drain_names(drains: int) -> list[str]:
-    """Return the names of so many drain processes."""
+    """Return the names of the drain processes."""
     return [f"drain {number}" for number in range(1, drains + 1)]
 
 
@@ -109,7 +109,7 @@ class Processes:
             Process(_redis(folder, appendfsync), redis),
             Process(mongod_program(folder)._replace(name="mongod"), mongod),
         ]
-        # Drains log what they take over from each other; a line for every request is too much.
+        # Drains log which entries they take over; the web process would log every request.
         talkative = structs.replace(self.settings, log_level="info")
         self.service = [
             service_process(folder, "web", "web", self.settings),

@@ -20,18 +20,18 @@ from lab.client import Load, Traffic
 from lab.requests import AGENTS, click_id_of, head, post_json
 from lab.scene import Place, Scene
 
-EVENTS: Final = 0.2
+EVENT_SHARE: Final = 0.2
 """The share of requests that are events."""
 
 CONNECTIONS: Final = 32
 ANSWER_SECONDS: Final = 60.0
 _BEHIND_SECONDS: Final = 0.5
-"""How far the load may fall behind its rate and still catch up."""
+"""The lag behind its rate up to which the load catches up."""
 
-_TRANSACTIONS: Final = 0.5
-_TWINS: Final = 0.4
-_REPEATS: Final = 0.1
-_PREFETCHES: Final = 0.03
+_TRANSACTION_SHARE: Final = 0.5
+_TWIN_SHARE: Final = 0.4
+_REPEAT_SHARE: Final = 0.1
+_PREFETCH_SHARE: Final = 0.03
 _REMEMBERED_ORDERS: Final = 500
 _REMEMBERED_CLICKS: Final = 1000
 _ADDRESSES: Final = 250
@@ -58,7 +58,7 @@ class Requests:
 
     def next(self) -> list[Request]:
         """Return one request, or a few to be sent at the same time."""
-        if self._random.random() < EVENTS:
+        if self._random.random() < EVENT_SHARE:
             return self._events()
         return [self._click()]
 
@@ -77,7 +77,7 @@ class Requests:
             "X-Forwarded-For": f"81.2.{draw.randrange(_ADDRESSES)}.7",
             "Referer": "https://news.test/today",
         }
-        if draw.random() < _PREFETCHES:
+        if draw.random() < _PREFETCH_SHARE:
             headers["Sec-Purpose"] = "prefetch"
         return Request(True, number, None, head("GET", self._path(place, query), headers))
 
@@ -89,14 +89,14 @@ class Requests:
 
     def _events(self) -> list[Request]:
         draw = self._random
-        if self._orders and draw.random() < _REPEATS:
+        if self._orders and draw.random() < _REPEAT_SHARE:
             return [self._event(draw.choice(self._orders))]
         fields = self._fields()
-        if draw.random() > _TRANSACTIONS:
+        if draw.random() > _TRANSACTION_SHARE:
             return [self._event(fields)]
         fields["transaction_id"] = f"order-{self._number}"
         self._orders.append(fields)
-        copies = draw.choice((2, 3)) if draw.random() < _TWINS else 1
+        copies = draw.choice((2, 3)) if draw.random() < _TWIN_SHARE else 1
         return [self._event(fields) for _ in range(copies)]
 
     def _fields(self) -> dict[str, Any]:

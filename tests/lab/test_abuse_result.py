@@ -45,8 +45,8 @@ def test_an_attack_that_visitors_hardly_notice_breaks_no_bound() -> None:
             {"visitors": Phases(seen(), seen(), seen(errors={"cut off": 1}))},
             "visitors after: 1 cut off",
         ),
-        ({"memory": Memory(0, 0, 2 * MAX_GROWTH_BYTES)}, "40 MB of memory were not given back"),
-        ({"drained": None}, "what visitors sent was not drained"),
+        ({"memory": Memory(0, 0, 2 * MAX_GROWTH_BYTES)}, "40 MB of memory were not released"),
+        ({"drained": None}, "requests of visitors were not drained"),
         ({"report": Report(findings=["it was let in"])}, "it was let in"),
     ],
 )

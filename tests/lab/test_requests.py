@@ -8,7 +8,7 @@ import pytest
 from lab import requests
 from lab.requests import click_id_of, event_id_of
 from lab.scene import Place, Scene
-from lab.traffic import EVENTS, Mixed
+from lab.traffic import EVENT_SHARE, Mixed
 from tests.lab.answering import CLICK_ID, REDIRECT
 from tracker.conversions.parameters import from_text
 
@@ -97,7 +97,7 @@ def test_mixed_traffic_keeps_the_ids_and_sends_events_of_answered_clicks() -> No
     assert traffic.is_expected(b"GET /c/load1", REDIRECT)
     sent = [traffic.next() for _ in range(2000)]
     events = [data for data in sent if data.startswith(b"GET /api/event")]
-    assert abs(len(events) / len(sent) - EVENTS) < 0.05
+    assert abs(len(events) / len(sent) - EVENT_SHARE) < 0.05
     of_clicks = [data for data in events if b"click_id=" in data]
     assert abs(len(of_clicks) / len(events) - 0.5) < 0.1
     assert all(f"click_id={CLICK_ID}&".encode() in data for data in of_clicks)
