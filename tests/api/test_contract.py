@@ -129,7 +129,7 @@ async def test_timestamps_are_iso_8601_utc_with_milliseconds_and_z(
 
 
 @pytest.mark.parametrize("endpoint", ALL)
-async def test_a_sane_request_id_is_returned_with_success_and_with_errors(
+async def test_a_valid_request_id_is_returned_with_success_and_with_errors(
     world: World, endpoint: Endpoint
 ) -> None:
     request = await world.request(endpoint, world.account)

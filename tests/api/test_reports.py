@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from random import Random
-from typing import Any, get_args
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -19,8 +19,6 @@ from tests.factories import (
 )
 from tests.reports.history import store
 from tracker.access.accounts import Account
-from tracker.api.report_schema import Device
-from tracker.clicks.user_agent import DEVICES
 from tracker.service.services import Services
 
 AT = datetime(2026, 1, 31, 9, 30, tzinfo=UTC)
@@ -260,7 +258,3 @@ async def test_a_report_needs_the_scope_reports_read(
     for scopes, status in ((["links:*"], 403), (["reports:read"], 200)):
         _, secret = await services.api_keys.create(account.id, "A", scopes=scopes)
         assert (await report(KeyedClient(client, secret), account)).status == status
-
-
-def test_the_devices_of_filters_are_those_of_clicks() -> None:
-    assert set(get_args(Device)) == set(DEVICES)

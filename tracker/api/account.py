@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
 from tracker.api.endpoint import Call, Endpoint, Nothing
-from tracker.api.schema import AccountId, Timestamp, sent
+from tracker.api.schema import AccountId, Timestamp, sent_fields
 from tracker.clock import iso
 from tracker.conversions.rules import (
     MAX_PER_CLICK,
@@ -96,7 +96,7 @@ async def show(call: Call[AccountQuery, Nothing]) -> AccountRecord:
 async def change(call: Call[Nothing, ChangeAccount]) -> AccountRecord:
     """Change the rules that were sent. Raises NotFound if the account no longer exists."""
     rules = call.body.conversion_rules
-    changed = {} if isinstance(rules, UnsetType) else sent(rules)
+    changed = {} if isinstance(rules, UnsetType) else sent_fields(rules)
     if not changed:
         return await _record(call, await call.services.account_rules.find(call.account_id))
     return await _record(call, await call.services.account_rules.change(call.account_id, changed))

@@ -148,7 +148,7 @@ async def test(call: Call[Nothing, Nothing]) -> TestResult:
     """Send a sample event to a webhook, which may be inactive, and return the outcome.
 
     Raises NotFound or Forbidden if the account has no such webhook, RateLimited or Unavailable if
-    too many tests are under way, Unavailable if its secret cannot be read.
+    too many tests are in progress, Unavailable if its secret cannot be read.
     """
     at = now()
     webhook = _with_secrets(call, await WEBHOOKS.own(call), at)

@@ -1,6 +1,6 @@
 """`/openapi.json`, and `/docs`, which shows it with Swagger UI, without files of other hosts.
 
-Both are made at their first request, and kept.
+Both are built at the first request and kept in memory.
 """
 
 from functools import cache

@@ -87,7 +87,7 @@ async def verify(call: Call[Nothing, Nothing]) -> DomainRecord:
     """Prove the domain by DNS, and return it. It stays proven until it is deleted.
 
     Raises NotFound or Forbidden if the account has no such domain, BadRequest if DNS does not prove
-    it, RateLimited or Unavailable if too many look-ups are under way.
+    it, RateLimited or Unavailable if too many look-ups are in progress.
     """
     services, domain = call.services, await DOMAINS.own(call)
     _check_name(services, domain.domain_name)  # it may have become reserved since it was claimed

@@ -56,11 +56,11 @@ class EventHandler(Handler):
             raise BadRequest(_DELIVERY)
 
     async def get(self) -> None:
-        """Record the conversion in the query. Raises a TrackerError if it is refused."""
+        """Record the conversion in the query. Raises a TrackerError if it is rejected."""
         await self._record(from_text(self.request.query.encode("latin-1")))
 
     async def post(self) -> None:
-        """Record the conversion in the body. Raises a TrackerError if it is refused."""
+        """Record the conversion in the body. Raises a TrackerError if it is rejected."""
         await self._record(self._posted())
 
     def options(self) -> None:

@@ -10,7 +10,16 @@ from msgspec import UNSET, Meta, UnsetType, field
 
 from tracker.api.endpoint import Call, Endpoint, Nothing
 from tracker.api.resource import Resource, one_by_one, record_of
-from tracker.api.schema import AccountId, AccountPage, Done, Page, Text, Timestamp, sent, trimmed
+from tracker.api.schema import (
+    AccountId,
+    AccountPage,
+    Done,
+    Page,
+    Text,
+    Timestamp,
+    sent_fields,
+    trimmed,
+)
 from tracker.conversions.event_config import (
     MAX_PAYOUT,
     PAYOUT_DECIMALS,
@@ -96,7 +105,7 @@ async def change(call: Call[Nothing, ChangeEventConfig]) -> EventConfigRecord:
     Raises NotFound or Forbidden if the account has no such configuration.
     """
     config = await CONFIGS.own(call)
-    changed = sent(call.body)
+    changed = sent_fields(call.body)
     if changed:
         config = await call.services.event_configs.change(config.id, changed)
     return await CONFIGS.show(call, config)

@@ -64,7 +64,7 @@ class Handler(RequestHandler):
         self.incoming = incoming
         self.route = route
         self.methods = methods
-        # Set here, because Tornado may refuse a request before `prepare`.
+        # Set here, because Tornado may reject a request before `prepare`.
         sent = self.header("X-Request-Id")
         self.request_id = sent if SANE_REQUEST_ID.fullmatch(sent) else uuid4().hex
         self.set_header("X-Request-Id", self.request_id)

@@ -42,7 +42,7 @@ class ProtectedHandler(Handler):
         super().initialize(services, incoming, path, tuple(endpoints))
         self.endpoints = endpoints
         self.usages: list[Usage] = []
-        # Every request is counted, whatever is wrong with it: Tornado must not refuse its method
+        # Every request is counted, whatever is wrong with it: Tornado must not reject its method
         # before that.
         self.SUPPORTED_METHODS = (*RequestHandler.SUPPORTED_METHODS, self.request.method or "")
 
@@ -90,19 +90,19 @@ class ProtectedHandler(Handler):
         self.usages = [usage for usage in self.usages if usage not in of_account]
 
     async def get(self, *path: str) -> None:
-        """Run the endpoint of GET. Raises a TrackerError if the request is refused."""
+        """Run the endpoint of GET. Raises a TrackerError if the request is rejected."""
         await self._run(path)
 
     async def post(self, *path: str) -> None:
-        """Run the endpoint of POST. Raises a TrackerError if the request is refused."""
+        """Run the endpoint of POST. Raises a TrackerError if the request is rejected."""
         await self._run(path)
 
     async def patch(self, *path: str) -> None:
-        """Run the endpoint of PATCH. Raises a TrackerError if the request is refused."""
+        """Run the endpoint of PATCH. Raises a TrackerError if the request is rejected."""
         await self._run(path)
 
     async def delete(self, *path: str) -> None:
-        """Run the endpoint of DELETE. Raises a TrackerError if the request is refused."""
+        """Run the endpoint of DELETE. Raises a TrackerError if the request is rejected."""
         await self._run(path)
 
     async def _run(self, path: Sequence[str]) -> None:
@@ -165,7 +165,7 @@ def _bearer(authorization: str) -> str | None:
 
 
 def _seconds_left(usage: Usage) -> int:
-    """Return the seconds until the window ends, rounded up: an earlier retry is refused again."""
+    """Return the seconds until the window ends, rounded up: an earlier retry is rejected again."""
     return max(1, -(-(usage.reset_ms - now_ms()) // 1000))
 
 

@@ -13,6 +13,7 @@ from tracker.api.limits import MAX_FILTER_VALUES, MAX_REPORT_DAYS, MAX_TEXT_CHAR
 from tracker.api.schema import AccountId, Paged, Pagination
 from tracker.clicks.country import UNKNOWN
 from tracker.clicks.dimensions import NAMES as VISITOR_DIMENSIONS
+from tracker.clicks.user_agent import Device
 from tracker.errors import BadRequest
 from tracker.links.hostnames import canonical_hostname
 from tracker.reports.query import Bots, GroupBy, Value
@@ -38,7 +39,6 @@ BotsIn = Annotated[
         "counted among them (include), or counted alone (only)"
     ),
 ]
-Device = Literal["desktop", "mobile", "tablet", "tv", "bot", "unknown"]
 Text = Annotated[str, Meta(max_length=MAX_TEXT_CHARACTERS)]
 Ids = UUID | Annotated[list[UUID], Meta(max_length=MAX_FILTER_VALUES)]
 Texts = Text | Annotated[list[Text], Meta(max_length=MAX_FILTER_VALUES)]

@@ -74,7 +74,7 @@ class AccountPage(Paged, kw_only=True):
     account_id: AccountId = field(name="accountId")
 
 
-def sent(body: msgspec.Struct) -> dict[str, Any]:
+def sent_fields(body: msgspec.Struct) -> dict[str, Any]:
     """Return the fields of `body` that were sent, by name."""
     fields = msgspec.structs.asdict(body)
     return {name: value for name, value in fields.items() if value is not UNSET}

@@ -11,7 +11,7 @@ from msgspec import UNSET
 from tracker.api.endpoint import Call, Endpoint, Nothing, Owned
 from tracker.api.limits import MAX_BULK_LINKS, MAX_TEXT_CHARACTERS
 from tracker.api.resource import Resource, record_of
-from tracker.api.schema import Done, Page, sent
+from tracker.api.schema import Done, Page, sent_fields
 from tracker.api.services import Services
 from tracker.api.short_link_schema import (
     ChangeShortLink,
@@ -128,7 +128,7 @@ async def change(call: Call[Nothing, ChangeShortLink]) -> ShortLink:
     Raises NotFound or Forbidden if the account has no such link or tag.
     """
     link = await LINKS.own(call)
-    fields = sent(call.body)
+    fields = sent_fields(call.body)
     tag_ids = fields.get("tags", [])
     tags = await call.services.tags.find(tag_ids)
     _check_own(call, [("tags", tag_id, tags.get(tag_id)) for tag_id in tag_ids])

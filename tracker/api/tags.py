@@ -94,7 +94,7 @@ async def delete(call: Call[Nothing, Nothing]) -> Done:
     # From the links first: after a crash the tag still exists and can be deleted again.
     await call.services.links.untag(tag.account_id, tag.id)
     await call.services.tags.delete(tag.id)
-    # Again, for links that were given it meanwhile.
+    # Again, for links that were tagged with it in the meantime.
     await call.services.links.untag(tag.account_id, tag.id)
     return Done()
 

@@ -10,7 +10,16 @@ from msgspec import UNSET, Meta, UnsetType
 from tracker.api.endpoint import Call, Endpoint, Nothing
 from tracker.api.limits import MAX_URL_CHARACTERS
 from tracker.api.resource import Resource, one_by_one, record_of
-from tracker.api.schema import AccountId, AccountPage, Done, Page, Text, Timestamp, sent, trimmed
+from tracker.api.schema import (
+    AccountId,
+    AccountPage,
+    Done,
+    Page,
+    Text,
+    Timestamp,
+    sent_fields,
+    trimmed,
+)
 from tracker.api.services import Services
 from tracker.errors import BadRequest
 from tracker.syntax.url import check_url
@@ -204,7 +213,7 @@ async def change(call: Call[Nothing, ChangeWebhook]) -> WebhookRecord:
     Unavailable as `create` does.
     """
     webhook = await WEBHOOKS.own(call)
-    changed = sent(call.body)
+    changed = sent_fields(call.body)
     if "target_url" in changed:
         await _check_host(call, changed["target_url"])
     if changed:

@@ -57,7 +57,7 @@ class Countries:
 
 
 def _unmapped(address: str) -> str:
-    """Return the IPv4 address in ::ffff:a.b.c.d, for which the registries list nothing."""
+    """Return the IPv4 address in ::ffff:a.b.c.d, because the registries list only that."""
     if "ffff" not in address.lower():
         return address
     return str(IPv6Address(address).ipv4_mapped or address)

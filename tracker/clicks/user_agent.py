@@ -12,13 +12,16 @@ looks like a Mac.
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple, get_args
 
 from ua_parser import OS, Domain, UserAgent
 from ua_parser.loaders import load_lazy_builtins
 from ua_parser.regex import Resolver
 
 from tracker.clicks.bots import CACHED_USER_AGENTS, MAX_USER_AGENT_LENGTH, bot_reason, readable
+
+Device = Literal["desktop", "mobile", "tablet", "tv", "bot", "unknown"]
+DEVICES: Final[tuple[str, ...]] = get_args(Device)
 
 
 class Agent(NamedTuple):
@@ -31,8 +34,6 @@ class Agent(NamedTuple):
     browser: str
     os: str
 
-
-DEVICES: Final = ("desktop", "mobile", "tablet", "tv", "bot", "unknown")
 
 # The name in reports, and the families of ua-parser that it stands for.
 BROWSERS: Final[Mapping[str, tuple[str, ...]]] = {

@@ -148,17 +148,14 @@ class Reader(Generic[Kind]):
         records = size = 0
         self.is_behind = True
         while True:
-            fitting = min(
+            room = min(
                 _MAX_BATCH_ENTRIES - len(entries),
                 (max_records - records) / self._records_per_entry,
                 (_MAX_BATCH_BYTES - size) / self._bytes_per_entry,
             )
-            if entries and fitting < 1:
+            if entries and room < 1:
                 return entries
-            # In growing steps: the next entries may be far larger than the last.
-            fitting = min(fitting, _COMMAND_BYTES / self._bytes_per_entry)
-            growing = max(_FIRST_COMMAND_ENTRIES, 4 * self._found)
-            count = min(_MAX_COMMAND_ENTRIES, growing, max(1, int(fitting)))
+            count = self._command_entries(room)
             try:
                 found = await self._command(after, count, None if entries else block)
             except RedisError:
@@ -168,18 +165,29 @@ class Reader(Generic[Kind]):
                 self._unfinished = True
                 return entries
             entries += found
-            held, length = sum(map(_records_in, found)), sum(map(_size, found))
-            records += held
-            size += length
-            self._found = max(1, len(found))
-            if found:
-                self._records_per_entry = max(1.0, held / len(found))
-                self._bytes_per_entry = max(1.0, length / len(found))
+            found_records, found_bytes = sum(map(_records_in, found)), sum(map(_size, found))
+            records += found_records
+            size += found_bytes
+            self._observe(len(found), found_records, found_bytes)
             if len(found) < count:
                 self.is_behind = False
                 return entries
             if after != ">":
                 after = found[-1][0].decode()
+
+    def _command_entries(self, room: float) -> int:
+        """Return how many entries to read next, with room for `room` of the last size."""
+        # In growing steps: the next entries may be far larger than the last.
+        growing = max(_FIRST_COMMAND_ENTRIES, 4 * self._found)
+        fitting = min(room, _COMMAND_BYTES / self._bytes_per_entry)
+        return min(_MAX_COMMAND_ENTRIES, growing, max(1, int(fitting)))
+
+    def _observe(self, entries: int, records: int, size: int) -> None:
+        """Remember the number and size of the entries that a command returned."""
+        self._found = max(1, entries)
+        if entries:
+            self._records_per_entry = max(1.0, records / entries)
+            self._bytes_per_entry = max(1.0, size / entries)
 
     async def _command(self, after: str, count: int, block: float | None) -> list[Entry]:
         answer: Any = await self._waiting.xreadgroup(

@@ -37,8 +37,8 @@ Result = TypeVar("Result")
 FILE_BYTES = 8 * 1024 * 1024
 """Size at which a file is finished: what a new process may send twice, and one replay frees."""
 
-REFUSAL_SECONDS = 10.0
-"""Time for which `check` expects that the next append is refused, after one was."""
+FAILURE_SECONDS = 10.0
+"""Time after a failed append in which `check` fails too."""
 
 
 class Spool:
@@ -51,8 +51,8 @@ class Spool:
         self._folder = SpoolFolder(folder, max_bytes)
         self._file: FileIO | None = None
         self._begun: dict[Path, SpoolReader] = {}
-        self._refused: OSError | None = None
-        self._refused_at = 0.0
+        self._failure: OSError | None = None
+        self._failed_at = 0.0
         self._replaying = asyncio.Lock()
         # One thread each: appends keep their order and do not wait for reads, a cancelled read ends
         # before the next begins, and a slow disk never stops the event loop.
@@ -72,15 +72,15 @@ class Spool:
         try:
             await _run(self._writing, self._append, frame(payload))
         except OSError as error:
-            self._refused, self._refused_at = error, time.monotonic()
+            self._failure, self._failed_at = error, time.monotonic()
             raise
-        self._refused = None
+        self._failure = None
 
     async def check(self) -> None:
-        """Check the disk. Raises OSError if an append would be refused, or has just been."""
+        """Check the disk. Raises OSError if an append would fail, or has just failed."""
         await _run(self._writing, self._folder.check)
-        if self._refused is not None and time.monotonic() - self._refused_at < REFUSAL_SECONDS:
-            raise self._refused
+        if self._failure is not None and time.monotonic() - self._failed_at < FAILURE_SECONDS:
+            raise self._failure
 
     async def replay(self, send: Send, until: float = math.inf) -> int:
         """Send every entry of files that no other process has locked. Return their number.

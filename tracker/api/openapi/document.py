@@ -95,8 +95,8 @@ def _operation(endpoint: Endpoint, schemas: Schemas) -> Described:
         "headers": RATE_LIMIT,
         "content": json_content(schemas.answer(endpoint)),
     }
-    refused = {str(status): error(status) for status in _errors(endpoint)}
-    return operation | {"responses": {"200": done} | refused}
+    errors = {str(status): error(status) for status in _errors(endpoint)}
+    return operation | {"responses": {"200": done} | errors}
 
 
 def _public_operation(endpoint: PublicEndpoint) -> Described:
