@@ -53,7 +53,7 @@ def posted(body: bytes) -> Outcome:
 
 WAITING = Outcome((), True, ())
 
-STATUS = "Tornado has 400 for all that is refused"
+STATUS = "Tornado answers 400 to whatever it refuses"
 STRICT = "Tornado is laxer, and other readers of the same bytes may differ"
 MENDED = "Tornado misreads it"
 SILENT = "Tornado closes without an answer"
