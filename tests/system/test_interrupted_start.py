@@ -44,7 +44,7 @@ def test_an_interrupt_while_the_stores_start_prints_no_traceback(tmp_path: Path)
     with start(environment(DATA_DIR=str(tmp_path))) as process:
         until((tmp_path / "mongodb" / "mongod.log").exists)
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=30)
+        _, errors = process.communicate(timeout=30)
     # The start may have been quicker than the signal: then it is a clean stop.
     assert process.returncode in (0, 130)
-    assert "Traceback" not in said
+    assert "Traceback" not in errors

@@ -13,7 +13,7 @@ from tests.system.service import environment, running, until
 from tests.test_import_order import ROOT
 
 
-def end(variables: dict[str, str], *arguments: str) -> tuple[int, str]:
+def failing_start(variables: dict[str, str], *arguments: str) -> tuple[int, str]:
     """Run a start that fails; return its exit code and its standard error."""
     done = subprocess.run(
         [sys.executable, *(arguments or ("run.py",))],
@@ -64,20 +64,20 @@ def test_a_permanent_fault_ends_the_start_with_one_line(
         redis_address=settings.redis_url.split("/")[2],
         mongodb_address=settings.mongodb_uri.split("/")[2],
     )
-    code, said = end(environment(settings) | {name: url}, "run.py", "--role", role)
+    code, errors = failing_start(environment(settings) | {name: url}, "run.py", "--role", role)
     assert code == 1
-    assert message in said
-    assert said.count("\n") == 1
-    assert "geheim" not in said
+    assert message in errors
+    assert errors.count("\n") == 1
+    assert "geheim" not in errors
 
 
 def test_a_script_reports_the_same_fault(settings: Settings) -> None:
     wrong = environment(settings) | {
         "MONGODB_URI": f"mongodb://{settings.mongodb_uri.split('/')[2]}/?replicaSet=other"
     }
-    code, said = end(wrong, "-m", "scripts.accounts", "list")
+    code, errors = failing_start(wrong, "-m", "scripts.accounts", "list")
     assert code == 1
-    assert said == (
+    assert errors == (
         "python -m scripts.accounts: MONGODB_URI: its servers are of the replica set rs0: "
         "write replicaSet=rs0 instead of other\n"
     )
@@ -87,10 +87,10 @@ def test_a_script_reports_the_same_fault(settings: Settings) -> None:
 def test_a_data_folder_that_cannot_be_written_to_is_refused(
     settings: Settings, folder: str
 ) -> None:
-    code, said = end(environment(settings) | {"DATA_DIR": folder})
+    code, errors = failing_start(environment(settings) | {"DATA_DIR": folder})
     assert code == 1
-    assert said.startswith(f"run.py: DATA_DIR={(ROOT / folder).resolve()}: must be a folder")
-    assert said.count("\n") == 1
+    assert errors.startswith(f"run.py: DATA_DIR={(ROOT / folder).resolve()}: must be a folder")
+    assert errors.count("\n") == 1
 
 
 def test_temporarily_unavailable_stores_are_waited_for(tmp_path: Path, settings: Settings) -> None:
@@ -102,7 +102,7 @@ def test_temporarily_unavailable_stores_are_waited_for(tmp_path: Path, settings:
             MONGODB_URI=f"mongodb://127.0.0.1:{port}/?replicaSet=rs0",
         )
         log = tmp_path / "log"
-        with log.open("w") as errors, running(variables, errors=errors) as service:
+        with log.open("w") as file, running(variables, errors=file) as service:
             assert service.get("/healthz").status == 200
             until(lambda: "nothing listens at" in log.read_text())
             assert "never initiated: run once: mongosh --eval 'rs.initiate()'" in log.read_text()

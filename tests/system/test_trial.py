@@ -168,17 +168,17 @@ def test_a_script_that_starts_stores_of_its_own_says_so(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "scripts.accounts", "list", "--json"]
     variables = environment(DATA_DIR=str(tmp_path))
 
-    def said() -> str:
+    def errors_of_script() -> str:
         return subprocess.run(
             command, cwd=ROOT, env=variables, capture_output=True, text=True, check=True, timeout=60
         ).stderr
 
-    assert said() == (
+    assert errors_of_script() == (
         "python -m scripts.accounts: no REDIS_URL and no MONGODB_URI is set, and no service runs "
         f"on {tmp_path}: starting built-in stores there until this ends\n"
     )
     with running(variables):
-        assert said() == ""
+        assert errors_of_script() == ""
 
 
 def test_the_banner_can_be_pasted_after_an_account_was_made_by_hand(tmp_path: Path) -> None:

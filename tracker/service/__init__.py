@@ -1,1 +1,1 @@
-"""How the service runs: its objects, its processes, its roles."""
+"""The service as it runs: its objects, its processes and its roles."""
