@@ -61,7 +61,10 @@ class Resource(Generic[Stored, Record]):
         return self.checked(call, await self._find(call))
 
     def checked(self, call: Call[Any, Any], stored: Stored | None) -> Stored:
-        """Return `stored`, an object of the account. Raises as `own` does."""
+        """Return `stored`, an object of the account.
+
+        Raises NotFound if it is None or archived, Forbidden if it is another account's.
+        """
         stored = call.own(self._name, stored)
         if isinstance(stored, _Archivable) and stored.archived:
             raise NotFound(f"{self._name}: not found")

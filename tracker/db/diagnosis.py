@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
 PortProtocol = Literal["tls", "plain", "nothing"]
-"""What a port answers: a TLS handshake, the store's protocol without TLS, or neither."""
+"""The answer of a port: a TLS handshake, the store's protocol without TLS, or neither."""
 
 STANDALONE: Final = (
     "MONGODB_URI names a standalone mongod, which has no transactions: restart it with "
