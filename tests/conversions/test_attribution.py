@@ -35,7 +35,7 @@ def test_a_click_of_another_account_gives_nothing_but_the_status() -> None:
     assert attribute(event(OTHER, CONFIG), STORED) == {"status": Status.FOREIGN_CLICK}
 
 
-def test_a_transaction_that_the_click_stood_in_for_becomes_one_of_the_account() -> None:
+def test_a_transaction_scoped_to_the_click_moves_to_the_account() -> None:
     assert attribute(event(None, CLICK), STORED)["transaction_scope"] == ACCOUNT
 
 
@@ -45,7 +45,7 @@ def test_a_transaction_of_another_scope_keeps_it(scope: bytes | None) -> None:
 
 
 @pytest.mark.parametrize("account_id", [None, ACCOUNT, OTHER])
-def test_neither_argument_is_changed(account_id: bytes | None) -> None:
+def test_attribution_changes_neither_the_event_nor_the_click(account_id: bytes | None) -> None:
     before: Any = event(account_id, CLICK)
     click: Any = dict(STORED)
     attribute(before, click)

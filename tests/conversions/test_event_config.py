@@ -80,7 +80,7 @@ async def test_a_configuration_is_found_by_its_key_on_every_process(services: Se
         assert await other.event_configs.by_postback_key(config.pbk) == config
 
 
-async def test_a_key_that_was_asked_for_too_early_is_found_once_it_exists(
+async def test_a_key_that_was_missed_before_is_found_once_it_exists(
     services: Services,
 ) -> None:
     assert await services.event_configs.by_postback_key("early") is None
@@ -89,12 +89,12 @@ async def test_a_key_that_was_asked_for_too_early_is_found_once_it_exists(
 
 
 @pytest.mark.parametrize("pbk", ["unknown", "", "event_config:x", "ü", "$ne", "a" * 128])
-async def test_an_unknown_key_stands_for_nothing(services: Services, pbk: str) -> None:
+async def test_an_unknown_key_finds_no_configuration(services: Services, pbk: str) -> None:
     await create_event_config(services)
     assert await services.event_configs.by_postback_key(pbk) is None
 
 
-async def test_an_inactive_configuration_stands_for_nothing(services: Services) -> None:
+async def test_an_inactive_configuration_is_not_found_by_its_key(services: Services) -> None:
     config = await create_event_config(services)
     await services.database["event_configs"].update_one({}, {"$set": {"active": False}})
     await services.redis.flushall()
@@ -112,7 +112,7 @@ async def test_an_account_lists_its_own_configurations_newest_first(services: Se
     assert await services.event_configs.list(account_id) == [second, first]
 
 
-async def test_pages_are_of_the_accounts_own_newest_first(services: Services) -> None:
+async def test_a_page_has_only_the_accounts_own_newest_first(services: Services) -> None:
     account_id = new_id()
     made = [await create_event_config(services, account_id) for _ in range(3)]
     await create_event_config(services)
@@ -137,7 +137,7 @@ async def test_an_archived_configuration_is_not_listed_but_kept_with_its_key(
     assert await services.event_configs.by_postback_key(config.pbk) is None
 
 
-async def test_one_of_an_earlier_release_is_not_archived(services: Services) -> None:
+async def test_a_configuration_of_an_earlier_release_is_not_archived(services: Services) -> None:
     config = await create_event_config(services)
     await services.database["event_configs"].update_one({}, {"$unset": {"archived": 1}})
     assert await services.event_configs.list(config.account_id) == [config]

@@ -92,7 +92,7 @@ async def test_a_counter_deleted_while_in_use_is_made_again(services: Services) 
         assert min(await given(other.event_ids, 100)) > max(used)
 
 
-async def test_ids_survive_the_loss_of_all_that_redis_holds(services: Services) -> None:
+async def test_ids_stay_unique_when_redis_loses_everything(services: Services) -> None:
     before = await given(services.event_ids, 100)
     await services.redis.flushall()
     async with scene.process(services.settings) as other:
@@ -111,7 +111,7 @@ async def test_a_database_from_the_past_never_gives_an_id_that_was_stored(
         assert min(await given(other.event_ids, 100)) > max(used)
 
 
-async def test_a_lost_counter_starts_beyond_all_that_was_granted(services: Services) -> None:
+async def test_a_lost_counter_starts_beyond_all_granted_ids(services: Services) -> None:
     used = await given(services.event_ids, 100)
     await services.event_ids.close()
     await scene.applied(services, [make_event(used[0])])

@@ -64,7 +64,7 @@ def test_an_empty_parameter_counts_as_not_sent(name: str) -> None:
 @pytest.mark.parametrize(
     "fields", [{}, {"value": 1}, {"pbk": "", "click_id": ""}, {"pbk": None}, {"PBK": "k"}]
 )
-def test_neither_pbk_nor_click_id_is_refused(fields: dict[str, Any]) -> None:
+def test_a_conversion_without_pbk_and_click_id_is_refused(fields: dict[str, Any]) -> None:
     with pytest.raises(BadRequest, match="pbk or click_id"):
         from_json(json.dumps(fields).encode())
     with pytest.raises(BadRequest, match="pbk or click_id"):
@@ -191,7 +191,7 @@ def test_a_json_value_of_another_type_is_refused(value: Any) -> None:
 
 
 @pytest.mark.parametrize("text", [b"NaN", b"Infinity", b"-Infinity", b"+1", b".5", b"5.", b"01"])
-def test_what_json_does_not_call_a_number_is_refused(text: bytes) -> None:
+def test_a_number_that_json_does_not_allow_is_refused(text: bytes) -> None:
     with pytest.raises(BadRequest, match=r"^body: "):
         from_json(b'{"pbk":"k","value":%s}' % text)
 
@@ -230,7 +230,7 @@ def test_a_name_of_unprintable_or_too_many_characters_is_refused(name: str, valu
 
 @pytest.mark.parametrize("name", ["transaction_id", "txid", "pbk", "click_id"])
 @pytest.mark.parametrize("value", [True, 1.5, [], ["a"], {}, {"$ne": None}])
-def test_a_name_that_is_no_text_is_refused(name: str, value: Any) -> None:
+def test_a_name_that_is_not_text_is_refused(name: str, value: Any) -> None:
     with pytest.raises(BadRequest, match=rf"^{name}: "):
         said(**{name: value})
 
@@ -278,7 +278,7 @@ def test_a_known_parameter_that_is_not_utf8_is_refused(name: str, text: str) -> 
         from_text(f"click_id={CLICK_ID if name != 'click_id' else ''}&{name}={text}".encode())
 
 
-def test_of_a_repeated_text_parameter_the_first_that_is_not_empty_counts() -> None:
+def test_the_first_value_that_is_not_empty_counts_if_a_text_parameter_repeats() -> None:
     read = from_text(b"pbk=k&value=&value=5&value=NaN&txid=a&txid=b&pbk=other")
     assert (read.pbk, read.value, read.transaction_id) == ("k", Decimal(5), "a")
 

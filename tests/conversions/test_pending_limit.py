@@ -41,7 +41,7 @@ async def report(services: Services, way: Way, client: str = STRANGER, **fields:
 
 
 @BOTH_WAYS
-async def test_beyond_its_allowance_an_address_is_refused_with_nothing_recorded(
+async def test_an_address_beyond_its_allowance_is_refused_and_nothing_is_recorded(
     services: Services, way: Way
 ) -> None:
     before = PENDING_REFUSED._value.get()

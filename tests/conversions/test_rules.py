@@ -126,7 +126,7 @@ async def test_without_rules_every_conversion_is_recorded(services: Services, wa
 
 @BOTH_WAYS
 @pytest.mark.parametrize("by_key", [True, False])
-async def test_no_more_than_so_many_conversions_of_a_click_and_configuration_are_taken(
+async def test_the_conversions_of_a_click_and_configuration_are_limited(
     services: Services, way: Way, by_key: bool
 ) -> None:
     account = await account_with(services, max_per_click=2)
@@ -153,7 +153,7 @@ async def test_no_more_than_so_many_conversions_of_a_click_and_configuration_are
     assert (await ledger.totals(services))["conversions"] == 4
 
 
-async def test_a_repeated_transaction_id_is_answered_with_the_first_also_when_no_more_are_taken(
+async def test_a_repeated_transaction_id_gives_the_first_event_even_at_the_limit(
     services: Services,
 ) -> None:
     account = await account_with(services, max_per_click=1)
@@ -171,7 +171,7 @@ async def test_a_repeated_transaction_id_is_answered_with_the_first_also_when_no
 @pytest.mark.parametrize(
     "rules", [{"require_pbk": True}, {"no_negative_values": True}, {"max_value": Decimal(-5)}]
 )
-async def test_a_repeated_transaction_id_is_answered_with_the_first_whatever_rule_came_since(
+async def test_a_repeated_transaction_id_gives_the_first_event_whatever_rule_was_added(
     services: Services, rules: Any, drained: bool
 ) -> None:
     account = await services.accounts.create("Acme")
@@ -223,7 +223,7 @@ async def early(services: Services, account_id: UUID, **fields: Any) -> UUID:
         ({}, [-(10**9), 10**15], [None, None]),
     ],
 )
-async def test_what_came_before_its_click_is_kept_but_neither_counted_nor_delivered(
+async def test_an_event_that_breaks_a_rule_when_its_click_arrives_is_only_kept(
     services: Services, rules: Any, values: list[int], expected: list[Any]
 ) -> None:
     account = await services.accounts.create("Acme")
@@ -237,7 +237,7 @@ async def test_what_came_before_its_click_is_kept_but_neither_counted_nor_delive
     await ledger.check(services)
 
 
-async def test_of_events_that_came_with_their_click_only_those_that_obey_count(
+async def test_only_events_that_obey_the_rules_count_when_their_click_is_in_the_batch(
     services: Services,
 ) -> None:
     account = await account_with(services, no_negative_values=True, max_per_click=1)
@@ -255,7 +255,7 @@ async def test_of_events_that_came_with_their_click_only_those_that_obey_count(
     await ledger.check(services)
 
 
-async def test_what_was_answered_before_a_rule_was_switched_on_counts(services: Services) -> None:
+async def test_conversions_answered_before_a_rule_was_switched_on_count(services: Services) -> None:
     account = await services.accounts.create("Acme")
     click_id = await create_click(services, account.id)
     await by_coroutine(services, click_id=click_id, value=Decimal(-1))

@@ -53,7 +53,7 @@ async def test_every_field_has_its_type(services: Services) -> None:
     assert row["at"].utcoffset().total_seconds() == 0
 
 
-async def test_what_is_not_known_is_null_and_a_missing_transaction_id_is_left_out(
+async def test_unknown_fields_are_null_and_a_missing_transaction_id_is_left_out(
     services: Services,
 ) -> None:
     await scene.applied(services, [make_event(1), make_event(2)])
@@ -84,7 +84,7 @@ async def test_inserting_again_changes_nothing(services: Services) -> None:
     assert await scene.dump(services) == before
 
 
-async def test_only_the_first_event_of_a_transaction_id_is_stored_and_the_rest_of_the_batch_too(
+async def test_a_repeated_transaction_id_is_left_out_and_the_rest_of_the_batch_is_stored(
     services: Services,
 ) -> None:
     one: dict[str, Any] = {"transaction_id": "t", "transaction_scope": SCOPE.bytes}
@@ -93,7 +93,7 @@ async def test_only_the_first_event_of_a_transaction_id_is_stored_and_the_rest_o
     assert [row["_id"] for row in await scene.stored_events(services)] == [1, 2, 4]
 
 
-async def test_only_events_that_wait_for_these_clicks_are_pending(services: Services) -> None:
+async def test_only_events_that_wait_for_the_given_clicks_are_found(services: Services) -> None:
     mine, others, seen = new_id(), new_id(), new_id()
     foreign = {"account_id": new_id().bytes}
     await scene.applied(

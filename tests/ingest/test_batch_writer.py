@@ -89,7 +89,7 @@ def again_move(write_set: WriteSet) -> WriteSet:
 
 
 @pytest.mark.parametrize("part", [again_click, again_event, again_move, lambda whole: whole])
-async def test_what_is_stored_already_is_a_conflict_and_changes_nothing(
+async def test_documents_that_are_stored_already_conflict_and_change_nothing(
     services: Services, part: Callable[[WriteSet], WriteSet]
 ) -> None:
     _, write_set = await everything(services)
@@ -103,7 +103,7 @@ async def test_what_is_stored_already_is_a_conflict_and_changes_nothing(
     assert await scene.dump(services) == before
 
 
-async def test_two_of_one_id_within_a_write_set_are_refused(services: Services) -> None:
+async def test_a_write_set_with_the_same_id_twice_is_refused(services: Services) -> None:
     one = click(services)
     with pytest.raises(WriteConflict):
         await writer_of(services).write(WriteSet([one, one.copy()], [], []))
@@ -144,7 +144,7 @@ async def test_a_move_from_a_state_that_has_passed_is_a_conflict(
 
 
 @pytest.mark.parametrize("at", range(8))
-async def test_a_death_before_the_commit_stores_nothing_and_the_next_try_all(
+async def test_a_death_before_the_commit_stores_nothing_and_a_second_try_stores_all(
     services: Services, at: int
 ) -> None:
     """Four writes, with a step before and after each."""
@@ -161,7 +161,7 @@ async def test_a_death_before_the_commit_stores_nothing_and_the_next_try_all(
     assert (await ledger.totals(services))["clicks"] == 1
 
 
-async def test_the_last_of_these_deaths_is_the_one_before_the_commit(services: Services) -> None:
+async def test_eight_steps_are_all_that_lead_to_a_commit(services: Services) -> None:
     _, write_set = await everything(services)
     alive = dying_database(services.database, Steps(8))
     await BatchWriter(alive, Slot(services.redis, services.mongodb), asyncio.Event()).write(
@@ -178,7 +178,7 @@ async def test_the_last_of_these_deaths_is_the_one_before_the_commit(services: S
     ],
     ids=["too large", "bad id"],
 )
-async def test_a_document_that_is_refused_comes_out_and_takes_the_write_set_along(
+async def test_a_refused_document_fails_its_whole_write_set_and_is_named(
     services: Services, broken: Any, error: type[Exception]
 ) -> None:
     with pytest.raises(error) as caught:
@@ -190,7 +190,7 @@ async def test_a_document_that_is_refused_comes_out_and_takes_the_write_set_alon
     assert await services.database["rollups"].count_documents({}) == 0
 
 
-async def test_rollups_that_cannot_be_added_to_keep_the_click_out(services: Services) -> None:
+async def test_a_click_is_not_stored_when_its_rollup_cannot_be_updated(services: Services) -> None:
     """Somebody has changed a document by hand."""
     writer = writer_of(services)
     await writer.write(WriteSet([click(services)], [], []))
@@ -202,7 +202,7 @@ async def test_rollups_that_cannot_be_added_to_keep_the_click_out(services: Serv
 
 
 @pytest.mark.parametrize("shared", [False, True])
-async def test_write_sets_at_once_all_count(
+async def test_simultaneous_write_sets_all_count(
     services: Services, shared: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also those of drains that share a slot, one by one."""
@@ -221,7 +221,7 @@ async def test_write_sets_at_once_all_count(
     assert len(slots) == (1 if shared else 4)
 
 
-async def test_what_made_a_write_set_conflict_can_be_read_at_once(services: Services) -> None:
+async def test_the_cause_of_a_conflict_can_be_read_at_once(services: Services) -> None:
     """Although another has stored it only that moment, and a majority perhaps not yet."""
 
     async def written(writer: BatchWriter, one: Document) -> bool:
@@ -243,7 +243,7 @@ async def test_what_made_a_write_set_conflict_can_be_read_at_once(services: Serv
     await ledger.check(services)
 
 
-async def test_sums_of_money_that_are_stored_are_exact(services: Services) -> None:
+async def test_stored_sums_of_money_are_exact(services: Services) -> None:
     amounts: Sequence[str] = ["999999999999999.999999999", "0.000000001", "-0.1"] * 20
     writer = writer_of(services)
     for number, amount in enumerate(amounts, 1):

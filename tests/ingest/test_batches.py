@@ -11,7 +11,7 @@ from pymongo.errors import AutoReconnect
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from tests.factories import make_event
-from tests.ingest.test_consumer import running
+from tests.ingest.consuming import running
 from tracker.ingest.consumer import Consumer
 from tracker.ingest.record import Record
 from tracker.service.services import Services
@@ -189,7 +189,7 @@ async def test_no_more_is_gathered_when_entries_turn_out_to_be_full(services: Se
     assert batches.in_order() == list(range(1, events + 1))
 
 
-async def test_what_was_gathered_is_applied_though_the_group_is_lost_meanwhile(
+async def test_gathered_entries_are_applied_even_if_the_group_is_lost_meanwhile(
     services: Services,
 ) -> None:
     await appended(services, [1] * 300)
@@ -225,7 +225,7 @@ async def test_entries_of_a_batch_whose_last_command_fails_are_not_left_behind(
     assert batches.in_order() == list(range(1, events + 1))
 
 
-async def test_a_bad_entry_parts_a_batch_into_halves_until_it_is_alone(services: Services) -> None:
+async def test_a_bad_entry_halves_its_batch_until_it_is_alone(services: Services) -> None:
     events = await appended(services, [1] * 150)
     await services.redis.xadd("journal", {b"1": b"junk"})
     await appended(services, [1] * 149)

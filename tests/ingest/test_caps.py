@@ -59,7 +59,7 @@ async def test_a_batch_that_comes_again_changes_nothing(
     await ledger.check(services)
 
 
-async def test_a_part_that_was_stored_counts_when_the_whole_comes_again(
+async def test_a_part_that_was_stored_counts_when_the_whole_batch_comes_again(
     services: Services,
 ) -> None:
     account = await account_with(services, max_per_click=2)
@@ -73,7 +73,7 @@ async def test_a_part_that_was_stored_counts_when_the_whole_comes_again(
     await ledger.check(services)
 
 
-async def test_conversions_of_before_the_rule_count_toward_it(services: Services) -> None:
+async def test_conversions_from_before_the_rule_count_toward_it(services: Services) -> None:
     account = await services.accounts.create("Acme")
     await scene.applied(services, await forged(services, account, [1, 2, 3]))
     await services.account_rules.change(account.id, {"max_per_click": 2})

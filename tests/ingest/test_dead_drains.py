@@ -32,7 +32,7 @@ async def killed_while_writing(services: Services, click: Any) -> Slot:
 
 
 @pytest.mark.parametrize("is_new", [True, False])
-async def test_what_a_dead_drain_left_open_does_not_block_the_next(
+async def test_a_transaction_that_a_dead_drain_left_open_does_not_block_the_next(
     services: Services, settings: Settings, is_new: bool
 ) -> None:
     """Be it one that starts or one that has a slot already."""

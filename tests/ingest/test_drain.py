@@ -76,7 +76,7 @@ async def test_several_events_of_one_click_are_all_settled(services: Services) -
 
 
 @pytest.mark.parametrize("batches", list(permutations(([CLICK], [OF_CONFIG], [FOREIGN]))))
-async def test_a_click_of_another_account_tells_an_event_nothing(
+async def test_an_event_takes_nothing_from_a_click_of_another_account(
     services: Services, batches: Sequence[Sequence[Record]]
 ) -> None:
     own, foreign = await applied(services, *batches)
@@ -181,7 +181,7 @@ async def test_an_empty_batch_is_nothing(services: Services) -> None:
     [(ACCOUNT.bytes, 3600), (None, 60)],
     ids=["of an account", "of nobody"],
 )
-async def test_the_claim_of_a_stored_transaction_id_ends_an_hour_later_or_nobodys_a_minute(
+async def test_a_claim_ends_an_hour_after_its_event_is_stored_or_a_minute_without_an_account(
     services: Services, account_id: bytes | None, seconds: int
 ) -> None:
     scope = new_id()
@@ -196,7 +196,7 @@ async def test_the_claim_of_a_stored_transaction_id_ends_an_hour_later_or_nobody
     assert await services.redis.ttl(transaction(scope, "u")) == -1
 
 
-async def test_nothing_of_a_batch_is_stored_if_redis_goes_while_it_is_enriched(
+async def test_nothing_of_a_batch_is_stored_if_redis_fails_during_its_enrichment(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Then it is tried again as a whole, and each visitor is first once."""

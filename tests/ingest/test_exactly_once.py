@@ -202,7 +202,7 @@ async def test_a_record_that_is_twice_in_a_batch_counts_once(services: Services)
 
 @pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("number", [2, 4])
-async def test_drains_at_once_with_overlapping_batches_count_once(
+async def test_simultaneous_drains_with_overlapping_batches_count_once(
     services: Services, number: int, shared: bool
 ) -> None:
     random = Random(number)
@@ -223,7 +223,7 @@ async def test_drains_at_once_with_overlapping_batches_count_once(
     await checked(services, sent)
 
 
-async def test_drains_at_once_with_the_same_batch_count_once(services: Services) -> None:
+async def test_simultaneous_drains_with_the_same_batch_count_once(services: Services) -> None:
     """In step with each other, again and again."""
     random = Random(3)
     async with processes(services, 2) as each:

@@ -34,7 +34,7 @@ def of_nobody(number: int = 1) -> tuple:  # type: ignore[type-arg]
     return click, msgspec.structs.replace(event, **unknown)
 
 
-async def test_an_event_of_nobody_expires_thirty_days_after_it_was_stored(
+async def test_an_event_without_an_account_expires_thirty_days_after_it_was_stored(
     services: Services,
 ) -> None:
     _, event = of_nobody()
@@ -47,7 +47,9 @@ async def test_an_event_of_nobody_expires_thirty_days_after_it_was_stored(
 
 
 @pytest.mark.parametrize("days", [0, 3])
-async def test_how_long_is_a_setting(settings: Settings, services: Services, days: int) -> None:
+async def test_the_time_until_expiry_is_a_setting(
+    settings: Settings, services: Services, days: int
+) -> None:
     changed = msgspec.structs.replace(settings, pending_event_days=days)
     async with scene.process(changed) as other:
         await scene.applied(other, [of_nobody()[1]])
@@ -57,7 +59,7 @@ async def test_how_long_is_a_setting(settings: Settings, services: Services, day
         assert row["expires_at"] < now() + timedelta(days=days)
 
 
-async def test_whatever_belongs_to_an_account_never_expires(services: Services) -> None:
+async def test_an_event_of_an_account_never_expires(services: Services) -> None:
     click, settled = of_nobody(1)
     _, with_key = pair(2)
     without_click = make_event(3, **{**_CONFIGURED, "account_id": click.account_id})
@@ -103,7 +105,9 @@ async def test_an_event_that_expires_while_its_click_comes_is_left_alone(
     await ledger.check(services)
 
 
-async def test_those_of_an_earlier_release_get_their_time_at_a_start(services: Services) -> None:
+async def test_events_of_an_earlier_release_get_an_expiry_at_the_next_start(
+    services: Services,
+) -> None:
     click, event = of_nobody()
     await scene.applied(services, [event, pair(2)[1], make_event(3)])
     await services.database["events"].update_many({}, {"$unset": {"expires_at": ""}})
@@ -115,7 +119,7 @@ async def test_those_of_an_earlier_release_get_their_time_at_a_start(services: S
     assert await expiring(services) == []
 
 
-async def test_a_settlement_that_read_the_event_before_it_got_its_time_takes_it_off(
+async def test_a_settlement_removes_an_expiry_that_was_set_after_it_read_the_event(
     services: Services,
 ) -> None:
     click, event = of_nobody()

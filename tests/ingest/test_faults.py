@@ -98,7 +98,7 @@ UNKNOWN = [
     ],
     ids=repr,
 )
-def test_an_error_is_waited_out_or_a_records_fault_or_not_known(
+def test_an_error_is_an_outage_or_a_records_fault_or_unknown(
     error: Exception, waits: bool, of_record: bool
 ) -> None:
     assert (is_to_wait(error), is_fault_of_record(error)) == (waits, of_record)
@@ -116,7 +116,7 @@ def test_an_error_is_waited_out_or_a_records_fault_or_not_known(
     ],
     ids=repr,
 )
-def test_a_transaction_that_is_too_large_is_told_apart(error: Exception, too_much: bool) -> None:
+def test_a_transaction_that_is_too_large_is_recognized(error: Exception, too_much: bool) -> None:
     assert is_too_much(error) == too_much
 
 

@@ -58,7 +58,7 @@ async def told(redis: Redis) -> Told:
     }
 
 
-async def test_only_what_was_counted_since_is_added(services: Services) -> None:
+async def test_only_the_counts_since_the_last_publication_are_added(services: Services) -> None:
     DRAINED.labels("click").inc(1000)
     drain = Fleet(services.redis)
     await drain.publish()
@@ -76,7 +76,7 @@ async def test_only_what_was_counted_since_is_added(services: Services) -> None:
     }
 
 
-async def test_the_sums_outlive_a_drain_and_are_of_all(services: Services) -> None:
+async def test_the_sums_cover_all_drains_and_outlive_each(services: Services) -> None:
     for _ in range(3):
         drain = Fleet(services.redis)
         DRAINED.labels("event").inc(2)
@@ -96,7 +96,7 @@ async def test_a_process_that_took_the_place_of_another_publishes_only_its_own(
     }
 
 
-async def test_what_redis_did_not_take_is_added_the_next_time(
+async def test_counts_that_redis_did_not_take_are_added_the_next_time(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drain = Fleet(services.redis)

@@ -57,7 +57,7 @@ def settled(status: Status) -> dict[str, Any]:
         (TOLD, settled(Status.FOREIGN_CLICK), False),
     ],
 )
-def test_webhooks_are_told_of_a_settled_event_or_of_one_whose_click_is_late(
+def test_webhooks_are_notified_of_settled_events_and_of_those_whose_click_is_late(
     before: Any, after: Any, told: bool
 ) -> None:
     assert should_notify(before, after) is told
@@ -78,7 +78,7 @@ def test_a_click_is_waited_for_by_pending_events_of_known_accounts(
     assert with_deadline(event, AT).get("tell_at") == tell_at
 
 
-async def test_every_active_webhook_of_the_account_is_told_and_no_other(
+async def test_every_active_webhook_of_the_account_is_notified_and_no_other(
     services: Services,
 ) -> None:
     told = [await create_webhook(services, ACCOUNT) for _ in range(2)]
@@ -96,7 +96,7 @@ async def test_every_active_webhook_of_the_account_is_told_and_no_other(
         assert before <= row["created_at"] == row["due_at"] <= now()
 
 
-async def test_a_webhook_made_in_the_same_millisecond_is_told(services: Services) -> None:
+async def test_a_webhook_made_in_the_same_millisecond_is_notified(services: Services) -> None:
     made = await services.webhooks.create(ACCOUNT, "A", TARGET, "POST", {})
     at = int(made.created_at.timestamp() * 1000)
     early, now_ = (make_event(n, at=at - 2 + n, **CONFIG) for n in (1, 2))
@@ -104,7 +104,7 @@ async def test_a_webhook_made_in_the_same_millisecond_is_told(services: Services
     assert await ledger.told_of(services) == [(made.id, 2)]
 
 
-async def test_a_batch_of_clicks_asks_for_no_webhook(services: Services) -> None:
+async def test_a_batch_of_clicks_reads_no_webhook(services: Services) -> None:
     await create_webhook(services, ACCOUNT)
     clicks = [make_click(ACCOUNT) for _ in range(3)]
     pending = make_event(1, new_id().bytes, **CONFIG)
@@ -115,7 +115,9 @@ async def test_a_batch_of_clicks_asks_for_no_webhook(services: Services) -> None
     assert not asked & {"webhooks", "deliveries"}
 
 
-async def test_an_event_that_waits_is_told_of_when_its_click_comes(services: Services) -> None:
+async def test_webhooks_are_notified_of_a_pending_event_when_its_click_arrives(
+    services: Services,
+) -> None:
     webhook, click = await create_webhook(services, ACCOUNT), make_click(ACCOUNT)
     await scene.applied(services, [make_event(1, click.id, **CONFIG)])
     assert await ledger.told_of(services) == []
@@ -132,7 +134,7 @@ async def an_hour_passes(services: Services) -> None:
     await services.database["events"].update_many(waiting_, passed)
 
 
-async def test_after_an_hour_webhooks_are_told_without_the_click_and_not_again_with_it(
+async def test_webhooks_are_notified_without_the_click_after_an_hour_and_not_again_with_it(
     services: Services,
 ) -> None:
     webhook, click = await create_webhook(services, ACCOUNT), make_click(ACCOUNT)
@@ -166,7 +168,7 @@ async def test_while_the_journal_is_behind_late_clicks_are_waited_for(services: 
     assert await ledger.told_of(services) == [(webhook.id, 1)]
 
 
-async def test_an_event_of_an_unknown_account_is_told_of_however_late_its_click_comes(
+async def test_webhooks_are_notified_of_an_event_of_an_unknown_account_however_late_its_click(
     services: Services,
 ) -> None:
     webhook, click = await create_webhook(services, ACCOUNT), make_click(ACCOUNT)
@@ -178,7 +180,7 @@ async def test_an_event_of_an_unknown_account_is_told_of_however_late_its_click_
     assert await ledger.told_of(services) == [(webhook.id, 1)]
 
 
-async def test_a_click_that_comes_while_webhooks_are_told_changes_nothing_of_it(
+async def test_a_click_that_arrives_during_a_notification_does_not_change_it(
     services: Services,
 ) -> None:
     """Whoever is second sees what the first has done, in either order and at once."""
@@ -196,7 +198,7 @@ async def test_a_click_that_comes_while_webhooks_are_told_changes_nothing_of_it(
     await ledger.check(services)
 
 
-async def test_one_drain_stores_and_tells_at_the_same_time(services: Services) -> None:
+async def test_one_drain_stores_and_notifies_at_the_same_time(services: Services) -> None:
     """With one session."""
     webhook = await create_webhook(services, ACCOUNT)
     drain = scene.drain_of(services)
@@ -210,7 +212,9 @@ async def test_one_drain_stores_and_tells_at_the_same_time(services: Services) -
     await ledger.check(services)
 
 
-async def test_a_death_while_webhooks_are_told_leaves_all_to_the_next(services: Services) -> None:
+async def test_a_death_during_a_notification_leaves_all_of_it_to_the_next(
+    services: Services,
+) -> None:
     webhook = await create_webhook(services, ACCOUNT)
     drain = scene.drain_of(services)
     await drain.apply([make_event(number, new_id().bytes, **CONFIG) for number in (1, 2)])
@@ -236,7 +240,7 @@ async def test_more_deliveries_than_one_command_takes_are_all_made(
     assert sorted(await ledger.told_of(services)) == expected
 
 
-async def test_the_loop_goes_on_after_an_error_and_ends_when_it_is_told(
+async def test_the_loop_goes_on_after_an_error_and_ends_when_it_is_stopped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(overdue, "EVERY_SECONDS", 0.01)
@@ -256,7 +260,7 @@ async def test_the_loop_goes_on_after_an_error_and_ends_when_it_is_told(
     assert next(answers, None) is None
 
 
-async def test_a_delivery_that_is_there_is_left_as_it_is(services: Services) -> None:
+async def test_an_existing_delivery_is_left_as_it_is(services: Services) -> None:
     """As when an event was deleted by hand and its journal entry comes again."""
     webhook = await create_webhook(services, ACCOUNT)
     batch = [make_event(number, **CONFIG) for number in (1, 2)]

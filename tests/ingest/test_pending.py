@@ -164,7 +164,7 @@ async def test_an_event_waits_however_long_and_redelivery_in_between_changes_not
     await ledger.check(services)
 
 
-async def test_conversions_of_a_bots_click_are_told_apart_when_it_arrives(
+async def test_conversions_are_counted_as_a_bots_when_its_click_arrives(
     services: Services,
 ) -> None:
     click, event = pair()
@@ -186,7 +186,7 @@ async def test_a_wrong_click_id_with_many_events_is_not_read_again_with_each_of_
     assert max(one.get("docsExamined", 0) for one in commands) <= 1
 
 
-async def test_an_event_that_meets_its_click_has_nobody_looked_for_who_waits(
+async def test_a_batch_whose_events_find_their_clicks_looks_for_no_pending_events(
     services: Services,
 ) -> None:
     clicks, events = zip(*(pair(number) for number in range(1, 20)), strict=True)

@@ -59,7 +59,7 @@ def statuses(write_set: WriteSet) -> dict[int, str]:
     return {one["_id"]: str(one["status"]) for one in write_set.events}
 
 
-def test_nothing_is_nothing() -> None:
+def test_an_empty_batch_needs_no_write() -> None:
     assert arrival().is_empty()
     assert plan.settlement([], {}, {}).is_empty()
 
@@ -80,7 +80,7 @@ def test_clicks_that_are_stored_are_left_out() -> None:
         ([TWO], [TWO], "pending"),
     ],
 )
-def test_an_event_takes_what_its_click_tells_wherever_that_is(
+def test_an_event_takes_its_clicks_data_wherever_the_click_is(
     batch: list[Document], before: list[Document], status: str
 ) -> None:
     write_set = arrival(batch, [event(1)], before)
@@ -90,7 +90,7 @@ def test_an_event_takes_what_its_click_tells_wherever_that_is(
     )
 
 
-def test_the_click_that_is_stored_is_believed_before_the_one_that_arrived() -> None:
+def test_the_stored_click_takes_precedence_over_the_one_that_arrived() -> None:
     write_set = arrival([ONE], [event(1)], [{**ONE, "country": "FR"}])
     assert write_set.events[0]["country"] == "FR"
 
@@ -198,7 +198,7 @@ def test_a_duplicate_keeps_its_scope_and_takes_nothing_from_its_click() -> None:
     assert write_set.events == [{**of(1, CLICK_ID), "status": DUPLICATE}]
 
 
-def test_settling_moves_those_whose_click_is_there() -> None:
+def test_settling_moves_the_events_whose_click_is_there() -> None:
     write_set = plan.settlement([event(1), event(2, OTHER_CLICK)], by_id(ONE), {})
     [(moved, fields)] = write_set.moves
     assert (moved["_id"], fields["status"], fields["link_id"]) == (1, ATTRIBUTED, ONE["link_id"])
@@ -222,14 +222,14 @@ def test_settling_honours_transaction_ids_too(
     assert [move.fields["status"] for move in write_set.moves] == expected
 
 
-def test_all_transactions_that_an_event_may_come_to_hold_are_asked_for() -> None:
+def test_all_transactions_that_an_event_may_come_to_hold_are_looked_up() -> None:
     events = [of(1, CLICK_ID), of(2, SCOPE, None), event(3), of(4, OTHER_CLICK, OTHER_CLICK)]
     assert plan.transactions_of(events, by_id(ONE)) == {
         *((scope, "t") for scope in (CLICK_ID, ACCOUNT, SCOPE, OTHER_CLICK))
     }
 
 
-def test_what_is_given_is_not_changed() -> None:
+def test_planning_changes_none_of_its_arguments() -> None:
     events, known = [of(1, CLICK_ID), of(2, CLICK_ID)], Known(transactions=dict(HELD_BY_ACCOUNT))
     before = [dict(one) for one in events]
     arrival([ONE], events, known=known)

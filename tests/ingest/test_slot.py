@@ -51,14 +51,14 @@ async def test_every_drain_gets_a_slot_of_its_own_the_lowest_that_is_free(
     assert [await slot_of(services).number() for _ in range(3)] == [1, 3, 5]
 
 
-async def test_drains_that_ask_at_once_get_different_slots(services: Services) -> None:
+async def test_drains_that_start_at_once_get_different_slots(services: Services) -> None:
     async with scene.process(services.settings) as other:
         drains = [slot_of(one) for one in (services, other) for _ in range(10)]
         numbers = await asyncio.gather(*(one.number() for one in drains))
     assert sorted(numbers) == list(range(20))
 
 
-async def test_whoever_asks_at_once_gets_the_one_session(services: Services) -> None:
+async def test_simultaneous_callers_get_the_same_session(services: Services) -> None:
     """The drain and the timers: what is on record has to be what is written with."""
     slot = slot_of(services)
     first, *others = await asyncio.gather(*(slot.session() for _ in range(5)))
@@ -74,7 +74,7 @@ async def test_a_renewal_keeps_the_slot_and_the_lease(services: Services) -> Non
     assert LEASE_SECONDS - 1 <= await services.redis.ttl("slot:0") <= LEASE_SECONDS
 
 
-async def test_a_slot_that_was_not_asked_for_is_not_renewed(services: Services) -> None:
+async def test_a_slot_that_was_never_taken_is_not_renewed(services: Services) -> None:
     await slot_of(services).renew()
     assert await services.redis.keys("slot*") == []
 
@@ -202,7 +202,7 @@ async def test_a_release_does_not_free_the_slot_of_another(services: Services) -
     assert await recorded(services) == {b"0": await session_id(next_one)}
 
 
-async def test_one_that_never_had_a_slot_may_release_it(services: Services) -> None:
+async def test_a_drain_without_a_slot_may_release_it(services: Services) -> None:
     await slot_of(services).release()
 
 
@@ -242,7 +242,7 @@ async def away(services: Services, url: str) -> AsyncIterator[Slot]:
     await redis.aclose()
 
 
-async def test_without_redis_a_number_comes_all_the_same_and_stays(services: Services) -> None:
+async def test_a_drain_gets_a_slot_without_redis_and_keeps_it(services: Services) -> None:
     async with away(services, nobody()) as slot:
         number = await slot.number()
         assert 0 <= number < SLOTS

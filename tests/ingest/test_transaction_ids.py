@@ -64,7 +64,7 @@ async def at_once(drains: Sequence[Drain], records: Sequence[Record]) -> None:
 
 
 @pytest.mark.parametrize("batches", [[[0, 1, 2]], [[0], [1], [2]], [[0, 1], [2, 0]], [[2], [1, 0]]])
-async def test_of_one_id_in_one_scope_the_first_counts(
+async def test_the_first_event_of_a_transaction_id_in_its_scope_counts(
     services: Services, batches: list[list[int]]
 ) -> None:
     events = [of_config(number) for number in (3, 1, 2)]
@@ -74,7 +74,7 @@ async def test_of_one_id_in_one_scope_the_first_counts(
     assert await counted(services) == 1
 
 
-async def test_other_texts_and_scopes_count_by_themselves(services: Services) -> None:
+async def test_other_ids_and_scopes_count_separately(services: Services) -> None:
     others = [of_config(2, "T"), of_config(3, "t "), of_config(4, config=new_id())]
     await scene.applied(services, [of_config(1), *others])
     assert await counted(services) == 4
@@ -94,7 +94,9 @@ async def test_across_scopes_one_counts_and_the_other_is_a_duplicate_or_dropped(
     assert await counted(services) == 1
 
 
-async def test_a_click_scope_then_an_account_scope(services: Services) -> None:
+async def test_an_id_that_moves_from_its_click_to_the_account_counts_once(
+    services: Services,
+) -> None:
     await scene.applied(services, [of_click(1)])
     await scene.applied(services, [of_account(2)])
     assert await statuses(services) == {1: "pending", 2: "pending"}
@@ -104,7 +106,7 @@ async def test_a_click_scope_then_an_account_scope(services: Services) -> None:
     assert await counted(services) == 1
 
 
-async def test_two_clicks_of_an_account_that_share_an_id_count_one(services: Services) -> None:
+async def test_two_clicks_of_an_account_that_share_an_id_count_once(services: Services) -> None:
     other = make_click(ACCOUNT)
     await scene.applied(services, [of_click(1), of_click(2, other)])
     await scene.applied(services, [other])
@@ -113,7 +115,7 @@ async def test_two_clicks_of_an_account_that_share_an_id_count_one(services: Ser
     assert await counted(services) == 1
 
 
-async def test_drains_that_get_one_id_at_the_same_moment_count_one(services: Services) -> None:
+async def test_drains_that_get_the_same_id_at_once_count_it_once(services: Services) -> None:
     async with scene.process(services.settings) as other:
         drains = [scene.drain_of(one) for one in (services, other)]
         for number in range(20):
@@ -123,7 +125,7 @@ async def test_drains_that_get_one_id_at_the_same_moment_count_one(services: Ser
     assert await counted(services) == 20
 
 
-async def test_drains_that_get_it_in_two_scopes_at_the_same_moment_count_one(
+async def test_drains_that_get_an_id_in_two_scopes_at_once_count_it_once(
     services: Services,
 ) -> None:
     """With the click stored before, or coming in at that moment too."""

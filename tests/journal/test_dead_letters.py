@@ -48,7 +48,7 @@ async def test_a_letter_that_is_dead_again_meanwhile_is_not_replayed_for_ever(
     assert (replayed, await letters.count()) == (30, 30)
 
 
-async def test_two_who_replay_at_once_move_each_letter_once(services: Services) -> None:
+async def test_simultaneous_replays_move_each_letter_once(services: Services) -> None:
     letters = await letters_of(services, 100)
     pages = await asyncio.gather(*(moved(letters) for _ in range(3)))
     assert sum(map(sum, pages)) == 100

@@ -75,7 +75,7 @@ def test_records_are_counted_without_being_decoded(number: int) -> None:
 
 
 @pytest.mark.parametrize("payload", [b"", b"\xc1", b"text"])
-def test_what_is_no_entry_holds_no_records(payload: bytes) -> None:
+def test_bytes_that_are_no_entry_hold_no_records(payload: bytes) -> None:
     assert record_count({b"1": payload}) == record_count({b"2": payload}) == 0
 
 

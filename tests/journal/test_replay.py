@@ -19,7 +19,7 @@ async def test_several_files_are_replayed_in_order(folder: Path) -> None:
     assert await replayed(folder) == [b"%d" % number for number in range(9)]
 
 
-async def test_what_is_appended_during_a_replay_waits_for_the_next(folder: Path) -> None:
+async def test_a_payload_appended_during_a_replay_waits_for_the_next(folder: Path) -> None:
     sink = Sink()
     async with opened(folder) as spool:
         await spool.append(b"1")
@@ -33,7 +33,7 @@ async def test_what_is_appended_during_a_replay_waits_for_the_next(folder: Path)
     assert sink.taken == [b"1", b"appended while 1"]
 
 
-async def test_of_simultaneous_replays_one_takes_a_file(folder: Path) -> None:
+async def test_only_one_of_simultaneous_replays_takes_a_file(folder: Path) -> None:
     payloads = [b"%d" % number for number in range(20)]
     await spooled(folder, payloads)
     sink = Sink()
@@ -57,7 +57,7 @@ async def test_a_replay_that_fails_goes_on_where_it_failed(folder: Path, one_by_
     assert sink.taken == [b"1", b"2", b"3"]
 
 
-async def test_a_restart_in_the_middle_of_a_file_begins_it_anew(
+async def test_after_a_restart_a_file_is_replayed_again_from_its_start(
     folder: Path, one_by_one: None
 ) -> None:
     await spooled(folder, [b"1", b"2"])
@@ -168,7 +168,9 @@ async def test_replays_that_fail_make_no_more_files_of_what_is_appended_meanwhil
     assert sink.taken == [b"%d" % number for number in range(10)]
 
 
-async def test_what_waits_is_told_while_a_replay_goes_on(folder: Path, small_files: None) -> None:
+async def test_the_bytes_that_wait_are_known_during_a_replay(
+    folder: Path, small_files: None
+) -> None:
     waiting: list[int] = []
 
     async def send(_: Sequence[bytes]) -> None:

@@ -39,7 +39,7 @@ asyncio.run(main())
 """
 
 
-async def test_what_was_appended_is_replayed_once_in_order(folder: Path) -> None:
+async def test_appended_payloads_are_replayed_once_in_order(folder: Path) -> None:
     sink, payloads = Sink(), [b"a", b"", b"c" * 1_000_000]
     async with opened(folder) as spool:
         assert await spool.is_empty()

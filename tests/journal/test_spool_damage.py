@@ -10,7 +10,7 @@ import pytest
 from tests.journal.spooling import HEADER, Logs, messages, replayed, spooled
 
 
-async def test_a_torn_tail_at_any_byte_is_reported_and_what_stands_before_it_replayed(
+async def test_a_torn_tail_at_any_byte_is_reported_and_the_entries_before_it_replayed(
     folder: Path, logs: Logs
 ) -> None:
     whole = (await spooled(folder, [b"first", b"second", b"last"])).read_bytes()
@@ -97,7 +97,7 @@ async def test_a_length_of_gigabytes_costs_no_memory(folder: Path) -> None:
         resource.setrlimit(resource.RLIMIT_AS, before)
 
 
-async def test_random_garbage_is_set_aside_and_nothing_of_it_sent(folder: Path, logs: Logs) -> None:
+async def test_random_garbage_is_set_aside_and_none_of_it_sent(folder: Path, logs: Logs) -> None:
     chance = random.Random(1)
     folder.mkdir(parents=True)
     (folder / "1.spool").write_bytes(chance.randbytes(1000))

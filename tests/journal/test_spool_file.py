@@ -34,7 +34,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @given(payloads)
-def test_what_was_written_is_read(path: Path, payloads: list[bytes]) -> None:
+def test_written_entries_are_read(path: Path, payloads: list[bytes]) -> None:
     found, reader = read(path, b"".join(map(frame, payloads)))
     assert found == payloads
     assert (reader.damaged_bytes, reader.torn_bytes) == (0, 0)
@@ -152,7 +152,7 @@ class BadSector(io.FileIO):
         return super().read(size)
 
 
-def test_what_stands_before_a_bad_sector_is_a_batch_once(path: Path) -> None:
+def test_entries_before_a_bad_sector_are_a_batch_once(path: Path) -> None:
     path.write_bytes(b"".join(map(frame, (b"1", b"2", b"3"))))
     with BadSector(path) as file:
         file.bad = 2 * len(frame(b"1"))

@@ -49,7 +49,9 @@ async def test_an_append_beyond_the_bound_is_refused_and_those_before_it_are_kep
     assert await replayed(folder) == [EIGHT] * 3
 
 
-async def test_what_is_too_large_is_refused_and_what_is_smaller_still_taken(folder: Path) -> None:
+async def test_a_payload_that_is_too_large_is_refused_and_a_smaller_one_still_taken(
+    folder: Path,
+) -> None:
     async with opened(folder, 3 * ENTRY) as spool:
         await spool.append(EIGHT)
         with pytest.raises(SpoolFull):
@@ -78,7 +80,7 @@ async def test_a_replay_makes_room(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["spool", "damaged", "new", "other"])
-async def test_every_file_counts_and_those_that_wait_are_told_apart(
+async def test_every_file_counts_and_the_files_that_wait_also_by_themselves(
     folder: Path, suffix: str
 ) -> None:
     folder.mkdir(parents=True)
@@ -91,7 +93,7 @@ async def test_every_file_counts_and_those_that_wait_are_told_apart(
         assert spool.bytes_waiting == ENTRY + (50 if suffix == "spool" else 0)
 
 
-async def test_what_another_process_appends_counts(
+async def test_appends_of_another_process_count(
     folder: Path, child: subprocess.Popen[bytes], measures_always: None
 ) -> None:
     theirs = 12 + len(b"from a child")
@@ -103,7 +105,7 @@ async def test_what_another_process_appends_counts(
             await spool.append(EIGHT)
 
 
-async def test_the_folder_is_looked_at_now_and_then_and_not_for_each_append(
+async def test_the_folder_is_scanned_periodically_and_not_for_each_append(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measured: list[SpoolFolder] = []

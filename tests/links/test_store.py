@@ -217,7 +217,7 @@ async def test_the_version_grows_from_the_time_of_creation(services: Services) -
     assert before <= made.version <= now_ms()
 
 
-async def test_one_of_accounts_that_prove_a_name_at_once_wins(services: Services) -> None:
+async def test_one_of_the_accounts_that_prove_a_name_at_once_wins(services: Services) -> None:
     async with process(services.settings) as other:
         both = (services, other)
         claims = [await services.domains.create(new_id(), "go.example") for _ in range(10)]

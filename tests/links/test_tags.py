@@ -67,7 +67,7 @@ async def test_one_of_simultaneous_renamers_wins(services: Services) -> None:
     assert "Spring" in names
 
 
-async def test_a_renamed_tag_gives_its_old_name_back_and_may_change_its_case(
+async def test_a_renamed_tag_frees_its_old_name_and_may_change_its_case(
     services: Services,
 ) -> None:
     made = await services.tags.create(ACCOUNT, "Spring")

@@ -47,12 +47,12 @@ def asking(server: DnsServer) -> tuple[str, int] | None:
     return Settings(dns_resolver=server.address).dns_address
 
 
-def test_either_of_two_records_is_wanted() -> None:
+def test_either_of_two_records_proves_a_domain() -> None:
     assert WANTED.txt == DnsRecord(name=TXT, value=VALUE)
     assert WANTED.cname == DnsRecord(name=NAME, value=HOST)
 
 
-def test_a_service_without_a_hostname_wants_no_cname() -> None:
+def test_a_service_without_a_hostname_offers_no_cname_record() -> None:
     domain = Domain(
         version=1,
         id=new_id(),
@@ -150,7 +150,7 @@ async def test_the_limit_holds_in_a_pause_between_tries(
     assert time.monotonic() - began < 3
 
 
-async def test_a_lost_question_is_asked_again(
+async def test_a_lost_query_is_sent_again(
     server: DnsServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tracker.dns.resolver._TRY_SECONDS", 0.1)

@@ -1,12 +1,11 @@
 """A user creates a link, opens it and converts, with the service as a process."""
 
-import os
-import signal
 from uuid import UUID
 
 from bson import Decimal128
 
 from config.settings import Settings
+from tests.suspended import suspended
 from tests.system.conftest import Rows
 from tests.system.owner import new_event_config, new_owner
 from tests.system.service import Service, environment, until
@@ -66,14 +65,10 @@ def test_an_event_before_its_click_is_stored_is_pending_and_attributed_later(
     owner = new_owner(environment(settings))
     pbk = new_event_config(environment(settings), owner)
     owner.create_link(service, slug="late")
-    mongod = database.client.admin.command("serverStatus")["pid"]
-    os.kill(mongod, signal.SIGSTOP)
-    try:
+    with suspended(database.client.admin.command("serverStatus")["pid"]):
         opened = service.get("/c/late")
         assert opened.status == 302
         event = service.get(f"/api/event?pbk={pbk}&click_id={opened.click_id}")
-    finally:
-        os.kill(mongod, signal.SIGCONT)
     assert (event.status, event.json["clickStatus"]) == (200, "pending")
     until(lambda: database["events"].count_documents({"status": "attributed"}) == 1)
     again = f"/api/event?click_id={opened.click_id}"

@@ -10,8 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 from uuid import UUID
@@ -20,6 +19,7 @@ import pytest
 import redis
 
 from config.settings import Settings
+from tests.suspended import suspended
 from tests.system.conftest import Rows
 from tests.system.owner import new_owner
 from tests.system.service import Service, environment, running, until
@@ -49,15 +49,6 @@ def is_worker(pid: str) -> bool:
         return b"run.py" in Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return False  # it ended meanwhile
-
-
-@contextmanager
-def suspended(pid: int) -> Iterator[None]:
-    os.kill(pid, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        os.kill(pid, signal.SIGCONT)
 
 
 def both_asked(service: Service, ask: Callable[[], Answer]) -> list[Answer]:

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from config.settings import Settings
+from tests.suspended import suspended
 from tests.system.certificates import Authority
 from tests.system.service import Service, environment, running, until
-from tests.system.test_processes import both_asked, processes, suspended
+from tests.system.test_processes import both_asked, processes
 from tests.test_import_order import ROOT
 from tracker.builtin.child import free_port
 

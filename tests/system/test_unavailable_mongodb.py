@@ -1,7 +1,5 @@
 """MongoDB is unavailable, at the start and later."""
 
-import os
-import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,6 +9,7 @@ import redis
 from pymongo import MongoClient
 
 from config.settings import Settings
+from tests.suspended import suspended
 from tests.system.owner import new_owner
 from tests.system.service import environment, running, until
 from tracker.db import keys
@@ -18,12 +17,8 @@ from tracker.db import keys
 
 @contextmanager
 def mongod_suspended(client: MongoClient[dict[str, Any]]) -> Iterator[None]:
-    pid = client.admin.command("serverStatus")["pid"]
-    os.kill(pid, signal.SIGSTOP)
-    try:
+    with suspended(client.admin.command("serverStatus")["pid"]):
         yield
-    finally:
-        os.kill(pid, signal.SIGCONT)
 
 
 def test_without_mongodb_at_the_start_nothing_is_written_before_the_indexes_exist(

@@ -206,7 +206,7 @@ async def test_the_code_of_an_endless_answer_counts(head: bytes, piece: bytes) -
 @pytest.mark.parametrize(
     ("head", "piece"), [(CHUNKED, b"1\r\nx\r\n"), (LONG, b"x"), (UNTIL_CLOSE, b"x")]
 )
-async def test_an_answer_byte_by_byte_is_cut_after_some_dozens_and_its_code_counts(
+async def test_an_answer_sent_byte_by_byte_is_cut_off_and_its_code_counts(
     head: bytes, piece: bytes
 ) -> None:
     outcome, _ = await outcome_of(endless(head, piece, 0.001))
@@ -215,13 +215,13 @@ async def test_an_answer_byte_by_byte_is_cut_after_some_dozens_and_its_code_coun
     assert set(outcome.answer) == {"x"}
 
 
-async def test_chunks_of_one_byte_are_cut_after_some_dozens() -> None:
+async def test_an_answer_in_chunks_of_one_byte_is_cut_off() -> None:
     outcome, _ = await outcome_of(raw(CHUNKED + b"1\r\nx\r\n" * 50_000))
     assert (outcome.code, outcome.answer) == (200, "x" * MAX_CHUNKS)
 
 
 @pytest.mark.parametrize("head", [b"", b"HTTP/1.1 200 OK\r\nX: "])
-async def test_a_head_byte_by_byte_is_no_answer(head: bytes) -> None:
+async def test_a_head_sent_byte_by_byte_is_no_answer(head: bytes) -> None:
     outcome, receiver = await outcome_of(endless(head, b"x", 0.001))
     assert (outcome.code, outcome.failure) == (None, "connection")
     assert receiver.written < MAX_HEAD_BYTES

@@ -115,7 +115,7 @@ async def test_only_the_newest_attempts_are_kept(services: Services) -> None:
     assert kept == list(range(3, MAX_KEPT_ATTEMPTS + 3))
 
 
-async def test_a_retry_leaves_a_delivery_alone_that_is_being_sent(services: Services) -> None:
+async def test_a_retry_leaves_a_delivery_that_is_being_sent_alone(services: Services) -> None:
     [one] = await claimed(services)
     await services.deliveries.retry(one.id, now())
     [row] = await stored(services)

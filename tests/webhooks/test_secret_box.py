@@ -66,7 +66,7 @@ def test_every_changed_byte_is_noticed() -> None:
             box.open(WEBHOOK, stored[:place] + other + stored[place + 1 :])
 
 
-def test_texts_by_the_first_key_are_told_from_others() -> None:
+def test_texts_sealed_with_the_first_key_are_recognized() -> None:
     box = SecretBox([ONE, OTHER])
     assert box.is_by_first_key(WEBHOOK, box.seal(WEBHOOK, SECRET))
     assert not box.is_by_first_key(WEBHOOK, SecretBox([OTHER]).seal(WEBHOOK, SECRET))

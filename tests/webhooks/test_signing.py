@@ -20,7 +20,7 @@ AT = 1_800_000_000
 PAYLOAD = '{"id":"ü","v":12.50,"n":null,"o":{"a":[1]}}'.encode()
 
 
-def test_the_signature_is_what_the_specification_says() -> None:
+def test_the_signature_follows_the_specification() -> None:
     headers = signed_headers("0190b5a2", AT, PAYLOAD, [SECRET, OTHER])
     signed = b"msg_0190b5a2.1800000000." + PAYLOAD
     expected = [
@@ -104,7 +104,9 @@ def test_with_get_an_empty_payload_adds_nothing() -> None:
         ("https://a.example/%2e%2E/../b|c", "https://a.example/%2e%2E/../b|c"),
     ],
 )
-def test_the_url_is_ascii_and_its_host_is_what_a_certificate_names(target: str, url: str) -> None:
+def test_the_url_is_ascii_and_its_host_the_one_that_a_certificate_names(
+    target: str, url: str
+) -> None:
     assert signed_request("POST", target, PAYLOAD, "ab", AT, [SECRET]).url == url
 
 

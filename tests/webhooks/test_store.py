@@ -120,7 +120,7 @@ async def test_a_deleted_webhook_is_gone_and_cannot_be_changed(services: Service
     assert await services.webhooks.find(other.id) == other
 
 
-async def test_pages_are_of_the_accounts_own_newest_first(services: Services) -> None:
+async def test_a_page_has_only_the_accounts_own_newest_first(services: Services) -> None:
     account_id = new_id()
     made = [await make(services, account_id) for _ in range(3)]
     await make(services)

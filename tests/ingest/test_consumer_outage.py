@@ -1,0 +1,222 @@
+"""While a store is unavailable, entries stay in the journal; they are stored when it is back."""
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pymongo.errors import AutoReconnect, BulkWriteError
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import OutOfMemoryError
+
+from config.settings import Settings
+from tests.conversions import scene
+from tests.factories import make_click
+from tests.ingest.consuming import STALE, Applied, Outage, clicks_in, consumer_of, running
+from tests.suspended import suspended
+from tracker.builtin.child import free_port
+from tracker.builtin.stores import run_stores
+from tracker.db import connect, indexes
+from tracker.ingest import consumer as consumer_module
+from tracker.ingest.consumer import Consumer
+from tracker.service.services import Services
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        AutoReconnect("unavailable"),
+        RedisConnectionError("unavailable"),
+        BulkWriteError({"writeErrors": [], "writeConcernErrors": [{"code": 64}]}),
+        BulkWriteError({"writeErrors": [{"code": 11000}], "writeConcernErrors": [{"code": 64}]}),
+    ],
+)
+async def test_entries_stay_while_a_store_is_unavailable(
+    services: Services, error: Exception
+) -> None:
+    await services.journal.append(make_click())
+    consumer = consumer_of(services, Applied(services, Outage(error, 2)))
+    for _ in range(2):
+        with pytest.raises(type(error)):
+            await consumer.burst()
+        assert await services.redis.xlen("journal") == 1
+    assert await consumer.burst() == 1
+    assert await clicks_in(services) == 1
+    assert await services.redis.exists("journal:dead") == 0
+
+
+async def test_a_consumer_waits_longer_each_time_while_a_store_is_unavailable(
+    services: Services,
+) -> None:
+    applied = Applied(services, Outage(AutoReconnect("unavailable"), 4))
+    async with running(consumer_of(services, applied)):
+        await services.journal.append(make_click())
+        await applied.until(lambda: applied.records == 1)
+    pauses = [
+        late - soon for soon, late in zip(applied.attempts, applied.attempts[1:], strict=False)
+    ]
+    assert [round(pause, 1) for pause in pauses[:4]] == pytest.approx([0.1, 0.2, 0.5, 1.0], abs=0.3)
+    assert pauses == sorted(pauses)
+    assert len(applied.attempts) == 5
+
+
+@pytest.mark.parametrize("taken", ["acknowledged", "by another consumer", "deleted"])
+async def test_a_consumer_whose_unfinished_entries_are_gone_goes_on(
+    services: Services, taken: str
+) -> None:
+    """The answer to its acknowledgement was lost, or another took them over while it waited."""
+    await services.journal.append(make_click())
+    consumer = consumer_of(services, Applied(services, Outage(AutoReconnect("unavailable"), 1)))
+    with pytest.raises(AutoReconnect):
+        await consumer.burst()
+    entries: Any = await services.redis.xrange("journal")
+    entry_id = entries[0][0]
+    if taken == "by another consumer":
+        await services.redis.xclaim("journal", "drain", "another", 0, [entry_id])
+    else:
+        if taken == "acknowledged":
+            await services.redis.xack("journal", "drain", entry_id)
+        await services.redis.xdel("journal", entry_id)
+    await services.journal.append(make_click())
+    assert await consumer.burst() >= 1
+    assert await clicks_in(services) == 1
+    assert await services.redis.exists("journal:dead") == 0
+
+
+async def test_a_lost_answer_to_an_acknowledgement_neither_repeats_nor_blocks(
+    services: Services,
+) -> None:
+    applied = Applied(services)
+    consumer = consumer_of(services, applied)
+    acknowledge, lost = consumer._acknowledge, [RedisConnectionError("reset")]
+
+    async def acknowledge_without_answer(entries: Any) -> None:
+        await acknowledge(entries)
+        if lost:
+            raise lost.pop()
+
+    consumer._acknowledge = acknowledge_without_answer  # type: ignore[method-assign, assignment]
+    async with running(consumer):
+        await services.journal.append(make_click())
+        await applied.until(lambda: applied.records == 1)
+        await services.journal.append(make_click())
+        await applied.until(lambda: applied.records == 2)
+    assert await clicks_in(services) == 2
+    assert len(applied.attempts) == 2
+
+
+@pytest.mark.parametrize("loss", ["everything", "stream", "group"])
+async def test_a_stream_or_group_that_vanishes_is_made_again(services: Services, loss: str) -> None:
+    applied = Applied(services)
+    async with running(consumer_of(services, applied)):
+        await services.journal.append(make_click())
+        await applied.until(lambda: applied.records == 1)
+        if loss == "everything":
+            await services.redis.flushall()
+        elif loss == "stream":
+            await services.redis.delete("journal")
+        else:
+            await services.redis.xgroup_destroy("journal", "drain")
+        await services.journal.append(make_click())
+        await applied.until(lambda: applied.records == 2)
+    assert await clicks_in(services) == 2
+
+
+async def test_a_stop_ends_a_consumer_that_waits_for_a_store_at_once(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consumer_module, "_BACKOFF_SECONDS", (0.0, 20.0))
+    applied = Applied(services, Outage(AutoReconnect("unavailable"), 99))
+    async with running(consumer_of(services, applied)):
+        await services.journal.append(make_click())
+        await applied.until(lambda: len(applied.attempts) == 2)
+        began = time.monotonic()
+    assert time.monotonic() - began < 5
+
+
+async def test_leaving_is_quiet_while_redis_is_unavailable(services: Services) -> None:
+    away = connect.redis_for_requests(f"redis://127.0.0.1:{free_port()}/0")
+    await Consumer(away, away, Applied(services).apply).deregister()
+    await away.aclose()
+
+
+@pytest.fixture
+def own_mongodb(stores: Settings, tmp_path: Path) -> Iterator[Settings]:
+    """A mongod that a test may stop; Redis is the shared one."""
+    with run_stores(Settings(data_dir=str(tmp_path), redis_url=stores.redis_url)) as complete:
+        yield complete
+
+
+async def _pid(services: Services) -> int:
+    return int((await services.mongodb.admin.command("serverStatus"))["pid"])
+
+
+async def test_clicks_that_arrive_while_mongodb_is_suspended_are_stored_afterwards(
+    services: Services, own_mongodb: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connect, "MONGODB_TIMEOUT", 0.5)
+    async with scene.process(own_mongodb) as own:
+        await indexes.ensure(own.database)
+        pid, applied = await _pid(own), Applied(own)
+        async with running(consumer_of(own, applied)):
+            await own.journal.append(make_click())
+            await applied.until(lambda: applied.records == 1)
+            with suspended(pid):
+                for _ in range(15):
+                    await own.journal.append(make_click())
+                await applied.until(lambda: len(applied.attempts) == 4)
+                assert await own.redis.xlen("journal") == 15
+                assert applied.attempts[3] - applied.attempts[1] > 1
+            await applied.until(lambda: applied.records == 16)
+        assert await clicks_in(own) == 16
+        assert await own.redis.xlen("journal") == 0
+
+
+def test_clicks_that_arrive_while_mongodb_is_killed_are_stored_after_its_restart(
+    settings: Settings, tmp_path: Path, io_loop: Any
+) -> None:
+    """`settings` for its empty Redis. The first mongod is killed with a batch under way."""
+    own = Settings(data_dir=str(tmp_path), redis_url=settings.redis_url)
+
+    async def until_killed(complete: Settings) -> None:
+        async with scene.process(complete) as services:
+            await indexes.ensure(services.database)
+            await services.journal.append(make_click())
+            await scene.drained(services)
+            for _ in range(25):
+                await services.journal.append(make_click())
+            pid = await _pid(services)
+            applied = Applied(services, lambda records: os.kill(pid, signal.SIGKILL))
+            with pytest.raises(connect.PyMongoError):
+                await consumer_of(services, applied).burst()
+            assert await services.redis.xlen("journal") == 25
+
+    async def after(complete: Settings) -> None:
+        async with scene.process(complete) as services:
+            applied = Applied(services)
+            async with running(consumer_of(services, applied, STALE)):
+                await applied.until(lambda: applied.records == 25)
+            assert await clicks_in(services) == 26
+            assert await services.redis.xlen("journal") == 0
+
+    for part in (until_killed, after):
+        with run_stores(own) as complete:
+            io_loop.run_sync(lambda part=part, complete=complete: part(complete))
+
+
+async def test_a_full_redis_is_drained_and_has_room_again(services: Services) -> None:
+    await scene.drained(services)
+    for _ in range(50):
+        await services.journal.append(make_click())
+    used = int((await services.redis.info("memory"))["used_memory"])
+    await services.redis.config_set("maxmemory", used // 2)
+    try:
+        with pytest.raises(OutOfMemoryError):
+            await services.redis.set("x", "y")
+        assert await scene.drained(services) == 50
+    finally:
+        await services.redis.config_set("maxmemory", 0)
+    assert await clicks_in(services) == 50

@@ -1,0 +1,104 @@
+"""Entries that cannot be stored whole: in parts, or among the dead letters."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import pytest
+from pymongo.errors import OperationFailure
+
+from tests.conversions import scene
+from tests.factories import make_click, make_event
+from tests.ingest import ledger
+from tests.ingest.consuming import (
+    Applied,
+    clicks_in,
+    consumer_of,
+    dead_letters,
+    pending_in,
+)
+from tracker.clicks.click import Click
+from tracker.ingest.record import Record
+from tracker.service.services import Services
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({b"1": b"\xc1 not MessagePack"}, b"DecodeError: "),
+        ({b"1": b""}, b"DecodeError: "),
+        ({b"1": msgspec.msgpack.encode([["x", 1]])}, b"ValidationError: "),
+        ({b"1": msgspec.msgpack.encode([["c", b"short"]])}, b"ValidationError: "),
+        ({b"2": b"of a later release"}, b"ValueError: unknown format 2"),
+    ],
+)
+async def test_an_entry_that_cannot_be_read_goes_to_the_dead_letters(
+    services: Services, fields: dict[Any, Any], reason: bytes
+) -> None:
+    await services.journal.append(make_click())
+    entry_id = await services.redis.xadd("journal", fields)
+    await services.journal.append(make_click())
+    assert await scene.drained(services) == 3
+    assert await clicks_in(services) == 2
+    (letter,) = await dead_letters(services)
+    assert letter.pop(b"reason").startswith(reason)
+    assert letter == {**fields, b"id": entry_id}
+    assert await pending_in(services) == await services.redis.xlen("journal") == 0
+
+
+async def test_a_record_that_cannot_be_stored_does_not_take_its_neighbours_along(
+    services: Services,
+) -> None:
+    good = [make_click() for _ in range(3)]
+    bad = msgspec.structs.replace(good[0], id=b"no UUID")
+    payload = msgspec.msgpack.encode([good[0], bad, good[1], make_event(7), good[2]])
+    await services.redis.xadd("journal", {b"1": payload})
+    await services.journal.append(make_click())
+    await scene.drained(services)
+    assert await clicks_in(services) == 4
+    assert [row["_id"] for row in await scene.stored_events(services)] == [7]
+    (letter,) = await dead_letters(services)
+    assert msgspec.msgpack.decode(letter[b"1"], type=list[Click]) == [bad]
+    assert letter[b"reason"].startswith(b"ValueError: ")
+    assert await pending_in(services) == await services.redis.xlen("journal") == 0
+
+
+async def test_a_document_that_mongodb_refuses_goes_to_the_dead_letters(
+    services: Services,
+) -> None:
+    too_large = make_click(query="x" * (17 * 1024 * 1024))
+    await services.journal.append(too_large)
+    await services.journal.append(make_click())
+    await scene.drained(services)
+    assert await clicks_in(services) == 1
+    assert len(await dead_letters(services)) == 1
+
+
+async def test_an_entry_that_is_too_much_for_one_transaction_is_stored_in_parts(
+    services: Services,
+) -> None:
+    def fails(records: Sequence[Record]) -> None:
+        if len(records) > 2:
+            raise OperationFailure("transaction is too large", 388)
+
+    await asyncio.gather(*(services.journal.append(make_click()) for _ in range(7)))
+    applied = Applied(services, fails)
+    await consumer_of(services, applied).burst()
+    assert applied.records == await clicks_in(services) == 7
+    assert await services.redis.xlen("journal") == 0
+
+
+async def test_clicks_that_are_too_much_for_one_command_are_stored_in_parts(
+    services: Services,
+) -> None:
+    """MongoDB takes 16 MB in one."""
+    large = "x" * (3 << 20)
+    clicks = [make_click(query=large) for _ in range(7)]
+    for some in (clicks[:6], clicks[6:]):
+        await services.redis.xadd("journal", {b"1": msgspec.msgpack.encode(some)})
+    applied = Applied(services)
+    await consumer_of(services, applied).burst()
+    assert applied.records == await clicks_in(services) == 7
+    assert await services.redis.xlen("journal") == await services.redis.xlen("journal:dead") == 0
+    await ledger.check(services)
