@@ -56,6 +56,9 @@ _BOTS: Final = ("bots",)
 _CONVERSIONS: Final = ("conversions",)
 _BOT_CONVERSIONS: Final = ("conversions", "bot_conversions")
 
+_SUMMED: Final = frozenset(("total", "hour", "event", "domain", *dimensions.NAMES))
+"""The fields of a document that hold cells."""
+
 _visitor_values: Final = itemgetter(*dimensions.NAMES)
 
 
@@ -250,11 +253,10 @@ def increments(sums: Sums) -> Mapping[str, int | Decimal128]:
 
 
 def stored_sums(document: Mapping[str, Any]) -> Sums:
-    """Return the sums in a stored document, without zeros."""
+    """Return the sums in a stored document, without zeros; fields of other releases are ignored."""
     sums: Sums = {}
-    for name, field in document.items():
-        if name in ("_id", "domain_name"):
-            continue
+    for name in _SUMMED & document.keys():
+        field = document[name]
         cells = {name: field} if name == "total" else {f"{name}.{key}": field[key] for key in field}
         for path, cell in cells.items():
             sums |= {f"{path}.{measure}": _number(number) for measure, number in cell.items()}

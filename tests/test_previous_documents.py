@@ -1,0 +1,143 @@
+"""Documents of another release are read, with an unknown field and without the newest ones."""
+
+from datetime import date
+from typing import Any, Final
+
+from bson import Decimal128
+
+from tests.conversions import scene
+from tests.factories import AT_MS, make_click
+from tracker.clock import moment
+from tracker.conversions.event_config import PayoutType
+from tracker.conversions.rules import NO_RULES
+from tracker.db import keys
+from tracker.ids import new_id
+from tracker.reports.query import Query
+from tracker.reports.rollup import stored_sums
+from tracker.service.services import Services
+from tracker.webhooks.deliveries import LEASE
+from tracker.webhooks.delivery import Kind
+from tracker.webhooks.payload_sources import PayloadLoader
+from tracker.webhooks.template import DEFAULT, template_text
+
+AT: Final = moment(AT_MS)
+ACCOUNT, ONE = new_id(), new_id()
+UNKNOWN: Final = {"added_later": {"a": [1]}}
+OWNED: Final = {"_id": ONE, "account_id": ACCOUNT, "created_at": AT, **UNKNOWN}
+
+LINK: Final = {
+    **OWNED,
+    "internal_name": "A link",
+    "slug": "abc",
+    "destination_url": "https://example.com/",
+    "domain_id": None,
+    "domain_name": "",
+    "active": True,
+    "archived": False,
+    "tags": [],
+    "version": 1,
+}
+EVENT: Final = {
+    "_id": 7,
+    "at": AT,
+    "account_id": ACCOUNT,
+    "event_config_id": None,
+    "value": Decimal128("5"),
+    "payout": None,
+    "metadata": None,
+    "status": "pending",
+    "transaction_scope": None,
+    **UNKNOWN,
+}
+
+
+async def test_an_account_without_rules_has_none_switched_on(services: Services) -> None:
+    row = {"_id": ACCOUNT, "name": "A", "created_at": AT, **UNKNOWN}
+    await services.database["accounts"].insert_one(row)
+    found = await services.accounts.find(ACCOUNT)
+    assert found is not None
+    assert found.name == "A"
+    assert await services.account_rules.of(ACCOUNT) == NO_RULES
+    assert await services.account_rules.find(ACCOUNT) == NO_RULES
+
+
+async def test_a_link_is_shown_and_redirects(services: Services) -> None:
+    await services.database["links"].insert_one(LINK)
+    found = await services.links.find(ONE)
+    cached = await services.link_cache.get(keys.link("", "abc"))
+    assert found is not None
+    assert cached is not None
+    assert found.destination_url == cached.destination_url == "https://example.com/"
+
+
+async def test_a_domain_without_a_quarantine_is_in_use(services: Services) -> None:
+    claim = {"domain_name": "go.example.com", "verified": True, "token": "t", "version": 1}
+    await services.database["domains"].insert_one({**OWNED, **claim})
+    found = await services.domains.find(ONE)
+    served = await services.domains.by_name("go.example.com")
+    assert found is not None
+    assert served is not None
+    assert (found.is_deleted, served.is_proven) == (False, True)
+
+
+async def test_a_tag_is_found(services: Services) -> None:
+    await services.database["tags"].insert_one({**OWNED, "name": "A tag", "key": "a tag"})
+    assert (await services.tags.find([ONE]))[ONE].name == "A tag"
+
+
+async def test_an_event_configuration_without_a_mark_is_not_archived(services: Services) -> None:
+    money = {"payout_type": "CPA", "payout": Decimal128("2.5")}
+    row = {**OWNED, "name": "A", "pbk": "p", **money, "active": True, "version": 1}
+    await services.database["event_configs"].insert_one(row)
+    found = await services.event_configs.by_postback_key("p")
+    assert found is not None
+    assert (found.payout_type, found.archived) == (PayoutType.CPA, False)
+
+
+async def test_a_webhook_of_no_kind_asks_for_conversions_and_its_delivery_is_one(
+    services: Services,
+) -> None:
+    text = template_text(DEFAULT)
+    row = {**OWNED, "name": "A", "target_url": "https://8.8.8.8/", "method": "POST"}
+    row |= {"payload_template": text, "active": True, "secret": "s"}
+    due = {**OWNED, "webhook_id": ONE, "status": "due", "due_at": AT}
+    await services.database["webhooks"].insert_one(row)
+    await services.database["deliveries"].insert_one(due)
+    webhook = await services.webhooks.find(ONE)
+    assert webhook is not None
+    assert (webhook.events, webhook.failing_since) == ((Kind.CONVERSION,), None)
+    [claimed] = await services.deliveries.claim({ONE: 5}, AT)
+    assert (claimed.kind, claimed.attempts, claimed.due_at) == (Kind.CONVERSION, [], AT + LEASE)
+
+
+async def test_a_pending_event_is_settled_when_its_click_arrives_and_keeps_unknown_fields(
+    services: Services,
+) -> None:
+    click = make_click(ACCOUNT)
+    made: Any = services.enrichment.document(click)
+    await services.database["events"].insert_one({**EVENT, "click_id": made["_id"]})
+    await scene.applied(services, [click])
+    [event] = await scene.stored_events(services)
+    assert (event["status"], event["country"]) == ("attributed", made["country"])
+    assert event["added_later"] == UNKNOWN["added_later"]
+
+
+async def test_a_stored_click_and_its_event_make_a_payload(services: Services) -> None:
+    made: Any = {**services.enrichment.document(make_click(ACCOUNT)), **UNKNOWN}
+    await services.database["clicks"].insert_one(made)
+    assert await services.clicks.find([made["_id"]]) == {made["_id"]: made}
+    await services.database["events"].insert_one({**EVENT, "click_id": made["_id"]})
+    sources = await PayloadLoader(services.database, "go.example").load([7])
+    assert sources.payload('{"country":"{country}"}', 7) == '{"country":"US"}'
+
+
+async def test_a_rollup_is_reported_without_the_fields_it_lacks(services: Services) -> None:
+    day = AT.date().isoformat()
+    rollup_id = {"account_id": ACCOUNT, "of": "account", "day": day, "link_id": None, "slot": 0}
+    row = {"_id": rollup_id, "total": {"clicks": 3}, **UNKNOWN, "note": "x"}
+    await services.database["rollups"].insert_one(row)
+    assert stored_sums(row) == {"total.clicks": 3}
+    one_day = date.fromisoformat(day)
+    query = Query(account_id=ACCOUNT, first=one_day, last=one_day, group_by="day")
+    totals = (await services.reports.run(query)).totals
+    assert (totals.clicks, totals.unique_clicks) == (3, 0)
