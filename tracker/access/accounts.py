@@ -32,7 +32,7 @@ class Accounts:
         return account
 
     async def find(self, account_id: UUID) -> Account | None:
-        """Return the account, None if there is none."""
+        """Return the account, or None if there is none."""
         row = await self._accounts.find_one({"_id": account_id})
         return None if row is None else record(Account, row)
 

@@ -119,7 +119,7 @@ class ApiKeys:
         return [record(ApiKey, row) async for row in rows]
 
     async def find(self, key_id: UUID) -> ApiKey | None:
-        """Return the key, revoked or not; None if there is none."""
+        """Return the key, revoked or not, or None if there is none."""
         row = await self._keys.find_one({"_id": key_id})
         return None if row is None else record(ApiKey, row)
 

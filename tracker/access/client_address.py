@@ -7,7 +7,7 @@ Address = IPv4Address | IPv6Address
 
 
 class ClientAddress:
-    """The rule that finds the client's address behind proxies.
+    """A rule that finds the client's address behind proxies.
 
     `trusted` is the setting TRUSTED_PROXIES: a number of hops, networks, or empty.
     """

@@ -109,7 +109,7 @@ class RateLimiter:
             await self._uncount(keys=[keys.rate_limit(self._account.name, str(account_id))])
 
     async def _counted(self, wanted: Sequence[tuple[str, Scope]]) -> Sequence[int] | None:
-        """Return the script's reply, None if Redis is unavailable."""
+        """Return the script's reply, or None if Redis is unavailable."""
         if self._breaker.is_open or not self._budget.allows(OptionalWrite.RATE_LIMIT):
             return None
         limits = [

@@ -287,7 +287,7 @@ class Connection(asyncio.Protocol):
         return taken
 
     def begin_next(self) -> None:
-        """Begin the next request, in another turn of the event loop if none is under way here."""
+        """Begin the next request: in this turn if `advance` is running, else in the next turn."""
         self.phase = HEAD
         self.since = self._state.now
         if not self._flow.corked:

@@ -42,7 +42,7 @@ class FastPathConnection(Protocol):
 
 
 FastPath = Callable[[FastPathConnection, bytes, int, int], bool]
-"""Takes a request and returns True, or returns False to leave it to the parser.
+"""A function that takes a request and returns True, or returns False to leave it to the parser.
 
 It gets the connection, the buffer, and the offsets at which the head begins and ends, its blank
 line included. The connection's next request does not begin before this one is answered."""

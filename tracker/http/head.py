@@ -32,7 +32,7 @@ CHUNKED: Final = -1
 
 _ANY_REQUEST_LINE: Final = b"GET / HTTP/1.1\r\n"
 _MAX_METHOD_AND_VERSION_BYTES: Final = 64
-"""Bytes of a request line beside its target, while the line is incomplete."""
+"""Bytes of an incomplete or malformed request line beside its target."""
 
 
 class Head(NamedTuple):

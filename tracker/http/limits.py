@@ -18,7 +18,8 @@ log = structlog.get_logger(__name__)
 LOG_INTERVAL_SECONDS: Final = 60.0
 
 CountedAs = Callable[[str], str]
-"""Maps a peer's address to what it counts as, such as its network, or to "" if it has no limit."""
+"""A function of a peer's address that returns what it counts as, such as its network; "" if it has
+no limit."""
 
 
 class Limits(msgspec.Struct, frozen=True):

@@ -6,7 +6,7 @@ from typing import Final
 from tracker.errors import CODE_HEADER, ErrorCode
 
 Render = Callable[[int, str], tuple[str, bytes]]
-"""Makes Content-Type and body of a rejection from its status and reason."""
+"""A function that makes Content-Type and body of a rejection from its status and reason."""
 
 _STATUSES: Final = {
     400: ("Bad Request", ErrorCode.MALFORMED_REQUEST),
