@@ -1,16 +1,15 @@
-"""Any value of a visitor becomes a safe field name of a rollup, and can be read back."""
+"""Any value of a visitor becomes a safe field name of a rollup."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracker.reports.field_names import decoded, encoded
+from tracker.reports.field_names import encoded
 
 
 @given(st.text())
-def test_a_field_name_is_safe_and_decodes_to_its_value(value: str) -> None:
+def test_a_field_name_is_safe(value: str) -> None:
     name = encoded(value)
-    assert decoded(name) == value
     assert name
     assert not set(name) & {".", "$", "\0"}
 
@@ -33,4 +32,4 @@ def test_two_values_never_share_a_field(one: str, other: str) -> None:
     ],
 )
 def test_a_field_name_is_readable_where_it_can_be(value: str, name: str) -> None:
-    assert (encoded(value), decoded(name)) == (name, value)
+    assert encoded(value) == name

@@ -17,9 +17,9 @@ from tests.reports.history import DOMAINS, FIRST, VALUES, History, days, made
 from tracker.errors import RateLimited
 from tracker.ids import new_id
 from tracker.reports.dimensions import source_of
+from tracker.reports.limits import MAX_WAITING_OF_ACCOUNT
 from tracker.reports.query import Bots, GroupBy, Query
 from tracker.reports.queue import ReportQueue
-from tracker.reports.turns import MAX_WAITING_OF_ACCOUNT
 from tracker.service.services import Services
 
 GROUPS = get_args(GroupBy)

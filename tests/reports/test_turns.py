@@ -16,19 +16,19 @@ def order(steps: str, at_once: int) -> str:
     A letter of `steps` asks for that account, "." ends the oldest report under way; in the end all
     are ended.
     """
-    turns, under_way, begun = Turns(at_once), list[Turn](), ""
+    turns, running, begun = Turns(at_once), list[Turn](), ""
     steps += "." * len(steps)
     for step in steps:
         if step == ".":
-            turn = turns.end(under_way.pop(0)) if under_way else None
+            turn = turns.end(running.pop(0)) if running else None
         else:
-            asked, _ = turns.ask(ACCOUNTS[step])
-            turn = asked if asked.under_way else None
+            asked, _ = turns.request(ACCOUNTS[step])
+            turn = asked if asked.running else None
         if turn is not None:
-            assert NAMES[turn.account_id] not in [NAMES[one.account_id] for one in under_way]
-            under_way.append(turn)
+            assert NAMES[turn.account_id] not in [NAMES[one.account_id] for one in running]
+            running.append(turn)
             begun += NAMES[turn.account_id]
-        assert len(under_way) <= at_once
+        assert len(running) <= at_once
     assert turns.waiting == 0
     return begun
 
@@ -57,23 +57,23 @@ def test_accounts_take_turns_and_the_oldest_of_each_is_first(
 def test_only_the_account_that_fills_its_queue_is_rejected() -> None:
     turns = Turns(at_once=1, waiting_of_account=2, waiting=10)
     for _ in range(3):
-        turns.ask(ACCOUNTS["a"])
+        turns.request(ACCOUNTS["a"])
     with pytest.raises(TooManyWait) as refused:
-        turns.ask(ACCOUNTS["a"])
+        turns.request(ACCOUNTS["a"])
     assert refused.value.of_account
-    assert turns.ask(ACCOUNTS["b"])[1] is None
+    assert turns.request(ACCOUNTS["b"])[1] is None
 
 
 def test_in_a_full_queue_the_account_with_the_most_loses_its_newest() -> None:
     turns = Turns(at_once=1, waiting_of_account=4, waiting=6)
-    first, _ = turns.ask(ACCOUNTS["a"])
-    waiting = [turns.ask(ACCOUNTS[name])[0] for name in "aaaabb"]
-    asked, given_up = turns.ask(ACCOUNTS["c"])
-    assert given_up is waiting[3] and given_up.given_up
-    assert turns.end(given_up) is None
+    first, _ = turns.request(ACCOUNTS["a"])
+    waiting = [turns.request(ACCOUNTS[name])[0] for name in "aaaabb"]
+    asked, dropped = turns.request(ACCOUNTS["c"])
+    assert dropped is waiting[3] and dropped.dropped
+    assert turns.end(dropped) is None
     assert turns.waiting == 6
     with pytest.raises(TooManyWait) as refused:
-        turns.ask(ACCOUNTS["b"])  # would have as many as the longest
+        turns.request(ACCOUNTS["b"])  # would have as many as the longest
     assert not refused.value.of_account
     assert turns.end(first) is waiting[4]
     assert turns.end(waiting[4]) is asked
@@ -81,10 +81,10 @@ def test_in_a_full_queue_the_account_with_the_most_loses_its_newest() -> None:
 
 def test_a_report_that_stops_waiting_frees_its_place() -> None:
     turns = Turns(at_once=1)
-    first, _ = turns.ask(ACCOUNTS["a"])
-    left, _ = turns.ask(ACCOUNTS["b"])
-    last, _ = turns.ask(ACCOUNTS["c"])
+    first, _ = turns.request(ACCOUNTS["a"])
+    left, _ = turns.request(ACCOUNTS["b"])
+    last, _ = turns.request(ACCOUNTS["c"])
     assert turns.end(left) is None
     assert turns.end(first) is last
     assert turns.end(last) is None
-    assert turns.ask(ACCOUNTS["b"])[0].under_way
+    assert turns.request(ACCOUNTS["b"])[0].running

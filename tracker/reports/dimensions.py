@@ -22,8 +22,8 @@ _MAPS: Final = {
 class Source(NamedTuple):
     """The documents that a report reads.
 
-    - `of`: rollups of the `account` or of each `link`, or single `clicks` and events.
-    - `map`: the map of the rollups whose cells are added up; None: their totals.
+    - `of`: rollups of the `account` or of each `link`, or the `clicks` and events themselves.
+    - `map`: the map of the rollups whose cells are added up; None for their totals.
     """
 
     of: Literal["account", "link", "clicks"]
@@ -40,15 +40,15 @@ def source_of(group_by: str, filters: Collection[str]) -> Source:
     return Source("clicks")
 
 
-LAST: Final = True
-"""The key of rows without a link or event configuration: in MongoDB's order it comes after all ids.
-(MaxKey does too, but MongoDB 6.0 may answer another value for it.)"""
+SORTED_LAST: Final = True
+"""The key of rows without a link or event configuration: MongoDB sorts it after all ids. (MaxKey
+too, but MongoDB 6.0 may answer another value for it.)"""
 
 NO_KEY: Final = {"link": UNKNOWN, "event": "none"}
-"""The key in a report for `LAST`, by dimension."""
+"""The key in a report for `SORTED_LAST`, by dimension."""
 
 _LINK_KEYS: Final[dict[str, Any]] = {
-    "link": {"$ifNull": ["$_id.link_id", LAST]},
+    "link": {"$ifNull": ["$_id.link_id", SORTED_LAST]},
     "day": "$_id.day",
     "domain": "$domain_name",
     "hour": {"$concat": ["$_id.day", "T", "$cell.k", ":00Z"]},
@@ -58,14 +58,14 @@ _ACCOUNT_KEYS: Final = _LINK_KEYS | {
     "domain": {"$replaceAll": {"input": "$cell.k", "find": encoded("."), "replacement": "."}}
 }
 _CLICK_KEYS: Final[dict[str, Any]] = {
-    "link": {"$ifNull": ["$link_id", LAST]},
+    "link": {"$ifNull": ["$link_id", SORTED_LAST]},
     "day": {"$dateToString": {"date": "$at", "format": "%Y-%m-%d"}},
     "domain": {"$ifNull": ["$domain_name", UNKNOWN]},
     "hour": {"$dateToString": {"date": "$at", "format": "%Y-%m-%dT%H:00Z"}},
     "event": {"$literal": None},  # clicks belong to no event configuration
     **{name: {"$ifNull": [f"${name}", UNKNOWN]} for name in VISITOR_DIMENSIONS},
 }
-_EVENT_KEYS: Final = _CLICK_KEYS | {"event": {"$ifNull": ["$event_config_id", LAST]}}
+_EVENT_KEYS: Final = _CLICK_KEYS | {"event": {"$ifNull": ["$event_config_id", SORTED_LAST]}}
 _KEYS: Final = {
     "account": _ACCOUNT_KEYS,
     "link": _LINK_KEYS,
@@ -78,8 +78,8 @@ def key(group_by: str, of: str, host: str) -> Any:
     """Return the expression for the key of a row.
 
     `of` names the documents: rollups (`account`, `link`) with one `cell` of their map, `clicks` or
-    `events`. Grouped by tag it is the link's, for tags are joined later. `host` is the name of the
-    default domain.
+    `events`. Grouped by tag it is the link's key, because tags are joined later. `host` is the name
+    of the default domain.
     """
     if group_by == "tag":
         return _KEYS[of]["link"]

@@ -1,8 +1,7 @@
 """Amounts of money as rollups add them up: in billionths, so that sums are exact up to 10^25. Pure.
 
-Called by `reports/rollup`, whose documents hold Decimal128. That has 34 digits: beyond 10^25
-MongoDB rounds with each addition, and the same amounts added in another order may differ in the
-last digits.
+Called by `reports/rollup`, whose documents hold Decimal128. It has 34 digits: beyond 10^25 MongoDB
+rounds with each addition, and the last digits depend on the order.
 """
 
 from decimal import Context, Decimal
@@ -11,18 +10,17 @@ from typing import Final
 
 from bson import Decimal128
 
-CACHED_AMOUNTS: Final = 10_000
-"""Amounts that stay converted in memory, for each direction."""
+from tracker.reports.limits import CACHED_AMOUNTS
 
 _BILLIONTH: Final = Decimal("1e-9")
 _WIDE: Final = Context(prec=60)
 _STORED: Final = Context(prec=34)
 
 EXACT: Final = 10**34
-"""Billionths below which every sum is exact."""
+"""Every sum below this number of billionths is exact."""
 
 _COMPARED: Final = 10**30
-"""Beyond EXACT two sums are the same if they differ by less than one part in so many."""
+"""Beyond EXACT two sums are equal if they differ by less than one part in this number."""
 
 
 def billionths(money: Decimal128) -> int:
@@ -55,7 +53,6 @@ def in_billionths(exact: Decimal) -> int:
 
 
 def differ(one: int, other: int) -> bool:
-    """Return whether two sums of the same amounts, in billionths, differ by more than MongoDB
-    rounds."""
+    """Return whether two sums in billionths differ by more than the rounding of MongoDB."""
     largest = max(abs(one), abs(other))
     return one != other if largest < EXACT else abs(one - other) * _COMPARED > largest

@@ -1,4 +1,4 @@
-"""The names of rows, which a person reads.
+"""The names of rows for people.
 
 Links, tags and event configurations have their current names, values of visitors an English label.
 """
@@ -14,12 +14,12 @@ from tracker.clicks.dimensions import LABELS
 from tracker.db.connect import Database
 from tracker.reports.dimensions import NO_KEY
 
-_KEPT: Final = {
+_STORED_NAMES: Final = {
     "link": ("links", "internal_name"),
     "tag": ("tags", "name"),
     "event": ("event_configs", "name"),
 }
-_WITHOUT: Final = {"link": "No click", "event": "No event configuration"}
+_NAMES_WITHOUT_ID: Final = {"link": "No click", "event": "No event configuration"}
 
 
 async def names_of(
@@ -29,15 +29,17 @@ async def names_of(
     session: AsyncIOMotorClientSession,
 ) -> dict[str, str]:
     """Return the name of each key. Raises PyMongoError if MongoDB does not answer."""
-    if group_by not in _KEPT:
+    if group_by not in _STORED_NAMES:
         return {key: _name(group_by, key) for key in keys}
-    collection, field = _KEPT[group_by]
+    collection, field = _STORED_NAMES[group_by]
     without = NO_KEY.get(group_by)
     ids = [UUID(key) for key in keys if key != without]
     found = database[collection].find({"_id": {"$in": ids}}, [field], session=session)
     named = {str(row["_id"]): row[field] async for row in found}
-    # A key without a name names itself: its record is gone.
-    return {key: _WITHOUT[group_by] if key == without else named.get(key, key) for key in keys}
+    # A key whose record is gone is its own name.
+    return {
+        key: _NAMES_WITHOUT_ID[group_by] if key == without else named.get(key, key) for key in keys
+    }
 
 
 def _name(group_by: str, key: str) -> str:

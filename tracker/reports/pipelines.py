@@ -1,8 +1,8 @@
 """Aggregation pipelines of reports: a query in, a collection and its stages out. Pure.
 
-Every source is read as cells of measures. They are added up by key, and a `$facet` makes the page,
-the number of rows and the totals of the same sums. Text from a client stands in a pipeline as a
-value only, never as an operator or a field name.
+Every source is read as cells of measures. They are added up by key, and a `$facet` returns the
+page, the number of rows and the totals of the same sums. Text from a client is only ever a value in
+a pipeline, never an operator or a field name.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from tracker.reports.query import Query, Value
 
 Stages = list[dict[str, Any]]
 
-# Money is what the advertiser reports: it is not hidden because its click looked like a bot's.
+# Money is reported by the advertiser: it is not hidden because its click looked like a bot's.
 _EXCLUDE: Final[Mapping[str, tuple[str, ...]]] = {
     "clicks": ("clicks",),
     "unique_clicks": ("unique",),
@@ -47,7 +47,7 @@ _LAST_MOMENT: Final = time(23, 59, 59, 999_000)
 
 
 class Aggregation(NamedTuple):
-    """A collection and its pipeline. `reads_clicks`: it reads each click of the days, not sums."""
+    """A collection and its pipeline; `reads_clicks` if it reads each click instead of sums."""
 
     collection: str
     stages: Stages
@@ -55,7 +55,7 @@ class Aggregation(NamedTuple):
 
 
 class _Cells(NamedTuple):
-    """The cells to add up: the stages that find them, their key, and the field of the measures."""
+    """The cells to add up: the stages that find them, their key, and the field of measures."""
 
     stages: Stages
     key: Any
@@ -112,7 +112,7 @@ def _of_map(query: Query, name: str, host: str) -> Any:
 def _cell(name: str, value: str) -> dict[str, Any]:
     """Return the expression for one cell, by its name.
 
-    That is three times as fast as splitting the map and choosing.
+    It is three times as fast as a split of the map and a filter.
     """
     field = {"$literal": encoded(value)}
     return {"k": field, "v": {"$getField": {"field": field, "input": f"${name}"}}}
@@ -167,7 +167,7 @@ _FIELDS: Final = {**{name: name for name in VISITOR_DIMENSIONS}, "domain": "doma
 
 
 def _of_documents(values: Sequence[Value]) -> list[Value | None]:
-    """Return the values as documents have them: an event without a click has no such field."""
+    """Return the values as documents have them; for `unknown` the field may be missing."""
     return [*values, None] if UNKNOWN in values else list(values)
 
 
@@ -176,7 +176,7 @@ def _cell_of(of: str, query: Query, host: str) -> dict[str, Any]:
 
 
 def _stored(query: Query, dimension: str, host: str) -> list[Value]:
-    """Return the values of a filter as clicks have them, where the default domain is empty."""
+    """Return the values of a filter as clicks have them; the default domain is empty there."""
     values = dict.fromkeys(query.filters[dimension])
     return [*values, ""] if dimension == "domain" and host in values else list(values)
 

@@ -1,4 +1,4 @@
-"""A report's query, whose values its maker has checked, and the report."""
+"""A report's query, with checked values, and the report."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date
@@ -18,9 +18,9 @@ Value = UUID | str
 class Query(msgspec.Struct, frozen=True, kw_only=True):
     """A checked request for a report. Days are UTC, both ends included.
 
-    `filters` has the values that are let through, by dimension that filters: ids of links and tags,
-    hostnames (that of the service for its default domain), others as clicks have them. `all_tags`:
-    links must have every tag, not just one.
+    `filters` has the wanted values by dimension: ids of links and tags, hostnames (the service's
+    own for the default domain), others as clicks have them. `all_tags`: links must have every tag,
+    not just one.
     """
 
     account_id: UUID
@@ -50,12 +50,12 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def conversion_rate(self) -> float:
-        """Return conversions for each click, to six decimals; 0 without clicks."""
+        """Return the conversions per click, to six decimals; 0 without clicks."""
         return round(self.conversions / self.clicks, 6) if self.clicks else 0.0
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """One row: `key` is the id or the value, `name` what a person reads."""
+    """A row: `key` is the id or the value, `name` its text for people."""
 
     key: str
     name: str
@@ -65,7 +65,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     """One page of rows, the number of rows on all pages, and the totals.
 
-    `totals` cover everything that the filters let through, each click and conversion once.
+    `totals` count each click and conversion that matches the filters once.
     """
 
     rows: Sequence[Row]

@@ -1,4 +1,4 @@
-"""The wait for a turn: reports that read clicks wait here until `turns` lets them begin."""
+"""The queue of reports that read clicks: each waits here until `turns` lets it begin."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -7,12 +7,15 @@ from typing import Final
 from uuid import UUID
 
 from tracker.errors import RateLimited, Unavailable
+from tracker.reports.limits import REPORT_SECONDS
 from tracker.reports.turns import TooManyWait, Turn, Turns
 
-RETRY_SECONDS: Final = 30
-"""The Retry-After of a rejected report: as long as one report may take."""
+RETRY_SECONDS: Final = int(REPORT_SECONDS)
+"""The Retry-After of a rejected report: the time limit of one report."""
 
-_OF_ACCOUNT: Final = "report: too many of the account that read every click wait; try again"
+_TOO_MANY_OF_ACCOUNT: Final = (
+    "report: too many of the account that read every click wait; try again"
+)
 _TOO_MANY: Final = "report: too many that read every click are under way; try again"
 
 
@@ -30,7 +33,7 @@ class ReportQueue:
         - Raises RateLimited if too many reports of the account wait.
         - Raises Unavailable if too many of all accounts wait, or no turn came in time.
         """
-        turn = self._ask(account_id)
+        turn = self._request(account_id)
         try:
             await self._wait_to_begin(turn, seconds)
             yield
@@ -38,24 +41,24 @@ class ReportQueue:
             self._changed.pop(turn, None)
             self._notify(self._turns.end(turn))
 
-    def _ask(self, account_id: UUID) -> Turn:
+    def _request(self, account_id: UUID) -> Turn:
         try:
-            turn, given_up = self._turns.ask(account_id)
+            turn, dropped = self._turns.request(account_id)
         except TooManyWait as error:
             if error.of_account:
-                raise RateLimited(_OF_ACCOUNT, RETRY_SECONDS) from None
+                raise RateLimited(_TOO_MANY_OF_ACCOUNT, RETRY_SECONDS) from None
             raise _unavailable() from None
-        self._notify(given_up)
+        self._notify(dropped)
         return turn
 
     async def _wait_to_begin(self, turn: Turn, seconds: float) -> None:
-        if not turn.under_way:
+        if not turn.running:
             changed = self._changed[turn] = asyncio.Event()
             try:
                 await asyncio.wait_for(changed.wait(), seconds)
             except TimeoutError:
                 raise _unavailable() from None
-        if turn.given_up:
+        if turn.dropped:
             raise _unavailable()
 
     def _notify(self, turn: Turn | None) -> None:

@@ -2,8 +2,8 @@
 
 Called by the operator's `verify` and `rebuild_rollups`, beside drains that go on counting. Clicks,
 events and rollups are read in one snapshot. A wrong document is corrected by adding the difference
-in one step, which commutes with other additions: no report ever sees a figure that is neither the
-old one nor the right one.
+in one step, which commutes with other additions: a report sees either the old figure or the right
+one.
 """
 
 from collections import Counter, defaultdict
@@ -21,17 +21,14 @@ from tracker.conversions.document import Status
 from tracker.db.connect import Database, MongoClient
 from tracker.db.documents import run_updates
 from tracker.db.transaction import Session, in_transaction
+from tracker.reports.limits import RECOUNT_SECONDS, UPDATES_PER_TRANSACTION
 from tracker.reports.money import EXACT, differ
 from tracker.reports.rollup import Rollup, RollupId, Sums, increments, statement, stored_sums
 
 CORRECTION_SLOT: Final = 1000
 """The slot of corrections, above those of drains, so that a correction never waits for one."""
 
-TIMEOUT_SECONDS: Final = 240
-"""Time limit for one day of one account. MongoDB keeps a snapshot for five minutes."""
-
 _CLICK_VALUES: Final = ("link_id", "domain_name", *dimensions.NAMES, "unique")
-_UPDATES_PER_TRANSACTION: Final = 1000
 
 
 class DayCount(NamedTuple):
@@ -51,16 +48,13 @@ class DayCount(NamedTuple):
 
     @property
     def is_beyond_exact(self) -> bool:
-        """Return whether a sum is too large to be exact in MongoDB.
-
-        Its first 30 digits are compared then.
-        """
+        """Return whether a sum is too large to be exact, so that only 30 digits are compared."""
         return any(
             abs(number) >= EXACT for sums in self.recounted.values() for number in sums.values()
         )
 
     def differences(self) -> dict[RollupId, Sums]:
-        """Return what each rollup lacks, by path; negative where it has too much."""
+        """Return the difference of each wrong rollup, by path; negative where it has too much."""
         found = {}
         for rollup_id in self.recounted.keys() | self.stored.keys():
             recounted = self.recounted.get(rollup_id, {})
@@ -83,21 +77,21 @@ class Recount:
         self._database = database
 
     async def accounts(self) -> list[UUID]:
-        """Return the ids of all accounts, and of all that rollups know.
+        """Return the ids of all accounts, also of those that only rollups name.
 
         Raises PyMongoError if MongoDB does not answer in time.
         """
-        known = {row["_id"] async for row in self._database["accounts"].find({}, ["_id"])}
-        with pymongo.timeout(TIMEOUT_SECONDS):
+        existing = {row["_id"] async for row in self._database["accounts"].find({}, ["_id"])}
+        with pymongo.timeout(RECOUNT_SECONDS):
             counted = await self._database["rollups"].distinct("_id.account_id")
-        return sorted(known | set(counted))
+        return sorted(existing | set(counted))
 
     async def days(self, account_id: UUID, first: str, last: str) -> list[str]:
         """Return the days from `first` to `last` with clicks, events or rollups of the account.
 
         Raises PyMongoError if MongoDB does not answer in time.
         """
-        with pymongo.timeout(TIMEOUT_SECONDS):
+        with pymongo.timeout(RECOUNT_SECONDS):
             counted = {"_id.account_id": account_id, "_id.of": {"$in": ["account", "link"]}}
             found = set(await self._database["rollups"].distinct("_id.day", counted))
             for collection in ("clicks", "events"):
@@ -110,12 +104,12 @@ class Recount:
         Raises PyMongoError if MongoDB does not answer in time.
         """
         rollup = Rollup()
-        with pymongo.timeout(TIMEOUT_SECONDS):
+        with pymongo.timeout(RECOUNT_SECONDS):
             clicks = await self._count_clicks(rollup, account_id, day, session)
             events = await self._count_events(rollup, account_id, day, session)
             stored, domain_names = await self._stored(account_id, day, session)
             mark = await self._database["rebuilds"].find_one(
-                {"_id": _mark(account_id, day)}, session=session
+                {"_id": _version_id(account_id, day)}, session=session
             )
         return DayCount(
             account_id,
@@ -140,15 +134,11 @@ class Recount:
                 counted = await self.at(account_id, day, snapshot)
             if not counted.differences():
                 return 0
-            if await self._added(counted):
+            if await self._correct(counted):
                 return sum(map(len, counted.differences().values()))
 
-    async def _added(self, counted: DayCount) -> bool:
-        """Add the differences; return False if another correction came first.
-
-        They are added in pieces, for MongoDB limits the size of a transaction; each document is in
-        one piece.
-        """
+    async def _correct(self, counted: DayCount) -> bool:
+        """Add the differences, in transactions; return False if another correction came first."""
         updates = [
             statement(
                 rollup_id._asdict(),
@@ -159,13 +149,13 @@ class Recount:
             for rollup_id, sums in counted.differences().items()
         ]
         async with await self._client.start_session() as session:
-            for number, start in enumerate(range(0, len(updates), _UPDATES_PER_TRANSACTION)):
-                piece = updates[start : start + _UPDATES_PER_TRANSACTION]
-                if not await self._added_piece(counted, counted.version + number, piece, session):
+            for number, start in enumerate(range(0, len(updates), UPDATES_PER_TRANSACTION)):
+                piece = updates[start : start + UPDATES_PER_TRANSACTION]
+                if not await self._correct_piece(counted, counted.version + number, piece, session):
                     return False
         return True
 
-    async def _added_piece(
+    async def _correct_piece(
         self, counted: DayCount, version: int, piece: Sequence[Mapping[str, Any]], session: Session
     ) -> bool:
         async def work(session: Session) -> bool:
@@ -180,7 +170,7 @@ class Recount:
             return False
 
     async def _take_version(self, counted: DayCount, version: int, session: Session) -> bool:
-        mark = {"_id": _mark(counted.account_id, counted.day), "version": version}
+        mark = {"_id": _version_id(counted.account_id, counted.day), "version": version}
         following = {"$set": {"version": version + 1}}
         updated = await self._database["rebuilds"].update_one(
             mark, following, upsert=not version, session=session
@@ -194,7 +184,7 @@ class Recount:
         values = {name: f"${name}" for name in _CLICK_VALUES}
         key = {**values, "hour": {"$hour": "$at"}, "bot": {"$ne": ["$bot", None]}}
         stages: list[Mapping[str, Any]] = [
-            {"$match": _on(account_id, day)},
+            {"$match": _of_day(account_id, day)},
             {"$group": {"_id": key, "count": {"$sum": 1}}},
         ]
         total = 0
@@ -214,7 +204,7 @@ class Recount:
         total = 0
         counting = {"$nin": [Status.CLAIMED, Status.DUPLICATE, Status.REFUSED]}
         rows = self._database["events"].find(
-            {**_on(account_id, day), "status": counting}, {"metadata": 0}, session=session
+            {**_of_day(account_id, day), "status": counting}, {"metadata": 0}, session=session
         )
         async for event in rows:
             rollup.add_event(event)
@@ -253,10 +243,10 @@ class Recount:
             after = {"at": {"$gte": start_of(day_of(row["at"])) + timedelta(days=1)}}
 
 
-def _on(account_id: UUID, day: str) -> dict[str, Any]:
+def _of_day(account_id: UUID, day: str) -> dict[str, Any]:
     start: datetime = start_of(day)
     return {"account_id": account_id, "at": {"$gte": start, "$lt": start + timedelta(days=1)}}
 
 
-def _mark(account_id: UUID, day: str) -> dict[str, Any]:
+def _version_id(account_id: UUID, day: str) -> dict[str, Any]:
     return {"account_id": account_id, "day": day}

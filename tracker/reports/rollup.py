@@ -7,11 +7,17 @@ A document is
      total: CELL, device: {mobile: CELL, ...}, browser: {...}, os: {...}, country: {...},
      hour: {"09": CELL, ...}, event: {<event config>: CELL}, domain: {...} of the account only}
 
-where a CELL has the MEASURES that are not zero. `link_id` is null for the account, and for
-conversions that have no click, whose other values are `unknown`. A drain adds only to the documents
-of its slot, so that drains do not wait for each other; a report adds the slots up. Pure: the drain
-writes the updates in the transaction that stores what they count, and the rebuild computes the same
-sums from the stored documents.
+where a CELL has the measures that are not zero:
+
+- `clicks` of people, `unique` (the first click of a visitor on the link and day), `bots` (clicks of
+  bots and prefetches);
+- `conversions`, `value` and `payout`, and of these `bot_conversions`, `bot_value` and `bot_payout`
+  for clicks of bots.
+
+`link_id` is null for the account, and for conversions without a click, whose other values are
+`unknown`. A drain adds only to the documents of its slot, so that drains do not wait for each
+other; a report adds the slots up. Pure: the drain writes the updates in the transaction that stores
+what they count, and the recount computes the same sums from the stored documents.
 
 Only this module decides what a click or an event adds. An event counts as soon as its account is
 known. When its click arrives, the event is subtracted, and added again with the values of the click
@@ -33,22 +39,11 @@ from tracker.clicks.country import UNKNOWN
 from tracker.conversions.document import COUNTED
 from tracker.db.documents import as_read, owner_id, shared_id
 from tracker.reports.field_names import encoded
+from tracker.reports.limits import CACHED_DAYS, CACHED_PATHS
 from tracker.reports.money import billionths, of_billionths
 
-MEASURES: Final = (
-    "clicks",  # of people
-    "unique",  # the first of a visitor on the link and day
-    "bots",  # clicks of bots and prefetches
-    "conversions",
-    "value",
-    "payout",
-    "bot_conversions",  # of the conversions, those whose click was a bot's; the same for money
-    "bot_value",
-    "bot_payout",
-)
-
-MONEY: Final = tuple(name for name in MEASURES if name.endswith(("value", "payout")))
-"""The measures that are amounts; here in billionths."""
+_MONEY: Final = ("value", "payout")
+"""The ends of the paths of amounts, which are in billionths here."""
 
 _CLICKS: Final[tuple[str, ...]] = ("clicks",)
 _UNIQUE: Final = ("clicks", "unique")
@@ -83,11 +78,6 @@ _Paths = tuple[tuple[str, ...], tuple[str, ...]]
 Sums = dict[str, int]
 """Numbers by path in the document, such as `device.mobile.clicks`; money in billionths."""
 
-CACHED_PATHS: Final = 10_000
-"""Combinations of values whose paths stay in memory."""
-
-CACHED_DAYS: Final = 100
-
 
 class _Document:
     """The sums to add to one document.
@@ -113,9 +103,9 @@ class _Document:
 
 
 class _Group:
-    """Clicks or events that differ only in their links.
+    """A group of clicks or events that differ only in their links.
 
-    Their `total` is added to the account's document once for all of them.
+    Its `total` is added to the account's document once for all of them.
     """
 
     __slots__ = ("account", "account_paths", "link_paths", "total")
@@ -156,7 +146,7 @@ class Rollup:
         name = _config_name(event["event_config_id"])
         is_bot = event.get("bot") is not None
         self._add(event, *place, name, _BOT_CONVERSIONS if is_bot else _CONVERSIONS, sign)
-        for measure in ("value", "payout"):
+        for measure in _MONEY:
             if event[measure] is not None:
                 money = sign * billionths(event[measure])
                 measures = (measure, f"bot_{measure}") if is_bot else (measure,)
@@ -247,8 +237,8 @@ def statement(
 
 
 def increments(sums: Sums) -> Mapping[str, int | Decimal128]:
-    """Return the sums as MongoDB adds them: money as Decimal128."""
-    money = [path for path in sums if path.endswith(MONEY)]
+    """Return the sums as MongoDB adds them, with money as Decimal128."""
+    money = [path for path in sums if path.endswith(_MONEY)]
     return {**sums, **{path: of_billionths(sums[path]) for path in money}}
 
 

@@ -1,4 +1,4 @@
-"""Reports: a query is answered from one snapshot, so that its figures agree."""
+"""Reports: each query is answered from one snapshot, so that its figures agree."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
@@ -13,16 +13,14 @@ from pymongo.errors import ExecutionTimeout
 
 from tracker.db.connect import Database
 from tracker.errors import Unavailable
-from tracker.reports.dimensions import LAST, NO_KEY
+from tracker.reports.dimensions import NO_KEY, SORTED_LAST
+from tracker.reports.limits import REPORT_SECONDS
 from tracker.reports.names import names_of
 from tracker.reports.pipelines import Aggregation, aggregation
 from tracker.reports.query import Measures, Query, Report, Row
 from tracker.reports.queue import ReportQueue
 
-TIMEOUT_SECONDS: Final = 30.0
-"""Time limit of a report, and of the wait for a turn if it reads clicks."""
-
-_TOO_LONG: Final = f"report: not done after {TIMEOUT_SECONDS:.0f} seconds; ask for fewer days"
+_TOO_LONG: Final = f"report: not done after {REPORT_SECONDS:.0f} seconds; ask for fewer days"
 
 _NONE: Final = Measures(
     clicks=0,
@@ -36,7 +34,7 @@ _EXACT: Final = Context(prec=50)
 
 
 class Reports:
-    """The reports of a process. `host` is the name of the default domain in reports."""
+    """The reports of a process. `host` is the name of the default domain in them."""
 
     def __init__(self, database: Database, host: str) -> None:
         self._database = database
@@ -60,7 +58,7 @@ class Reports:
         wanted = aggregation(query, links, self._host)
         found = await self._aggregated(query.account_id, wanted, session)
         without = NO_KEY.get(query.group_by, "")
-        keys = [without if row["_id"] == LAST else str(row["_id"]) for row in found["rows"]]
+        keys = [without if row["_id"] == SORTED_LAST else str(row["_id"]) for row in found["rows"]]
         names = await names_of(self._database, query.group_by, keys, session)
         return Report(
             rows=[
@@ -96,7 +94,7 @@ class Reports:
         collection = self._database[wanted.collection]
         async with self._turn(account_id) if wanted.reads_clicks else nullcontext():
             try:
-                with pymongo.timeout(TIMEOUT_SECONDS):
+                with pymongo.timeout(REPORT_SECONDS):
                     answer = collection.aggregate(wanted.stages, session=session, allowDiskUse=True)
                     [found] = await answer.to_list(None)
             except ExecutionTimeout:
@@ -104,7 +102,7 @@ class Reports:
         return found
 
     def _turn(self, account_id: UUID) -> AbstractAsyncContextManager[None]:
-        return self._queue.turn(account_id, TIMEOUT_SECONDS)
+        return self._queue.turn(account_id, REPORT_SECONDS)
 
 
 def _measures(sums: Mapping[str, Any]) -> Measures:

@@ -1,28 +1,23 @@
 """Turns of reports that read clicks: few at once, and shared between accounts. Pure.
 
-`reports/queue` asks here before such a report, each of which keeps a core of MongoDB busy.
+`reports/queue` requests one for each such report, which keeps a core of MongoDB busy.
 
 - An account has one turn at a time, so that one account never holds every turn.
 - A free turn goes to the waiting accounts in rotation, and there to the oldest report.
-- The waiting reports of an account are limited, and those of all. When the whole queue is full, the
-  newest report of the account with the most is given up, so that whoever fills the queue pays.
+- The waiting reports are limited, for one account and in total. When the whole queue is full, the
+  newest report of the account with the most is dropped, so that whoever fills the queue pays.
 """
 
 from collections import OrderedDict, deque
-from typing import Final
 from uuid import UUID
 
 import msgspec
 
-MAX_UNDER_WAY: Final = 2
-"""Reports of a process that read clicks at once: each keeps a thread and a core of MongoDB busy."""
-
-MAX_WAITING_OF_ACCOUNT: Final = 25
-MAX_WAITING: Final = 200
+from tracker.reports.limits import MAX_RUNNING, MAX_WAITING, MAX_WAITING_OF_ACCOUNT
 
 
 class TooManyWait(Exception):
-    """The queue is full: that of this account if `of_account`, otherwise the whole."""
+    """A queue is full: the account's own if `of_account`, otherwise the whole."""
 
     def __init__(self, of_account: bool) -> None:
         super().__init__()
@@ -30,26 +25,26 @@ class TooManyWait(Exception):
 
 
 class Turn(msgspec.Struct, eq=False):
-    """A report's turn: waiting, under way, or given up for another account's."""
+    """A report's turn: waiting, running, or dropped for another account's."""
 
     account_id: UUID
-    under_way: bool = False
-    given_up: bool = False
+    running: bool = False
+    dropped: bool = False
 
 
 class Turns:
-    """The turns under way and the reports that wait for one."""
+    """The turns that are running, and the reports that wait for one."""
 
     def __init__(
         self,
-        at_once: int = MAX_UNDER_WAY,
+        at_once: int = MAX_RUNNING,
         waiting_of_account: int = MAX_WAITING_OF_ACCOUNT,
         waiting: int = MAX_WAITING,
     ) -> None:
         self._at_once = at_once
         self._max_of_account = waiting_of_account
         self._max = waiting
-        self._under_way: set[UUID] = set()
+        self._running: set[UUID] = set()
         # An account whose turn has ended goes to the end.
         self._waiting: OrderedDict[UUID, deque[Turn]] = OrderedDict()
 
@@ -58,37 +53,37 @@ class Turns:
         """Return the number of reports that wait, of all accounts."""
         return sum(map(len, self._waiting.values()))
 
-    def ask(self, account_id: UUID) -> tuple[Turn, Turn | None]:
-        """Return a new turn, under way if there is room, and the turn that was given up for it.
+    def request(self, account_id: UUID) -> tuple[Turn, Turn | None]:
+        """Return a new turn, which runs if there is room, and the turn that was dropped for it.
 
         Raises TooManyWait if the account's queue is full, or the whole queue is and no other
         account has more.
         """
         turn = Turn(account_id)
-        if len(self._under_way) < self._at_once and account_id not in self._under_way:
+        if len(self._running) < self._at_once and account_id not in self._running:
             self._begin(turn)
             return turn, None
         own = len(self._waiting.get(account_id, ()))
         if own >= self._max_of_account:
             raise TooManyWait(of_account=True)
-        given_up = self._give_up_for(own) if self.waiting >= self._max else None
+        dropped = self._drop_for(own) if self.waiting >= self._max else None
         self._waiting.setdefault(account_id, deque()).append(turn)
-        return turn, given_up
+        return turn, dropped
 
     def end(self, turn: Turn) -> Turn | None:
-        """End `turn`, whether under way, waiting or given up; return the one that begins now."""
-        if turn.given_up:
+        """End `turn` in whatever state; return the one that begins now."""
+        if turn.dropped:
             return None
-        if not turn.under_way:
+        if not turn.running:
             self._remove(turn)
             return None
-        self._under_way.remove(turn.account_id)
+        self._running.remove(turn.account_id)
         if turn.account_id in self._waiting:
             self._waiting.move_to_end(turn.account_id)
         return self._next()
 
     def _next(self) -> Turn | None:
-        account_id = next((one for one in self._waiting if one not in self._under_way), None)
+        account_id = next((one for one in self._waiting if one not in self._running), None)
         if account_id is None:
             return None
         turn = self._waiting[account_id][0]
@@ -97,16 +92,16 @@ class Turns:
         return turn
 
     def _begin(self, turn: Turn) -> None:
-        turn.under_way = True
-        self._under_way.add(turn.account_id)
+        turn.running = True
+        self._running.add(turn.account_id)
 
-    def _give_up_for(self, own: int) -> Turn:
+    def _drop_for(self, own: int) -> Turn:
         account_id = max(self._waiting, key=lambda one: len(self._waiting[one]))
         if len(self._waiting[account_id]) <= own + 1:
             raise TooManyWait(of_account=False)
         turn = self._waiting[account_id][-1]
         self._remove(turn)
-        turn.given_up = True
+        turn.dropped = True
         return turn
 
     def _remove(self, turn: Turn) -> None:

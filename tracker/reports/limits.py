@@ -1,0 +1,28 @@
+"""The limits of reports, each stated once, and the sizes of their caches in memory."""
+
+from typing import Final
+
+MAX_RUNNING: Final = 2
+"""Reports of a process that read clicks at once: each keeps a thread and a core of MongoDB busy."""
+
+MAX_WAITING_OF_ACCOUNT: Final = 25
+MAX_WAITING: Final = 200
+"""Reports that wait for a turn, of one account and in total."""
+
+REPORT_SECONDS: Final = 30.0
+"""The time limit of a report, and of its wait for a turn if it reads clicks."""
+
+RECOUNT_SECONDS: Final = 240
+"""The time limit for one day of one account. MongoDB keeps a snapshot for five minutes."""
+
+UPDATES_PER_TRANSACTION: Final = 1000
+"""Rollups that a recount corrects at once: MongoDB limits the size of a transaction."""
+
+CACHED_AMOUNTS: Final = 10_000
+"""Amounts of money that stay converted in memory, for each direction."""
+
+CACHED_PATHS: Final = 10_000
+"""Combinations of values whose paths stay in memory."""
+
+CACHED_DAYS: Final = 100
+"""Days whose text stays in memory."""
