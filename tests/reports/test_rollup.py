@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from decimal import Context, Decimal
 from typing import Any
+from uuid import UUID
 
 import pytest
 from bson import Decimal128
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from tests.factories import make_click_document, make_event_document
 from tracker.clicks.country import UNKNOWN
 from tracker.conversions.document import COUNTED, Status
+from tracker.db.documents import as_read
 from tracker.ids import new_id
 from tracker.reports.rollup import Rollup, RollupId, Sums, increments, stored_sums
 
@@ -238,6 +240,56 @@ def test_sums_of_money_are_exact_to_a_billionth(amounts: list[Decimal]) -> None:
     )
     stored = increased.get("total.value", Decimal128("0")).to_decimal()
     assert wide.scaleb(stored, 9) == exact
+
+
+@pytest.mark.parametrize(
+    ("name", "stored"),
+    [
+        *((name, 3) for name in ("clicks", "unique", "bots", "conversions", "bot_conversions")),
+        *((name, Decimal128("3E-9")) for name in ("value", "payout", "bot_value", "bot_payout")),
+    ],
+)
+def test_counts_are_stored_as_integers_and_money_as_decimals(
+    name: str, stored: int | Decimal128
+) -> None:
+    assert increments({f"event.none.{name}": 3}) == {f"event.none.{name}": stored}
+
+
+STORED_CELL = {
+    "conversions": 1,
+    "value": Decimal128("12.5"),
+    "payout": Decimal128("1.25"),
+}
+
+
+@pytest.mark.parametrize(
+    ("document", "cell", "link_id", "domain_name"),
+    [
+        (CLICK, {"clicks": 1}, LINK, "go.example.com"),
+        (JOINED, STORED_CELL, LINK, "go.example.com"),
+        (EVENT, STORED_CELL, None, UNKNOWN),
+    ],
+    ids=["a click", "an event with a click", "an event without a click"],
+)
+def test_an_update_adds_to_the_document_of_its_slot_or_inserts_it(
+    document: dict[str, Any], cell: dict[str, Any], link_id: UUID | None, domain_name: str
+) -> None:
+    rollup = Rollup()
+    (rollup.add_click if document is CLICK else rollup.add_event)(document)
+    of_link, of_account = rollup.updates(3)
+    keys = ("account_id", "of", "day", "link_id", "slot")
+    for update, *values in (
+        (of_link, ACCOUNT, "link", DAY, link_id, 3),
+        (of_account, ACCOUNT, "account", DAY, None, 3),
+    ):
+        assert list(as_read(update["q"]["_id"]).items()) == list(zip(keys, values, strict=True))
+        total = {f"total.{name}": number for name, number in cell.items()}
+        assert total.items() <= update["u"]["$inc"].items()
+        assert update["upsert"] is True
+    assert of_link["u"]["$setOnInsert"] == {"domain_name": domain_name}
+    assert of_account["u"].keys() == {"$inc"}
+    of = RollupId(ACCOUNT, "link", DAY, link_id)
+    assert rollup.domain_names() == {of: domain_name}
 
 
 STORED: dict[str, Any] = {

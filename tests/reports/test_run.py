@@ -111,7 +111,7 @@ async def test_reports_that_read_clicks_take_turns_and_delay_no_others(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # MongoDB takes as long as it likes, and nobody waits for a turn.
-    monkeypatch.setattr("tracker.reports.run.TIMEOUT_SECONDS", 0)
+    monkeypatch.setattr("tracker.reports.run.REPORT_SECONDS", 0)
     crossed = {"device": ["tv"], "os": ["iOS"]}
     queries = [
         Query(account_id=new_id(), first=FIRST, last=FIRST, group_by="link", filters=filters)
