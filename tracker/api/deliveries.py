@@ -17,6 +17,7 @@ from tracker.errors import BadRequest, NotFound, Unavailable
 from tracker.ids import new_id
 from tracker.webhooks.deliveries import LOG_DAYS, SHOWN_CHARACTERS
 from tracker.webhooks.delivery import Delivery, Kind, Status
+from tracker.webhooks.limits import MAX_BODY_BYTES
 from tracker.webhooks.sample import sample_payload
 from tracker.webhooks.secret_box import UnreadableSecret
 from tracker.webhooks.signing import signed_request
@@ -31,7 +32,7 @@ class AttemptRecord(msgspec.Struct, kw_only=True):
     at: Timestamp
     milliseconds: Annotated[int, Meta(description="until the answer, or until it was abandoned")]
     code: Annotated[int | None, Meta(description="HTTP status of the answer; null without one")]
-    answer: Annotated[str, Meta(description="the first kilobyte of its body")]
+    answer: Annotated[str, Meta(description=f"the first {MAX_BODY_BYTES:,} bytes of its body")]
     error: Annotated[str | None, Meta(description="why there was no answer")]
 
 

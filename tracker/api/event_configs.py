@@ -39,7 +39,7 @@ SentPayout = Annotated[
 ]
 
 
-SentPayoutType = Annotated[PayoutType, Meta(description="in upper or lower case")]
+SentPayoutType = Annotated[PayoutType, Meta(description="case is ignored")]
 
 
 class EventConfigRecord(msgspec.Struct, kw_only=True):

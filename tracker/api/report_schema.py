@@ -22,9 +22,9 @@ _FILTERS = ("link", "tag", *VISITOR_DIMENSIONS, "domain")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _COUNTRY = re.compile(r"[A-Za-z]{2}")
 _CROSSED = (
-    f"A report with two of {', '.join(VISITOR_DIMENSIONS[:-1])} and {VISITOR_DIMENSIONS[-1]} in "
-    "filters and groupBy, or with one of them in filters and groupBy hour or event, reads every "
-    "click of its range, and takes longer the more there are"
+    f"If filters and groupBy have two different ones of {', '.join(VISITOR_DIMENSIONS[:-1])} and "
+    f"{VISITOR_DIMENSIONS[-1]}, or filters have one of them and groupBy is hour or event, the "
+    "report reads every click of its range, and takes longer the more there are"
 )
 
 Day = Annotated[str, Meta(extra_json_schema={"format": "date", "pattern": r"^\d{4}-\d{2}-\d{2}$"})]

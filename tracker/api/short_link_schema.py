@@ -147,7 +147,7 @@ class ListShortLinks(AccountPage, kw_only=True):
         str,
         Meta(
             max_length=MAX_SEARCH_CHARACTERS,
-            description="text in name, slug or destination, in upper or lower case",
+            description="text in name, slug or destination, ignoring case",
         ),
     ] = ""
     active: Annotated[bool, Meta(description="default: both")] | UnsetType = UNSET

@@ -16,7 +16,7 @@ from tracker.links.tags import Tag
 TagName = Annotated[
     str,
     Meta(
-        description="trimmed; unique in the account, in upper or lower case",
+        description="trimmed; unique in the account, ignoring case",
         extra_json_schema={"minLength": 1, "maxLength": MAX_TAG_NAME_CHARACTERS},
     ),
 ]

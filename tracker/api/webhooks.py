@@ -1,5 +1,6 @@
 """`/api/webhooks`: create, list, show, change and delete receivers of conversions."""
 
+from datetime import timedelta
 from functools import partial
 from typing import Annotated, Any, Literal, TypeVar
 from uuid import UUID
@@ -26,7 +27,7 @@ from tracker.syntax.url import check_url
 from tracker.webhooks import target, template
 from tracker.webhooks.delivery import Kind
 from tracker.webhooks.limits import MAX_TEMPLATE_BYTES, MAX_TEMPLATE_DEPTH
-from tracker.webhooks.schedule import Disabled
+from tracker.webhooks.schedule import MAX_FAILING_MS, Disabled
 from tracker.webhooks.store import Webhook
 
 TargetUrl = Annotated[
@@ -78,7 +79,7 @@ class WebhookRecord(msgspec.Struct, kw_only=True):
         Disabled | None,
         Meta(
             description="why the service disabled it. gone: its receiver answered 410; "
-            "failing: every attempt of five days failed"
+            f"failing: every attempt of {timedelta(milliseconds=MAX_FAILING_MS).days} days failed"
         ),
     ]
     disabled_at: Annotated[

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from inspect import cleandoc
 from typing import Any
 
 import msgspec
@@ -103,6 +104,8 @@ def _tidy(schema: Any, names: Mapping[str, str]) -> Any:
     if tidy.get("format") == "decimal":
         del tidy["format"]
         tidy["type"] = "number"
+    if isinstance(tidy.get("description"), str):
+        tidy["description"] = cleandoc(tidy["description"])
     if tidy.get("default", ...) is None:
         del tidy["default"]
     return _nullable(tidy)
