@@ -219,7 +219,7 @@ async def test_the_request_after_the_last_of_an_account_is_refused_from_any_addr
     assert (await listed(client, other, other_account, "10.0.1.1")).status == 200
 
 
-async def test_when_both_are_used_up_the_later_reset_is_told(
+async def test_when_both_limits_are_used_up_the_later_reset_is_shown(
     services: Services, client: Client, account: Account, secret: str
 ) -> None:
     await listed(client, secret, account)
@@ -338,7 +338,7 @@ async def test_clicks_events_and_health_have_no_limit(
     assert not await services.redis.keys("rate_rate_limit:*")
 
 
-async def test_with_redis_away_requests_are_answered_and_the_metric_says_so(
+async def test_requests_are_answered_while_redis_is_unavailable_and_a_metric_shows_it(
     services: Services, client: Client, account: Account, secret: str
 ) -> None:
     redis = redis_for_requests(nobody())
@@ -380,7 +380,7 @@ async def test_a_limit_that_is_set_to_zero_is_none(
     assert (shown(nobody_known) == LIMITS) == bool(per_minute)
 
 
-async def test_of_requests_at_the_same_time_exactly_the_allowed_number_pass(
+async def test_exactly_the_allowed_number_of_simultaneous_requests_pass(
     client: Client, account: Account, secret: str
 ) -> None:
     responses = await asyncio.gather(
