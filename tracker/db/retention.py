@@ -1,8 +1,8 @@
-"""How long clicks, and events of nobody, are kept: MongoDB deletes them by an index, and which
-clicks may be gone is on record.
+"""The retention of clicks, and of events without an account: MongoDB deletes them by an index.
 
-The record only grows: a day of which clicks were deleted once can never be counted again, whatever
-the operator sets later. Written at each start, read by the operators' checks.
+Which days may have lost clicks is recorded at each start, and read by the operators' checks. The
+record only grows: a day whose clicks were deleted can never be counted again, whatever the operator
+sets later.
 """
 
 from datetime import timedelta
@@ -34,16 +34,16 @@ async def keep_clicks(database: Database, days: int) -> None:
 
 
 async def expire_pending(database: Database, days: int) -> None:
-    """Give events that belong to nobody, stored by an earlier release, that many days; 0: for ever.
+    """Have events without an account, stored by an earlier release, expire after so many days.
 
-    Those stored from now on have their time from the drain. Raises PyMongoError.
+    0 means never. The drain sets the time of events that it stores. Raises PyMongoError.
     """
     if not days:
         return
-    of_nobody = {"status": "pending", "account_id": None, "expires_at": {"$exists": False}}
+    without_account = {"status": "pending", "account_id": None, "expires_at": {"$exists": False}}
     with pymongo.timeout(UNLIMITED):
         await database["events"].update_many(
-            {"click_id": {"$ne": None}, **of_nobody},
+            {"click_id": {"$ne": None}, **without_account},
             {"$set": {"expires_at": now() + timedelta(days=days)}},
         )
 

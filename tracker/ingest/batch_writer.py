@@ -28,10 +28,11 @@ from tracker.reports.rollup import Rollup
 from tracker.webhooks.creation import create_deliveries
 
 _RECORDS_A_TURN, _EVENTS_A_TURN = 400, 100
-"""Clicks (4 µs each) or statements, and events (15 µs each), before requests get their turn."""
+"""Clicks (4 µs each) or statements, and events (15 µs each), that are counted before waiting
+requests are served."""
 
-_COMMAND_DOCUMENTS = 1000
-"""Documents or statements of one command: the driver encodes it in 3 ms, and nobody else has a turn
+_DOCUMENTS_PER_COMMAND = 1000
+"""Documents or statements in one command. The driver encodes them in 3 ms, and no request is served
 meanwhile."""
 
 Item = TypeVar("Item")
@@ -70,7 +71,7 @@ class WriteSet(NamedTuple):
         return arrived + [after for before, after in moved if should_notify(before, after)]
 
     async def rollup(self) -> Rollup:
-        """Return what all of it counts. Requests that wait get their turn meanwhile."""
+        """Return the sums that the write set adds. Waiting requests are served in between."""
         rollup = Rollup()
         for clicks in _pieces(self.clicks, _RECORDS_A_TURN):
             for click in clicks:
@@ -102,7 +103,7 @@ class BatchWriter:
         self._writing = asyncio.Lock()
 
     async def write(self, write_set: WriteSet) -> None:
-        """Store all of it, or nothing.
+        """Store the whole write set, or nothing.
 
         Raises WriteConflict if something in it is outdated, as soon as the cause can be read, and
         PyMongoError if MongoDB fails.
@@ -129,9 +130,9 @@ class BatchWriter:
             raise WriteConflict from None
 
     async def _catch_up(self, session: Session) -> None:
-        """Wait until a majority has what the session met.
+        """Wait until a majority has the documents that the session conflicted with.
 
-        It may have been stored that moment, and reads would not show it yet.
+        They may have been stored that moment, and reads would not show them yet.
         """
         await self._database["rollups"].find_one({"_id": None}, session=session)
 
@@ -140,9 +141,9 @@ class BatchWriter:
     ) -> int:
         """Return the number of deliveries created. Raises WriteConflict."""
         await self._lock(write_set.caps, session)
-        for clicks in _pieces(write_set.clicks, _COMMAND_DOCUMENTS):
+        for clicks in _pieces(write_set.clicks, _DOCUMENTS_PER_COMMAND):
             await run_inserts(self._database, "clicks", clicks, session)
-        for events in _pieces(write_set.events, _COMMAND_DOCUMENTS):
+        for events in _pieces(write_set.events, _DOCUMENTS_PER_COMMAND):
             rows = [as_stored(one) for one in events]
             await run_inserts(self._database, "events", rows, session)
         if write_set.moves:
@@ -152,12 +153,12 @@ class BatchWriter:
         await self._check_caps(write_set.caps, session)
         to_notify = [as_read(event) for event in write_set.events_to_notify()]
         created = await create_deliveries(self._database, to_notify, session)
-        for statements in _pieces(updates, _COMMAND_DOCUMENTS):
+        for statements in _pieces(updates, _DOCUMENTS_PER_COMMAND):
             await run_updates(self._database, "rollups", statements, session)
         return created
 
     async def _lock(self, caps: Mapping[ClickAndConfig, int], session: Session) -> None:
-        """Have transactions that add to the same click and configuration wait for each other.
+        """Make transactions that add to the same click and configuration wait for each other.
 
         Otherwise each would count without what the other adds.
         """
@@ -172,7 +173,10 @@ class BatchWriter:
         await run_updates(self._database, "conversion_locks", locks, session)
 
     async def _check_caps(self, caps: Mapping[ClickAndConfig, int], session: Session) -> None:
-        """Raise WriteConflict if more count than may: others were stored since it was planned."""
+        """Check the caps against the stored events.
+
+        Raises WriteConflict if more of them count than may: others were stored since the plan.
+        """
         if not caps:
             return
         counts = await Events(self._database).counted(caps.keys(), session=session)
@@ -181,7 +185,7 @@ class BatchWriter:
 
 
 async def _statements(rollup: Rollup, slot: int) -> list[dict[str, Any]]:
-    """Return all updates. Requests that wait get their turn meanwhile."""
+    """Return the updates of a rollup. Waiting requests are served in between."""
     statements: list[dict[str, Any]] = []
     updates = rollup.updates(slot)
     while piece := list(islice(updates, _RECORDS_A_TURN)):

@@ -38,13 +38,13 @@ MAX_TRIES = 5
 """How often an entry may fail, for a reason not known to be its fault, before it is given up."""
 
 BATCH_RECORDS = 16_000
-"""Records of one batch. All that has come is applied together, for clicks share the rollups of
-their links then: with the traffic of a thousand links a click costs MongoDB a third less than in
-batches of three thousand."""
+"""Records of one batch. Clicks of one batch share the rollups of their links: with the traffic of a
+thousand links a click costs MongoDB a third less than in batches of three thousand."""
 
 _MAX_REST_SECONDS = 0.5
-"""Seconds between two batches, at most: as long as the last one took, unless there is a backlog.
-What comes meanwhile shares the next, which costs less each; and requests get their turn."""
+"""The longest pause between two batches. It lasts as long as the last batch took, and there is none
+with a backlog. Records that arrive meanwhile share the next batch, which makes each cheaper, and
+requests are served."""
 
 _MAX_HEARTBEATS = 18
 """How often the claim on a slow batch is renewed, each for a third of STALE_SECONDS: a minute."""
@@ -52,8 +52,8 @@ _MAX_HEARTBEATS = 18
 _MAX_IDLE_SECONDS = 3600.0
 """Seconds after which a consumer without pending entries counts as dead."""
 
-_ACKNOWLEDGED_ENTRIES = 200
-"""Entries of one command: until it ends, Redis answers nobody else."""
+_ENTRIES_PER_ACKNOWLEDGEMENT = 200
+"""Entries that one command acknowledges. Until it ends, Redis answers no other client."""
 
 _BACKOFF_SECONDS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 
@@ -81,7 +81,7 @@ class Consumer:
         self._dead_letters = DeadLetters(redis, ENTRIES)
         self._failing: bytes = b""
         self._failures = 0
-        self._batch = self._most = batch
+        self._batch = self._limit = batch
         self._worked = 0.0
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -93,12 +93,12 @@ class Consumer:
             try:
                 await self._step(block=BLOCK_SECONDS)
                 failures = 0
-                self._most = min(self._most + self._most // 8 + 1, self._batch)
+                self._limit = min(self._limit + self._limit // 8 + 1, self._batch)
                 if not self._reader.is_behind:
                     await _wait(stop, min(self._worked, _MAX_REST_SECONDS))
             except Exception as error:
-                # Perhaps it was too much for the time it had.
-                self._most = max(1, self._most // 2)
+                # The batch may have been too large for its time limit.
+                self._limit = max(1, self._limit // 2)
                 if not is_to_wait(error):
                     record_failure("drain", error)
                 pause = _BACKOFF_SECONDS[min(failures, len(_BACKOFF_SECONDS) - 1)]
@@ -139,10 +139,10 @@ class Consumer:
         await self._reader.prepare()
 
     async def _step(self, block: float | None) -> int:
-        entries = await self._reader.next_entries(self._most, block)
+        entries = await self._reader.next_entries(self._limit, block)
         began = time.monotonic()
         if entries:
-            batches = self._reader.batches(entries, self._most)
+            batches = self._reader.batches(entries, self._limit)
             async with self._claim_heartbeat(entries), contextlib.aclosing(batches):
                 async for batch in batches:
                     await self._process(batch)
@@ -231,8 +231,8 @@ class Consumer:
         return None
 
     async def _acknowledge(self, batch: Sequence[DecodedEntry[Record]]) -> None:
-        for start in range(0, len(batch), _ACKNOWLEDGED_ENTRIES):
-            ids = [entry.id for entry in batch[start : start + _ACKNOWLEDGED_ENTRIES]]
+        for start in range(0, len(batch), _ENTRIES_PER_ACKNOWLEDGEMENT):
+            ids = [entry.id for entry in batch[start : start + _ENTRIES_PER_ACKNOWLEDGEMENT]]
             # No transaction: a full Redis 7.0 refuses all commands of one, these two included. In
             # this order: an entry that is gone is acknowledged when it is read again, but one that
             # is acknowledged and still there would stay for ever.

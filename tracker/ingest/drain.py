@@ -1,8 +1,8 @@
 """The drain: applies journal records to MongoDB, counts them, and joins clicks and events.
 
-Every step may run again after a death anywhere (`ingest/batch_writer` says why nothing counts
-twice). Clicks and events are stored before either looks for the other, so whoever comes second
-meets the other, whichever process stored the first.
+Every step may run again after a crash at any point; `ingest/batch_writer` ensures that nothing
+counts twice. Clicks and events are stored before either looks for the other. So whichever is stored
+second finds the other, in whatever process.
 """
 
 import asyncio
@@ -41,17 +41,17 @@ from tracker.webhooks.deliveries import Deliveries
 log = structlog.get_logger(__name__)
 
 _RECORDS_A_TURN = 200
-"""Clicks enriched (about 4 µs each), or events made, before requests that wait get their turn."""
+"""Clicks enriched (about 2 µs each), or events made, before waiting requests are served."""
 
 _MAX_PLANS = 5
-"""How often a batch is planned, if somebody else stores a part of it meanwhile."""
+"""How often a batch is planned, if other drains store a part of it meanwhile."""
 
 _CLAIM_TTL_SECONDS = 3600
-"""Seconds that Redis still knows a transaction id after MongoDB has it: longer than any look-up
-in MongoDB that began before it was there, and than a short absence of MongoDB."""
+"""Seconds that Redis keeps a transaction id after MongoDB has it: longer than any look-up in
+MongoDB that began before, and than a short outage of MongoDB."""
 
 _UNOWNED_CLAIM_TTL_SECONDS = 60
-"""The shorter time for an event without an account, because strangers make any number of them."""
+"""The shorter time for an event without an account, because strangers can cause any number."""
 
 _BEHIND_MS = 60_000
 """A journal whose oldest entry is older may hold clicks that were in time."""
@@ -101,20 +101,21 @@ class Drain:
         arrived = await _by_id(events)
         checked = {one.id for one in events if one.checked}
         write_set = await self._store(documents, arrived, checked)
-        # Whoever stored the click of an event that was stored joined to it has met all the others.
+        # An event that is stored joined to its click needs no second look: whoever stored the click
+        # has joined the others that waited for it.
         joined = {one["_id"] for one in write_set.events if one["status"] != Status.PENDING}
         named = _clicks_of(arrived[one] for one in arrived.keys() - joined)
-        # Only stored clicks are asked for all who wait for them: a wrong id that a network repeats
-        # may have any number of events.
+        # Events are looked for by stored clicks only: a wrong id that a network repeats may have
+        # any number of them.
         others = [one for one in named if one not in documents]
         stored = await self._clicks.find(others, ["_id"])
         await self._settle([*documents, *stored])
         await self._release_claims(events)
 
     async def notify_overdue(self) -> int:
-        """Notify webhooks of events whose clicks are late. Return the number of events, at most.
+        """Notify webhooks of events whose clicks are late. Return how many events were overdue.
 
-        It is 0 while the journal is behind, as after an absence of all drains: it may hold the
+        Return 0 while the journal is behind, as after an outage of all drains: it may hold the
         clicks. Raises PyMongoError or RedisError, after which the caller tries again.
         """
         if await self._is_behind():
@@ -214,9 +215,9 @@ class Drain:
     async def _move(self, pending: Sequence[EventDocument], clicks: ClicksById) -> None:
         holders: Mapping[Transaction, int] = {}
         for _ in range(_MAX_PLANS):
-            # The others were let through before, and count already.
-            of_nobody = [one for one in pending if one["account_id"] is None]
-            bounds = await self._bounds(of_nobody, clicks)
+            # Events with an account have passed the rules before, and count already.
+            without_account = [one for one in pending if one["account_id"] is None]
+            bounds = await self._bounds(without_account, clicks)
             write_set = plan.settlement(pending, clicks, holders, bounds)
             try:
                 await self._writer.write(write_set)

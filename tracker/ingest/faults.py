@@ -14,12 +14,16 @@ from tracker.ingest.batch_writer import WriteConflict
 # DocumentValidationFailure, and BSONObjectTooLarge under its three numbers.
 _OF_RECORD: Final = {2, 52, 56, 57, 121, 10334, 17280, 17419}
 
-# FailedToParse, TypeMismatch, PathNotViable, ConflictingUpdateOperators: of the record, or of a
-# document that somebody has changed by hand.
+# FailedToParse, TypeMismatch, PathNotViable, ConflictingUpdateOperators: caused by the record, or
+# by a document that was changed by hand.
 _LASTING: Final = {9, 14, 28, 40}
 
 # TransactionTooLargeForCache.
 _TOO_LARGE: Final = 388
+
+
+MAX_REASON_CHARACTERS: Final = 500
+"""The reason that is kept with a dead letter; an error may quote a whole record."""
 
 
 def is_fault_of_record(error: Exception) -> bool:
@@ -32,7 +36,7 @@ def is_fault_of_record(error: Exception) -> bool:
 def is_to_wait(error: Exception) -> bool:
     """Return whether trying again later can help, as when a store is unavailable.
 
-    If not, and the record is not known to be at fault, we may be.
+    If it cannot, and the record is not known to be at fault, the cause may be our own code.
     """
     if isinstance(error, OperationFailure):
         return not _codes(error) & (_OF_RECORD | _LASTING)
@@ -51,7 +55,7 @@ def reason_of(error: Exception) -> str:
     if isinstance(error, OperationFailure):
         codes = ", ".join(map(str, sorted(_codes(error))))
         return f"{type(error).__name__}: code {codes}"
-    return f"{type(error).__name__}: {error}"[:500]
+    return f"{type(error).__name__}: {error}"[:MAX_REASON_CHARACTERS]
 
 
 def _codes(error: OperationFailure) -> set[int]:

@@ -1,4 +1,7 @@
-"""The loop that notifies webhooks of events whose clicks are late. All drains run it; one wins."""
+"""The loop that notifies webhooks of events whose clicks are late.
+
+All drains run it; where two find the same event, one wins.
+"""
 
 import asyncio
 import contextlib
@@ -13,7 +16,7 @@ from redis.exceptions import RedisError
 log = structlog.get_logger(__name__)
 
 EVERY_SECONDS: Final = 10.0
-"""The longest pause between two looks; drains that look at the same moment hinder each other."""
+"""The longest pause between two checks. It varies: drains that check at once conflict."""
 
 
 async def notify_overdue_loop(notify: Callable[[], Awaitable[int]], stop: asyncio.Event) -> None:

@@ -42,7 +42,7 @@ def arrival(
     at: datetime,
     bounds: Bounds = NO_BOUNDS,
 ) -> WriteSet:
-    """Return what a batch adds at that time.
+    """Return the writes of a batch at that time.
 
     `clicks_of_events` are the clicks that its events name, stored or in the batch, as they are
     read. `bounds` decide which events may count. Raises EventIdTaken if the id of an event belongs

@@ -1,13 +1,13 @@
-"""A drain's place: the slot of the rollups it counts into, and the MongoDB session it writes with.
+"""The slot of a drain: the number of its rollups, and the MongoDB session that it writes with.
 
 Slots keep drains from waiting for each other. A slot is a lease in Redis, of the lowest number that
 is free; two drains that share one are slow, not wrong. A timer renews the lease, so that it holds
 however long MongoDB takes to answer a batch.
 
 A drain has one session, so that a transaction it gave up ends as soon as it begins the next. The
-session of a drain that was killed would hold what it wrote, uncommitted, for a minute. It is on
-record with its slot, and the drains that live end it when they have found nobody to hold the slot
-twice: once does not do, for after an outage of Redis every lease has run out.
+session of a drain that was killed would hold its uncommitted writes for a minute. It is recorded
+with its slot, and a living drain ends it after it has twice found the slot without a lease. Once is
+not enough: after an outage of Redis every lease has expired.
 """
 
 import asyncio
@@ -32,12 +32,12 @@ log = structlog.get_logger(__name__)
 SLOTS: Final = 64
 LEASE_SECONDS: Final = 10.0
 
-_RENEWALS: Final = 3
-"""Renewals of a lease in its time, and looks for slots that nobody holds."""
+_RENEWALS_PER_LEASE: Final = 3
+"""Renewals of a lease within its time, and searches for slots without one."""
 
-_RETRIES: Final = 10
-"""Tries in the same time while a store is unavailable: a drain that lives renews its lease sooner
-after an outage than another looks twice."""
+_RETRIES_PER_LEASE: Final = 10
+"""Tries within the same time while a store is unavailable. So a living drain renews its lease after
+an outage before another can search twice."""
 
 # Each script begins with a deletion, of a name that nobody uses: a full Redis refuses a script that
 # begins with a write that takes room.
@@ -63,7 +63,7 @@ if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
 
 
 class Slot:
-    """A place for one drain. Its lease is kept only while `kept_slot` runs its loops."""
+    """The slot of one drain. Its lease is kept only while `kept_slot` runs its loops."""
 
     def __init__(self, redis: Redis, client: MongoClient, lease: float = LEASE_SECONDS) -> None:
         self._redis = redis
@@ -85,7 +85,7 @@ class Slot:
             return self._session
 
     async def number(self) -> int:
-        """Return the slot, from 0 to SLOTS - 1; if no lease can be had, one that others may hold.
+        """Return the slot, from 0 to SLOTS - 1; without a free one, a slot that others may hold.
 
         Redis is asked the first time only.
         """
@@ -119,7 +119,7 @@ class Slot:
             await self._take()
 
     async def end_dead(self) -> None:
-        """End the sessions on record with slots that nobody held at the last call either.
+        """End the sessions of slots that had no lease now and at the last call.
 
         Raises RedisError or PyMongoError if a store fails; the next call tries again.
         """
@@ -137,14 +137,14 @@ class Slot:
         await self._repeat(self.end_dead)
 
     async def _repeat(self, work: Callable[[], Awaitable[None]]) -> None:
-        pause = self._lease / _RENEWALS
+        pause = self._lease / _RENEWALS_PER_LEASE
         while True:
             await asyncio.sleep(pause)
             try:
                 await work()
-                pause = self._lease / _RENEWALS
+                pause = self._lease / _RENEWALS_PER_LEASE
             except (RedisError, PyMongoError) as error:
-                pause = self._lease / _RETRIES
+                pause = self._lease / _RETRIES_PER_LEASE
                 log.warning("slot not kept", error=type(error).__name__, seconds=pause)
 
     async def _take(self) -> None:
@@ -175,7 +175,7 @@ class Slot:
         await self._client.admin.command({"killSessions": [of_drain]})
         # Another drain may have ended it at the same time, and a third have the slot by now.
         await self._free(keys=self._keys(number), args=["", number, session])
-        log.info("ended the session of a drain that is gone", slot=number)
+        log.info("ended the session of a dead drain", slot=number)
 
     async def _session_id(self) -> bytes:
         session_id: Any = (await self.session()).session_id
@@ -189,8 +189,10 @@ class Slot:
 async def kept_slot(
     redis: Redis, client: MongoClient, lease: float = LEASE_SECONDS, loops: Loops | None = None
 ) -> AsyncIterator[Slot]:
-    """Yield a slot that is kept by a timer, and freed on leaving. `lease` is in seconds; `loops`
-    supervises the timers."""
+    """Yield a slot that a timer keeps, and free it on leaving.
+
+    `lease` is in seconds; `loops` supervises the timers.
+    """
     slot, loops = Slot(redis, client, lease), loops or Loops()
     # Two, because ending a session waits for MongoDB.
     timers = [loops.start("lease", slot.keep_lease), loops.start("dead", slot.keep_ending_dead)]
