@@ -114,13 +114,13 @@ def test_a_head_may_have_exactly_the_limit_of_fields(more: int, status: int) -> 
     assert status_of(b"GET / HTTP/1.1\r\n%b%b\r\n" % (HOST, others)) == status
 
 
-def partial_status(beginning: bytes, limits: Limits, before: bytes = b"") -> int:
+def partial_status(beginning: bytes, limits: Limits, before: bytes = b"", checked: int = 0) -> int:
     """Return the status that rejects the beginning of a head, or 200 if more may come.
 
     `before` is in the same buffer, and was read already.
     """
     try:
-        check_partial(before + beginning, len(before), 0, limits)
+        check_partial(before + beginning, len(before), checked, limits)
     except RejectedRequest as rejected:
         return rejected.status
     return 200
@@ -261,4 +261,10 @@ def test_a_client_of_http_1_1_may_expect_100_continue(fields: str, expects: bool
     ],
 )
 def test_an_incomplete_head_is_refused_once_it_is_malformed(beginning: bytes, status: int) -> None:
-    assert partial_status(beginning, Limits(target_bytes=20)) == status
+    limits = Limits(target_bytes=20)
+    assert partial_status(beginning, limits) == status
+    byte_by_byte = (
+        partial_status(beginning[:length], limits, checked=length - 1)
+        for length in range(1, len(beginning) + 1)
+    )
+    assert next((one for one in byte_by_byte if one != 200), 200) == status
