@@ -49,8 +49,9 @@ def test_fields_that_could_be_read_in_two_ways_are_refused(
 
 
 def test_chunks_are_refused_in_http_1_0() -> None:
-    with pytest.raises(RejectedRequest):
+    with pytest.raises(RejectedRequest) as rejected:
         body_length("HTTP/1.0", {"Transfer-Encoding": "chunked"})
+    assert rejected.value.status == 400
 
 
 @pytest.mark.parametrize(
