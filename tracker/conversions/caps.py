@@ -28,6 +28,7 @@ _TTL_SECONDS: Final = 3600
 """Lifetime of a counter after its last conversion: longer than the journal holds one back."""
 
 _LOOK_UP_SECONDS: Final = 1.0
+"""Time limit of a look-up in MongoDB, which an answer waits for."""
 
 # KEYS: counter. ARGV: conversions that are stored, the cap, seconds to live.
 _ACQUIRE: Final = """
@@ -70,7 +71,7 @@ class Caps:
             return True
 
     async def release(self, click_id: UUID, config_id: UUID | None) -> None:
-        """Uncount a conversion that was not recorded."""
+        """Subtract a conversion that was not recorded."""
         if not self._breaker.is_open:
             with contextlib.suppress(RedisError):
                 await self._release(keys=[keys.conversions_of(click_id, config_id)])

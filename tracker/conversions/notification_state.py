@@ -1,11 +1,11 @@
 """The state of an event's notification, in its stored document and in queries. Pure.
 
 Webhooks are notified of an event when it is settled, or of a pending one when its click is late.
-Only this module knows how the field `tell_at` says which of the two is to come:
+Only this module knows how the field `tell_at` encodes the state:
 
-    missing   UNSCHEDULED   no click is waited for, or the account is not known
-    a date    SCHEDULED     then, unless the click arrives before
-    null      NOTIFIED      without the click; not again when it arrives
+    missing   UNSCHEDULED   the event is settled, or its account is not known
+    a date    SCHEDULED     webhooks are notified then, unless the click arrives before
+    null      NOTIFIED      webhooks were notified without the click, and are not notified again
 
 The index `events.by_telling` holds the events that have the field.
 """
@@ -55,7 +55,10 @@ EARLIEST_FIRST: Final = ((_FIELD, 1),)
 
 
 def unchanged(event: EventDocument) -> dict[str, Any]:
-    """Return the filter that matches the stored event while it is in the state of `event`."""
+    """Return the filter that matches the stored event while it is in the state of `event`.
+
+    UNSCHEDULED and NOTIFIED match alike, but no event goes from one to the other.
+    """
     return {_FIELD: event.get("tell_at")}
 
 

@@ -25,6 +25,7 @@ MAX_PBK_CHARACTERS: Final = 128
 MAX_VALUE: Final = 10**15
 _MAX_VALUE: Final = Decimal(MAX_VALUE)
 MAX_VALUE_DIGITS: Final = 30
+_CLICK_ID_CHARACTERS: Final = 36
 _MAX_FIELDS: Final = 200
 
 # There is one way only to match any text, so that a long one is rejected in linear time.
@@ -84,7 +85,7 @@ def _pairs(text: str) -> Sequence[tuple[str, str]]:
 def _conversion(fields: Mapping[str, Any]) -> Conversion:
     """Check `fields`, none of which is empty. Raises BadRequest if one breaks a rule."""
     pbk = _text(fields, "pbk", MAX_PBK_CHARACTERS)
-    click_id = _text(fields, "click_id", 36)
+    click_id = _text(fields, "click_id", _CLICK_ID_CHARACTERS)
     if pbk is None and click_id is None:
         raise BadRequest("pbk or click_id: at least one is required")
     return Conversion(

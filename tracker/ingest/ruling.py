@@ -1,8 +1,8 @@
 """The ruling on a batch: which of its events may count, by the rules of their accounts. Pure.
 
-Rules that an event breaks by itself are checked here only if its answer did not: for events whose
-account became known when their click arrived. The cap of conversions a click is decided here for
-all, and made exact by the transaction (`ingest/batch_writer`).
+Rules that one event can break by itself were checked before its answer if its account was known.
+They are checked here for the others. The cap of conversions per click is decided here for all
+events, and the transaction makes it exact (`ingest/batch_writer`).
 """
 
 from collections import Counter
