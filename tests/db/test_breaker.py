@@ -30,14 +30,16 @@ def test_a_new_breaker_is_closed(clock: Clock) -> None:
 @pytest.mark.parametrize(
     ("seconds", "is_open"), [(0.0, True), (OPEN_SECONDS - 0.01, True), (OPEN_SECONDS, False)]
 )
-def test_a_failure_opens_it_for_a_moment(clock: Clock, seconds: float, is_open: bool) -> None:
+def test_a_failure_opens_a_breaker_for_a_moment(
+    clock: Clock, seconds: float, is_open: bool
+) -> None:
     breaker = Breaker(clock)
     breaker.failed()
     clock.seconds += seconds
     assert breaker.is_open is is_open
 
 
-def test_another_failure_begins_the_moment_anew(clock: Clock) -> None:
+def test_another_failure_restarts_the_moment(clock: Clock) -> None:
     breaker = Breaker(clock)
     breaker.failed()
     clock.seconds += OPEN_SECONDS * 0.9
@@ -46,14 +48,14 @@ def test_another_failure_begins_the_moment_anew(clock: Clock) -> None:
     assert breaker.is_open
 
 
-def test_success_closes_it_at_once(clock: Clock) -> None:
+def test_success_closes_a_breaker_at_once(clock: Clock) -> None:
     breaker = Breaker(clock)
     breaker.failed()
     breaker.worked()
     assert not breaker.is_open
 
 
-def test_what_is_of_our_own_making_does_not_open_it(clock: Clock) -> None:
+def test_our_own_overload_does_not_open_a_breaker(clock: Clock) -> None:
     breaker = Breaker(clock)
     breaker.failed(Overload())
     assert not breaker.is_open
@@ -61,7 +63,7 @@ def test_what_is_of_our_own_making_does_not_open_it(clock: Clock) -> None:
     assert breaker.is_open
 
 
-async def test_a_store_that_does_not_answer_in_time_is_not_waited_for() -> None:
+async def test_a_query_without_an_answer_in_time_is_cancelled() -> None:
     cancelled = asyncio.Event()
 
     async def hanging() -> None:
@@ -75,7 +77,7 @@ async def test_a_store_that_does_not_answer_in_time_is_not_waited_for() -> None:
     assert cancelled.is_set()
 
 
-async def test_an_answer_that_came_while_the_loop_stood_still_is_in_time() -> None:
+async def test_an_answer_that_arrives_while_the_loop_is_blocked_is_in_time() -> None:
     ours, others = socket.socketpair()
     with others:
         reader, writer = await asyncio.open_connection(sock=ours)
@@ -85,7 +87,7 @@ async def test_an_answer_that_came_while_the_loop_stood_still_is_in_time() -> No
         writer.close()
 
 
-async def test_whoever_gives_up_waiting_ends_the_question() -> None:
+async def test_a_cancelled_caller_cancels_its_query() -> None:
     asked = asyncio.Event()
 
     async def hanging() -> None:

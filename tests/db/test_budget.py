@@ -31,7 +31,7 @@ from tracker.service.services import Services
 MB = 1 << 20
 
 
-def test_what_is_skipped_first_is_written_down_in_that_order() -> None:
+def test_the_table_of_optional_writes_is_in_the_order_in_which_they_are_skipped() -> None:
     parts = [SKIPPED_FROM[kind] for kind in OptionalWrite]
     assert parts == sorted(parts)
 
@@ -49,14 +49,14 @@ def test_what_is_skipped_first_is_written_down_in_that_order() -> None:
         (9.0, ["miss", "claim_of_nobody", "visitor", "claim", "click_cap", "copy", "rate_limit"]),
     ],
 )
-def test_the_fuller_it_is_the_more_is_skipped(used: float, skipped: list[str]) -> None:
+def test_the_fuller_the_budget_the_more_is_skipped(used: float, skipped: list[str]) -> None:
     budget = Budget()
     budget.used = used
     assert budget.skipped() == skipped
     assert [kind for kind in OptionalWrite if not budget.has_room(kind)] == skipped
 
 
-def test_what_is_skipped_is_counted() -> None:
+def test_skipped_writes_are_counted() -> None:
     budget, before = Budget(), skipped_writes("copy")
     assert budget.allows(OptionalWrite.COPY)
     budget.used = 1.0
@@ -84,7 +84,7 @@ INFO = {"used_memory": 100, "used_memory_startup": 10, "mem_clients_normal": 5, 
         ([RedisError("unknown command"), 20], 65),
     ],
 )
-def test_what_is_used_is_neither_the_streams_nor_connections(streams: list[Any], used: int) -> None:
+def test_streams_and_connections_do_not_use_the_budget(streams: list[Any], used: int) -> None:
     assert used_bytes(INFO, streams) == used
 
 

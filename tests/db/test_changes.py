@@ -83,7 +83,7 @@ async def test_a_new_name_that_was_missed_before_is_seen_within_a_second(
         await within(1, other, NEW)
 
 
-async def test_what_nobody_can_read_does_not_end_the_listening(settings: Settings) -> None:
+async def test_an_unreadable_message_does_not_end_the_subscription(settings: Settings) -> None:
     record = Record(OLD)
     async with (
         process(settings.redis_url, record) as one,
@@ -109,7 +109,7 @@ async def test_a_closed_subscription_is_renewed_and_memory_emptied(services: Ser
         assert not built.cache._memory.values
 
 
-async def test_what_was_published_while_nobody_heard_is_seen(tmp_path: Path) -> None:
+async def test_a_change_published_while_the_subscription_was_lost_is_seen(tmp_path: Path) -> None:
     record = Record(OLD)
     with own_redis(tmp_path) as server:
         async with process(server.url, record) as built:
@@ -125,7 +125,7 @@ async def test_what_was_published_while_nobody_heard_is_seen(tmp_path: Path) -> 
             assert await built.cache.get(NAME) == NEW
 
 
-async def test_a_redis_that_falls_silent_counts_as_lost(tmp_path: Path) -> None:
+async def test_a_silent_redis_counts_as_lost(tmp_path: Path) -> None:
     with own_redis(tmp_path) as server:
         async with process(server.url, Record(OLD)) as built:
             server.freeze()
@@ -146,7 +146,9 @@ async def test_a_quiet_redis_does_not_count_as_lost(
         assert NAME in built.cache._memory.values
 
 
-async def test_every_cache_of_a_service_is_told(services: Services, settings: Settings) -> None:
+async def test_every_cache_of_a_service_follows_the_changes(
+    services: Services, settings: Settings
+) -> None:
     writer = Services(settings)
     listening = asyncio.ensure_future(services.changes.listen())
     await asyncio.wait_for(services.changes.heard.wait(), 5)

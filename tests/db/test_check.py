@@ -57,12 +57,12 @@ def authority(tmp_path: Path) -> Authority:
     return Authority(tmp_path)
 
 
-async def test_stores_that_can_be_used_pass(services: Services) -> None:
+async def test_usable_stores_pass(services: Services) -> None:
     await services.check_redis()
     await services.check_mongodb()
 
 
-async def test_a_redis_that_asks_for_a_password_or_refuses_it(tmp_path: Path) -> None:
+async def test_a_missing_or_wrong_password_of_redis_is_named(tmp_path: Path) -> None:
     with own_redis(tmp_path) as server:
         port = port_of(server.url)
         ends, line = await redis_says(f"redis://:geheim@127.0.0.1:{port}/0")
@@ -79,7 +79,7 @@ async def test_a_redis_that_asks_for_a_password_or_refuses_it(tmp_path: Path) ->
             assert line.startswith("REDIS_URL: Redis refuses the user or the password")
 
 
-async def test_a_redis_database_that_there_is_not(settings: Settings) -> None:
+async def test_a_redis_database_that_does_not_exist_is_named(settings: Settings) -> None:
     ends, line = await redis_says(settings.redis_url.removesuffix("/0") + "/99")
     assert ends
     assert line.startswith("REDIS_URL: Redis has no database of this number")
@@ -92,7 +92,7 @@ async def test_a_redis_cluster_is_refused_with_the_reason(tmp_path: Path) -> Non
     assert line.startswith("REDIS_URL names a Redis Cluster, which is not supported")
 
 
-async def test_a_redis_that_takes_no_writes_is_told_though_it_answers(tmp_path: Path) -> None:
+async def test_a_redis_that_answers_but_takes_no_writes_is_named(tmp_path: Path) -> None:
     with own_redis(tmp_path) as server:
         async with connect.redis_for_requests(server.url) as client:
             await client.config_set("maxmemory", 1)
@@ -108,7 +108,7 @@ async def test_a_redis_that_takes_no_writes_is_told_though_it_answers(tmp_path: 
         )
 
 
-async def test_a_redis_that_may_come_is_waited_for() -> None:
+async def test_an_unavailable_redis_does_not_end_the_start() -> None:
     assert await redis_says(f"redis://{NO_HOST}:6379/0") == (
         False,
         f"REDIS_URL: no address is known for the host of {NO_HOST}:6379: "
@@ -125,7 +125,7 @@ async def test_a_redis_that_may_come_is_waited_for() -> None:
     )
 
 
-async def test_tls_to_a_redis_without_and_no_tls_to_one_with_it(
+async def test_tls_on_one_side_only_is_named_for_redis(
     settings: Settings, authority: Authority
 ) -> None:
     port = port_of(settings.redis_url)
@@ -138,7 +138,7 @@ async def test_tls_to_a_redis_without_and_no_tls_to_one_with_it(
     assert line.startswith(f"REDIS_URL: localhost:{with_tls} speaks TLS only: begin it with redis")
 
 
-async def test_a_certificate_of_redis_that_is_not_trusted_and_both_ways_out(
+async def test_an_untrusted_certificate_of_redis_is_named_with_both_remedies(
     settings: Settings, authority: Authority, tmp_path: Path
 ) -> None:
     trusted = tmp_path / "trusted.pem"
@@ -157,7 +157,7 @@ async def test_a_certificate_of_redis_that_is_not_trusted_and_both_ways_out(
                 await check_redis(client, url)
 
 
-async def test_a_redis_that_asks_for_a_certificate_of_ours(
+async def test_a_redis_that_asks_for_our_certificate_is_named(
     settings: Settings, authority: Authority, tmp_path: Path
 ) -> None:
     trusted = tmp_path / "trusted.pem"
@@ -184,7 +184,7 @@ async def test_a_standalone_mongod_is_refused_with_the_remedy(
     assert "rs.initiate()" in line
 
 
-async def test_tls_to_a_mongod_without_it(standalone: str) -> None:
+async def test_tls_to_a_mongod_without_tls_is_named(standalone: str) -> None:
     port = port_of(standalone)
     ends, line = await mongodb_says(f"mongodb://127.0.0.1:{port}/?tls=true")
     assert ends
@@ -214,7 +214,7 @@ async def test_a_replica_set_that_was_never_initiated_is_waited_for_and_then_use
 
 
 @pytest.mark.parametrize("options", ["", "&directConnection=true"])
-async def test_another_name_of_the_replica_set(settings: Settings, options: str) -> None:
+async def test_a_wrong_name_of_the_replica_set_is_named(settings: Settings, options: str) -> None:
     port = port_of(settings.mongodb_uri)
     ends, line = await mongodb_says(f"mongodb://127.0.0.1:{port}/?replicaSet=other{options}")
     assert ends
@@ -223,7 +223,7 @@ async def test_another_name_of_the_replica_set(settings: Settings, options: str)
     )
 
 
-async def test_a_mongodb_that_may_come_is_waited_for() -> None:
+async def test_an_unavailable_mongodb_does_not_end_the_start() -> None:
     assert await mongodb_says(f"mongodb://{NO_HOST}/?replicaSet=rs0") == (
         False,
         f"MONGODB_URI: no address is known for the host of {NO_HOST}:27017: "
@@ -241,7 +241,9 @@ async def test_a_mongodb_that_may_come_is_waited_for() -> None:
 
 # PyMongo, cancelled between a connection and its handshake, leaves the socket to the collector.
 @pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
-async def test_a_mongod_with_passwords_and_tls(tmp_path: Path, authority: Authority) -> None:
+async def test_faults_of_a_mongod_with_passwords_and_tls_are_named(
+    tmp_path: Path, authority: Authority
+) -> None:
     with guarded_mongodb(tmp_path, authority) as uri:
         address, query = urlsplit(uri).netloc.rpartition("@")[2], urlsplit(uri).query
         for given, said in (
@@ -270,7 +272,7 @@ async def test_a_mongod_with_passwords_and_tls(tmp_path: Path, authority: Author
     gc.collect()  # while its warning is ignored
 
 
-async def test_a_mongodb_that_goes_while_it_is_prepared_does_not_end_the_start(
+async def test_a_mongodb_that_stops_during_the_preparation_does_not_end_the_start(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connect, "MONGODB_TIMEOUT", 1.0)
@@ -284,7 +286,7 @@ async def test_a_mongodb_that_goes_while_it_is_prepared_does_not_end_the_start(
             assert way.was_cut.is_set()
 
 
-async def test_twins_that_stop_a_unique_index_are_named(services: Services) -> None:
+async def test_duplicates_that_prevent_a_unique_index_are_named(services: Services) -> None:
     links = services.database["links"]
     await links.drop_index("by_domain_and_slug")
     twin = {"domain_id": None, "slug": "same"}
@@ -300,7 +302,7 @@ async def test_twins_that_stop_a_unique_index_are_named(services: Services) -> N
     assert f"the unique index by_domain_and_slug of {services.database.name}.links" in line
 
 
-async def test_an_index_of_another_form_in_the_place_of_ours_is_named(services: Services) -> None:
+async def test_a_different_index_in_the_place_of_ours_is_named(services: Services) -> None:
     tags = services.database["tags"]
     await tags.drop_index("by_name")
     await tags.create_index([("account_id", 1), ("key", 1)], name="by_name")

@@ -19,7 +19,7 @@ from tracker.db.breaker import Breaker
 from tracker.service.services import Services
 
 
-async def test_a_redis_that_is_away_is_known_at_once() -> None:
+async def test_an_unavailable_redis_is_noticed_at_once() -> None:
     async with connect.redis_for_requests(nobody()) as client:
         begun = time.monotonic()
         with pytest.raises(RedisError):
@@ -48,7 +48,7 @@ async def test_a_blocking_read_outlasts_the_timeout_of_requests(settings: Settin
         assert time.monotonic() - begun > connect.REQUEST_TIMEOUT
 
 
-async def test_a_mongodb_that_is_away_is_known_in_seconds() -> None:
+async def test_an_unavailable_mongodb_is_noticed_in_seconds() -> None:
     with contextlib.closing(connect.mongodb(mongodb_uri(free_port()))) as client:
         begun = time.monotonic()
         with pytest.raises(PyMongoError):
@@ -61,7 +61,7 @@ async def test_writes_are_acknowledged_by_a_majority_on_disk(services: Services)
     assert concern.document == {"w": "majority", "j": True}
 
 
-async def test_advice_names_what_could_lose_clicks(tmp_path: Path) -> None:
+async def test_advice_names_the_settings_that_could_lose_clicks(tmp_path: Path) -> None:
     with own_redis(tmp_path) as server:
         async with connect.redis_for_requests(server.url) as client:
             await client.config_set("appendfsync", "everysec")
@@ -76,7 +76,7 @@ async def test_advice_names_what_could_lose_clicks(tmp_path: Path) -> None:
     assert policy.startswith("maxmemory-policy is not noeviction")
 
 
-async def test_to_wait_for_a_connection_of_the_pool_is_no_failure_of_redis(
+async def test_waiting_for_a_free_connection_is_no_failure_of_redis(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connect, "REQUEST_TIMEOUT", 0.1)

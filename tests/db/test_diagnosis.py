@@ -111,7 +111,7 @@ NO_PRIMARY = ServerSelectionTimeoutError('No replica set members match selector 
     ],
     ids=str,
 )
-def test_errors_of_redis(
+def test_each_error_of_redis_has_a_line_and_a_remedy(
     error: Exception, tls: bool, protocol: PortProtocol, ends: bool, told: str
 ) -> None:
     fault = redis_fault(error, "redis.test:6379", tls, protocol)
@@ -121,7 +121,7 @@ def test_errors_of_redis(
     assert "\n" not in fault.line
 
 
-def test_the_cause_of_an_error_is_looked_at_too() -> None:
+def test_the_cause_of_an_error_counts_too() -> None:
     error = Lost("Error connecting")
     error.__cause__ = OSError(f"{VERIFY}self-signed certificate (_ssl.c:1006)")
     assert "not trusted" in redis_fault(error, "redis.test:6379", True, "tls").line
@@ -138,7 +138,9 @@ def test_the_cause_of_an_error_is_looked_at_too() -> None:
     ],
     ids=str,
 )
-def test_refusals_of_mongodb(error: Exception, ends: bool, told: str) -> None:
+def test_each_refusal_of_mongodb_has_a_line_and_a_remedy(
+    error: Exception, ends: bool, told: str
+) -> None:
     fault = mongodb_fault(error, "rs0", False, [])
     assert fault.heals is not ends
     assert told in fault.line
@@ -171,7 +173,7 @@ def test_a_fault_ends_the_start_only_if_no_server_leaves_hope(
     assert "\n" not in fault.line
 
 
-def test_members_under_names_that_hold_only_among_themselves_are_named() -> None:
+def test_members_with_names_that_cannot_be_reached_from_here_are_named() -> None:
     error = AutoReconnect("3f1c9a:27017: [Errno -2] Name or service not known, Timeout: 2s")
     fault = mongodb_fault(error, "rs0", False, [Seed("a:1", MEMBER)])
     assert fault.heals
@@ -183,7 +185,7 @@ def test_a_member_and_a_router_can_be_used(hello: dict[str, object]) -> None:
     assert hello_fault(hello, "") is None
 
 
-def test_twins_are_named_whole() -> None:
+def test_duplicates_are_named_with_their_whole_key() -> None:
     error = OperationFailure(
         "Index build failed: 1: E11000 duplicate key error collection: tracker.links index: "
         'by_slug dup key: { domain_name: "", slug: "a" }, full error: {...}',

@@ -45,7 +45,7 @@ def test_the_id_of_a_struct_is_that_of_its_document() -> None:
     assert "id" not in row
 
 
-async def test_a_struct_comes_back_from_mongodb_as_it_went(services: Services) -> None:
+async def test_a_struct_is_read_from_mongodb_as_it_was_stored(services: Services) -> None:
     one = thing()
     things = services.database["things"]
     await things.insert_one(document(one))
@@ -95,7 +95,7 @@ def test_a_stored_id_has_16_bytes(size: int) -> None:
         StoredId(bytes(size))
 
 
-async def test_inserts_are_made_together_or_tell_what_was_refused(services: Services) -> None:
+async def test_inserts_are_made_together_or_raise_the_refusal(services: Services) -> None:
     things = services.database["things"]
     await things.insert_one({"_id": 2})
     async with await services.mongodb.start_session() as session:
@@ -110,7 +110,7 @@ async def test_inserts_are_made_together_or_tell_what_was_refused(services: Serv
     assert await things.find_one({"_id": 3}) == rows[3]
 
 
-async def test_updates_count_what_they_matched_and_tell_what_was_refused(
+async def test_updates_count_their_matches_or_raise_the_refusal(
     services: Services,
 ) -> None:
     async with await services.mongodb.start_session() as session:

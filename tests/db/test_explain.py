@@ -297,7 +297,7 @@ async def test_lists_are_read_in_their_order_from_an_index_and_counted_from_one(
             assert not plan & {"COLLSCAN", "SORT", "_id_"}, (name, plan)
 
 
-async def test_nothing_is_looked_up_or_changed_by_reading_a_whole_collection(
+async def test_no_look_up_or_change_reads_a_whole_collection(
     services: Services,
 ) -> None:
     scene = await set_the_scene(services)
@@ -309,7 +309,7 @@ async def test_nothing_is_looked_up_or_changed_by_reading_a_whole_collection(
             assert "COLLSCAN" not in plan, (name, plan)
 
 
-async def test_what_is_due_is_found_by_webhook_without_reading_every_delivery(
+async def test_due_deliveries_are_found_by_webhook_without_reading_every_delivery(
     services: Services,
 ) -> None:
     scene = await set_the_scene(services)

@@ -64,7 +64,7 @@ async def test_an_index_may_take_longer_to_make_than_other_operations(services: 
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-async def test_twins_are_refused(
+async def test_duplicates_are_refused(
     services: Services, collection: str, first: dict[str, Any], second: dict[str, Any]
 ) -> None:
     rows = services.database[collection]
@@ -96,7 +96,7 @@ async def test_twins_are_refused(
         "no transaction",
     ],
 )
-async def test_what_differs_goes_in(
+async def test_documents_that_differ_are_accepted(
     services: Services, collection: str, first: dict[str, Any], second: dict[str, Any]
 ) -> None:
     await services.database[collection].insert_many([{"_id": 1, **first}, {"_id": 2, **second}])

@@ -59,7 +59,7 @@ async def relayed(services: Services) -> AsyncIterator[tuple[Relay, MongoReader]
             yield way, reader
 
 
-async def test_ids_and_the_named_fields_are_found_of_as_many_as_asked_for(
+async def test_a_query_returns_ids_and_the_named_fields_up_to_its_limit(
     services: Services,
 ) -> None:
     await fill(services, 300)
@@ -111,7 +111,9 @@ async def test_numbers_of_messages_begin_again_before_they_are_too_long(
         assert reader._number == 2
 
 
-async def test_a_query_cancelled_at_any_step_leaves_no_place_taken(services: Services) -> None:
+async def test_a_query_cancelled_at_any_step_leaves_no_connection_checked_out(
+    services: Services,
+) -> None:
     """Also while it drops a connection whose query was refused."""
     await fill(services, 1)
     async with reader_of(services) as reader:
@@ -134,7 +136,7 @@ async def test_a_query_cancelled_at_any_step_leaves_no_place_taken(services: Ser
         assert reader._pool.requests == 1
 
 
-async def test_nothing_is_asked_once_it_is_closed(services: Services) -> None:
+async def test_a_closed_reader_sends_no_query(services: Services) -> None:
     await fill(services, 1)
     async with reader_of(services) as reader:
         slow = {"$where": "sleep(100) || true"}
@@ -147,7 +149,7 @@ async def test_nothing_is_asked_once_it_is_closed(services: Services) -> None:
                 await asked
 
 
-async def test_a_query_that_is_refused_is_an_error_and_the_next_is_not(services: Services) -> None:
+async def test_a_refused_query_raises_and_the_next_one_works(services: Services) -> None:
     await fill(services, 1)
     async with reader_of(services) as reader:
         with pytest.raises(OperationFailure, match="unknown operator"):
@@ -155,7 +157,7 @@ async def test_a_query_that_is_refused_is_an_error_and_the_next_is_not(services:
         assert len(await reader.find(ALL, [], 9)) == 1
 
 
-async def test_a_connection_that_was_lost_meanwhile_is_made_anew_unnoticed(
+async def test_a_lost_connection_is_replaced_unnoticed(
     services: Services,
 ) -> None:
     await fill(services, 1)
@@ -201,14 +203,14 @@ async def test_an_answer_that_comes_too_late_is_not_taken_for_the_next(
         assert await reader.find({"_id": 2}, [], 9) == [{"_id": 2}]
 
 
-async def test_a_mongodb_that_is_away_is_an_error() -> None:
+async def test_an_unavailable_mongodb_is_an_error() -> None:
     uri = f"mongodb://127.0.0.1:{free_port()}/?directConnection=true"
     async with reader_by(uri, "any") as reader:
         with pytest.raises(PyMongoError):
             await reader.find(ALL, [], 9)
 
 
-async def test_passwords_and_tls_are_the_clients(tmp_path: Path) -> None:
+async def test_passwords_and_tls_come_from_the_client(tmp_path: Path) -> None:
     with guarded_mongodb(tmp_path, Authority(tmp_path)) as uri:
         async with reader_by(uri, "any") as reader:
             for _ in range(3):
@@ -267,7 +269,7 @@ async def test_an_answer_may_come_in_pieces(size: int) -> None:
     [ANSWER + b"x", ANSWER * 2, (3).to_bytes(4, "little"), (1 << 30).to_bytes(4, "little"), b""],
     ids=["more than one", "two", "too short", "too long", "none"],
 )
-async def test_what_is_not_one_answer_ends_the_connection(sent: bytes) -> None:
+async def test_anything_but_one_answer_ends_the_connection(sent: bytes) -> None:
     async def once(writer: asyncio.StreamWriter) -> None:
         writer.write(sent)
         await writer.drain()
@@ -290,7 +292,7 @@ async def test_what_is_not_one_answer_ends_the_connection(sent: bytes) -> None:
     ],
     ids=["to another", "of another kind", "refused", "no document"],
 )
-def test_an_answer_that_tells_nothing_is_an_error(services: Services, answer: bytes) -> None:
+def test_an_unreadable_answer_is_an_error(services: Services, answer: bytes) -> None:
     client = connect.mongodb_for_look_ups(services.settings.mongodb_uri)
     reader = MongoReader(client["any"]["numbers"])
     assert reader._read(ANSWER, 7) == [{"_id": 1}]

@@ -13,7 +13,7 @@ from tracker.db.redis_command_connection import RedisCommandConnection
 from tracker.service.services import Services
 
 
-async def test_answers_are_those_of_the_commands(services: Services) -> None:
+async def test_each_command_gets_its_answer(services: Services) -> None:
     direct = RedisCommandConnection(services.redis)
     assert await direct.execute("SET", "a", b"1") == b"OK"
     with pytest.raises(ResponseError):
@@ -21,7 +21,7 @@ async def test_answers_are_those_of_the_commands(services: Services) -> None:
     assert await direct.execute("GET", "a") == b"1"
 
 
-async def test_a_connection_that_was_lost_meanwhile_is_made_anew_unnoticed(tmp_path: Path) -> None:
+async def test_a_lost_connection_is_replaced_unnoticed(tmp_path: Path) -> None:
     with own_redis(tmp_path) as server:
         client = connect.redis_for_requests(server.url)
         direct = RedisCommandConnection(client)
@@ -32,7 +32,7 @@ async def test_a_connection_that_was_lost_meanwhile_is_made_anew_unnoticed(tmp_p
         await client.aclose()
 
 
-async def test_a_redis_that_is_away_is_an_error_at_once() -> None:
+async def test_an_unavailable_redis_is_an_error_at_once() -> None:
     client = connect.redis_for_requests(nobody())
     direct = RedisCommandConnection(client)
     for _ in range(2):

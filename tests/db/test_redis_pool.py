@@ -54,7 +54,7 @@ def _direct(client: Redis) -> Callable[[], Awaitable[object]]:
 
 
 @pytest.mark.parametrize("way", [_ping, _pipeline, _subscription, _direct])
-async def test_an_address_that_accepts_and_closes_raises_no_error_but_those_of_redis(
+async def test_an_address_that_accepts_and_closes_raises_errors_of_redis_only(
     way: Callable[[Redis], Callable[[], Awaitable[object]]],
 ) -> None:
     with closing_redis() as port:
@@ -85,7 +85,7 @@ async def test_an_address_that_accepts_and_closes_raises_no_error_but_those_of_r
         (RedisError("the connection was lost"), False),
     ],
 )
-def test_which_refusals_are_of_the_server_and_not_of_the_command(
+def test_refusals_of_a_server_without_writes_are_recognised(
     refusal: Exception, expected: bool
 ) -> None:
     assert takes_no_writes(refusal) is expected

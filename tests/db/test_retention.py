@@ -21,7 +21,7 @@ async def expiry(services: Services) -> int | None:
     return made["expiry"]["expireAfterSeconds"] if "expiry" in made else None
 
 
-async def test_clicks_are_kept_as_long_as_the_operator_says_at_each_start(
+async def test_each_start_sets_how_long_clicks_are_kept(
     services: Services,
 ) -> None:
     for days, seconds in ((0, None), (30, 2_592_000), (30, 2_592_000), (90, 7_776_000), (0, None)):
@@ -30,7 +30,7 @@ async def test_clicks_are_kept_as_long_as_the_operator_says_at_each_start(
 
 
 @pytest.mark.parametrize("days", [0, 30])
-async def test_a_start_does_not_wait_for_what_a_killed_drain_left_open(
+async def test_a_start_does_not_wait_for_the_open_transaction_of_a_killed_drain(
     services: Services, days: int
 ) -> None:
     """MongoDB ends it only after a minute, and until the start is prepared nobody drains."""

@@ -49,7 +49,7 @@ class Insert:
         return len(self._ids)
 
 
-async def test_what_the_work_returns_is_returned_and_its_writes_are_stored(
+async def test_the_result_of_the_work_is_returned_and_its_writes_are_stored(
     services: Services,
 ) -> None:
     async with session_of(services) as session:
@@ -58,7 +58,7 @@ async def test_what_the_work_returns_is_returned_and_its_writes_are_stored(
 
 
 @pytest.mark.parametrize("error", [RuntimeError("ours"), asyncio.CancelledError()])
-async def test_work_that_fails_leaves_nothing_and_its_error_comes_out(
+async def test_work_that_fails_stores_nothing_and_raises_its_error(
     services: Services, error: BaseException
 ) -> None:
     insert = Insert(services.database, "a")
@@ -75,7 +75,7 @@ async def test_work_that_fails_leaves_nothing_and_its_error_comes_out(
         assert await in_transaction(session, Insert(services.database, "a")) == 1
 
 
-async def test_a_duplicate_key_is_not_tried_again_and_takes_the_rest_along(
+async def test_a_duplicate_key_is_not_tried_again_and_nothing_is_stored(
     services: Services,
 ) -> None:
     await services.database["clicks"].insert_one({"_id": "b"})
@@ -87,7 +87,9 @@ async def test_a_duplicate_key_is_not_tried_again_and_takes_the_rest_along(
     assert await names(services) == {"b"}
 
 
-async def test_a_conflict_is_tried_again_until_the_other_is_done(services: Services) -> None:
+async def test_a_conflict_is_tried_again_until_the_other_transaction_ends(
+    services: Services,
+) -> None:
     insert = Insert(services.database, "a")
     async with session_of(services) as session, session_of(services) as other:
         other.start_transaction()
@@ -113,7 +115,7 @@ async def test_a_conflict_that_another_wins_becomes_a_duplicate_key(services: Se
             await waiting
 
 
-async def test_a_conflict_that_does_not_end_comes_out_when_patience_does(
+async def test_a_conflict_that_does_not_end_raises_after_the_retry_time(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(transaction, "RETRY_SECONDS", 0.3)
@@ -191,7 +193,7 @@ async def relayed(
 
 
 @pytest.mark.parametrize(("arrives", "stored"), [(True, {"a"}), (False, set())])
-async def test_a_commit_without_an_answer_comes_out_and_stored_all_or_nothing(
+async def test_a_commit_without_an_answer_raises_and_has_stored_all_or_nothing(
     services: Services, monkeypatch: pytest.MonkeyPatch, arrives: bool, stored: set[str]
 ) -> None:
     """As long as there is no server, the work is not tried again; afterwards it is found."""
@@ -213,7 +215,7 @@ async def test_a_commit_without_an_answer_comes_out_and_stored_all_or_nothing(
 
 
 @pytest.mark.parametrize("command", [b"abortTransaction", b"insert"])
-async def test_a_transaction_given_up_does_not_hinder_the_next_of_its_session(
+async def test_an_abandoned_transaction_does_not_hinder_the_next_of_its_session(
     services: Services, monkeypatch: pytest.MonkeyPatch, command: bytes
 ) -> None:
     """The server may still have it open, with the very document that the next one writes."""
@@ -234,7 +236,7 @@ async def test_a_transaction_given_up_does_not_hinder_the_next_of_its_session(
         assert await names(services) == {"a", "b"}
 
 
-async def test_a_short_cut_at_the_commit_is_bridged(
+async def test_a_short_loss_of_the_connection_at_the_commit_is_survived(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether it has arrived or not."""
