@@ -159,11 +159,11 @@ def test_a_missing_field_of_an_event_is_not_counted(
             assert f"total.{name}" not in sums
 
 
-def test_days_and_hours_are_in_utc() -> None:
-    late = CLICK | {"at": datetime(2026, 2, 1, 0, 0, tzinfo=UTC)}
-    found = of_click(late)
+@pytest.mark.parametrize("hour", [0, 10, 23])
+def test_days_and_hours_are_in_utc(hour: int) -> None:
+    found = of_click(CLICK | {"at": datetime(2026, 2, 1, hour, tzinfo=UTC)})
     assert {key.day for key in found} == {"2026-02-01"}
-    assert "hour.00.clicks" in found[OF_LINK._replace(day="2026-02-01")]
+    assert f"hour.{hour:02}.clicks" in found[OF_LINK._replace(day="2026-02-01")]
 
 
 EVENTS = st.fixed_dictionaries(
