@@ -14,9 +14,8 @@ import msgspec
 
 from config.settings import Settings
 from lab.abuse.attack import Target, build
-from lab.abuse.attacker import ROWS, Row, attacker
+from lab.abuse.attacker import ROWS, Row, Servers, attacker
 from lab.abuse.result import MAX_SLOWDOWN, MAX_TRIES, Attacked, Phases, Result, line, table
-from lab.abuse.services import Servers
 from lab.client import Load, Outcome, Schedule
 from lab.harness import beside, on_own_stores, option_parser
 from lab.processes import MemoryWatch, Process, free_ports, running

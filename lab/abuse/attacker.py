@@ -1,23 +1,37 @@
-"""The table of attacks, and the process that runs one of them beside the visitors.
+"""The table of attacks, and the processes of each: the attacker's own, and the ones it attacks.
 
 `python -m lab.abuse.attacker NAME SECONDS` prints a line when it is ready, reads its `Target` from
 a line of standard input, attacks, and prints its `Report` as a line. `make abuse` starts it.
 """
 
 import asyncio
-import contextlib
+import os
 import resource
+import ssl
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from typing import Final, Literal, NamedTuple
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import (
+    AbstractContextManager,
+    asynccontextmanager,
+    closing,
+    contextmanager,
+    nullcontext,
+    suppress,
+)
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
+import trustme
 import uvloop
+from msgspec import structs
 
+from config.settings import Settings
 from lab.abuse import attacks
-from lab.abuse.attack import Report, Target
-from lab.processes import ROOT, NotReady
+from lab.abuse.attack import ADDRESS, Report, Target
+from lab.processes import ROOT, NotReady, Process, Role, running, service_process
 
+_READ_BYTES: Final = 65_536
 _READY: Final = "ready"
 
 _EXTRA_SECONDS: Final = 40.0
@@ -61,7 +75,120 @@ ROWS: Final = (
 )
 
 
-@contextlib.asynccontextmanager
+class Served(NamedTuple):
+    """The web process that visitors use; entering `disturbed` is a part of the attack."""
+
+    process: Process
+    tls: ssl.SSLContext | None = None
+    disturbed: Callable[[], AbstractContextManager[None]] = nullcontext
+
+
+class Servers:
+    """Web and drain, not started, with their logs in `folder`.
+
+    `stores` says where the stores are, and `silent_dns` names a DNS server that never answers.
+    `own_port` is for single attacks.
+    """
+
+    def __init__(
+        self, folder: Path, stores: Settings, silent_dns: str, port: int, own_port: int
+    ) -> None:
+        self._folder = folder
+        self._own_port = own_port
+        self._settings = structs.replace(
+            stores,
+            # In development no limit holds for connections of this machine.
+            env="production",
+            host="127.0.0.1",
+            port=port,
+            base_url=f"http://localhost:{port}",
+            data_dir=str(folder / "service"),
+            # The attacker may stand for many addresses.
+            trusted_proxies=f"{ADDRESS}/32",
+            dns_resolver=silent_dns,
+            webhook_allow_private=True,
+            webhook_allow_http=True,
+            access_log=0.0,
+            log_level="warning",
+        )
+        self.web = self._process("web", self._settings)
+        self.drain = self._process("drain", self._settings)
+
+    @asynccontextmanager
+    async def serving(self, kind: Serving) -> AsyncIterator[Served]:
+        """Yield the web process that an attack of this kind meets."""
+        if kind == "web":
+            yield Served(self.web)
+        elif kind == "tls":
+            async with self._running(kind, **self._certificate()) as process:
+                yield Served(process, _trusting_context())
+        elif kind == "public targets":
+            async with self._running(kind, webhook_allow_private=False) as process:
+                yield Served(process)
+        else:
+            # The pipe has the path of the log that the process will open.
+            with closing(_Log(self._folder / f"{kind}.log")) as log:
+                async with self._running(kind, access_log=1.0, log_level="info") as process:
+                    yield Served(process, None, log.unread)
+
+    def _certificate(self) -> dict[str, str]:
+        """Make a certificate and return its settings."""
+        certificate, key = self._folder / "certificate.pem", self._folder / "key.pem"
+        issued = trustme.CA().issue_cert("localhost")
+        certificate.write_bytes(b"".join(blob.bytes() for blob in issued.cert_chain_pems))
+        key.write_bytes(issued.private_key_pem.bytes())
+        return {"tls_cert": str(certificate), "tls_key": str(key)}
+
+    @asynccontextmanager
+    async def _running(self, name: str, **changes: Any) -> AsyncIterator[Process]:
+        settings = structs.replace(self._settings, port=self._own_port, **changes)
+        process = self._process(name, settings)
+        async with running([process]):
+            yield process
+            await process.leave()
+
+    def _process(self, name: str, settings: Settings) -> Process:
+        role: Role = "drain" if name == "drain" else "web"
+        return service_process(self._folder, name, role, settings)
+
+
+def _trusting_context() -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+class _Log:
+    """A named pipe that a process logs to, read unless that is paused. Linux."""
+
+    def __init__(self, path: Path) -> None:
+        os.mkfifo(path)
+        # Open it for writing too, so that the process can open it at any time.
+        self._pipe = os.open(path, os.O_RDWR | os.O_NONBLOCK)
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(self._pipe, self._read)
+
+    @contextmanager
+    def unread(self) -> Iterator[None]:
+        """Leave the pipe unread while the context is open."""
+        self._loop.remove_reader(self._pipe)
+        try:
+            yield
+        finally:
+            self._loop.add_reader(self._pipe, self._read)
+
+    def close(self) -> None:
+        """Stop reading and close the pipe."""
+        self._loop.remove_reader(self._pipe)
+        os.close(self._pipe)
+
+    def _read(self) -> None:
+        with suppress(BlockingIOError):
+            os.read(self._pipe, _READ_BYTES)
+
+
+@asynccontextmanager
 async def attacker(
     row: Row, seconds: float, target: Target
 ) -> AsyncIterator[Callable[[], Awaitable[Report]]]:
@@ -93,7 +220,7 @@ async def attacker(
             raise NotReady(f"the attacker of {row.name} did not start")
         yield attack
     finally:
-        with contextlib.suppress(ProcessLookupError):
+        with suppress(ProcessLookupError):
             process.kill()
         await process.wait()
 
