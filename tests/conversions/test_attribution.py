@@ -1,4 +1,4 @@
-"""What an event takes over from its click, and when it does not."""
+"""An event takes over the data of its click, unless that is of another account."""
 
 from typing import Any
 

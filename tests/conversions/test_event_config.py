@@ -1,4 +1,4 @@
-"""What a postback key stands for, and what a conversion pays."""
+"""Event configurations: found by their postback key, changed, and what a conversion pays."""
 
 import re
 from decimal import Decimal
@@ -164,9 +164,9 @@ async def test_without_redis_a_configuration_cannot_be_changed(services: Service
     config = await create_event_config(services)
     async with scene.process(
         msgspec.structs.replace(services.settings, redis_url=nobody())
-    ) as away:
+    ) as cut_off:
         with pytest.raises(Unavailable):
-            await away.event_configs.change(config.id, {"archived": True})
+            await cut_off.event_configs.change(config.id, {"archived": True})
     assert await services.event_configs.find(config.id) == config
 
 

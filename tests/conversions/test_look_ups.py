@@ -1,4 +1,4 @@
-"""What conversions ask of MongoDB is asked in groups, and waited for no longer than a moment."""
+"""Look-ups of conversions are sent to MongoDB in groups, and time out soon."""
 
 import asyncio
 from collections.abc import Sequence

@@ -32,7 +32,7 @@ WITHIN = st.decimals(min_value=-(10**15), max_value=10**15, places=14) | st.deci
 
 
 def check(conversion: Conversion) -> None:
-    """What the rest of the service relies on."""
+    """Check the properties that the rest of the service relies on."""
     assert conversion.pbk or conversion.click_id
     if conversion.value is not None:
         assert conversion.value.is_finite()

@@ -30,7 +30,7 @@ def still(services: Services) -> None:
 
 
 async def report(services: Services, way: Way, client: str = STRANGER, **fields: Any) -> bool:
-    """Whether it was taken."""
+    """Return whether the conversion was accepted."""
     try:
         await way(services, client, **{"click_id": new_id(), **fields})
     except RateLimited as refused:

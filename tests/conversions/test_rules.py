@@ -37,10 +37,10 @@ async def by_callback(services: Services, client: str = "", **fields: Any) -> Re
     await services.event_ids.start()
     if fields.get("pbk"):
         await services.event_configs.by_postback_key(fields["pbk"])
-    told: asyncio.Future[Recorded] = asyncio.get_running_loop().create_future()
-    if not services.recorder.record_for(told, make_conversion(**fields), client):
+    answer: asyncio.Future[Recorded] = asyncio.get_running_loop().create_future()
+    if not services.recorder.record_for(answer, make_conversion(**fields), client):
         return await by_coroutine(services, client, **fields)
-    return await told
+    return await answer
 
 
 BOTH_WAYS = pytest.mark.parametrize("way", [by_coroutine, by_callback])
@@ -233,7 +233,7 @@ async def test_an_event_that_breaks_a_rule_when_its_click_arrives_is_only_kept(
     await early(services, account.id, values=[Decimal(value) for value in values])
     assert await statuses(services) == [one or ("attributed", None) for one in expected]
     assert (await ledger.totals(services))["conversions"] == expected.count(None)
-    assert len(await ledger.told_of(services)) == expected.count(None)
+    assert len(await ledger.notified(services)) == expected.count(None)
     await ledger.check(services)
 
 

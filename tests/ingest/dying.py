@@ -50,7 +50,7 @@ class _Collection:
 
 
 class _Database:
-    """What a write_set is written to."""
+    """The stores that a write set is written to."""
 
     def __init__(self, database: Database, steps: Steps) -> None:
         self._database = database

@@ -1,4 +1,4 @@
-"""What the rollups should add up to, counted anew from what is stored; and what they do."""
+"""The sums of the rollups, beside those recounted from the stored clicks and events."""
 
 from collections import Counter, defaultdict
 from uuid import UUID
@@ -17,7 +17,7 @@ async def recounted(services: Services) -> dict[RollupId, Sums]:
 
 
 async def counted(services: Services) -> dict[RollupId, Sums]:
-    """The slots of each rollup together; no zeros."""
+    """Return the sums of each rollup over its slots, without zeros."""
     found: defaultdict[RollupId, Counter[str]] = defaultdict(Counter)
     async for row in services.database["rollups"].find():
         key = {name: value for name, value in row["_id"].items() if name != "slot"}
@@ -30,7 +30,7 @@ async def counted(services: Services) -> dict[RollupId, Sums]:
 
 
 async def totals(services: Services) -> Counter[str]:
-    """Of all accounts and days: `clicks`, `conversions` and the like; money in billionths."""
+    """Return the sums of all accounts and days by measure; money in billionths."""
     together: Counter[str] = Counter()
     for key, sums in (await counted(services)).items():
         if key.of == "account":
@@ -41,24 +41,24 @@ async def totals(services: Services) -> Counter[str]:
 
 
 async def check(services: Services) -> None:
-    """Every sum is that of what is stored."""
+    """Check that the rollups equal the stored documents."""
     assert await counted(services) == await recounted(services)
 
 
 async def check_deliveries(services: Services) -> None:
-    """One for each settled event and each webhook of its account, and no other."""
+    """Check that each settled event has one delivery for each webhook of its account."""
     webhooks = await services.database["webhooks"].find().to_list(None)
-    told = {"status": {"$in": ["attributed", "no_click", "foreign_click"]}}
+    settled = {"status": {"$in": ["attributed", "no_click", "foreign_click"]}}
     expected = [
         (webhook["_id"], event["_id"])
-        async for event in services.database["events"].find(told)
+        async for event in services.database["events"].find(settled)
         for webhook in webhooks
         if webhook["account_id"] == event["account_id"]
     ]
-    assert sorted(await told_of(services)) == sorted(expected)
+    assert sorted(await notified(services)) == sorted(expected)
 
 
-async def told_of(services: Services) -> list[tuple[UUID, int]]:
-    """The webhook and the event of each delivery."""
+async def notified(services: Services) -> list[tuple[UUID, int]]:
+    """Return the webhook and the event of each delivery."""
     rows = services.database["deliveries"].find().sort("event_id")
     return [(row["webhook_id"], row["event_id"]) async for row in rows]

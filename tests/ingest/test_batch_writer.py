@@ -205,7 +205,7 @@ async def test_a_click_is_not_stored_when_its_rollup_cannot_be_updated(services:
 async def test_simultaneous_write_sets_all_count(
     services: Services, shared: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also those of drains that share a slot, one by one."""
+    """They count too if they share a slot, one after the other."""
     if shared:
         monkeypatch.setattr(Slot, "number", lambda _: asyncio.sleep(0, 3))
 
@@ -225,7 +225,7 @@ async def test_the_cause_of_a_conflict_can_be_read_at_once(services: Services) -
     """Although another has stored it only that moment, and a majority perhaps not yet."""
 
     async def written(writer: BatchWriter, one: Document) -> bool:
-        """Whether another was first."""
+        """Return whether another write set was first."""
         try:
             await writer.write(WriteSet([], [], [Move(one, {"status": Status.FOREIGN_CLICK})]))
         except WriteConflict:

@@ -1,4 +1,4 @@
-"""What the consumer makes of the entries: batches of a bounded size, in order, none left behind."""
+"""The consumer applies entries in batches of a bounded size, in order, and leaves none behind."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ from tracker.service.services import Services
 
 
 class Batches:
-    """Notes what it is given, by event id, and fails as told."""
+    """A drain that records the event ids of its batches. The attempts that `fails` names fail."""
 
     def __init__(self, fails: Callable[[int], bool] = lambda _: False) -> None:
         self._fails = fails
@@ -30,7 +30,7 @@ class Batches:
         numbers = [one.id for one in records if isinstance(one.id, int)]
         self.attempts.append(numbers)
         if self._fails(len(self.attempts)):
-            raise AutoReconnect("away")
+            raise AutoReconnect("unavailable")
         self.applied.append(numbers)
         async with self.changed:
             self.changed.notify_all()
@@ -46,8 +46,10 @@ class Batches:
 
 
 class Commands:
-    """The client that reads: notes how many entries each command asks for, and loses the answers
-    that it is told to."""
+    """A reading client that records how many entries each command asks for.
+
+    It loses the answers that `fails` names.
+    """
 
     def __init__(self, services: Services, fails: Callable[[int], bool] = lambda _: False) -> None:
         self._redis = services.redis_waiting

@@ -85,8 +85,7 @@ async def test_conversions_from_before_the_rule_count_toward_it(services: Servic
 async def test_events_that_counted_before_their_click_came_leave_no_room_for_others(
     services: Services,
 ) -> None:
-    """One whose account was known when it was answered, though its click is not stored (any more),
-    beside one whose account only its click tells."""
+    """The account of the first is known without its click, that of the second only with it."""
     account = await account_with(services, max_per_click=1)
     click = make_click(account.id)
     known = make_event(1, click.id, account_id=account.id.bytes, checked=True)

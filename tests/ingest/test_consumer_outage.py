@@ -138,9 +138,9 @@ async def test_a_stop_ends_a_consumer_that_waits_for_a_store_at_once(
 
 
 async def test_leaving_is_quiet_while_redis_is_unavailable(services: Services) -> None:
-    away = connect.redis_for_requests(f"redis://127.0.0.1:{free_port()}/0")
-    await Consumer(away, away, Applied(services).apply).deregister()
-    await away.aclose()
+    cut_off = connect.redis_for_requests(f"redis://127.0.0.1:{free_port()}/0")
+    await Consumer(cut_off, cut_off, Applied(services).apply).deregister()
+    await cut_off.aclose()
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What a drain left open when it died does not block the others, and one that lives is let be."""
+"""A transaction that a dead drain left open blocks no other; that of a living one is left alone."""
 
 import time
 from typing import Any
@@ -69,7 +69,7 @@ async def test_while_the_lease_of_a_drain_runs_its_transaction_is_left_alone(
 async def test_a_drain_that_was_taken_for_dead_goes_on(
     services: Services, settings: Settings
 ) -> None:
-    """It was stopped for longer than its lease; its session is ended, and works again."""
+    """It was suspended for longer than its lease: its session was ended, and works again."""
     click = make_click(ACCOUNT)
     async with scene.process(settings) as stopped:
         slot = await killed_while_writing(stopped, click)

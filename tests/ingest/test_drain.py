@@ -96,7 +96,7 @@ async def test_the_address_of_a_visitor_is_stored_nowhere(services: Services) ->
 
 
 def everything() -> list[Record]:
-    """One of each kind, with transaction ids of every scope."""
+    """Return a record of each kind, with transaction ids of every scope."""
     config = new_id().bytes
     of_click = {"transaction_id": "t", "transaction_scope": CLICK.id}
     waiting = new_id().bytes

@@ -36,7 +36,7 @@ ACCOUNTS = (new_id(), new_id())
 
 @pytest.fixture(autouse=True)
 def webhooks(services: Services, io_loop: AsyncIOLoop) -> None:
-    """Two of one account, one of the other."""
+    """Create two webhooks of one account and one of the other."""
     for account in (*ACCOUNTS, ACCOUNTS[0]):
         io_loop.run_sync(partial(create_webhook, services, account))
 
@@ -50,7 +50,7 @@ class Traffic(NamedTuple):
 
 
 def traffic(random: Random, clicks: int = 60, events: int = 60) -> Traffic:
-    """Of two accounts with few links, visitors and transaction ids, so that much coincides."""
+    """Return traffic of two accounts, with so few links, visitors and ids that much coincides."""
     links = [(random.choice(ACCOUNTS), new_id()) for _ in range(4)]
     configs = [(account, new_id()) for account in ACCOUNTS]
     made = [_click(random, *random.choice(links)) for _ in range(clicks)]
@@ -118,7 +118,7 @@ def _check_unique(sent: Sequence[Click], stored: dict[UUID, Any]) -> None:
 
 
 def _check_joined(event: dict[str, Any], click: dict[str, Any] | None) -> None:
-    """By now it has met its click, and moved on."""
+    """Check that an event has met its click, and moved on."""
     if event["click_id"] is None:
         assert event["status"] in ("no_click", "duplicate")
     elif click is None:
@@ -135,7 +135,7 @@ def _check_joined(event: dict[str, Any], click: dict[str, Any] | None) -> None:
 def _check_transactions(
     sent: Sequence[Event], stored: dict[int, Any], clicks: dict[UUID, Any]
 ) -> None:
-    """One event of each transaction id counts, and each without one."""
+    """Check that one event of each transaction id counts, and each without one."""
     counted: dict[Any, list[bool]] = {}
     for one in sent:
         is_counted = one.id in stored and stored[one.id]["status"] != "duplicate"

@@ -18,13 +18,13 @@ DAYS = 30
 
 
 async def expiring(services: Services) -> list[int]:
-    """The ids of the events that MongoDB will delete."""
+    """Return the ids of the events that MongoDB will delete."""
     rows = await scene.stored_events(services)
     return [row["_id"] for row in rows if "expires_at" in row]
 
 
 async def delete_what_expires(services: Services) -> None:
-    """What MongoDB does when the time has come."""
+    """Delete the events that expire, as MongoDB does in time."""
     await services.database["events"].delete_many({"expires_at": {"$exists": True}})
 
 

@@ -1,4 +1,4 @@
-"""Which errors of the drain pass and which are a record's own; a reason quotes no document."""
+"""Errors of the drain: outages and faults of a record. A reason quotes no document."""
 
 from typing import Any
 from uuid import UUID
@@ -139,7 +139,7 @@ def test_a_reason_names_kind_and_code(error: Exception, reason: str) -> None:
 
 
 async def error_of(services: Services, document: dict[str, Any]) -> Exception:
-    """What storing `document` really raises."""
+    """Return the error that storing `document` really raises."""
     with pytest.raises(Exception) as caught:
         await services.database["clicks"].insert_many([document])
     return caught.value

@@ -1,4 +1,4 @@
-"""What drains count is added up in Redis: by several, across their lives, and once."""
+"""The counts of all drains are added up in Redis, once, and outlive the drains."""
 
 import asyncio
 import subprocess
@@ -46,11 +46,11 @@ with multiprocess_metrics(2) as set_worker:
         os.waitpid(pid, 0)
 """
 
-Told = Mapping[tuple[str, str], float]
+Published = Mapping[tuple[str, str], float]
 
 
-async def told(redis: Redis) -> Told:
-    """By name and value of the label, if it has one."""
+async def published(redis: Redis) -> Published:
+    """Return the published sums by name and label."""
     return {
         (sample.name, next(iter(sample.labels.values()), "")): sample.value
         for family in families(await redis.hgetall(FLEET_COUNTERS))
@@ -62,14 +62,14 @@ async def test_only_the_counts_since_the_last_publication_are_added(services: Se
     DRAINED.labels("click").inc(1000)
     drain = Fleet(services.redis)
     await drain.publish()
-    assert await told(services.redis) == {}
+    assert await published(services.redis) == {}
     for _ in range(2):
         DRAINED.labels("click").inc(3)
         WEBHOOK_ATTEMPTS.labels("5xx").inc()
         DEAD_LETTERS.inc()
         await drain.publish()
     await drain.publish()
-    assert await told(services.redis) == {
+    assert await published(services.redis) == {
         ("tracker_fleet_drained_total", "click"): 6,
         ("tracker_fleet_webhook_attempts_total", "5xx"): 2,
         ("tracker_fleet_dead_letters_total", ""): 2,
@@ -81,16 +81,16 @@ async def test_the_sums_cover_all_drains_and_outlive_each(services: Services) ->
         drain = Fleet(services.redis)
         DRAINED.labels("event").inc(2)
         await drain.leave()
-    assert await told(services.redis) == {("tracker_fleet_drained_total", "event"): 6}
+    assert await published(services.redis) == {("tracker_fleet_drained_total", "event"): 6}
 
 
 async def test_a_process_that_took_the_place_of_another_publishes_only_its_own(
     services: Services, settings: Settings
 ) -> None:
-    """It goes on counting where the other stopped (`counting`)."""
+    """It goes on counting where the other stopped."""
     command = [sys.executable, "-c", LIVES, settings.redis_url]
     await asyncio.to_thread(subprocess.run, command, cwd=ROOT, check=True, timeout=30)
-    assert await told(services.redis) == {
+    assert await published(services.redis) == {
         ("tracker_fleet_drained_total", "click"): 6,
         ("tracker_fleet_webhook_attempts_total", "5xx"): 2,
     }
@@ -110,7 +110,7 @@ async def test_counts_that_redis_did_not_take_are_added_the_next_time(
     await gone.aclose()
     DRAINED.labels("click").inc(1)
     await drain.publish()
-    assert await told(services.redis) == {("tracker_fleet_drained_total", "click"): 6}
+    assert await published(services.redis) == {("tracker_fleet_drained_total", "click"): 6}
 
 
 async def test_a_running_drain_publishes_by_itself(
@@ -122,13 +122,13 @@ async def test_a_running_drain_publishes_by_itself(
     running = asyncio.ensure_future(drain.run(stop))
     DRAINED.labels("click").inc(7)
     async with asyncio.timeout(10):
-        while not await told(services.redis):
+        while not await published(services.redis):
             await asyncio.sleep(0)
     stop.set()
     await asyncio.wait_for(running, 10)
-    assert await told(services.redis) == {("tracker_fleet_drained_total", "click"): 7}
+    assert await published(services.redis) == {("tracker_fleet_drained_total", "click"): 7}
 
 
 async def test_a_counter_that_a_newer_version_publishes_is_left_out(services: Services) -> None:
     await services.redis.hset(FLEET_COUNTERS, '["tracker_of_tomorrow", {}]', 1)
-    assert await told(services.redis) == {}
+    assert await published(services.redis) == {}

@@ -20,7 +20,7 @@ from tracker.service.services import Services
 
 @asynccontextmanager
 async def full(redis: Redis) -> AsyncIterator[None]:
-    """It refuses whatever takes room, however much is deleted meanwhile."""
+    """Redis refuses whatever takes room, however much is deleted meanwhile."""
     await redis.config_set("maxmemory", 1)
     try:
         with pytest.raises(OutOfMemoryError):
@@ -70,7 +70,7 @@ async def test_an_entry_that_was_deleted_before_it_was_acknowledged_is_forgotten
     await consumer.prepare()
     read: Any = await services.redis.xreadgroup("drain", "dead", {"journal": ">"})
     await services.redis.xdel("journal", *(one for one, _ in read[0][1]))
-    for _ in range(2):  # Redis 6.2 tells the ids of those it has taken over to the next read
+    for _ in range(2):  # Redis 6.2 returns the ids that it has taken over with the next read
         await consumer.burst()
     pending: Any = await services.redis.xpending("journal", "drain")
     assert pending["pending"] == 0

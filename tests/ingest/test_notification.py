@@ -1,4 +1,4 @@
-"""Which events webhooks are told of, when, and that it is once."""
+"""Webhooks are notified of each event once: when it is settled, or its click is late."""
 
 import asyncio
 from datetime import timedelta
@@ -39,7 +39,7 @@ def settled(status: Status) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "told"),
+    ("before", "after", "notified"),
     [
         (None, settled(Status.NO_CLICK), True),
         (None, settled(Status.ATTRIBUTED), True),
@@ -58,9 +58,9 @@ def settled(status: Status) -> dict[str, Any]:
     ],
 )
 def test_webhooks_are_notified_of_settled_events_and_of_those_whose_click_is_late(
-    before: Any, after: Any, told: bool
+    before: Any, after: Any, notified: bool
 ) -> None:
-    assert should_notify(before, after) is told
+    assert should_notify(before, after) is notified
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_a_click_is_waited_for_by_pending_events_of_known_accounts(
 async def test_every_active_webhook_of_the_account_is_notified_and_no_other(
     services: Services,
 ) -> None:
-    told = [await create_webhook(services, ACCOUNT) for _ in range(2)]
+    notified = [await create_webhook(services, ACCOUNT) for _ in range(2)]
     off = await create_webhook(services, ACCOUNT)
     await services.webhooks.change(off.id, {"active": False})
     await services.webhooks.create(ACCOUNT, "later", TARGET, "POST", {})
@@ -89,7 +89,7 @@ async def test_every_active_webhook_of_the_account_is_notified_and_no_other(
     before = now()
     await scene.applied(services, [make_event(7, **CONFIG)])
     rows = await services.database["deliveries"].find().to_list(None)
-    assert {row["webhook_id"] for row in rows} == {one.id for one in told}
+    assert {row["webhook_id"] for row in rows} == {one.id for one in notified}
     for row in rows:
         assert row["_id"] == delivery_id(row["webhook_id"], 7)
         assert (row["account_id"], row["event_id"], row["status"]) == (ACCOUNT, 7, "due")
@@ -101,7 +101,7 @@ async def test_a_webhook_made_in_the_same_millisecond_is_notified(services: Serv
     at = int(made.created_at.timestamp() * 1000)
     early, now_ = (make_event(n, at=at - 2 + n, **CONFIG) for n in (1, 2))
     await scene.applied(services, [early, now_])
-    assert await ledger.told_of(services) == [(made.id, 2)]
+    assert await ledger.notified(services) == [(made.id, 2)]
 
 
 async def test_a_batch_of_clicks_reads_no_webhook(services: Services) -> None:
@@ -120,10 +120,10 @@ async def test_webhooks_are_notified_of_a_pending_event_when_its_click_arrives(
 ) -> None:
     webhook, click = await create_webhook(services, ACCOUNT), make_click(ACCOUNT)
     await scene.applied(services, [make_event(1, click.id, **CONFIG)])
-    assert await ledger.told_of(services) == []
+    assert await ledger.notified(services) == []
     for _ in range(2):
         await scene.applied(services, [click, make_event(1, click.id, **CONFIG)])
-        assert await ledger.told_of(services) == [(webhook.id, 1)]
+        assert await ledger.notified(services) == [(webhook.id, 1)]
     [event] = await scene.stored_events(services)
     assert "tell_at" not in event
 
@@ -146,12 +146,12 @@ async def test_webhooks_are_notified_without_the_click_after_an_hour_and_not_aga
     await an_hour_passes(services)
     assert await drain.notify_overdue() == 1
     assert await drain.notify_overdue() == 0
-    assert await ledger.told_of(services) == [(webhook.id, 1)]
+    assert await ledger.notified(services) == [(webhook.id, 1)]
     assert [row["status"] for row in await scene.stored_events(services)] == ["pending"]
     await services.database["deliveries"].delete_many({})
     await drain.apply([click])
     assert [row["status"] for row in await scene.stored_events(services)] == ["attributed"]
-    assert await ledger.told_of(services) == []
+    assert await ledger.notified(services) == []
     await ledger.check(services)
 
 
@@ -161,11 +161,11 @@ async def test_while_the_journal_is_behind_late_clicks_are_waited_for(services: 
     await an_hour_passes(services)
     old = await services.redis.xadd(keys.JOURNAL, {"r": b""}, id=f"{now_ms() - 70_000}-0")
     assert await drain.notify_overdue() == 0
-    assert await ledger.told_of(services) == []
+    assert await ledger.notified(services) == []
     await services.redis.xdel(keys.JOURNAL, old)
     await services.redis.xadd(keys.JOURNAL, {"r": b""})
     assert await drain.notify_overdue() == 1
-    assert await ledger.told_of(services) == [(webhook.id, 1)]
+    assert await ledger.notified(services) == [(webhook.id, 1)]
 
 
 async def test_webhooks_are_notified_of_an_event_of_an_unknown_account_however_late_its_click(
@@ -177,7 +177,7 @@ async def test_webhooks_are_notified_of_an_event_of_an_unknown_account_however_l
     await an_hour_passes(services)
     assert await drain.notify_overdue() == 0
     await drain.apply([click])
-    assert await ledger.told_of(services) == [(webhook.id, 1)]
+    assert await ledger.notified(services) == [(webhook.id, 1)]
 
 
 async def test_a_click_that_arrives_during_a_notification_does_not_change_it(
@@ -194,12 +194,12 @@ async def test_a_click_that_arrives_during_a_notification_does_not_change_it(
             telling = [drain.notify_overdue() for drain in drains[1:]]
             await asyncio.gather(drains[0].apply([click]), *telling)
     assert {row["status"] for row in await scene.stored_events(services)} == {"attributed"}
-    assert await ledger.told_of(services) == [(webhook.id, number) for number in range(1, 26)]
+    assert await ledger.notified(services) == [(webhook.id, number) for number in range(1, 26)]
     await ledger.check(services)
 
 
 async def test_one_drain_stores_and_notifies_at_the_same_time(services: Services) -> None:
-    """With one session."""
+    """Both use the one session of the drain."""
     webhook = await create_webhook(services, ACCOUNT)
     drain = scene.drain_of(services)
     await drain.apply([make_event(number, new_id().bytes, **CONFIG) for number in range(1, 301)])
@@ -208,7 +208,7 @@ async def test_one_drain_stores_and_notifies_at_the_same_time(services: Services
     await asyncio.gather(drain.notify_overdue(), *(drain.apply([click]) for click in clicks))
     while await drain.notify_overdue():
         pass
-    assert await ledger.told_of(services) == [(webhook.id, number) for number in range(1, 301)]
+    assert await ledger.notified(services) == [(webhook.id, number) for number in range(1, 301)]
     await ledger.check(services)
 
 
@@ -227,7 +227,7 @@ async def test_a_death_during_a_notification_leaves_all_of_it_to_the_next(
             await dying.notify_overdue()
         assert await scene.dump(services) == before
     await drain.notify_overdue()
-    assert await ledger.told_of(services) == [(webhook.id, 1), (webhook.id, 2)]
+    assert await ledger.notified(services) == [(webhook.id, 1), (webhook.id, 2)]
 
 
 async def test_more_deliveries_than_one_command_takes_are_all_made(
@@ -237,7 +237,7 @@ async def test_more_deliveries_than_one_command_takes_are_all_made(
     webhooks = [(await create_webhook(services, ACCOUNT)).id for _ in range(3)]
     await scene.applied(services, [make_event(number, **CONFIG) for number in range(1, 11)])
     expected = sorted((one, number) for one in webhooks for number in range(1, 11))
-    assert sorted(await ledger.told_of(services)) == expected
+    assert sorted(await ledger.notified(services)) == expected
 
 
 async def test_the_loop_goes_on_after_an_error_and_ends_when_it_is_stopped(
@@ -245,9 +245,9 @@ async def test_the_loop_goes_on_after_an_error_and_ends_when_it_is_stopped(
 ) -> None:
     monkeypatch.setattr(overdue, "EVERY_SECONDS", 0.01)
     stop = asyncio.Event()
-    answers = iter([3, RedisConnectionError("Redis is away"), 2, 0, 0])
+    answers = iter([3, RedisConnectionError("Redis is unavailable"), 2, 0, 0])
 
-    async def tell() -> int:
+    async def notify() -> int:
         answer: Any = next(answers, None)
         if answer is None:
             stop.set()
@@ -256,7 +256,7 @@ async def test_the_loop_goes_on_after_an_error_and_ends_when_it_is_stopped(
             raise answer
         return int(answer)
 
-    await overdue.notify_overdue_loop(tell, stop)
+    await overdue.notify_overdue_loop(notify, stop)
     assert next(answers, None) is None
 
 

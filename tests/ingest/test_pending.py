@@ -23,7 +23,7 @@ CONFIG = {"account_id": ACCOUNT.bytes, "event_config_id": new_id().bytes, "value
 
 
 def pair(number: int = 1) -> tuple[Click, Event]:
-    """Of a German visitor."""
+    """Return a click of a German visitor, and an event of it."""
     click = make_click(ACCOUNT, address="193.99.144.80")
     return click, make_event(number, click.id, **CONFIG)
 
@@ -33,7 +33,7 @@ async def statuses(services: Services) -> list[str]:
 
 
 async def interposed(services: Services, own: Sequence[Record], others: Sequence[Record]) -> None:
-    """One drain has planned its batch, when another applies all of its own."""
+    """Apply `others` with another drain when the first has planned its batch."""
     drain: Any = scene.drain_of(services)
     write = drain._writer.write
     left = [others]
@@ -111,7 +111,7 @@ def _conversions(rows: Sequence[dict[str, Any]], country: str) -> int:
 async def test_a_reader_sees_an_event_once_before_while_and_after_its_click_arrives(
     services: Services,
 ) -> None:
-    """It moves from what is unknown to what its click tells in one step, in whichever slots."""
+    """It moves from `unknown` to the values of its click in one step, in any slots."""
     async with scene.process(services.settings) as other:
         one, two = scene.drain_of(services), scene.drain_of(other)
         before, seen = 0, set()

@@ -1,4 +1,4 @@
-"""What is posted for a batch, whatever is stored of it already: a table of who holds what."""
+"""The plan of a batch, whatever is stored of it already: a table of events and their states."""
 
 from collections.abc import Sequence
 from typing import Any

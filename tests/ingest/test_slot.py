@@ -234,7 +234,7 @@ async def is_unavailable(redis: Redis) -> bool:
 
 
 @contextlib.asynccontextmanager
-async def away(services: Services, url: str) -> AsyncIterator[Slot]:
+async def without_redis(services: Services, url: str) -> AsyncIterator[Slot]:
     redis = connect.redis_for_requests(url)
     slot = Slot(redis, services.mongodb)
     yield slot
@@ -243,7 +243,7 @@ async def away(services: Services, url: str) -> AsyncIterator[Slot]:
 
 
 async def test_a_drain_gets_a_slot_without_redis_and_keeps_it(services: Services) -> None:
-    async with away(services, nobody()) as slot:
+    async with without_redis(services, nobody()) as slot:
         number = await slot.number()
         assert 0 <= number < SLOTS
         assert {await slot.number() for _ in range(20)} == {number}
@@ -254,7 +254,7 @@ async def test_a_redis_that_hangs_costs_one_timeout_and_then_nothing(
 ) -> None:
     monkeypatch.setattr(connect, "REQUEST_TIMEOUT", 0.2)
     with hanging_redis() as url:
-        async with away(services, url) as slot:
+        async with without_redis(services, url) as slot:
             began = time.monotonic()
             for _ in range(100):
                 await slot.number()
@@ -264,7 +264,7 @@ async def test_a_redis_that_hangs_costs_one_timeout_and_then_nothing(
 async def test_a_drain_without_a_lease_gets_one_when_redis_is_available_again(
     services: Services,
 ) -> None:
-    async with away(services, nobody()) as slot:
+    async with without_redis(services, nobody()) as slot:
         number = await slot.number()
         with pytest.raises(RedisError):
             await slot.renew()
@@ -302,7 +302,7 @@ async def test_a_full_redis_keeps_the_leases_and_gives_new_ones(services: Servic
 async def test_with_mongodb_unavailable_the_slot_is_kept_and_a_dead_session_stays_on_record(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Until it can be told to end it."""
+    """It stays there until MongoDB can end it."""
     monkeypatch.setattr(connect, "MONGODB_TIMEOUT", 0.2)
     gone = connect.mongodb(f"mongodb://127.0.0.1:{free_port()}/?directConnection=true")
     dead = new_id().bytes

@@ -29,7 +29,7 @@ def spool_bytes() -> float | None:
 
 
 def leftover(folder: Path, seconds: float) -> Path:
-    """Of a process that died that long ago, before its file had its name."""
+    """Make the file of a process that died `seconds` ago, before it had its name."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "1.new"
     path.touch()

@@ -145,7 +145,7 @@ async def test_every_process_sees_a_change_of_a_domain_within_a_second(
 
 
 def namespace(services: Services, named: bool) -> Callable[[], Awaitable[str | None]]:
-    """What a visitor of the name finds: its links', the default domain's (empty), or nothing."""
+    """Return a look-up of the namespace that visitors of the name find."""
 
     async def found() -> str | None:
         name = await services.domains.by_name(NAME)
@@ -155,7 +155,7 @@ def namespace(services: Services, named: bool) -> Callable[[], Awaitable[str | N
 
 
 async def released(services: Services) -> None:
-    """The quarantine has ended: MongoDB has deleted what kept the name, and the copies expired."""
+    """End the quarantine: as if MongoDB had deleted the domain, and its copies had expired."""
     await services.database["domains"].delete_many({"quarantined_until": {"$ne": None}})
     await services.redis.delete(keys.domain(NAME))
     services.domain_cache.forget(keys.domain(NAME))
@@ -175,18 +175,18 @@ async def test_a_deleted_domain_cannot_be_verified_or_deleted(services: Services
 async def test_while_redis_is_unavailable_domains_are_created_but_not_changed(
     services: Services,
 ) -> None:
-    away = Services(msgspec.structs.replace(services.settings, redis_url=nobody()))
-    made = await away.domains.create(ACCOUNT, NAME)
+    cut_off = Services(msgspec.structs.replace(services.settings, redis_url=nobody()))
+    made = await cut_off.domains.create(ACCOUNT, NAME)
     changes: list[Callable[[UUID], Awaitable[object]]] = [
-        away.domains.verify,
-        away.domains.delete,
+        cut_off.domains.verify,
+        cut_off.domains.delete,
     ]
     for change in changes:
         with pytest.raises(Unavailable):
             await change(made.id)
     assert await services.domains.find(made.id) == made
-    await away.stop()
-    await away.close()
+    await cut_off.stop()
+    await cut_off.close()
 
 
 async def test_two_claims_of_a_name_have_slugs_of_their_own_and_only_proof_decides(

@@ -201,14 +201,14 @@ async def test_changing_an_unknown_link_is_not_found(services: Services) -> None
 async def test_while_redis_is_unavailable_links_are_created_and_found_but_not_changed(
     services: Services,
 ) -> None:
-    away = Services(msgspec.structs.replace(services.settings, redis_url=nobody()))
-    made = await create_link(away, ACCOUNT)
-    assert await visited(away) == target(made)
+    cut_off = Services(msgspec.structs.replace(services.settings, redis_url=nobody()))
+    made = await create_link(cut_off, ACCOUNT)
+    assert await visited(cut_off) == target(made)
     with pytest.raises(Unavailable):
-        await away.links.change(made.id, {"active": False})
+        await cut_off.links.change(made.id, {"active": False})
     assert await services.links.find(made.id) == made
-    await away.stop()
-    await away.close()
+    await cut_off.stop()
+    await cut_off.close()
 
 
 async def test_the_version_grows_from_the_time_of_creation(services: Services) -> None:

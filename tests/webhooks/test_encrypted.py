@@ -24,7 +24,7 @@ KEY, NEW_KEY = os.urandom(32), os.urandom(32)
 
 
 def use_keys(services: Services, *keys: bytes) -> None:
-    """As if the service had been started with these."""
+    """Use these keys, as a service started with them does."""
     services.secret_box = SecretBox(keys)
     services.webhooks = Webhooks(services.database, services.secret_box)
 

@@ -39,7 +39,7 @@ async def asking(
 
 
 def bodies(receiver: Receiver) -> list[dict[str, Any]]:
-    """What has arrived, by type, each signed."""
+    """Return the bodies that have arrived, by type. Each is signed."""
     assert {one.error for one in receiver.received} <= {""}
     return sorted((json.loads(one.body) for one in receiver.received), key=lambda one: one["type"])
 
@@ -62,9 +62,9 @@ async def test_webhooks_that_ask_are_notified_of_a_disabled_webhook_and_a_failed
             clock.pass_seconds(1)
         disabled = await webhook_now(services, webhook)
         [conversion] = [row for row in await stored(services) if row["webhook_id"] == webhook.id]
-    failed, told = bodies(receiver)
+    failed_body, disabled_body = bodies(receiver)
     assert disabled.disabled_at is not None
-    assert told == {
+    assert disabled_body == {
         "type": "webhook.disabled",
         "timestamp": iso(disabled.disabled_at),
         "data": {
@@ -76,7 +76,7 @@ async def test_webhooks_that_ask_are_notified_of_a_disabled_webhook_and_a_failed
         },
     }
     [attempt] = conversion["attempts"]
-    assert failed == {
+    assert failed_body == {
         "type": "delivery.failed",
         "timestamp": iso(attempt["at"]),
         "data": {
@@ -117,7 +117,7 @@ async def test_a_webhook_is_notified_only_of_kinds_it_asks_for(
 async def test_a_message_that_fails_makes_no_further_message(
     services: Services,
 ) -> None:
-    """Two that ask for everything, and are gone: each is disabled once, the other told of it."""
+    """Each of two gone webhooks is disabled once, and the other is notified."""
     clock = Clock()
     async with (
         asking(services, list(Kind)) as (one, _),
@@ -164,8 +164,8 @@ async def test_a_failure_recorded_twice_makes_one_message_and_one_of_another_hol
         lost = result._replace(delivery=msgspec.structs.replace(delivery, holder=new_id()))
         for one in (lost, result, result):
             await services.deliveries.record([one])
-            told = [row for row in await stored(services) if "kind" in row]
-            assert len(told) == (0 if one is lost else 1)
+            messages = [row for row in await stored(services) if "kind" in row]
+            assert len(messages) == (0 if one is lost else 1)
 
 
 async def test_the_first_failure_and_the_recovery_of_a_webhook_are_logged_once(

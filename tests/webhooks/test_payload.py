@@ -174,7 +174,7 @@ def as_text(value: Any) -> str:
 
 
 def as_json(value: Any) -> str:
-    """Written here anew, for numbers have to keep their digits."""
+    """Written independently here, because numbers have to keep their digits."""
     if isinstance(value, Mapping):
         return "{" + ",".join(f"{as_json(k)}:{as_json(v)}" for k, v in value.items()) + "}"
     if isinstance(value, list):

@@ -104,8 +104,8 @@ async def test_one_private_address_among_others_is_enough_to_refuse() -> None:
 
 
 async def test_a_name_without_an_address_is_refused() -> None:
-    told = await refused("https://hooks.example/", resolves_to())
-    assert told.startswith("target_url: the host must resolve")
+    message = await refused("https://hooks.example/", resolves_to())
+    assert message.startswith("target_url: the host must resolve")
 
 
 async def test_a_name_is_resolved_in_its_canonical_form() -> None:
