@@ -7,7 +7,7 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from tracker.api.handler import Handler
+from tracker.api.handler import JSON, Content, Handler
 from tracker.api.limits import ASSET_CACHE_SECONDS
 from tracker.api.openapi.parts import TEXT, json_content, public_answer, public_error
 from tracker.api.operator_routes import operator_routes, text_response
@@ -37,8 +37,7 @@ class OpenApi(Handler):
 
     def get(self) -> None:
         """Answer with the OpenAPI document."""
-        self.set_header("Content-Type", "application/json; charset=utf-8")
-        self.finish(self.settings["description"]())
+        self.finish_with(Content(JSON, self.settings["description"]()))
 
     head = get
 

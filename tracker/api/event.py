@@ -34,7 +34,6 @@ conversion, delivered in turn: measured, one conversion became 48,500 deliveries
 _DELIVERY = f"{DELIVERY_HEADER}: a delivery of a webhook is not taken as a conversion"
 # A template, because encoding JSON would cost more than the rest of the answer.
 _RECORDED = b'{"success":true,"eventId":%d,"clickStatus":"%b"}'
-_FORM = "application/x-www-form-urlencoded"
 _JSON = ("application/json", "text/plain", "")
 
 
@@ -96,11 +95,13 @@ class EventHandler(Handler):
         if not body:
             return from_text(self.request.query.encode("latin-1"))
         kind = self.header("Content-Type").partition(";")[0].strip().lower()
-        if kind == _FORM:
+        if kind == event_schema.FORM:
             return from_text(body)
         if kind in _JSON:
             return from_json(body)
-        raise BadRequest(f"Content-Type: must be application/json, text/plain or {_FORM}")
+        raise BadRequest(
+            f"Content-Type: must be application/json, text/plain or {event_schema.FORM}"
+        )
 
     def _wants_image(self) -> bool:
         return wants_image(self.request.method or "", self.header("Accept"))

@@ -17,7 +17,7 @@ from tornado.web import RequestHandler
 from tracker.access.api_keys import ApiKey
 from tracker.access.rate_limit import Usage
 from tracker.api.endpoint import Call, Endpoint, Nothing
-from tracker.api.handler import Handler
+from tracker.api.handler import JSON, Content, Handler
 from tracker.api.limits import MAX_API_KEY_CHARACTERS
 from tracker.api.parameters import Parsed, parse_body, parse_query
 from tracker.api.services import Services
@@ -116,8 +116,7 @@ class ProtectedHandler(Handler):
         self._check_account(named_in_query, named_in_body)
         self.key.require(endpoint.scope_of(body))
         result = await endpoint.run(Call(self.services, self.key, ids, query, body))
-        self.set_header("Content-Type", "application/json; charset=utf-8")
-        self.finish(_ENCODER.encode(result))
+        self.finish_with(Content(JSON, _ENCODER.encode(result)))
 
     def _parsed_body(self, kind: type[msgspec.Struct]) -> Parsed[msgspec.Struct]:
         return Parsed(Nothing(), None) if kind is Nothing else parse_body(kind, self.body())
