@@ -5,7 +5,7 @@ from typing import Any
 
 from tracker.clicks.document import ClickDocument
 from tracker.db.connect import Database
-from tracker.db.documents import StoredId, with_byte_ids
+from tracker.db.documents import stored_ids, with_byte_ids
 
 
 class Clicks:
@@ -23,7 +23,7 @@ class Clicks:
         """
         if not ids:
             return {}
-        wanted = [StoredId(one) for one in ids]
+        wanted = stored_ids(ids)
         rows = self._clicks.find({"_id": {"$in": wanted}}, list(fields) or None)
         # One batch, and so one thread switch: an unfinished cursor would ask MongoDB once more.
         rows.batch_size(len(wanted) + 1)

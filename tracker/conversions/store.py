@@ -16,7 +16,7 @@ from tracker.conversions.document import COUNTED, EventDocument, Status, changed
 from tracker.conversions.event import Event
 from tracker.conversions.notification_state import EARLIEST_FIRST, due
 from tracker.db.connect import Database
-from tracker.db.documents import StoredId, as_stored, stored_id, with_byte_ids
+from tracker.db.documents import StoredId, as_stored, stored_id, stored_ids, with_byte_ids
 from tracker.db.transaction import Session
 
 MAX_PENDING_READ: Final = 500
@@ -88,7 +88,7 @@ class Events:
         """
         if not wanted:
             return {}
-        clicks = [StoredId(one) for one in {click_id for click_id, _ in wanted}]
+        clicks = stored_ids({click_id for click_id, _ in wanted})
         matching: dict[str, Any] = {
             "click_id": {"$in": clicks},
             "status": {"$in": list(COUNTED)},
@@ -127,7 +127,7 @@ class Events:
         if not click_ids:
             return []
         waiting = {
-            "click_id": {"$in": [StoredId(one) for one in click_ids]},
+            "click_id": {"$in": stored_ids(click_ids)},
             "status": Status.PENDING,
             "_id": {"$gt": after},
         }

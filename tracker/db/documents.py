@@ -1,6 +1,6 @@
 """MongoDB documents: structs as documents, with `id` as `_id`; ids and writes by the hundred."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, Self, TypeVar
 from uuid import UUID
@@ -44,6 +44,11 @@ class StoredId(Binary):
 def stored_id(uuid: bytes | None) -> StoredId | None:
     """Return an id as a command takes it; None if there is none."""
     return None if uuid is None else StoredId(uuid)
+
+
+def stored_ids(ids: Iterable[bytes]) -> list[StoredId]:
+    """Return ids as a command takes them; those that are already StoredIds are kept."""
+    return [one if type(one) is StoredId else StoredId(one) for one in ids]
 
 
 def as_stored(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -109,7 +109,8 @@ class Drain:
         # any number of them.
         others = [one for one in named if one not in documents]
         stored = await self._clicks.find(others, ["_id"])
-        await self._settle([*documents, *stored])
+        # The ids of documents, because they are made for the driver already.
+        await self._settle([*(one["_id"] for one in documents.values()), *stored])
         await self._release_claims(events)
 
     async def notify_overdue(self) -> int:
