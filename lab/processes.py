@@ -40,7 +40,7 @@ SETTLE_SECONDS: Final = 20.0
 """The time in which memory must be released."""
 
 _LOOK_SECONDS: Final = 0.25
-_TICKS: Final = os.sysconf("SC_CLK_TCK")
+_TICKS_PER_SECOND: Final = os.sysconf("SC_CLK_TCK")
 
 Role = Literal["all", "web", "drain"]
 
@@ -271,7 +271,7 @@ class MemoryWatch:
 
 def _own_cpu_seconds(pid: int) -> float:
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
-    return (int(fields[11]) + int(fields[12])) / _TICKS
+    return (int(fields[11]) + int(fields[12])) / _TICKS_PER_SECOND
 
 
 def _own_resident_bytes(pid: int) -> int:

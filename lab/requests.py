@@ -24,7 +24,7 @@ _APPLE: Final = "AppleWebKit/605.1.15 (KHTML, like Gecko)"
 NO_ANSWER: Final = "no answer"
 ANSWER_SECONDS: Final = 20.0
 
-_ADDRESSES: Final = cycle([f"127.0.2.{number}" for number in range(1, 251)])
+_OWNER_ADDRESSES: Final = cycle([f"127.0.2.{number}" for number in range(1, 251)])
 """The owner of an account has many addresses, so that only the account's own limits hold."""
 
 AGENTS: Final = (
@@ -152,7 +152,7 @@ async def connect(
 
     Raises OSError if nothing listens on `port`.
     """
-    address = source or next(_ADDRESSES)
+    address = source or next(_OWNER_ADDRESSES)
     return await asyncio.open_connection("127.0.0.1", port, local_addr=(address, 0))
 
 

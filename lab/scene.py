@@ -23,7 +23,7 @@ FAULT_LINKS: Final = 3
 
 WEBHOOKS: Final = 2
 
-_BATCH_LINKS: Final = 250
+_LINKS_PER_INSERT: Final = 250
 _DOMAIN: Final = "go.chaos.test"
 _TEMPLATE: Final = {"event": "{event_id}", "all": "{metadata}", "link": "{slug}"}
 
@@ -97,8 +97,8 @@ async def prepare_load(settings: Settings, links: int) -> Scene:
             new_link(account_id, slug, f"https://shop.test/landing/{slug}?campaign=spring")
             for slug in slugs
         ]
-        for first in range(0, links, _BATCH_LINKS):
-            await services.links.create_all(new[first : first + _BATCH_LINKS])
+        for first in range(0, links, _LINKS_PER_INSERT):
+            await services.links.create_all(new[first : first + _LINKS_PER_INSERT])
         return Scene(account_id, key, [Place(slug) for slug in slugs], [config.pbk], {})
 
 

@@ -25,7 +25,7 @@ _RECORDED: Final = ("clicks", "events", "rollups")
 _LOOK_SECONDS: Final = 0.05
 _COUNT_SECONDS: Final = 120
 _VERIFY_SECONDS: Final = 600
-_BATCH_IDS: Final = 10_000
+_IDS_PER_QUERY: Final = 10_000
 
 Collection = Literal["clicks", "events"]
 
@@ -82,11 +82,11 @@ class Stores:
     async def lost(self, traffic: Mixed) -> int:
         """Return how many of the answered ids are not stored."""
         missing = 0
-        for first in range(0, traffic.clicks, _BATCH_IDS):
-            ids = [UUID(bytes=one) for one in traffic.click_ids(first, _BATCH_IDS)]
+        for first in range(0, traffic.clicks, _IDS_PER_QUERY):
+            ids = [UUID(bytes=one) for one in traffic.click_ids(first, _IDS_PER_QUERY)]
             missing += await self._missing("clicks", ids)
-        for first in range(0, len(traffic.event_ids), _BATCH_IDS):
-            events = traffic.event_ids[first : first + _BATCH_IDS].tolist()
+        for first in range(0, len(traffic.event_ids), _IDS_PER_QUERY):
+            events = traffic.event_ids[first : first + _IDS_PER_QUERY].tolist()
             missing += await self._missing("events", events)
         return missing
 

@@ -32,10 +32,10 @@ COLD_LINKS: Final = 5_000
 
 _PREPARED_REQUESTS: Final = 10_000
 _NEWEST_CLICKS: Final = 1_000
-_CLICK: Final = b"GET /c/"
-_ID: Final = b"00000000-0000-7000-8000-000000000000"
+_CLICK_START: Final = b"GET /c/"
+_ID_PLACEHOLDER: Final = b"00000000-0000-7000-8000-000000000000"
 _ID_BYTES: Final = 16
-_COLD_EVERY: Final = 50
+_REQUESTS_PER_COLD_LINK: Final = 50
 
 
 class Prepared(Traffic):
@@ -81,7 +81,7 @@ class Mixed(Traffic):
         self._random = Random(seed)  # noqa: S311
         self._clicks = cycle(requests.clicks(scene, _PREPARED_REQUESTS, seed))
         self._by_key = cycle(requests.events_by_key(scene, _PREPARED_REQUESTS))
-        self._by_click = requests.event({"click_id": _ID.decode()}, 1_250)
+        self._by_click = requests.event({"click_id": _ID_PLACEHOLDER.decode()}, 1_250)
         self._newest: deque[bytes] = deque(maxlen=_NEWEST_CLICKS)
         self._click_ids = bytearray()
         self.event_ids = array("q")
@@ -109,11 +109,11 @@ class Mixed(Traffic):
         if draw >= EVENT_SHARE:
             return next(self._clicks)
         if draw < EVENT_SHARE / 2 and self._newest:
-            return self._by_click.replace(_ID, self._random.choice(self._newest))
+            return self._by_click.replace(_ID_PLACEHOLDER, self._random.choice(self._newest))
         return next(self._by_key)
 
     def is_expected(self, request: bytes, answer: bytes) -> bool:
-        if request.startswith(_CLICK):
+        if request.startswith(_CLICK_START):
             return self._is_redirect(answer)
         event_id = event_id_of(answer)
         if event_id is None or not answer.startswith(b"HTTP/1.1 200 "):
@@ -144,7 +144,7 @@ class Visitors(Mixed):
 
     def next(self) -> bytes:
         self._sent += 1
-        return super().next() if self._sent % _COLD_EVERY else next(self._cold)
+        return super().next() if self._sent % _REQUESTS_PER_COLD_LINK else next(self._cold)
 
 
 class Closed:

@@ -24,7 +24,7 @@ from lab.stores import NotDrained, audited, open_stores
 from lab.traffic import Closed, Paced, Visitors
 from scripts.command import positive
 
-SOURCES: Final = tuple(f"127.0.1.{number}" for number in range(1, 65))
+VISITOR_ADDRESSES: Final = tuple(f"127.0.1.{number}" for number in range(1, 65))
 """The addresses of visitors."""
 
 WARM_SECONDS: Final = 4.0
@@ -129,7 +129,7 @@ class Abuse:
     async def _load(
         self, port: int, schedule: Schedule, tls: ssl.SSLContext | None = None
     ) -> Outcome:
-        return await Load(port, self._visitors, _CONNECTIONS, SOURCES, tls).run(schedule)
+        return await Load(port, self._visitors, _CONNECTIONS, VISITOR_ADDRESSES, tls).run(schedule)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -19,13 +19,13 @@ from lab.requests import call
 from lab.scene import Scene, add_account, open_services, prepare_load
 from lab.traffic import COLD_LINKS, HOT_LINKS, CountedAnswers, Paced
 
-ADDRESS: Final = "127.0.0.66"
+ATTACKER_ADDRESS: Final = "127.0.0.66"
 """The address of attacks. Linux answers on all of 127.0.0.0/8, so that limits by address meet the
 attacker and not the visitors."""
 
 DOMAIN: Final = "go.neighbour.example"
 _SLUG: Final = "offer"
-_OPERATOR: Final = "127.0.0.55"
+_OPERATOR_ADDRESS: Final = "127.0.0.55"
 _NAMES: Final = ("attacker", "neighbour", "guarded")
 
 _RULES: Final = {
@@ -105,7 +105,7 @@ class World(NamedTuple):
         """Return the answer of the API. Raises NotReady if it refuses."""
         account_id, key = self.keys[name]
         content = {"accountId": str(account_id), **body}
-        status, value = await call(port, key, method, path, content, _OPERATOR)
+        status, value = await call(port, key, method, path, content, _OPERATOR_ADDRESS)
         if status != "200":
             raise NotReady(f"{method} {path} answered {status}: {value}")
         return value
@@ -142,7 +142,7 @@ async def barrage(
     Each answer that is not one of `allowed` is a finding.
     """
     answers = CountedAnswers(iter(make, b""))
-    load = Load(port, answers, connections, [ADDRESS])
+    load = Load(port, answers, connections, [ATTACKER_ADDRESS])
     result = await load.run(Paced(time.perf_counter(), seconds, rate))
     return counted(answers.counts + Counter(result.errors), allowed)
 

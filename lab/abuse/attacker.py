@@ -28,7 +28,7 @@ from msgspec import structs
 
 from config.settings import Settings
 from lab.abuse import attacks
-from lab.abuse.attack import ADDRESS, Report, Target
+from lab.abuse.attack import ATTACKER_ADDRESS, Report, Target
 from lab.processes import ROOT, NotReady, Process, Role, running, service_process
 
 _READ_BYTES: Final = 65_536
@@ -104,7 +104,7 @@ class Servers:
             base_url=f"http://localhost:{port}",
             data_dir=str(folder / "service"),
             # The attacker may stand for many addresses.
-            trusted_proxies=f"{ADDRESS}/32",
+            trusted_proxies=f"{ATTACKER_ADDRESS}/32",
             dns_resolver=silent_dns,
             webhook_allow_private=True,
             webhook_allow_http=True,

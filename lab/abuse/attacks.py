@@ -16,23 +16,31 @@ from uuid import UUID, uuid4
 
 import orjson
 
-from lab.abuse.attack import ADDRESS, Report, Target, barrage, conversions, counted, report_of_today
+from lab.abuse.attack import (
+    ATTACKER_ADDRESS,
+    Report,
+    Target,
+    barrage,
+    conversions,
+    counted,
+    report_of_today,
+)
+from lab.processes import MEGABYTE
 from lab.receiver import GONE, Message, answering, receiving
 from lab.requests import AGENTS, NO_ANSWER, ask, call, click_id_of, connect, head, post
 
-_MEGABYTE: Final = 1024 * 1024
 _UNFINISHED_BODIES: Final = 60
 _IDLE_CONNECTIONS: Final = 2_000
-_HOARDER: Final = "127.0.0.67"
+_HOARDER_ADDRESS: Final = "127.0.0.67"
 """An address whose connections are counted; those of the attacker's proxy are not."""
 
 _CLOSED: Final = {"cut off", "refused", NO_ANSWER}
 """The ends of a connection that the service rejects."""
 
-NEIGHBOUR: Final = "127.0.0.77"
+_NEIGHBOUR_ADDRESS: Final = "127.0.0.77"
 """The address of the account that must not notice the attack."""
 
-_NAMES: Final = 20
+_SILENT_NAMES: Final = 20
 _CLAIMS: Final = 40
 _REPORTS: Final = 50
 _CONVERSIONS: Final = 100
@@ -41,7 +49,7 @@ _BUFFER_BYTES: Final = 65_536
 
 async def nested_json(target: Target, seconds: float) -> Report:
     """Post a megabyte of nested arrays to the event endpoint, and a long metadata in a query."""
-    deep = post("/api/event", "application/json", b'{"a":' + b"[" * (_MEGABYTE - 6))
+    deep = post("/api/event", "application/json", b'{"a":' + b"[" * (MEGABYTE - 6))
     query = urlencode({"pbk": target.attacker.pbk, "metadata": '{"a":' + "[" * 40_000})
     form = post("/nothing", "application/x-www-form-urlencoded", b"a=b&" * 15_000)
     requests = cycle((deep, head("GET", f"/api/event?{query}", {}), form))
@@ -51,11 +59,11 @@ async def nested_json(target: Target, seconds: float) -> Report:
 
 async def unfinished_bodies(target: Target, seconds: float) -> Report:
     """Announce bodies of 8 MiB to a path that does not exist, and never send their last byte."""
-    size = 8 * _MEGABYTE
+    size = 8 * MEGABYTE
     begin = head("POST", "/nothing", {"Content-Length": str(size)})
 
     async def one() -> str:
-        reader, writer = await connect(target.port, ADDRESS)
+        reader, writer = await connect(target.port, ATTACKER_ADDRESS)
         try:
             async with asyncio.timeout(seconds):
                 writer.write(begin)
@@ -144,7 +152,7 @@ async def _hold(port: int, seconds: float) -> Report:
     opened, refused = [], 0
     for _ in range(_IDLE_CONNECTIONS):
         try:
-            opened.append(await connect(port, _HOARDER))
+            opened.append(await connect(port, _HOARDER_ADDRESS))
         except OSError:
             refused += 1
     await asyncio.sleep(max(0.5, seconds - 2))
@@ -186,7 +194,7 @@ async def silent_names(target: Target, seconds: float) -> Report:
         body = {"account_id": target.attacker.account_id, "target_url": url}
         return (await call(target.own_port, target.attacker.key, "POST", "/api/webhooks", body))[0]
 
-    return counted(await _outcomes(one, _NAMES), {"400", "429", "503"})
+    return counted(await _outcomes(one, _SILENT_NAMES), {"400", "429", "503"})
 
 
 async def claimed_domains(target: Target, seconds: float) -> Report:
@@ -237,7 +245,7 @@ async def crossed_reports(target: Target, seconds: float) -> Report:
     answers = Counter[str]()
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        status, _ = await report_of_today(target.port, target.neighbour, {}, NEIGHBOUR)
+        status, _ = await report_of_today(target.port, target.neighbour, {}, _NEIGHBOUR_ADDRESS)
         answers[f"neighbour {status}"] += 1
         await asyncio.sleep(0.5)
     return counted(answers + await attack, {"200", "429", "503", "neighbour 200"})

@@ -115,12 +115,12 @@ def _arrival(rounds: Sequence[Measured]) -> Arrival | None:
     )
 
 
-_RATES: Final = (
+_MIN_RATIOS: Final = (
     *(("b", "a", 2.5), ("c", "a", 6.0), ("d", "a", 3.5), ("e", "a", 3.0)),
     *(("f1", "a", 3.0), ("f2", "a", 3.0), ("c", "h", 0.5)),
 )
-_SHARES: Final = (("d", 0.95),)
-_HALF_P99_SECONDS: Final = (("c", 0.010), ("d", 0.025))
+_MIN_SHARES: Final = (("d", 0.95),)
+_MAX_HALF_P99_SECONDS: Final = (("c", 0.010), ("d", 0.025))
 _DELIVERIES_PER_SECOND: Final = 500
 
 _HEADS: Final = ("", "", "requests/s", "p50 ms", "p99 ms", "CPU s/1,000", "x a", "CPU of")
@@ -132,9 +132,9 @@ def targets(found: Sequence[Figures], deliveries: float | None = None) -> list[T
     """Return every target, measured or not; `deliveries` is webhook deliveries a second."""
     by_key = {one.key: one for one in found}
     return [
-        *(_rate_target(by_key, *target) for target in _RATES),
-        *(_share_target(by_key.get(key), key, minimum) for key, minimum in _SHARES),
-        *(_p99_target(by_key.get(key), key, maximum) for key, maximum in _HALF_P99_SECONDS),
+        *(_rate_target(by_key, *target) for target in _MIN_RATIOS),
+        *(_share_target(by_key.get(key), key, minimum) for key, minimum in _MIN_SHARES),
+        *(_p99_target(by_key.get(key), key, maximum) for key, maximum in _MAX_HALF_P99_SECONDS),
         _target(
             f"webhook deliveries a second, at least {_DELIVERIES_PER_SECOND}",
             deliveries,

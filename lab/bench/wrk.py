@@ -53,7 +53,7 @@ function delay()
 end
 """
 
-_MIN_ANSWERED: Final = 0.97
+_MIN_ANSWERED_SHARE: Final = 0.97
 """The share of a schedule's requests that must be answered: the last ones are still in flight, and
 the first ones wait for their connections."""
 
@@ -107,7 +107,7 @@ async def run(
             process.kill()
             await process.wait()
     outcome = parse(printed.decode(errors="replace"))
-    unsent = int(seconds * (pace or 0) * _MIN_ANSWERED) - outcome.requests
+    unsent = int(seconds * (pace or 0) * _MIN_ANSWERED_SHARE) - outcome.requests
     if unsent > 0:
         outcome.errors["not sent in time"] = unsent
     return outcome

@@ -22,7 +22,7 @@ _NUMBER: Final = re.compile(r"(?:^|&)n=(\d+)(?:&|$)")
 
 _NOTIFIED: Final = frozenset(COUNTED) - {Status.PENDING}
 
-_REFUSED_EVERY: Final = 10
+_MESSAGES_PER_REFUSAL: Final = 10
 """One in this many new messages is refused at first, to be sent again."""
 
 Document = Mapping[str, Any]
@@ -118,7 +118,7 @@ class Receiver:
         notification = path, int(orjson.loads(body)["event"])
         if notification not in self.received and message_id not in self.refused:
             self._messages += 1
-            if self._messages % _REFUSED_EVERY == 0:
+            if self._messages % _MESSAGES_PER_REFUSAL == 0:
                 self.refused.add(message_id)
                 return False
         self.received[notification][message_id] += 1

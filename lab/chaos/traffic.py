@@ -34,7 +34,7 @@ _REPEAT_SHARE: Final = 0.1
 _PREFETCH_SHARE: Final = 0.03
 _REMEMBERED_ORDERS: Final = 500
 _REMEMBERED_CLICKS: Final = 1000
-_ADDRESSES: Final = 250
+_VISITOR_ADDRESSES: Final = 250
 
 
 class Request(NamedTuple):
@@ -74,7 +74,7 @@ class Requests:
         headers = {
             "Host": place.host or "127.0.0.1",
             "User-Agent": draw.choice(AGENTS),
-            "X-Forwarded-For": f"81.2.{draw.randrange(_ADDRESSES)}.7",
+            "X-Forwarded-For": f"81.2.{draw.randrange(_VISITOR_ADDRESSES)}.7",
             "Referer": "https://news.test/today",
         }
         if draw.random() < _PREFETCH_SHARE:
