@@ -96,6 +96,7 @@ class _Translated(AbstractConnection):
 
     @property
     def is_outdated(self) -> bool:
+        """Return whether the server was left since this connection was made."""
         return self._number != self._generation.number
 
     def refused(self, error: Exception) -> None:
