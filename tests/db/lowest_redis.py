@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 LOWEST = "lowest"
-"""What `--redis` takes in place of a path."""
+"""The value of `--redis` that stands for it."""
 
 
 def lowest_redis() -> Path | None:

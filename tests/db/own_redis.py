@@ -68,7 +68,7 @@ def _answers(client: redis.Redis) -> bool:
 
 @contextmanager
 def own_redis(folder: Path, *options: str) -> Iterator[OwnRedis]:
-    """One that runs, with `options` beyond those of the built-in."""
+    """Run a Redis with `options` besides those of the built-in one."""
     folder.mkdir(exist_ok=True)
     server = OwnRedis(folder, *options)
     try:
@@ -106,5 +106,5 @@ def closing_redis() -> Iterator[int]:
 
 
 def nobody() -> str:
-    """The URL of a Redis that is away: connections are refused at once."""
+    """Return the URL of an unavailable Redis, which refuses connections at once."""
     return redis_url(free_port())

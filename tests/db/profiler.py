@@ -1,4 +1,4 @@
-"""What MongoDB was asked for, as its profiler notes it."""
+"""The queries that MongoDB has answered, from its profiler."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

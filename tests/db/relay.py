@@ -29,11 +29,11 @@ class Relay:
         self._mark, self._is_cut = None, False
 
     def lead_to(self, target: int) -> None:
-        """Connections to come are to this port, as when a name changes; those there are stay."""
+        """Lead new connections to this port, as when a name changes; existing ones stay."""
         self._target = target
 
     def hold_answers(self) -> None:
-        """What is sent arrives, and nothing comes back until `answer_again`."""
+        """Pass on requests, but no answers until `answer_again`."""
         self._answering.clear()
 
     def answer_again(self) -> None:

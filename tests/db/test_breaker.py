@@ -1,5 +1,5 @@
-"""After a failure the store is left alone for a moment, and no longer; what is our own doing is
-no failure of the store."""
+"""After a failure a store is left alone for a moment, and no longer. Our own overload is no failure
+of the store."""
 
 import asyncio
 import socket

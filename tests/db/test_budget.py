@@ -1,4 +1,4 @@
-"""What is not the journal stays within its share of Redis, and what is counted stays right."""
+"""All keys but the journal stay within their share of Redis, and counts stay right."""
 
 import asyncio
 import contextlib

@@ -128,7 +128,7 @@ async def test_a_copy_of_another_release_counts_as_none(services: Services) -> N
 
 
 async def test_a_closed_cache_asks_redis_for_nothing_more(services: Services) -> None:
-    """Its client may be closed by then, and a connection that is made anew stays open."""
+    """Its client may be closed by then, and a connection opened again would stay open."""
     record = Record(OLD)
     record.open.clear()
     async with redis_for_requests(services.settings.redis_url) as redis:

@@ -1,4 +1,4 @@
-"""What a cache still answers while Redis, MongoDB or both are unavailable."""
+"""A cache still answers while Redis, MongoDB or both are unavailable."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""What one process changes the others drop from memory, as long as they hear; and when not."""
+"""A change in one process reaches the memory of the others, also after a lost subscription."""
 
 import asyncio
 import contextlib

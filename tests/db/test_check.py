@@ -1,4 +1,4 @@
-"""What real stores that cannot be used make a start say: one line, the variable and the remedy."""
+"""A start with unusable stores prints one line, with the variable and the remedy. All are real."""
 
 import contextlib
 import gc

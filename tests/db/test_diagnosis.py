@@ -1,5 +1,5 @@
-"""Each error of a store has one line, and ends the start or does not. A table: real servers are in
-`test_check`; here is what they cannot be made to say at will."""
+"""Each error of a store has one line, and ends the start or does not. The tables have errors that
+real servers, as in `test_check`, do not raise at will."""
 
 import pytest
 from pymongo.errors import AutoReconnect, OperationFailure, ServerSelectionTimeoutError

@@ -34,7 +34,7 @@ MONEY = ("0.000000001", "0.0000000005", "19.99", "-3", "1E+15", "12345678901234.
 
 
 class History(NamedTuple):
-    """What is stored of two accounts, of which `account_id` asks; `tags` are those of each link."""
+    """The records of two accounts, one of them `account_id`; `tags` are those of each link."""
 
     account_id: UUID
     clicks: list[dict[str, Any]]
