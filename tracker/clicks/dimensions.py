@@ -92,7 +92,7 @@ LABELS: Final[Mapping[str, Callable[[str], str]]] = {
 
 CACHED_VISITS: Final = 10_000
 """Combinations of country and agent whose values stay in memory. For each click a
-look-up takes 0.1 us, deriving all four 1.4."""
+look-up takes 0.1 µs, deriving all four 1.4 µs."""
 
 
 @lru_cache(maxsize=CACHED_VISITS)
@@ -101,5 +101,5 @@ def values_of(country: str, agent: Agent) -> Mapping[str, str]:
 
     Clicks with the same visit share the mapping: do not change it.
     """
-    visit = EnrichedVisit(country, agent)  # only if it is not known: to make one takes 0.2 us
+    visit = EnrichedVisit(country, agent)  # only if it is not known: to make one takes 0.2 µs
     return {dimension.name: dimension.derive(visit) for dimension in DIMENSIONS}

@@ -36,7 +36,7 @@ class Enrichment:
         click alone does not say whether it is the first of its visitor.
 
         Its ids are made for the driver here, which saves the copy of each document that converting
-        them later takes: 0.4 us. Raises ValueError if an id in the journal is not 16 bytes.
+        them later takes: 0.4 µs. Raises ValueError if an id in the journal is not 16 bytes.
         """
         country = self._countries.of(click.address, click.edge_country)
         document = _template(country, describe(click.user_agent)).copy()
@@ -63,7 +63,7 @@ _FIELDS: Final = tuple(
 def _template(country: str, agent: Agent) -> ClickDocument:
     """Return a document with the dimensions of a visit, to be copied and filled in.
 
-    All fields are there, in their order: to copy them and set the others takes 0.6 us less than to
+    All fields are there, in their order: to copy them and set the others takes 0.6 µs less than to
     put the dimensions between them, which makes Python build and resize three dictionaries.
     """
     fields: dict[str, Any] = dict.fromkeys(_FIELDS)

@@ -26,7 +26,7 @@ INDEXES: dict[str, list[IndexModel]] = {
         ),
     ],
     "domains": [
-        # The last tells apart what is in quarantine, of which an account may have more than one.
+        # The last field separates domains in quarantine, of which an account may have several.
         IndexModel(
             [
                 ("domain_name", ASCENDING),
@@ -86,10 +86,11 @@ INDEXES: dict[str, list[IndexModel]] = {
             name="pending_of_click",
             partialFilterExpression={"status": "pending"},
         ),
-        # Only of events that belong to no account: whatever settles one takes the time off.
+        # Only events of no account have the time: whatever settles one removes it.
         IndexModel([("expires_at", ASCENDING)], name="expiry", expireAfterSeconds=0, sparse=True),
-        # For accounts that bound the conversions of a click.
+        # For accounts that limit the conversions of a click.
         IndexModel([("click_id", ASCENDING), ("event_config_id", ASCENDING)], name="by_click"),
+        # The state of a notification: `conversions/notification_state`.
         IndexModel(
             [("tell_at", ASCENDING)],
             name="by_telling",
