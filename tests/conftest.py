@@ -18,6 +18,7 @@ from tornado.platform.asyncio import AsyncIOLoop
 
 from config import logging
 from config.settings import Settings
+from tests.clock import Clock
 from tests.db.lowest_redis import LOWEST, first_on_path, lowest_redis
 from tests.db.own_mongodb import standalone_mongodb
 from tests.dns import dns_server
@@ -97,6 +98,19 @@ def names(io_loop: AsyncIOLoop) -> Iterator[DnsServer]:
     server: DnsServer = io_loop.run_sync(context.__aenter__)
     server.has("example.com", "A", "93.184.216.34")
     yield server
+    io_loop.run_sync(lambda: context.__aexit__(None, None, None))
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def dns(io_loop: AsyncIOLoop) -> Iterator[DnsServer]:
+    """DNS of the test's own, which knows no host yet."""
+    context = dns_server.running()
+    yield io_loop.run_sync(context.__aenter__)
     io_loop.run_sync(lambda: context.__aexit__(None, None, None))
 
 

@@ -16,8 +16,6 @@ from config import logging as config_logging
 from tests.api.client import Client
 from tests.api.keyed_client import KeyedClient
 from tests.api.world import World
-from tests.dns import dns_server
-from tests.dns.dns_server import DnsServer
 from tracker.access.accounts import Account
 from tracker.access.api_keys import ApiKey
 from tracker.http.server import Server
@@ -94,14 +92,6 @@ def private_allowed(services: Services) -> Iterator[None]:
     services.settings = msgspec.structs.replace(before, webhook_allow_private=True)
     yield
     services.settings = before
-
-
-@pytest.fixture
-def dns(io_loop: AsyncIOLoop) -> Iterator[DnsServer]:
-    """DNS of the test's own, which knows no host yet."""
-    context = dns_server.running()
-    yield io_loop.run_sync(context.__aenter__)
-    io_loop.run_sync(lambda: context.__aexit__(None, None, None))
 
 
 @pytest.fixture

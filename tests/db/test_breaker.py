@@ -7,20 +7,8 @@ import time
 
 import pytest
 
+from tests.clock import Clock
 from tracker.db.breaker import OPEN_SECONDS, Breaker, Overload, answer_within
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    def __call__(self) -> float:
-        return self.seconds
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
 
 
 def test_a_new_breaker_is_closed(clock: Clock) -> None:

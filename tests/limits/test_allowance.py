@@ -2,20 +2,8 @@
 
 import pytest
 
+from tests.clock import Clock
 from tracker.limits.allowance import Allowance
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    def __call__(self) -> float:
-        return self.seconds
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
 
 
 def spent(allowance: Allowance, address: str, times: int) -> list[bool]:

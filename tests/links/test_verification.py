@@ -2,15 +2,13 @@
 
 import asyncio
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 import pytest
-from tornado.platform.asyncio import AsyncIOLoop
 
 from config.settings import Settings, SettingsError, read
-from tests.dns.dns_server import DnsServer, running
+from tests.dns.dns_server import DnsServer
 from tracker.builtin.child import free_port
 from tracker.clock import now
 from tracker.errors import Unavailable
@@ -22,29 +20,20 @@ from tracker.links.verification import DnsRecord, is_proven, verification
 NAME, TXT, TOKEN = "go.example", "_tracker.go.example", "To-ken_1"
 HOST = "a-0123456789abcdef01234567.tracker.test"
 VALUE = f"tracker-verification={TOKEN}"
-WANTED = verification(
-    Domain(
-        version=1,
-        id=new_id(),
-        account_id=new_id(),
-        domain_name=NAME,
-        verified=False,
-        token=TOKEN,
-        created_at=now(),
-    ),
-    HOST,
+DOMAIN = Domain(
+    version=1,
+    id=new_id(),
+    account_id=new_id(),
+    domain_name=NAME,
+    verified=False,
+    token=TOKEN,
+    created_at=now(),
 )
+WANTED = verification(DOMAIN, HOST)
 
 
-@pytest.fixture
-def server(io_loop: AsyncIOLoop) -> Iterator[DnsServer]:
-    context = running()
-    yield io_loop.run_sync(context.__aenter__)
-    io_loop.run_sync(lambda: context.__aexit__(None, None, None))
-
-
-def asking(server: DnsServer) -> tuple[str, int] | None:
-    return Settings(dns_resolver=server.address).dns_address
+def asking(dns: DnsServer) -> tuple[str, int] | None:
+    return Settings(dns_resolver=dns.address).dns_address
 
 
 def test_either_of_two_records_proves_a_domain() -> None:
@@ -53,16 +42,7 @@ def test_either_of_two_records_proves_a_domain() -> None:
 
 
 def test_a_service_without_a_hostname_offers_no_cname_record() -> None:
-    domain = Domain(
-        version=1,
-        id=new_id(),
-        account_id=new_id(),
-        domain_name=NAME,
-        verified=False,
-        token=TOKEN,
-        created_at=now(),
-    )
-    assert verification(domain, None).cname is None
+    assert verification(DOMAIN, None).cname is None
 
 
 ZONES: list[tuple[str, dict[tuple[str, str], list[str]], bool]] = [
@@ -95,12 +75,12 @@ ZONES: list[tuple[str, dict[tuple[str, str], list[str]], bool]] = [
 
 @pytest.mark.parametrize(("zone", "proven"), [row[1:] for row in ZONES], ids=[r[0] for r in ZONES])
 async def test_one_of_the_records_has_to_be_there_exactly(
-    server: DnsServer, zone: dict[tuple[str, str], list[str]], proven: bool
+    dns: DnsServer, zone: dict[tuple[str, str], list[str]], proven: bool
 ) -> None:
     for (name, kind), values in zone.items():
-        server.has(name, kind, *values)
-    assert await is_proven(WANTED, asking(server)) is proven
-    assert sorted(server.asked) == [(TXT, "TXT"), (NAME, "CNAME")]
+        dns.has(name, kind, *values)
+    assert await is_proven(WANTED, asking(dns)) is proven
+    assert sorted(dns.asked) == [(TXT, "TXT"), (NAME, "CNAME")]
 
 
 FAILURES = ["SERVFAIL", "REFUSED", "NOTIMP", "FORMERR", "YXDOMAIN"]
@@ -109,55 +89,53 @@ FAILURES = ["SERVFAIL", "REFUSED", "NOTIMP", "FORMERR", "YXDOMAIN"]
 @pytest.mark.parametrize("failing", [[TXT, NAME], [TXT], [NAME]], ids=["both", "TXT", "CNAME"])
 @pytest.mark.parametrize("code", FAILURES)
 async def test_a_server_that_fails_is_no_answer(
-    server: DnsServer, code: str, failing: list[str]
+    dns: DnsServer, code: str, failing: list[str]
 ) -> None:
     for name in failing:
-        server.fails(name, code)
+        dns.fails(name, code)
     with pytest.raises(Unavailable, match=r"DNS: no answer for _tracker\.go\.example"):
-        await is_proven(WANTED, asking(server))
+        await is_proven(WANTED, asking(dns))
 
 
 async def test_a_server_that_fails_for_one_record_may_prove_by_the_other(
-    server: DnsServer,
+    dns: DnsServer,
 ) -> None:
-    server.fails(NAME, "SERVFAIL")
-    server.has(TXT, "TXT", f'"{VALUE}"')
-    assert await is_proven(WANTED, asking(server))
+    dns.fails(NAME, "SERVFAIL")
+    dns.has(TXT, "TXT", f'"{VALUE}"')
+    assert await is_proven(WANTED, asking(dns))
 
 
 @pytest.mark.parametrize("silent", [{TXT, NAME}, {TXT}, {NAME}], ids=["both", "TXT", "CNAME"])
 async def test_a_silent_server_is_not_waited_for_longer_than_the_limit(
-    server: DnsServer, silent: set[str], monkeypatch: pytest.MonkeyPatch
+    dns: DnsServer, silent: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert module.TIMEOUT_SECONDS < 5
     monkeypatch.setattr(module, "TIMEOUT_SECONDS", 0.3)
-    server.silent = silent
+    dns.silent = silent
     began = time.monotonic()
     with pytest.raises(Unavailable):
-        await is_proven(WANTED, asking(server))
+        await is_proven(WANTED, asking(dns))
     assert 0.25 < time.monotonic() - began < 3
 
 
 async def test_the_limit_holds_in_a_pause_between_tries(
-    server: DnsServer, monkeypatch: pytest.MonkeyPatch
+    dns: DnsServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "TIMEOUT_SECONDS", 0.5)
     monkeypatch.setattr("tracker.dns.resolver._TRY_SECONDS", 0.05)
-    server.silent = {TXT, NAME}
+    dns.silent = {TXT, NAME}
     began = time.monotonic()
     with pytest.raises(Unavailable):
-        await is_proven(WANTED, asking(server))
+        await is_proven(WANTED, asking(dns))
     assert time.monotonic() - began < 3
 
 
-async def test_a_lost_query_is_sent_again(
-    server: DnsServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_lost_query_is_sent_again(dns: DnsServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tracker.dns.resolver._TRY_SECONDS", 0.1)
-    server.has(TXT, "TXT", f'"{VALUE}"')
-    server.lost = 2
-    assert await is_proven(WANTED, asking(server))
-    assert len(server.asked) == 4
+    dns.has(TXT, "TXT", f'"{VALUE}"')
+    dns.lost = 2
+    assert await is_proven(WANTED, asking(dns))
+    assert len(dns.asked) == 4
 
 
 async def test_a_port_without_a_server_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,11 +165,11 @@ async def test_nonsense_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
         transport.close()
 
 
-async def test_many_domains_are_verified_at_once(server: DnsServer) -> None:
-    server.has(TXT, "TXT", f'"{VALUE}"')
+async def test_many_domains_are_verified_at_once(dns: DnsServer) -> None:
+    dns.has(TXT, "TXT", f'"{VALUE}"')
     other = msgspec.structs.replace(WANTED, txt=DnsRecord(name="_tracker.b.example", value=VALUE))
     wanted = [WANTED if number % 2 else other for number in range(40)]
-    answers = await asyncio.gather(*(is_proven(one, asking(server)) for one in wanted))
+    answers = await asyncio.gather(*(is_proven(one, asking(dns)) for one in wanted))
     assert answers == [one is WANTED for one in wanted]
 
 

@@ -2,13 +2,11 @@
 
 import asyncio
 import time
-from collections.abc import Iterator
 
 import pytest
-from tornado.platform.asyncio import AsyncIOLoop
 
 from config.settings import Settings
-from tests.dns.dns_server import DnsServer, running
+from tests.dns.dns_server import DnsServer
 from tests.dns.test_addresses import INSIDE, INSIDE_6, mapped
 from tests.webhooks.receiver import receiving
 from tests.webhooks.test_client import request
@@ -25,34 +23,27 @@ from tracker.webhooks.target import check_addresses
 NAME = "hooks.example"
 
 
-@pytest.fixture
-def server(io_loop: AsyncIOLoop) -> Iterator[DnsServer]:
-    context = running()
-    yield io_loop.run_sync(context.__aenter__)
-    io_loop.run_sync(lambda: context.__aexit__(None, None, None))
+def at(dns: DnsServer) -> tuple[str, int] | None:
+    return Settings(dns_resolver=dns.address).dns_address
 
 
-def at(server: DnsServer) -> tuple[str, int] | None:
-    return Settings(dns_resolver=server.address).dns_address
-
-
-async def resolved(server: DnsServer, host: str, allow_private: bool = False) -> list[str]:
-    resolver = CheckedResolver(allow_private=allow_private, dns_address=at(server))
+async def resolved(dns: DnsServer, host: str, allow_private: bool = False) -> list[str]:
+    resolver = CheckedResolver(allow_private=allow_private, dns_address=at(dns))
     return [address for _, (address, port) in await resolver.resolve(host, 443) if port == 443]
 
 
-async def sent(url: str, server: DnsServer) -> Outcome:
+async def sent(url: str, dns: DnsServer) -> Outcome:
     """A request as it is, past the check that a target has to pass when it is written."""
-    client = Client(allow_private=False, dns_address=at(server))
+    client = Client(allow_private=False, dns_address=at(dns))
     return await client.send(Request(method="POST", url=url, headers={}, body=b"{}"))
 
 
 @pytest.mark.parametrize("address", [*INSIDE, *INSIDE_6, *mapped("127.0.0.1"), *mapped("10.0.0.1")])
-async def test_no_private_address_is_connected_to(server: DnsServer, address: str) -> None:
+async def test_no_private_address_is_connected_to(dns: DnsServer, address: str) -> None:
     host = f"[{address}]" if ":" in address else address
-    assert (await sent(f"http://{host}:1/", server)).failure == "private"
-    server.has(NAME, "AAAA" if ":" in address else "A", address)
-    assert (await sent(f"http://{NAME}:1/", server)).failure == "private"
+    assert (await sent(f"http://{host}:1/", dns)).failure == "private"
+    dns.has(NAME, "AAAA" if ":" in address else "A", address)
+    assert (await sent(f"http://{NAME}:1/", dns)).failure == "private"
 
 
 @pytest.mark.parametrize(
@@ -65,31 +56,31 @@ async def test_no_private_address_is_connected_to(server: DnsServer, address: st
     ],
 )
 async def test_no_spelling_of_a_private_address_reaches_its_receiver(
-    server: DnsServer, host: str
+    dns: DnsServer, host: str
 ) -> None:
     async with receiving() as receiver:
-        outcome = await sent(f"http://{host}:{receiver.port}/", server)
+        outcome = await sent(f"http://{host}:{receiver.port}/", dns)
     assert outcome.failure in ("private", "dns", "connection")
     assert outcome.code is None
     assert receiver.received == []
 
 
 async def test_a_name_that_was_public_when_it_was_checked_is_checked_again(
-    server: DnsServer,
+    dns: DnsServer,
 ) -> None:
-    server.turns(NAME, "A", "8.8.8.8", "127.0.0.1")
+    dns.turns(NAME, "A", "8.8.8.8", "127.0.0.1")
     async with receiving() as receiver:
         url = f"http://{NAME}:{receiver.port}/"
-        await check_addresses(NAME, HostResolver(at(server)).resolve)
-        outcome = await sent(url, server)
+        await check_addresses(NAME, HostResolver(at(dns)).resolve)
+        outcome = await sent(url, dns)
         with pytest.raises(BadRequest):
-            await check_addresses(NAME, HostResolver(at(server)).resolve)
+            await check_addresses(NAME, HostResolver(at(dns)).resolve)
     assert outcome.error == f"private: {NAME} is in a private network"
     assert receiver.received == []
 
 
 async def test_the_address_that_was_checked_is_the_one_connected_to(
-    server: DnsServer, monkeypatch: pytest.MonkeyPatch
+    dns: DnsServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Here 127.0.0.2 stands for an address outside, and DNS turns around right after the check."""
     checked: list[str] = []
@@ -99,11 +90,11 @@ async def test_the_address_that_was_checked_is_the_one_connected_to(
         return str(address) == "127.0.0.2"
 
     monkeypatch.setattr(module, "is_public", is_public)
-    server.turns(NAME, "A", "127.0.0.2", "127.0.0.1")
-    client = Client(allow_private=False, dns_address=at(server))
+    dns.turns(NAME, "A", "127.0.0.2", "127.0.0.1")
+    client = Client(allow_private=False, dns_address=at(dns))
     async with receiving(host="127.0.0.2") as outside:
         first = await client.send(request(f"http://{NAME}:{outside.port}/"))
-        assert server.asked.count((NAME, "A")) == 1
+        assert dns.asked.count((NAME, "A")) == 1
         second = await client.send(request(f"http://{NAME}:{outside.port}/"))
     assert (first.code, second.failure) == (200, "private")
     assert checked == ["127.0.0.2", "127.0.0.1"]
@@ -111,83 +102,83 @@ async def test_the_address_that_was_checked_is_the_one_connected_to(
     assert outside.received[0].headers["host"] == f"{NAME}:{outside.port}"
 
 
-async def test_one_private_address_among_others_is_enough_to_refuse(server: DnsServer) -> None:
-    server.has(NAME, "A", "8.8.8.8", "10.0.0.1")
-    server.has("six.example", "A", "8.8.8.8")
-    server.has("six.example", "AAAA", "fd00::1")
+async def test_one_private_address_among_others_is_enough_to_refuse(dns: DnsServer) -> None:
+    dns.has(NAME, "A", "8.8.8.8", "10.0.0.1")
+    dns.has("six.example", "A", "8.8.8.8")
+    dns.has("six.example", "AAAA", "fd00::1")
     for name in (NAME, "six.example"):
         with pytest.raises(PrivateAddress):
-            await resolved(server, name)
-        assert len(await resolved(server, name, allow_private=True)) == 2
+            await resolved(dns, name)
+        assert len(await resolved(dns, name, allow_private=True)) == 2
 
 
-async def test_cnames_are_followed_to_the_address(server: DnsServer) -> None:
-    server.has("a.example", "CNAME", "b.example.")
-    server.has("b.example", "A", "8.8.8.8")
-    assert await resolved(server, "a.example") == ["8.8.8.8"]
-    server.has("c.example", "CNAME", "d.example.")
-    server.has("d.example", "A", "169.254.169.254")
+async def test_cnames_are_followed_to_the_address(dns: DnsServer) -> None:
+    dns.has("a.example", "CNAME", "b.example.")
+    dns.has("b.example", "A", "8.8.8.8")
+    assert await resolved(dns, "a.example") == ["8.8.8.8"]
+    dns.has("c.example", "CNAME", "d.example.")
+    dns.has("d.example", "A", "169.254.169.254")
     with pytest.raises(PrivateAddress):
-        await resolved(server, "c.example")
+        await resolved(dns, "c.example")
 
 
-async def test_both_kinds_of_addresses_are_found(server: DnsServer) -> None:
-    server.has(NAME, "A", "8.8.8.8", "8.8.4.4")
-    server.has(NAME, "AAAA", "2606:4700:4700::1111")
-    found = await resolved(server, NAME)
+async def test_both_kinds_of_addresses_are_found(dns: DnsServer) -> None:
+    dns.has(NAME, "A", "8.8.8.8", "8.8.4.4")
+    dns.has(NAME, "AAAA", "2606:4700:4700::1111")
+    found = await resolved(dns, NAME)
     assert sorted(found[:2]) == ["8.8.4.4", "8.8.8.8"]
     assert found[2:] == ["2606:4700:4700::1111"]
 
 
-async def test_an_answer_is_cached_for_its_ttl(server: DnsServer) -> None:
-    server.has(NAME, "A", "8.8.8.8")
-    server.has(NAME, "AAAA", "2606:4700:4700::1111")
-    server.turns("turning.example", "A", "8.8.8.8", "8.8.4.4")
-    resolver = CheckedResolver(allow_private=False, dns_address=at(server))
+async def test_an_answer_is_cached_for_its_ttl(dns: DnsServer) -> None:
+    dns.has(NAME, "A", "8.8.8.8")
+    dns.has(NAME, "AAAA", "2606:4700:4700::1111")
+    dns.turns("turning.example", "A", "8.8.8.8", "8.8.4.4")
+    resolver = CheckedResolver(allow_private=False, dns_address=at(dns))
     kept = [await resolver.resolve(NAME, 443) for _ in range(3)]
     assert kept[0] == kept[1] == kept[2]
-    assert [name for name, _ in server.asked] == [NAME, NAME]
+    assert [name for name, _ in dns.asked] == [NAME, NAME]
     turning = [await resolver.resolve("turning.example", 443) for _ in range(2)]
     assert [found[0][1][0] for found in turning] == ["8.8.8.8", "8.8.4.4"]
 
 
-async def test_the_search_list_of_the_system_is_not_used(server: DnsServer) -> None:
+async def test_the_search_list_of_the_system_is_not_used(dns: DnsServer) -> None:
     with pytest.raises(NoAddress):
-        await resolved(server, "intranet")
-    assert {name for name, _ in server.asked} == {"intranet"}
+        await resolved(dns, "intranet")
+    assert {name for name, _ in dns.asked} == {"intranet"}
 
 
 @pytest.mark.parametrize(
     "host", ["none.example", "a" * 64 + ".example", "a..b", "", "\u00fc.example"]
 )
-async def test_a_host_without_an_address_is_a_failure_of_dns(server: DnsServer, host: str) -> None:
+async def test_a_host_without_an_address_is_a_failure_of_dns(dns: DnsServer, host: str) -> None:
     with pytest.raises(NoAddress):
-        await resolved(server, host)
+        await resolved(dns, host)
 
 
 async def test_a_name_server_that_fails_or_is_slow_is_a_failure_of_dns(
-    server: DnsServer, monkeypatch: pytest.MonkeyPatch
+    dns: DnsServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tracker.dns.resolver.LOOKUP_SECONDS", 0.3)
-    server.fails("broken.example", "SERVFAIL")
-    server.silent.add("slow.example")
+    dns.fails("broken.example", "SERVFAIL")
+    dns.silent.add("slow.example")
     for name in ("broken.example", "slow.example"):
-        outcome = await sent(f"http://{name}/", server)
+        outcome = await sent(f"http://{name}/", dns)
         assert outcome.error == f"dns: {name} has no address"
         assert outcome.milliseconds < 5000
 
 
 async def test_slow_names_delay_no_other_name(
-    server: DnsServer, monkeypatch: pytest.MonkeyPatch
+    dns: DnsServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tracker.dns.resolver.LOOKUP_SECONDS", 20)
     slow = [f"slow{number}.example" for number in range(200)]
-    server.silent.update(slow)
-    server.has(NAME, "A", "8.8.8.8")
-    waiting = [asyncio.ensure_future(resolved(server, name)) for name in slow]
+    dns.silent.update(slow)
+    dns.has(NAME, "A", "8.8.8.8")
+    waiting = [asyncio.ensure_future(resolved(dns, name)) for name in slow]
     await asyncio.sleep(0)
     began = time.monotonic()
-    assert await resolved(server, NAME) == ["8.8.8.8"]
+    assert await resolved(dns, NAME) == ["8.8.8.8"]
     assert time.monotonic() - began < 10
     assert not any(one.done() for one in waiting)
     for one in waiting:
@@ -195,13 +186,13 @@ async def test_slow_names_delay_no_other_name(
     await asyncio.gather(*waiting, return_exceptions=True)
 
 
-async def test_localhost_is_resolved_without_dns(server: DnsServer) -> None:
-    server.has("localhost", "A", "8.8.8.8")
+async def test_localhost_is_resolved_without_dns(dns: DnsServer) -> None:
+    dns.has("localhost", "A", "8.8.8.8")
     for name in ("localhost", "a.localhost"):
         with pytest.raises(PrivateAddress):
-            await resolved(server, name)
-        assert await resolved(server, name, allow_private=True) == ["127.0.0.1", "::1"]
-    assert server.asked == []
+            await resolved(dns, name)
+        assert await resolved(dns, name, allow_private=True) == ["127.0.0.1", "::1"]
+    assert dns.asked == []
 
 
 async def test_where_private_networks_are_allowed_localhost_is_connected_to() -> None:
@@ -212,12 +203,12 @@ async def test_where_private_networks_are_allowed_localhost_is_connected_to() ->
 
 
 async def test_the_services_own_port_is_not_connected_to(
-    services: Services, server: DnsServer
+    services: Services, dns: DnsServer
 ) -> None:
-    server.has(NAME, "A", "127.0.0.1")
+    dns.has(NAME, "A", "127.0.0.1")
     async with receiving() as receiver:
         own = OwnHosts("tracker.test", 443, receiver.port, services.domains)
-        client = Client(allow_private=True, dns_address=at(server), own_hosts=own)
+        client = Client(allow_private=True, dns_address=at(dns), own_hosts=own)
         for host in (NAME, "127.0.0.1", "localhost"):
             outcome = await client.send(request(f"http://{host}:{receiver.port}/"))
             assert outcome.failure == "own"
