@@ -70,7 +70,11 @@ def api(client: Client, secret: str) -> KeyedClient:
 
 @pytest.fixture
 def scoped_api(
-    services: Services, client: Client, account: Account, io_loop: AsyncIOLoop, scopes: list[str]
+    services: Services,
+    client: Client,
+    account: Account,
+    io_loop: AsyncIOLoop,
+    scopes: list[str] | None,
 ) -> KeyedClient:
     """A client whose key has the `scopes` that the test is parametrized with."""
     made: tuple[ApiKey, str] = io_loop.run_sync(

@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.api.client import Client, Response
+from tests.api.keyed_client import KeyedClient
 from tests.factories import create_link
 from tracker.access.accounts import Account
 from tracker.clock import iso, now
@@ -18,13 +18,6 @@ from tracker.service.services import Services
 PATH = "/api/tags"
 
 
-async def send(
-    client: Client, secret: str, method: str, path: str = PATH, **fields: Any
-) -> Response:
-    body = orjson.dumps(fields) if method != "DELETE" else b""
-    return await client.request(method, path, {"Authorization": f"Bearer {secret}"}, body)
-
-
 def shown(tag: Tag) -> dict[str, str]:
     return {
         "id": str(tag.id),
@@ -35,18 +28,16 @@ def shown(tag: Tag) -> dict[str, str]:
 
 
 async def test_a_post_with_a_name_creates_a_tag_and_without_one_lists_tags(
-    services: Services, client: Client, account: Account, secret: str
+    services: Services, api: KeyedClient, account: Account
 ) -> None:
     before = now()
-    response = await send(
-        client, secret, "POST", accountId=str(account.id), name="  Spring \u2713 "
-    )
+    response = await api.post(PATH, accountId=str(account.id), name="  Spring \u2713 ")
     assert response.status == 200
     tag = response.json()
     assert list(tag) == ["id", "account_id", "name", "created_at"]
     assert (tag["account_id"], tag["name"]) == (str(account.id), "Spring \u2713")
     assert iso(before) <= tag["created_at"] <= iso(now())
-    listed = await send(client, secret, "POST", account_id=str(account.id))
+    listed = await api.post(PATH, account_id=str(account.id))
     assert listed.status == 200
     assert listed.json() == {
         "rows": [tag],
@@ -55,7 +46,7 @@ async def test_a_post_with_a_name_creates_a_tag_and_without_one_lists_tags(
 
 
 async def test_tags_are_listed_newest_first_in_pages(
-    services: Services, client: Client, account: Account, other_account: Account, secret: str
+    services: Services, api: KeyedClient, account: Account, other_account: Account
 ) -> None:
     made = [await services.tags.create(account.id, str(number)) for number in range(27)]
     await services.tags.create(other_account.id, "foreign")
@@ -67,7 +58,7 @@ async def test_tags_are_listed_newest_first_in_pages(
         ({"page": 2, "pageSize": 10}, newest[10:20], 3),
     ]
     for fields, rows, total_pages in pages:
-        answer = (await send(client, secret, "POST", accountId=str(account.id), **fields)).json()
+        answer = (await api.post(PATH, accountId=str(account.id), **fields)).json()
         assert answer["rows"] == rows
         assert (answer["pagination"]["totalRows"], answer["pagination"]["totalPages"]) == (
             27,
@@ -76,13 +67,13 @@ async def test_tags_are_listed_newest_first_in_pages(
 
 
 async def test_get_and_a_post_without_a_name_list_the_same(
-    services: Services, client: Client, account: Account, secret: str
+    services: Services, api: KeyedClient, account: Account
 ) -> None:
     for number in range(3):
         await services.tags.create(account.id, str(number))
     fields: dict[str, Any] = {"page": 2, "pageSize": 2}
-    posted = await send(client, secret, "POST", accountId=str(account.id), **fields)
-    got = await send(client, secret, "GET", f"{PATH}?account_id={account.id}&page=2&pageSize=2")
+    posted = await api.post(PATH, accountId=str(account.id), **fields)
+    got = await api.get(f"{PATH}?account_id={account.id}&page=2&pageSize=2")
     assert (got.status, got.json()) == (200, posted.json())
     assert len(got.json()["rows"]) == 1
 
@@ -106,29 +97,26 @@ BROKEN: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("fields", "error"), BROKEN, ids=lambda value: str(value)[:30])
 async def test_a_broken_rule_is_named_with_its_field(
     services: Services,
-    client: Client,
+    api: KeyedClient,
     account: Account,
-    secret: str,
     fields: dict[str, Any],
     error: str,
 ) -> None:
     await services.tags.create(account.id, "Spring")
-    response = await send(client, secret, "POST", **{"accountId": str(account.id), **fields})
+    response = await api.post(PATH, **{"accountId": str(account.id), **fields})
     assert response.status == 400
     assert response.error.startswith(error)
     assert await services.database["tags"].count_documents({}) == 1
 
 
-async def test_a_name_of_190_characters_is_accepted(
-    client: Client, account: Account, secret: str
-) -> None:
+async def test_a_name_of_190_characters_is_accepted(api: KeyedClient, account: Account) -> None:
     name = "\u00df\U0001f469" * 95
-    response = await send(client, secret, "POST", accountId=str(account.id), name=f" {name} ")
+    response = await api.post(PATH, accountId=str(account.id), name=f" {name} ")
     assert response.json()["name"] == name
 
 
-async def test_the_account_is_required(client: Client, secret: str) -> None:
-    response = await send(client, secret, "POST", name="a")
+async def test_the_account_is_required(api: KeyedClient) -> None:
+    response = await api.post(PATH, name="a")
     assert (response.status, response.error) == (400, "accountId: required")
 
 
@@ -144,60 +132,55 @@ async def test_the_account_is_required(client: Client, secret: str) -> None:
 )
 async def test_creating_and_listing_by_post_need_different_scopes(
     services: Services,
-    client: Client,
+    scoped_api: KeyedClient,
     account: Account,
-    scopes: list[str] | None,
     listing: int,
     creating: int,
 ) -> None:
-    _, secret = await services.api_keys.create(account.id, "scoped", scopes)
     tag = await services.tags.create(account.id, "a tag")
-    listed = await send(client, secret, "POST", accountId=str(account.id))
-    created = await send(client, secret, "POST", accountId=str(account.id), name="a")
+    listed = await scoped_api.post(PATH, accountId=str(account.id))
+    created = await scoped_api.post(PATH, accountId=str(account.id), name="a")
     assert (listed.status, created.status) == (listing, creating)
     if listing == 403:
         assert listed.error == "this API key lacks the scope tags:read"
     if creating == 403:
         assert created.error == "this API key lacks the scope tags:write"
-    renamed = await send(client, secret, "PATCH", f"{PATH}/{tag.id}", name="b")
-    deleted = await send(client, secret, "DELETE", f"{PATH}/{tag.id}")
+    renamed = await scoped_api.patch(f"{PATH}/{tag.id}", name="b")
+    deleted = await scoped_api.delete(f"{PATH}/{tag.id}")
     assert (renamed.status, deleted.status) == (creating, creating)
 
 
-async def test_a_tag_is_renamed(
-    services: Services, client: Client, account: Account, secret: str
-) -> None:
+async def test_a_tag_is_renamed(services: Services, api: KeyedClient, account: Account) -> None:
     tag = await services.tags.create(account.id, "Spring")
     await services.tags.create(account.id, "Taken")
-    response = await send(client, secret, "PATCH", f"{PATH}/{tag.id}", name=" SPRING ")
+    response = await api.patch(f"{PATH}/{tag.id}", name=" SPRING ")
     assert response.json() == {**shown(tag), "name": "SPRING"}
     for name, error in (("taken", "name: another tag"), (" ", "name: 1 to 190 characters")):
-        response = await send(client, secret, "PATCH", f"{PATH}/{tag.id}", name=name)
+        response = await api.patch(f"{PATH}/{tag.id}", name=name)
         assert response.status == 400
         assert response.error.startswith(error)
-    response = await send(client, secret, "PATCH", f"{PATH}/{tag.id}")
+    response = await api.patch(f"{PATH}/{tag.id}")
     assert (response.status, response.error) == (400, "name: required")
 
 
 async def test_a_deleted_tag_is_removed_from_all_links(
-    services: Services, client: Client, account: Account, secret: str
+    services: Services, api: KeyedClient, account: Account
 ) -> None:
     gone, kept = [await services.tags.create(account.id, name) for name in ("gone", "kept")]
     await create_link(services, account.id, "both", tags=[gone.id, kept.id])
     await create_link(services, account.id, "one", tags=[gone.id])
-    response = await send(client, secret, "DELETE", f"{PATH}/{gone.id}")
+    response = await api.delete(f"{PATH}/{gone.id}")
     assert (response.status, response.json()) == (200, {"success": True})
     links, _ = await services.links.page(account.id, LinkFilter(), 1, 25)
     assert {link.slug: link.tags for link in links} == {"both": [kept.id], "one": []}
     assert await services.tags.find([gone.id, kept.id]) == {kept.id: kept}
-    assert (await send(client, secret, "DELETE", f"{PATH}/{gone.id}")).status == 404
+    assert (await api.delete(f"{PATH}/{gone.id}")).status == 404
 
 
 async def test_a_tag_can_be_deleted_again_after_a_crash(
     services: Services,
-    client: Client,
+    api: KeyedClient,
     account: Account,
-    secret: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def fail(*_: object) -> None:
@@ -208,18 +191,17 @@ async def test_a_tag_can_be_deleted_again_after_a_crash(
     for store, method in ((Links, "untag"), (Tags, "delete")):
         with monkeypatch.context() as patched:
             patched.setattr(store, method, fail)
-            assert (await send(client, secret, "DELETE", f"{PATH}/{tag.id}")).status == 503
+            assert (await api.delete(f"{PATH}/{tag.id}")).status == 503
         assert await services.tags.find([tag.id]) == {tag.id: tag}
-    assert (await send(client, secret, "DELETE", f"{PATH}/{tag.id}")).status == 200
+    assert (await api.delete(f"{PATH}/{tag.id}")).status == 200
     links, _ = await services.links.page(account.id, LinkFilter(), 1, 25)
     assert links[0].tags == []
 
 
 async def test_links_that_are_tagged_during_the_deletion_lose_the_tag_too(
     services: Services,
-    client: Client,
+    api: KeyedClient,
     account: Account,
-    secret: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     tag = await services.tags.create(account.id, "Spring")
@@ -230,7 +212,7 @@ async def test_links_that_are_tagged_during_the_deletion_lose_the_tag_too(
         await delete(tags, tag_id)
 
     monkeypatch.setattr(Tags, "delete", after_another)
-    assert (await send(client, secret, "DELETE", f"{PATH}/{tag.id}")).status == 200
+    assert (await api.delete(f"{PATH}/{tag.id}")).status == 200
     links, _ = await services.links.page(account.id, LinkFilter(), 1, 25)
     assert [(link.slug, link.tags) for link in links] == [("late", [])]
 
@@ -238,22 +220,20 @@ async def test_links_that_are_tagged_during_the_deletion_lose_the_tag_too(
 @pytest.mark.parametrize("method", ["PATCH", "DELETE"])
 async def test_only_the_accounts_own_tags_can_be_changed(
     services: Services,
-    client: Client,
+    api: KeyedClient,
     account: Account,
     other_account: Account,
-    secret: str,
     method: str,
 ) -> None:
     foreign = await services.tags.create(other_account.id, "foreign")
     cases = [(str(foreign.id), 403), (str(new_id()), 404), ("x", 400)]
+    body = orjson.dumps({"name": "a"})
     for tag_id, status in cases:
-        assert (await send(client, secret, method, f"{PATH}/{tag_id}", name="a")).status == status
+        assert (await api.send(method, f"{PATH}/{tag_id}", body)).status == status
     assert await services.tags.find([foreign.id]) == {foreign.id: foreign}
 
 
-async def test_another_account_is_forbidden(
-    client: Client, other_account: Account, secret: str
-) -> None:
+async def test_another_account_is_forbidden(api: KeyedClient, other_account: Account) -> None:
     for fields in ({}, {"name": "a"}):
-        response = await send(client, secret, "POST", accountId=str(other_account.id), **fields)
+        response = await api.post(PATH, accountId=str(other_account.id), **fields)
         assert response.status == 403
