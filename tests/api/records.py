@@ -12,7 +12,7 @@ from tracker.links.domain import Domain
 from tracker.links.link import Link
 from tracker.service.services import Services
 
-make_config = create_event_config  # until tests/api/test_fast_path has the new names
+make_config = create_event_config  # the name that the tests of the fast path use
 
 
 async def make_link(

@@ -12,7 +12,7 @@ from tracker.ingest.record import Record
 from tracker.ingest.slot import Slot
 from tracker.service.services import Services
 
-# Until tests/conversions/test_record has the new names.
+# The names that the tests of the recorder use.
 click, conversion = make_click, make_conversion
 config, stored_click = create_event_config, create_click
 
