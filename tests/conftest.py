@@ -108,7 +108,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def dns(io_loop: AsyncIOLoop) -> Iterator[DnsServer]:
-    """DNS of the test's own, which knows no host yet."""
+    """Yield a DNS server for this test, which knows no host yet."""
     context = dns_server.running()
     yield io_loop.run_sync(context.__aenter__)
     io_loop.run_sync(lambda: context.__aexit__(None, None, None))

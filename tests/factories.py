@@ -26,7 +26,7 @@ from tracker.webhooks.template import DEFAULT
 Document = dict[str, Any]
 
 AT_MS = 1_767_000_000_123
-"""When clicks and events were made."""
+"""The time at which clicks and events were made."""
 LANDING = "https://example.com/landing"
 TARGET = "https://8.8.8.8/hook"
 CHROME = (

@@ -75,7 +75,7 @@ async def test_a_loop_that_returns_too_early_is_restarted() -> None:
 
 
 async def test_a_loop_that_awaited_something_cancelled_is_restarted() -> None:
-    """The loop itself was not cancelled, so its end must not count as a stop."""
+    # The loop itself was not cancelled, so its end must not count as a stop.
     until, runs = asyncio.Event(), 0
 
     async def run() -> None:

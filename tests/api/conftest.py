@@ -27,7 +27,7 @@ Logged = Callable[[], list[dict[str, Any]]]
 
 @pytest.fixture
 def client(services: Services, io_loop: AsyncIOLoop) -> Iterator[Client]:
-    """A client of the process's server. `Connection: close` keeps requests off the fast path."""
+    """Yield a client of a server. It sends `Connection: close`, so the handlers answer."""
     sockets = bind_sockets(0, "127.0.0.1")
 
     async def start() -> Server:
@@ -55,7 +55,7 @@ def other_account(services: Services, io_loop: AsyncIOLoop) -> Account:
 
 @pytest.fixture
 def secret(services: Services, account: Account, io_loop: AsyncIOLoop) -> str:
-    """An API key of `account` with every scope."""
+    """Return an API key of `account` with every scope."""
     made: tuple[ApiKey, str] = io_loop.run_sync(
         lambda: services.api_keys.create(account.id, "a key")
     )
@@ -64,7 +64,7 @@ def secret(services: Services, account: Account, io_loop: AsyncIOLoop) -> str:
 
 @pytest.fixture
 def api(client: Client, secret: str) -> KeyedClient:
-    """A client whose key has every scope of `account`."""
+    """Return a client whose key has every scope of `account`."""
     return KeyedClient(client, secret)
 
 
@@ -76,7 +76,7 @@ def scoped_api(
     io_loop: AsyncIOLoop,
     scopes: list[str] | None,
 ) -> KeyedClient:
-    """A client whose key has the `scopes` that the test is parametrized with."""
+    """Return a client whose key has the `scopes` that the test is parametrized with."""
     made: tuple[ApiKey, str] = io_loop.run_sync(
         lambda: services.api_keys.create(account.id, "a scoped key", scopes)
     )
@@ -85,13 +85,13 @@ def scoped_api(
 
 @pytest.fixture
 def world(services: Services, client: Client, account: Account, other_account: Account) -> World:
-    """Two accounts, and requests for objects of every kind."""
+    """Return two accounts, and requests for objects of every kind."""
     return World(services, client, account, other_account)
 
 
 @pytest.fixture
 def private_allowed(services: Services) -> Iterator[None]:
-    """Webhooks may point to private networks."""
+    """Allow webhooks to private networks during the test."""
     before = services.settings
     services.settings = msgspec.structs.replace(before, webhook_allow_private=True)
     yield
@@ -100,7 +100,7 @@ def private_allowed(services: Services) -> Iterator[None]:
 
 @pytest.fixture
 def logged(services: Services) -> Iterator[Logged]:
-    """A function that returns the records logged since its last call."""
+    """Yield a function that returns the records logged since its last call."""
     root, written = logging.getLogger(), io.StringIO()
     before = root.handlers[:], root.level
     with contextlib.redirect_stderr(written):

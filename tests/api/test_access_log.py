@@ -23,7 +23,7 @@ TIMES = 400
 
 
 class Way:
-    """A fast path that takes what it can, or nothing. `taken` counts the requests it took."""
+    """A fast path, or one that takes nothing. `taken` counts the requests that it took."""
 
     def __init__(self, services: Services, name: str) -> None:
         self._fast_path = FastPath(services) if name == "fast_path" else None
@@ -39,7 +39,7 @@ class Way:
 async def answering(
     services: Services, account: Account, share: float, name: str
 ) -> AsyncIterator[tuple[Client, Way]]:
-    """Run a server whose cache has a link `abc`."""
+    """Run a server that has cached the link `abc`; yield a client and the server's fast path."""
     await create_link(services, account.id, "abc")
     services.access_log = AccessLog(share)
     way = Way(services, name)

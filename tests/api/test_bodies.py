@@ -99,7 +99,7 @@ async def test_a_body_of_exactly_the_maximum_length_is_read(
 async def test_a_long_body_is_not_received_before_its_key_is_checked(
     client: Client, secret: str, framing: str
 ) -> None:
-    """A wrong key is answered 401 before the body is sent; with a valid key it is received."""
+    # With a wrong key the answer is 401 before the body is sent; with a valid key it is received.
     begun = chunk(b" " * (EARLY_BYTES + 1)) if framing == CHUNKED else b""
     expects = "" if begun else "Expect: 100-continue\r\n"
     for key, status in (("trk_unknown", 401), (secret, 100)):
@@ -155,7 +155,7 @@ async def test_a_rejected_short_body_keeps_the_connection_open(client: Client) -
 
 @pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "multipart/form-data"])
 async def test_only_events_parse_a_body_as_a_form(client: Client, kind: str) -> None:
-    """Tornado would answer 400 to a form with too many fields or of another media type."""
+    # Tornado would answer 400 to a form with too many fields or of another media type.
     body = b"&a=1" * 5000
     for path, status in (("/nothing", 404), ("/c/abc", 405), ("/readyz", 405), (LINKS, 401)):
         response = await client.post(path, body, Content_Type=kind)

@@ -200,7 +200,7 @@ async def test_an_answer_shows_the_limits(world: World) -> None:
 async def test_the_order_of_checks_is_limit_key_limit_body_access_existence(
     world: World,
 ) -> None:
-    """One request breaks every rule, which are then met one by one."""
+    # One request breaks every rule, which are then met one by one.
     services, client = world.services, world.client
     own, missing = await world.key(world.account), str(new_id())
     reading = await world.key(world.account, scopes=["links:read"])

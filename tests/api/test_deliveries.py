@@ -188,16 +188,15 @@ async def test_a_test_sends_a_sample_and_returns_the_answer_of_the_receiver(
     assert await stored(services) == []
 
 
-async def test_a_test_says_why_there_was_no_answer(
+async def test_a_test_without_an_answer_gives_the_reason(
     services: Services, api: KeyedClient, account: Account
 ) -> None:
-    """Private networks are not allowed by the settings."""
     async with listening(services, account.id) as (receiver, webhook):
         result = (await api.post(f"/api/webhooks/{webhook.id}/test")).json()
-    assert receiver.received == []
+    assert receiver.received == []  # it is in a private network, which the settings forbid
     assert (result["delivered"], result["attempt"]["code"]) == (False, None)
     assert result["attempt"]["error"].startswith("private: ")
-    # A test says nothing of its health.
+    # A test does not change the health of the webhook.
     assert (await webhook_now(services, webhook)).failing_since is None
 
 

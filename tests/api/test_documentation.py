@@ -25,7 +25,7 @@ async def test_requests_can_be_tried_out_if_the_api_is_on_the_same_port(client: 
     assert b'data-api="here"' in (await client.get("/docs")).body
 
 
-async def test_its_policy_allows_no_other_host_no_inline_script_and_no_frame(
+async def test_the_content_security_policy_allows_no_other_host_inline_script_or_frame(
     client: Client,
 ) -> None:
     policy = (await client.get("/docs")).headers["Content-Security-Policy"]

@@ -1,4 +1,4 @@
-"""Proving custom domains over HTTP: by which records, for whom, and what other claims do."""
+"""Proving custom domains over HTTP: the DNS records, the owner, and other claims to the name."""
 
 import re
 from typing import Any
@@ -88,7 +88,7 @@ async def test_old_records_of_a_deleted_domain_do_not_prove_it_for_another_accou
     dns: DnsServer,
     kind: str,
 ) -> None:
-    """Nor can the other account claim the name, for thirty days."""
+    # For thirty days the other account cannot even claim the name.
     first = await add(client, secret, account)
     point_here(dns, first, kind)
     assert (await verify(client, secret, first)).status == 200

@@ -31,23 +31,23 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "behind networks": {"trusted_proxies": "127.0.0.0/8,9.9.9.9/32", "country_header": "x-empty"},
 }
 SOME = how(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
-"""One service for all examples: what they record is not looked at."""
+"""Hypothesis settings: all examples use one service, because their records are not compared."""
 
 REQUESTS = 1400
-"""With each configuration."""
+"""Generated requests for each configuration."""
 
 FAST_PATHS = ("GET /c/", "HEAD /c/", "GET /api/click", "HEAD /api/click", "GET /api/event")
 
 
 @pytest.fixture
 def settings(settings: Settings, request: pytest.FixtureRequest) -> Settings:
-    """With what a test asks for."""
+    """Return the settings with the changes that the test is parametrized with."""
     return msgspec.structs.replace(settings, **getattr(request, "param", {}))
 
 
 @pytest.fixture
 def known(services: Services, io_loop: AsyncIOLoop) -> Known:
-    """What generated requests may name; the service runs, and hears of changes."""
+    """Start the services; return the ids that generated requests may name."""
     made: Known = io_loop.run_sync(lambda: prepared(services))
     return made
 
@@ -81,14 +81,14 @@ async def prepared(services: Services) -> Known:
 
 @pytest.fixture
 def both(services: Services, known: Known, io_loop: AsyncIOLoop) -> Iterator[tuple[Ways, Known]]:
-    """Both ways, and what may be asked on them."""
+    """Yield both servers, and the ids that generated requests may name."""
     opened = both_ways(services)
     yield io_loop.run_sync(opened.__aenter__), known
     io_loop.run_sync(lambda: opened.__aexit__(None, None, None))
 
 
 def generated(known: Known, seed: int, count: int) -> list[list[Sent]]:
-    """Some one by one, some at once."""
+    """Return at least `count` random requests, in groups that are sent at once."""
     random = Random(seed)
     groups: list[list[Sent]] = []
     while sum(map(len, groups)) < count:
@@ -116,7 +116,7 @@ async def test_generated_requests_are_answered_and_recorded_alike(
 
 
 def check_shares(ways: Ways) -> None:
-    """The fast path took many requests of each kind, and left some."""
+    """Check that the fast path took many requests of each kind, but not all."""
     offered, taken = ways.fast_path.offered, ways.fast_path.taken
     for kind in FAST_PATHS:
         assert offered[kind] / 4 < taken[kind] < offered[kind], kind
@@ -169,7 +169,7 @@ USUAL = (
     (b"GET /api/event?click_id=%b HTTP/1.1", b"Host: tracker.test\r\nWebhook-Id: "),
     (b"GET /c/abc HTTP/1.1", b"Host: tracker.test\r\nwebhook-id: msg_1"),
 )
-"""Request lines and fields of what the fast path is for."""
+"""Request lines and fields that the fast path takes."""
 
 UNUSUAL = (
     (b"GET /c/%61bc HTTP/1.1", b"Host: tracker.test"),
@@ -203,9 +203,9 @@ UNUSUAL = (
         b"Host: tracker.test\r\nWebhook-Id:\tmsg_2\r\nAccept: image/*",
     ),
 )
-"""The same of what it leaves to the handlers."""
+"""Request lines and fields that the fast path leaves to the handlers."""
 
-REFUSED = {
+REJECTED = {
     "space in Host": (b"GET /c/abc HTTP/1.1", b"Host: tracker test"),
     "quotes in Host": (b"GET /c/abc HTTP/1.1", b'Host: "tracker.test"'),
     "list in Host": (b"GET /c/abc HTTP/1.1", b"Host: tracker.test,tracker.test"),
@@ -213,7 +213,7 @@ REFUSED = {
     "percent in Host": (b"GET /c/abc HTTP/1.1", b"Host: a%zz"),
     "1001 parameters": (b"GET /c/abc?" + b"&" * 1000 + b" HTTP/1.1", b"Host: tracker.test"),
 }
-"""The same of what Tornado refuses."""
+"""Request lines and fields that Tornado rejects, by name."""
 
 
 def request(known: Known, line: bytes, fields: bytes) -> Sent:
@@ -221,7 +221,7 @@ def request(known: Known, line: bytes, fields: bytes) -> Sent:
     return Sent(line.partition(b" ")[0].decode(), b"%b\r\n%b\r\n\r\n" % (line, fields))
 
 
-async def test_what_is_usual_is_taken_and_what_is_not_is_left(
+async def test_usual_requests_are_taken_and_unusual_ones_are_left_to_the_handlers(
     services: Services, known: Known
 ) -> None:
     warm = [[request(known, *row)] for row in USUAL]
@@ -233,8 +233,8 @@ async def test_what_is_usual_is_taken_and_what_is_not_is_left(
         assert sum(ways.fast_path.taken.values()) == 2 * len(USUAL)
 
 
-@pytest.mark.parametrize("row", REFUSED.values(), ids=REFUSED)
-async def test_what_tornado_refuses_is_not_taken(
+@pytest.mark.parametrize("row", REJECTED.values(), ids=REJECTED)
+async def test_requests_that_tornado_rejects_are_not_taken(
     services: Services, known: Known, row: tuple[bytes, bytes]
 ) -> None:
     warm = [[request(known, b"GET /c/abc HTTP/1.1", b"Host: tracker.test")]]
@@ -244,15 +244,15 @@ async def test_what_tornado_refuses_is_not_taken(
     assert answer.startswith(b"HTTP/1.1 400 ")
 
 
-async def test_with_redis_away_both_ways_go_to_the_spool(
+async def test_while_redis_is_unavailable_both_ways_write_to_the_spool(
     services: Services, known: Known, settings: Settings
 ) -> None:
-    away = Services(msgspec.structs.replace(settings, redis_url=nobody()))
-    async with both_ways(away) as ways:
+    without_redis = Services(msgspec.structs.replace(settings, redis_url=nobody()))
+    async with both_ways(without_redis) as ways:
         answers = await ways.compare(generated(known, 21, 500))
         check_taken(ways)
-    await away.stop()
-    await away.close()
+    await without_redis.stop()
+    await without_redis.close()
     assert {answer[9:12] for answer in answers} >= {b"200", b"302", b"400", b"404"}
     assert await journaled(services) == []
     while await services.journal.replay_once():
@@ -260,7 +260,7 @@ async def test_with_redis_away_both_ways_go_to_the_spool(
     assert {type(one) for one in ways.recorded(await journaled(services))} == {Click, Event}
 
 
-async def test_with_the_spool_full_both_ways_answer_503(
+async def test_with_a_full_spool_both_ways_answer_503(
     services: Services, known: Known, settings: Settings
 ) -> None:
     full = Services(msgspec.structs.replace(settings, redis_url=nobody(), spool_max_bytes=1))
@@ -272,7 +272,7 @@ async def test_with_the_spool_full_both_ways_answer_503(
     check_refused(answers)
 
 
-async def test_with_too_many_waiting_both_ways_answer_503(
+async def test_with_too_many_waiting_appends_both_ways_answer_503(
     services: Services, known: Known, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(services.journal._batch, "_bound", 0)
@@ -308,7 +308,7 @@ async def test_a_fast_path_that_fails_late_logs_nothing_of_what_was_sent(
 
 
 def check_refused(answers: Sequence[bytes]) -> None:
-    """With a page, with JSON and with an image; what records nothing is answered."""
+    """Check for 503 as a page, JSON and an image, and for 302 where nothing is recorded."""
     bodies = {(answer[9:12], answer.partition(b"\r\n\r\n")[2][:3]) for answer in answers}
     assert bodies >= {(b"503", b"<!d"), (b"503", b'{"e'), (b"503", b"GIF"), (b"302", b"")}
 

@@ -1,4 +1,4 @@
-"""Rate limits over HTTP: what counts for whom, what each answer says, and what it costs."""
+"""Rate limits over HTTP: which requests count, the headers of answers, the calls to Redis."""
 
 import asyncio
 import time
@@ -55,18 +55,18 @@ async def listed(
 
 
 def limits(response: Response) -> tuple[int, int]:
-    """The limit and what remains of it."""
+    """Return the limit and the requests left, as the answer shows them."""
     headers = response.headers
     return int(headers["X-RateLimit-Limit"]), int(headers["X-RateLimit-Remaining"])
 
 
 def shown(response: Response) -> set[str]:
-    """Which of the headers are there."""
+    """Return the names of the limit headers that the answer has."""
     return LIMITS & {name.lower() for name in response.headers}
 
 
 def check_figures(response: Response) -> None:
-    """All headers are there and agree."""
+    """Check that the answer has every limit header, and that they agree."""
     headers = response.headers
     assert shown(response) == LIMITS
     limit, remaining = limits(response)
@@ -145,7 +145,7 @@ async def test_every_answer_says_how_many_requests_are_left(
     assert ("account" in response.headers["RateLimit"]) == (status not in (401, 405))
 
 
-async def test_an_answer_that_fails_says_it_too(
+async def test_an_internal_error_says_how_many_requests_are_left_too(
     services: Services,
     client: Client,
     account: Account,

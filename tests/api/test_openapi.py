@@ -185,7 +185,7 @@ def test_the_document_has_server_licence_and_tags() -> None:
 
 
 def test_every_example_matches_its_schema() -> None:
-    """Formats, such as that of a URI, are checked too."""
+    # Formats, such as that of a URI, are checked too.
     described = [node for node in every(DOCUMENT) if "examples" in node and "type" in node]
     assert described
     for schema in described:
@@ -194,7 +194,7 @@ def test_every_example_matches_its_schema() -> None:
 
 
 def test_no_body_has_alternative_schemas() -> None:
-    """Client generators leave such bodies out."""
+    # Client generators leave such bodies out.
     for _, _, operation in OPERATIONS:
         for content in operation.get("requestBody", {}).get("content", {}).values():
             assert "anyOf" not in resolved(content["schema"])

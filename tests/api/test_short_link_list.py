@@ -16,7 +16,7 @@ from tracker.service.services import Services
 
 
 async def make_many(services: Services, account: Account, number: int) -> list[str]:
-    """The slugs of links that were made one after the other, newest first."""
+    """Create links one after the other; return their slugs, newest first."""
     first = await create_link(services, account.id, "s0")
     others = [{**document(first), "_id": new_id(), "slug": f"s{one}"} for one in range(1, number)]
     if others:

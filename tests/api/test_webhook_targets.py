@@ -23,7 +23,7 @@ OWN = "target_url: must not be a host of this service"
 
 @pytest.fixture
 def settings(settings: Settings, dns: DnsServer) -> Settings:
-    """Settings whose stores have names that need a look-up."""
+    """Return settings in which Redis has a name that needs a look-up."""
     return msgspec.structs.replace(
         settings,
         dns_resolver=dns.address,
@@ -116,7 +116,7 @@ async def test_names_that_dns_never_answers_delay_neither_redis_nor_other_accoun
     dns: DnsServer,
     call: Call,
 ) -> None:
-    """Redis has a name, which the system resolves, and every connection to it is new."""
+    # The system resolves the name of Redis, for each new connection.
     slow = [f"slow{number}.example" for number in range(20)]
     dns.silent = {*slow, *(f"_tracker.{name}" for name in slow)}
     dns.has(NAME, "A", "8.8.8.8")

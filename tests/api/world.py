@@ -43,7 +43,7 @@ async def an_event_config(services: Services, account_id: UUID) -> UUID:
 
 
 async def a_webhook(services: Services, account_id: UUID) -> UUID:
-    """Its target is private, so that the endpoint which tests it is refused."""
+    """Create a webhook with a private target, so that a test of it is refused."""
     return (await create_webhook(services, account_id, "http://127.0.0.1:9/")).id
 
 
