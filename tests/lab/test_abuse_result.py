@@ -53,12 +53,12 @@ def test_an_attack_that_visitors_hardly_notice_breaks_no_bound() -> None:
 def test_a_bound_that_an_attack_broke_is_reported(changed: dict[str, Any], fault: str) -> None:
     attacked = msgspec.structs.replace(CALM, **changed)
     assert attacked.faults() == [f"names: {fault}"]
-    told = table(msgspec.structs.replace(KEPT, attacks=[attacked]))
-    assert f"FAULT: names: {fault}" in told
+    text = table(msgspec.structs.replace(KEPT, attacks=[attacked]))
+    assert f"FAULT: names: {fault}" in text
 
 
 @pytest.mark.parametrize(
-    ("during", "told"),
+    ("during", "faults"),
     [
         ([0.05], []),
         ([0.051], ["names: p99 was 5.1 times that of before"]),
@@ -67,12 +67,12 @@ def test_a_bound_that_an_attack_broke_is_reported(changed: dict[str, Any], fault
     ],
 )
 def test_the_median_of_several_tries_decides_how_much_slower_visitors_were(
-    during: list[float], told: list[str]
+    during: list[float], faults: list[str]
 ) -> None:
     attacks = [
         msgspec.structs.replace(CALM, visitors=Phases(seen(), seen(p99), seen())) for p99 in during
     ]
-    assert msgspec.structs.replace(KEPT, attacks=attacks).faults() == told
+    assert msgspec.structs.replace(KEPT, attacks=attacks).faults() == faults
 
 
 def test_answers_that_are_not_stored_are_a_fault_of_the_run() -> None:

@@ -125,7 +125,7 @@ async def test_a_closed_load_ends_by_the_clock() -> None:
 
 
 async def test_latency_counts_from_the_time_a_request_was_due() -> None:
-    """One stall of a single connection delays all requests that were due meanwhile."""
+    # One stall of a single connection delays all requests that were due meanwhile.
     stalled = 0.2
     first = True
 

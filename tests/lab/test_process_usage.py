@@ -10,15 +10,15 @@ from typing import IO
 
 from lab.processes import cpu_seconds, resident_bytes
 
-SIZE = 64 * 1024 * 1024
-BUSY = 0.3
-# User and system time are each told in whole ticks, and what is over is not told.
-UNTOLD = 2 / os.sysconf("SC_CLK_TCK")
+SIZE_BYTES = 64 * 1024 * 1024
+BUSY_SECONDS = 0.3
+# Linux reports user and system time in whole ticks, and leaves out the rest of each.
+UNREPORTED_SECONDS = 2 / os.sysconf("SC_CLK_TCK")
 CHILD = f"""
 import os, signal, time
 if os.fork() == 0:
-    kept = b"x" * {SIZE}
-    while time.process_time() < {BUSY}: pass
+    kept = b"x" * {SIZE_BYTES}
+    while time.process_time() < {BUSY_SECONDS}: pass
     print("ready", flush=True)
     signal.pause()
 signal.pause()
@@ -44,10 +44,10 @@ def _await_line(stream: IO[bytes] | None) -> None:
 
 def test_the_usage_of_children_counts_too() -> None:
     with parent_of_a_busy_child() as pid:
-        assert cpu_seconds(pid) >= BUSY - UNTOLD
-        assert resident_bytes(pid) >= SIZE
+        assert cpu_seconds(pid) >= BUSY_SECONDS - UNREPORTED_SECONDS
+        assert resident_bytes(pid) >= SIZE_BYTES
 
 
-def test_this_process_uses_something() -> None:
+def test_the_usage_of_a_process_without_children_is_read() -> None:
     assert resident_bytes(os.getpid()) > 1_000_000
     assert cpu_seconds(os.getpid()) > 0

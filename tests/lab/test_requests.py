@@ -17,7 +17,7 @@ RECORDED = b"HTTP/1.1 200 OK\r\nX-Event-Id: 12\r\nContent-Length: 2\r\n\r\n{}"
 
 
 class Parsed:
-    """Return a request, parsed as the service parses it."""
+    """A request, parsed as the service parses it."""
 
     def __init__(self, data: bytes) -> None:
         self.url = b""

@@ -37,7 +37,7 @@ class Run:
         )
 
     def rows(self, name: str, *arguments: str) -> list[dict[str, Any]]:
-        """Return the rows that it printed with --json. Fails the test if the command failed."""
+        """Return the rows that a command prints with --json; fail the test if it fails."""
         ended = self(name, "--json", *arguments)
         assert (ended.returncode, ended.stderr) == (0, "")
         rows: list[dict[str, Any]] = orjson.loads(ended.stdout)

@@ -1,3 +1,5 @@
+"""Accounts, as an operator creates, lists and configures them; usage, errors and help."""
+
 import pytest
 
 from scripts import accounts

@@ -1,3 +1,5 @@
+"""API keys, as an operator creates, lists and revokes them."""
+
 import pytest
 from tornado.platform.asyncio import AsyncIOLoop
 

@@ -1,3 +1,5 @@
+"""Event configurations, as an operator creates them."""
+
 from decimal import Decimal
 
 import pytest

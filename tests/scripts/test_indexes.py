@@ -46,8 +46,8 @@ def test_a_release_makes_every_index_and_another_changes_nothing(
         for collection, names in NAMES.items():
             assert set(empty[collection].index_information()) == names | {"_id_"}
     assert printed[0] == printed[1]
-    told = {(row["collection"], row["index"]) for row in orjson.loads(printed[0])}
-    assert told == {(name, index) for name, indexes in NAMES.items() for index in indexes}
+    reported = {(row["collection"], row["index"]) for row in orjson.loads(printed[0])}
+    assert reported == {(name, index) for name, indexes in NAMES.items() for index in indexes}
 
 
 def test_a_missing_index_is_made_and_the_others_stay(
@@ -81,7 +81,7 @@ def test_an_unavailable_mongodb_exits_1(run: Run) -> None:
 def test_the_unique_indexes_of_the_previous_release_are_replaced_and_the_data_stays(
     run: Run, empty: Database[dict[str, Any]]
 ) -> None:
-    """A name used to belong to one account, and a slug used to be unique within a name."""
+    # Names used to be unique among all accounts, and slugs within a name.
     domain_id = uuid4()
     domain = {"_id": domain_id, "domain_name": "go.example", "verified": True, "account_id": 1}
     empty["domains"].insert_one(domain)

@@ -1,4 +1,4 @@
-"""`verify` finds what is wrong and `rebuild_rollups` mends it, as an operator runs them."""
+"""`verify` finds wrong rollups and `rebuild_rollups` corrects them, as an operator runs them."""
 
 from datetime import timedelta
 from typing import Any
