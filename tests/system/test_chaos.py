@@ -63,7 +63,7 @@ def test_an_interrupt_ends_every_process(tmp_path: Path, number: signal.Signals)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_its_processes_end_when_it_is_killed(tmp_path: Path) -> None:
+def test_the_processes_of_a_run_end_when_the_run_is_killed(tmp_path: Path) -> None:
     with chaos(tmp_path, "--seconds", "60", "--kills", "0") as process:
         try:
             started = all_started(process.pid)

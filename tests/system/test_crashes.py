@@ -64,7 +64,7 @@ def test_clicks_answered_just_before_kill_9_are_stored_once(
     assert sorted(stored_clicks(database)) == sorted(map(UUID, answered))
 
 
-def test_clicks_answered_while_it_is_killed_are_stored_once(
+def test_clicks_answered_while_the_service_is_killed_are_stored_once(
     settings: Settings, database: Rows
 ) -> None:
     variables = environment(settings)
@@ -82,7 +82,7 @@ def test_clicks_answered_while_it_is_killed_are_stored_once(
 
 
 @pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_stops_it_cleanly_with_every_answered_click_durable(
+def test_a_signal_stops_the_service_cleanly_with_every_answered_click_durable(
     settings: Settings, database: Rows, by: signal.Signals
 ) -> None:
     variables = environment(settings)

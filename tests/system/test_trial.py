@@ -91,7 +91,7 @@ def test_a_later_start_keeps_the_data_and_says_how_to_make_a_key(tmp_path: Path)
         assert accounts[0]["id"] in later.banner
 
 
-def test_it_stops_within_seconds_and_leaves_no_store_behind(tmp_path: Path) -> None:
+def test_the_service_stops_within_seconds_and_leaves_no_store_behind(tmp_path: Path) -> None:
     variables = environment(DATA_DIR=str(tmp_path))
     with running(variables) as service:
         began = time.monotonic()
@@ -102,7 +102,7 @@ def test_it_stops_within_seconds_and_leaves_no_store_behind(tmp_path: Path) -> N
         assert again.get("/readyz").status == 200
 
 
-def test_a_signal_right_after_the_start_stops_it_too(settings: Settings) -> None:
+def test_a_signal_right_after_the_start_stops_the_service_too(settings: Settings) -> None:
     for _ in range(5):
         with running(environment(settings)) as service:
             assert service.stop(signal.SIGTERM) == 0
