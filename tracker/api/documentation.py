@@ -56,7 +56,7 @@ class Docs(Handler):
     head = get
 
 
-class Front(Handler):
+class RootRedirect(Handler):
     """The handler of `/` in development. In production the base host has no front page."""
 
     def get(self) -> None:
@@ -123,6 +123,6 @@ ENDPOINTS = (
     ),
     *(
         row._replace(in_production=False)
-        for row in operator_routes("/", Front, "getFront", "The first page of a trial", {})
+        for row in operator_routes("/", RootRedirect, "getFront", "The first page of a trial", {})
     ),
 )

@@ -29,7 +29,7 @@ class Owned(Protocol):
 
     @property
     def account_id(self) -> UUID:
-        """The account that may see and change the object."""
+        """Return the account that may see and change the object."""
 
 
 Resource = TypeVar("Resource", bound=Owned)
@@ -50,7 +50,7 @@ class Call(msgspec.Struct, Generic[Query, Body], frozen=True):
 
     @property
     def account_id(self) -> UUID:
-        """The account of the key."""
+        """Return the account of the key."""
         return self.key.account_id
 
     def own(self, name: str, resource: Resource | None) -> Resource:
@@ -92,17 +92,17 @@ class Endpoint(NamedTuple):
 
     @property
     def body_bytes(self) -> int:
-        """The maximum length of a body, in bytes."""
+        """Return the maximum length of a body, in bytes."""
         return MAX_IGNORED_BODY_BYTES if self.body is Nothing else MAX_BODY_BYTES
 
     @property
     def pattern(self) -> str:
-        """The path as Tornado matches it, with a group for each id."""
+        """Return the path as Tornado matches it, with a group for each id."""
         return _PARAMETER.sub("([^/]+)", self.path)
 
     @property
     def id_names(self) -> list[str]:
-        """The names of the ids in the path, in order."""
+        """Return the names of the ids in the path, in order."""
         return _PARAMETER.findall(self.path)
 
 
@@ -127,5 +127,5 @@ class PublicEndpoint(NamedTuple):
 
     @property
     def pattern(self) -> str:
-        """The path as Tornado matches it."""
+        """Return the path as Tornado matches it."""
         return _PARAMETER.sub(".*", self.path.replace(".", r"\."))

@@ -9,14 +9,14 @@ from typing import Final
 from tracker.syntax.url import MAX_CHARACTERS
 
 MAX_BODY_BYTES: Final = 1024 * 1024
-"""A body of an endpoint that takes one, once the key is checked."""
+"""The limit of a body where the endpoint takes one, once the key is checked."""
 
 MAX_IGNORED_BODY_BYTES: Final = 64 * 1024
-"""A body that is received and ignored where none is expected."""
+"""The limit of a body where none is expected; it is received and ignored."""
 
 MAX_EVENT_BYTES: Final = 32 * 1024
-"""The query or body of a conversion: 16 KB of metadata, most of it escaped, fit. Checked before
-parsing."""
+"""The limit of the query or body of a conversion, checked before parsing. 16 KB of metadata fit,
+even if most of it is escaped."""
 
 MAX_REQUEST_ID_CHARACTERS: Final = 128
 MAX_API_KEY_CHARACTERS: Final = 200
@@ -29,7 +29,7 @@ MAX_TEXT_CHARACTERS: Final = 255
 MAX_TAG_NAME_CHARACTERS: Final = 190
 MAX_URL_CHARACTERS: Final = MAX_CHARACTERS
 MAX_SEARCH_CHARACTERS: Final = MAX_URL_CHARACTERS
-"""A search may look for a whole destination."""
+"""The limit of a search, which may look for a whole destination."""
 
 MAX_PAGE: Final = 10**9
 MAX_PAGE_SIZE: Final = 100
@@ -37,10 +37,10 @@ DEFAULT_PAGE_SIZE: Final = 25
 
 MAX_BULK_LINKS: Final = 100
 MAX_TAGS: Final = 100
-"""Tags of a link, and tags by which links are listed."""
+"""The limit of the tags of a link, and of the tags by which links are listed."""
 
 MAX_REPORT_DAYS: Final = 731
-"""Two years, one of them a leap year."""
+"""The limit of days in a report: two years, one of them a leap year."""
 
 MAX_FILTER_VALUES: Final = 100
 

@@ -19,7 +19,7 @@ from tracker.ingest.fleet import families
 from tracker.webhooks.deliveries import Deliveries
 
 _PROBE_TIMEOUT_SECONDS: Final = 0.5
-"""How long a store may take to answer: a scrape never waits longer."""
+"""The time in which a store has to answer: a scrape never waits longer."""
 
 
 class Metrics(Handler):

@@ -27,17 +27,17 @@ from tracker.syntax.strict_json import parse_json
 
 Kind = TypeVar("Kind", bound=msgspec.Struct)
 
-_ACCOUNT = ("accountId", "account_id")
+_ACCOUNT_NAMES = ("accountId", "account_id")
 _INTEGER = re.compile(r"-?[0-9]{1,20}", re.ASCII)
-_INDEX = re.compile(r"\[[0-9]*\]\Z", re.ASCII)
-_TRUTH = {"true": True, "1": True, "false": False, "0": False}
+_LIST_INDEX = re.compile(r"\[[0-9]*\]\Z", re.ASCII)
+_BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
-_AT = re.compile(r"(.*) - at `\$\.?(.*)`\Z", re.DOTALL)
-_NAMED = re.compile(r"Object (contains unknown|missing required) field `(.*)`\Z", re.DOTALL)
-_NAMED_RULES = {"contains unknown": "unknown field", "missing required": "required"}
-_STEPS = re.compile(r"\[[^\]]*\]|[^.\[]+")
-_TYPES = re.compile(r"`([^`]*)`")
-_WORDS = {
+_AT_PATH = re.compile(r"(.*) - at `\$\.?(.*)`\Z", re.DOTALL)
+_FIELD_ERROR = re.compile(r"Object (contains unknown|missing required) field `(.*)`\Z", re.DOTALL)
+_FIELD_RULES = {"contains unknown": "unknown field", "missing required": "required"}
+_PATH_STEPS = re.compile(r"\[[^\]]*\]|[^.\[]+")
+_QUOTED_TYPES = re.compile(r"`([^`]*)`")
+_JSON_NAMES = {
     "uuid": "text",
     "str": "text",
     "int": "a whole number",
@@ -75,10 +75,10 @@ def parse_query(kind: type[Kind], raw: str) -> Parsed[Kind]:
     types = _field_types(kind)
     fields: dict[str, Any] = {}
     for name, text in _pairs(raw):
-        listed = _INDEX.sub("", name)
+        listed = _LIST_INDEX.sub("", name)
         if ListType in types.get(listed, ()):
             fields.setdefault(listed, []).append(text)
-        elif name in types or name in _ACCOUNT:
+        elif name in types or name in _ACCOUNT_NAMES:
             value = _typed(types.get(name, set()), text)
             if fields.setdefault(name, value) != value:
                 raise BadRequest(f"{name}: given more than once")
@@ -118,14 +118,14 @@ def _pairs(raw: str) -> list[tuple[str, str]]:
 def _field_types(kind: type[msgspec.Struct]) -> dict[str, set[type]]:
     """Return the types that each field may have, by its name in requests."""
     fields = cast("StructType", type_info(kind)).fields
-    return {field.encode_name: set(map(type, _either(field.type))) for field in fields}
+    return {field.encode_name: set(map(type, _union_types(field.type))) for field in fields}
 
 
-def _either(kind: Any) -> list[Any]:
+def _union_types(kind: Any) -> list[Any]:
     """Return the types of a union, without their descriptions."""
     kind = getattr(kind, "type", kind)
     if isinstance(kind, UnionType):
-        return [one for each in kind.types for one in _either(each)]
+        return [one for each in kind.types for one in _union_types(each)]
     return [kind]
 
 
@@ -134,21 +134,21 @@ def _typed(types: set[type], text: str) -> str | int:
     if IntType in types and _INTEGER.fullmatch(text):
         return int(text)
     if BoolType in types:
-        return _TRUTH.get(text.lower(), text)
+        return _BOOLEANS.get(text.lower(), text)
     return text
 
 
 def _parsed(kind: type[Kind], fields: dict[str, Any]) -> Parsed[Kind]:
-    account_id = _account(fields)
-    own = next((name for name in _ACCOUNT if name in _field_types(kind)), None)
+    account_id = _take_account(fields)
+    own = next((name for name in _ACCOUNT_NAMES if name in _field_types(kind)), None)
     if own is not None and account_id is not None:
         fields[own] = account_id
     return Parsed(_converted(kind, fields), account_id)
 
 
-def _account(fields: dict[str, Any]) -> UUID | None:
+def _take_account(fields: dict[str, Any]) -> UUID | None:
     """Remove the account from `fields`, in either spelling, and return it."""
-    named = {name: parse_id(name, fields.pop(name)) for name in _ACCOUNT if name in fields}
+    named = {name: parse_id(name, fields.pop(name)) for name in _ACCOUNT_NAMES if name in fields}
     if len(set(named.values())) > 1:
         raise BadRequest("account_id: differs from accountId, which is another name for it")
     return next(iter(named.values()), None)
@@ -165,8 +165,8 @@ def _converted(kind: type[Kind], fields: Mapping[str, Any]) -> Kind:
 
 def _message(kind: type[msgspec.Struct], text: str) -> str:
     text, path = _split_path(text)
-    if match := _NAMED.match(text):
-        return f"{_joined(path, match[2])}: {_NAMED_RULES[match[1]]}"
+    if match := _FIELD_ERROR.match(text):
+        return f"{_joined(path, match[2])}: {_FIELD_RULES[match[1]]}"
     rule = _rule(text)
     if text.startswith("Invalid enum value"):
         rule = f"must be {' or '.join(_choices(kind, path))}"
@@ -181,7 +181,7 @@ def _with_full_path(text: str) -> str:
 
 def _split_path(text: str) -> tuple[str, str]:
     """Split msgspec's message into the text and the path of the field, empty for the struct."""
-    match = _AT.match(text)
+    match = _AT_PATH.match(text)
     return (match[1], match[2]) if match else (text, "")
 
 
@@ -193,26 +193,27 @@ def _rule(text: str) -> str:
     """Return msgspec's rule in terms of JSON instead of Python types."""
     if text.startswith("Invalid UUID"):
         return UUID_RULE
-    text = _TYPES.sub(lambda match: _json_types(match[1]), text)
+    text = _QUOTED_TYPES.sub(lambda match: _json_types(match[1]), text)
     return text.replace("Expected", "must be", 1)
 
 
 def _json_types(types: str) -> str:
     """Return the names of types in JSON, without repeats: a UUID and a time are both text."""
-    return " or ".join(dict.fromkeys(_WORDS.get(one, one) for one in types.split(" | ")))
+    return " or ".join(dict.fromkeys(_JSON_NAMES.get(one, one) for one in types.split(" | ")))
 
 
 def _choices(kind: type[msgspec.Struct], path: str) -> Sequence[str]:
     """Return the values that the enumeration at `path` allows, sorted."""
     kinds: Sequence[Any] = [type_info(kind)]
-    for step in _STEPS.findall(path):
-        kinds = [one for found in kinds for inner in _inside(found, step) for one in _either(inner)]
+    for step in _PATH_STEPS.findall(path):
+        inner = [kind for outer in kinds for kind in _types_inside(outer, step)]
+        kinds = [one for kind in inner for one in _union_types(kind)]
     found = next(one for one in kinds if isinstance(one, LiteralType | EnumType))
     choices = found.values if isinstance(found, LiteralType) else [one.value for one in found.cls]
     return sorted(map(str, choices))
 
 
-def _inside(kind: Any, step: str) -> Sequence[Any]:
+def _types_inside(kind: Any, step: str) -> Sequence[Any]:
     if isinstance(kind, StructType):
         return [field.type for field in kind.fields if field.encode_name == step]
     if isinstance(kind, DictType):

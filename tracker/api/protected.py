@@ -51,7 +51,7 @@ class ProtectedHandler(Handler):
         return value.decode(errors="replace")
 
     async def prepare(self) -> None:  # type: ignore[override]
-        """Check limits, method and key, in this order.
+        """Check the address's limit, the method, the key and the account's limit, in this order.
 
         Raises RateLimited if the address or account is over its limit, MethodNotAllowed if the path
         does not have the method, Unauthorized without a valid key, PayloadTooLarge if the body is

@@ -2,15 +2,15 @@
 
 | part | is needed for |
 |---|---|
-| redis | nothing, while the spool takes what is recorded and MongoDB knows the links |
-| spool | what is recorded while Redis is degraded |
-| mongodb | nothing at once, while Redis knows the links: the API and the drain wait |
+| redis | nothing, while the spool takes records and MongoDB has the links |
+| spool | recording while Redis is degraded |
+| mongodb | nothing at once, while Redis has the links: the API and the drain wait |
 | indexes | the API and the drain |
 | event_ids | postbacks |
 | loops | nothing at once: a loop that failed is started again |
 
-A process that only drains serves neither visitors nor postbacks, and reports neither spool nor
-event ids: it is never unready, only degraded.
+A process that only drains serves neither visitors nor postbacks. It reports neither spool nor event
+ids, and is never unready, only degraded.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from tracker.api.services import Services
 from tracker.db.connect import check_writable
 
 PROBE_TIMEOUT_SECONDS: Final = 0.8
-"""How long a part may take to answer: the default timeout of a Kubernetes probe is 1 s."""
+"""The time in which a part has to answer: the default timeout of a Kubernetes probe is 1 s."""
 
 Degraded = Mapping[str, str]
 """The reasons by degraded part; healthy parts are left out."""

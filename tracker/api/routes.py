@@ -65,32 +65,32 @@ MONITORING_ENDPOINTS: Endpoints = (*metrics.ENDPOINTS, *health.ENDPOINTS)
 Route = tuple[str, type[RequestHandler], dict[str, Any]]
 
 
-def routes(endpoints: Endpoints, given: Mapping[str, Any]) -> list[Route]:
+def routes(endpoints: Endpoints, shared: Mapping[str, Any]) -> list[Route]:
     """Return the routes of `endpoints`, one a path, as Tornado takes them.
 
-    Every handler is initialized with `given`. The first matching route answers, so public paths
-    come first, and literal paths come before those with an id in their place.
+    `shared` are the arguments that every handler gets. The first matching route answers, so public
+    paths come first, and literal paths come before those with an id in their place.
     """
     public: dict[str, list[PublicEndpoint]] = {}
     keyed: dict[str, dict[str, Endpoint]] = {}
-    in_production = given["services"].settings.env == "production"
+    in_production = shared["services"].settings.env == "production"
     for one in endpoints:
         if isinstance(one, Endpoint):
             keyed.setdefault(one.pattern, {})[one.method] = one
         elif one.in_production or not in_production:
             public.setdefault(one.pattern, []).append(one)
     return [
-        *(_public_route(pattern, rows, given) for pattern, rows in public.items()),
+        *(_public_route(pattern, rows, shared) for pattern, rows in public.items()),
         *(
-            (pattern, ProtectedHandler, {**given, "endpoints": keyed[pattern]})
+            (pattern, ProtectedHandler, {**shared, "endpoints": keyed[pattern]})
             for pattern in sorted(keyed, key=lambda pattern: "(" in pattern)
         ),
     ]
 
 
-def _public_route(pattern: str, rows: Sequence[PublicEndpoint], given: Mapping[str, Any]) -> Route:
+def _public_route(pattern: str, rows: Sequence[PublicEndpoint], shared: Mapping[str, Any]) -> Route:
     methods = tuple(one.method for one in rows)
-    return pattern, rows[0].handler, {**given, "route": rows[0].path, "methods": methods}
+    return pattern, rows[0].handler, {**shared, "route": rows[0].path, "methods": methods}
 
 
 @cache

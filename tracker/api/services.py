@@ -68,4 +68,4 @@ class Services(Protocol):
 
     @property
     def webhook_client(self) -> Client:
-        """The client that sends requests to receivers."""
+        """Return the client that sends requests to receivers."""

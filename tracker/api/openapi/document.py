@@ -88,7 +88,7 @@ def _operation(endpoint: Endpoint, schemas: Schemas) -> Described:
         "parameters": [*map(_id, endpoint.id_names), *schemas.query(endpoint.query)],
     }
     if endpoint.body is not Nothing:
-        content = json_content(schemas.of(endpoint.body), _example(endpoint, schemas))
+        content = json_content(schemas.schema(endpoint.body), _example(endpoint, schemas))
         operation["requestBody"] = {"required": True, "content": content}
     done = {
         "description": "Done.",

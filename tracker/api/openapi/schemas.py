@@ -26,30 +26,31 @@ class Schemas:
         found, components = msgspec.json.schema_components(kinds, ref_template=_REF + "{name}")
         names = {name: _readable(schema.get("title", name)) for name, schema in components.items()}
         tidy = [_tidy(schema, names) for schema in found]
-        self._of: dict[Any, Described] = dict(zip(kinds, tidy, strict=True))
+        self._by_type: dict[Any, Described] = dict(zip(kinds, tidy, strict=True))
         self._components = {names[n]: _tidy(schema, names) for n, schema in components.items()}
-        for name in {name for kind in answers for name in self._names(self._of[kind])}:
+        for name in {name for kind in answers for name in self._names(self._by_type[kind])}:
             _mark_required(self._components[name])
-        of_queries = {_name(self._of[kind]) for kind in queries}
+        of_queries = {_name(self._by_type[kind]) for kind in queries}
         self.shared = {n: one for n, one in self._components.items() if n not in of_queries}
 
-    def of(self, kind: Any) -> Described:
+    def schema(self, kind: Any) -> Described:
         """Return the schema of the type `kind`."""
-        return self._of[kind]
+        return self._by_type[kind]
 
     def answer(self, endpoint: Endpoint) -> Described:
         """Return the schema of the endpoint's answer."""
-        schemas = [self._of[kind] for kind in _kinds(endpoint.answer)]
+        schemas = [self._by_type[kind] for kind in _kinds(endpoint.answer)]
         return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
 
     def properties(self, kind: Any) -> dict[str, Described]:
         """Return the schemas of a struct's fields, by their names in JSON."""
-        properties: dict[str, Described] = self._components[_name(self._of[kind])]["properties"]
+        component = self._components[_name(self._by_type[kind])]
+        properties: dict[str, Described] = component["properties"]
         return properties
 
     def query(self, kind: Any) -> list[Described]:
         """Describe the parameters of a query. None of them is nullable."""
-        required = self._components[_name(self._of[kind])]["required"]
+        required = self._components[_name(self._by_type[kind])]["required"]
         parameters: list[Described] = []
         for name, schema in self.properties(kind).items():
             schema = dict(schema)
