@@ -28,7 +28,7 @@ _REOPEN_SECONDS: Final = 0.1
 
 
 class Traffic(Protocol):
-    """A source of requests that judges their answers."""
+    """A source of requests, which says whether their answers are right."""
 
     def next(self) -> bytes:
         """Return the next request, whole."""

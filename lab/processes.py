@@ -1,6 +1,6 @@
 """The processes of a run: the service's own and others, each with an address and a log.
 
-Whoever starts a process here ends it, by its pid; if we are killed ourselves, the kernel ends it.
+A run ends the processes that it started, by pid. If the run is killed, the kernel ends them.
 Processor time and memory are read as Linux reports them.
 """
 
@@ -24,7 +24,7 @@ from tracker.builtin.child import Program, reason, spawn
 
 ROOT: Final = Path(__file__).parent.parent
 START_SECONDS: Final = 60.0
-LEAVE_SECONDS: Final = 15.0
+TERMINATE_SECONDS: Final = 15.0
 _START_LOOK_SECONDS: Final = 0.05
 
 # Below the ports that the kernel gives to outgoing connections: such a connection could take the
@@ -103,12 +103,12 @@ class Process:
         if not await wait_until(self._is_ready, START_SECONDS, _START_LOOK_SECONDS):
             raise NotReady(f"{self.name} is not ready: see {self._program.log}")
 
-    async def leave(self) -> None:
-        """End it with SIGTERM, after LEAVE_SECONDS with SIGKILL; return when it is gone."""
+    async def terminate(self) -> None:
+        """End it with SIGTERM, or with SIGKILL after TERMINATE_SECONDS; return when it is gone."""
         self._signal(signal.SIGTERM)
         if self._running is not None:
             with suppress(subprocess.TimeoutExpired):
-                await asyncio.to_thread(self._running.wait, LEAVE_SECONDS)
+                await asyncio.to_thread(self._running.wait, TERMINATE_SECONDS)
         await self.kill()
 
     def end(self) -> None:
@@ -245,7 +245,7 @@ class Memory(msgspec.Struct, frozen=True):
 
 
 class MemoryWatch:
-    """The resident bytes of `processes` together, from now on."""
+    """A watch on the resident bytes of `processes` together, from now on."""
 
     def __init__(self, processes: Sequence[Process]) -> None:
         self._pids = [process.pid for process in processes]
@@ -258,11 +258,11 @@ class MemoryWatch:
             await asyncio.sleep(_LOOK_SECONDS)
 
     async def settled(self) -> Memory:
-        """Return the sizes once enough is given back, or after SETTLE_SECONDS."""
-        await wait_until(self._is_given_back, SETTLE_SECONDS, _LOOK_SECONDS)
+        """Return the sizes once enough is released, or after SETTLE_SECONDS."""
+        await wait_until(self._is_released, SETTLE_SECONDS, _LOOK_SECONDS)
         return Memory(self._before, self._highest, self._now())
 
-    async def _is_given_back(self) -> bool:
+    async def _is_released(self) -> bool:
         return self._now() - self._before <= MAX_GROWTH_BYTES
 
     def _now(self) -> int:

@@ -36,7 +36,7 @@ Respond = Callable[[Message, asyncio.WriteTransport], Awaitable[None]]
 """Answers a message; the connection is closed when it returns."""
 
 # uvloop raises RuntimeError for writing to a connection that is closed.
-_ENDS: Final = (OSError, RuntimeError)
+_CLOSED_ERRORS: Final = (OSError, RuntimeError)
 
 
 @asynccontextmanager
@@ -104,7 +104,7 @@ class _Connection(asyncio.Protocol):
 
     async def _answer(self, message: Message) -> None:
         try:
-            with suppress(*_ENDS):
+            with suppress(*_CLOSED_ERRORS):
                 await self._respond(message, self._transport)
         finally:
             self._transport.close()

@@ -32,17 +32,17 @@ class LoadAudit(msgspec.Struct, kw_only=True):
         return lines + self.ended
 
 
-def columns(rows: Sequence[Sequence[str]], words: Collection[int]) -> list[str]:
+def columns(rows: Sequence[Sequence[str]], text_columns: Collection[int]) -> list[str]:
     """Return a line for each row, with aligned columns.
 
-    `words` has the indexes of the columns with text; the others have figures.
+    `text_columns` has the indexes of the columns with text; the others have figures.
     """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
 
     def aligned(row: Sequence[str]) -> str:
         cells = enumerate(zip(row, widths, strict=True))
         return "  ".join(
-            text.ljust(width) if index in words else text.rjust(width)
+            text.ljust(width) if index in text_columns else text.rjust(width)
             for index, (text, width) in cells
         ).rstrip()
 

@@ -1,6 +1,6 @@
 """The scene of a run: the account, links and event configurations that its load uses.
 
-Each run makes its scene before its load begins, by the services themselves.
+Each run makes its scene before its load begins, through the services of the product.
 """
 
 from collections.abc import AsyncIterator, Sequence

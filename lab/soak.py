@@ -1,4 +1,4 @@
-"""The soak: clicks and events at a steady rate for minutes. Does the service grow, err or lose?
+"""The soak: clicks and events at a steady rate for minutes. Does it grow, fail or lose records?
 
     make soak ARGS='--seconds 120'
 
@@ -36,7 +36,7 @@ from scripts.command import positive
 
 LINKS: Final = 1_000
 
-TOP_SECONDS: Final = 5.0
+FULL_SPEED_SECONDS: Final = 5.0
 """The duration of the first load, at full speed, which determines the rate."""
 
 GROWN_FROM_CLICKS: Final = 100_000
@@ -124,7 +124,7 @@ class Soak:
     async def _load(self, traffic: Mixed) -> None:
         options, rate = self._options, self._options.rate
         if rate is None:
-            top = await self._new_load(traffic).run(Closed(time.perf_counter(), TOP_SECONDS))
+            top = await self._new_load(traffic).run(Closed(time.perf_counter(), FULL_SPEED_SECONDS))
             rate = max(1, int(top.rate / 2))
             print(f"{top.rate:,.0f} requests/s at full speed; continues at {rate:,}", flush=True)
         paced = Paced(time.perf_counter(), options.seconds, rate)

@@ -1,4 +1,4 @@
-"""The stores beside a load: emptied before it, asked what has arrived, audited after it."""
+"""The stores beside a load: emptied before it, read during it, audited after it."""
 
 import asyncio
 import os

@@ -39,7 +39,7 @@ _REQUESTS_PER_COLD_LINK: Final = 50
 
 
 class Prepared(Traffic):
-    """Prepared requests, again and again in order, which are all answered with one status.
+    """Prepared requests, sent in order again and again, and all answered with `status`.
 
     `click_ids` are those of the answers, if `keep_ids` is set.
     """

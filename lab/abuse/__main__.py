@@ -28,7 +28,7 @@ VISITOR_ADDRESSES: Final = tuple(f"127.0.1.{number}" for number in range(1, 65))
 """The addresses of visitors."""
 
 WARM_SECONDS: Final = 4.0
-TOP_SECONDS: Final = 8.0
+FULL_SPEED_SECONDS: Final = 8.0
 AROUND_SECONDS: Final = 4.0
 """The duration of the measurements before and after an attack."""
 
@@ -87,7 +87,7 @@ class Abuse:
         """Return the requests a second that are answered and stored, until a burst is drained."""
         await self._stores.drained(DRAIN_SECONDS)
         began = time.perf_counter()
-        burst = await self._load(self._port, Closed(began, TOP_SECONDS))
+        burst = await self._load(self._port, Closed(began, FULL_SPEED_SECONDS))
         await self._stores.drained(DRAIN_SECONDS)
         return burst.requests / (time.perf_counter() - began)
 

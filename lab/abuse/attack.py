@@ -67,7 +67,7 @@ class World(NamedTuple):
     keys: dict[str, tuple[UUID, str]]
 
     async def target(self, settings: Settings, port: int, own_port: int) -> Target:
-        """Make by the API what accounts make, and return the target.
+        """Create the objects of the accounts through the API, and return the target.
 
         Raises NotReady if the service refuses anything.
         """

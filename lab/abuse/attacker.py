@@ -145,7 +145,7 @@ class Servers:
         process = self._process(name, settings)
         async with running([process]):
             yield process
-            await process.leave()
+            await process.terminate()
 
     def _process(self, name: str, settings: Settings) -> Process:
         role: Role = "drain" if name == "drain" else "web"

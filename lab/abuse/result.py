@@ -26,8 +26,8 @@ _HEADS: Final = (
     "drained",
     "answers to the attacker",
 )
-_WORDS: Final = (0, len(_HEADS) - 1)
-"""The columns with text."""
+_TEXT_COLUMNS: Final = (0, len(_HEADS) - 1)
+"""The indexes of the columns with text."""
 
 
 class Phases(msgspec.Struct, frozen=True):
@@ -98,7 +98,7 @@ def table(result: Result) -> str:
         f"visitors: {result.rate:,.0f} requests/s",
         "p50 and p99 in ms and memory in MB, each before, during and after the attack",
         "",
-        *columns([_HEADS, *map(_row, result.attacks)], _WORDS),
+        *columns([_HEADS, *map(_row, result.attacks)], _TEXT_COLUMNS),
         "",
         *figure_lines(result.audit.rows()),
     ]
@@ -107,7 +107,7 @@ def table(result: Result) -> str:
 
 def line(attacked: Attacked) -> str:
     """Return the line of one attack, to show while others still run."""
-    return columns([_row(attacked)], _WORDS)[0]
+    return columns([_row(attacked)], _TEXT_COLUMNS)[0]
 
 
 def _row(attacked: Attacked) -> list[str]:

@@ -124,8 +124,8 @@ _MAX_HALF_P99_SECONDS: Final = (("c", 0.010), ("d", 0.025))
 _DELIVERIES_PER_SECOND: Final = 500
 
 _HEADS: Final = ("", "", "requests/s", "p50 ms", "p99 ms", "CPU s/1,000", "x a", "CPU of")
-_WORDS: Final = (0, 1, 7)
-"""The columns with text."""
+_TEXT_COLUMNS: Final = (0, 1, 7)
+"""The indexes of the columns with text."""
 
 
 def targets(found: Sequence[Figures], deliveries: float | None = None) -> list[Target]:
@@ -173,7 +173,7 @@ def table(found: Sequence[Figures], wanted: Sequence[Target]) -> str:
 
 
 def _rows(found: Sequence[Figures]) -> list[str]:
-    return columns([_HEADS, *map(_row, found)], _WORDS)
+    return columns([_HEADS, *map(_row, found)], _TEXT_COLUMNS)
 
 
 def _row(found: Figures) -> list[str]:

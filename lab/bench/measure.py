@@ -104,20 +104,20 @@ class Bench:
             await self._load(port, Prepared(prepared, row.status), WARM_UP_REQUESTS)
             await self._stores.drained(DRAIN_SECONDS)
             measured = await self._measured(row, processes, prepared, pace)
-            await asyncio.gather(*(process.leave() for process in processes))
+            await asyncio.gather(*(process.terminate() for process in processes))
         if measured.outcome.errors:
             raise Faulty(f"row {row.key}: {measured.outcome.errors}")
         return measured
 
     async def _prepared(self, row: Row, port: int) -> list[bytes]:
-        if row.asking == "events by key":
+        if row.requests == "events by key":
             return requests.events_by_key(self._scene, PREPARED_REQUESTS)
-        if row.asking == "events by click":
+        if row.requests == "events by click":
             clicks = Prepared(requests.clicks(self._scene, PREPARED_REQUESTS), 302, keep_ids=True)
             await self._load(port, clicks, PREPARED_REQUESTS)
             await self._stores.drained(DRAIN_SECONDS)
             return requests.events_by_click(clicks.click_ids)
-        if row.asking == "links":
+        if row.requests == "links":
             return requests.listing(self._scene)
         return requests.clicks(self._scene, PREPARED_REQUESTS)
 

@@ -11,7 +11,7 @@ from lab.processes import ROOT, Process, accepts, free_ports, unlimited_process
 from tracker.builtin.child import Program
 
 Serving = Literal["tornado", "front", "web and drain", "all", "nginx"]
-Asking = Literal["clicks", "events by key", "events by click", "links"]
+RequestKind = Literal["clicks", "events by key", "events by click", "links"]
 
 FIRST: Final = "a"
 """The row that all others are compared with."""
@@ -26,7 +26,7 @@ class Row(NamedTuple):
     key: str
     name: str
     serving: Serving
-    asking: Asking = "clicks"
+    requests: RequestKind = "clicks"
     stored: Literal["clicks", "events"] | None = None
     half: bool = False
     appendfsync: Literal["everysec", "always"] = "everysec"
@@ -34,7 +34,7 @@ class Row(NamedTuple):
     @property
     def status(self) -> int:
         """Return the status of a right answer."""
-        return 302 if self.asking == "clicks" else 200
+        return 302 if self.requests == "clicks" else 200
 
 
 ROWS: Final = (

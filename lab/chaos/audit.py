@@ -74,7 +74,7 @@ class Deliveries(msgspec.Struct, kw_only=True):
     """Numbers of deliveries.
 
     - `lost`: not stored for a webhook and an event that it must be notified of
-    - `doubled`: stored again, or for an event that no webhook must be notified of
+    - `doubled`: stored again, or for an event that no webhook may be notified of
     - `not_delivered`: stored and not accepted, or not yet
     - `not_received`: stored as delivered and never received
     - `other_ids`: received under more than one id

@@ -98,7 +98,7 @@ class Processes:
             redis_url=redis_url(redis),
             mongodb_uri=mongodb_uri(mongod),
             data_dir=str(folder / "service"),
-            # Visitors have addresses, by which the audit tells them apart.
+            # Visitors have addresses, by which the audit distinguishes them.
             trusted_proxies="1",
             store_ip=True,
             # The receiver is on this machine.

@@ -189,9 +189,9 @@ def longest_apart_from(waits: Sequence[Wait], spans: Sequence[tuple[float, float
 
 
 class LedgerTraffic(Traffic):
-    """Traffic that writes every answer down; its own schedule, of `rate` requests a second.
+    """Traffic that records every answer, and its own schedule: `rate` requests a second.
 
-    No request is sent twice. A group of requests is due at one time. The schedule is over when
+    No request is sent twice. The requests of a group are due at one time. The schedule is over when
     `stop` is set.
     """
 

@@ -149,5 +149,5 @@ def test_the_key_of_no_row_is_rejected(text: str) -> None:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.key)
 def test_every_row_that_records_names_the_collection_it_stores_in(row: Row) -> None:
-    records = row.serving in ("web and drain", "all") and row.asking != "links"
+    records = row.serving in ("web and drain", "all") and row.requests != "links"
     assert row.stored == (("events" if row.status == 200 else "clicks") if records else None)
