@@ -13,7 +13,7 @@ from tests.test_import_order import ROOT
 from tracker import metrics
 from tracker.api.report_schema import ReportFilters, ReportMeasures
 from tracker.api.short_link_schema import CreateShortLink, ShortLink
-from tracker.api.webhooks import CreateWebhook
+from tracker.api.webhook_schema import CreateWebhook
 from tracker.clicks.macros import MACROS
 from tracker.conversions.parameters import Conversion
 from tracker.conversions.rules import Rule

@@ -1,148 +1,28 @@
 """`/api/webhooks`: create, list, show, change and delete receivers of conversions."""
 
-from datetime import timedelta
 from functools import partial
-from typing import Annotated, Any, Literal, TypeVar
-from uuid import UUID
+from typing import Any, TypeVar
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET
 
 from tracker.api.endpoint import Call, Endpoint, Nothing
-from tracker.api.limits import MAX_URL_CHARACTERS
 from tracker.api.resource import Resource, one_by_one, record_of
-from tracker.api.schema import (
-    AccountId,
-    AccountPage,
-    Done,
-    Page,
-    Text,
-    Timestamp,
-    sent_fields,
-    trimmed,
-)
+from tracker.api.schema import AccountPage, Done, Page, sent_fields
 from tracker.api.services import Services
+from tracker.api.webhook_schema import (
+    ChangeWebhook,
+    CreatedWebhook,
+    CreateWebhook,
+    RotatedWebhook,
+    WebhookRecord,
+)
 from tracker.errors import BadRequest
 from tracker.syntax.url import check_url
 from tracker.webhooks import target, template
-from tracker.webhooks.delivery import Kind
-from tracker.webhooks.limits import MAX_TEMPLATE_BYTES, MAX_TEMPLATE_DEPTH
-from tracker.webhooks.schedule import MAX_FAILING_MS, Disabled
 from tracker.webhooks.store import Webhook
 
-TargetUrl = Annotated[
-    str,
-    Meta(
-        description="receiver: absolute http or https URL, not in a private network",
-        extra_json_schema={"format": "uri", "maxLength": MAX_URL_CHARACTERS},
-        examples=["https://example.com/hooks/conversions"],
-    ),
-]
-Method = Literal["POST", "PUT", "PATCH", "GET"]
-PayloadTemplate = Annotated[
-    dict[str, Any],
-    Meta(
-        description="its strings may have macros: "
-        + "; ".join(f"{{{name}}} {meaning}" for name, meaning in template.MACROS.items())
-        + "; {metadata.<key>} and {query.<name>}, a value of the metadata or of the click's query. "
-        f"At most {MAX_TEMPLATE_BYTES} bytes and {MAX_TEMPLATE_DEPTH} levels deep; "
-        "default: every macro under its own name",
-        examples=[{"id": "{click_id}", "amount": "{value}"}],
-    ),
-]
-
-Events = Annotated[
-    tuple[Kind, ...],
-    Meta(
-        min_length=1,
-        description="the events it is notified of. conversion: a conversion of the account; "
-        "webhook.disabled: the service has disabled another webhook of the account; "
-        "delivery.failed: a conversion did not reach another webhook, and is not retried. "
-        "The payload template is for conversions; the others are sent as {type, timestamp, data}",
-        examples=[["webhook.disabled", "delivery.failed"]],
-    ),
-]
-
-
-class WebhookRecord(msgspec.Struct, kw_only=True):
-    """A webhook, without its signing secret."""
-
-    id: UUID
-    account_id: UUID
-    name: str
-    target_url: str
-    method: Method
-    payload_template: Annotated[msgspec.Raw, Meta(extra_json_schema={"type": "object"})]
-    events: Events
-    active: bool
-    disabled_reason: Annotated[
-        Disabled | None,
-        Meta(
-            description="why the service disabled it. gone: its receiver answered 410; "
-            f"failing: every attempt of {timedelta(milliseconds=MAX_FAILING_MS).days} days failed"
-        ),
-    ]
-    disabled_at: Annotated[
-        Timestamp | None,
-        Meta(description="when the service disabled it; null once it is active again"),
-    ]
-    created_at: Timestamp
-
-
-class CreatedWebhook(WebhookRecord, kw_only=True):
-    """A new webhook with its signing secret, which is shown only once."""
-
-    secret: Annotated[
-        str, Meta(description="signs the deliveries (Standard Webhooks); shown only here")
-    ]
-
-
-class RotatedWebhook(CreatedWebhook, kw_only=True):
-    """A webhook with its new signing secret, which is shown only once."""
-
-    previous_secret_until: Annotated[
-        Timestamp, Meta(description="until then the previous secret signs the deliveries too")
-    ]
-
-
 _WebhookRecord = TypeVar("_WebhookRecord", bound=WebhookRecord)
-
-
-class CreateWebhook(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """The webhook to create."""
-
-    account_id: AccountId
-    target_url: TargetUrl
-    name: Annotated[Text, Meta(description="default: the host of the target")] | None = None
-    method: Method = "POST"
-    payload_template: PayloadTemplate | None = None
-    events: Events = (Kind.CONVERSION,)
-
-    def __post_init__(self) -> None:
-        self.events = _distinct(self.events)
-        if self.name is not None:
-            self.name = trimmed("name", self.name)
-        if self.payload_template is not None:
-            template.check_template(self.payload_template)
-
-
-class ChangeWebhook(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """The fields of a webhook to change; the others stay as they are."""
-
-    name: Text | UnsetType = UNSET
-    target_url: TargetUrl | UnsetType = UNSET
-    method: Method | UnsetType = UNSET
-    payload_template: PayloadTemplate | UnsetType = UNSET
-    events: Events | UnsetType = UNSET
-    active: bool | UnsetType = UNSET
-
-    def __post_init__(self) -> None:
-        if self.events is not UNSET:
-            self.events = _distinct(self.events)
-        if self.name is not UNSET:
-            self.name = trimmed("name", self.name)
-        if self.payload_template is not UNSET:
-            template.check_template(self.payload_template)
 
 
 async def _check_target(services: Services, body: CreateWebhook | ChangeWebhook) -> None:
@@ -238,11 +118,6 @@ async def delete(call: Call[Nothing, Nothing]) -> Done:
     webhook = await WEBHOOKS.own(call)
     await call.services.webhooks.delete(webhook.id)
     return Done()
-
-
-def _distinct(events: Events) -> Events:
-    """Return `events` without repeats, in the order of Kind."""
-    return tuple(kind for kind in Kind if kind in events)
 
 
 ENDPOINTS = (
