@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncIterator, Iterator, MutableMapping, Sequence
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import msgspec
 import pytest
@@ -14,6 +15,7 @@ from redis.asyncio import Redis
 
 from config.settings import Settings
 from tests.db.own_redis import OwnRedis, hanging_redis, nobody, own_redis
+from tests.factories import make_click
 from tracker.clicks.click import Click
 from tracker.db.breaker import OPEN_SECONDS, Breaker
 from tracker.db.connect import redis_for_requests
@@ -28,19 +30,8 @@ from tracker.metrics import REGISTRY
 
 
 def click(number: int) -> Click:
-    return Click(
-        id=number.to_bytes(16),
-        at=1_767_000_000_000,
-        account_id=bytes(16),
-        link_id=bytes(16),
-        domain_name="",
-        address="8.8.8.8",
-        user_agent="curl/8.0",
-        referrer="",
-        purpose="",
-        edge_country="",
-        query=f"n={number}",
-    )
+    short = {"link_id": bytes(16), "domain_name": "", "user_agent": "curl/8.0", "referrer": ""}
+    return make_click(UUID(int=0), UUID(int=number), query=f"n={number}", **short)
 
 
 def clicks(*numbers: int) -> list[Click]:
@@ -103,7 +94,7 @@ async def test_simultaneous_appends_share_entries_and_keep_their_order(
         assert await streamed(redis) == clicks(*range(1200))
 
 
-async def test_what_is_acknowledged_outlives_a_killed_redis(
+async def test_acknowledged_records_survive_a_killed_redis(
     server: OwnRedis, tmp_path: Path
 ) -> None:
     async with journal(server.url, tmp_path) as (built, _):
@@ -114,7 +105,7 @@ async def test_what_is_acknowledged_outlives_a_killed_redis(
         assert await streamed(redis) == clicks(*range(10))
 
 
-async def test_a_visitor_who_leaves_takes_no_click_along(
+async def test_a_click_is_appended_even_if_its_visitor_disconnects(
     settings: Settings, tmp_path: Path
 ) -> None:
     async with journal(settings.redis_url, tmp_path) as (built, redis):
@@ -135,7 +126,7 @@ async def test_a_record_that_cannot_be_encoded_is_an_error_of_its_own(
         assert await streamed(redis) == clicks(1, 3)
 
 
-async def test_with_redis_away_it_is_on_disk_and_moves_to_the_stream_in_order_later(
+async def test_without_redis_records_are_spooled_and_later_move_to_the_stream_in_order(
     server: OwnRedis, tmp_path: Path
 ) -> None:
     async with journal(server.url, tmp_path) as (built, redis):
@@ -154,7 +145,7 @@ async def test_with_redis_away_it_is_on_disk_and_moves_to_the_stream_in_order_la
         assert await built.replay_once() == 0
 
 
-async def test_the_loop_moves_what_is_spooled_as_soon_as_redis_is_back(
+async def test_the_loop_moves_spooled_records_as_soon_as_redis_is_back(
     server: OwnRedis, tmp_path: Path
 ) -> None:
     async with journal(server.url, tmp_path) as (built, redis):
@@ -170,7 +161,7 @@ async def test_the_loop_moves_what_is_spooled_as_soon_as_redis_is_back(
         assert await streamed(redis) == clicks(1)
 
 
-async def test_what_a_dead_process_spooled_is_moved_by_the_next(
+async def test_records_spooled_by_a_dead_process_are_moved_by_the_next(
     server: OwnRedis, tmp_path: Path
 ) -> None:
     server.kill()
@@ -183,7 +174,7 @@ async def test_what_a_dead_process_spooled_is_moved_by_the_next(
         assert await streamed(redis) == clicks(1)
 
 
-async def test_a_stop_waits_for_what_was_appended_and_moves_what_is_spooled(
+async def test_a_stop_waits_for_appends_and_moves_spooled_records(
     server: OwnRedis, tmp_path: Path
 ) -> None:
     async with journal(server.url, tmp_path) as (built, _):
@@ -265,7 +256,7 @@ async def test_a_redis_with_less_room_than_the_spool_gets_every_click_once_in_or
         assert spool_files(tmp_path) == []
 
 
-async def test_a_stop_leaves_to_the_next_start_what_it_has_no_time_to_move(
+async def test_a_stop_leaves_records_that_it_has_no_time_to_move_for_the_next_start(
     server: OwnRedis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_CLOSE_SECONDS", 0.0)
@@ -290,7 +281,7 @@ async def test_a_stop_with_a_redis_that_hangs_ends_within_seconds(tmp_path: Path
     assert len(spool_files(tmp_path)) == 1
 
 
-async def test_what_redis_refuses_to_take_stays_until_it_does(
+async def test_records_that_redis_refuses_stay_spooled_until_it_takes_them(
     server: OwnRedis, tmp_path: Path
 ) -> None:
     async with journal(server.url, tmp_path) as (built, redis):
@@ -306,7 +297,7 @@ async def test_what_redis_refuses_to_take_stays_until_it_does(
         assert await streamed(redis) == clicks(0, 1, 2)
 
 
-async def test_with_redis_and_the_disk_away_everyone_gets_503_and_later_appends_work(
+async def test_without_redis_and_disk_appends_fail_and_later_ones_work(
     server: OwnRedis, tmp_path: Path
 ) -> None:
     (tmp_path / "spool").write_text("no folder")
@@ -330,7 +321,7 @@ def logs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Sequence[MutableMapping[st
         yield captured
 
 
-async def test_a_spool_that_cannot_be_looked_at_is_told_and_does_not_end_the_loop(
+async def test_a_spool_that_cannot_be_read_is_logged_and_does_not_end_the_loop(
     settings: Settings, tmp_path: Path, logs: Sequence[MutableMapping[str, Any]]
 ) -> None:
     async with journal(settings.redis_url, tmp_path / ("x" * 300)) as (built, redis):
@@ -344,7 +335,7 @@ def refused_records() -> float:
     return REGISTRY.get_sample_value("tracker_spool_refused_total") or 0.0
 
 
-async def test_a_full_spool_refuses_counts_and_is_not_logged_for_every_record(
+async def test_a_full_spool_rejects_and_counts_records_without_logging_each(
     server: OwnRedis,
     tmp_path: Path,
     logs: Sequence[MutableMapping[str, Any]],
@@ -457,7 +448,7 @@ async def test_a_claim_is_not_kept_if_its_record_cannot_be_appended(
         assert await built.replay_once() == 1
 
 
-async def test_with_redis_away_a_claim_is_not_decided_and_its_record_is_on_disk(
+async def test_without_redis_a_claim_is_not_decided_and_its_record_is_spooled(
     tmp_path: Path,
 ) -> None:
     async with journal(nobody(), tmp_path) as (built, _):
