@@ -5,6 +5,9 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Final
 
+CACHED_SECONDS: Final = 1000
+"""Full seconds whose datetime stays in memory."""
+
 _MILLISECONDS: Final = tuple(timedelta(milliseconds=number) for number in range(1000))
 
 
@@ -18,7 +21,7 @@ def moment(ms: int) -> datetime:
     return _second(ms // 1000) + _MILLISECONDS[ms % 1000]
 
 
-@lru_cache(maxsize=1000)
+@lru_cache(maxsize=CACHED_SECONDS)
 def _second(seconds: int) -> datetime:
     """Return the cached datetime of a full second.
 

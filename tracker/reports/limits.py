@@ -18,6 +18,9 @@ RECOUNT_SECONDS: Final = 240
 UPDATES_PER_TRANSACTION: Final = 1000
 """Rollups that a recount corrects at once: MongoDB limits the size of a transaction."""
 
+DEFAULT_PAGE_ROWS: Final = 25
+"""Rows on a page of a report, unless the query says otherwise."""
+
 CACHED_AMOUNTS: Final = 10_000
 """Amounts of money that stay converted in memory, for each direction."""
 

@@ -8,6 +8,8 @@ from uuid import UUID
 
 import msgspec
 
+from tracker.reports.limits import DEFAULT_PAGE_ROWS
+
 GroupBy = Literal[
     "link", "tag", "device", "country", "browser", "os", "day", "hour", "domain", "event"
 ]
@@ -31,7 +33,7 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     all_tags: bool = False
     bots: Bots = "exclude"
     page: int = 1
-    page_size: int = 25
+    page_size: int = DEFAULT_PAGE_ROWS
 
 
 class Measures(msgspec.Struct, frozen=True, kw_only=True):
