@@ -121,7 +121,7 @@ class Processes:
 
 
 class Disturber:
-    """Disturbs processes by a schedule.
+    """A disturber of processes, which follows a schedule.
 
     `done` counts disturbances by kind; `web_spans` are the times, by the monotonic clock, in which
     the web process was killed or stopped.

@@ -10,7 +10,7 @@ class DefaultHeaders:
     __slots__ = ("_others", "_rendered", "_second")
 
     def __init__(self, **others: str) -> None:
-        """Names are written with `_` for `-`; a field with an empty value is left out."""
+        """Take the other fields, with `_` for `-` in names; a field without a value is left out."""
         self._others = "".join(
             f"{name.replace('_', '-')}: {value}\r\n" for name, value in others.items() if value
         )

@@ -61,7 +61,7 @@ class Spool:
 
     @property
     def bytes_waiting(self) -> int:
-        """The bytes to be replayed, of all processes, when the folder was last measured."""
+        """Return the bytes to be replayed, of all processes, at the last measurement."""
         return self._folder.bytes_waiting
 
     async def append(self, payload: bytes) -> None:

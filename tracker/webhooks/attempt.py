@@ -38,7 +38,7 @@ repeated."""
 
 
 class Attempts:
-    """Sends attempts and records their results in groups.
+    """The attempts of one sender: each is sent, and results are recorded in groups.
 
     `clock` returns milliseconds since the epoch.
     """

@@ -22,7 +22,10 @@ class NoPayload(Exception):
 
 
 class PayloadSources(NamedTuple):
-    """Documents by id; `base_host` is the host of links that have no domain of their own."""
+    """The documents that payloads are made of, by id.
+
+    `base_host` is the host of links that have no domain of their own.
+    """
 
     events: Rows
     clicks: Rows
@@ -52,7 +55,10 @@ class PayloadSources(NamedTuple):
 
 
 class PayloadLoader:
-    """Reads what payloads are made of. `base_host` as in `PayloadSources`."""
+    """A loader of the documents that payloads are made of.
+
+    `base_host` is the host of links that have no domain of their own.
+    """
 
     def __init__(self, database: Database, base_host: str) -> None:
         self._database = database
