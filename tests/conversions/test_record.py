@@ -18,7 +18,7 @@ from tests.ingest import ledger
 from tracker.builtin.child import free_port
 from tracker.conversions.event_config import EventConfig, PayoutType
 from tracker.conversions.parameters import Conversion
-from tracker.conversions.record import Recorded
+from tracker.conversions.waiters import Recorded
 from tracker.db import connect
 from tracker.db.budget import SKIPPED_FROM, OptionalWrite
 from tracker.errors import BadRequest, NotFound, TrackerError, Unavailable
@@ -263,7 +263,7 @@ async def test_without_room_in_redis_nobodys_transaction_id_is_counted_once(
     services: Services,
 ) -> None:
     """It may be answered with an id of its own, and costs MongoDB nothing before it is drained."""
-    services.budget.used = SKIPPED_FROM[OptionalWrite.CLAIM_OF_NOBODY]
+    services.budget.used = SKIPPED_FROM[OptionalWrite.CLAIM_WITHOUT_ACCOUNT]
     fields = await said(services, "click")
     ids = [(await record(services, **fields)).event_id for _ in range(3)]
     assert await services.redis.keys("transaction:*") == []

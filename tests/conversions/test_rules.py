@@ -19,8 +19,8 @@ from tests.factories import (
 )
 from tests.ingest import ledger
 from tracker.access.accounts import Account
-from tracker.conversions.record import Recorded
 from tracker.conversions.rules import ConversionRules, Rule
+from tracker.conversions.waiters import Recorded
 from tracker.errors import BadRequest, NotFound, TrackerError
 from tracker.ids import new_id
 from tracker.metrics import CONVERSIONS_REFUSED
@@ -38,7 +38,7 @@ async def by_callback(services: Services, client: str = "", **fields: Any) -> Re
     if fields.get("pbk"):
         await services.event_configs.by_postback_key(fields["pbk"])
     answer: asyncio.Future[Recorded] = asyncio.get_running_loop().create_future()
-    if not services.recorder.record_for(answer, make_conversion(**fields), client):
+    if not services.recorder.record_from_memory(answer, make_conversion(**fields), client):
         return await by_coroutine(services, client, **fields)
     return await answer
 
@@ -284,7 +284,7 @@ async def test_other_processes_see_a_change_within_a_second(services: Services) 
         await by_callback(other, click_id=click_id)
         await services.account_rules.change(account.id, {"require_pbk": True})
         async with asyncio.timeout(1):
-            while other.account_rules.known(account.id) is not None:
+            while other.account_rules.peek(account.id) is not None:
                 await asyncio.sleep(0.01)
         with pytest.raises(BadRequest):
             await by_callback(other, click_id=click_id)

@@ -51,14 +51,14 @@ async def test_what_arrives_in_one_turn_of_the_loop_shares_a_round_trip() -> Non
 async def test_a_group_has_at_most_most_items_and_groups_keep_the_order() -> None:
     store = Store()
     store.open.set()
-    batch = Batch(store.run, most=3)
+    batch = Batch(store.run, group_items=3)
     await asyncio.gather(*(batch.submit(number) for number in range(8)))
     assert store.groups == [[0, 1, 2], [3, 4, 5], [6, 7]]
 
 
 async def test_beyond_the_bound_an_item_is_refused_and_those_that_wait_are_not() -> None:
     store = Store()
-    batch = Batch(store.run, bound=2)
+    batch = Batch(store.run, waiting_items=2)
     waiting = [await begun(store, batch), batch.submit(1), batch.submit(2)]
     with pytest.raises(Unavailable):
         batch.submit(3)
@@ -76,7 +76,7 @@ async def test_an_exception_reaches_every_waiter_of_its_group_and_no_other() -> 
             raise OSError("gone")
         return group
 
-    batch = Batch(run, most=2)
+    batch = Batch(run, group_items=2)
     outcomes = await asyncio.gather(*map(batch.submit, (1, 2, 3, 4)), return_exceptions=True)
     assert [repr(outcome) for outcome in outcomes] == ["OSError('gone')"] * 2 + ["3", "4"]
     assert groups == [[1, 2], [3, 4]]
@@ -86,7 +86,7 @@ async def test_too_few_results_are_an_error_for_all_and_the_next_group_runs() ->
     async def run(group: list[int]) -> Sequence[int]:
         return group[:1]
 
-    batch = Batch(run, most=2)
+    batch = Batch(run, group_items=2)
     outcomes = await asyncio.gather(*map(batch.submit, (1, 2, 3)), return_exceptions=True)
     assert [type(outcome) for outcome in outcomes] == [ValueError, ValueError, int]
 
@@ -117,7 +117,7 @@ async def test_a_failed_group_survives_a_cancelled_waiter() -> None:
 
 async def test_flushed_waits_for_all_and_an_idle_batch_is_flushed_at_once() -> None:
     store = Store()
-    batch = Batch(store.run, most=1)
+    batch = Batch(store.run, group_items=1)
     await batch.flushed()
     futures = [await begun(store, batch), batch.submit(1)]
     store.open.set()

@@ -8,7 +8,7 @@ from tracker.api.handler import JSON, Content, Handler, json_error
 from tracker.api.limits import MAX_EVENT_BYTES, PREFLIGHT_CACHE_SECONDS
 from tracker.api.openapi.parts import Described
 from tracker.conversions.parameters import Conversion, from_json, from_text
-from tracker.conversions.record import Recorded
+from tracker.conversions.waiters import Recorded
 from tracker.errors import BadRequest, PayloadTooLarge, TrackerError
 from tracker.syntax.accept import prefers
 

@@ -22,7 +22,7 @@ from tracker.api.handler import SANE_REQUEST_ID, Content, as_tracker_error
 from tracker.api.services import Services
 from tracker.clicks.redirect import Answer, ClientHeaders, Visit, redirection
 from tracker.conversions.parameters import from_text
-from tracker.conversions.record import Recorded
+from tracker.conversions.waiters import Recorded
 from tracker.errors import TrackerError
 from tracker.http.default_headers import DefaultHeaders
 from tracker.http.fast_path import FastHead, FastHeadParser, FastPathConnection
@@ -147,7 +147,7 @@ class FastPath:
         address = self._client_address.of(connection.peer, (header.forwarded_for,))
         visit = Visit(head.method, slug, head.query, address, header.client)
         try:
-            location = self._redirect.location_at_once(visit, request)
+            location = self._redirect.location_from_memory(visit, request)
         except TrackerError as error:
             self.refuse_click(request, error)
             return True
@@ -186,7 +186,7 @@ class FastPath:
         address = self._client_address.of(connection.peer, (head.header.forwarded_for,))
         request = _EventRequest(self, connection, head, "/api/event", _id_of(head.header), began)
         try:
-            taken = self._recorder.record_for(request, conversion, address)
+            taken = self._recorder.record_from_memory(request, conversion, address)
         except TrackerError as error:
             self.refuse_event(request, error)
             return True

@@ -21,6 +21,7 @@ from tracker.ids import new_click_id
 from tracker.journal.stream import Journal
 from tracker.links.cache import LinkCache
 from tracker.links.destination import Destination
+from tracker.links.domain import ServedName
 from tracker.links.domains import Domains
 from tracker.links.hostnames import canonical_hostname
 from tracker.links.link import SLUG, Target
@@ -119,19 +120,19 @@ class Redirect:
             await self._journal.append(click)
         return redirection(location)
 
-    def location_at_once(self, visit: Visit, waiter: Waiter[int | None]) -> str | None:
+    def location_from_memory(self, visit: Visit, waiter: Waiter[int | None]) -> str | None:
         """Return the Location for a GET or HEAD of a link in memory, None if `answer` is needed.
 
         After a GET, send it only when `waiter` is notified: the click is durable then.
 
-        Raises Unavailable if too many clicks are waiting.
+        Raises BadRequest if the visit names no slug. Raises Unavailable if too many clicks wait.
         """
-        target = self._known(visit)
+        target = self._target_from_memory(visit)
         if target is None:
             return None
         location, click = self._location(visit, target)
         if visit.method != "HEAD":
-            self._journal.append_for(waiter, click)
+            self._journal.append_and_notify(click, waiter)
         return location
 
     def _location(self, visit: Visit, target: Target) -> tuple[str, Click]:
@@ -142,39 +143,41 @@ class Redirect:
         macros = self._macros(click, target, shown_id) if destination.needs else {}
         return destination.location(visit.query, shown_id, macros), click
 
-    def _known(self, visit: Visit) -> Target | None:
+    def _target_from_memory(self, visit: Visit) -> Target | None:
+        """Return what `_find` would, None if it has to ask a store or raises NotFound."""
+        slug = _slug(visit)
         host, named = self._host(visit)
-        if named and not host:
-            return None
-        namespace = self._known_namespace(host, named) if host else ""
+        domain = None
+        if host:
+            known = self._domains.peek(host)
+            if known is None:
+                return None
+            domain = known.value
+        namespace = self._namespace(host, named, domain)
         if namespace is None:
             return None
-        entry = self._links.peek(keys.link(namespace, _slug(visit)))
+        entry = self._links.peek(keys.link(namespace, slug))
         return None if entry is None else entry.value
-
-    def _known_namespace(self, host: str, named: bool) -> str | None:
-        domain = self._domains.peek(host)
-        return None if domain is None else self._domains.namespace(domain.value, named)
 
     async def _find(self, visit: Visit) -> Target:
         slug = _slug(visit)
-        if not slug and visit.slug is None:
-            raise BadRequest("s: required: the slug of a short link")
-        namespace = await self._namespace(visit)
+        host, named = self._host(visit)
+        domain = await self._domains.by_name(host, visit.address) if host else None
+        namespace = self._namespace(host, named, domain)
+        if namespace is None:
+            raise NotFound("d: no such domain" if named else "short link: not found")
         if SLUG.fullmatch(slug):
             target = await self._links.get(keys.link(namespace, slug), visit.address)
             if target is not None:
                 return target
         raise NotFound("short link: not found")
 
-    async def _namespace(self, visit: Visit) -> str:
-        """Return the namespace of the slug; empty: the default domain. Raises NotFound."""
-        host, named = self._host(visit)
-        domain = await self._domains.by_name(host, visit.address) if host else None
-        namespace = "" if not (host or named) else self._domains.namespace(domain, named)
-        if namespace is None:
-            raise NotFound("d: no such domain" if named else "short link: not found")
-        return namespace
+    def _namespace(self, host: str, named: bool, domain: ServedName | None) -> str | None:
+        """Return the namespace of the slug; empty: the default domain; None: there is none.
+
+        `host` and `named` are those of `_host`; `domain` is served by that name.
+        """
+        return self._domains.namespace(domain, named) if host or named else ""
 
     def _host(self, visit: Visit) -> tuple[str, bool]:
         """Return the hostname to look up, and whether it must be a custom domain.
@@ -209,7 +212,13 @@ def redirection(location: str) -> Answer:
 
 
 def _slug(visit: Visit) -> str:
-    return parameter(visit.query, "s") if visit.slug is None else visit.slug
+    """Return the slug as sent. Raises BadRequest if the query names none."""
+    if visit.slug is not None:
+        return visit.slug
+    slug = parameter(visit.query, "s")
+    if not slug:
+        raise BadRequest("s: required: the slug of a short link")
+    return slug
 
 
 def _hostname(host: str) -> str:

@@ -180,7 +180,7 @@ class EventConfigs:
         """
         return await self._cache.get(keys.event_config(pbk), client)
 
-    def known_by_postback_key(self, pbk: str) -> CacheEntry[EventConfig] | None:
+    def peek_by_postback_key(self, pbk: str) -> CacheEntry[EventConfig] | None:
         """Return what memory knows of a postback key; None: ask `by_postback_key`."""
         return self._cache.peek(keys.event_config(pbk))
 

@@ -107,12 +107,12 @@ class EventIds:
 
     async def next(self) -> int:
         """Return a new id. Raises Unavailable if memory, MongoDB and the file have none."""
-        while (one := self.next_at_once()) is None:  # a crowd may use up a block at once
+        while (one := self.next_from_memory()) is None:  # a crowd may use up a block at once
             if not await asyncio.shield(self._fetched()):
                 raise Unavailable("storage is unavailable; try again")
         return one
 
-    def next_at_once(self) -> int | None:
+    def next_from_memory(self) -> int | None:
         """Return a new id from memory; None if it has none: ask `next`."""
         if not self._blocks:
             return None

@@ -17,6 +17,7 @@ from uuid import UUID
 
 import structlog
 
+from tracker.conversions.append import AppendOnce
 from tracker.conversions.caps import Caps
 from tracker.conversions.event import Event
 from tracker.conversions.event_config import EventConfig, EventConfigs
@@ -31,14 +32,11 @@ from tracker.conversions.resolution import (
     scopes_of,
 )
 from tracker.conversions.rules import AccountRules, ConversionRules, Rule, rules_in
-from tracker.conversions.store import Events
 from tracker.conversions.waiters import AppendWaiter, OwnerWaiter, Recorded
 from tracker.db.batch import Waiter
 from tracker.db.breaker import answer_within
-from tracker.db.budget import Budget, OptionalWrite
-from tracker.db.connect import PyMongoError
 from tracker.errors import RateLimited, Unavailable
-from tracker.journal.stream import CLAIM_SECONDS, Claim, Journal
+from tracker.journal.stream import Journal
 from tracker.limits.allowance import Allowance
 from tracker.metrics import PENDING_REFUSED
 
@@ -50,38 +48,34 @@ _METADATA_BYTES_PER_CONVERSION: Final = 1024
 _RETRY_SECONDS: Final = 10
 """When a sender may try again: most clicks are stored within a second."""
 
-_MAX_CLAIMS: Final = 8
-"""Simultaneous claims in MongoDB, fewer than motor has threads: the others wait for their turn
-here, where that is no failure of MongoDB. Once it fails, all that wait are refused."""
-
 
 class Recorder:
-    """Records conversions: `record` waits for the result, `record_for` notifies a waiter of it."""
+    """The recording of conversions.
+
+    `record` waits for the result. `record_from_memory` passes it to a waiter.
+    """
 
     def __init__(
         self,
         configs: EventConfigs,
         look_ups: LookUps,
-        events: Events,
         event_ids: EventIds,
         journal: Journal,
-        budget: Budget,
+        once: AppendOnce,
         rules: AccountRules,
         caps: Caps,
         pending: Allowance,
     ) -> None:
         self._configs = configs
         self._look_ups = look_ups
-        self._events = events
         self._event_ids = event_ids
         self._journal = journal
-        self._budget = budget
+        self._once = once
         self._rules = rules
         self._caps = caps
         self._pending = pending
         self._later: set[asyncio.Task[None]] = set()
         self._mongodb = look_ups.mongodb
-        self._claiming = asyncio.Semaphore(_MAX_CLAIMS)
 
     async def record(self, conversion: Conversion, client: str = "") -> Recorded:
         """Record a conversion that the sender at the address `client` reports.
@@ -121,7 +115,7 @@ class Recorder:
             first = await self._append_within(cap, rules, event, scopes)
         return Recorded(first, owner_id is not None)
 
-    def record_for(
+    def record_from_memory(
         self, waiter: Waiter[Recorded], conversion: Conversion, client: str = ""
     ) -> bool:
         """Record as `record` does, and pass the result to `waiter` in a later turn of the loop.
@@ -134,21 +128,21 @@ class Recorder:
             return False
         config = None
         if conversion.pbk is not None:
-            known = self._configs.known_by_postback_key(conversion.pbk)
+            known = self._configs.peek_by_postback_key(conversion.pbk)
             if known is None:
                 return False
             config = checked_config(known.value, conversion)
-        event_id = self._event_ids.next_at_once()
+        event_id = self._event_ids.next_from_memory()
         if event_id is None:
             return False
-        append = partial(self._append_for, waiter, event_id, conversion, config, client)
+        append = partial(self._append_and_notify, waiter, event_id, conversion, config, client)
         if conversion.click_id is None:
             append(None)
         else:
             self._look_ups.owners.add(conversion.click_id.bytes, OwnerWaiter(append, waiter))
         return True
 
-    def _append_for(
+    def _append_and_notify(
         self,
         waiter: Waiter[Recorded],
         event_id: int,
@@ -160,7 +154,7 @@ class Recorder:
         self._allow(conversion, config, owner_id, client)
         account_id = account_of(config, owner_id)
         if account_id is not None:
-            known = self._rules.known(account_id)
+            known = self._rules.peek(account_id)
             rules = known and rules_in(known.value)
             if rules is None or rules.max_per_click is not None:
                 self._record_later(waiter, conversion, config, owner_id, event_id)
@@ -169,7 +163,7 @@ class Recorder:
                 raise rules.refusal(broken)
         event = event_of(event_id, conversion, config, account_id, (), account_id is not None)
         recorded = Recorded(event_id, owner_id is not None)
-        self._journal.append_for(AppendWaiter(recorded, waiter), event)
+        self._journal.append_and_notify(event, AppendWaiter(recorded, waiter))
 
     def _record_later(self, waiter: Waiter[Recorded], *rest: Any) -> None:
         """Record in a task what stores have to be asked about, and pass the result to `waiter`."""
@@ -222,7 +216,7 @@ class Recorder:
         """
         if account_id is None:
             return None
-        if known := self._rules.known(account_id):
+        if known := self._rules.peek(account_id):
             return rules_in(known.value)
         if self._mongodb.is_open:
             return None
@@ -256,7 +250,7 @@ class Recorder:
     ) -> int:
         """Append, unless the click of `event` has as many conversions as its account allows."""
         if cap is None or rules is None or event.click_id is None:
-            return await self._append(event, scopes)
+            return await self._once.append(event, scopes)
         config_id = None if event.event_config_id is None else UUID(bytes=event.event_config_id)
         which = UUID(bytes=event.click_id), config_id
         if not await self._caps.acquire(*which, cap):
@@ -264,7 +258,7 @@ class Recorder:
             return await self._first_or_refuse(claims, rules, Rule.MAX_PER_CLICK)
         first = None
         try:
-            first = await self._append(event, scopes)
+            first = await self._once.append(event, scopes)
         finally:
             if first != event.id:
                 await self._caps.release(*which)
@@ -282,48 +276,6 @@ class Recorder:
             raise rules.refusal(broken)
         return first
 
-    async def _append(self, event: Event, scopes: Sequence[UUID]) -> int:
-        if event.transaction_id is None:
-            await self._journal.append(event)
-            return event.id
-        names = claims_of(event.transaction_id, scopes)
-        kind = OptionalWrite.CLAIM if event.account_id else OptionalWrite.CLAIM_OF_NOBODY
-        seconds = CLAIM_SECONDS if self._budget.allows(kind) else 0
-        holder = await self._journal.append_once(event, Claim(names, event.id, seconds))
-        if holder is None:
-            return await self._claim_in_mongodb(event, scopes)
-        if holder == event.id and not seconds and kind is OptionalWrite.CLAIM:
-            return await self._claim_without_redis(event, scopes)
-        return holder
-
-    async def _claim_without_redis(self, event: Event, scopes: Sequence[UUID]) -> int:
-        """Claim in MongoDB what is beyond the budget of Redis.
-
-        If MongoDB cannot tell which event was first, the drain decides.
-        """
-        try:
-            return await self._claim_in_mongodb(event, scopes)
-        except Unavailable:
-            return event.id
-
-    async def _claim_in_mongodb(self, event: Event, scopes: Sequence[UUID]) -> int:
-        """Return the event that has the transaction id first, by the unique index of MongoDB.
-
-        Redis is unavailable or has no room; the journal has the event. Raises Unavailable if
-        MongoDB does not answer.
-        """
-        async with self._claiming:
-            if self._mongodb.is_open:
-                raise Unavailable("storage is unavailable; try again")
-            try:
-                return await answer_within(LOOK_UP_SECONDS, self._events.claim(event, scopes))
-            except (PyMongoError, TimeoutError) as error:
-                self._mongodb.failed(error)
-                raise Unavailable("storage is unavailable; try again") from error
-
 
 def _broken(rules: ConversionRules, conversion: Conversion) -> Rule | None:
     return rules.broken_by(conversion.pbk is not None, conversion.value)
-
-
-__all__ = ["Recorded", "Recorder"]

@@ -108,7 +108,7 @@ class AccountRules:
         self._accounts = database["accounts"]
         self._cache = cache
 
-    def known(self, account_id: UUID) -> CacheEntry[CachedRules] | None:
+    def peek(self, account_id: UUID) -> CacheEntry[CachedRules] | None:
         """Return what memory knows of an account's rules; None: ask `of`."""
         return self._cache.peek(keys.account(account_id))
 

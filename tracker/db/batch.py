@@ -7,13 +7,16 @@ the journal (appends) and by conversions (click look-ups).
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextvars import Context
-from typing import Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 import structlog
 
 from tracker.errors import Unavailable
 
 log = structlog.get_logger(__name__)
+
+MAX_GROUP_ITEMS: Final = 500
+MAX_WAITING_ITEMS: Final = 50_000
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -36,19 +39,19 @@ class Waiter(Protocol[_Result]):
 class Batch(Generic[Item, Result]):
     """A queue of items that hands them to `run` in groups, one group at a time, in order.
 
-    `run` takes up to `most` items and returns as many results in the same order; if it raises,
-    every item of that group gets the exception. At most `bound` items wait.
+    `run` takes up to `group_items` items and returns as many results in the same order; if it
+    raises, every item of that group gets the exception. At most `waiting_items` wait.
     """
 
     def __init__(
         self,
         run: Callable[[list[Item]], Awaitable[Sequence[Result]]],
-        most: int = 500,
-        bound: int = 50_000,
+        group_items: int = MAX_GROUP_ITEMS,
+        waiting_items: int = MAX_WAITING_ITEMS,
     ) -> None:
         self._run = run
-        self._most = most
-        self._bound = bound
+        self._group_items = group_items
+        self._waiting_items = waiting_items
         self._waiting: list[tuple[Item, Waiter[Result]]] = []
         self._worker: asyncio.Task[None] | None = None
 
@@ -66,7 +69,7 @@ class Batch(Generic[Item, Result]):
 
         Raises Unavailable if too many items wait.
         """
-        if len(self._waiting) >= self._bound:
+        if len(self._waiting) >= self._waiting_items:
             raise Unavailable("too many requests are waiting for storage; try again")
         self._waiting.append((item, waiter))
         if self._worker is None:
@@ -82,8 +85,8 @@ class Batch(Generic[Item, Result]):
     async def _work(self) -> None:
         try:
             while self._waiting:
-                group = self._waiting[: self._most]
-                del self._waiting[: self._most]
+                group = self._waiting[: self._group_items]
+                del self._waiting[: self._group_items]
                 await self._run_group(group)
                 # What has arrived by now shares the next: answers of one group make the requests
                 # of the next but one, and smaller groups cost more each.
@@ -98,16 +101,16 @@ class Batch(Generic[Item, Result]):
             answers = list(zip(waiters, results, strict=True))
         except Exception as error:
             for waiter in waiters:
-                _tell(waiter, waiter.set_exception, error)
+                _notify(waiter, waiter.set_exception, error)
             return
         for waiter, result in answers:
-            _tell(waiter, waiter.set_result, result)
+            _notify(waiter, waiter.set_result, result)
 
 
-def _tell(waiter: Waiter[Result], tell: Callable[[Item], None], what: Item) -> None:
-    """Hand over a result; a waiter that fails at it does not keep the others from theirs."""
+def _notify(waiter: Waiter[Result], notify: Callable[[Item], None], outcome: Item) -> None:
+    """Pass on an outcome; a waiter that fails at it does not keep the others from theirs."""
     try:
         if not waiter.done():
-            tell(what)
+            notify(outcome)
     except Exception:
-        log.exception("told what it waited for, a request failed")
+        log.exception("a request failed after its result had come")

@@ -51,7 +51,7 @@ class OptionalWrite(StrEnum):
 
     MISS = "miss"
     """Copies of misses: without them each process asks MongoDB for itself."""
-    CLAIM_OF_NOBODY = "claim_of_nobody"
+    CLAIM_WITHOUT_ACCOUNT = "claim_of_nobody"
     """Claims of transaction ids, for events without an account: a repeated one may be answered with
     an id of its own until it is drained, and is counted once."""
     VISITOR = "visitor"
@@ -68,7 +68,7 @@ class OptionalWrite(StrEnum):
 
 SKIPPED_FROM: Final[Mapping[OptionalWrite, float]] = {
     OptionalWrite.MISS: 0.6,
-    OptionalWrite.CLAIM_OF_NOBODY: 0.7,
+    OptionalWrite.CLAIM_WITHOUT_ACCOUNT: 0.7,
     OptionalWrite.VISITOR: 0.8,
     OptionalWrite.CLAIM: 0.9,
     OptionalWrite.CLICK_CAP: 0.9,

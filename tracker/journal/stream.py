@@ -91,7 +91,7 @@ class Journal:
         """
         return self._batch.submit(encode_record(record))
 
-    def append_for(self, waiter: Waiter[int | None], record: JournalRecord) -> None:
+    def append_and_notify(self, record: JournalRecord, waiter: Waiter[int | None]) -> None:
         """Append `record`, and notify `waiter`. Raises Unavailable if too many wait.
 
         `record` has to be one that can be encoded, without half surrogates in its texts: it is

@@ -16,6 +16,7 @@ from tracker.clicks.enrich import Enrichment
 from tracker.clicks.redirect import Redirect
 from tracker.clicks.store import Clicks
 from tracker.clicks.visitors import Visitors
+from tracker.conversions.append import AppendOnce
 from tracker.conversions.caps import Caps
 from tracker.conversions.event_config import EventConfigs, event_config_cache
 from tracker.conversions.event_ids import EventIds, SpareBlock
@@ -169,10 +170,9 @@ class Services:
         self.recorder = Recorder(
             self.event_configs,
             self.look_ups,
-            self.events,
             self.event_ids,
             self.journal,
-            self.budget,
+            AppendOnce(self.journal, self.events, self.budget, self.look_ups.mongodb),
             self.account_rules,
             Caps(self.redis, self.breaker, self.events, self.budget),
             self._allowance(self.settings.pending_limit_ip_per_minute),

@@ -8,7 +8,7 @@ import pytest
 
 from tests.conversions import scene
 from tracker.conversions.event_config import PayoutType
-from tracker.conversions.record import Recorded
+from tracker.conversions.waiters import Recorded
 from tracker.errors import BadRequest, NotFound, TrackerError, Unavailable
 from tracker.ids import new_id
 from tracker.service.services import Services
@@ -28,7 +28,7 @@ async def ready(services: Services, *keys: str) -> None:
 
 
 def taken(services: Services, told: Waiter, **fields: Any) -> bool:
-    return services.recorder.record_for(told, scene.conversion(**fields))
+    return services.recorder.record_from_memory(told, scene.conversion(**fields))
 
 
 def told_by_both(row: dict[str, Any]) -> dict[str, Any]:
@@ -130,7 +130,7 @@ async def test_with_too_many_waiting_it_is_refused(
 ) -> None:
     await ready(services)
     batch = services.look_ups.owners if queue == "look-ups" else services.journal._batch
-    monkeypatch.setattr(batch, "_bound", 0)
+    monkeypatch.setattr(batch, "_waiting_items", 0)
     told = waiter()
     with pytest.raises(Unavailable):
         assert taken(services, told, click_id=new_id())

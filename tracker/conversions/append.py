@@ -1,0 +1,82 @@
+"""The append of a conversion to the journal, once for each transaction id.
+
+The first event that claims a transaction id has it. A claim is a key in Redis, made together with
+the append. While Redis is unavailable or has no room, it is a unique index of MongoDB.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+from uuid import UUID
+
+from tracker.conversions.event import Event
+from tracker.conversions.look_ups import LOOK_UP_SECONDS
+from tracker.conversions.resolution import claims_of
+from tracker.conversions.store import Events
+from tracker.db.breaker import Breaker, answer_within
+from tracker.db.budget import Budget, OptionalWrite
+from tracker.db.connect import PyMongoError
+from tracker.errors import Unavailable
+from tracker.journal.stream import CLAIM_SECONDS, Claim, Journal
+
+MAX_CLAIMS: Final = 8
+"""Simultaneous claims in MongoDB, fewer than motor has threads: the others wait for their turn
+here, where that is no failure of MongoDB. Once it fails, all that wait are refused."""
+
+
+class AppendOnce:
+    """The append of conversions, with their claims to transaction ids.
+
+    `mongodb` is the breaker of the look-ups that the answer to a conversion waits for.
+    """
+
+    def __init__(self, journal: Journal, events: Events, budget: Budget, mongodb: Breaker) -> None:
+        self._journal = journal
+        self._events = events
+        self._budget = budget
+        self._mongodb = mongodb
+        self._claiming = asyncio.Semaphore(MAX_CLAIMS)
+
+    async def append(self, event: Event, scopes: Sequence[UUID]) -> int:
+        """Append `event` and return its id, or that of the event which had the transaction id.
+
+        Raises Unavailable if the event cannot be made durable, or if no store can tell which event
+        had the transaction id first.
+        """
+        if event.transaction_id is None:
+            await self._journal.append(event)
+            return event.id
+        names = claims_of(event.transaction_id, scopes)
+        kind = OptionalWrite.CLAIM if event.account_id else OptionalWrite.CLAIM_WITHOUT_ACCOUNT
+        seconds = CLAIM_SECONDS if self._budget.allows(kind) else 0
+        holder = await self._journal.append_once(event, Claim(names, event.id, seconds))
+        if holder is None:
+            return await self._claim_in_mongodb(event, scopes)
+        if holder == event.id and not seconds and kind is OptionalWrite.CLAIM:
+            return await self._claim_without_redis(event, scopes)
+        return holder
+
+    async def _claim_without_redis(self, event: Event, scopes: Sequence[UUID]) -> int:
+        """Claim in MongoDB what is beyond the budget of Redis.
+
+        If MongoDB cannot tell which event was first, the drain decides.
+        """
+        try:
+            return await self._claim_in_mongodb(event, scopes)
+        except Unavailable:
+            return event.id
+
+    async def _claim_in_mongodb(self, event: Event, scopes: Sequence[UUID]) -> int:
+        """Return the event that has the transaction id first, by the unique index of MongoDB.
+
+        Redis is unavailable or has no room; the journal has the event. Raises Unavailable if
+        MongoDB does not answer.
+        """
+        async with self._claiming:
+            if self._mongodb.is_open:
+                raise Unavailable("storage is unavailable; try again")
+            try:
+                return await answer_within(LOOK_UP_SECONDS, self._events.claim(event, scopes))
+            except (PyMongoError, TimeoutError) as error:
+                self._mongodb.failed(error)
+                raise Unavailable("storage is unavailable; try again") from error
