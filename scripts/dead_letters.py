@@ -14,7 +14,7 @@ from tracker.clicks.click import Click
 from tracker.clock import iso
 from tracker.conversions.event import Event
 from tracker.errors import TrackerError
-from tracker.ingest.record import ENTRIES, Record
+from tracker.ingest.record import ENTRY_DECODER, Record
 from tracker.journal.dead_letters import DeadLetters, Letter
 from tracker.service.services import Services
 
@@ -29,10 +29,10 @@ _EXAMPLES = (
 
 
 async def _list(services: Services, parsed: argparse.Namespace) -> list[Row]:
-    letters = DeadLetters(services.redis_waiting, ENTRIES)
+    letters = DeadLetters(services.redis_waiting, ENTRY_DECODER)
     with _redis_errors_reported():
-        shown = await letters.after(parsed.after, parsed.limit)
-        if shown and await letters.after(shown[-1].id, 1):
+        shown = await letters.read_after(parsed.after, parsed.limit)
+        if shown and await letters.read_after(shown[-1].id, 1):
             print(
                 f"{await letters.count():,} in total; next page: --after {shown[-1].id}",
                 file=sys.stderr,
@@ -41,7 +41,7 @@ async def _list(services: Services, parsed: argparse.Namespace) -> list[Row]:
 
 
 async def _replay(services: Services, parsed: argparse.Namespace) -> list[Row]:
-    letters = DeadLetters(services.redis_waiting, ENTRIES)
+    letters = DeadLetters(services.redis_waiting, ENTRY_DECODER)
     with _redis_errors_reported():
         replayed = (
             await _act_on_each(parsed.ids, letters.replay, "replayed")
@@ -61,7 +61,7 @@ async def _replay_all(letters: DeadLetters[Record]) -> int:
 
 
 async def _drop(services: Services, parsed: argparse.Namespace) -> list[Row]:
-    letters = DeadLetters(services.redis_waiting, ENTRIES)
+    letters = DeadLetters(services.redis_waiting, ENTRY_DECODER)
     with _redis_errors_reported():
         dropped = (
             await letters.drop_all()

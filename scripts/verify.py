@@ -10,7 +10,7 @@ from uuid import UUID
 from scripts.command import Command, Row, day, require_account, uuid
 from scripts.progress import Progress
 from tracker.db.retention import first_kept
-from tracker.reports.money import differ, in_billionths
+from tracker.reports.money import differ, sum_in_billionths
 from tracker.reports.query import Measures, Query
 from tracker.reports.recount import DayCount, Recount
 from tracker.reports.rollup import RollupId, Sums
@@ -37,7 +37,7 @@ async def _verify_account(
     with Progress(f"account {account}, days", len(days)) as progress:
         for one in days:
             async with await services.mongodb.start_session(snapshot=True) as session:
-                counted = await recount.at(account, one, session)
+                counted = await recount.count_day(account, one, session)
                 reported_day = await services.reports.run(_query(account, one), session)
             sums.update(_figures(counted, reported_day.totals))
             _explain(counted)
@@ -59,8 +59,8 @@ def _figures(counted: DayCount, reported_day: Measures) -> Counter[str]:
         "unique": reported_day.unique_clicks,
         "bots": reported_day.bot_clicks,
         "conversions": reported_day.conversions,
-        "value": in_billionths(reported_day.value),
-        "payout": in_billionths(reported_day.payout),
+        "value": sum_in_billionths(reported_day.value),
+        "payout": sum_in_billionths(reported_day.payout),
     }
     return Counter(
         {

@@ -7,7 +7,7 @@ from tests.factories import create_event_config, create_link
 from tracker.clicks.click import Click
 from tracker.conversions.event import Event
 from tracker.db.keys import JOURNAL
-from tracker.ingest.record import ENTRIES
+from tracker.ingest.record import ENTRY_DECODER
 from tracker.links.domain import Domain
 from tracker.links.link import Link
 from tracker.service.services import Services
@@ -28,7 +28,7 @@ async def make_link(
 async def journaled(services: Services) -> list[Click | Event]:
     """Return every record of the journal, oldest first."""
     entries: list[Any] = await services.redis.xrange(JOURNAL) or []
-    return [record for _, fields in entries for record in ENTRIES.decode(fields)]
+    return [record for _, fields in entries for record in ENTRY_DECODER.decode(fields)]
 
 
 async def journaled_clicks(services: Services) -> list[Click]:

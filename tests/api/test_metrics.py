@@ -21,7 +21,7 @@ from tracker.clock import now
 from tracker.db import connect
 from tracker.db.keys import DEAD_LETTERS, JOURNAL
 from tracker.db.redis_command_connection import RedisCommandConnection
-from tracker.ingest.fleet import Fleet
+from tracker.ingest.fleet import CounterPublisher
 from tracker.service.services import Services
 
 Values = dict[tuple[str, frozenset[tuple[str, str]]], float]
@@ -251,7 +251,7 @@ async def test_counters_of_drains_are_shown_by_all_processes(
     services: Services, client: Client, account: Account
 ) -> None:
     await create_link(services, account.id, "abc")
-    drain = Fleet(services.redis)
+    drain = CounterPublisher(services.redis)
     await client.get("/c/abc")
     await services.redis.xadd(JOURNAL, {b"1": b"not MessagePack"})
     await scene.drained(services)

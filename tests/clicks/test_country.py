@@ -22,7 +22,7 @@ IRISH = "2a00:1450:4001::1"
     ],
 )
 def test_the_country_of_the_edge_wins(address: str, edge: str, country: str) -> None:
-    assert Countries().of(address, edge) == country
+    assert Countries().look_up(address, edge) == country
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_the_country_of_the_edge_wins(address: str, edge: str, country: str) -> 
     ["", " ", "XX", "ZZ", "T1", "A1", "A2", "EU", "AP", "QQ", "USA", "D", "-", "ß", "ﬁ", "D E"],
 )
 def test_an_edge_that_names_no_country_falls_back_to_the_address(edge: str) -> None:
-    assert Countries().of(AMERICAN, edge) == "US"
+    assert Countries().look_up(AMERICAN, edge) == "US"
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_an_edge_that_names_no_country_falls_back_to_the_address(edge: str) -> N
     ],
 )
 def test_an_address_has_the_country_it_is_registered_in(address: str, country: str) -> None:
-    assert Countries().of(address, "") == country
+    assert Countries().look_up(address, "") == country
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_an_address_has_the_country_it_is_registered_in(address: str, country: s
     ],
 )
 def test_a_private_or_malformed_address_is_unknown(address: str) -> None:
-    assert Countries().of(address, "") == UNKNOWN
+    assert Countries().look_up(address, "") == UNKNOWN
 
 
 @given(
@@ -82,7 +82,7 @@ def test_a_private_or_malformed_address_is_unknown(address: str) -> None:
     st.text(st.characters(exclude_categories=()), max_size=4),
 )
 def test_any_text_gives_a_country_or_unknown(address: str, edge: str) -> None:
-    assert Countries().of(address, edge) in COUNTRIES | {UNKNOWN}
+    assert Countries().look_up(address, edge) in COUNTRIES | {UNKNOWN}
 
 
 def test_the_countries_are_those_of_iso_3166_and_kosovo() -> None:

@@ -73,7 +73,7 @@ def test_the_file_is_read_first_and_the_registries_if_it_names_no_country(
     path: Path, record: Any, found: str
 ) -> None:
     write(path, {"8.8.8.0/24": record})
-    assert Countries(str(path)).of(AMERICAN, "") == found
+    assert Countries(str(path)).look_up(AMERICAN, "") == found
 
 
 @pytest.mark.parametrize(
@@ -108,13 +108,13 @@ def test_ipv4_and_ipv6_are_found_and_other_addresses_left_to_the_registries(
             "2001:db8::/32": country("DE"),
         },
     )
-    assert Countries(str(path)).of(address, edge) == found
+    assert Countries(str(path)).look_up(address, edge) == found
 
 
 def test_ipv6_is_left_to_the_registries_by_a_file_of_ipv4(path: Path) -> None:
     write(path, {"8.8.8.0/24": country("FR")}, ip_version=4)
     countries = Countries(str(path))
-    assert [countries.of(address, "") for address in (AMERICAN, IRISH)] == ["FR", "IE"]
+    assert [countries.look_up(address, "") for address in (AMERICAN, IRISH)] == ["FR", "IE"]
 
 
 def test_a_file_that_is_replaced_is_read_again_while_in_use(
@@ -123,16 +123,16 @@ def test_a_file_that_is_replaced_is_read_again_while_in_use(
     countries = Countries(str(path))
     for code in ("FR", "DE", "JP"):
         write(path, {"8.8.8.0/24": country(code)})
-        assert [countries.of(AMERICAN, "") for _ in range(3)] == [code] * 3
+        assert [countries.look_up(AMERICAN, "") for _ in range(3)] == [code] * 3
     assert [entry["event"] for entry in logs] == ["country file read"] * 3
 
 
 def test_a_file_is_checked_only_every_few_seconds(path: Path) -> None:
     write(path, {"8.8.8.0/24": country("FR")})
     countries = Countries(str(path))
-    assert countries.of(AMERICAN, "") == "FR"
+    assert countries.look_up(AMERICAN, "") == "FR"
     write(path, {"8.8.8.0/24": country("DE")})
-    assert countries.of(AMERICAN, "") == "FR"
+    assert countries.look_up(AMERICAN, "") == "FR"
 
 
 @pytest.mark.parametrize("damage", ["garbage", "empty", "folder", "gone", "cut"])
@@ -142,19 +142,19 @@ def test_an_unreadable_new_file_is_logged_once_and_the_old_one_stays_in_use(
     write(path, {"8.8.8.0/24": country("FR")})
     whole = path.read_bytes()
     countries = Countries(str(path))
-    assert countries.of(AMERICAN, "") == "FR"
+    assert countries.look_up(AMERICAN, "") == "FR"
     path.unlink()
     if damage == "folder":
         path.mkdir()
     elif damage != "gone":
         contents = {"garbage": b"no MaxMind file", "empty": b"", "cut": whole[: len(whole) // 2]}
         path.write_bytes(contents[damage])
-    assert [countries.of(AMERICAN, "") for _ in range(3)] == ["FR"] * 3
+    assert [countries.look_up(AMERICAN, "") for _ in range(3)] == ["FR"] * 3
     assert errors(logs) == ["country file unreadable"]
     if damage == "folder":
         path.rmdir()
     write(path, {"8.8.8.0/24": country("DE")})
-    assert countries.of(AMERICAN, "") == "DE"
+    assert countries.look_up(AMERICAN, "") == "DE"
 
 
 def test_a_file_whose_contents_are_damaged_never_raises(
@@ -170,7 +170,7 @@ def test_a_file_whose_contents_are_damaged_never_raises(
         part = path.with_suffix(".part")
         part.write_bytes(damaged)
         part.rename(path)
-        assert len(Countries(str(path)).of("8.8.8.8", "")) in (2, len(UNKNOWN))
+        assert len(Countries(str(path)).look_up("8.8.8.8", "")) in (2, len(UNKNOWN))
     assert set(errors(logs)) == {"country file unreadable", "country file damaged"}
 
 
@@ -183,5 +183,5 @@ def test_a_damaged_record_is_logged_once_and_the_registries_answer(
     at = whole.index(b"\x00" * 16) + 16
     path.write_bytes(whole[:at] + pointer_to_nowhere + whole[at + len(pointer_to_nowhere) :])
     countries = Countries(str(path))
-    assert [countries.of(AMERICAN, "") for _ in range(3)] == ["US"] * 3
+    assert [countries.look_up(AMERICAN, "") for _ in range(3)] == ["US"] * 3
     assert errors(logs) == ["country file damaged"]

@@ -182,7 +182,7 @@ OTHERS: dict[str, Query] = {
         scene, scene.services.link_cache, keys.link("", scene.link.slug)
     ),
     "a changed link": lambda scene: scene.services.links.change(scene.link.id, {"active": False}),
-    "any link on a domain": lambda scene: scene.services.links.any_on(new_id()),
+    "any link on a domain": lambda scene: scene.services.links.has_links(new_id()),
     "a tag off its links": lambda scene: scene.services.links.untag(ACCOUNT, scene.rare.id),
     "tags by id": lambda scene: scene.services.tags.find([scene.rare.id, new_id()]),
     "a renamed tag": lambda scene: scene.services.tags.rename(scene.rare.id, "new"),

@@ -61,7 +61,7 @@ async def test_while_the_lease_of_a_drain_runs_its_transaction_is_left_alone(
         await slot.renew()
         looking = slot_of(services)
         for _ in range(3):
-            await looking.end_dead()
+            await looking.end_dead_sessions()
         await (await slot.session()).commit_transaction()
     assert await services.database["clicks"].count_documents({}) == 1
 
@@ -75,7 +75,7 @@ async def test_a_drain_that_was_taken_for_dead_goes_on(
         slot = await killed_while_writing(stopped, click)
         other = slot_of(services)
         for _ in range(2):
-            await other.end_dead()
+            await other.end_dead_sessions()
         session = await slot.session()
         with pytest.raises(OperationFailure) as caught:
             await session.commit_transaction()

@@ -26,7 +26,7 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from tracker.clicks.click import Click
 from tracker.conversions.store import EventIdTaken
 from tracker.ingest.batch_writer import WriteConflict
-from tracker.ingest.faults import is_fault_of_record, is_to_wait, is_too_much, reason_of
+from tracker.ingest.faults import is_fault_of_record, is_retryable, is_too_large, reason_of
 from tracker.service.services import Services
 
 
@@ -35,7 +35,7 @@ def bulk(*codes: int, **details: Any) -> BulkWriteError:
     return BulkWriteError({"writeErrors": refused, "writeConcernErrors": [], **details})
 
 
-AWAY = [
+UNAVAILABLE = [
     AutoReconnect("gone"),
     NotPrimaryError("not primary"),
     NetworkTimeout("timed out"),
@@ -92,7 +92,7 @@ UNKNOWN = [
 @pytest.mark.parametrize(
     ("error", "waits", "of_record"),
     [
-        *((error, True, False) for error in AWAY),
+        *((error, True, False) for error in UNAVAILABLE),
         *((error, False, True) for error in OF_RECORD),
         *((error, False, False) for error in UNKNOWN),
     ],
@@ -101,7 +101,7 @@ UNKNOWN = [
 def test_an_error_is_an_outage_or_a_records_fault_or_unknown(
     error: Exception, waits: bool, of_record: bool
 ) -> None:
-    assert (is_to_wait(error), is_fault_of_record(error)) == (waits, of_record)
+    assert (is_retryable(error), is_fault_of_record(error)) == (waits, of_record)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_an_error_is_an_outage_or_a_records_fault_or_unknown(
     ids=repr,
 )
 def test_a_transaction_that_is_too_large_is_recognized(error: Exception, too_much: bool) -> None:
-    assert is_too_much(error) == too_much
+    assert is_too_large(error) == too_much
 
 
 SECRET = "what the visitor typed"

@@ -16,7 +16,7 @@ from tracker.builtin.servers import redis_url
 from tracker.db import connect
 from tracker.db.keys import FLEET_COUNTERS
 from tracker.ingest import fleet
-from tracker.ingest.fleet import Fleet, families
+from tracker.ingest.fleet import CounterPublisher, families
 from tracker.metrics import DEAD_LETTERS, DRAINED, WEBHOOK_ATTEMPTS
 from tracker.service.services import Services
 
@@ -27,12 +27,12 @@ from tracker.multiprocess_metrics import multiprocess_metrics
 
 with multiprocess_metrics(2) as set_worker:
     from tracker.db import connect
-    from tracker.ingest.fleet import Fleet
+    from tracker.ingest.fleet import CounterPublisher
     from tracker.metrics import DRAINED, WEBHOOK_ATTEMPTS
 
     async def publish(clicks):
         async with connect.redis_for_requests(sys.argv[1]) as redis:
-            drain = Fleet(redis)
+            drain = CounterPublisher(redis)
             DRAINED.labels("click").inc(clicks)
             WEBHOOK_ATTEMPTS.labels("5xx").inc()
             await drain.publish()
@@ -60,7 +60,7 @@ async def published(redis: Redis) -> Published:
 
 async def test_only_the_counts_since_the_last_publication_are_added(services: Services) -> None:
     DRAINED.labels("click").inc(1000)
-    drain = Fleet(services.redis)
+    drain = CounterPublisher(services.redis)
     await drain.publish()
     assert await published(services.redis) == {}
     for _ in range(2):
@@ -78,9 +78,9 @@ async def test_only_the_counts_since_the_last_publication_are_added(services: Se
 
 async def test_the_sums_cover_all_drains_and_outlive_each(services: Services) -> None:
     for _ in range(3):
-        drain = Fleet(services.redis)
+        drain = CounterPublisher(services.redis)
         DRAINED.labels("event").inc(2)
-        await drain.leave()
+        await drain.finish()
     assert await published(services.redis) == {("tracker_fleet_drained_total", "event"): 6}
 
 
@@ -99,14 +99,14 @@ async def test_a_process_that_took_the_place_of_another_publishes_only_its_own(
 async def test_counts_that_redis_did_not_take_are_added_the_next_time(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drain = Fleet(services.redis)
+    drain = CounterPublisher(services.redis)
     DRAINED.labels("click").inc(5)
     gone = connect.redis_for_requests(redis_url(free_port()))
     with monkeypatch.context() as patched:
         patched.setattr(drain, "_redis", gone)
         with pytest.raises((RedisError, OSError)):
             await drain.publish()
-        await drain.leave()
+        await drain.finish()
     await gone.aclose()
     DRAINED.labels("click").inc(1)
     await drain.publish()
@@ -118,7 +118,7 @@ async def test_a_running_drain_publishes_by_itself(
 ) -> None:
     monkeypatch.setattr(fleet, "PUBLISH_EVERY_SECONDS", 0.01)
     stop = asyncio.Event()
-    drain = Fleet(services.redis)
+    drain = CounterPublisher(services.redis)
     running = asyncio.ensure_future(drain.run(stop))
     DRAINED.labels("click").inc(7)
     async with asyncio.timeout(10):

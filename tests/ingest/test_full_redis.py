@@ -13,7 +13,7 @@ from tests.conversions import scene
 from tests.factories import make_click
 from tests.ingest import ledger
 from tracker.ingest.consumer import Consumer
-from tracker.ingest.record import ENTRIES
+from tracker.ingest.record import ENTRY_DECODER
 from tracker.journal.dead_letters import DeadLetters
 from tracker.service.services import Services
 
@@ -57,7 +57,7 @@ async def test_an_entry_that_cannot_be_stored_does_not_hold_up_the_others(
     async with full(services.redis):
         assert await scene.drained(services) == 21
         assert await services.redis.xlen("journal") == 0
-    assert await DeadLetters(services.redis, ENTRIES).count() == 1
+    assert await DeadLetters(services.redis, ENTRY_DECODER).count() == 1
 
 
 async def test_an_entry_that_was_deleted_before_it_was_acknowledged_is_forgotten(
@@ -79,9 +79,9 @@ async def test_an_entry_that_was_deleted_before_it_was_acknowledged_is_forgotten
 async def test_dead_letters_can_be_dropped(services: Services) -> None:
     for _ in range(3):
         await services.redis.xadd("journal:dead", {"1": "a", "id": "1-1", "reason": "so"})
-    letters = DeadLetters(services.redis, ENTRIES)
+    letters = DeadLetters(services.redis, ENTRY_DECODER)
     async with full(services.redis):
-        [first, *_] = await letters.after(None, 1)
+        [first, *_] = await letters.read_after(None, 1)
         assert await letters.drop(first.id)
         assert await letters.drop_all() == 2
     assert await letters.count() == 0

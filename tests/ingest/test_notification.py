@@ -17,7 +17,7 @@ from tracker.conversions.document import Status
 from tracker.db import keys
 from tracker.ids import new_id
 from tracker.ingest import overdue
-from tracker.ingest.notification import CLICK_PATIENCE, should_notify, with_deadline
+from tracker.ingest.notification import CLICK_WAIT, should_notify, with_deadline
 from tracker.service.services import Services
 from tracker.webhooks.delivery import delivery_id
 
@@ -31,7 +31,7 @@ AT = moment(AT_MS)
 
 PENDING = {"status": Status.PENDING, "account_id": ACCOUNT}
 WAITING = {**PENDING, "tell_at": AT}
-TOLD = {**PENDING, "tell_at": None}
+NOTIFIED = {**PENDING, "tell_at": None}
 
 
 def settled(status: Status) -> dict[str, Any]:
@@ -52,9 +52,9 @@ def settled(status: Status) -> dict[str, Any]:
         (WAITING, settled(Status.ATTRIBUTED), True),
         (WAITING, settled(Status.FOREIGN_CLICK), True),
         (WAITING, settled(Status.DUPLICATE), False),
-        (WAITING, TOLD, True),
-        (TOLD, settled(Status.ATTRIBUTED), False),
-        (TOLD, settled(Status.FOREIGN_CLICK), False),
+        (WAITING, NOTIFIED, True),
+        (NOTIFIED, settled(Status.ATTRIBUTED), False),
+        (NOTIFIED, settled(Status.FOREIGN_CLICK), False),
     ],
 )
 def test_webhooks_are_notified_of_settled_events_and_of_those_whose_click_is_late(
@@ -66,7 +66,7 @@ def test_webhooks_are_notified_of_settled_events_and_of_those_whose_click_is_lat
 @pytest.mark.parametrize(
     ("event", "tell_at"),
     [
-        (PENDING, AT + CLICK_PATIENCE),
+        (PENDING, AT + CLICK_WAIT),
         ({**PENDING, "account_id": None}, None),
         (settled(Status.NO_CLICK), None),
         (settled(Status.DUPLICATE), None),
@@ -191,8 +191,8 @@ async def test_a_click_that_arrives_during_a_notification_does_not_change_it(
             click = make_click(ACCOUNT)
             await drains[0].apply([make_event(number, click.id, **CONFIG)])
             await an_hour_passes(services)
-            telling = [drain.notify_overdue() for drain in drains[1:]]
-            await asyncio.gather(drains[0].apply([click]), *telling)
+            notifying = [drain.notify_overdue() for drain in drains[1:]]
+            await asyncio.gather(drains[0].apply([click]), *notifying)
     assert {row["status"] for row in await scene.stored_events(services)} == {"attributed"}
     assert await ledger.notified(services) == [(webhook.id, number) for number in range(1, 26)]
     await ledger.check(services)
@@ -243,7 +243,7 @@ async def test_more_deliveries_than_one_command_takes_are_all_made(
 async def test_the_loop_goes_on_after_an_error_and_ends_when_it_is_stopped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(overdue, "EVERY_SECONDS", 0.01)
+    monkeypatch.setattr(overdue, "MAX_PAUSE_SECONDS", 0.01)
     stop = asyncio.Event()
     answers = iter([3, RedisConnectionError("Redis is unavailable"), 2, 0, 0])
 

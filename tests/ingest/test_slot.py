@@ -98,7 +98,7 @@ async def test_a_slot_with_a_session_on_record_is_taken_when_that_was_ended(
     await services.redis.delete("slot:0")
     assert await others[0].number() == 1
     for _ in range(2):
-        await others[0].end_dead()
+        await others[0].end_dead_sessions()
     assert await others[1].number() == 0
     await late.renew()
     assert await late.number() == 2
@@ -118,12 +118,12 @@ async def test_after_an_outage_of_redis_every_drain_has_its_slot_and_session_aga
         await slot.number()
     before = await recorded(services)
     await services.redis.delete("slot:0", "slot:1", "slot:2")
-    await living[2].end_dead()
+    await living[2].end_dead_sessions()
     new = slot_of(services)
     assert await new.number() == 3
     for slot in (living[2], living[0], living[1]):
         await slot.renew()
-    await living[2].end_dead()
+    await living[2].end_dead_sessions()
     assert [await slot.number() for slot in living] == [0, 1, 2]
     assert await recorded(services) == {**before, b"3": await session_id(new)}
 
@@ -310,12 +310,12 @@ async def test_with_mongodb_unavailable_the_slot_is_kept_and_a_dead_session_stay
     slot = Slot(services.redis, gone)
     slot._session = await services.mongodb.start_session()
     assert await slot.number() == 1
-    await slot.end_dead()
+    await slot.end_dead_sessions()
     with pytest.raises(PyMongoError):
-        await slot.end_dead()
+        await slot.end_dead_sessions()
     assert await recorded(services) == {b"0": dead, b"1": await session_id(slot)}
     slot._client = services.mongodb
-    await slot.end_dead()
+    await slot.end_dead_sessions()
     assert await recorded(services) == {b"1": await session_id(slot)}
     await slot.release()
     gone.close()

@@ -11,7 +11,7 @@ from tests.conversions import scene
 from tests.factories import make_click, make_event
 from tracker.clicks.click import Click
 from tracker.conversions.event import Event
-from tracker.ingest.record import ENTRIES, Record
+from tracker.ingest.record import ENTRY_DECODER, Record
 from tracker.journal.dead_letters import DeadLetters
 from tracker.service.services import Services
 
@@ -20,7 +20,7 @@ async def letters_of(services: Services, number: int, size: int = 10) -> DeadLet
     for one in range(number):
         fields: Any = {b"1": bytes(size), b"id": b"1-%d" % one, b"reason": b"so"}
         await services.redis.xadd("journal:dead", fields)
-    return DeadLetters(services.redis_waiting, ENTRIES)
+    return DeadLetters(services.redis_waiting, ENTRY_DECODER)
 
 
 async def moved(letters: DeadLetters[Record]) -> list[int]:
@@ -29,9 +29,9 @@ async def moved(letters: DeadLetters[Record]) -> list[int]:
 
 async def test_many_letters_are_read_and_replayed_in_pages(services: Services) -> None:
     letters = await letters_of(services, 50)
-    read = await letters.after(None, 45)
+    read = await letters.read_after(None, 45)
     assert [one.entry_id for one in read] == [f"1-{number}" for number in range(45)]
-    assert len(await letters.after(read[-1].id, 45)) == 5
+    assert len(await letters.read_after(read[-1].id, 45)) == 5
     assert await moved(letters) == [20, 20, 10]
     assert await services.redis.xlen("journal") == 50
     assert await letters.count() == 0
@@ -74,7 +74,7 @@ async def test_a_letter_that_the_journal_refuses_stays(services: Services, cause
 
 async def test_large_letters_move_too(services: Services) -> None:
     letters = await letters_of(services, 25, size=4 * 1024 * 1024)
-    assert len(await letters.after(None, 25)) == 25
+    assert len(await letters.read_after(None, 25)) == 25
     assert await moved(letters) == [20, 5]
 
 
@@ -82,7 +82,7 @@ async def test_kinds_are_counted_and_a_reason_is_one_harmless_line(services: Ser
     payload = msgspec.msgpack.encode([make_click(), make_event(1), make_event(2)])
     fields: Any = {b"1": payload, b"id": b"5-0", b"reason": b"a\n\x1b[2Jb\xff\xe2\x80\xae"}
     await services.redis.xadd("journal:dead", fields, id="1767000000000-3")
-    (letter,) = await DeadLetters(services.redis, ENTRIES).after(None, 10)
+    (letter,) = await DeadLetters(services.redis, ENTRY_DECODER).read_after(None, 10)
     assert (letter.id, letter.entry_id) == ("1767000000000-3", "5-0")
     assert letter.kinds == {Click: 1, Event: 2}
     assert letter.reason == "a ?[2Jb\ufffd?"

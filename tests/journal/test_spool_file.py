@@ -114,7 +114,7 @@ def batches(path: Path, payloads: list[bytes]) -> list[list[bytes]]:
         while batch := reader.batch():
             assert reader.batch() == batch
             found.append([*batch])
-            reader.sent()
+            reader.mark_sent()
     return found
 
 
@@ -160,7 +160,7 @@ def test_entries_before_a_bad_sector_are_a_batch_once(path: Path) -> None:
         with pytest.raises(OSError, match="bad sector"):
             reader.batch()
         assert reader.batch() == [b"1", b"2"]
-        reader.sent()
+        reader.mark_sent()
         for _ in range(2):
             with pytest.raises(OSError, match="bad sector"):
                 reader.batch()

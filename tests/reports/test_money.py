@@ -3,7 +3,7 @@
 import pytest
 from bson import Decimal128
 
-from tracker.reports.money import EXACT, billionths, differ, in_billionths, of_billionths
+from tracker.reports.money import EXACT, billionths, differ, sum_in_billionths, decimal_of_billionths
 
 
 @pytest.mark.parametrize(
@@ -20,12 +20,12 @@ from tracker.reports.money import EXACT, billionths, differ, in_billionths, of_b
 )
 def test_an_amount_in_billionths_and_back(amount: str, number: int) -> None:
     assert billionths(Decimal128(amount)) == number
-    stored = of_billionths(number)
-    assert billionths(stored) == in_billionths(stored.to_decimal()) == number
+    stored = decimal_of_billionths(number)
+    assert billionths(stored) == sum_in_billionths(stored.to_decimal()) == number
 
 
 def test_a_sum_beyond_34_digits_is_rounded_as_mongodb_rounds() -> None:
-    assert of_billionths(10**35 + 1) == Decimal128("1E+26")
+    assert decimal_of_billionths(10**35 + 1) == Decimal128("1E+26")
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ OF_ACCOUNT = {"_id.of": "account"}
 async def counted(services: Services, day: str = DAY) -> DayCount:
     recount = Recount(services.mongodb, services.database)
     async with await services.mongodb.start_session(snapshot=True) as session:
-        return await recount.at(ACCOUNT, day, session)
+        return await recount.count_day(ACCOUNT, day, session)
 
 
 async def traffic(services: Services, clicks: int = 30) -> None:

@@ -13,7 +13,7 @@ from tests.conversions import scene
 from tests.factories import make_click, make_event
 from tests.scripts.conftest import Awaited, Run, UsageError
 from tracker.ids import new_id
-from tracker.ingest.record import ENTRIES
+from tracker.ingest.record import ENTRY_DECODER
 from tracker.journal.dead_letters import DeadLetters
 from tracker.service.services import Services
 
@@ -44,7 +44,7 @@ async def add_dead_letters(services: Services, *payloads: bytes) -> None:
 async def add_undecodable_letters(services: Services, number: int) -> list[str]:
     """Add letters that cannot be decoded; return their ids."""
     await add_dead_letters(services, *(b"not MessagePack" for _ in range(number)))
-    return [one.id for one in await DeadLetters(services.redis, ENTRIES).after(None, number)]
+    return [one.id for one in await DeadLetters(services.redis, ENTRY_DECODER).read_after(None, number)]
 
 
 def count(services: Services, mongodb: Database, name: str) -> int:

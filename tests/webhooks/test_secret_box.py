@@ -68,7 +68,7 @@ def test_every_changed_byte_is_noticed() -> None:
 
 def test_texts_sealed_with_the_first_key_are_recognized() -> None:
     box = SecretBox([ONE, OTHER])
-    assert box.is_by_first_key(WEBHOOK, box.seal(WEBHOOK, SECRET))
-    assert not box.is_by_first_key(WEBHOOK, SecretBox([OTHER]).seal(WEBHOOK, SECRET))
-    assert not box.is_by_first_key(WEBHOOK, SECRET)
-    assert not SecretBox([]).is_by_first_key(WEBHOOK, SECRET)
+    assert box.is_sealed_with_first_key(WEBHOOK, box.seal(WEBHOOK, SECRET))
+    assert not box.is_sealed_with_first_key(WEBHOOK, SecretBox([OTHER]).seal(WEBHOOK, SECRET))
+    assert not box.is_sealed_with_first_key(WEBHOOK, SECRET)
+    assert not SecretBox([]).is_sealed_with_first_key(WEBHOOK, SECRET)

@@ -107,7 +107,7 @@ async def delete(call: Call[Nothing, Nothing]) -> Done:
     Raises NotFound or Forbidden if the account has no such domain, BadRequest if links use it.
     """
     domain = await DOMAINS.own(call)
-    if await call.services.links.any_on(domain.id):
+    if await call.services.links.has_links(domain.id):
         raise BadRequest("domain_name: short links use it; archive them first")
     await call.services.domains.delete(domain.id)
     return Done()

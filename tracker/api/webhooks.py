@@ -31,7 +31,7 @@ async def _check_target(services: Services, body: CreateWebhook | ChangeWebhook)
     Raises BadRequest if the target breaks one.
     """
     if body.target_url is not UNSET:
-        target.check_encrypted(body.target_url, services.settings.http_targets_allowed)
+        target.check_https(body.target_url, services.settings.http_targets_allowed)
         allow_private = services.settings.webhook_allow_private
         host, port = target.check_target(body.target_url, allow_private)
         if services.own_hosts.has(host, port):

@@ -35,7 +35,7 @@ class Countries:
     def __init__(self, geoip_database: str = "") -> None:
         self._file = CountryFile(geoip_database) if geoip_database else None
 
-    def of(self, address: str, edge: str) -> str:
+    def look_up(self, address: str, edge: str) -> str:
         """Return the country of a visitor at IP address `address`. Never raises.
 
         `edge` is the value of the trusted edge's country header, empty if there is none. It wins if

@@ -38,7 +38,7 @@ time."""
 _DAY_MS: Final = 24 * 3600 * 1000
 _ID_BYTES: Final = 8
 _FIRST: Final = ord("1")
-_NOT_KEPT: Final = b"2"
+_NOT_STORED: Final = b"2"
 
 # Two bytes name a bucket, eight the visitor in it. A bucket of up to 128 visitors is kept as a
 # list, about 25 bytes each; larger ones cost four times that. So 65,536 buckets are cheap up to 8
@@ -50,7 +50,7 @@ _DIGEST_BYTES: Final = 2 + 8
 _BEGIN: Final = f"redis.call('DEL', '{keys.NEVER_SET}')"
 
 # KEYS: the salt of a day. ARGV: the salt to set if there is none, and its time to live in seconds.
-_AGREE: Final = f"""
+_SHARE_SALT: Final = f"""
 {_BEGIN}
 redis.call('SET', KEYS[1], ARGV[1], 'NX', 'EX', ARGV[2])
 return redis.call('GET', KEYS[1])
@@ -89,7 +89,7 @@ class Visitors:
 
     def __init__(self, redis: Redis, budget: Budget) -> None:
         self._budget = budget
-        self._agree = redis.register_script(_AGREE)
+        self._share_salt = redis.register_script(_SHARE_SALT)
         self._remember = redis.register_script(_REMEMBER)
         self._salts: dict[str, bytes] = {}
         self._forget_at = 0.0
@@ -111,7 +111,7 @@ class Visitors:
         for click in clicks:
             by_number[click.at // _DAY_MS].append(click)
         days = {day_of(moment(number * _DAY_MS)): of_day for number, of_day in by_number.items()}
-        await self._know_salts(days)
+        await self._load_salts(days)
         has_room = self._budget.has_room(OptionalWrite.VISITOR)
         arguments: list[str | bytes | int] = [TTL_SECONDS, int(has_room)]
         for day, of_day in days.items():
@@ -121,11 +121,11 @@ class Visitors:
             arguments += keys.visitors(day, ""), b"".join(visits)
         answer: Any = await self._remember(args=arguments)
         if not has_room:
-            self._budget.count_skipped(OptionalWrite.VISITOR, answer.count(_NOT_KEPT))
+            self._budget.count_skipped(OptionalWrite.VISITOR, answer.count(_NOT_STORED))
         in_order = (click for of_day in days.values() for click in of_day)
         return {click.id for click, first in zip(in_order, answer, strict=True) if first == _FIRST}
 
-    async def _know_salts(self, days: Iterable[str]) -> None:
+    async def _load_salts(self, days: Iterable[str]) -> None:
         now = time.monotonic()
         if now > self._forget_at:
             self._salts.clear()
@@ -137,7 +137,7 @@ class Visitors:
     async def _salt(self, day: str) -> bytes:
         """Return the salt of `day`, which the first process that needs it creates."""
         new = secrets.token_bytes(_SALT_BYTES)
-        salt: Any = await self._agree(keys=[keys.salt(day)], args=[new, TTL_SECONDS])
+        salt: Any = await self._share_salt(keys=[keys.salt(day)], args=[new, TTL_SECONDS])
         return bytes(salt)
 
 

@@ -26,7 +26,7 @@ MAX_OVERDUE_READ: Final = 200
 CACHED_AMOUNTS: Final = 10_000
 """Amounts of money that stay converted in memory."""
 
-_NEVER_CHANGE: Final = ("at", "event_config_id", "click_id", "value", "metadata")
+_FIXED_FIELDS: Final = ("at", "event_config_id", "click_id", "value", "metadata")
 
 Transaction = tuple[bytes | None, str]
 """A transaction id in its scope; unique."""
@@ -144,7 +144,7 @@ class Events:
 
 def check_same(stored: EventDocument, arrived: EventDocument) -> None:
     """Check that the stored event is the one that arrived again. Raises EventIdTaken if not."""
-    if any(stored[name] != arrived[name] for name in _NEVER_CHANGE):
+    if any(stored[name] != arrived[name] for name in _FIXED_FIELDS):
         raise EventIdTaken(f"event id {arrived['_id']} belongs to another event")
 
 

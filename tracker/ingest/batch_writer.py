@@ -27,7 +27,7 @@ from tracker.ingest.slot import Slot
 from tracker.reports.rollup import Rollup
 from tracker.webhooks.creation import create_deliveries
 
-_RECORDS_A_TURN, _EVENTS_A_TURN = 400, 100
+_RECORDS_PER_TURN, _EVENTS_PER_TURN = 400, 100
 """Clicks (4 µs each) or statements, and events (15 µs each), that are counted before waiting
 requests are served."""
 
@@ -73,15 +73,15 @@ class WriteSet(NamedTuple):
     async def rollup(self) -> Rollup:
         """Return the sums that the write set adds. Waiting requests are served in between."""
         rollup = Rollup()
-        for clicks in _pieces(self.clicks, _RECORDS_A_TURN):
+        for clicks in _pieces(self.clicks, _RECORDS_PER_TURN):
             for click in clicks:
                 rollup.add_click(click)
             await asyncio.sleep(0)
-        for events in _pieces(self.events, _EVENTS_A_TURN):
+        for events in _pieces(self.events, _EVENTS_PER_TURN):
             for event in events:
                 rollup.add_event(event)
             await asyncio.sleep(0)
-        for moves in _pieces(self.moves, _EVENTS_A_TURN):
+        for moves in _pieces(self.moves, _EVENTS_PER_TURN):
             for event, fields in moves:
                 if "status" in fields:
                     rollup.add_event(event, sign=-1)
@@ -188,7 +188,7 @@ async def _statements(rollup: Rollup, slot: int) -> list[dict[str, Any]]:
     """Return the updates of a rollup. Waiting requests are served in between."""
     statements: list[dict[str, Any]] = []
     updates = rollup.updates(slot)
-    while piece := list(islice(updates, _RECORDS_A_TURN)):
+    while piece := list(islice(updates, _RECORDS_PER_TURN)):
         statements += piece
         await asyncio.sleep(0)
     return statements

@@ -22,8 +22,8 @@ from redis.exceptions import RedisError
 from tracker import metrics
 from tracker.db.connect import BLOCK_SECONDS
 from tracker.db.keys import DRAIN_GROUP, JOURNAL
-from tracker.ingest.faults import is_fault_of_record, is_to_wait, is_too_much, reason_of
-from tracker.ingest.record import ENTRIES, Record
+from tracker.ingest.faults import is_fault_of_record, is_retryable, is_too_large, reason_of
+from tracker.ingest.record import ENTRY_DECODER, Record
 from tracker.journal.dead_letters import DeadLetters
 from tracker.journal.entry import Fields, encode, fields_of
 from tracker.journal.reader import DecodedEntry, Entry, Reader
@@ -77,8 +77,8 @@ class Consumer:
         self._apply = apply
         self._stale = stale
         self._name = f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:8]}"
-        self._reader = Reader(redis, waiting, ENTRIES, self._name, stale)
-        self._dead_letters = DeadLetters(redis, ENTRIES)
+        self._reader = Reader(redis, waiting, ENTRY_DECODER, self._name, stale)
+        self._dead_letters = DeadLetters(redis, ENTRY_DECODER)
         self._failing: bytes = b""
         self._failures = 0
         self._batch = self._limit = batch
@@ -99,7 +99,7 @@ class Consumer:
             except Exception as error:
                 # The batch may have been too large for its time limit.
                 self._limit = max(1, self._limit // 2)
-                if not is_to_wait(error):
+                if not is_retryable(error):
                     record_failure("drain", error)
                 pause = _BACKOFF_SECONDS[min(failures, len(_BACKOFF_SECONDS) - 1)]
                 failures += 1
@@ -178,7 +178,7 @@ class Consumer:
             await self._store([record for entry in batch for record in entry.records])
             await self._acknowledge(batch)
         except Exception as error:
-            if is_to_wait(error):
+            if is_retryable(error):
                 raise
             if len(batch) == 1:
                 if not is_fault_of_record(error):
@@ -194,7 +194,7 @@ class Consumer:
         try:
             await self._apply(records)
         except Exception as error:
-            if not is_too_much(error) or len(records) < 2:
+            if not is_too_large(error) or len(records) < 2:
                 raise
             middle = len(records) // 2
             await self._store(records[:middle])
@@ -225,7 +225,7 @@ class Consumer:
         try:
             await self._apply([record])
         except Exception as error:
-            if is_to_wait(error):
+            if is_retryable(error):
                 raise
             return error
         return None

@@ -40,7 +40,7 @@ from tracker.webhooks.deliveries import Deliveries
 
 log = structlog.get_logger(__name__)
 
-_RECORDS_A_TURN = 200
+_RECORDS_PER_TURN = 200
 """Clicks enriched (about 2 µs each), or events made, before waiting requests are served."""
 
 _MAX_PLANS = 5
@@ -86,7 +86,7 @@ class Drain:
         self._rules = rules
         self._enrichment = enrichment
         self._visitors = visitors
-        self._pending_lives = timedelta(days=pending_event_days) if pending_event_days else None
+        self._pending_ttl = timedelta(days=pending_event_days) if pending_event_days else None
         self._writer = BatchWriter(database, slot, deliveries.made_due)
 
     async def apply(self, records: Sequence[Record]) -> None:
@@ -138,9 +138,9 @@ class Drain:
         stored_at = now()
         asking = None
         try:
-            for start in range(0, len(clicks), _RECORDS_A_TURN):
+            for start in range(0, len(clicks), _RECORDS_PER_TURN):
                 people = []
-                for click in clicks[start : start + _RECORDS_A_TURN]:
+                for click in clicks[start : start + _RECORDS_PER_TURN]:
                     made = documents[click.id] = self._enrichment.document(click)
                     made["stored_at"] = stored_at
                     if made["bot"] is None:
@@ -192,7 +192,7 @@ class Drain:
         of_capped = [one for one in events if account_of(one, clicks) in capped]
         wanted = {which for one in of_capped if (which := click_and_config(one))}
         others = await self._events.counted(wanted, [one["_id"] for one in of_capped])
-        return Bounds(rules, others, checked, self._pending_lives)
+        return Bounds(rules, others, checked, self._pending_ttl)
 
     async def _known(
         self, clicks: ClicksById, events: Mapping[int, EventDocument], of_events: ClicksById
@@ -261,8 +261,8 @@ def _mark(documents: Mapping[bytes, ClickDocument], unique: Collection[bytes]) -
 async def _by_id(events: Sequence[Event]) -> dict[int, EventDocument]:
     """Return the documents by id; the first, if one comes twice. Raises EventIdTaken."""
     documents: dict[int, EventDocument] = {}
-    for start in range(0, len(events), _RECORDS_A_TURN):
-        for event in events[start : start + _RECORDS_A_TURN]:
+    for start in range(0, len(events), _RECORDS_PER_TURN):
+        for event in events[start : start + _RECORDS_PER_TURN]:
             arrived = document(event)
             first = documents.setdefault(event.id, arrived)
             if first is not arrived:

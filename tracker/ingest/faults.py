@@ -12,14 +12,14 @@ from tracker.ingest.batch_writer import WriteConflict
 
 # Codes of MongoDB: BadValue, DollarPrefixedFieldName, EmptyFieldName, DottedFieldName,
 # DocumentValidationFailure, and BSONObjectTooLarge under its three numbers.
-_OF_RECORD: Final = {2, 52, 56, 57, 121, 10334, 17280, 17419}
+_RECORD_FAULT_CODES: Final = {2, 52, 56, 57, 121, 10334, 17280, 17419}
 
 # FailedToParse, TypeMismatch, PathNotViable, ConflictingUpdateOperators: caused by the record, or
 # by a document that was changed by hand.
-_LASTING: Final = {9, 14, 28, 40}
+_PERMANENT_CODES: Final = {9, 14, 28, 40}
 
 # TransactionTooLargeForCache.
-_TOO_LARGE: Final = 388
+_TRANSACTION_TOO_LARGE_CODE: Final = 388
 
 
 MAX_REASON_CHARACTERS: Final = 500
@@ -29,25 +29,25 @@ MAX_REASON_CHARACTERS: Final = 500
 def is_fault_of_record(error: Exception) -> bool:
     """Return whether the record can never be stored, however often it is tried."""
     if isinstance(error, OperationFailure):
-        return bool(_codes(error) & _OF_RECORD)
+        return bool(_codes(error) & _RECORD_FAULT_CODES)
     return isinstance(error, ValueError | ArithmeticError | BSONError | EventIdTaken)
 
 
-def is_to_wait(error: Exception) -> bool:
+def is_retryable(error: Exception) -> bool:
     """Return whether trying again later can help, as when a store is unavailable.
 
     If it cannot, and the record is not known to be at fault, the cause may be our own code.
     """
     if isinstance(error, OperationFailure):
-        return not _codes(error) & (_OF_RECORD | _LASTING)
+        return not _codes(error) & (_RECORD_FAULT_CODES | _PERMANENT_CODES)
     return isinstance(error, WriteConflict | RedisError | PyMongoError | Unavailable)
 
 
-def is_too_much(error: Exception) -> bool:
+def is_too_large(error: Exception) -> bool:
     """Return whether it was too much for one command, or for one transaction: less may fit."""
     if isinstance(error, DocumentTooLarge):
         return True
-    return isinstance(error, OperationFailure) and _TOO_LARGE in _codes(error)
+    return isinstance(error, OperationFailure) and _TRANSACTION_TOO_LARGE_CODE in _codes(error)
 
 
 def reason_of(error: Exception) -> str:

@@ -30,7 +30,7 @@ Sums = Counter[str]
 """Sums by field of the hash, which is the name and the labels of a counter, as JSON."""
 
 
-class Fleet:
+class CounterPublisher:
     """One drain's share of the sums. Counts from before its creation are not published."""
 
     def __init__(self, redis: Redis) -> None:
@@ -44,7 +44,7 @@ class Fleet:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), PUBLISH_EVERY_SECONDS)
 
-    async def leave(self) -> None:
+    async def finish(self) -> None:
         """Publish what was counted last, once nothing is counted any more."""
         await self._try_to_publish()
 

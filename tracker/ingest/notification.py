@@ -10,22 +10,22 @@ from typing import Final
 from tracker.conversions.document import COUNTED, EventDocument, EventFields, Status, changed
 from tracker.conversions.notification_state import NotificationState, scheduled, state_of
 
-CLICK_PATIENCE: Final = timedelta(hours=1)
+CLICK_WAIT: Final = timedelta(hours=1)
 """How long an event's click is waited for, from when the event is stored."""
 
 _SETTLED: Final = frozenset(COUNTED) - {Status.PENDING}
 
 
 def with_deadline(
-    event: EventDocument, at: datetime, pending_lives: timedelta | None = None
+    event: EventDocument, at: datetime, pending_ttl: timedelta | None = None
 ) -> EventDocument:
     """Return `event` as it is stored at that time: with the end of its wait, if it is pending.
 
-    A pending event without an account is kept for `pending_lives` (None: for ever).
+    A pending event without an account is kept for `pending_ttl` (None: for ever).
     """
     if event["status"] != Status.PENDING:
         return event
-    return changed(event, _deadline(event, at, pending_lives))
+    return changed(event, _deadline(event, at, pending_ttl))
 
 
 def should_notify(before: EventDocument | None, after: EventDocument) -> bool:
@@ -38,10 +38,10 @@ def should_notify(before: EventDocument | None, after: EventDocument) -> bool:
     return after["status"] in _SETTLED or _is_notified(after)
 
 
-def _deadline(event: EventDocument, at: datetime, pending_lives: timedelta | None) -> EventFields:
+def _deadline(event: EventDocument, at: datetime, pending_ttl: timedelta | None) -> EventFields:
     if event["account_id"] is not None:
-        return scheduled(at + CLICK_PATIENCE)
-    return {} if pending_lives is None else {"expires_at": at + pending_lives}
+        return scheduled(at + CLICK_WAIT)
+    return {} if pending_ttl is None else {"expires_at": at + pending_ttl}
 
 
 def _is_notified(event: EventDocument) -> bool:

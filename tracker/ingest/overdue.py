@@ -15,7 +15,7 @@ from redis.exceptions import RedisError
 
 log = structlog.get_logger(__name__)
 
-EVERY_SECONDS: Final = 10.0
+MAX_PAUSE_SECONDS: Final = 10.0
 """The longest pause between two checks. It varies: drains that check at once conflict."""
 
 
@@ -31,4 +31,4 @@ async def notify_overdue_loop(notify: Callable[[], Awaitable[int]], stop: asynci
         except (PyMongoError, RedisError) as error:
             log.warning("notifications of late clicks wait", error=type(error).__name__)
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(stop.wait(), EVERY_SECONDS * random.uniform(0.5, 1))  # noqa: S311
+            await asyncio.wait_for(stop.wait(), MAX_PAUSE_SECONDS * random.uniform(0.5, 1))  # noqa: S311

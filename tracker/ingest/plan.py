@@ -62,7 +62,7 @@ def arrival(
         if arrived is None:
             log.info("transaction id seen before", event_id=event["_id"])
             continue
-        arrived = with_deadline(ruling.ruled(arrived), at, bounds.pending_lives)
+        arrived = with_deadline(ruling.ruled(arrived), at, bounds.pending_ttl)
         if stored is None:
             write_set.events.append(arrived)
         else:

@@ -8,4 +8,4 @@ from tracker.journal.entry import EntryDecoder
 
 Record = Click | Event
 
-ENTRIES: Final = EntryDecoder(list[Record])
+ENTRY_DECODER: Final = EntryDecoder(list[Record])

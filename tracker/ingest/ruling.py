@@ -21,14 +21,14 @@ class Bounds(NamedTuple):
     """The rules of a batch's accounts, and what of their caps is used.
 
     `others` counts the stored events that are not of the batch, for accounts with a cap. `checked`
-    are the events that passed the rules before they were answered. `pending_lives` is how long
+    are the events that passed the rules before they were answered. `pending_ttl` is how long
     pending events without an account are kept (None: for ever).
     """
 
     rules: Mapping[bytes, ConversionRules] = {}
     others: Mapping[ClickAndConfig, int] = {}
     checked: Collection[int] = ()
-    pending_lives: timedelta | None = None
+    pending_ttl: timedelta | None = None
 
 
 NO_BOUNDS: Final = Bounds()

@@ -118,7 +118,7 @@ class Slot:
         if self._number is not None and not await self._holds(self._number):
             await self._take()
 
-    async def end_dead(self) -> None:
+    async def end_dead_sessions(self) -> None:
         """End the sessions of slots that had no lease now and at the last call.
 
         Raises RedisError or PyMongoError if a store fails; the next call tries again.
@@ -132,9 +132,9 @@ class Slot:
         """Keep renewing the lease, until cancelled."""
         await self._repeat(self.renew)
 
-    async def keep_ending_dead(self) -> None:
+    async def keep_ending_dead_sessions(self) -> None:
         """Keep ending the sessions of dead drains, until cancelled."""
-        await self._repeat(self.end_dead)
+        await self._repeat(self.end_dead_sessions)
 
     async def _repeat(self, work: Callable[[], Awaitable[None]]) -> None:
         pause = self._lease / _RENEWALS_PER_LEASE
@@ -195,7 +195,7 @@ async def kept_slot(
     """
     slot, loops = Slot(redis, client, lease), loops or Loops()
     # Two, because ending a session waits for MongoDB.
-    timers = [loops.start("lease", slot.keep_lease), loops.start("dead", slot.keep_ending_dead)]
+    timers = [loops.start("lease", slot.keep_lease), loops.start("dead", slot.keep_ending_dead_sessions)]
     try:
         yield slot
     finally:

@@ -96,7 +96,7 @@ class DeadLetters(Generic[Kind]):
         """Return the number of letters."""
         return int(await self._redis.xlen(DEAD_LETTERS))
 
-    async def after(self, letter_id: str | None, limit: int) -> list[Letter]:
+    async def read_after(self, letter_id: str | None, limit: int) -> list[Letter]:
         """Return up to `limit` letters, oldest first, after `letter_id` if it is given."""
         letters: list[Letter] = []
         while len(letters) < limit:

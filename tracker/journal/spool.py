@@ -132,7 +132,7 @@ class Spool:
                 del self._begun[path]
                 break
             await send(batch)
-            reader.sent()
+            reader.mark_sent()
             sent += len(batch)
         return sent
 
@@ -141,7 +141,7 @@ class Spool:
         if self._file is None:
             self._file = _open_new(self._folder.path)
         size = self._write(self._file, data)
-        self._folder.grew(len(data))
+        self._folder.record_write(len(data))
         if size >= FILE_BYTES:
             with contextlib.suppress(OSError):  # it is flushed
                 self._close_own()
@@ -155,11 +155,11 @@ class Spool:
                 rest = rest[file.write(rest) :]
             os.fdatasync(file.fileno())
         except OSError:
-            self._take_back(file, start)
+            self._undo_write(file, start)
             raise
         return start + len(data)
 
-    def _take_back(self, file: FileIO, start: int) -> None:
+    def _undo_write(self, file: FileIO, start: int) -> None:
         """Undo a failed write: its sender may send it again, so it must not be replayed."""
         try:
             file.truncate(start)

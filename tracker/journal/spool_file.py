@@ -42,7 +42,7 @@ class SpoolReader:
     def batch(self) -> list[bytes]:
         """Return the payloads of the next whole entries, about BATCH_ENTRIES or BATCH_BYTES.
 
-        They are the same until `sent` is called, and none at the end. Raises OSError if the file
+        They are the same until `mark_sent` is called, and none at the end. Raises OSError if the file
         cannot be read; the next call then returns those that were read before.
         """
         if not self._unsent:
@@ -55,7 +55,7 @@ class SpoolReader:
                 length += len(payload)
         return self._unsent
 
-    def sent(self) -> None:
+    def mark_sent(self) -> None:
         """Continue after the last batch, because it was sent."""
         self._unsent = []
 

@@ -62,7 +62,7 @@ class SpoolFolder:
         if disk.f_bavail * disk.f_frsize < GROUP_BYTES:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    def grew(self, length: int) -> None:
+    def record_write(self, length: int) -> None:
         """Add the bytes that this process wrote."""
         self._record_sizes(self._bytes + length, self.bytes_waiting + length)
 

@@ -116,7 +116,7 @@ class Links:
         rows, total = await page_of(self._links, matching, page, page_size)
         return [record(Link, row) for row in rows], total
 
-    async def any_on(self, domain_id: UUID) -> bool:
+    async def has_links(self, domain_id: UUID) -> bool:
         """Return whether the domain has links that are not archived."""
         in_use = {"domain_id": domain_id, "archived": False}
         return await self._links.find_one(in_use, ["_id"]) is not None

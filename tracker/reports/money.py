@@ -39,7 +39,7 @@ def _billionths_of(bid: bytes) -> int:
 
 
 @lru_cache(maxsize=CACHED_AMOUNTS)
-def of_billionths(number: int) -> Decimal128:
+def decimal_of_billionths(number: int) -> Decimal128:
     """Return `number` billionths as MongoDB stores and adds them, to 34 digits.
 
     Cached because an event adds one amount to each of its cells, and each takes 10 µs.
@@ -47,7 +47,7 @@ def of_billionths(number: int) -> Decimal128:
     return Decimal128(Decimal(number).scaleb(-9, _WIDE).normalize(_STORED))
 
 
-def in_billionths(exact: Decimal) -> int:
+def sum_in_billionths(exact: Decimal) -> int:
     """Return a sum in billionths, whatever the precision of the thread's context."""
     return int(exact.scaleb(9, _WIDE))
 

@@ -98,7 +98,7 @@ class Recount:
                 found |= await self._days_with(collection, account_id)
         return sorted(day for day in found if first <= day <= last)
 
-    async def at(self, account_id: UUID, day: str, session: Session) -> DayCount:
+    async def count_day(self, account_id: UUID, day: str, session: Session) -> DayCount:
         """Return the count of a day in the snapshot of `session`.
 
         Raises PyMongoError if MongoDB does not answer in time.
@@ -131,7 +131,7 @@ class Recount:
         """
         while True:
             async with await self._client.start_session(snapshot=True) as snapshot:
-                counted = await self.at(account_id, day, snapshot)
+                counted = await self.count_day(account_id, day, snapshot)
             if not counted.differences():
                 return 0
             if await self._correct(counted):

@@ -40,7 +40,7 @@ from tracker.conversions.document import COUNTED
 from tracker.db.documents import as_read, owner_id, shared_id
 from tracker.reports.field_names import encoded
 from tracker.reports.limits import CACHED_DAYS, CACHED_PATHS
-from tracker.reports.money import billionths, of_billionths
+from tracker.reports.money import billionths, decimal_of_billionths
 
 _MONEY: Final = ("value", "payout")
 """The ends of the paths of amounts, which are in billionths here."""
@@ -239,7 +239,7 @@ def statement(
 def increments(sums: Sums) -> Mapping[str, int | Decimal128]:
     """Return the sums as MongoDB adds them, with money as Decimal128."""
     money = [path for path in sums if path.endswith(_MONEY)]
-    return {**sums, **{path: of_billionths(sums[path]) for path in money}}
+    return {**sums, **{path: decimal_of_billionths(sums[path]) for path in money}}
 
 
 def stored_sums(document: Mapping[str, Any]) -> Sums:

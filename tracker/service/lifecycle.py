@@ -15,7 +15,7 @@ from tornado.netutil import bind_sockets
 from config.settings import Settings
 from tracker.db.connect import StoreUnavailable, UnusableStore, redis_advice
 from tracker.ingest.consumer import Consumer
-from tracker.ingest.fleet import Fleet
+from tracker.ingest.fleet import CounterPublisher
 from tracker.ingest.overdue import notify_overdue_loop
 from tracker.ingest.slot import Slot, kept_slot
 from tracker.loops import Loops, cancel_and_wait
@@ -203,7 +203,7 @@ async def _draining(services: Services) -> AsyncIterator[None]:
 async def _drain_loops(services: Services, slot: Slot) -> AsyncIterator[None]:
     drain = services.drain(slot)
     consumer = Consumer(services.redis, services.redis_waiting, drain.apply)
-    fleet = Fleet(services.redis)
+    fleet = CounterPublisher(services.redis)
     sender = services.sender()
     stop = asyncio.Event()
     loops = {
@@ -221,7 +221,7 @@ async def _drain_loops(services: Services, slot: Slot) -> AsyncIterator[None]:
             for one in running:
                 one.cancel()
         await asyncio.wait(running)
-        await fleet.leave()
+        await fleet.finish()
         await consumer.deregister()
 
 

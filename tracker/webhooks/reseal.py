@@ -59,7 +59,7 @@ async def _replace(
 def _form(box: SecretBox, webhook_id: UUID, text: str) -> str:
     if not text.startswith(PREFIX):
         return "plain"
-    if box.is_by_first_key(webhook_id, text):
+    if box.is_sealed_with_first_key(webhook_id, text):
         return "key"
     try:
         box.open(webhook_id, text)

@@ -64,7 +64,7 @@ class SecretBox:
                 return secret
         raise UnreadableSecret
 
-    def is_by_first_key(self, webhook_id: UUID, stored: str) -> bool:
+    def is_sealed_with_first_key(self, webhook_id: UUID, stored: str) -> bool:
         """Return whether `stored` is encrypted as `seal` would do it now."""
         return bool(self._ciphers) and _decrypt(self._ciphers[0], webhook_id, stored) is not None
 

@@ -50,7 +50,7 @@ async def check_addresses(host: str, resolve: Resolve) -> None:
         raise BadRequest(PRIVATE)
 
 
-def check_encrypted(url: str, allow_http: bool) -> None:
+def check_https(url: str, allow_http: bool) -> None:
     """Check that `url` is https, unless plain http is allowed. Raises BadRequest if it is not."""
     if not allow_http and check_url(FIELD, url).scheme.lower() != "https":
         raise BadRequest(f"{FIELD}: must be https (the operator can allow http)")
