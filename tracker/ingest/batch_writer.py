@@ -1,10 +1,10 @@
-"""The writer of batches: one MongoDB transaction for clicks, events, moves, and what they count.
+"""The writer of batches: one MongoDB transaction for clicks, events, moves and their rollups.
 
-Guarantee: exactly once. A document is inserted, or moves from one state to the next, in the
-transaction that adds to the rollups what this counts. If it was there already, or has moved on,
-nothing of the transaction is stored, and the caller plans again without it. So the sum of the
-rollups is always that of the documents, however often a batch is delivered. The deliveries to
-webhooks are created in the same transaction.
+Guarantee: everything counts exactly once. A document is inserted, or moves from one state to the
+next, in the transaction that updates the rollups accordingly. If it is stored already, or has left
+that state, the whole transaction is dropped and the caller plans again without it. So the rollups
+always equal the documents, however often a batch is delivered. The deliveries to webhooks are
+created in the same transaction.
 """
 
 import asyncio
@@ -28,8 +28,8 @@ from tracker.reports.rollup import Rollup
 from tracker.webhooks.creation import create_deliveries
 
 _RECORDS_PER_TURN, _EVENTS_PER_TURN = 400, 100
-"""Clicks (4 µs each) or statements, and events (15 µs each), that are counted before waiting
-requests are served."""
+"""Records in one turn of the event loop: clicks (4 µs each) or statements, and events (15 µs each).
+Waiting requests are served between turns."""
 
 _DOCUMENTS_PER_COMMAND = 1000
 """Documents or statements in one command. The driver encodes them in 3 ms, and no request is served
@@ -39,7 +39,7 @@ Item = TypeVar("Item")
 
 
 class WriteConflict(Exception):
-    """Something in the write set is stored already, or has left the state that it moves on from."""
+    """A part of the write set that is stored already, or has left the state that it moves from."""
 
 
 class Move(NamedTuple):
@@ -52,7 +52,7 @@ class Move(NamedTuple):
 class WriteSet(NamedTuple):
     """The writes of one transaction: new clicks, new events, and moves of stored events.
 
-    `caps` says how many events of a click and configuration may count, for those it adds to.
+    `caps` limits the events that count, for each click and configuration that it adds to.
     """
 
     clicks: list[ClickDocument]
@@ -65,13 +65,13 @@ class WriteSet(NamedTuple):
         return not (self.clicks or self.events or self.moves)
 
     def events_to_notify(self) -> list[EventDocument]:
-        """Return the events that webhooks are notified of, as they are after the transaction."""
+        """Return the events to notify webhooks of, as they are after the transaction."""
         arrived = [event for event in self.events if should_notify(None, event)]
         moved = [(event, changed(event, fields)) for event, fields in self.moves]
         return arrived + [after for before, after in moved if should_notify(before, after)]
 
     async def rollup(self) -> Rollup:
-        """Return the sums that the write set adds. Waiting requests are served in between."""
+        """Return the sums that the write set adds. Waiting requests are served meanwhile."""
         rollup = Rollup()
         for clicks in _pieces(self.clicks, _RECORDS_PER_TURN):
             for click in clicks:
@@ -91,9 +91,9 @@ class WriteSet(NamedTuple):
 
 
 class BatchWriter:
-    """The writer of a drain's write sets, one after the other, as there is one session.
+    """The writer of a drain's write sets, one at a time because the drain has one session.
 
-    `made_due` is set when one has created deliveries.
+    `made_due` is set when a write set has created deliveries.
     """
 
     def __init__(self, database: Database, slot: Slot, made_due: asyncio.Event) -> None:
@@ -105,8 +105,8 @@ class BatchWriter:
     async def write(self, write_set: WriteSet) -> None:
         """Store the whole write set, or nothing.
 
-        Raises WriteConflict if something in it is outdated, as soon as the cause can be read, and
-        PyMongoError if MongoDB fails.
+        - Raises WriteConflict if a part of it is outdated, as soon as the cause can be read.
+        - Raises PyMongoError if MongoDB fails.
         """
         if write_set.is_empty():
             return
@@ -132,14 +132,14 @@ class BatchWriter:
     async def _catch_up(self, session: Session) -> None:
         """Wait until a majority has the documents that the session conflicted with.
 
-        They may have been stored that moment, and reads would not show them yet.
+        Reads do not show a document before a majority has it, but inserts conflict with it.
         """
         await self._database["rollups"].find_one({"_id": None}, session=session)
 
     async def _store(
         self, write_set: WriteSet, updates: Sequence[Mapping[str, Any]], session: Session
     ) -> int:
-        """Return the number of deliveries created. Raises WriteConflict."""
+        """Store everything and return the number of deliveries created. Raises WriteConflict."""
         await self._lock(write_set.caps, session)
         for clicks in _pieces(write_set.clicks, _DOCUMENTS_PER_COMMAND):
             await run_inserts(self._database, "clicks", clicks, session)
@@ -160,7 +160,7 @@ class BatchWriter:
     async def _lock(self, caps: Mapping[ClickAndConfig, int], session: Session) -> None:
         """Make transactions that add to the same click and configuration wait for each other.
 
-        Otherwise each would count without what the other adds.
+        Otherwise each would check the cap without the events that the other adds.
         """
         locks = [
             {
@@ -175,7 +175,7 @@ class BatchWriter:
     async def _check_caps(self, caps: Mapping[ClickAndConfig, int], session: Session) -> None:
         """Check the caps against the stored events.
 
-        Raises WriteConflict if more of them count than may: others were stored since the plan.
+        Raises WriteConflict if a cap is exceeded, because others were stored since the plan.
         """
         if not caps:
             return
@@ -185,7 +185,7 @@ class BatchWriter:
 
 
 async def _statements(rollup: Rollup, slot: int) -> list[dict[str, Any]]:
-    """Return the updates of a rollup. Waiting requests are served in between."""
+    """Return the updates of a rollup. Waiting requests are served meanwhile."""
     statements: list[dict[str, Any]] = []
     updates = rollup.updates(slot)
     while piece := list(islice(updates, _RECORDS_PER_TURN)):
@@ -195,12 +195,12 @@ async def _statements(rollup: Rollup, slot: int) -> list[dict[str, Any]]:
 
 
 def _move(move: Move) -> dict[str, Any]:
-    """Return the update. It matches nothing if the event was notified of meanwhile."""
+    """Return the update, which matches nothing if status or notification have changed meanwhile."""
     event, fields = move
     matching = {"_id": event["_id"], "status": event["status"], **unchanged(event)}
     unset = outdated(event, fields)
     if "expires_at" not in fields:
-        # Also if it was not there when the event was read: a settled one must not expire.
+        # Even if the event had none when it was read: a settled event must not expire.
         unset["expires_at"] = ""
     return {
         "q": matching,

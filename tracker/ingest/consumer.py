@@ -35,19 +35,20 @@ STALE_SECONDS = 10.0
 """Seconds without acknowledgement after which an entry counts as left by a dead consumer."""
 
 MAX_TRIES = 5
-"""How often an entry may fail, for a reason not known to be its fault, before it is given up."""
+"""Tries of an entry whose error is not known to be its fault. Then its records are stored one by
+one, and those that fail become dead letters."""
 
 BATCH_RECORDS = 16_000
 """Records of one batch. Clicks of one batch share the rollups of their links: with the traffic of a
 thousand links a click costs MongoDB a third less than in batches of three thousand."""
 
 _MAX_REST_SECONDS = 0.5
-"""The longest pause between two batches. It lasts as long as the last batch took, and there is none
-with a backlog. Records that arrive meanwhile share the next batch, which makes each cheaper, and
-requests are served."""
+"""The longest pause between two batches. It lasts as long as the last batch took; a backlog allows
+none. Requests are served meanwhile, and records that arrive share the next batch, which makes each
+cheaper."""
 
 _MAX_HEARTBEATS = 18
-"""How often the claim on a slow batch is renewed, each for a third of STALE_SECONDS: a minute."""
+"""Renewals of the claim on a slow batch, one each third of STALE_SECONDS: a minute in total."""
 
 _MAX_IDLE_SECONDS = 3600.0
 """Seconds after which a consumer without pending entries counts as dead."""
@@ -107,7 +108,10 @@ class Consumer:
                 await _wait(stop, pause)
 
     async def burst(self) -> int:
-        """Apply all there is now, stale entries included. Return the number of entries."""
+        """Apply all present entries, stale ones included, and return their number.
+
+        Raises the error of a batch that has to be tried again, such as RedisError or PyMongoError.
+        """
         total = 0
         while applied := await self._step(block=None):
             total += applied
@@ -135,7 +139,7 @@ class Consumer:
             log.debug("consumer name left behind", name=self._name)
 
     async def prepare(self) -> None:
-        """Create the stream and the group if they do not exist. Raises RedisError."""
+        """Create the stream and the group if needed. Raises RedisError if Redis fails."""
         await self._reader.prepare()
 
     async def _step(self, block: float | None) -> int:
@@ -152,7 +156,7 @@ class Consumer:
 
     @contextlib.asynccontextmanager
     async def _claim_heartbeat(self, entries: Sequence[Entry]) -> AsyncIterator[None]:
-        """Renew the claim on `entries` meanwhile, so that other consumers do not reclaim them."""
+        """Renew the claim on `entries` within the context, so that no other reclaims them."""
         ids = [one for one, _ in entries]
         heartbeat = asyncio.get_running_loop().create_task(self._renew_claim(ids))
         try:
@@ -190,7 +194,7 @@ class Consumer:
             await self._process(batch[middle:])
 
     async def _store(self, records: Sequence[Record]) -> None:
-        """Apply them, in halves if they are too much for one transaction."""
+        """Apply `records`, in halves if they are too large for one transaction."""
         try:
             await self._apply(records)
         except Exception as error:
@@ -203,7 +207,7 @@ class Consumer:
     def _count_failure(self, entry: DecodedEntry[Record], error: Exception) -> None:
         """Raise `error`, so that the entry is tried again, until it has failed MAX_TRIES times.
 
-        An error that is not known to be the fault of a record may be ours, or pass.
+        An error that is not known to be the fault of a record may be temporary, or a bug of ours.
         """
         if entry.id != self._failing:
             self._failing, self._failures = entry.id, 0
@@ -233,9 +237,9 @@ class Consumer:
     async def _acknowledge(self, batch: Sequence[DecodedEntry[Record]]) -> None:
         for start in range(0, len(batch), _ENTRIES_PER_ACKNOWLEDGEMENT):
             ids = [entry.id for entry in batch[start : start + _ENTRIES_PER_ACKNOWLEDGEMENT]]
-            # No transaction: a full Redis 7.0 refuses all commands of one, these two included. In
-            # this order: an entry that is gone is acknowledged when it is read again, but one that
-            # is acknowledged and still there would stay for ever.
+            # No transaction: a full Redis 7.0 refuses any, even one of these two commands. The
+            # deletion is first: a deleted entry that is read again is acknowledged then, but an
+            # acknowledged entry that was not deleted would stay for ever.
             pipeline = self._redis.pipeline(transaction=False)
             pipeline.xdel(JOURNAL, *ids)
             pipeline.xack(JOURNAL, DRAIN_GROUP, *ids)

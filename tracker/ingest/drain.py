@@ -44,17 +44,17 @@ _RECORDS_PER_TURN = 200
 """Clicks enriched (about 2 µs each), or events made, before waiting requests are served."""
 
 _MAX_PLANS = 5
-"""How often a batch is planned, if other drains store a part of it meanwhile."""
+"""Plans of one batch at most: it is planned again if other drains store a part of it meanwhile."""
 
 _CLAIM_TTL_SECONDS = 3600
-"""Seconds that Redis keeps a transaction id after MongoDB has it: longer than any look-up in
-MongoDB that began before, and than a short outage of MongoDB."""
+"""Seconds that Redis keeps a transaction id after MongoDB has it. That is longer than any look-up
+that began before, and than a short outage of MongoDB."""
 
 _UNOWNED_CLAIM_TTL_SECONDS = 60
-"""The shorter time for an event without an account, because strangers can cause any number."""
+"""The shorter time for events without an account, because strangers can send any number of them."""
 
 _BEHIND_MS = 60_000
-"""A journal whose oldest entry is older may hold clicks that were in time."""
+"""Age of the oldest entry above which the journal is behind, and may hold clicks in time."""
 
 _CLICK_FIELDS = ["account_id", "at", *DIMENSIONS]
 
@@ -62,7 +62,7 @@ ClicksById = Mapping[bytes, ClickDocument]
 
 
 class Drain:
-    """Clicks and events on their way from the journal into MongoDB, counted in `slot`.
+    """A drain, which stores the clicks and events of the journal and counts them in `slot`.
 
     Pending events without an account are kept for `pending_event_days` (0: for ever).
     """
@@ -92,8 +92,11 @@ class Drain:
     async def apply(self, records: Sequence[Record]) -> None:
         """Store the records and count them; those that are stored already change nothing.
 
-        Raises PyMongoError, RedisError, Unavailable or WriteConflict, after which the caller tries
-        again, and EventIdTaken if the id of an event belongs to another.
+        - Raises PyMongoError, RedisError or Unavailable if a store fails.
+        - Raises WriteConflict if other drains store parts of the batch again and again.
+        - Raises EventIdTaken if the id of an event belongs to another event.
+
+        The caller tries again after all but the last.
         """
         clicks = {one.id: one for one in records if isinstance(one, Click)}
         events = [one for one in records if isinstance(one, Event)]
@@ -109,7 +112,7 @@ class Drain:
         # any number of them.
         others = [one for one in named if one not in documents]
         stored = await self._clicks.find(others, ["_id"])
-        # The ids of documents, because they are made for the driver already.
+        # The ids in the documents already have the driver's type.
         await self._settle([*(one["_id"] for one in documents.values()), *stored])
         await self._release_claims(events)
 
@@ -117,7 +120,7 @@ class Drain:
         """Notify webhooks of events whose clicks are late. Return how many events were overdue.
 
         Return 0 while the journal is behind, as after an outage of all drains: it may hold the
-        clicks. Raises PyMongoError or RedisError, after which the caller tries again.
+        clicks. Raises PyMongoError or RedisError if a store fails; the caller tries again.
         """
         if await self._is_behind():
             return 0
@@ -133,44 +136,46 @@ class Drain:
         return any(now_ms() - int(one.partition(b"-")[0]) > _BEHIND_MS for one, _ in oldest)
 
     async def _documents(self, clicks: Sequence[Click]) -> ClicksById:
-        """Return documents by id. While Redis looks up visitors, the next clicks are enriched."""
+        """Return documents by id. The next clicks are enriched while Redis looks up visitors."""
         documents: dict[bytes, ClickDocument] = {}
         stored_at = now()
-        asking = None
+        look_up = None
         try:
             for start in range(0, len(clicks), _RECORDS_PER_TURN):
-                people = []
+                by_people = []
                 for click in clicks[start : start + _RECORDS_PER_TURN]:
                     made = documents[click.id] = self._enrichment.document(click)
                     made["stored_at"] = stored_at
                     if made["bot"] is None:
-                        people.append(click)
-                if asking is not None:
-                    _mark(documents, await asking)
-                asking = asyncio.create_task(self._visitors.first(people))
+                        by_people.append(click)
+                if look_up is not None:
+                    _mark(documents, await look_up)
+                look_up = asyncio.create_task(self._visitors.first(by_people))
                 await asyncio.sleep(0)
-            if asking is not None:
-                _mark(documents, await asking)
+            if look_up is not None:
+                _mark(documents, await look_up)
         finally:
-            if asking is not None:
-                await cancel_and_wait(asking)
+            if look_up is not None:
+                await cancel_and_wait(look_up)
         return documents
 
     async def _store(
         self, clicks: ClicksById, events: Mapping[int, EventDocument], checked: Collection[int]
     ) -> WriteSet:
-        """Store what was not stored already, and return it. Raises WriteConflict."""
+        """Store what is new and return it. Raises WriteConflict after _MAX_PLANS conflicts."""
         named = _clicks_of(events.values())
-        of_events = {one: clicks[one] for one in named if one in clicks}
-        of_events |= await self._clicks.find(named, _CLICK_FIELDS)
+        clicks_of_events = {one: clicks[one] for one in named if one in clicks}
+        clicks_of_events |= await self._clicks.find(named, _CLICK_FIELDS)
         known = Known()
         for _ in range(_MAX_PLANS):
-            bounds = await self._bounds(events.values(), of_events, checked)
-            write_set = plan.arrival(clicks.values(), events, of_events, known, now(), bounds)
+            bounds = await self._bounds(events.values(), clicks_of_events, checked)
+            write_set = plan.arrival(
+                clicks.values(), events, clicks_of_events, known, now(), bounds
+            )
             try:
                 await self._writer.write(write_set)
             except WriteConflict:
-                known = await self._known(clicks, events, of_events)
+                known = await self._known(clicks, events, clicks_of_events)
             else:
                 DRAINED.labels("click").inc(len(write_set.clicks))
                 DRAINED.labels("event").inc(len(write_set.events))
@@ -181,7 +186,7 @@ class Drain:
     async def _bounds(
         self, events: Collection[EventDocument], clicks: ClicksById, checked: Collection[int] = ()
     ) -> Bounds:
-        """Return the rules of the events' accounts, and how much of their caps is used.
+        """Return the rules of the events' accounts, and the used part of their caps.
 
         Raises Unavailable if no store answers.
         """
@@ -189,15 +194,15 @@ class Drain:
         found = {one: await self._rules.of(owner_id(one)) for one in accounts if one is not None}
         rules = {one: found[one] for one in found if found[one] != NO_RULES}
         capped = {one for one in rules if rules[one].max_per_click is not None}
-        of_capped = [one for one in events if account_of(one, clicks) in capped]
-        wanted = {which for one in of_capped if (which := click_and_config(one))}
-        others = await self._events.counted(wanted, [one["_id"] for one in of_capped])
+        capped_events = [one for one in events if account_of(one, clicks) in capped]
+        wanted = {which for one in capped_events if (which := click_and_config(one))}
+        others = await self._events.counted(wanted, [one["_id"] for one in capped_events])
         return Bounds(rules, others, checked, self._pending_ttl)
 
     async def _known(
-        self, clicks: ClicksById, events: Mapping[int, EventDocument], of_events: ClicksById
+        self, clicks: ClicksById, events: Mapping[int, EventDocument], clicks_of_events: ClicksById
     ) -> Known:
-        wanted = plan.transactions_of(events.values(), of_events)
+        wanted = plan.transactions_of(events.values(), clicks_of_events)
         stored = await self._clicks.find(clicks.keys(), ["_id"])
         return Known(
             frozenset(stored),
@@ -259,7 +264,7 @@ def _mark(documents: Mapping[bytes, ClickDocument], unique: Collection[bytes]) -
 
 
 async def _by_id(events: Sequence[Event]) -> dict[int, EventDocument]:
-    """Return the documents by id; the first, if one comes twice. Raises EventIdTaken."""
+    """Return the documents by id, once each. Raises EventIdTaken if two events share an id."""
     documents: dict[int, EventDocument] = {}
     for start in range(0, len(events), _RECORDS_PER_TURN):
         for event in events[start : start + _RECORDS_PER_TURN]:

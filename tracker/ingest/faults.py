@@ -23,7 +23,7 @@ _TRANSACTION_TOO_LARGE_CODE: Final = 388
 
 
 MAX_REASON_CHARACTERS: Final = 500
-"""The reason that is kept with a dead letter; an error may quote a whole record."""
+"""The part of a reason that is kept with a dead letter; an error may quote a whole record."""
 
 
 def is_fault_of_record(error: Exception) -> bool:
@@ -34,9 +34,9 @@ def is_fault_of_record(error: Exception) -> bool:
 
 
 def is_retryable(error: Exception) -> bool:
-    """Return whether trying again later can help, as when a store is unavailable.
+    """Return whether a later try may succeed, as when a store is unavailable.
 
-    If it cannot, and the record is not known to be at fault, the cause may be our own code.
+    An error that is neither retryable nor the fault of a record may be a bug of ours.
     """
     if isinstance(error, OperationFailure):
         return not _codes(error) & (_RECORD_FAULT_CODES | _PERMANENT_CODES)
@@ -44,14 +44,14 @@ def is_retryable(error: Exception) -> bool:
 
 
 def is_too_large(error: Exception) -> bool:
-    """Return whether it was too much for one command, or for one transaction: less may fit."""
+    """Return whether a command or a transaction was too large, so that a part of it may fit."""
     if isinstance(error, DocumentTooLarge):
         return True
     return isinstance(error, OperationFailure) and _TRANSACTION_TOO_LARGE_CODE in _codes(error)
 
 
 def reason_of(error: Exception) -> str:
-    """Return a reason without the document, which the driver's own message quotes."""
+    """Return the reason for a dead letter, without the document that the driver quotes."""
     if isinstance(error, OperationFailure):
         codes = ", ".join(map(str, sorted(_codes(error))))
         return f"{type(error).__name__}: code {codes}"

@@ -31,7 +31,7 @@ Sums = Counter[str]
 
 
 class CounterPublisher:
-    """One drain's share of the sums. Counts from before its creation are not published."""
+    """The publisher of one drain's counts. Counts from before its creation are not published."""
 
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
@@ -45,7 +45,7 @@ class CounterPublisher:
                 await asyncio.wait_for(stop.wait(), PUBLISH_EVERY_SECONDS)
 
     async def finish(self) -> None:
-        """Publish what was counted last, once nothing is counted any more."""
+        """Publish the last counts. Called when the drain has stopped counting."""
         await self._try_to_publish()
 
     async def _try_to_publish(self) -> None:
@@ -55,9 +55,9 @@ class CounterPublisher:
             log.debug("counters wait for Redis", error=type(error).__name__)
 
     async def publish(self) -> None:
-        """Add what was counted since the last time, all or nothing.
+        """Add the counts since the last publication to the sums, all or none.
 
-        Raises RedisError if Redis fails; the next call then adds it.
+        Raises RedisError if Redis fails; the next call adds them then.
         """
         counted = _counted()
         grown = counted - self._published
@@ -70,13 +70,13 @@ class CounterPublisher:
 
 
 def families(stored: Mapping[Any, Any]) -> list[Metric]:
-    """Return what the hash `stored` holds as counters named `tracker_fleet_*`."""
+    """Return the counters `tracker_fleet_*` with the sums in the hash `stored`."""
     shown = {}
     for counter in DRAIN_COUNTERS:
         [own] = counter.collect()
         name = own.name.replace("tracker_", "tracker_fleet_", 1)
-        about = f"{own.documentation} By all drains: the same from every process, not to be added."
-        shown[own.name] = Metric(name, about, "counter")
+        text = f"{own.documentation} The sum of all drains, shown by every process: do not add."
+        shown[own.name] = Metric(name, text, "counter")
     for field, number in stored.items():
         name, labels = json.loads(field)
         if name in shown:
@@ -85,7 +85,7 @@ def families(stored: Mapping[Any, Any]) -> list[Metric]:
 
 
 def _counted() -> Sums:
-    """Return what this process has counted until now."""
+    """Return the counts of this process so far."""
     return Counter(dict(_samples()))
 
 

@@ -1,7 +1,7 @@
 """The notification of webhooks: when an event is settled, or when its click is late. Pure.
 
-Guarantee: webhooks are notified of an event once. If that was without its click, they are not
-notified again when the click arrives.
+Guarantee: webhooks are notified of an event once. After a notification without the click there is
+none when the click arrives.
 """
 
 from datetime import datetime, timedelta
@@ -11,7 +11,7 @@ from tracker.conversions.document import COUNTED, EventDocument, EventFields, St
 from tracker.conversions.notification_state import NotificationState, scheduled, state_of
 
 CLICK_WAIT: Final = timedelta(hours=1)
-"""How long an event's click is waited for, from when the event is stored."""
+"""The wait for an event's click, from when the event is stored."""
 
 _SETTLED: Final = frozenset(COUNTED) - {Status.PENDING}
 
@@ -19,7 +19,7 @@ _SETTLED: Final = frozenset(COUNTED) - {Status.PENDING}
 def with_deadline(
     event: EventDocument, at: datetime, pending_ttl: timedelta | None = None
 ) -> EventDocument:
-    """Return `event` as it is stored at that time: with the end of its wait, if it is pending.
+    """Return `event` as it is stored at that time. A pending event gets the end of its wait.
 
     A pending event without an account is kept for `pending_ttl` (None: for ever).
     """

@@ -1,6 +1,6 @@
 """The loop that notifies webhooks of events whose clicks are late.
 
-All drains run it; where two find the same event, one wins.
+All drains run it. If two find the same event, one of them notifies.
 """
 
 import asyncio
@@ -16,13 +16,13 @@ from redis.exceptions import RedisError
 log = structlog.get_logger(__name__)
 
 MAX_PAUSE_SECONDS: Final = 10.0
-"""The longest pause between two checks. It varies: drains that check at once conflict."""
+"""The longest pause between two checks. It varies, because drains that check at once conflict."""
 
 
 async def notify_overdue_loop(notify: Callable[[], Awaitable[int]], stop: asyncio.Event) -> None:
-    """Call `notify` until `stop` is set; at once again if it returns a number of events.
+    """Call `notify` periodically until `stop` is set, and at once again while it finds events.
 
-    Raises what `notify` raises, unless that means that a store is unavailable.
+    Raises the errors of `notify`, except PyMongoError and RedisError: a store is unavailable then.
     """
     while not stop.is_set():
         try:
@@ -31,4 +31,5 @@ async def notify_overdue_loop(notify: Callable[[], Awaitable[int]], stop: asynci
         except (PyMongoError, RedisError) as error:
             log.warning("notifications of late clicks wait", error=type(error).__name__)
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(stop.wait(), MAX_PAUSE_SECONDS * random.uniform(0.5, 1))  # noqa: S311
+            pause = MAX_PAUSE_SECONDS * random.uniform(0.5, 1)  # noqa: S311
+            await asyncio.wait_for(stop.wait(), pause)

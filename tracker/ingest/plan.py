@@ -42,11 +42,11 @@ def arrival(
     at: datetime,
     bounds: Bounds = NO_BOUNDS,
 ) -> WriteSet:
-    """Return the writes of a batch at that time.
+    """Return the writes of a batch that is stored at that time.
 
     `clicks_of_events` are the clicks that its events name, stored or in the batch, as they are
     read. `bounds` decide which events may count. Raises EventIdTaken if the id of an event belongs
-    to another.
+    to another event.
     """
     taken = dict(known.transactions)
     ruling = Ruling(bounds, known.events.values())
@@ -78,7 +78,7 @@ def settlement(
 ) -> WriteSet:
     """Return the moves of those pending events whose click is stored.
 
-    Rules apply to events whose account is known only from their click: the others passed them
+    Rules are applied to events whose account is known only from their click. The others passed them
     before.
     """
     taken = dict(transactions)
@@ -129,6 +129,6 @@ def _arrived(
 
 
 def _take(event: EventDocument, taken: dict[Transaction, int]) -> bool:
-    """Return whether the event now holds its transaction id, or has none."""
+    """Take the event's transaction id if it is free; return whether it holds it or has none."""
     transaction = transaction_of(event)
     return transaction is None or taken.setdefault(transaction, event["_id"]) == event["_id"]

@@ -18,10 +18,10 @@ from tracker.metrics import CONVERSIONS_REFUSED
 
 
 class Bounds(NamedTuple):
-    """The rules of a batch's accounts, and what of their caps is used.
+    """The rules of a batch's accounts, and the used part of their caps.
 
-    `others` counts the stored events that are not of the batch, for accounts with a cap. `checked`
-    are the events that passed the rules before they were answered. `pending_ttl` is how long
+    `others` counts the stored events outside the batch, for accounts with a cap. `checked` are the
+    ids of events that passed the rules before they were answered. `pending_ttl` is how long
     pending events without an account are kept (None: for ever).
     """
 
@@ -35,7 +35,7 @@ NO_BOUNDS: Final = Bounds()
 
 
 def account_of(event: EventDocument, clicks: Mapping[bytes, ClickDocument]) -> bytes | None:
-    """Return the account of an event, or that of its click if it is among `clicks`."""
+    """Return the account of an event, else that of its click; None if neither is known."""
     if event["account_id"] is not None or event["click_id"] is None:
         return event["account_id"]
     click = clicks.get(event["click_id"])
@@ -43,14 +43,14 @@ def account_of(event: EventDocument, clicks: Mapping[bytes, ClickDocument]) -> b
 
 
 def count_refused(events: Iterable[EventDocument | EventFields]) -> None:
-    """Count the refused among what was stored."""
+    """Count the refused ones among stored events in the metric."""
     for event in events:
         if "refused" in event:
             CONVERSIONS_REFUSED.labels(event["refused"]).inc()
 
 
 class Ruling:
-    """The ruling of one plan. `stored` are the events of the batch that are stored.
+    """The ruling of one plan. `stored` are the events of the batch that are stored already.
 
     `caps` has the cap of each click and configuration that the plan adds to.
     """
@@ -65,12 +65,12 @@ class Ruling:
         self.caps: dict[ClickAndConfig, int] = {}
 
     def ruled(self, event: EventDocument) -> EventDocument:
-        """Return the event as it is to be stored: refused, with the rule, if it breaks one."""
+        """Return the event to store: refused, with the rule, if it breaks one."""
         refusal = self.refusal(event)
         return changed(event, refusal) if refusal else event
 
     def refusal(self, event: EventDocument) -> EventFields:
-        """Return the fields that refuse the event, with the rule that it breaks; else none."""
+        """Return the fields that refuse the event, with the broken rule; none if it obeys all."""
         if event["account_id"] is None or event["status"] not in COUNTED:
             return {}
         rules = self._bounds.rules.get(event["account_id"])

@@ -55,6 +55,7 @@ redis.call('HSET', KEYS[2], ARGV[3], ARGV[4])
 return 1
 """
 
+# Frees a slot that the holder holds, and removes its session from the record.
 # KEYS: slot, sessions. ARGV: holder, number of the slot, session.
 _FREE: Final = """
 if redis.call('HGET', KEYS[2], ARGV[2]) == ARGV[3] then redis.call('HDEL', KEYS[2], ARGV[2]) end
@@ -85,9 +86,9 @@ class Slot:
             return self._session
 
     async def number(self) -> int:
-        """Return the slot, from 0 to SLOTS - 1; without a free one, a slot that others may hold.
+        """Return the slot, from 0 to SLOTS - 1; if none is free, one that another drain may hold.
 
-        Redis is asked the first time only.
+        Only the first call sends a command to Redis.
         """
         if self._number is None:
             try:
@@ -111,15 +112,15 @@ class Slot:
             self._session = None
 
     async def renew(self) -> None:
-        """Renew the lease, if a slot was asked for; take another slot if it was lost meanwhile.
+        """Renew the lease, or take another slot if it was lost meanwhile.
 
-        Raises RedisError if Redis fails.
+        Do nothing before the first call of `number`. Raises RedisError if Redis fails.
         """
         if self._number is not None and not await self._holds(self._number):
             await self._take()
 
     async def end_dead_sessions(self) -> None:
-        """End the sessions of slots that had no lease now and at the last call.
+        """End the sessions of slots that have no lease now and had none at the last call.
 
         Raises RedisError or PyMongoError if a store fails; the next call tries again.
         """
@@ -148,7 +149,7 @@ class Slot:
                 log.warning("slot not kept", error=type(error).__name__, seconds=pause)
 
     async def _take(self) -> None:
-        """Take the lowest free slot, if there is one. Raises RedisError."""
+        """Take the lowest free slot, if there is one. Raises RedisError if Redis fails."""
         for number in range(SLOTS):
             if await self._holds(number):
                 self._number = number
@@ -160,7 +161,7 @@ class Slot:
         return bool(await self._hold(keys=[*self._keys(number), keys.NEVER_SET], args=arguments))
 
     async def _sessions_of_vacant(self) -> dict[int, bytes]:
-        """Return the sessions by slot, without our own."""
+        """Return the sessions of slots without a lease, by slot and without our own."""
         recorded: Any = await self._redis.hgetall(keys.SLOT_SESSIONS)
         sessions = {int(number): session for number, session in recorded.items()}
         pipeline = self._redis.pipeline(transaction=False)
@@ -189,13 +190,16 @@ class Slot:
 async def kept_slot(
     redis: Redis, client: MongoClient, lease: float = LEASE_SECONDS, loops: Loops | None = None
 ) -> AsyncIterator[Slot]:
-    """Yield a slot that a timer keeps, and free it on leaving.
+    """Yield a slot whose lease is renewed within the context, and free it afterwards.
 
     `lease` is in seconds; `loops` supervises the timers.
     """
     slot, loops = Slot(redis, client, lease), loops or Loops()
-    # Two, because ending a session waits for MongoDB.
-    timers = [loops.start("lease", slot.keep_lease), loops.start("dead", slot.keep_ending_dead_sessions)]
+    # Two timers, because ending a session waits for MongoDB.
+    timers = [
+        loops.start("lease", slot.keep_lease),
+        loops.start("dead", slot.keep_ending_dead_sessions),
+    ]
     try:
         yield slot
     finally:
