@@ -238,7 +238,7 @@ async def test_an_account_has_a_bounded_number_of_webhooks(
     statuses = [(await create(api, account.id)).status for _ in range(3)]
     assert statuses == [200, 200, 400]
     refused = await create(api, account.id)
-    assert refused.error == "account_id: has 2 webhooks, which is the most"
+    assert refused.error == "account_id: has 2 webhooks, which is the limit"
     [webhook, _], total = await services.webhooks.page(account.id, 1, 25)
     assert total == 2
     await api.delete(f"{PATH}/{webhook.id}")

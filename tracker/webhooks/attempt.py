@@ -86,9 +86,9 @@ class Attempts:
     async def _record_state(self, webhook: Webhook, outcome: Outcome) -> None:
         """Record whether the webhook fails or delivers, and disable it if `schedule` says so.
 
-        It costs nothing while all goes well. `webhook` is as it was before the attempt; `_failing`
-        has failures since then. The first failure, the recovery and the disabling are logged once,
-        by one process.
+        Nothing is written while the webhook delivers. `webhook` is as it was before the attempt;
+        `_failing` has failures since then. The first failure, the recovery and the disabling are
+        logged once, by one process.
         """
         now, since = self._clock(), webhook.failing_since
         if outcome.delivered:
@@ -144,10 +144,10 @@ def result_of(delivery: Delivery, outcome: Outcome, now_ms: int, jitter: float) 
     )
     if outcome.delivered:
         return Result(delivery, attempt, Status.DELIVERED, None)
-    again = next_attempt_at(len(delivery.attempts) + 1, now_ms, outcome, jitter)
-    if again is None:
+    next_at = next_attempt_at(len(delivery.attempts) + 1, now_ms, outcome, jitter)
+    if next_at is None:
         return Result(delivery, attempt, Status.FAILED, None)
-    return Result(delivery, attempt, Status.DUE, moment(again))
+    return Result(delivery, attempt, Status.DUE, moment(next_at))
 
 
 def _no_answer(error: str) -> Outcome:

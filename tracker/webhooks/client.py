@@ -49,9 +49,10 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of a request.
 
-    `code` is the status of the answer, 200 to 599. It is None without an answer; `error` then says
-    why, as `<class>: <detail>`. `answer` is the first MAX_BODY_BYTES of the body as
-    text; `retry_after` the value of that header, as it was sent.
+    - `code` is the status of the answer, 200 to 599. It is None without an answer; `error` then
+      says why, as `<class>: <detail>`.
+    - `answer` is the first MAX_BODY_BYTES of the body, as text.
+    - `retry_after` is the value of that header, as it was sent.
     """
 
     code: int | None
@@ -82,7 +83,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 class Client:
     """An HTTP client that sends nothing to `own_hosts`; it is made where an event loop runs.
 
-    `dns_address` None: the name servers of the system.
+    It queries the name server at `dns_address`; None: those of the system.
     """
 
     def __init__(
@@ -115,7 +116,7 @@ class Client:
             # Tornado's client cannot end a request, and would log how a cancelled one ended.
             fetching.add_done_callback(_retrieve_exception)
             await asyncio.shield(fetching)
-        # Any answer that is not whole leads here. Tornado's client raises undocumented types.
+        # Every incomplete answer leads here. Tornado's client raises undocumented types.
         except Exception as failure:
             error = _described(failure)[:MAX_ERROR_CHARACTERS]
         milliseconds = round((time.monotonic() - began) * 1000)
@@ -153,7 +154,7 @@ class _Answer:
         self._body += chunk[: MAX_BODY_BYTES - len(self._body)]
 
     def outcome(self, milliseconds: int, error: str | None) -> Outcome:
-        """Return the outcome. An answer counts from its head on: the receiver has decided then."""
+        """Return the outcome. A complete head counts as an answer: the receiver has decided."""
         answered = 200 <= self._code <= 599
         return Outcome(
             code=self._code if answered else None,

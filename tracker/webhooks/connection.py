@@ -89,7 +89,7 @@ def _limit_chunks(stream: IOStream) -> None:
 
 
 def _alive(method: WeakMethod[Method]) -> Method:
-    """Return a method whose stream is alive, because it is the caller."""
+    """Return the method. Its stream is alive, because the stream makes the call."""
     found = method()
     assert found is not None
     return found

@@ -1,9 +1,9 @@
 """Deliveries in MongoDB: claimed with a lease, recorded, and listed as a log.
 
-The sender claims and records; the API lists, and makes due again what has failed.
+The sender claims deliveries and records attempts. The API lists deliveries and retries failed ones.
 
-- A claim sets `due_at` to the end of its lease, so one index finds what may be claimed: what is
-  due, and what a dead process held.
+- A claim sets `due_at` to the end of its lease. So one index finds all that may be claimed: due
+  deliveries, and those that a dead process held.
 - Only the holder of a delivery records an attempt at it.
 """
 
@@ -23,19 +23,19 @@ from tracker.webhooks.delivery import Attempt, Delivery, Kind, Status
 from tracker.webhooks.operational import create_messages, delivery_failed
 
 LEASE: Final = timedelta(seconds=30)
-"""Twice what an attempt may take."""
+"""How long a claim holds: twice the time limit of an attempt."""
 
 LOG_DAYS: Final = 30
 """How long a finished delivery is kept."""
 
 MAX_KEPT_ATTEMPTS: Final = 20
-"""The newest attempts of a delivery: more than there are without retries by hand."""
+"""Attempts that are kept of a delivery, the newest: more than it has without retries by hand."""
 
 _MAX_PAYLOADS_PER_COMMAND: Final = 100
 """At 64 KB each they are two fifths of what the driver can send at once."""
 
 SHOWN_CHARACTERS: Final = 4096
-"""The beginning of a payload that a page shows: it may have many."""
+"""Characters of each payload that a page shows, because a page may have many payloads."""
 
 _RETRIED: Final = (Status.FAILED, Status.CANCELLED)
 _MAX_COUNTED: Final = 100_000
@@ -63,8 +63,10 @@ class Result(NamedTuple):
 
 
 class Backlog(NamedTuple):
-    """The deliveries that may be claimed: their number, counted up to 100,000, and the due time of
-    the oldest; None without any."""
+    """The backlog of deliveries that may be claimed.
+
+    `due` is their number, counted up to 100,000. `oldest` is when the oldest became due, if any.
+    """
 
     due: int
     oldest: datetime | None
@@ -97,7 +99,10 @@ class Deliveries:
         return {row["_id"]: row["due_at"] async for row in rows}
 
     async def claim(self, wanted: Mapping[UUID, int], at: datetime) -> list[Delivery]:
-        """Claim for each webhook at most so many deliveries, oldest first, until `at` + LEASE."""
+        """Claim up to the wanted number of deliveries of each webhook, oldest first.
+
+        The claim holds until `at` + LEASE.
+        """
         rows = await self._oldest(wanted, at) if wanted else []
         if not rows:
             return []
@@ -130,8 +135,10 @@ class Deliveries:
     async def record(self, results: Sequence[Result]) -> None:
         """Record the results of attempts; deliveries that others hold by now are left alone.
 
-        If a conversion has failed for good, the webhooks of its account that ask for it are
-        notified in the same transaction. It may be repeated. Raises PyMongoError if MongoDB fails.
+        If a conversion has failed for good, the webhooks of its account that subscribe to failures
+        are notified in the same transaction. The call may be repeated.
+
+        Raises PyMongoError if MongoDB fails.
         """
         failed = [one for one in results if _should_notify(one)]
         others = [one for one in results if not _should_notify(one)]
@@ -163,7 +170,7 @@ class Deliveries:
         await self._deliveries.update_many(held, {"$set": {"due_at": at}, "$unset": {"holder": ""}})
 
     async def cancel(self, webhook_ids: Collection[UUID], at: datetime) -> None:
-        """Cancel all that is due for these webhooks, which are deleted or inactive.
+        """Cancel the due deliveries of these webhooks, which are deleted or inactive.
 
         A delivery that is being sent is left to its holder, who records the result.
         """
@@ -201,7 +208,7 @@ class Deliveries:
         self.made_due.set()
 
     async def retry_since(self, webhook_id: UUID, since: datetime, at: datetime) -> int:
-        """Make due what was created since then and failed or was cancelled; return how many."""
+        """Make the failed and cancelled deliveries created since then due; return how many."""
         matching = {
             "webhook_id": webhook_id,
             "status": {"$in": list(_RETRIED)},
@@ -210,7 +217,10 @@ class Deliveries:
         return await self.retry_matching(matching, at)
 
     async def retry_matching(self, matching: Mapping[str, Any], at: datetime) -> int:
-        """Make due what a MongoDB query finds, except what is being sent; return how many."""
+        """Make the deliveries that match a MongoDB query due; return how many.
+
+        Deliveries that are being sent are left alone.
+        """
         free = {"$and": [matching, {"holder": {"$exists": False}}]}
         updated = await self._deliveries.update_many(free, _due(at))
         self.made_due.set()
@@ -225,7 +235,7 @@ class Deliveries:
 
 
 def _should_notify(result: Result) -> bool:
-    """Return whether webhooks that ask for it are notified of this failure."""
+    """Return whether the webhooks that subscribe to failures are notified of this result."""
     return result.status is Status.FAILED and result.delivery.kind is Kind.CONVERSION
 
 

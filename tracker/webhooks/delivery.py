@@ -83,7 +83,7 @@ def message_id(webhook_id: UUID, kind: Kind, subject: str) -> UUID:
 def new_row(
     delivery_id: UUID, webhook_id: UUID, account_id: UUID, created_at: datetime
 ) -> dict[str, Any]:
-    """Return the document of a new delivery, due at once, without what it is about."""
+    """Return the document of a new delivery, due at once, without its event or message."""
     return {
         "_id": delivery_id,
         "webhook_id": webhook_id,

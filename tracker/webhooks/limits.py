@@ -8,7 +8,7 @@ MAX_WEBHOOKS_PER_ACCOUNT: Final = 10
 MAX_TEMPLATE_BYTES: Final = 16 * 1024
 MAX_TEMPLATE_DEPTH: Final = 8
 MAX_PAYLOAD_BYTES: Final = 64 * 1024
-"""Larger than a template, which may repeat a long value."""
+"""Larger than the limit of a template, because a template may repeat a long value."""
 
 MAX_IN_FLIGHT: Final = 256
 """Requests in total; far fewer than the client can have in flight."""
@@ -30,14 +30,14 @@ MAX_TESTS: Final = 32
 """Samples that a process sends at once, for one account and in total."""
 
 MAX_CLIENT_REQUESTS: Final = 1000
-"""Requests in flight of the client. More would wait within their ATTEMPT_SECONDS, so senders limit
-themselves."""
+"""Requests that the client has in flight. Further ones would wait within their ATTEMPT_SECONDS, so
+senders start fewer."""
 
 ATTEMPT_SECONDS: Final = 15.0
 """The longest that an attempt takes, from the query to DNS to the end of the answer."""
 
 CONNECT_SECONDS: Final = 10.0
-"""The part of it after which the connection, with TLS, must be established."""
+"""The part of ATTEMPT_SECONDS within which the connection, with TLS, must be established."""
 
 MAX_BODY_BYTES: Final = 1024
 """Bytes of an answer's body that are read and kept."""

@@ -22,7 +22,7 @@ _ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
 
 
 class TooLong(Exception):
-    """A payload would have more than MAX_PAYLOAD_BYTES."""
+    """The error of a payload with more than MAX_PAYLOAD_BYTES."""
 
 
 def render(template: str, values: Values) -> bytes:

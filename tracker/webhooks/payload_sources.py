@@ -18,7 +18,7 @@ Rows = Mapping[Any, Mapping[str, Any]]
 
 
 class NoPayload(Exception):
-    """A payload cannot be made. The message is for the owner of the webhook."""
+    """The reason why a payload cannot be made, for the owner of the webhook."""
 
 
 class PayloadSources(NamedTuple):
@@ -65,7 +65,7 @@ class PayloadLoader:
         self._base_host = base_host
 
     async def load(self, event_ids: Collection[int]) -> PayloadSources:
-        """Return all that is stored of these events. Raises PyMongoError if MongoDB fails."""
+        """Return the stored documents of these events. Raises PyMongoError if MongoDB fails."""
         events = await self._read("events", event_ids)
         clicks, configs = await asyncio.gather(
             self._read("clicks", _ids(events.values(), "click_id")),

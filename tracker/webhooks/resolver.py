@@ -28,15 +28,15 @@ IsOwn = Callable[[str, int], Awaitable[bool]]
 
 
 class NoAddress(OSError):
-    """The host has no address, or DNS did not answer in time."""
+    """The error of a host without an address, or whose DNS did not answer in time."""
 
 
 class PrivateAddress(OSError):
-    """The host is, or resolves to, an address in a private network."""
+    """The error of a host that is, or resolves to, an address in a private network."""
 
 
 class OwnHost(OSError):
-    """The host is the service itself: its deliveries would cause further ones."""
+    """The error of a host of the service itself: its deliveries would cause further ones."""
 
 
 async def never_own(host: str, port: int) -> bool:
@@ -45,7 +45,7 @@ async def never_own(host: str, port: int) -> bool:
 
 
 class CheckedResolver(Resolver):
-    """Tornado's resolver for targets. `dns_address` None: the name servers of the system."""
+    """Tornado's resolver for targets. It queries `dns_address`; None: the system's name servers."""
 
     def initialize(
         self,

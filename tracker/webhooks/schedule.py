@@ -1,4 +1,4 @@
-"""The schedule of attempts, and the rule when a webhook is disabled. Pure: time is passed in.
+"""The schedule of attempts, and the rule for disabling a webhook. Pure: time is passed in.
 
 Called after each attempt. All times are milliseconds since the epoch.
 
@@ -30,7 +30,7 @@ DELAYS_SECONDS: Final = (
     20 * _HOUR,
     24 * _HOUR,
 )
-"""The delay of each attempt after the one before, of the first after the event: 75.6 hours."""
+"""The delay of each attempt after the previous one, or after the event: 75.6 hours in total."""
 
 JITTER_SHARE: Final = 0.1
 """The largest share of a delay that jitter adds, so that simultaneous failures spread out."""
@@ -60,7 +60,7 @@ class Disabled(StrEnum):
 
 
 def next_attempt_at(attempts: int, now_ms: int, outcome: Outcome, jitter: float) -> int | None:
-    """Return when the next attempt is due, after `attempts` of them; None if there is none.
+    """Return when the next attempt is due, after `attempts` attempts; None if there is none.
 
     There is none if the last one delivered, the receiver is gone, there is no payload, or all
     attempts are made. `jitter` is a random number from 0 to 1.
@@ -78,10 +78,10 @@ def retry_after_seconds(field: str | None, now_ms: int) -> float:
     It is from 0 to MAX_RETRY_AFTER_SECONDS; 0 if the header is missing, past, or neither form.
     """
     text = (field or "").strip()
-    asked = (
+    seconds = (
         float(text) if _DELAY_PATTERN.fullmatch(text) else _http_date_seconds(text) - now_ms / 1000
     )
-    return min(max(asked, 0), MAX_RETRY_AFTER_SECONDS)
+    return min(max(seconds, 0), MAX_RETRY_AFTER_SECONDS)
 
 
 def why_disabled(failing_since: int | None, now_ms: int, outcome: Outcome) -> Disabled | None:

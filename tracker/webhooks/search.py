@@ -21,7 +21,7 @@ RETRIED: Final = (Status.FAILED, Status.CANCELLED)
 
 
 class Filter(msgspec.Struct, frozen=True, kw_only=True):
-    """A filter of deliveries, which have to match every field that is given."""
+    """A filter of deliveries. A delivery matches if it matches every given field."""
 
     ids: Collection[UUID] = ()
     account_id: UUID | None = None
@@ -56,7 +56,7 @@ class Retried(NamedTuple):
 
 
 class DeliverySearch:
-    """Deliveries across accounts."""
+    """A search of the deliveries of all accounts."""
 
     def __init__(self, database: Database, deliveries: Deliveries) -> None:
         self._rows = database["deliveries"]
@@ -75,7 +75,7 @@ class DeliverySearch:
             return [record(Delivery, row) async for row in rows], total
 
     async def missing(self, ids: Sequence[UUID]) -> list[UUID]:
-        """Return the `ids` of no delivery. Raises PyMongoError if MongoDB fails."""
+        """Return those `ids` that no delivery has. Raises PyMongoError if MongoDB fails."""
         rows = self._rows.find({"_id": {"$in": list(ids)}}, ["_id"])
         existing = {row["_id"] async for row in rows}
         return [one for one in ids if one not in existing]

@@ -27,7 +27,7 @@ _NONCE_BYTES: Final = 12
 
 
 class UnreadableSecret(Exception):
-    """A secret is encrypted with none of the keys that are set, or it is damaged."""
+    """The error of a secret that is damaged, or encrypted with none of the keys that are set."""
 
 
 class SecretBox:
@@ -65,7 +65,7 @@ class SecretBox:
         raise UnreadableSecret
 
     def is_sealed_with_first_key(self, webhook_id: UUID, stored: str) -> bool:
-        """Return whether `stored` is encrypted as `seal` would do it now."""
+        """Return whether `stored` is encrypted with the first key, as `seal` does."""
         return bool(self._ciphers) and _decrypt(self._ciphers[0], webhook_id, stored) is not None
 
 

@@ -41,12 +41,12 @@ from tracker.webhooks.withheld import Withheld
 log = structlog.get_logger(__name__)
 
 IDLE_SECONDS: Final = 0.5
-"""The pause between two searches for due deliveries while there are none. They find retries, and
-deliveries that other processes created."""
+"""The pause between two searches for due deliveries while there are none. Retries, and deliveries
+that other processes created, are found only by a search."""
 
 WAKE_SECONDS: Final = 0.05
-"""The shortest pause between two searches because this process created deliveries: a busy drain
-does so with each batch."""
+"""The shortest pause between two searches that new deliveries of this process cause: a busy drain
+creates some with each batch."""
 
 BUSY_SECONDS: Final = 0.02
 """The shortest pause between two claims: slots that are released meanwhile are filled together."""
@@ -168,14 +168,14 @@ class Sender:
         return {one: active[one] for one in due if one in active}
 
     async def _active(self, ids: Sequence[UUID]) -> Mapping[UUID, Target | Webhook]:
-        """Return the active webhooks; of many only the targets, because templates are long."""
+        """Return the active webhooks; only the targets of many, because templates are long."""
         if len(ids) > MAX_WEBHOOKS_PER_CLAIM:
             return await self._webhooks.targets(ids)
         found = await self._webhooks.find_all(ids)
         return {webhook_id: one for webhook_id, one in found.items() if one.active}
 
     async def _whole(self, chosen: Mapping[UUID, Target | Webhook]) -> Mapping[UUID, Webhook]:
-        """Return the webhooks of which only the target may have been read so far."""
+        """Return the chosen webhooks as a whole, read now if only a target is known of some."""
         whole = {key: one for key, one in chosen.items() if isinstance(one, Webhook)}
         if len(whole) == len(chosen):
             return whole
@@ -285,5 +285,5 @@ def _payload(sources: PayloadSources, webhook: Webhook, delivery: Delivery) -> P
     except NoPayload as reason:
         return reason
     except Exception as error:
-        log.error("no payload", delivery_id=str(delivery.id), exc_info=error)
+        log.error("payload not built", delivery_id=str(delivery.id), exc_info=error)
         return NoPayload("the service could not make it")

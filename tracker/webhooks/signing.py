@@ -1,6 +1,6 @@
 """Signatures of requests by Standard Webhooks, with the library of that name. Pure.
 
-Made for every attempt: the id stays the same, the timestamp is the attempt's.
+Every attempt is signed: its id stays the same, its timestamp is its own.
 """
 
 from collections.abc import Sequence

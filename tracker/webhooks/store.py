@@ -1,4 +1,4 @@
-"""Webhooks in MongoDB. Callers check the fields with `target` and `template` before."""
+"""Webhooks in MongoDB. Callers have checked the fields with `target` and `template`."""
 
 import base64
 import secrets
@@ -26,7 +26,7 @@ from tracker.webhooks.secret_box import SecretBox
 from tracker.webhooks.template import template_text
 
 ROTATION: Final = timedelta(days=1)
-"""How long the previous secret signs too: the time for a receiver to adopt the new one."""
+"""How long the previous secret signs too, so that a receiver has time to adopt the new one."""
 
 
 class Webhook(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,7 +112,7 @@ class Webhooks:
         if number > MAX_WEBHOOKS_PER_ACCOUNT:
             await self.delete(webhook.id)
             raise BadRequest(
-                f"account_id: has {MAX_WEBHOOKS_PER_ACCOUNT} webhooks, which is the most"
+                f"account_id: has {MAX_WEBHOOKS_PER_ACCOUNT} webhooks, which is the limit"
             )
         return replace(webhook, secret=secret)
 
@@ -147,8 +147,8 @@ class Webhooks:
     async def disable(self, webhook: Webhook, reason: Disabled, at: datetime) -> bool:
         """Make a webhook inactive, and return whether it was active.
 
-        The account's webhooks that subscribe to that are notified in the same transaction. Raises
-        PyMongoError if MongoDB fails.
+        The account's webhooks that subscribe to this kind of message are notified in the same
+        transaction. Raises PyMongoError if MongoDB fails.
         """
         message = webhook_disabled(webhook.id, webhook.account_id, webhook.name, reason, at)
 
@@ -179,7 +179,7 @@ class Webhooks:
         return None if row is None else record(Webhook, row)
 
     async def rotate_secret(self, webhook_id: UUID) -> Webhook | None:
-        """Give a webhook a new secret, and return it with that decrypted; None if it is gone.
+        """Store a new secret and return the webhook with it, decrypted; None if it is gone.
 
         The previous secret signs too for ROTATION; secrets of earlier rotations are dropped.
         """

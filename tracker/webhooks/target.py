@@ -1,8 +1,8 @@
 """Targets of webhooks: the rules for a URL before deliveries are sent to it.
 
 The API checks them when a webhook is written. The name may resolve differently later, so `resolver`
-checks again when a delivery connects. Pure but for the query to DNS, which `check_addresses` is
-given.
+checks again when a delivery connects. Pure, except that `check_addresses` is given a function that
+queries DNS.
 
 - The target is a plain URL, and https unless the operator allows http.
 - Its host resolves, and only to public addresses, unless the operator allows private ones.
@@ -40,8 +40,7 @@ def check_target(url: str, allow_private: bool) -> tuple[str, int]:
 async def check_addresses(host: str, resolve: Resolve) -> None:
     """Check the addresses that `host` resolves to now.
 
-    Raises BadRequest if one of them is private, or if there is none, for a target that cannot be
-    checked is not accepted.
+    Raises BadRequest if one of them is private, or if there is none: the target cannot be checked.
     """
     addresses = literal(host) or [ip_address(text) for text in await resolve(host)]
     if not addresses:

@@ -50,6 +50,7 @@ NAMED_MACROS: Final[Mapping[str, str]] = {
 """The part after each prefix: the key of a metadata field, the name of a query parameter."""
 
 DEFAULT: Final[Mapping[str, str]] = {name: f"{{{name}}}" for name in MACROS}
+"""The template of a webhook that is created without one."""
 
 FIELD: Final = "payload_template"
 

@@ -1,7 +1,7 @@
 """Withheld webhooks: nothing is sent to them for a while, as their signing secrets are unreadable.
 
-The sender skips them when it claims, so their deliveries stay due and delay no others. The log says
-so at once, and then once a minute for as long as it lasts.
+The sender skips them when it claims, so their deliveries stay due and delay no others. This is
+logged at once, and then once a minute for as long as it lasts.
 """
 
 from collections.abc import Callable, Collection
@@ -45,7 +45,7 @@ class Withheld:
             self._silent_until = now + PAUSE_MS
             log.error(
                 "webhook secrets cannot be read: set SECRET_KEY to the keys they were encrypted "
-                "with; what is due for these webhooks waits",
+                "with; the due deliveries of these webhooks wait",
                 webhooks=len(self._until),
                 webhook_id=str(next(iter(webhook_ids))),
             )
