@@ -18,7 +18,7 @@ from tracker.db.keys import DEAD_LETTERS, JOURNAL, NEVER_SET
 from tracker.journal.entry import EntryDecoder, Fields, Kind
 
 _LETTERS_PER_COMMAND: Final = 20
-"""Letters of one command, which bounds its time in Redis and its memory: one may be megabytes."""
+"""Letters of one command, to limit its time in Redis and its memory: a letter may be megabytes."""
 
 # A full Redis refuses a script whose first write needs memory, and an entry that cannot become a
 # letter would stop the drain, which alone frees memory. A script that begins with a deletion may
@@ -30,8 +30,8 @@ redis.call('DEL', KEYS[1])
 return redis.call('XADD', KEYS[2], '*', unpack(ARGV))
 """
 
-# Moves up to a number of letters between two ids, and returns how many it moved. Whatever fails, a
-# letter is in one of the streams: its deletion comes last, and an error ends the script before it.
+# Moves up to a number of letters between two ids, and returns how many it moved. A letter is always
+# in one of the streams: its deletion comes last, and an error ends the script before it.
 # KEYS: dead letters, journal. ARGV: first id, last id, number.
 _REPLAY = """
 local letters = redis.call('XRANGE', KEYS[1], ARGV[1], ARGV[2], 'COUNT', ARGV[3])
@@ -50,8 +50,8 @@ end
 return #letters
 """
 
-# Not a transaction, which a full Redis 7.0 refuses.
-# KEYS: dead letters. Returns how many there were.
+# Deletes all letters and returns how many there were. Not a transaction, which a full Redis 7.0
+# refuses. KEYS: dead letters.
 _DROP_ALL = """
 local dropped = redis.call('XLEN', KEYS[1])
 redis.call('UNLINK', KEYS[1])

@@ -32,7 +32,8 @@ _STALE_ENTRIES: Final = 50
 """Entries to reclaim with one command."""
 
 _RECORDS_PER_TURN: Final = 1000
-"""Records to decode (1 µs each) before waiting requests get their turn."""
+"""Records to decode (1 µs each) in one turn of the event loop. Waiting requests are served between
+turns."""
 
 # A full Redis refuses a script whose first write needs memory, and without the group nobody frees
 # memory. A script that begins with a deletion may continue.
@@ -56,7 +57,7 @@ class DecodedEntry(NamedTuple, Generic[Kind]):
 
 
 class Reader(Generic[Kind]):
-    """A consumer of the group, called `name`, whose entries `decoder` decodes.
+    """A reader for the consumer `name` of the group, whose entries `decoder` decodes.
 
     `waiting` is a client whose timeout is longer than a blocking read. Entries that their consumer
     has not acknowledged for `stale` seconds are reclaimed.
@@ -88,9 +89,9 @@ class Reader(Generic[Kind]):
                 raise
 
     async def next_entries(self, max_records: int, block: float | None) -> list[Entry]:
-        """Return entries with about `max_records` records, at least one within `block` seconds.
+        """Return entries with about `max_records` records. Wait `block` seconds for the first.
 
-        Until `finish` is called, the next call returns again the entries that are not acknowledged.
+        Until `finish` is called, the next call returns the entries that are not acknowledged again.
         Raises RedisError if Redis fails.
         """
         try:
@@ -176,7 +177,7 @@ class Reader(Generic[Kind]):
                 after = found[-1][0].decode()
 
     def _command_entries(self, room: float) -> int:
-        """Return how many entries to read next, with room for `room` of the last size."""
+        """Return how many entries the next command reads, if `room` of the last size fit."""
         # In growing steps: the next entries may be far larger than the last.
         growing = max(_FIRST_COMMAND_ENTRIES, 4 * self._found)
         fitting = min(room, _COMMAND_BYTES / self._bytes_per_entry)

@@ -6,8 +6,8 @@
 - Any process replays the files that nobody has locked, in order, and deletes a file when all of it
   was sent. An interrupted replay keeps its place in the file while the process lives; the next
   process begins the file again. So an entry may be sent twice, but is never lost.
-- A torn tail (a crash during an append, never answered) is reported and skipped. Of a file with
-  other damage every whole entry is sent, and the file is renamed to `*.damaged`.
+- A torn tail (a crash during an append, never answered) is reported and skipped. A file with other
+  damage is renamed to `*.damaged` after all its whole entries are sent.
 """
 
 import asyncio
@@ -35,7 +35,8 @@ Send = Callable[[Sequence[bytes]], Awaitable[None]]
 Result = TypeVar("Result")
 
 FILE_BYTES = 8 * 1024 * 1024
-"""Size at which a file is finished: what a new process may send twice, and one replay frees."""
+"""Size at which a file is finished. A new process may send that much twice, and a replay frees it
+at once."""
 
 FAILURE_SECONDS = 10.0
 """Time after a failed append in which `check` fails too."""
@@ -67,7 +68,7 @@ class Spool:
     async def append(self, payload: bytes) -> None:
         """Store `payload` durably.
 
-        Raises SpoolFull if there is no room, another OSError if the disk fails.
+        Raises SpoolFull if there is no room, or another OSError if the disk fails.
         """
         try:
             await _run(self._writing, self._append, frame(payload))
@@ -183,7 +184,7 @@ async def _run(thread: Executor, function: Callable[..., Result], *arguments: ob
 
 
 def _open_new(folder: Path) -> FileIO:
-    """Return a new file, locked before it gets its name, or another process might replay it."""
+    """Return a new file. It is locked before it gets its name, so that no other replays it."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     path = folder / f"{time.time_ns():020d}-{os.getpid()}.spool"
     unfinished = path.with_suffix(".new")

@@ -16,6 +16,7 @@ _CHUNK_BYTES: Final = 1024 * 1024
 
 BATCH_ENTRIES = 100
 BATCH_BYTES = 1024 * 1024
+"""A batch ends with the entry that reaches one of these."""
 
 
 def frame(payload: bytes) -> bytes:
@@ -42,7 +43,7 @@ class SpoolReader:
     def batch(self) -> list[bytes]:
         """Return the payloads of the next whole entries, about BATCH_ENTRIES or BATCH_BYTES.
 
-        They are the same until `mark_sent` is called, and none at the end. Raises OSError if the file
+        They are the same until `mark_sent` is called; none at the end. Raises OSError if the file
         cannot be read; the next call then returns those that were read before.
         """
         if not self._unsent:

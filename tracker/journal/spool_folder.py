@@ -21,7 +21,7 @@ log = structlog.get_logger(__name__)
 MEASURE_SECONDS = 1.0
 
 GROUP_BYTES = 1 << 20
-"""Room that the spool needs to be ready: some hundred records with long texts."""
+"""Free bytes that the spool needs to be ready: some hundred records with long texts."""
 
 LEFTOVER_SECONDS = 60.0
 """Age after which a file without its final name counts as left by a dead process."""
@@ -63,7 +63,7 @@ class SpoolFolder:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def record_write(self, length: int) -> None:
-        """Add the bytes that this process wrote."""
+        """Add `length` bytes that this process wrote to the sizes."""
         self._record_sizes(self._bytes + length, self.bytes_waiting + length)
 
     def measure(self) -> list[Path]:
