@@ -3,7 +3,13 @@
 import pytest
 from bson import Decimal128
 
-from tracker.reports.money import EXACT, billionths, differ, sum_in_billionths, decimal_of_billionths
+from tracker.reports.money import (
+    EXACT,
+    billionths,
+    decimal_of_billionths,
+    differ,
+    sum_in_billionths,
+)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Every report agrees with a count of the clicks and events one by one, from rollups or from them.
 
-The queries are drawn at random from all that can be asked; the seeds make them repeatable.
+The queries are drawn at random from all possible ones; the seeds make them repeatable.
 """
 
 import asyncio
@@ -120,7 +120,7 @@ async def test_reports_that_read_clicks_take_turns_and_delay_no_others(
     answers = await asyncio.gather(*map(services.reports.run, queries), return_exceptions=True)
     refused = [one for one in answers if isinstance(one, BaseException)]
     assert [str(one) for one in refused] == [
-        "report: too many that read every click are under way; try again"
+        "report: too many reports that read every click are under way; try again"
     ]
     assert (await services.reports.run(queries[0])).total_rows == 0
 
@@ -152,7 +152,7 @@ async def test_fifty_crossed_reports_of_one_account_do_not_block_another(
     for one in refused:
         assert isinstance(one, RateLimited)
         assert (one.message, one.headers) == (
-            "report: too many of the account that read every click wait; try again",
+            "report: too many reports of the account that read every click wait; try again",
             {"Retry-After": "30"},
         )
 

@@ -12,7 +12,7 @@ from tracker.clicks.country import UNKNOWN
 from tracker.clicks.dimensions import NAMES as VISITOR_DIMENSIONS
 from tracker.reports.field_names import encoded
 
-_OWN: Final = {"account": {"day"}, "link": {"day", "link", "tag", "domain"}}
+_FIELDS: Final = {"account": {"day"}, "link": {"day", "link", "tag", "domain"}}
 _MAPS: Final = {
     "account": {*VISITOR_DIMENSIONS, "hour", "event", "domain"},
     "link": {*VISITOR_DIMENSIONS, "hour", "event"},
@@ -32,9 +32,9 @@ class Source(NamedTuple):
 
 def source_of(group_by: str, filters: Collection[str]) -> Source:
     """Return the smallest source that has all these dimensions."""
-    asked = {group_by, *filters}
+    wanted = {group_by, *filters}
     for of in ("account", "link"):
-        crossed = asked - _OWN[of]
+        crossed = wanted - _FIELDS[of]
         if len(crossed) <= 1 and crossed <= _MAPS[of]:
             return Source(of, next(iter(crossed), None))
     return Source("clicks")

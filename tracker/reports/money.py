@@ -19,7 +19,7 @@ _STORED: Final = Context(prec=34)
 EXACT: Final = 10**34
 """Every sum below this number of billionths is exact."""
 
-_COMPARED: Final = 10**30
+_PARTS_COMPARED: Final = 10**30
 """Beyond EXACT two sums are equal if they differ by less than one part in this number."""
 
 
@@ -40,7 +40,7 @@ def _billionths_of(bid: bytes) -> int:
 
 @lru_cache(maxsize=CACHED_AMOUNTS)
 def decimal_of_billionths(number: int) -> Decimal128:
-    """Return `number` billionths as MongoDB stores and adds them, to 34 digits.
+    """Return `number` billionths as MongoDB stores and adds them: a Decimal128 of 34 digits.
 
     Cached because an event adds one amount to each of its cells, and each takes 10 µs.
     """
@@ -55,4 +55,4 @@ def sum_in_billionths(exact: Decimal) -> int:
 def differ(one: int, other: int) -> bool:
     """Return whether two sums in billionths differ by more than the rounding of MongoDB."""
     largest = max(abs(one), abs(other))
-    return one != other if largest < EXACT else abs(one - other) * _COMPARED > largest
+    return one != other if largest < EXACT else abs(one - other) * _PARTS_COMPARED > largest

@@ -1,4 +1,4 @@
-"""The names of rows for people.
+"""The names of report rows that people read.
 
 Links, tags and event configurations have their current names, values of visitors an English label.
 """

@@ -14,9 +14,9 @@ RETRY_SECONDS: Final = int(REPORT_SECONDS)
 """The Retry-After of a rejected report: the time limit of one report."""
 
 _TOO_MANY_OF_ACCOUNT: Final = (
-    "report: too many of the account that read every click wait; try again"
+    "report: too many reports of the account that read every click wait; try again"
 )
-_TOO_MANY: Final = "report: too many that read every click are under way; try again"
+_TOO_MANY: Final = "report: too many reports that read every click are under way; try again"
 
 
 class ReportQueue:

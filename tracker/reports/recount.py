@@ -54,7 +54,7 @@ class DayCount(NamedTuple):
         )
 
     def differences(self) -> dict[RollupId, Sums]:
-        """Return the difference of each wrong rollup, by path; negative where it has too much."""
+        """Return the missing sums of each wrong rollup, by path; negative if it has too much."""
         found = {}
         for rollup_id in self.recounted.keys() | self.stored.keys():
             recounted = self.recounted.get(rollup_id, {})
@@ -99,7 +99,7 @@ class Recount:
         return sorted(day for day in found if first <= day <= last)
 
     async def count_day(self, account_id: UUID, day: str, session: Session) -> DayCount:
-        """Return the count of a day in the snapshot of `session`.
+        """Return a day of an account, recounted and as stored, in the snapshot of `session`.
 
         Raises PyMongoError if MongoDB does not answer in time.
         """
@@ -125,7 +125,7 @@ class Recount:
     async def correct(self, account_id: UUID, day: str) -> int:
         """Correct the rollups of a day; return the number of sums that were wrong.
 
-        Corrections at once never add a difference twice: each increments the version of the day.
+        Simultaneous corrections never add a difference twice: each increments the day's version.
 
         Raises PyMongoError if MongoDB does not answer in time.
         """

@@ -5,7 +5,7 @@
 - An account has one turn at a time, so that one account never holds every turn.
 - A free turn goes to the waiting accounts in rotation, and there to the oldest report.
 - The waiting reports are limited, for one account and in total. When the whole queue is full, the
-  newest report of the account with the most is dropped, so that whoever fills the queue pays.
+  newest report of the account with the most waiting reports is dropped: it has filled the queue.
 """
 
 from collections import OrderedDict, deque
@@ -17,7 +17,7 @@ from tracker.reports.limits import MAX_RUNNING, MAX_WAITING, MAX_WAITING_OF_ACCO
 
 
 class TooManyWait(Exception):
-    """A queue is full: the account's own if `of_account`, otherwise the whole."""
+    """The error of a full queue: the account's own if `of_account`, otherwise the whole."""
 
     def __init__(self, of_account: bool) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ class Turns:
         self._max_of_account = waiting_of_account
         self._max = waiting
         self._running: set[UUID] = set()
-        # An account whose turn has ended goes to the end.
+        # The accounts in rotation: one whose turn has ended goes to the end.
         self._waiting: OrderedDict[UUID, deque[Turn]] = OrderedDict()
 
     @property
@@ -71,7 +71,7 @@ class Turns:
         return turn, dropped
 
     def end(self, turn: Turn) -> Turn | None:
-        """End `turn` in whatever state; return the one that begins now."""
+        """End `turn` in whatever state; return the turn that begins now, if any."""
         if turn.dropped:
             return None
         if not turn.running:
