@@ -16,14 +16,14 @@ QUARANTINE: Final = timedelta(days=30)
 """The time in which no other account may have the name of a deleted proven domain."""
 
 Reserves = Callable[[str], bool]
-"""A rule that says whether no account may have a hostname in canonical form (`own_hosts`)."""
+"""Returns whether a hostname, in canonical form, is reserved from all accounts (`own_hosts`)."""
 
 
 class Domain(Versioned, frozen=True, kw_only=True):
     """A claim to a hostname, `verified` once DNS has proven it.
 
     `token` is random, and part of the proof. `quarantined_until` is set when a proven domain is
-    deleted: until then it only keeps the name.
+    deleted: until then the domain only reserves the name.
     """
 
     id: UUID
@@ -66,9 +66,9 @@ def served_name(
 ) -> ServedName | None:
     """Return the served name of the `claims` to one hostname; None if it serves nothing.
 
-    It serves nothing if several accounts claim it and none has proven it, or if the operator
-    `reserves` it, even if it was proven before. The result is the same for all claims as for two
-    with the proven one among them.
+    It serves nothing if several accounts claim it and none has proven it. Nor does a name that the
+    operator `reserves`, even if it was proven before. The proven claim and two others decide as all
+    claims do (`domain_cache`).
     """
     if claims and reserves(claims[0].domain_name):
         return None

@@ -20,8 +20,8 @@ DomainCache = Cache[ServedName]
 
 _FIELDS: Final = [name for name in Domain.__struct_fields__ if name != "id"]
 _CLAIMS_PER_NAME: Final = 4
-"""Claims that one query reads for each name on average; beyond that names are looked up one by one.
-Few names have several claims, and a name with hundreds of them costs no more than this."""
+"""Claims that one query reads for each name on average. If there are more, names are looked up one
+by one. Few names have several claims, and a name with hundreds of them costs no more than this."""
 
 
 class _DomainSource:
@@ -45,7 +45,7 @@ class _DomainSource:
         return claims
 
     async def _decisive(self, name: str) -> list[dict[str, Any]]:
-        """Return the proven claim and two others: of its account, if there is a proven one."""
+        """Return the proven claim, if any, and two others, which then are of its account."""
         proven = await self._rows({"domain_name": name, "verified": True}, 1)
         others: dict[str, Any] = {"domain_name": name, "verified": False}
         if proven:

@@ -1,4 +1,4 @@
-"""Custom domains in MongoDB: claims to hostnames, of which proof makes one the owner.
+"""Custom domains in MongoDB: claims to hostnames, one of which a proof makes the owner.
 
 - Unique indexes decide races: an account claims a name once, and one claim of a name is proven,
   which ends the others.
@@ -116,7 +116,7 @@ class Domains:
         return None if row is None else record(Domain, row)
 
     def peek(self, name: str) -> CacheEntry[ServedName] | None:
-        """Return what memory has of the name; None if `by_name` has to ask a store."""
+        """Return the name's entry in memory; None if `by_name` has to look it up."""
         return self._cache.peek(keys.domain(name))
 
     async def by_name(self, domain_name: str, client: str = "") -> ServedName | None:
@@ -156,7 +156,7 @@ class Domains:
     async def _prove(self, domain: Domain, session: Session) -> Domain:
         """Mark the domain as proven and return it.
 
-        Raises NotFound if it is gone, DuplicateKeyError if another account's is proven.
+        Raises NotFound if it is gone, or DuplicateKeyError if another account has proven the name.
         """
         name = {"domain_name": domain.domain_name, "_id": {"$ne": domain.id}}
         own_quarantine = {**name, "account_id": domain.account_id, "verified": True}
@@ -183,7 +183,7 @@ class Domains:
         return ended
 
     async def _why_taken(self, domain: Domain) -> str | None:
-        """Return why the name is another account's alone, None if it is not."""
+        """Return why the name is another account's alone; None if it is not."""
         others = {"domain_name": domain.domain_name, "verified": True}
         row = await self._domains.find_one({**others, "account_id": {"$ne": domain.account_id}})
         if row is None:
@@ -196,7 +196,7 @@ class Domains:
     async def _begin_update(self, domain_id: UUID) -> Domain:
         """Return the domain, after its copies in Redis were set to expire soon.
 
-        Raises NotFound if there is no such domain, Unavailable if Redis is unavailable.
+        Raises NotFound if there is no such domain, or Unavailable if Redis is unavailable.
         """
         domain = await self.find(domain_id)
         if domain is None:

@@ -48,7 +48,7 @@ class OwnHosts:
         self._domains = domains
 
     def has(self, host: str, port: int) -> bool:
-        """Return whether `host`, in its canonical form, is ours without a look-up of domains."""
+        """Return whether `host`, in its canonical form, is ours; custom domains are left out."""
         if is_local(host):
             return port in self._ports
         if self._is_account_host(host):

@@ -1,4 +1,4 @@
-"""Short links in MongoDB, the record; every write also reaches Redis and all processes' memory.
+"""Short links in MongoDB; every write also reaches Redis and the memory of all processes.
 
 MongoDB's unique index on (domain's id, slug) decides races: one creator wins, whatever Redis holds.
 A crash after the write to MongoDB heals by itself: in Redis a miss lives for seconds only, and the

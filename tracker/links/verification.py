@@ -1,4 +1,4 @@
-"""The proof by DNS that a domain is its account's, for an account that asks for it.
+"""The proof by DNS that a domain belongs to its account.
 
 Either of two records is a proof: a TXT record with a value that only this claim has, or a CNAME
 record to the hostname that only its account has here. A CNAME to the base host proves nothing: it
@@ -56,7 +56,9 @@ def verification(domain: Domain, cname_target: str | None) -> Verification:
 
 
 async def is_proven(wanted: Verification, dns_address: tuple[str, int] | None) -> bool:
-    """Return whether DNS has one of the records. `dns_address` None: the system's resolver.
+    """Return whether DNS has one of the records.
+
+    It queries the name server at `dns_address`; None: those of the system.
 
     Raises Unavailable if none was found and a query got no answer.
     """
