@@ -43,8 +43,8 @@ NOT_BOTS: Final = {
     "Sogou": "Sogou Mobile Browser too; Sogou's crawler is known by its word spider",
 }
 
-# Bots that crawler-user-agents does not list. The last two match words and URLs that unlisted bots
-# have in their agents. A bare "bot" would match phones named Cubot, a bare URL old toolbars of
+# Bots that crawler-user-agents does not list. The last two patterns match words and URLs in the
+# agents of unlisted bots. A bare "bot" would match phones named Cubot, a bare URL old toolbars of
 # Internet Explorer.
 _OWN_PATTERNS: Final = (
     (r"\b(?:Cypress|jsdom|HtmlUnit|SlimerJS)/", "headless"),
@@ -96,7 +96,7 @@ def _listed_patterns() -> list[tuple[str, str]]:
 
 
 def _matchers() -> Iterator[tuple[str, str, None, None, None, None]]:
-    """Yield the patterns as the extractor of browser families takes them: reasons as families."""
+    """Yield the patterns for the extractor of browser families, with reasons as families."""
     for pattern, reason in (*_listed_patterns(), *_OWN_PATTERNS):
         yield pattern, reason, None, None, None, None
 

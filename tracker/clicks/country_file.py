@@ -21,7 +21,7 @@ Version = tuple[int, int, int, int]
 
 
 class CountryFile:
-    """The file, opened at the first look-up.
+    """The operator's file, opened at the first look-up.
 
     A file that cannot be read is logged, and the last readable one stays in use.
     """

@@ -7,9 +7,9 @@ from typing import NotRequired, TypedDict
 class ClickDocument(TypedDict):
     """A stored click: what the visitor sent, and the values derived from it.
 
-    Ids are the 16 bytes of a UUID. `unique` says whether it is its visitor's first of the day.
-    `bot` is the reason why it counts as a bot's. `address` is stored only if the operator asks for
-    it.
+    Ids are the 16 bytes of a UUID. `unique` says whether it is its visitor's first on the link and
+    day. `bot` is why it counts as a bot's, None for a person. `address` is stored only if the
+    operator wants it.
     """
 
     _id: bytes

@@ -141,7 +141,7 @@ _DEVICE_RULES: Final = tuple(
 
 
 def describe(user_agent: str) -> Agent:
-    """Return the Agent of a User-Agent header, of which MAX_USER_AGENT_LENGTH are read."""
+    """Return the Agent of a User-Agent header; MAX_USER_AGENT_LENGTH characters are read."""
     return _describe(user_agent[:MAX_USER_AGENT_LENGTH])
 
 

@@ -1,4 +1,4 @@
-"""Attribution of a stored event to its stored click. Pure; the drain asks when both are there."""
+"""Attribution of an event to its click, which the drain calls when both have arrived. Pure."""
 
 from typing import Final, cast
 
@@ -11,7 +11,7 @@ DIMENSIONS: Final = ("link_id", "domain_name", *dimensions.NAMES, "bot")
 
 
 def attribute(event: EventDocument, click: ClickDocument) -> EventFields:
-    """Return the fields to set on a pending `event` whose `click` is there."""
+    """Return the fields to set on a pending `event` whose `click` has arrived."""
     if event["account_id"] not in (None, click["account_id"]):
         return {"status": Status.FOREIGN_CLICK}
     # The names of the dimensions come from their table.

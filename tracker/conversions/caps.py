@@ -1,10 +1,10 @@
 """Caps on the conversions of a click, for accounts that limit them.
 
-Asked before a conversion is answered. The drain decides what counts (`ingest/batch_writer`): if a
+Checked before a conversion is answered. The drain decides what counts (`ingest/batch_writer`): if a
 counter is lost or wrong, a conversion may be accepted that does not count.
 
-- MongoDB has the conversions that are stored; a counter in Redis starts from them and adds those
-  that are being recorded.
+- A counter in Redis starts from the conversions that MongoDB has stored, and adds those that are
+  being recorded.
 - Counters exist only for clicks that are stored, and for an hour.
 
 Guarantee: of simultaneous conversions on any number of processes, all beyond the cap are refused

@@ -11,7 +11,7 @@ from tracker.conversions.rules import Rule
 
 
 class Status(StrEnum):
-    """The state of a stored event, mostly by what is known of its click."""
+    """The state of a stored event."""
 
     CLAIMED = "claimed"
     """It was stored early, while Redis was unavailable, so that its transaction id is taken. It
@@ -25,9 +25,9 @@ class Status(StrEnum):
     FOREIGN_CLICK = "foreign_click"
     """Its click belongs to another account than its event configuration."""
     DUPLICATE = "duplicate"
-    """Its transaction id came before on the account, which its click has revealed."""
+    """Its click has revealed its account, where another event has its transaction id."""
     REFUSED = "refused"
-    """It breaks a rule of its account, named by `refused`; found after it was answered."""
+    """It breaks the rule of its account that `refused` names, which was found after its answer."""
 
 
 COUNTED: Final = (Status.PENDING, Status.NO_CLICK, Status.FOREIGN_CLICK, Status.ATTRIBUTED)
@@ -40,7 +40,7 @@ class _Optional(TypedDict, total=False):
     - From `link_id` to `click_at`: values of the click that the event was attributed to.
     - `refused` is the rule that a refused event breaks.
     - `tell_at` is the state of its notification: see `conversions/notification_state`.
-    - `expires_at` is when MongoDB deletes an event of no account.
+    - `expires_at` is when MongoDB deletes an event without an account.
     """
 
     transaction_id: str

@@ -8,7 +8,7 @@ class Event(JournalRecord, frozen=True, tag="e"):
 
     - `id` is the event id, `at` is in milliseconds since the epoch; other ids are the 16 bytes of a
       UUID.
-    - `account_id` is None if it is not known until the click is.
+    - `account_id` is None if only the click can show it.
     - `value` and `payout` are decimal text, `metadata` is JSON text.
     - `transaction_scope` is what the transaction id is unique in: the event configuration, or the
       account, or (while the account is not known) the click.

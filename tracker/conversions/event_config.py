@@ -154,8 +154,8 @@ class EventConfigs:
     async def change(self, config_id: UUID, fields: Mapping[str, Any]) -> EventConfig:
         """Set checked `fields`, except the postback key, and return the configuration.
 
-        Raises NotFound if there is none. Raises Unavailable if Redis is, because its copy would
-        outlive the change.
+        - Raises NotFound if there is no such configuration, or it is archived.
+        - Raises Unavailable if Redis is unavailable: its copy would outlive the change.
         """
         config = await self.find(config_id)
         if config is None:

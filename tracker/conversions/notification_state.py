@@ -63,6 +63,6 @@ def unchanged(event: EventDocument) -> dict[str, Any]:
 
 
 def outdated(event: EventDocument, fields: EventFields) -> dict[str, str]:
-    """Return what to unset when `fields` are set on `event`: no notification is waited for then."""
+    """Return what to unset when `fields` are set on `event`: its state, unless they set another."""
     is_over = _FIELD in event and _FIELD not in fields
     return {_FIELD: ""} if is_over else {}

@@ -44,7 +44,7 @@ class Conversion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def from_text(raw: bytes) -> Conversion:
-    """Read a query string or a form. The first of a repeated parameter counts.
+    """Return the conversion in a query string or a form. The first of a repeated parameter counts.
 
     Bytes that are not UTF-8 become surrogates, which the rules of each field reject. In a parameter
     that is ignored they do no harm. Raises BadRequest if a parameter breaks a rule.
@@ -66,7 +66,10 @@ def from_text(raw: bytes) -> Conversion:
 
 
 def from_json(body: bytes) -> Conversion:
-    """Read a JSON body. Raises BadRequest if it is no JSON object, or a field breaks a rule."""
+    """Return the conversion in a JSON body.
+
+    Raises BadRequest if it is no JSON object, or a field breaks a rule.
+    """
     fields = parse_json("body", body)
     if not isinstance(fields, dict):
         raise BadRequest("body: must be a JSON object")

@@ -40,7 +40,7 @@ def account_of(config: EventConfig | None, owner_id: UUID | None) -> UUID | None
 def scopes_of(
     conversion: Conversion, config: EventConfig | None, account_id: UUID | None
 ) -> tuple[UUID, ...]:
-    """Return the scopes that the transaction id is unique in, the one to be stored first.
+    """Return the scopes that the transaction id is unique in, beginning with the stored one.
 
     Without an event configuration that is the account. The click stands in while the account is
     not known, and stays a scope later: an event may have been accepted under it.

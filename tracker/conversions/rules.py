@@ -35,7 +35,7 @@ MAX_PER_CLICK: Final = 1000
 
 
 class Rule(StrEnum):
-    """The rule because of which a conversion does not count."""
+    """A rule that a conversion may break, so that it does not count."""
 
     REQUIRE_PBK = "require_pbk"
     NO_NEGATIVE_VALUES = "no_negative_values"
@@ -126,8 +126,8 @@ class AccountRules:
     async def change(self, account_id: UUID, fields: Mapping[str, Any]) -> ConversionRules:
         """Set checked `fields` of the rules, and leave the others.
 
-        Raises NotFound if there is no such account. Raises Unavailable if Redis is, because its
-        copy would outlive the change.
+        - Raises NotFound if there is no such account.
+        - Raises Unavailable if Redis is unavailable: its copy would outlive the change.
         """
         name = keys.account(account_id)
         await self._cache.begin_update(name)
@@ -150,7 +150,7 @@ def rules_in(cached: CachedRules | None) -> ConversionRules:
 
 
 def checked_max_value(value: object) -> Decimal | None:
-    """Return a highest value as it is stored.
+    """Return `value` as the rule `max_value`, which None switches off.
 
     Raises BadRequest if it is neither a number within bounds nor None.
     """
@@ -167,7 +167,7 @@ def checked_max_value(value: object) -> Decimal | None:
 
 
 def checked_max_per_click(number: object) -> int | None:
-    """Return a highest number of conversions.
+    """Return `number` as the rule `max_per_click`, which None switches off.
 
     Raises BadRequest if it is neither a whole number within bounds nor None.
     """

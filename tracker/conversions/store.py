@@ -36,7 +36,7 @@ ClickAndConfig = tuple[bytes, bytes | None]
 
 
 class EventIdTaken(Exception):
-    """Two events have one id, which a database restored from the past can lead to."""
+    """The error of two events with one id, which a database restored from a backup can cause."""
 
 
 class Events:
@@ -51,7 +51,7 @@ class Events:
         Return the id of the event that has the transaction id in one of `scopes`. Raises
         PyMongoError if MongoDB fails.
         """
-        # In one session: a majority might not have yet what the insert has met.
+        # In one session: the insert may conflict with an event that no majority has yet.
         async with await self._events.database.client.start_session() as session:
             with contextlib.suppress(DuplicateKeyError):
                 claimed = changed(document(event), {"status": Status.CLAIMED})
@@ -66,7 +66,7 @@ class Events:
         return {row["_id"]: row async for row in self._events.find({"_id": {"$in": list(ids)}})}
 
     async def holders(self, transactions: Collection[Transaction]) -> dict[Transaction, int]:
-        """Return the ids of the events that have these transaction ids."""
+        """Return the ids of the events that have these transaction ids, by transaction id."""
         if not transactions:
             return {}
         wanted = [
