@@ -44,7 +44,9 @@ async def add_dead_letters(services: Services, *payloads: bytes) -> None:
 async def add_undecodable_letters(services: Services, number: int) -> list[str]:
     """Add letters that cannot be decoded; return their ids."""
     await add_dead_letters(services, *(b"not MessagePack" for _ in range(number)))
-    return [one.id for one in await DeadLetters(services.redis, ENTRY_DECODER).read_after(None, number)]
+    return [
+        one.id for one in await DeadLetters(services.redis, ENTRY_DECODER).read_after(None, number)
+    ]
 
 
 def count(services: Services, mongodb: Database, name: str) -> int:
