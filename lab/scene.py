@@ -38,8 +38,8 @@ class Place(NamedTuple):
 class Scene(NamedTuple):
     """An account with its links.
 
-    `key` is an API key, `pbks` are postback keys, and `paths` are the paths of the account's
-    webhooks at their receiver, by webhook id.
+    `key` is an API key, and `pbks` are postback keys. `paths` has the path of each webhook of the
+    account at the receiver, by webhook id.
     """
 
     account_id: UUID

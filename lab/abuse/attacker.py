@@ -1,7 +1,8 @@
 """The table of attacks, and the processes of each: the attacker's own, and the ones it attacks.
 
-`python -m lab.abuse.attacker NAME SECONDS` prints a line when it is ready, reads its `Target` from
-a line of standard input, attacks, and prints its `Report` as a line. `make abuse` starts it.
+`make abuse` starts `python -m lab.abuse.attacker NAME SECONDS`. It prints a line when it is ready,
+and reads its `Target` from a line of standard input. Then it attacks, and prints its `Report` as a
+line.
 """
 
 import asyncio
@@ -40,9 +41,14 @@ _EXTRA_SECONDS: Final = 40.0
 _LINE_BYTES: Final = 1024 * 1024
 
 Serving = Literal["web", "tls", "unread log", "public targets"]
-"""The web process that an attack meets: the shared one, one with TLS, one whose log nobody reads
-during the attack, or one that refuses webhooks to this machine. The others allow them, because the
-receivers of attacks run here."""
+"""The web process that an attack meets.
+
+- `web`: the one that attacks share
+- `tls`: one with TLS
+- `unread log`: one whose log nobody reads during the attack
+- `public targets`: one that refuses webhooks to this machine; the others allow them, because the
+  receivers of attacks run here
+"""
 
 
 class Row(NamedTuple):

@@ -140,15 +140,15 @@ def _forged(click_id: UUID, pbk: str) -> Iterator[bytes]:
 
 async def idle_connections(target: Target, seconds: float) -> Report:
     """Open as many connections as possible from one address, and send nothing."""
-    return await _hold(target.port, seconds)
+    return await _keep_idle(target.port, seconds)
 
 
 async def idle_handshakes(target: Target, seconds: float) -> Report:
     """Open as many connections as possible on a TLS port, and begin no handshake."""
-    return await _hold(target.own_port, seconds)
+    return await _keep_idle(target.own_port, seconds)
 
 
-async def _hold(port: int, seconds: float) -> Report:
+async def _keep_idle(port: int, seconds: float) -> Report:
     opened, refused = [], 0
     for _ in range(_IDLE_CONNECTIONS):
         try:

@@ -15,7 +15,7 @@ import msgspec
 from config.settings import Settings
 from lab.bench import wrk
 from lab.bench.figures import Figures, Target, figures, table, targets
-from lab.bench.measure import Bench, Measured, Options, deliveries_a_second
+from lab.bench.measure import Bench, Measured, Options, measure_deliveries
 from lab.bench.rows import ROWS, Row, chosen, has_nginx
 from lab.harness import on_own_stores, option_parser
 from lab.receiver import receiver_process
@@ -47,15 +47,15 @@ async def _run(stores: Settings, folder: Path, parsed: argparse.Namespace, line:
     rows = [row for row in parsed.rows if row.serving != "nginx" or has_nginx()]
     results = Results(rows, [], defaultdict(list), defaultdict(list))
     apart = msgspec.structs.replace(stores, mongodb_database="deliveries", data_dir=str(folder))
-    async with open_stores(stores) as asked:
-        bench = Bench(folder, stores, asked, scene, options)
+    async with open_stores(stores) as connected:
+        bench = Bench(folder, stores, connected, scene, options)
         for number in range(1, parsed.rounds + 1):
             progress = f"round {number} of {parsed.rounds}"
             await _round(bench, results, progress, line)
             if len(parsed.rows) == len(ROWS):
                 line.say(f"{progress}: webhook deliveries")
                 with receiver_process() as url:
-                    results.deliveries.append(await deliveries_a_second(apart, url, DELIVERIES))
+                    results.deliveries.append(await measure_deliveries(apart, url, DELIVERIES))
     return results
 
 

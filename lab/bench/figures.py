@@ -14,8 +14,9 @@ from lab.result import columns
 class Arrival(msgspec.Struct, kw_only=True):
     """The documents that arrived in MongoDB.
 
-    `rate` is documents a second during the load; `share` is the stored part of the accepted, and
-    `backlog` the number of the others, two seconds after it.
+    - `rate`: documents a second during the load
+    - `share`: the part of the accepted that is stored two seconds after it
+    - `backlog`: the number of accepted documents that are not stored then
     """
 
     rate: float
@@ -26,9 +27,10 @@ class Arrival(msgspec.Struct, kw_only=True):
 class Figures(msgspec.Struct, kw_only=True):
     """Medians of one row's rounds.
 
-    `rate` is requests a second, and `rates` has that of each round. `p50`, `p99` and `half_p99` (at
-    half the rate) are seconds, `cpu` is processor seconds for 1,000 requests, by process; `ratio`
-    is the rate as a multiple of the first row's.
+    - `rate`: requests a second; `rates` has that of each round
+    - `p50`, `p99`, `half_p99` (at half the rate): seconds
+    - `cpu`: processor seconds for 1,000 requests, by process
+    - `ratio`: the rate as a multiple of the first row's
     """
 
     key: str

@@ -1,5 +1,7 @@
-"""One measurement: of a row, whose processes are started, warmed up, loaded, sampled and ended, or
-of webhook deliveries."""
+"""One measurement: of a row, or of webhook deliveries.
+
+The processes of a row are started, warmed up, loaded, sampled and ended.
+"""
 
 import asyncio
 import sys
@@ -47,7 +49,7 @@ DELIVERY_SECONDS: Final = 120.0
 _BATCH_EVENTS: Final = 500
 _DUE: Final = {"status": Status.DUE}
 _LOOK_SECONDS: Final = 0.05
-"""Seconds between looks, each of which takes time from the sender."""
+"""The pause between two checks, each of which takes time from the sender."""
 
 
 class Faulty(CannotMeasure):
@@ -172,8 +174,8 @@ def _cpu_seconds(processes: Sequence[Process]) -> dict[str, float]:
     return {process.name: cpu_seconds(process.pid) for process in processes}
 
 
-async def deliveries_a_second(settings: Settings, target_url: str, number: int) -> float:
-    """Return the deliveries a second of `number` conversions to one webhook at `target_url`.
+async def measure_deliveries(settings: Settings, target_url: str, number: int) -> float:
+    """Deliver `number` conversions to one webhook at `target_url`; return the deliveries a second.
 
     One drain's sender runs in this process, from the first claim until the last delivery is
     recorded. The receiver is another process, so that it takes no time from the sender. Raises

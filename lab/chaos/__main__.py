@@ -19,7 +19,7 @@ from msgspec import structs
 
 from lab.chaos.audit import Audit, Receiver
 from lab.chaos.disturbances import Disturber, Processes, schedule
-from lab.chaos.result import Left, Result, Waits
+from lab.chaos.result import Result, Undrained, Waits
 from lab.chaos.traffic import Ledger, longest_apart_from, run_load
 from lab.harness import beside, failures_reported, option_parser, run_loop, wait_until
 from lab.processes import ended_by_themselves, running
@@ -115,32 +115,34 @@ class Proof:
         accepted = self._receiver.accept(message.path, message_id, message.body)
         transport.write(ACCEPTED if accepted else BUSY)
 
-    async def _settled(self, stores: Stores) -> Left:
-        """Wait until everything is drained, or SETTLE_SECONDS; return what is left then."""
+    async def _settled(self, stores: Stores) -> Undrained:
+        """Wait until everything is drained, for SETTLE_SECONDS at most; return what is not."""
         for process in self._processes:
             await process.ready()
-        left = Left()
+        left = Undrained()
 
         async def is_drained() -> bool:
             nonlocal left
-            left = await self._left(stores)
+            left = await self._undrained(stores)
             return not (left.journal or left.spool_files)
 
         if await wait_until(is_drained, SETTLE_SECONDS, _LOOK_SECONDS):
             return left
         return structs.replace(left, entries=await stores.unacknowledged(_SHOWN_ENTRIES))
 
-    async def _left(self, stores: Stores) -> Left:
+    async def _undrained(self, stores: Stores) -> Undrained:
         # The spool comes first: what leaves it goes to the journal.
         folder = self._settings.data_path / "spool"
         spooled = len(list(folder.iterdir())) if folder.exists() else 0
-        return Left(
+        return Undrained(
             spool_files=spooled,
             journal=await stores.journal_entries(),
             dead_letters=await stores.dead_letters(),
         )
 
-    async def _compare(self, scene: Scene, stores: Stores, seconds: float, left: Left) -> Result:
+    async def _compare(
+        self, scene: Scene, stores: Stores, seconds: float, left: Undrained
+    ) -> Result:
         self._show_progress("comparing")
         audit = await _audited(stores)
         ledger = self._ledger

@@ -84,7 +84,7 @@ def _process(random: Random, kind: str, drains: int) -> str:
 
 
 class Processes:
-    """The service and its stores, named `redis`, `mongod`, `web`, `drain 1`, …
+    """The processes of the service and its stores: `redis`, `mongod`, `web`, `drain 1`, …
 
     `settings` are those of the service.
     """

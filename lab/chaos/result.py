@@ -23,7 +23,7 @@ class Figure(NamedTuple):
     fault: str | None = None
 
 
-class Left(msgspec.Struct, kw_only=True):
+class Undrained(msgspec.Struct, kw_only=True):
     """The records that are still not drained after the run.
 
     `entries` has a line for each of the first journal entries: which drain holds it, how long.
@@ -68,7 +68,7 @@ class Result(msgspec.Struct, kw_only=True):
     seconds: float
     disturbances: Mapping[str, int]
     findings: Findings
-    left: Left
+    left: Undrained
     waits: Waits
     cut: int
     refused: int

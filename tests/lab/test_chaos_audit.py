@@ -10,7 +10,7 @@ import pytest
 from bson import Decimal128
 
 from lab.chaos.audit import Audit, Findings, Receiver
-from lab.chaos.result import Left, Result, Waits
+from lab.chaos.result import Result, Undrained, Waits
 from lab.chaos.traffic import Ledger, Request
 from tests.factories import AT_MS, Document, make_click_document, make_event_document
 from tracker.clock import day_of, moment
@@ -104,7 +104,7 @@ def result(findings: Findings, **fields: Any) -> Result:
         seconds=2.0,
         disturbances={"kill web": 1},
         findings=findings,
-        left=Left(),
+        left=Undrained(),
         waits=Waits(p99=0.1, longest=0.2, longest_web_running=0.1),
         cut=0,
         refused=0,
@@ -234,13 +234,13 @@ def test_a_click_without_an_answer_may_be_stored() -> None:
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
-        ({"left": Left(journal=2)}, ["2 journal entries not drained"]),
+        ({"left": Undrained(journal=2)}, ["2 journal entries not drained"]),
         (
-            {"left": Left(journal=1, entries=["7-0"])},
+            {"left": Undrained(journal=1, entries=["7-0"])},
             ["1 journal entries not drained", "journal: 7-0"],
         ),
-        ({"left": Left(spool_files=1)}, ["1 spool files not replayed"]),
-        ({"left": Left(dead_letters=3)}, ["3 dead letters"]),
+        ({"left": Undrained(spool_files=1)}, ["1 spool files not replayed"]),
+        ({"left": Undrained(dead_letters=3)}, ["3 dead letters"]),
         ({"other_answers": {"click 404": 5, "event 503": 2}}, ["5 answers click 404"]),
         ({"report_differences": ["clicks: 1"]}, ["report: clicks: 1"]),
     ],
