@@ -42,7 +42,7 @@ Ready = dict[str, object]
 
 @asynccontextmanager
 async def without(services: Services, *stores: str, address: str = DEAD) -> AsyncIterator[None]:
-    """Move the named stores, and the journal's Redis, to `address`, where nothing answers."""
+    """Move the named `stores` of the services to `address`, where nothing answers."""
     redis = connect.redis_for_requests(f"redis://{address}")
     mongodb = connect.mongodb(f"mongodb://{address}/?directConnection=true")
     with pytest.MonkeyPatch.context() as patched:

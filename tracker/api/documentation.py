@@ -1,4 +1,4 @@
-"""`/openapi.json`, and `/docs`, which shows it with Swagger UI, without files of other hosts.
+"""`/openapi.json`, and `/docs`, which shows it with Swagger UI from files of this service.
 
 Both are built at the first request and kept in memory.
 """

@@ -38,7 +38,7 @@ Resource = TypeVar("Resource", bound=Owned)
 class Call(msgspec.Struct, Generic[Query, Body], frozen=True):
     """A request that passed every check before its endpoint.
 
-    The key is valid and has the scope, the parameters are parsed, and if the request names an
+    The key is valid and has the scope, and the parameters are parsed. If the request names an
     account, it is the key's. `ids` are those in the path, in order.
     """
 
