@@ -158,7 +158,7 @@ async def test(call: Call[Nothing, Nothing]) -> TestResult:
     request = signed_request(
         webhook.method, webhook.target_url, payload, new_id().hex, seconds, secrets
     )
-    with call.services.samples.acquire(webhook.account_id):
+    with call.services.sample_limiter.acquire(webhook.account_id):
         outcome = await call.services.webhook_client.send(request)
     attempt = record_of(AttemptRecord, outcome, at=iso(at))
     return TestResult(delivered=outcome.delivered, payload=payload.decode(), attempt=attempt)

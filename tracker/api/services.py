@@ -64,7 +64,7 @@ class Services(Protocol):
     reports: Reports
     webhooks: Webhooks
     deliveries: Deliveries
-    samples: AccountLimiter
+    sample_limiter: AccountLimiter
 
     @property
     def webhook_client(self) -> Client:

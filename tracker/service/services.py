@@ -162,7 +162,7 @@ class Services:
         self.secret_box = SecretBox(self.settings.secret_keys)
         self.webhooks = Webhooks(self.database, self.secret_box)
         self.deliveries = Deliveries(self.database)
-        self.samples = sample_limiter()
+        self.sample_limiter = sample_limiter()
         self.reports = Reports(self.database, self.public_url.host)
         spare = SpareBlock(self.settings.data_path)
         self.event_ids = EventIds(self.database, spare)
