@@ -20,7 +20,7 @@ class Died(Exception):
 
 
 class Steps:
-    """Lets so many pass, then raises Died."""
+    """A counter of steps, which raises Died after a number of them."""
 
     def __init__(self, left: int) -> None:
         self._left = left
@@ -67,7 +67,7 @@ def dying_database(database: Database, steps: Steps) -> Any:
 
 
 def dying_drain(services: Services, slot: Slot, at: int) -> Drain:
-    """Dies at the step of that number; lives if it never comes to it."""
+    """Return a drain that dies at the step of that number; it lives if it takes fewer."""
     steps = Steps(at)
     drain = services.drain(slot)
     drain._writer._database = dying_database(services.database, steps)

@@ -41,7 +41,7 @@ def writer_of(services: Services) -> BatchWriter:
 
 
 async def everything(services: Services) -> tuple[list[Document], WriteSet]:
-    """Events that are stored, and a write set of a click, an event and their moves."""
+    """Store events, and return a write set of a click, an event and their moves."""
     pending = [event(number, click_id=new_id().bytes) for number in (1, 2)]
     await writer_of(services).write(WriteSet([], pending, []))
     moves = [Move(one, {"status": Status.FOREIGN_CLICK, "country": "DE"}) for one in pending]
@@ -222,7 +222,7 @@ async def test_simultaneous_write_sets_all_count(
 
 
 async def test_the_cause_of_a_conflict_can_be_read_at_once(services: Services) -> None:
-    """Although another has stored it only that moment, and a majority perhaps not yet."""
+    """Another drain has stored it just now, and perhaps no majority has it yet."""
 
     async def written(writer: BatchWriter, one: Document) -> bool:
         """Return whether another write set was first."""

@@ -67,12 +67,12 @@ class Commands:
 
 
 def consumer_of(services: Services, batches: Batches, batch: int) -> Consumer:
-    """Entries never become stale while a test runs."""
+    """Return a consumer whose entries never become stale while a test runs."""
     return Consumer(services.redis, services.redis_waiting, batches.apply, 60.0, batch)
 
 
 async def appended(services: Services, sizes: Sequence[int]) -> int:
-    """Entries of so many events each, numbered from 1; how many events."""
+    """Append entries of so many events each, numbered from 1; return the number of events."""
     number = 0
     pipeline = services.redis.pipeline(transaction=False)
     for size in sizes:
@@ -117,7 +117,7 @@ async def test_small_entries_are_put_together(services: Services) -> None:
 
 
 async def test_a_backlog_of_full_entries_is_not_read_at_once(services: Services) -> None:
-    """An entry read is in memory, and nobody else's until it is stale."""
+    """An entry that is read takes memory, and no other consumer gets it before it is stale."""
     await appended(services, [500] * 40)
     consumer = consumer_of(services, Batches(), 1000)
     await consumer.prepare()
@@ -168,7 +168,7 @@ async def test_after_failures_batches_become_small_and_then_large_again(
 
 
 async def test_a_batch_is_gathered_by_several_commands(services: Services) -> None:
-    """Each of them small, for Redis answers no click meanwhile."""
+    """Each command is small, because Redis answers no click meanwhile."""
     await appended(services, [1] * 700)
     commands = Commands(services)
     batches = Batches()

@@ -18,7 +18,7 @@ from tracker.service.services import Services
 
 
 async def forged(services: Services, account: Account, numbers: Sequence[int]) -> list[Event]:
-    """Events of one configuration and one click that has not come."""
+    """Return events of one configuration and one click that has not arrived."""
     known = {"account_id": account.id.bytes, "event_config_id": CONFIG.bytes, "checked": True}
     return [make_event(number, CLICK.bytes, **known) for number in numbers]
 

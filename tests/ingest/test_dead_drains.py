@@ -20,7 +20,7 @@ ACCOUNT = new_id()
 
 
 async def killed_while_writing(services: Services, click: Any) -> Slot:
-    """The slot of a drain that died inside a transaction, and whose lease has run out."""
+    """Return the slot of a drain that died inside a transaction, and whose lease has run out."""
     slot = slot_of(services)
     number = await slot.number()
     session = await slot.session()
@@ -35,7 +35,7 @@ async def killed_while_writing(services: Services, click: Any) -> Slot:
 async def test_a_transaction_that_a_dead_drain_left_open_does_not_block_the_next(
     services: Services, settings: Settings, is_new: bool
 ) -> None:
-    """Be it one that starts or one that has a slot already."""
+    """The next may be a drain that starts, or one that has a slot already."""
     click = make_click(ACCOUNT)
     async with (
         scene.process(settings) as dead,

@@ -32,7 +32,7 @@ FOREIGN = msgspec.structs.replace(OF_CONFIG, id=3, account_id=OTHER.bytes)
 
 
 async def applied(services: Services, *batches: Sequence[Record]) -> list[dict[str, Any]]:
-    """The stored events after these batches."""
+    """Apply these batches and return the stored events."""
     for batch in batches:
         await scene.drain_of(services).apply(batch)
     return await scene.stored_events(services)
@@ -199,7 +199,7 @@ async def test_a_claim_ends_an_hour_after_its_event_is_stored_or_a_minute_withou
 async def test_nothing_of_a_batch_is_stored_if_redis_fails_during_its_enrichment(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Then it is tried again as a whole, and each visitor is first once."""
+    """The whole batch is tried again, and each visitor is first once."""
     first, asked = services.visitors.first, 0
 
     async def lost(clicks: Sequence[Click]) -> set[bytes]:

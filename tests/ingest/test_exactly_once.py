@@ -73,7 +73,7 @@ def _click(random: Random, account_id: UUID, link_id: UUID) -> Click:
 def _event(
     random: Random, number: int, click: Click, configs: Sequence[tuple[UUID, UUID]]
 ) -> Event:
-    """Accepted with an event config, or with the click known, or not."""
+    """Return an event accepted with an event config, with a known click, or with neither."""
     account, config = (one.bytes for one in random.choice(configs))
     fields: dict[str, Any] = random.choice(
         [
@@ -154,7 +154,7 @@ def _scope(event: Event, clicks: dict[UUID, Any]) -> UUID:
 
 
 def batches_of(random: Random, records: Sequence[Record]) -> list[list[Record]]:
-    """All of them, in an order and sizes of its own."""
+    """Return batches of all records, with a random order and sizes."""
     left = random.sample(records, len(records))
     batches = []
     while left:
@@ -165,7 +165,7 @@ def batches_of(random: Random, records: Sequence[Record]) -> list[list[Record]]:
 
 
 class SharedSlot(Slot):
-    """As when more drains live than there are slots."""
+    """A slot that drains share, as when more drains live than there are slots."""
 
     async def number(self) -> int:
         return 7
@@ -224,7 +224,7 @@ async def test_simultaneous_drains_with_overlapping_batches_count_once(
 
 
 async def test_simultaneous_drains_with_the_same_batch_count_once(services: Services) -> None:
-    """In step with each other, again and again."""
+    """The drains run in step with each other, many times."""
     random = Random(3)
     async with processes(services, 2) as each:
         drains = [scene.drain_of(one) for one in each]

@@ -20,7 +20,7 @@ from tracker.service.services import Services
 
 @asynccontextmanager
 async def full(redis: Redis) -> AsyncIterator[None]:
-    """Redis refuses whatever takes room, however much is deleted meanwhile."""
+    """Make Redis refuse writes that need memory, however much is deleted meanwhile."""
     await redis.config_set("maxmemory", 1)
     try:
         with pytest.raises(OutOfMemoryError):
@@ -63,7 +63,7 @@ async def test_an_entry_that_cannot_be_stored_does_not_hold_up_the_others(
 async def test_an_entry_that_was_deleted_before_it_was_acknowledged_is_forgotten(
     services: Services,
 ) -> None:
-    """As by a drain that died between the two."""
+    """A drain that dies between the two steps leaves such an entry."""
     await asyncio.gather(*(services.journal.append(make_click()) for _ in range(3)))
     apply = scene.drain_of(services).apply
     consumer = Consumer(services.redis, services.redis_waiting, apply, stale=0.0)

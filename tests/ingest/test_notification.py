@@ -183,7 +183,7 @@ async def test_webhooks_are_notified_of_an_event_of_an_unknown_account_however_l
 async def test_a_click_that_arrives_during_a_notification_does_not_change_it(
     services: Services,
 ) -> None:
-    """Whoever is second sees what the first has done, in either order and at once."""
+    """The second of the two sees what the first has done, in either order and at once."""
     webhook = await create_webhook(services, ACCOUNT)
     async with scene.process(services.settings) as other:
         drains = [scene.drain_of(services), scene.drain_of(other), scene.drain_of(other)]
@@ -261,7 +261,7 @@ async def test_the_loop_goes_on_after_an_error_and_ends_when_it_is_stopped(
 
 
 async def test_an_existing_delivery_is_left_as_it_is(services: Services) -> None:
-    """As when an event was deleted by hand and its journal entry comes again."""
+    """That happens if an event was deleted by hand and its journal entry arrives again."""
     webhook = await create_webhook(services, ACCOUNT)
     batch = [make_event(number, **CONFIG) for number in (1, 2)]
     await scene.applied(services, batch)

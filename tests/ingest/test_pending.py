@@ -48,7 +48,7 @@ async def interposed(services: Services, own: Sequence[Record], others: Sequence
 
 
 async def within(services: Services, own: Sequence[Record], others: Sequence[Record]) -> None:
-    """One drain has written its batch and not yet committed, when another applies its own."""
+    """Apply `others` with another drain when the first has written `own` and not committed it."""
     drain: Any = scene.drain_of(services)
     write = drain._writer._store
     left = [others]

@@ -37,7 +37,7 @@ def event(number: int, click_id: bytes | None = CLICK_ID, **fields: Any) -> Docu
 
 
 def of(number: int, scope: bytes, click_id: bytes | None = CLICK_ID, **fields: Any) -> Document:
-    """Event `number` with the transaction id `t`."""
+    """Return event `number` with the transaction id `t`."""
     return event(number, click_id, transaction_id="t", transaction_scope=scope, **fields)
 
 

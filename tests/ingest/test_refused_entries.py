@@ -75,7 +75,7 @@ async def test_a_document_that_mongodb_refuses_goes_to_the_dead_letters(
     assert len(await dead_letters(services)) == 1
 
 
-async def test_an_entry_that_is_too_much_for_one_transaction_is_stored_in_parts(
+async def test_an_entry_that_is_too_large_for_one_transaction_is_stored_in_parts(
     services: Services,
 ) -> None:
     def fails(records: Sequence[Record]) -> None:
@@ -89,10 +89,10 @@ async def test_an_entry_that_is_too_much_for_one_transaction_is_stored_in_parts(
     assert await services.redis.xlen("journal") == 0
 
 
-async def test_clicks_that_are_too_much_for_one_command_are_stored_in_parts(
+async def test_clicks_that_are_too_large_for_one_command_are_stored_in_parts(
     services: Services,
 ) -> None:
-    """MongoDB takes 16 MB in one."""
+    """MongoDB takes 16 MB in one command."""
     large = "x" * (3 << 20)
     clicks = [make_click(query=large) for _ in range(7)]
     for some in (clicks[:6], clicks[6:]):

@@ -31,7 +31,7 @@ def slot_of(services: Services) -> Slot:
 
 
 async def recorded(services: Services) -> dict[bytes, bytes]:
-    """The sessions on record, by slot."""
+    """Return the sessions on record, by slot."""
     found: Any = await services.redis.hgetall("slot_sessions")
     return dict(found)
 
@@ -59,7 +59,7 @@ async def test_drains_that_start_at_once_get_different_slots(services: Services)
 
 
 async def test_simultaneous_callers_get_the_same_session(services: Services) -> None:
-    """The drain and the timers: what is on record has to be what is written with."""
+    """The drain writes with this session, and the timers put it on record."""
     slot = slot_of(services)
     first, *others = await asyncio.gather(*(slot.session() for _ in range(5)))
     assert all(one is first for one in others)
@@ -112,7 +112,7 @@ async def test_a_slot_with_a_session_on_record_is_taken_when_that_was_ended(
 async def test_after_an_outage_of_redis_every_drain_has_its_slot_and_session_again(
     services: Services,
 ) -> None:
-    """Whoever is first: one that looks for dead drains, a new one, or one that renews its lease."""
+    """The first may look for dead drains, start, or renew its lease."""
     living = [slot_of(services) for _ in range(3)]
     for slot in living:
         await slot.number()
@@ -131,7 +131,7 @@ async def test_after_an_outage_of_redis_every_drain_has_its_slot_and_session_aga
 async def test_drains_keep_their_sessions_while_mongodb_stalls_for_longer_than_the_lease(
     services: Services,
 ) -> None:
-    """With a third beside them, which looks for sessions of the dead."""
+    """A third drain beside them looks for sessions of dead drains."""
     port = int(services.settings.mongodb_uri.partition("127.0.0.1:")[2].partition("/")[0])
     async with relay(port) as way, contextlib.AsyncExitStack() as stack:
         client = connect.mongodb(f"mongodb://127.0.0.1:{way.port}/?directConnection=true")

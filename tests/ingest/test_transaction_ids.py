@@ -36,12 +36,12 @@ def of_config(number: int, text: str = "t", config: UUID = CONFIG, **fields: Any
 
 
 def of_click(number: int, click: Click = CLICK, text: str = "t") -> Event:
-    """Accepted before its click was known."""
+    """Return an event that was accepted before its click was known."""
     return make_event(number, click.id, value="5", transaction_id=text, transaction_scope=click.id)
 
 
 def of_account(number: int, click: Click = CLICK, text: str = "t") -> Event:
-    """Accepted with its click known."""
+    """Return an event that was accepted with its click known."""
     fields = {"account_id": ACCOUNT.bytes, "transaction_scope": ACCOUNT.bytes}
     return make_event(number, click.id, value="5", transaction_id=text, **fields)
 
@@ -58,7 +58,7 @@ async def statuses(services: Services) -> dict[int, str]:
 
 
 async def at_once(drains: Sequence[Drain], records: Sequence[Record]) -> None:
-    """Each drain gets a record of its own."""
+    """Apply the records at once, each by a drain of its own."""
     pairs = zip(drains, records, strict=True)
     await asyncio.gather(*(drain.apply([record]) for drain, record in pairs))
 
@@ -128,7 +128,7 @@ async def test_drains_that_get_the_same_id_at_once_count_it_once(services: Servi
 async def test_drains_that_get_an_id_in_two_scopes_at_once_count_it_once(
     services: Services,
 ) -> None:
-    """With the click stored before, or coming in at that moment too."""
+    """The click is stored before, or arrives at the same moment."""
     async with scene.process(services.settings) as other:
         drains = [scene.drain_of(one) for one in (services, other, services)]
         for number in range(14):

@@ -30,7 +30,7 @@ asyncio.run(main())
 
 @pytest.fixture
 def logs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Logs]:
-    """The records of the log; the module's own logger may be cached already."""
+    """Return the records of the log; the module's own logger may be cached already."""
     with structlog.testing.capture_logs() as captured:
         monkeypatch.setattr(module, "log", structlog.get_logger())
         yield captured
@@ -43,13 +43,13 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every entry is a batch."""
+    """Make every entry a batch of its own."""
     monkeypatch.setattr(spool_file, "BATCH_ENTRIES", 1)
 
 
 @pytest.fixture
 def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every file is finished by its second entry of one byte."""
+    """Make every file end with its second entry of one byte."""
     monkeypatch.setattr(module, "FILE_BYTES", 2 * (HEADER + 1))
 
 

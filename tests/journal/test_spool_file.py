@@ -142,7 +142,7 @@ def test_a_batch_ends_at_a_number_of_entries_or_bytes_and_stays_until_it_is_sent
 
 
 class BadSector(io.FileIO):
-    """Cannot be read from byte `bad` on."""
+    """A file that cannot be read from byte `bad` on."""
 
     bad = 0
 

@@ -136,7 +136,7 @@ async def test_a_leftover_of_an_unfinished_opening_is_not_replayed_and_removed_w
 
 @pytest.fixture
 def held(folder: Path) -> Iterator[Path]:
-    """A file that is being opened by somebody who takes very long."""
+    """Yield a file that another process takes very long to open."""
     path = leftover(folder, LEFTOVER_SECONDS * 2)
     with path.open("rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

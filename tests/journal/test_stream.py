@@ -1,4 +1,4 @@
-"""What is appended is durable when its future is done: in Redis, or on disk with Redis away."""
+"""Appended records are durable when their future is done: in Redis, or on disk while it is down."""
 
 import asyncio
 import contextlib
@@ -56,7 +56,7 @@ async def journal(
 
 
 async def entries(redis: Redis) -> list[list[Click]]:
-    """The clicks of each entry of the stream."""
+    """Return the clicks of each entry of the stream."""
     rows: Any = await redis.xrange(JOURNAL)
     return [EntryDecoder(list[Click]).decode(fields) for _, fields in rows]
 

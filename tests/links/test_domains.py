@@ -28,7 +28,7 @@ ACCOUNT, OTHER, NAME = new_id(), new_id(), "go.example"
 
 
 async def becomes(found: Callable[[], Awaitable[object]], expected: object) -> None:
-    """Within a second."""
+    """Wait until `found` returns what is expected, at most a second."""
     async with asyncio.timeout(1):
         while await found() != expected:
             await asyncio.sleep(0.005)
@@ -324,7 +324,7 @@ async def test_a_name_that_the_operator_has_reserved_since_leads_to_the_default_
 async def test_a_name_in_quarantine_that_is_claimed_again_leads_nowhere_in_production(
     services: Services,
 ) -> None:
-    """Not to links of the default domain either."""
+    """It does not lead to links of the default domain either."""
     settings = msgspec.structs.replace(services.settings, env="production")
     async with process(settings) as other:
         await services.domains.verify((await services.domains.create(ACCOUNT, NAME)).id)

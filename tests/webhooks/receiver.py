@@ -20,7 +20,7 @@ SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
 
 class Received(NamedTuple):
-    """`error` is what the library says against the signature, empty if it is right."""
+    """A received request; `error` is the library's objection to its signature, if any."""
 
     method: str
     path: str
@@ -45,7 +45,7 @@ class Handler(RequestHandler):
     get = post = put = patch = handle
 
     def taken_over(self) -> IOStream:
-        """The connection, to be written to as one likes."""
+        """Return the connection, which the caller now writes to."""
         connection = self.request.connection
         assert isinstance(connection, HTTP1Connection)
         self._finished = True
@@ -56,7 +56,7 @@ Behaviour = Callable[[Handler], Awaitable[None]]
 
 
 class Receiver:
-    """`behaviour` is how it answers what is signed with `secret`; anything else gets a 401."""
+    """A receiver: `behaviour` answers what is signed with `secret`, a 401 anything else."""
 
     def __init__(self, secret: str, address: tuple[str, int], scheme: str) -> None:
         self.secret = secret
@@ -90,7 +90,7 @@ class Receiver:
 
 
 def answer(code: int = 200, body: bytes = b"", **headers: str) -> Behaviour:
-    """Underscores in names of headers stand for hyphens."""
+    """Return a behaviour that answers so. Underscores in names of headers stand for hyphens."""
 
     async def behave(handler: Handler) -> None:
         handler.set_status(code)
@@ -102,7 +102,7 @@ def answer(code: int = 200, body: bytes = b"", **headers: str) -> Behaviour:
 
 
 def raw(*pieces: bytes) -> Behaviour:
-    """Writes `pieces` and closes, as politely as TCP can."""
+    """Return a behaviour that writes `pieces` and closes the connection in the normal way."""
 
     async def behave(handler: Handler) -> None:
         stream = handler.taken_over()
@@ -115,7 +115,7 @@ def raw(*pieces: bytes) -> Behaviour:
 
 
 def endless(head: bytes, piece: bytes, pause: float = 0) -> Behaviour:
-    """Writes `head`, then `piece` again and again, for as long as it is listened to."""
+    """Return a behaviour that writes `head`, then `piece` until the client disconnects."""
 
     async def behave(handler: Handler) -> None:
         stream = handler.taken_over()
@@ -130,14 +130,14 @@ def endless(head: bytes, piece: bytes, pause: float = 0) -> Behaviour:
 
 
 async def hang(handler: Handler) -> None:
-    """Says nothing until the other side has gone."""
+    """Send nothing until the client disconnects."""
     with contextlib.suppress(StreamClosedError):
         await handler.taken_over().read_until_close()
     handler.receiver.left.set()
 
 
 async def reset(handler: Handler) -> None:
-    """Breaks the connection off, unlike who closes it."""
+    """Reset the connection instead of closing it."""
     stream = handler.taken_over()
     stream.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     stream.close()
@@ -151,7 +151,7 @@ def redirect(url: str, code: int = 302) -> Behaviour:
 async def receiving(
     secret: str = SECRET, host: str = "127.0.0.1", tls: ssl.SSLContext | None = None
 ) -> AsyncIterator[Receiver]:
-    """A receiver that listens until the end of the context."""
+    """Yield a receiver that listens until the end of the context."""
     sockets = bind_sockets(0, host)
     receiver = Receiver(
         secret, (host, sockets[0].getsockname()[1]), "http" if tls is None else "https"
@@ -167,4 +167,4 @@ async def receiving(
 
 
 def _nothing(handler: RequestHandler) -> None:
-    """A receiver's log is not the test's."""
+    """Log nothing: a receiver's requests do not belong in the log of a test."""

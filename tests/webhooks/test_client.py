@@ -37,7 +37,7 @@ UNTIL_CLOSE = b"HTTP/1.1 200 OK\r\n\r\n"
 
 @pytest.fixture(autouse=True)
 def quiet(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-    """No receiver makes us log a warning, let alone an exception."""
+    """Check that no receiver causes a warning or an exception in the log."""
     yield
     logged = caplog.get_records("call")
     assert [one.getMessage() for one in logged if one.levelno >= logging.WARNING] == []

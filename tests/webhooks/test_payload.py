@@ -40,7 +40,7 @@ VALUES = Values(
 
 
 def filled(value: Any, values: Values = VALUES) -> Any:
-    """`value` as the only field of a template, through JSON and back."""
+    """Return `value` rendered as the only field of a template, and parsed."""
     template = {"field": value}
     check_template(template)
     [(name, result)] = parsed(render(template_text(template), values)).items()
@@ -116,7 +116,7 @@ def test_templates_nest_and_their_names_and_other_values_stay() -> None:
 
 
 def test_a_template_of_an_unknown_macro_keeps_it_as_it_is() -> None:
-    """Had it been stored before the macro was taken back."""
+    """Such a template may be stored from a time when the macro was known."""
     for text in ("{gone}", "a{gone}b", "{metadata.}"):
         assert parsed(render(json.dumps({"a": text}), VALUES)) == {"a": text}
 
@@ -174,7 +174,7 @@ def as_text(value: Any) -> str:
 
 
 def as_json(value: Any) -> str:
-    """Written independently here, because numbers have to keep their digits."""
+    """Return the value as JSON, encoded independently because numbers have to keep their digits."""
     if isinstance(value, Mapping):
         return "{" + ",".join(f"{as_json(k)}:{as_json(v)}" for k, v in value.items()) + "}"
     if isinstance(value, list):
@@ -201,7 +201,7 @@ TEMPLATES = st.dictionaries(
 
 
 def each(node: Any, of_leaf: Any) -> Any:
-    """`node` with every leaf replaced."""
+    """Return `node` with every leaf replaced."""
     if isinstance(node, Leaf):
         return of_leaf(node)
     if isinstance(node, dict):
@@ -263,7 +263,7 @@ def test_a_query_has_the_fields_of_the_payload_and_no_other(fields: dict[str, An
 
 @pytest.mark.parametrize("field", ["{metadata}" * 1600, ["{metadata}"] * 1200])
 def test_a_payload_that_is_too_long_is_rejected_before_it_is_built(field: Any) -> None:
-    """It would have 25 MB."""
+    """The whole payload would have 25 MB."""
     metadata = {"a": "x" * 16_000}
     values = Values(fields={"metadata": metadata}, metadata=metadata, query={})
     template = template_text({"field": field})

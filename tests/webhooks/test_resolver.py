@@ -33,7 +33,7 @@ async def resolved(dns: DnsServer, host: str, allow_private: bool = False) -> li
 
 
 async def sent(url: str, dns: DnsServer) -> Outcome:
-    """A request as it is, past the check that a target has to pass when it is written."""
+    """Send a request without the check that a target passes when it is written."""
     client = Client(allow_private=False, dns_address=at(dns))
     return await client.send(Request(method="POST", url=url, headers={}, body=b"{}"))
 

@@ -39,7 +39,7 @@ def any_time(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_failures_are_retried_by_the_table_with_the_same_id_and_payload(
     services: Services,
 ) -> None:
-    """75 hours, walked through."""
+    """The clock passes through all 75 hours."""
     clock = Clock()
     async with listening(services, ACCOUNT) as (receiver, _), sending(services, clock) as one:
         receiver.behaviour = answer(500, b"broken")

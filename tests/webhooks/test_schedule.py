@@ -31,7 +31,7 @@ def outcome(code: int | None = None, retry_after: str | None = None) -> Outcome:
 
 
 def walk(jitter: float, *outcomes: Outcome) -> list[int]:
-    """The moments of all attempts of a delivery; the last of `outcomes` goes on for ever."""
+    """Return the moments of all attempts of a delivery; the last of `outcomes` repeats."""
     at: int | None = NOW
     made: list[int] = []
     while at is not None:

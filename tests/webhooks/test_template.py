@@ -44,7 +44,7 @@ def refused(template: dict[str, Any]) -> str:
 
 
 def nested(levels: int, inside: Any = "{value}", as_list: bool = False) -> dict[str, Any]:
-    """`inside` within so many levels, the outermost an object."""
+    """Return `inside` within so many levels, the outermost an object."""
     value = inside
     for number in range(levels):
         value = [value] if as_list and number < levels - 1 else {"a": value}
