@@ -43,7 +43,7 @@ def _run(role: str, settings: Settings) -> int:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     with multiprocess_metrics(1 if role == "drain" else settings.web_concurrency) as set_worker:
         with _interrupt_blocked():
-            # Not earlier: metrics are made on import.
+            # Imported here, because metrics made on import take the storage that is set by now.
             from tracker.service import roles
 
         return roles.run(role, settings, set_worker)
@@ -51,7 +51,7 @@ def _run(role: str, settings: Settings) -> int:
 
 @contextmanager
 def _interrupt_blocked() -> Iterator[None]:
-    """Block SIGINT: an import that is interrupted halfway may raise any error."""
+    """Block SIGINT in the body: an import that is interrupted halfway may raise any error."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

@@ -30,10 +30,10 @@ def rule(annotated: Any) -> str:
     meta = annotated.__metadata__[0]
     if meta.pattern:
         return f"of the form {meta.pattern[2:-2]}"
-    least = "" if meta.ge is None else f" from {meta.ge}"
-    most = "" if meta.le is None else f" to {meta.le}"
+    minimum = "" if meta.ge is None else f" from {meta.ge}"
+    maximum = "" if meta.le is None else f" to {meta.le}"
     article = "a " if annotated.__origin__ in (int, float) else ""
-    return f"{article}{_type_name(annotated)}{least}{most}"
+    return f"{article}{_type_name(annotated)}{minimum}{maximum}"
 
 
 def _type_name(annotated: Any) -> str:

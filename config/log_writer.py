@@ -13,14 +13,15 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 MAX_QUEUED_BYTES: Final = 4 * 1024 * 1024
-"""About 15,000 lines of requests: three seconds at full load. The thread may hold as much again."""
+"""About 15,000 lines of requests: three seconds at full load. Lines that the thread has taken and
+not yet written may need as much memory."""
 
 REST_SECONDS: Final = 0.02
 """The thread's pause after each write, so that a busy process is interrupted once for many lines.
 A line that comes alone is written at once."""
 
 _ATOMIC_BYTES: Final = select.PIPE_BUF
-"""The largest write to a pipe that Linux does not mix with those of other processes."""
+"""The largest write to a pipe that Linux never mixes with writes of other processes."""
 
 
 class LogWriter:

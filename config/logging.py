@@ -4,8 +4,8 @@ Fields bound with `structlog.contextvars`, such as the request id, go into every
 task. The standard library's loggers (Tornado's, the drivers') pass through the same formatter.
 
 Guarantee: logging never waits for a reader of standard error. Within `background_writer` a thread
-writes the lines. Elsewhere a line that cannot be written in a tenth of a second is dropped: the
-supervisor, for one, must not have threads.
+writes the lines. Elsewhere a line that cannot be written in a tenth of a second is dropped. The
+supervisor has no such thread, because it forks.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ FLUSH_SECONDS: Final = 2.0
 """How long a process waits at its end for its last lines to be read."""
 
 _DIRECT_WRITE_SECONDS: Final = 0.1
-"""How long the write of a line may take without a thread."""
+"""How long writing a line may take where no thread does it."""
 
 
 def configure(settings: Settings) -> None:
@@ -67,7 +67,7 @@ def configure(settings: Settings) -> None:
 
 @contextlib.contextmanager
 def background_writer(on_drop: Callable[[int], None]) -> Iterator[None]:
-    """Write log lines from a thread while the body runs. The process must not fork in it.
+    """Write log lines from a thread while the body runs, which must not fork.
 
     `on_drop` is called with the number of lines that were dropped because nobody read them. On
     exit the queued lines are written, for at most FLUSH_SECONDS.

@@ -34,10 +34,10 @@ class Settings(Variables, frozen=True, kw_only=True):
 
     @property
     def hsts(self) -> str:
-        """Return the value of Strict-Transport-Security, empty if it is not to be sent.
+        """Return the value of Strict-Transport-Security, or an empty string to send none.
 
-        Browsers apply it to every port of a host. On localhost it would break the other services
-        that are developed there.
+        Browsers apply the header to every port of a host. On localhost it would break the other
+        services that are developed there.
         """
         is_local = urlsplit(self.base_url).hostname in ("localhost", None)
         if not self.tls_cert or is_local or not self.hsts_seconds:
@@ -53,7 +53,7 @@ class Settings(Variables, frozen=True, kw_only=True):
 
     @property
     def reserved_names(self) -> list[str]:
-        """Return `reserved_hosts`, in lower case, each with or without a leading `*.`."""
+        """Return the names in `reserved_hosts` in lower case; some begin with `*.`."""
         return hosts.split_names(self.reserved_hosts)
 
     @property

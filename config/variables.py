@@ -192,9 +192,8 @@ class Variables(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
         str,
         Meta(
             description="key that encrypts the signing secrets of webhooks in MongoDB: 32 random "
-            "bytes or more in base64 (openssl rand -base64 32), the same in every process; of "
-            "several, separated by commas, the first encrypts and all decrypt; empty: not "
-            "encrypted"
+            "bytes or more in base64 (openssl rand -base64 32), the same in every process; several "
+            "are separated by commas, the first encrypts and all decrypt; empty: not encrypted"
         ),
     ] = ""
     serve_claimed_domains: Annotated[
