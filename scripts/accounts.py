@@ -17,7 +17,7 @@ _KEEP: Final = object()
 """The default of an option that was not given."""
 
 
-def _truth(text: str) -> bool:
+def _boolean(text: str) -> bool:
     if text not in ("true", "false"):
         raise argparse.ArgumentTypeError("must be true or false")
     return text == "true"
@@ -41,17 +41,17 @@ def _max_per_click(text: str) -> int | None:
         raise argparse.ArgumentTypeError(error.message.removeprefix("max_per_click: ")) from None
 
 
-_METAVARS: Final = {_truth: "true|false", _max_value: "NUMBER", _max_per_click: "NUMBER"}
+_METAVARS: Final = {_boolean: "true|false", _max_value: "NUMBER", _max_per_click: "NUMBER"}
 _RULES: Final = {
-    "require_pbk": (_truth, "reject conversions without a postback key"),
-    "no_negative_values": (_truth, "reject conversions with a value below 0"),
+    "require_pbk": (_boolean, "reject conversions without a postback key"),
+    "no_negative_values": (_boolean, "reject conversions with a value below 0"),
     "max_value": (_max_value, "highest value of a conversion; none: any"),
     "max_per_click": (
         _max_per_click,
         "how many conversions of one click and event configuration count; none: any number",
     ),
 }
-"""The type and the help of each rule's option."""
+"""The type and the help text of the option that sets each rule."""
 
 
 async def _create(services: Services, parsed: argparse.Namespace) -> list[Row]:

@@ -1,4 +1,4 @@
-"""The frame of every command: parsing, the services it acts on, output and exit codes.
+"""The frame of every command: its arguments, services, output and exit codes.
 
 Exit codes: 0 done, 1 not done (the reason is on standard error), 2 wrong usage.
 """
@@ -49,7 +49,7 @@ class Command:
         self._actions: Any = None
 
     def always(self, run: Action) -> argparse.ArgumentParser:
-        """Make `run` the single action; return the parser for its arguments."""
+        """Make `run` the only action; return the parser for its arguments."""
         self._parser.set_defaults(run=run)
         return self._parser
 
@@ -120,7 +120,10 @@ def day(text: str) -> str:
 
 
 def label(text: str) -> str:
-    """Return a name for people, stripped. Raises ArgumentTypeError if it is not usable."""
+    """Return the display name in an argument, without spaces around it.
+
+    Raises ArgumentTypeError if it is empty, too long, or has control characters.
+    """
     name = text.strip()
     if not 1 <= len(name) <= _NAME_CHARACTERS or _UNUSABLE.search(name):
         raise argparse.ArgumentTypeError(
@@ -130,7 +133,10 @@ def label(text: str) -> str:
 
 
 def positive(text: str) -> int:
-    """Return a whole number from 1 on. Raises ArgumentTypeError if it is below 1."""
+    """Return the positive whole number in an argument.
+
+    Raises ArgumentTypeError if it is below 1, ValueError if it is not a whole number.
+    """
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError("1 or more")

@@ -72,7 +72,7 @@ async def _drop(services: Services, parsed: argparse.Namespace) -> list[Row]:
 
 
 async def _act_on_each(ids: Sequence[str], act: Callable[[str], Awaitable[bool]], done: str) -> int:
-    """Act on each letter and return how many there were.
+    """Act on each letter; return the number of letters. `done` names the act in the error.
 
     Raises TrackerError if letters are not found, after acting on the others.
     """
@@ -91,7 +91,7 @@ def _redis_errors_reported() -> Iterator[None]:
 
 
 def _row(letter: Letter) -> Row:
-    """Return the columns of a letter, without anything that visitors sent."""
+    """Return the columns of a letter. None of them holds anything that visitors sent."""
     return {
         "id": letter.id,
         "buried_at": iso(letter.dead_since),
@@ -123,7 +123,9 @@ def main() -> None:
         "\n  ".join(_EXAMPLES),
     )
     show = command.action("list", "list letters, oldest first", _list)
-    show.add_argument("--limit", type=_limit, default=1000, metavar="N", help="limit [1000]")
+    show.add_argument(
+        "--limit", type=_limit, default=1000, metavar="N", help="letters at most [1000]"
+    )
     show.add_argument(
         "--after", type=_letter_id, metavar="ID", help="list only letters after this one"
     )

@@ -61,7 +61,7 @@ def _filter(
 
 
 def _row(delivery: Delivery) -> Row:
-    """Return the columns of a delivery, without the payload: it belongs to the account."""
+    """Return the columns of a delivery, without its payload, which belongs to the account."""
     last = delivery.attempts[-1] if delivery.attempts else None
     waits = delivery.status is Status.DUE and delivery.holder is None
     return {
@@ -114,7 +114,9 @@ def main() -> None:
     )
     show = command.action("list", "list deliveries, newest first", _list)
     _add_filters(show, tuple(Status))
-    show.add_argument("--limit", type=positive, default=100, metavar="N", help="limit [100]")
+    show.add_argument(
+        "--limit", type=positive, default=100, metavar="N", help="deliveries at most [100]"
+    )
     retry = command.action(
         "retry",
         "send deliveries again, with the same ids and payloads: the named ones in any state, or "

@@ -1,6 +1,6 @@
 """The progress of a long command, on standard error.
 
-On a terminal it is one line that is overwritten, otherwise a line now and then, for logs.
+On a terminal one line is overwritten. Elsewhere a new line is printed now and then, for logs.
 """
 
 import sys
@@ -8,14 +8,15 @@ import time
 from typing import Final
 
 _BAR_CHARACTERS: Final = 30
-_BAR_SECONDS: Final = 10.0
-_LINE_SECONDS: Final = 30.0
+_BAR_INTERVAL_SECONDS: Final = 10.0
+_LINE_INTERVAL_SECONDS: Final = 30.0
+"""Between the lines that are printed where there is no terminal."""
 
 
 class Progress:
     """A progress bar for `total` steps of `what`.
 
-    Call `advance` after each step; leaving the context ends the line.
+    Call `advance` after each step. Leaving the context clears the line.
     """
 
     def __init__(self, what: str, total: int) -> None:
@@ -37,7 +38,7 @@ class Progress:
         self._done += steps
         if self._terminal:
             print("\r" + self._text(), end="", file=sys.stderr, flush=True)
-        elif time.monotonic() - self._shown > _BAR_SECONDS:
+        elif time.monotonic() - self._shown > _BAR_INTERVAL_SECONDS:
             self._shown = time.monotonic()
             print(self._text(), file=sys.stderr, flush=True)
 
@@ -50,18 +51,18 @@ class Progress:
 
 
 class Line:
-    """A progress line for work without steps to count: the newest text. Call `end` afterwards."""
+    """A progress line for work without steps to count. It shows the newest text until `end`."""
 
     def __init__(self) -> None:
         self._terminal = sys.stderr.isatty()
-        self._said_at = -_LINE_SECONDS
+        self._shown_at = -_LINE_INTERVAL_SECONDS
 
-    def say(self, text: str) -> None:
-        """Show `text`."""
+    def show(self, text: str) -> None:
+        """Show `text` in place of the text before it."""
         if self._terminal:
             print(f"\r{text:79}", end="", file=sys.stderr, flush=True)
-        elif time.monotonic() > self._said_at + _LINE_SECONDS:
-            self._said_at = time.monotonic()
+        elif time.monotonic() > self._shown_at + _LINE_INTERVAL_SECONDS:
+            self._shown_at = time.monotonic()
             print(text, file=sys.stderr, flush=True)
 
     def end(self) -> None:

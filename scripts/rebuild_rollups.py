@@ -38,7 +38,10 @@ async def _rebuild(services: Services, parsed: argparse.Namespace) -> list[Row]:
 
 
 async def _check(services: Services, parsed: argparse.Namespace) -> None:
-    """Check the days. Raises TrackerError if they are reversed or clicks of them may be deleted."""
+    """Check the chosen days.
+
+    Raises TrackerError if their order is reversed, or if clicks of these days may be deleted.
+    """
     if parsed.first > parsed.last:
         raise TrackerError("--from: must not be after --to")
     kept = await first_kept(services.database)
@@ -54,8 +57,8 @@ def main() -> None:
     command = Command(
         "rebuild_rollups",
         "Recount the rollups of these days from the stored clicks and events, while the service "
-        "runs. Missing indexes are made first. Wrong figures are corrected day by day; right ones "
-        "stay.",
+        "runs. Missing indexes are made first. Wrong figures are corrected, one day at a time; "
+        "right ones stay.",
         "python -m scripts.rebuild_rollups --from 2026-01-01 --to 2026-01-31",
     )
     parser = command.always(_rebuild)

@@ -105,7 +105,7 @@ def _explain(counted: DayCount) -> None:
         stored = counted.stored.get(rollup_id, {}).get(path, 0)
         print(
             f"{counted.day} {where}: {path} is {stored:,} in the rollups, "
-            f"{stored + number:,} in what is stored",
+            f"{stored + number:,} in the documents",
             file=sys.stderr,
         )
     if len(differences) > _SHOWN_DIFFERENCES:

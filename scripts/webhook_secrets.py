@@ -42,7 +42,7 @@ def main() -> None:
         "webhook_secrets",
         "Count the signing secrets of webhooks by how they are stored: plain, with the first key "
         "of SECRET_KEY, with an older key, or unreadable with the keys that are set. Encrypt them "
-        "with the first key, or store them plain again. The service reads every form throughout.",
+        "with the first key, or store them plain again. The service can read every form meanwhile.",
         "\n  ".join(_EXAMPLES),
     )
     command.action("status", "count secrets by how they are stored", _status)

@@ -41,7 +41,7 @@ class Results(NamedTuple):
 
 
 async def _run(stores: Settings, folder: Path, parsed: argparse.Namespace, line: Line) -> Results:
-    line.say("preparing")
+    line.show("preparing")
     scene = await prepare_load(stores, LINKS)
     options = Options(parsed.seconds, parsed.connections, parsed.client == "wrk")
     rows = [row for row in parsed.rows if row.serving != "nginx" or has_nginx()]
@@ -53,7 +53,7 @@ async def _run(stores: Settings, folder: Path, parsed: argparse.Namespace, line:
             progress = f"round {number} of {parsed.rounds}"
             await _round(bench, results, progress, line)
             if len(parsed.rows) == len(ROWS):
-                line.say(f"{progress}: webhook deliveries")
+                line.show(f"{progress}: webhook deliveries")
                 with receiver_process() as url:
                     results.deliveries.append(await measure_deliveries(apart, url, DELIVERIES))
     return results
@@ -61,11 +61,11 @@ async def _run(stores: Settings, folder: Path, parsed: argparse.Namespace, line:
 
 async def _round(bench: Bench, results: Results, progress: str, line: Line) -> None:
     for row in results.rows:
-        line.say(f"{progress}: {row.key} {row.name}")
+        line.show(f"{progress}: {row.key} {row.name}")
         results.full[row.key].append(await bench.measure(row))
     for row in results.rows:
         if row.half:
-            line.say(f"{progress}: {row.key} at half its rate")
+            line.show(f"{progress}: {row.key} at half its rate")
             rate = median(one.outcome.rate for one in results.full[row.key]) / 2
             results.half[row.key].append(await bench.measure(row, rate))
 

@@ -211,7 +211,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     result = None
     try:
         with failures_reported("chaos"):
-            result = run_loop(lambda: Proof(options, folder, line.say).run())
+            result = run_loop(lambda: Proof(options, folder, line.show).run())
     finally:
         line.end()
         if result is None or not result.faults():

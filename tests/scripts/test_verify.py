@@ -59,7 +59,7 @@ def test_a_difference_is_explained_and_exits_1_until_it_is_rebuilt(
     spoil(mongodb, services)
     ended = run("verify", "--json")
     assert ended.returncode == 1
-    assert f"{DAY} account: total.clicks is 15 in the rollups, 10 in what is stored" in ended.stderr
+    assert f"{DAY} account: total.clicks is 15 in the rollups, 10 in the documents" in ended.stderr
     assert '"in reports": 15' in ended.stdout
     [row] = run.rows("rebuild_rollups", *RANGE)
     assert row == {"account_id": str(account.id), "days": 1, "figures_corrected": 1}
