@@ -123,7 +123,7 @@ class PayloadTooLarge(TrackerError):
 
 
 class RateLimited(TrackerError):
-    """A client or account beyond its limit, which may try again in `seconds`."""
+    """A client or account beyond its limit. It may try again in `seconds`."""
 
     status = 429
     code = ErrorCode.RATE_LIMITED

@@ -31,13 +31,13 @@ class LoopFailed(Exception):
 
 
 class _Interrupted(Exception):
-    """The cancellation of something that a loop awaited, not of the loop itself.
+    """The error of a loop that awaited something cancelled, without being cancelled itself.
 
     As a CancelledError it would end the loop as if that were stopped.
     """
 
     def __init__(self, error: asyncio.CancelledError) -> None:
-        super().__init__("what it awaited was cancelled")
+        super().__init__("a task that the loop awaited was cancelled")
         self.__cause__ = error
 
 
@@ -72,13 +72,13 @@ class Loops:
         return asyncio.get_running_loop().create_task(supervised)
 
     def on_give_up(self, call: Callable[[], None]) -> None:
-        """Call `call` when a loop is given up, or at once if one already was."""
+        """Call `call` when a loop is given up, or at once if a loop already was."""
         self._on_give_up = call
         if self._given_up is not None:
             call()
 
     def check(self) -> None:
-        """Check that no loop was given up. Raises LoopFailed if one was."""
+        """Check that no loop was given up. Raises LoopFailed if a loop was."""
         if self._given_up is not None:
             raise self._given_up
 
@@ -121,7 +121,7 @@ class Loops:
             steady.cancel()
         if until is not None and until.is_set():
             return None
-        return RuntimeError("it ended by itself")
+        return RuntimeError("the loop returned before it was stopped")
 
     def _mark_up(self, name: str) -> None:
         self._down.pop(name, None)
@@ -158,7 +158,7 @@ async def _sleep(until: asyncio.Event | None, seconds: float) -> None:
 
 
 async def cancel_and_wait(task: asyncio.Task[Any]) -> None:
-    """Cancel `task` until it has ended, because the Redis client swallows some cancellations."""
+    """Cancel `task`, again if needed, until it has ended: Redis's client swallows cancellations."""
     while not task.done():
         task.cancel()
         await asyncio.wait([task], timeout=0.1)

@@ -1,8 +1,8 @@
 """Metrics of several processes: each counts in a file, and a scrape of any process adds them up.
 
 `run.py` enters `multiprocess_metrics` before it imports `tracker.metrics`, because metrics made on
-import take the storage that is set by then. A file belongs to a worker's number, so a replacement
-continues where its predecessor stopped.
+import take the storage that is set by then. A file belongs to the number of a worker. So a
+replacement, which has the same number, continues where its predecessor stopped.
 
 Guarantee: no counter ever falls.
 """
@@ -25,7 +25,7 @@ SetWorker = Callable[[int], None]
 
 @contextlib.contextmanager
 def multiprocess_metrics(processes: int) -> Iterator[SetWorker]:
-    """Yield a function that sets the worker's number, while metrics are shared by `processes`.
+    """Share metrics between `processes`; yield the function that sets a worker's number.
 
     A single process keeps its metrics in memory.
     """

@@ -26,7 +26,7 @@ class Accounts:
         self._accounts = database["accounts"]
 
     async def create(self, name: str) -> Account:
-        """Store a new account and return it. Names need not differ."""
+        """Store a new account and return it. Several accounts may have the same name."""
         account = Account(id=new_id(), name=name, created_at=now())
         await self._accounts.insert_one(document(account))
         return account

@@ -18,17 +18,17 @@ from tracker.errors import ErrorCode, Forbidden, NotFound, Unauthorized
 from tracker.ids import new_id, new_secret
 
 SCOPES = ("links", "domains", "tags", "event_configs", "webhooks", "reports", "keys", "account")
-"""Resources a scope can name: `links:read`, `links:write` or `links:*`."""
+"""The resources that a scope can name, as in `links:read`, `links:write` or `links:*`."""
 
 _PREFIX_CHARACTERS = 12
 MAX_REMEMBERED_KEYS = 10_000
-"""Keys whose account a process remembers; the least recently used is dropped."""
+"""Keys whose account a process remembers; the least recently used one is dropped first."""
 
 _LAST_USED_INTERVAL = timedelta(minutes=1)
 
 
 class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
-    """A key as stored: everything but the secret. `scopes` is None if it has all."""
+    """A key as stored, without its secret. `scopes` is None if the key has every scope."""
 
     id: UUID
     account_id: UUID

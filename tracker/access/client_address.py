@@ -37,7 +37,7 @@ class ClientAddress:
         return client
 
     def is_proxy(self, peer: str) -> bool:
-        """Return whether `peer` is trusted to name clients, so that it may connect for many."""
+        """Return whether `peer` is a trusted proxy, which may connect on behalf of many clients."""
         return self._trusts(peer, 0)
 
     def _trusts(self, text: str, number: int) -> bool:

@@ -1,7 +1,7 @@
--- Counts one request in each of the windows named, in order, and stops at the first that is full:
+-- Counts one request in each of the given windows, in order, and stops at the first that is full:
 -- a request that one limit refuses does not use up the next.
 -- KEYS: counters. ARGV: for each counter its limit and the length of its window in milliseconds.
--- Answers for each counter asked: the count with this request, and milliseconds to its reset.
+-- Returns for each counter that was increased: its count, and the milliseconds to its reset.
 local answer = {}
 for i, key in ipairs(KEYS) do
   local limit, window = tonumber(ARGV[2 * i - 1]), tonumber(ARGV[2 * i])

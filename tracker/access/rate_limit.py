@@ -2,7 +2,8 @@
 
 A window begins with its first request. One script counts atomically, so exactly the allowed number
 of simultaneous requests pass, on any number of processes. While Redis is unavailable, or its
-budget used up (`db/budget`), nothing is enforced: availability comes first, and a metric says so.
+budget used up (`db/budget`), nothing is enforced, because availability comes first. A metric counts
+the requests that no limit counted.
 """
 
 import contextlib
@@ -52,7 +53,7 @@ class Usage(NamedTuple):
 
     @property
     def exceeded(self) -> bool:
-        """Return whether this request was one too many."""
+        """Return whether this request is beyond the limit."""
         return self.requests > self.scope.limit
 
 
@@ -77,10 +78,10 @@ class RateLimiter:
         self._uncount = redis.register_script(_UNCOUNT)
 
     async def count(self, address: str | None, account_id: UUID | None) -> list[Usage]:
-        """Count one request of an address, an account or both, in one round trip; return the usage.
+        """Count one request of an address, an account or both; return the usage of each scope.
 
-        The list ends with the first scope that is exceeded. While Redis is unavailable, it shows
-        no requests.
+        This takes one round trip. The list ends with the first scope that is exceeded. While Redis
+        is unavailable, every usage shows no requests.
         """
         network = None if address is None else network_of(address, self._ipv6_prefix)
         wanted = [
@@ -102,7 +103,7 @@ class RateLimiter:
         ]
 
     async def uncount(self, account_id: UUID) -> None:
-        """Uncount one request of an account that turned out not to be its own. Never raises."""
+        """Uncount a request that turned out not to be the account's. Never raises."""
         if self._breaker.is_open:
             return
         with contextlib.suppress(RedisError):

@@ -1,10 +1,11 @@
 """Addresses of hosts: which are public, and which are this machine's. Pure.
 
-`links` asks here which hosts are the service's own, `webhooks` which a delivery may connect to.
+`links` uses it to recognise hosts of this machine, `webhooks` to decide what a delivery may connect
+to.
 
 Guarantee: an address is public only if anyone on the Internet could connect to it themselves.
-Loopback, private, link-local and metadata addresses are not, nor is one that carries such an
-address in itself, however it is written.
+Loopback, private, link-local and metadata addresses are not public. Neither is an IPv6 address that
+embeds such an address, in any notation.
 """
 
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
@@ -40,7 +41,7 @@ def is_public(address: Address) -> bool:
 
 
 def literal(host: str) -> list[Address]:
-    """Return the address that `host` is; empty if `host` is a name."""
+    """Return `host` as an address, in a list; an empty list if it is a name."""
     try:
         return [ip_address(host)]
     except ValueError:
@@ -58,7 +59,7 @@ def is_local(host: str) -> bool:
 
 
 def _inner(address: IPv6Address) -> IPv4Address | None:
-    """Return the IPv4 address that packets to `address` end up at."""
+    """Return the IPv4 address that packets to `address` reach in the end, None if there is none."""
     if address in _NAT64:
         return IPv4Address(int(address) & 0xFFFFFFFF)
     return address.ipv4_mapped or address.sixtofour

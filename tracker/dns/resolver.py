@@ -1,8 +1,8 @@
 """The DNS resolver of the service: it asks name servers over sockets of its own.
 
 Shared by the verification of domains (`links`) and by the targets of deliveries (`webhooks`). The
-system's resolver takes a thread for as long as a name server is slow, of the few that connections
-to Redis need too; here a slow name server delays only those who ask for its names.
+system's resolver occupies a thread until a name server answers, and connections to Redis need the
+same few threads. Here a slow name server delays only look-ups of its own names.
 """
 
 import asyncio
@@ -20,10 +20,10 @@ from dns.resolver import LRUCache
 from tracker.dns.addresses import is_localhost, literal
 
 LOOKUP_SECONDS: Final = 4.0
-"""The time in which DNS has to give the addresses of a host."""
+"""The time limit of a look-up of a host's addresses."""
 
 _TRY_SECONDS: Final = 1.0
-"""Without an answer for this long the question is sent again: a datagram may be lost."""
+"""How long to wait for an answer before the question is sent again: a datagram may be lost."""
 
 _MAX_CACHED_ANSWERS: Final = 10_000
 _HOSTS_FILE: Final = Path("/etc/hosts")
@@ -31,10 +31,10 @@ _RECORD_TYPES: Final = (RdataType.A, RdataType.AAAA)
 
 
 def make_resolver(dns_address: tuple[str, int] | None) -> Resolver:
-    """Return a resolver for one question; it asks `dns_address`, or the system's servers if None.
+    """Return a resolver that asks `dns_address`, or the system's name servers if None.
 
-    It is not kept, because the system's settings may change. Raises DNSException if they are
-    unusable.
+    Make a new one for each look-up, because the system's settings may change. Raises DNSException
+    if they are unusable.
     """
     resolver = Resolver(configure=dns_address is None)
     if dns_address is not None:

@@ -1,7 +1,7 @@
 """A concurrency limit for one kind of work: for each account, and for the process.
 
-Used by API requests that wait for somebody else's server. A request beyond the limit is answered
-at once, with the time to try again.
+Used by API requests that wait for a server of somebody else. A request beyond the limit is rejected
+at once, with the time after which to try again.
 """
 
 from collections import Counter

@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 from tracker.limits.network import IPV6_PREFIX_BITS, network_of
 
 MAX_CLIENTS: Final = 10_000
-"""Clients remembered, about 2 MB. Beyond it the client that spent longest ago is forgotten, and has
-its whole allowance again."""
+"""Clients remembered, in about 2 MB. Beyond it the client that spent longest ago is forgotten. Its
+next request finds a full allowance."""
 
 
 class _Bucket(NamedTuple):

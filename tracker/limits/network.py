@@ -14,7 +14,7 @@ _IPV6_BITS: Final = 128
 
 
 def network_of(address: str, ipv6_prefix: int = IPV6_PREFIX_BITS) -> str:
-    """Return an IPv4 address unchanged, and an IPv6 address as its network.
+    """Return the network of an IPv6 address, and an IPv4 address unchanged.
 
     An IPv4-mapped address becomes its IPv4 address. Text that is no address, such as the peer of a
     Unix socket, is returned unchanged. `ipv6_prefix` is in bits, 1 to 128.

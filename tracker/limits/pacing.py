@@ -16,7 +16,7 @@ whatever visitors do."""
 
 
 class Pacing:
-    """A queue that starts one request an iteration of the event loop, after a short iteration.
+    """A queue that starts at most one request per iteration of the event loop, after a short one.
 
     Requests start in the order in which they came. An idle loop iterates at once, so that a lone
     request is not delayed. The queue is bounded by the connections, each with one request.

@@ -20,8 +20,8 @@ def prefers(accept: str, wanted: str, other: str) -> bool:
     """Return whether `accept` gives the media type `wanted` a strictly higher quality than `other`.
 
     Both are lower case and without parameters, such as "text/html". A missing header is "". The
-    most specific range decides for each type; a malformed range is ignored, and so is one with
-    parameters, which is about other forms of a type than these.
+    most specific range decides for each type. Malformed ranges are ignored, and so are ranges with
+    parameters, which mean other forms of a type.
     """
     return 0 < len(accept) <= MAX_CHARACTERS and _prefers(accept, wanted, other)
 

@@ -15,7 +15,11 @@ from typing import Any, Never
 from tracker.errors import BadRequest
 
 MAX_DEPTH = 32
+"""Levels of arrays and objects."""
+
 MAX_DIGITS = 400
+"""Characters of a whole number, its sign included."""
+
 _DOUBTFUL_ESCAPE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
 _PAIR = rb"u[dD][89abAB]..\\u[dD][c-fC-F].."
 _GOOD_ESCAPE = re.compile(rb"\\(?:%b|u(?!0000|[dD][89a-fA-F])....|[^u])" % _PAIR)
@@ -61,7 +65,7 @@ def is_deeper(text: bytes, levels: int) -> bool:
 def _has_bad_escape(text: bytes) -> bool:
     """Return whether valid JSON text escapes a null character or a lone surrogate.
 
-    Only an escape can bring them in.
+    They cannot appear otherwise: JSON allows no raw null, and UTF-8 no surrogate.
     """
     return bool(_DOUBTFUL_ESCAPE.search(text)) and b"\\" in _GOOD_ESCAPE.sub(b"", text)
 
