@@ -37,8 +37,8 @@ def redis_server() -> Path:
 def _system_path() -> str:
     """Return PATH without this virtual environment.
 
-    The test suite's packages put an old redis-server there, which cannot read the files of a newer
-    one.
+    Packages of the test suite put an old redis-server there, which cannot read the files of newer
+    ones.
     """
     own = sysconfig.get_path("scripts") if sys.prefix != sys.base_prefix else ""
     return os.pathsep.join(one for one in os.get_exec_path() if one != own)
@@ -80,8 +80,8 @@ def _mongod_from_wheel() -> Path | None:
 def mongod_environment(server: Path, folder: Path) -> dict[str, str]:
     """Return the environment variables that `server` needs to find its libcurl.
 
-    They are empty unless `server` is the wheel's and the system has no libcurl. Then `folder` gets
-    a link to a libcurl of a wheel, under the name that mongod looks for.
+    There are none unless `server` is the wheel's and the system has no libcurl. If so, this makes a
+    link in `folder` to the libcurl of a wheel, under the name that mongod looks for.
     Raises StoresError if there is no libcurl at all.
     """
     if server != _mongod_from_wheel() or libcurl_loads():

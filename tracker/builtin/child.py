@@ -1,4 +1,6 @@
-"""A server as a child process: launched on a free port, awaited, stopped. For `builtin/stores`.
+"""A server as a child process: how it is launched on a free port, awaited and stopped.
+
+Used by `builtin/stores`.
 
 Guarantee: no child outlives this process. It is stopped on exit, and on Linux the kernel sends it
 SIGTERM when the thread that launched it ends. So launch from the main thread.

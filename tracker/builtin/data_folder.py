@@ -1,6 +1,6 @@
 """The data folder of the built-in stores: its lock, and the addresses of the running stores.
 
-For `builtin/stores`. It has two files.
+Used by `builtin/stores`. The folder has two files.
 
 - `lock` is under an flock as long as the service or any of its stores lives: stores inherit the
   descriptor. It holds the pid of the service, which may be stale: it is for messages, and to
@@ -25,7 +25,7 @@ class DataInUse(StoresError):
 
 
 class Addresses(msgspec.Struct, frozen=True, kw_only=True):
-    """The addresses of the stores of service `pid`; empty for a store that is not built in."""
+    """The addresses of the stores of service `pid`. That of a store not built in is empty."""
 
     pid: int
     redis_url: str
@@ -33,7 +33,7 @@ class Addresses(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_writable(path: Path) -> None:
-    """Make the folder if needed, and check that files can be written to it: the spool is there.
+    """Make the folder of the spool if needed, and check that files can be written to it.
 
     Raises StoresError if they cannot.
     """

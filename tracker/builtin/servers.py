@@ -1,7 +1,7 @@
 """The two built-in servers: their command lines, their addresses, and checks that they are ready.
 
-For `builtin/stores`. Both listen on 127.0.0.1 only. Each keeps its data and its log in a private
-folder below the data folder.
+Used by `builtin/stores`. Both listen on 127.0.0.1 only. Each keeps its data and its log in a
+private folder below the data folder.
 """
 
 import socket

@@ -56,9 +56,9 @@ def attach_stores(
 ) -> Iterator[Settings]:
     """Use the stores of the service that runs on the data folder, or run some if there is none.
 
-    Yields the settings with both addresses. `notify` gets a line if stores are started: an operator
-    who forgot to name the stores should know that these are new ones. Stores of a service are left
-    running and end with it.
+    Yields the settings with both addresses. `notify` gets a line if stores are started, because an
+    operator who forgot to name the stores should know that these are new. The stores of a service
+    are left running.
     Raises DataInUse if the folder is held and no service becomes ready there, StoresError if the
     stores cannot run or the service uses stores of another kind.
     """

@@ -21,7 +21,8 @@ from tracker.loops import pause_seconds
 log = structlog.get_logger(__name__)
 
 STEADY_SECONDS: Final = 10.0
-"""A store that ran this long is restarted at once, any other after a pause that doubles."""
+"""A store that ran this long is restarted at once. Any other waits for a pause that doubles each
+time."""
 
 _CHECK_INTERVAL_SECONDS: Final = 0.5
 
@@ -44,9 +45,9 @@ class Watchdog:
         return bool(self._watched) and os.getpid() == self._owner
 
     def restart_ended(self) -> float:
-        """Restart stores that have ended and paused, without waiting.
+        """Restart stores that have ended and whose pause is over, without waiting.
 
-        Returns the seconds after which to call again, if no child of the process ends before.
+        Returns the seconds after which to call again. Call it earlier if a child process ends.
         """
         if not self.has_stores:
             return math.inf
@@ -67,7 +68,10 @@ class _WatchedStore:
         self._restart_at: float | None = None
 
     def restart_ended(self) -> float:
-        """Restart the store if it has ended and paused; return the seconds until then."""
+        """Restart the store if it has ended and its pause is over; return the seconds left of it.
+
+        Returns infinity while the store runs.
+        """
         now = time.monotonic()
         if self._restart_at is None:
             if not self._child.has_ended():
