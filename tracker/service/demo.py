@@ -1,4 +1,4 @@
-"""The banner of a started service, in a trial with a first account and commands to try."""
+"""The banner of a started service. In a trial it has a first account and commands to try."""
 
 import contextlib
 import shlex
@@ -44,7 +44,7 @@ COMMANDS: Final = (
         '"groupBy": "link"}\'',
     ),
 )
-"""Commands for a newcomer to paste: purpose and command. The README has the same."""
+"""Pairs of purpose and command, for a newcomer to paste. The README has the same."""
 
 
 class Banner:

@@ -36,23 +36,23 @@ IN_FLIGHT_SECONDS: Final = 8.0
 """How long a stop waits for requests in flight."""
 
 LIMITS: Final = Limits(target_bytes=56 * 1024, head_bytes=64 * 1024)
-"""A target may be longer than the query of an event, so that the event's handler rejects the query.
-Its answer has the headers that let a page of any origin read the error."""
+"""A target may be longer than an event's query, so that it is the handler that rejects the query. A
+page of any origin can read the handler's error, but not the server's."""
 
 OPERATORS_LIMITS: Final = Limits(connections=100, body_bytes=64 * 1024)
 OPERATORS_IN_FLIGHT_SECONDS: Final = 1.0
 """How long a stop waits for operators' requests, after those of visitors."""
 
 QUIET_SECONDS: Final = 0.3
-"""How long a kept connection must be silent before a stop closes it. Requests that arrive until
-then are answered, with `Connection: close`."""
+"""How long a kept connection must be silent before a stop closes it. Requests that arrive earlier
+are answered, with `Connection: close`."""
 
 RESERVED_FILES: Final = 256
 """Open files that connections may not use, because the stores and the spool need some too."""
 
 
 class UnusableCertificate(Exception):
-    """TLS_CERT and TLS_KEY that are unreadable or no pair. The message is for the operator."""
+    """A certificate and key that cannot be used. The message is for the operator."""
 
 
 def check_certificate(settings: Settings) -> None:
@@ -87,7 +87,7 @@ async def serve_requests(
 async def serve_operators(
     application: HTTPServerConnectionDelegate, sockets: Sequence[socket.socket]
 ) -> AsyncIterator[None]:
-    """Answer requests of operators, without TLS and fast path; do nothing without sockets."""
+    """Answer operators' requests, without TLS or a fast path; do nothing without sockets."""
     if not sockets:
         yield
         return

@@ -33,8 +33,8 @@ log = structlog.get_logger(__name__)
 
 SWITCH_INTERVAL_SECONDS: Final = 0.0005
 """How long a thread waits for the interpreter while another is busy. MongoDB's client works in
-threads. With the default of 5 ms each of its steps waited that long for a busy event loop: three
-times for a look-up."""
+threads, and each of its steps waits this long for a busy event loop. With the default of 5 ms a
+look-up waited three times 5 ms."""
 
 
 def run(role: str, settings: Settings, set_worker: SetWorker) -> int:
@@ -109,7 +109,10 @@ def _log_start(role: str) -> None:
 
 
 def _close(sockets: list[socket]) -> None:
-    """Close this process's sockets. Once every process has, connections are refused, not queued."""
+    """Close this process's sockets.
+
+    Once every process has closed them, connections are refused instead of queued.
+    """
     for one in sockets:
         one.close()
 
@@ -130,7 +133,7 @@ def _drain(settings: Settings) -> int:
 
 
 def _with_stores(running: AbstractContextManager[Settings], work: Callable[[Settings], int]) -> int:
-    """Return the exit code of `work`, done while the stores run. `work` may fork."""
+    """Do `work` while the stores run; return its exit code. `work` may fork."""
     try:
         with running as complete:
             return work(complete)

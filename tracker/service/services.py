@@ -56,8 +56,7 @@ from tracker.webhooks.store import Webhooks
 
 _OTHER_CACHE_ENTRIES = 10_000
 _LOOK_UPS_PER_ACCOUNT, _LOOK_UPS_PER_PROCESS = 10, 64
-"""Concurrent API requests that wait for DNS: per account, which may have ten webhooks, and per
-process."""
+"""Concurrent API requests that wait for DNS. An account may have ten webhooks."""
 
 
 class Services:
@@ -68,7 +67,7 @@ class Services:
         self.public_url = PublicUrl(settings.base_url)
         self.access_log = AccessLog(settings.access_log)
         self.serves = True
-        """False in a process that only drains: it answers neither visitors nor postbacks."""
+        """Whether this process answers visitors and postbacks; False if it only drains."""
         # Set once MongoDB has every index. Nothing is written to it before.
         self.prepared = asyncio.Event()
         generation = connect.Generation()
@@ -181,21 +180,22 @@ class Services:
     async def check_redis(self) -> None:
         """Check that Redis can be used.
 
-        Raises UnusableStore if it never can with this URL, StoreUnavailable if it may be later.
+        Raises UnusableStore if it never can with this URL, StoreUnavailable if it may later.
         """
         await check.check_redis(self.redis, self.settings.redis_url)
 
     async def check_mongodb(self) -> None:
         """Check that MongoDB can be used.
 
-        Raises UnusableStore if it never can with this URL, StoreUnavailable if it may be later.
+        Raises UnusableStore if it never can with this URL, StoreUnavailable if it may later.
         """
         await check.check_mongodb(self.mongodb, self.settings.mongodb_uri)
 
     async def prepare(self) -> None:
         """Make the indexes of MongoDB. Nothing is written before: unique indexes decide races.
 
-        Raises UnusableStore if waiting does not help, StoreUnavailable if it may.
+        Raises UnusableStore if MongoDB never works with these settings, StoreUnavailable if it may
+        later.
         """
         await self.check_mongodb()
         async with check.mongodb_diagnosed(self.settings.mongodb_uri):

@@ -26,8 +26,8 @@ STOP_SECONDS: Final = 25.0
 """How long after a signal to stop a worker may run before it is killed."""
 
 STEADY_SECONDS: Final = 10.0
-"""A worker that lived this long is replaced at once. Shorter lives of one number in a row make each
-pause longer; there is none after the first."""
+"""A worker that lived this long is replaced at once, and so is the first that did not. Each further
+short life of the same number makes the pause longer."""
 
 FIRST_PAUSE_SECONDS: Final = 0.5
 MAX_PAUSE_SECONDS: Final = 30.0
@@ -36,7 +36,7 @@ _IDLE_SECONDS: Final = 3600.0
 
 # The state of a worker's number, a byte in memory shared with the workers. 0: none was ever ready.
 _READY: Final = 1
-_READY_BEFORE: Final = 2  # an earlier worker of this number was; the present one is not yet
+_READY_BEFORE: Final = 2  # an earlier worker of this number was ready; the present one is not yet
 
 _STOP: Final[set[signal.Signals]] = {signal.SIGTERM, signal.SIGINT}
 _WATCHED: Final[set[signal.Signals]] = {*_STOP, signal.SIGHUP, signal.SIGCHLD}
@@ -66,13 +66,13 @@ def run_processes(
 ) -> int:
     """Run `work` in `count` processes until a signal to stop, then return the exit code.
 
-    The code is 0 after a clean stop. If a worker ends with an error before any of its number was
-    ready, all stop and its code is returned. With a `count` of 1 nothing is forked.
+    The code is 0 after a clean stop. A worker that fails before any worker of its number was ready
+    stops all of them, and its code is returned. With a `count` of 1 nothing is forked.
     `on_stop` is called once, when the stop begins. `restart_stores` is called whenever a child has
     ended, and again after the seconds that it returns.
     """
     if count == 1:
-        return work(Process(0, False, _nothing))
+        return work(Process(0, False, _do_nothing))
     before = {signal.Signals(one) for one in signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)}
     try:
         return Supervisor(count, work, on_stop, restart_stores, before).run()
@@ -90,7 +90,7 @@ def pause_seconds(failures: int) -> float:
     return min(FIRST_PAUSE_SECONDS * 2.0 ** (failures - 1), MAX_PAUSE_SECONDS)
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     """Do nothing, as the `ready` of a single process, which no supervisor waits for."""
 
 
@@ -236,6 +236,6 @@ class Supervisor:
             self._send(signal.SIGKILL)
 
     def _send(self, number: signal.Signals) -> None:
-        """Send a signal to every worker. A pid is not given again before its worker is reaped."""
+        """Send a signal to every worker. The system reuses no pid before its process is reaped."""
         for pid in self._children:
             os.kill(pid, number)
