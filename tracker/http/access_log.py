@@ -1,4 +1,7 @@
-"""The access log: a line for each answered request, or for a share of them. All are counted."""
+"""The access log: a line for each answered request, or for a share of them.
+
+Every request is counted, logged or not.
+"""
 
 import logging
 import random
@@ -13,7 +16,7 @@ _is_enabled = logging.getLogger("tracker.access").isEnabledFor
 
 _ALL: Final = 1.0
 _MAX_PATH_CHARACTERS: Final = 1024
-"""A path may have 56 KiB, which would push other lines out of the queue of the log."""
+"""Longer paths are cut: one of 56 KiB would push other lines out of the log's queue."""
 
 
 class AccessLog:
@@ -31,9 +34,10 @@ class AccessLog:
         seconds: float,
         request_id: str | None,
     ) -> None:
-        """Count a request, and log it if it is in the share. `route` and `method` have few values.
+        """Count a request, and log it if it is in the share.
 
-        The query is not logged: it may hold personal data.
+        `route` and `method` are labels of a metric, so they have few values. The query is not
+        logged, because it may hold personal data.
         """
         requests(route, method, status).inc()
         if not self._share or not _is_enabled(logging.INFO):

@@ -1,7 +1,7 @@
 """Bodies on their way in: with a known length, or in chunks (RFC 9112, section 7.1). Pure.
 
-httptools does not say where in its input a message ends, and the bytes behind a body are the next
-request. So chunks are decoded here.
+Chunks are decoded here, because httptools does not say where in its input a message ends: the bytes
+behind a body belong to the next request.
 """
 
 import re

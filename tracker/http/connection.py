@@ -127,8 +127,8 @@ class Connection(asyncio.Protocol):
     def eof_received(self) -> bool:
         """Note that the client sends nothing more, and return whether it still gets an answer.
 
-        An answer of the fast path is at hand, so it is sent. A client that waits for anything else
-        counts as gone.
+        It does while the fast path has its request, or received bytes are still to be read. A
+        client that waits for a handler counts as gone, and so does any client over TLS.
         """
         if self._flow.peer.protocol == "http" and (
             self.phase == FAST_PATH or (self.phase == HEAD and self.buffer)
@@ -165,7 +165,7 @@ class Connection(asyncio.Protocol):
         self._dispatcher.release()
 
     def _give_up(self) -> None:
-        """Stop reading and writing: the client has gone, or is to go."""
+        """Stop handling requests, because the client has gone or is to be cut."""
         self.phase = CLOSED
         self._dispatcher.abandon()
 

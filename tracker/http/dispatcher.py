@@ -148,7 +148,7 @@ class Dispatcher:
         return self._state.delegate.start_request(self._connection, exchange)
 
     def _prepared(self) -> None:
-        """Begin the body, for which the handler is ready.
+        """Begin the body, because the handler is ready for it.
 
         Raises RejectedRequest if the body is too large.
         """

@@ -14,7 +14,7 @@ from tornado.iostream import StreamClosedError
 from tracker.http.server_state import ServerState
 
 _MAX_PIECES: Final = 64
-"""Pieces that are sent together. More would be collected before a slow client is noticed."""
+"""Pieces that are sent together. With more, a slow client would be noticed later."""
 
 
 class Peer:
@@ -157,7 +157,10 @@ class FlowControl:
             self._transport.write_eof()
 
     def has_unsent(self) -> bool:
-        """Return whether written bytes are not sent yet. Called once a sweep, it notes progress."""
+        """Return whether written bytes are not sent yet, and note whether fewer are left.
+
+        Call this once a sweep, for `is_stalled`.
+        """
         unsent = self._transport.get_write_buffer_size()
         if unsent == 0 or unsent < self._unsent:
             self._unsent_since = self._state.now

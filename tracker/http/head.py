@@ -1,12 +1,14 @@
 """The head of a request: its parser, and what its fields say of body and connection. Pure.
 
-httptools checks and splits the fields, and the rest is checked here.
-httptools does not see the request line: it refuses methods it does not know and bytes above 127,
-which visitors do send, and accepts several spaces. Nor does it see a body, so it cannot be wrong
-about where one ends.
+httptools checks and splits the fields. The rest is checked here:
 
-How long a body is, and whether its connection lasts (RFC 9112, 6 and 9), is read more strictly than
-it must be wherever two readers of one message might differ: that is how requests are smuggled.
+- The request line. httptools would refuse methods it does not know, and bytes above 127, which
+  visitors do send. It would accept several spaces.
+- The body, so that httptools cannot be wrong about where one ends.
+
+The length of a body and the fate of its connection (RFC 9112, 6 and 9) are read more strictly than
+required wherever two readers of one message might differ. Such differences let requests be
+smuggled.
 """
 
 import re

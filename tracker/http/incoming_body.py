@@ -69,7 +69,7 @@ class IncomingBody:
 
     @property
     def length(self) -> int:
-        """Return the bytes: as declared, or as received so far of a body in chunks."""
+        """Return the bytes of the body: as declared, or as received so far if it is in chunks."""
         return max(self._declared, len(self._kept))
 
     def allow(self, limit: int) -> None:
@@ -102,7 +102,7 @@ class IncomingBody:
         self._memory.hold(self, len(piece))
 
     def drop_if_exceeded(self) -> bool:
-        """Return whether more has come than was allowed; if so, the body is dropped."""
+        """Drop the body if more has arrived than was allowed; return whether it has."""
         if len(self._kept) > self._allowed:
             self.exceeded = True
             self.drop()

@@ -18,8 +18,8 @@ log = structlog.get_logger(__name__)
 LOG_INTERVAL_SECONDS: Final = 60.0
 
 CountedAs = Callable[[str], str]
-"""A function of a peer's address that returns what it counts as, such as its network; "" if it has
-no limit."""
+"""A function that returns the name under which a peer's address is counted, such as its network. An
+empty name means no limit."""
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -41,42 +41,44 @@ class Limits(msgspec.Struct, frozen=True):
     """Bytes of a body, unless the handler sets a limit of its own; beyond it 413."""
 
     waiting_bytes: int = 64 * 1024
-    """Bytes received while an answer is awaited; beyond it reading pauses. At least as many as
+    """Bytes received while an answer is awaited; beyond it reading pauses. Must be at least
     `head_bytes`."""
 
     unsent_bytes: int = 64 * 1024
     """Bytes written and not yet taken by the client; beyond it the futures of writes wait."""
 
     head_seconds: float = 10.0
-    """From the first byte of a request to the last of its head; also to the very first byte."""
+    """Time from the first byte of a request to the last of its head, and for a new connection to
+    send its first byte."""
 
     body_seconds: float = 30.0
-    """For a whole body, unless the handler sets a time of its own."""
+    """Time for a whole body, unless the handler sets another."""
 
     fast_path_seconds: float = 60.0
-    """For an answer of the fast path, which takes milliseconds. One that never comes is a fault,
-    and no client should wait for it for ever."""
+    """Time for an answer of the fast path, which takes milliseconds. A fault that prevents the
+    answer should not make a client wait for ever."""
 
     idle_seconds: float = 75.0
-    """Between an answer and the next request."""
+    """Time between an answer and the next request."""
 
     stalled_seconds: float = 60.0
-    """For a client to take something of its answer, or its connection is cut. The kernel reports
-    progress only every megabyte or so, and a slow client needs this long for that."""
+    """Time in which a client must take something of its answer; beyond it the connection is cut.
+    The kernel reports progress only every megabyte or so, for which a slow client needs this
+    long."""
 
     linger_seconds: float = 3.0
-    """For a client to read its answer, while bytes that it still sends are read and dropped."""
+    """Time for a client to read its answer, while bytes that it still sends are dropped."""
 
     linger_bytes: int = 1024 * 1024
-    """Bytes that are read and dropped then: the longest body that any endpoint takes. The rest
-    stays unread until the connection is cut; sixty clients with 8 MiB each stopped visitors for
-    0.2 s."""
+    """Bytes that are read and dropped in `linger_seconds`: the longest body that any endpoint
+    takes. The rest stays unread until the connection is cut. Without this limit sixty clients with
+    8 MiB each stopped visitors for 0.2 s."""
 
     @property
     def sweep_seconds(self) -> float:
-        """Return the interval between two looks for connections whose time is up.
+        """Return the interval between two sweeps, which end the connections whose time is up.
 
-        They end up to two intervals late, never early.
+        A connection ends up to two intervals late, never early.
         """
         shortest = min(
             self.head_seconds,
@@ -89,12 +91,15 @@ class Limits(msgspec.Struct, frozen=True):
 
 
 def each_address(peer: str) -> str:
-    """Return `peer`: every address counts for itself."""
+    """Return `peer`, so that each address is counted for itself."""
     return peer
 
 
 class Admission:
-    """A count of open connections: at most `limit`, `for_each` per address (0: unlimited)."""
+    """A limiter of open connections: at most `limit` in total, and `for_each` per address.
+
+    A `for_each` of 0 means no limit per address.
+    """
 
     def __init__(self, limit: int, for_each: int = 0, counted_as: CountedAs = each_address) -> None:
         self._limit = limit
@@ -105,26 +110,26 @@ class Admission:
         self._logged_at = -LOG_INTERVAL_SECONDS
 
     def enter(self, peer: str) -> bool:
-        """Count a connection of `peer` if there is room for it, and return whether there is."""
+        """Count a connection of `peer` if the limits allow it, and return whether they do."""
         if self._open >= self._limit:
             return self._reject("total")
-        if self._for_each and (who := self._counted_as(peer)):
-            count = self._open_by.get(who, 0)
+        if self._for_each and (name := self._counted_as(peer)):
+            count = self._open_by.get(name, 0)
             if count >= self._for_each:
                 return self._reject("address")
-            self._open_by[who] = count + 1
+            self._open_by[name] = count + 1
         self._open += 1
         return True
 
     def leave(self, peer: str) -> None:
         """Uncount a connection that entered, because it has ended."""
         self._open -= 1
-        if self._for_each and (who := self._counted_as(peer)):
-            count = self._open_by[who] - 1
+        if self._for_each and (name := self._counted_as(peer)):
+            count = self._open_by[name] - 1
             if count:
-                self._open_by[who] = count
+                self._open_by[name] = count
             else:
-                del self._open_by[who]
+                del self._open_by[name]
 
     def _reject(self, reason: str) -> bool:
         CONNECTIONS_REFUSED.labels(reason).inc()

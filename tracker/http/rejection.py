@@ -1,4 +1,4 @@
-"""Rejected requests, which reach no handler: the reason, and the answer. Pure."""
+"""Requests that the server rejects in place of a handler: the reason and the answer. Pure."""
 
 from collections.abc import Callable
 from typing import Final

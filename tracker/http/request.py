@@ -14,11 +14,11 @@ from tornado.escape import parse_qs_bytes
 from tornado.httputil import HTTPConnection, HTTPHeaders, HTTPServerRequest, RequestStartLine
 
 VALUE_SEPARATOR: Final = "\n"
-"""Between the values of fields with one name: no value contains it."""
+"""The separator between values of fields with one name. No value contains it."""
 
 Fields = Mapping[str, str]
-"""Values by name in Http-Header-Case, without white space around them, joined by VALUE_SEPARATOR.
-"""
+"""The values of fields by name, in Http-Header-Case. They have no white space around them; several
+are joined by VALUE_SEPARATOR."""
 
 _MAX_QUERY_PAIRS: Final = 100
 _MAX_HOST_CHARACTERS: Final = 255
@@ -39,7 +39,7 @@ class ReceivedFields(HTTPHeaders):
         self._combined_cache: dict[str, str] = {}
 
     def __getattr__(self, name: str) -> dict[str, list[str]]:
-        """Return the lists of values, which belong to the base from now on: it may change them."""
+        """Return the lists of values, which the base class reads and may change from now on."""
         if name != "_as_list" or self._fields is None:
             raise AttributeError(name)
         self._as_list = {
@@ -75,7 +75,7 @@ class ReceivedRequest(HTTPServerRequest):
         server_connection: object,
     ) -> None:
         host = headers.get("Host", "")
-        # Rare requests, and those that may be refused for their size, are left to the base.
+        # Requests without a Host, and those that may be too large, are left to the base class.
         if (
             not 0 < len(host) <= _MAX_HOST_CHARACTERS
             or start_line.path.count("&") >= _MAX_QUERY_PAIRS
@@ -122,7 +122,7 @@ def _host_name(host: str) -> str:
 
 def canonical_name(name: str) -> str:
     """Return a field's name in Http-Header-Case."""
-    # Clients choose names: those that are remembered have to be bounded in size too.
+    # Clients choose the names, so the size of remembered ones is limited too.
     return _remembered_name(name) if len(name) <= _MAX_REMEMBERED_CHARACTERS else _capitalize(name)
 
 

@@ -27,8 +27,8 @@ class SupervisedConnection(Protocol):
 class ServerState:
     """The state of one server. Make it on the running loop.
 
-    `now` is the event loop's time at the last sweep, in seconds: connections read it, because
-    asking for the time at every request costs more.
+    `now` is the event loop's time at the last sweep, in seconds. Connections read it, because
+    asking for the time at every request would cost more.
     """
 
     __slots__ = (
@@ -81,7 +81,7 @@ class ServerState:
         self.flowing.set_result(None)
 
     def expired(self, since: float, seconds: float) -> bool:
-        """Return whether `seconds` have passed since `since`, which may be a sweep old."""
+        """Return whether `seconds` have surely passed since `since`, which may be a sweep old."""
         return self.now - since > seconds + self.sweep_seconds
 
     def add(self, connection: SupervisedConnection) -> None:

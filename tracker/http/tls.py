@@ -1,8 +1,8 @@
 """TLS: certificates, and accepting connections that are counted before their handshake.
 
-A handshake may be all that a connection ever does. asyncio reports a connection only once its
-handshake is done, and never one that fails. So connections are accepted here, and given to the loop
-for their handshake. The caller decides when certificates are reloaded.
+A connection may end before its handshake is done, and asyncio reports only those that complete it.
+So connections are accepted and counted here, and given to the loop for their handshake. The caller
+decides when certificates are reloaded.
 """
 
 import asyncio
@@ -22,10 +22,10 @@ _MAX_ACCEPTS_PER_TURN: Final = 64
 """Connections that are accepted before others get their turn."""
 
 _ACCEPT_PAUSE_SECONDS: Final = 1.0
-"""A pause after the system could not accept a connection: it is out of files or memory."""
+"""The pause after the system could not accept a connection for want of files or memory."""
 
 _MIN_HANDSHAKE_SECONDS: Final = 0.01
-"""For a handshake that began when its time was nearly over: asyncio accepts no 0."""
+"""The time limit of a handshake that begins when its time is nearly over: asyncio accepts no 0."""
 
 
 class TLSListener:
@@ -66,7 +66,7 @@ class TLSListener:
 
 
 class Handshake:
-    """A counted connection, until it can carry requests. The loop limits its time."""
+    """A connection, already counted, during its handshake. The event loop limits its time."""
 
     def __init__(
         self, state: ServerState, accepted: socket.socket, peer: str, tls: ssl.SSLContext
@@ -80,7 +80,7 @@ class Handshake:
         self._task.add_done_callback(self._done)
 
     def check(self) -> None:
-        """Do nothing: the loop ends a handshake that takes too long."""
+        """Do nothing, because the event loop ends a handshake that takes too long."""
 
     def abort(self) -> None:
         """Cut the connection."""
@@ -108,8 +108,9 @@ class Handshake:
     async def _has_begun(self, accepted: socket.socket, seconds: float) -> bool:
         """Wait for the client's first byte, and return whether it came.
 
-        TLS costs 50 KB, which a client that sends nothing does not get. Raises TimeoutError if the
-        client neither sends nor ends within `seconds`, OSError if it has cut the connection.
+        A TLS connection takes 50 KB, so it is made only for a client that sends something. Raises
+        TimeoutError if the client neither sends nor ends within `seconds`, OSError if it has cut
+        the connection.
         """
         loop = self._state.loop
         readable = loop.create_future()
