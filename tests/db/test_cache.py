@@ -32,8 +32,8 @@ async def test_another_process_finds_a_value_in_redis(services: Services) -> Non
 @pytest.mark.parametrize(
     ("thing", "in_memory", "in_redis"),
     [
-        (OLD, memory.MEMORY_SECONDS, levels.REDIS_SECONDS),
-        (None, memory.MISS_MEMORY_SECONDS, levels.MISS_REDIS_SECONDS),
+        (OLD, memory.MEMORY_SECONDS, levels.REDIS_TTL_SECONDS),
+        (None, memory.MISS_MEMORY_SECONDS, levels.MISS_REDIS_TTL_SECONDS),
     ],
     ids=["a value", "a miss"],
 )

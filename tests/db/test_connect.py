@@ -44,8 +44,10 @@ async def test_more_calls_than_connections_wait_for_their_turn(settings: Setting
 async def test_a_blocking_read_outlasts_the_timeout_of_requests(settings: Settings) -> None:
     async with connect.redis_for_waiting(settings.redis_url) as client:
         begun = time.monotonic()
-        assert await client.blpop(["nothing"], timeout=connect.REQUEST_TIMEOUT + 0.5) is None
-        assert time.monotonic() - begun > connect.REQUEST_TIMEOUT
+        assert (
+            await client.blpop(["nothing"], timeout=connect.REQUEST_TIMEOUT_SECONDS + 0.5) is None
+        )
+        assert time.monotonic() - begun > connect.REQUEST_TIMEOUT_SECONDS
 
 
 async def test_an_unavailable_mongodb_is_noticed_in_seconds() -> None:
@@ -79,7 +81,7 @@ async def test_advice_names_the_settings_that_could_lose_clicks(tmp_path: Path) 
 async def test_waiting_for_a_free_connection_is_no_failure_of_redis(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connect, "REQUEST_TIMEOUT", 0.1)
+    monkeypatch.setattr(connect, "REQUEST_TIMEOUT_SECONDS", 0.1)
     async with connect.redis_for_requests(settings.redis_url) as client:
         pool: Any = client.connection_pool
         taken = [await pool.get_connection() for _ in range(64)]

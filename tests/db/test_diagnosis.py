@@ -115,7 +115,7 @@ def test_each_error_of_redis_has_a_line_and_a_remedy(
     error: Exception, tls: bool, protocol: PortProtocol, ends: bool, told: str
 ) -> None:
     fault = redis_fault(error, "redis.test:6379", tls, protocol)
-    assert fault.heals is not ends
+    assert fault.is_transient is not ends
     assert fault.line.startswith("REDIS_URL: ")
     assert told in fault.line
     assert "\n" not in fault.line
@@ -142,7 +142,7 @@ def test_each_refusal_of_mongodb_has_a_line_and_a_remedy(
     error: Exception, ends: bool, told: str
 ) -> None:
     fault = mongodb_fault(error, "rs0", False, [])
-    assert fault.heals is not ends
+    assert fault.is_transient is not ends
     assert told in fault.line
 
 
@@ -168,7 +168,7 @@ def test_a_fault_ends_the_start_only_if_no_server_leaves_hope(
     seeds: list[Seed], ends: bool, told: str
 ) -> None:
     fault = mongodb_fault(NO_PRIMARY, "rs0", False, seeds)
-    assert fault.heals is not ends
+    assert fault.is_transient is not ends
     assert told in fault.line
     assert "\n" not in fault.line
 
@@ -176,7 +176,7 @@ def test_a_fault_ends_the_start_only_if_no_server_leaves_hope(
 def test_members_with_names_that_cannot_be_reached_from_here_are_named() -> None:
     error = AutoReconnect("3f1c9a:27017: [Errno -2] Name or service not known, Timeout: 2s")
     fault = mongodb_fault(error, "rs0", False, [Seed("a:1", MEMBER)])
-    assert fault.heals
+    assert fault.is_transient
     assert "names a member 3f1c9a:27017" in fault.line
 
 

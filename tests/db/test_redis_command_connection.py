@@ -44,7 +44,7 @@ async def test_an_unavailable_redis_is_an_error_at_once() -> None:
 async def test_an_answer_that_comes_too_late_is_not_taken_for_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connect, "REQUEST_TIMEOUT", 0.2)
+    monkeypatch.setattr(connect, "REQUEST_TIMEOUT_SECONDS", 0.2)
     with own_redis(tmp_path) as server:
         client = connect.redis_for_requests(server.url)
         direct = RedisCommandConnection(client)

@@ -252,7 +252,7 @@ async def test_a_drain_gets_a_slot_without_redis_and_keeps_it(services: Services
 async def test_a_redis_that_hangs_costs_one_timeout_and_then_nothing(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connect, "REQUEST_TIMEOUT", 0.2)
+    monkeypatch.setattr(connect, "REQUEST_TIMEOUT_SECONDS", 0.2)
     with hanging_redis() as url:
         async with without_redis(services, url) as slot:
             began = time.monotonic()

@@ -15,7 +15,7 @@ from tests.factories import create_link
 from tests.links.processes import expire, process, visited
 from tracker.clock import now_ms
 from tracker.db import keys
-from tracker.db.cache import MISS_REDIS_SECONDS, UPDATE_SECONDS
+from tracker.db.cache import MISS_REDIS_TTL_SECONDS, UPDATE_SECONDS
 from tracker.db.documents import document
 from tracker.errors import BadRequest, NotFound, Unavailable
 from tracker.ids import SLUG_ALPHABET, new_id
@@ -127,7 +127,7 @@ async def test_a_crash_between_mongodb_and_redis_heals_after_a_creation(
     crashed = msgspec.structs.replace(made, id=new_id(), slug="abc")
     await services.database["links"].insert_one(document(crashed))
     if missed_before:
-        await expire(services, keys.link("", "abc"), MISS_REDIS_SECONDS)
+        await expire(services, keys.link("", "abc"), MISS_REDIS_TTL_SECONDS)
     assert await visited(services) == target(crashed)
 
 

@@ -1,9 +1,8 @@
-"""Remembers for a moment that a store is unavailable, so that not every request finds out by
-waiting.
+"""A circuit breaker: for a moment after a store has failed, requests do not wait for it.
 
-Only what a store does opens a breaker. Our own overload, such as a queue for a connection or an
-event loop that stood still, says nothing of the store: if it opened a breaker, everybody would be
-refused because of the requests of one.
+Only a fault of the store opens a breaker. Our own overload does not, such as a queue for a
+connection or a blocked event loop. Otherwise the requests of one client could have those of all
+others refused.
 """
 
 import asyncio
@@ -21,7 +20,7 @@ Result = TypeVar("Result")
 
 
 class Overload(Exception):
-    """An error that we caused: raised instead of a store's error, or together with its type."""
+    """An error of our own making, not of a store. It may also have the type of a store's error."""
 
 
 class Breaker:
@@ -49,8 +48,9 @@ class Breaker:
 async def answer_within(seconds: float, query: Coroutine[Any, Any, Result]) -> Result:
     """Return what `query` returns. Raises TimeoutError if the store does not answer in `seconds`.
 
-    The time is counted in rounds. If the loop stands still, one round takes longer, and answers
-    that have arrived are read before the next ends: our own delay never looks like the store's.
+    The time is counted in rounds. If the event loop is blocked, one round takes longer, and answers
+    that have arrived meanwhile are read before the next one ends. So our own delay never looks like
+    the store's.
     """
     task = asyncio.get_running_loop().create_task(query)
     try:

@@ -1,9 +1,9 @@
 """The memory budget of everything in Redis but the journal, and the writes skipped as it fills.
 
-Strangers cause keys: visitors' marks, copies of misses, claims of transaction ids, counters. So
-that they never take the room of the journal, they have a share of Redis together, BUDGET_SHARE. As
-it fills, optional writes are skipped in the order of `OptionalWrite`. Each caller guarantees that
-what it counts stays right without its write.
+Anyone can make the service write keys: visitors' marks, copies of misses, claims of transaction
+ids, counters. So that they never take the room of the journal, all such keys together may use
+BUDGET_SHARE of Redis. As this budget fills, optional writes are skipped in the order of
+`OptionalWrite`. Each caller guarantees that its counts stay right without its write.
 
 `Budget` is pure; the process's `BudgetMeter` keeps it up to date.
 """
@@ -24,17 +24,18 @@ from tracker.db.keys import DEAD_LETTERS, JOURNAL
 log = structlog.get_logger(__name__)
 
 BUDGET_SHARE: Final = 0.5
-"""The share of Redis's memory; the journal has the rest, and may take more."""
+"""The share of Redis's memory. The journal has the rest, and may use this share too."""
 
 _MEASURE_INTERVAL_SECONDS: Final = 1.0
-"""Ten thousand new keys of 130 bytes, of a flood in that time, are 1.3 MB."""
+"""In this time a flood makes ten thousand keys of 130 bytes, or 1.3 MB."""
 
 _SAMPLED_NODES: Final = 1000
-"""Nodes of a stream that Redis measures, in 46 µs: of 48 MB in entries of 0.3 to 25 KB it is wrong
-by 0.3 % then, by 6 % with a hundred and by 46 % with its default of five."""
+"""Nodes of a stream that Redis measures, which takes 46 µs. For 48 MB in entries of 0.3 to 25 KB
+the result was wrong by 0.3 %. It was wrong by 6 % with 100 nodes, and by 46 % with the default of
+5."""
 
 _LOG_INTERVAL_SECONDS: Final = 60.0
-"""The shortest time between two lines of the log, should the used memory go up and down."""
+"""The shortest time between two log lines, however often the used memory goes up and down."""
 
 _KEYLESS_FIELDS: Final = (
     "used_memory_startup",
@@ -47,23 +48,26 @@ _KEYLESS_FIELDS: Final = (
 
 
 class OptionalWrite(StrEnum):
-    """The writes that are skipped without room for them; the first is skipped first."""
+    """The writes that are skipped when the budget fills; the first is skipped first."""
 
     MISS = "miss"
     """Copies of misses: without them each process asks MongoDB for itself."""
     CLAIM_WITHOUT_ACCOUNT = "claim_of_nobody"
-    """Claims of transaction ids, for events without an account: a repeated one may be answered with
-    an id of its own until it is drained, and is counted once."""
+    """Claims of transaction ids, for events without an account. Without one, a repeated event may
+    be answered with another id until it is drained; it is counted once all the same."""
     VISITOR = "visitor"
     """Marks of visitors: without one a new visitor counts as a click, not as a unique visitor."""
     CLAIM = "claim"
-    """Claims of any other transaction ids: MongoDB decides who was first."""
+    """Claims of all other transaction ids: without them MongoDB decides which event was first."""
     CLICK_CAP = "click_cap"
-    """Counters of conversions in flight, by click: the drain alone decides which count."""
+    """Counters of conversions in flight, by click: without them the drain alone decides which
+    count.
+    """
     COPY = "copy"
-    """Copies of links, domains and event configurations: MongoDB is asked more often."""
+    """Copies of links, domains and event configurations: without them MongoDB gets more queries."""
     RATE_LIMIT = "rate_limit"
-    """Counters of requests: being available comes first."""
+    """Counters of requests: without them no rate limit is enforced, because availability comes
+    first."""
 
 
 SKIPPED_FROM: Final[Mapping[OptionalWrite, float]] = {
@@ -75,9 +79,9 @@ SKIPPED_FROM: Final[Mapping[OptionalWrite, float]] = {
     OptionalWrite.COPY: 1.0,
     OptionalWrite.RATE_LIMIT: 1.0,
 }
-"""The used share of the budget from which a write is skipped. First come writes that strangers
-cause and nobody misses, last those that only accounts and operators cause or that keep strangers
-off."""
+"""The used share of the budget from which a write is skipped. Writes that strangers cause, and that
+are not missed, are skipped first. Writes that only accounts and operators cause, or that limit
+strangers, are skipped last."""
 
 
 class Budget:
@@ -91,7 +95,7 @@ class Budget:
         return self.used < SKIPPED_FROM[kind]
 
     def allows(self, kind: OptionalWrite) -> bool:
-        """Return whether there is room for a write of this kind, and count it as skipped if not."""
+        """Return whether there is room for a write of this kind; if not, count it as skipped."""
         if self.has_room(kind):
             return True
         self.count_skipped(kind, 1)

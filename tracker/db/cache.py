@@ -8,15 +8,15 @@ Used for links, custom domains, event configurations and accounts' settings. Its
   down, memory is trusted for UNVERIFIED_SECONDS only.
 - An older value never replaces a newer one in Redis: values carry the version of their document,
   and a script compares. A miss has version 0.
-- A crash between the write to MongoDB and the one to Redis heals: every copy expires, and soon
-  where a change was announced with `begin_update`.
+- A crash between the write to MongoDB and the one to Redis leaves no old value for long: every copy
+  expires, and it expires soon if a change was announced with `begin_update`.
 - A value in steady use is loaded again before it expires in memory, so nobody waits for it.
 - Misses are cached too, for a shorter time. Simultaneous look-ups of one name are one look-up, and
   those of many names are one query.
 - While Redis is unavailable, MongoDB answers. While MongoDB is unavailable, Redis serves what it
   knew in the last week. While both are, memory serves what it has, however old.
-- A client that asked for too much that does not exist (`misses`) still gets what exists, but from a
-  small share of MongoDB, which all such clients have together.
+- A client that has requested too many unknown names (`misses`) still gets the values that exist.
+  All such clients share a small part of the queries to MongoDB.
 """
 
 import asyncio
@@ -39,18 +39,19 @@ from tracker.limits.allowance import Allowance
 from tracker.loops import cancel_and_wait
 
 UNVERIFIED_SECONDS: Final = 1.0
+"""How long memory is trusted while changes are not heard."""
 
 REFRESH_SHARE: Final = 0.7
-"""The share of its time in memory after which a value that is asked for is loaded again."""
+"""The share of its time in memory after which a value that is requested is loaded again."""
 
 REFRESH_PAUSE_SECONDS: Final = 1.0
 """The pause after a look-up that failed, before values still in memory are loaded again."""
 
-REDIS_SECONDS: Final = 600.0
-MISS_REDIS_SECONDS: Final = 30.0
+REDIS_TTL_SECONDS: Final = 600.0
+MISS_REDIS_TTL_SECONDS: Final = 30.0
 
 UPDATE_SECONDS: Final = MONGODB_TIMEOUT + 5
-"""The time that a copy lives from the announcement of a change: longer than the change may take."""
+"""How long a copy lives after a change was announced. A change takes less time than that."""
 
 
 class Versioned(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,7 +66,7 @@ Value = TypeVar("Value", bound=Versioned)
 class Cache(Generic[Value]):
     """A cache of values of one type, by name (their Redis key).
 
-    `max_values` is how many this process keeps in memory. `verified` says whether it hears of
+    This process keeps up to `max_values` of them in memory. `verified` is true while it hears of
     every change (`db/changes`).
     """
 
@@ -93,7 +94,7 @@ class Cache(Generic[Value]):
         self.verified = False
 
     def peek(self, name: str) -> CacheEntry[Value] | None:
-        """Return what memory answers without waiting; None if `get` has to ask a store."""
+        """Return the entry in memory, without waiting; None if `get` would have to ask a store."""
         entry = self._memory.find(name)
         if entry is None:
             return None
@@ -109,8 +110,9 @@ class Cache(Generic[Value]):
     async def get(self, name: str, client: str = "") -> Value | None:
         """Return the value, or None if there is none.
 
-        `client` is the address of a stranger who asks. Raises Unavailable if no level answers, and
-        RateLimited if too many wait for the share that this client is left with.
+        `client` is the address of the client whose misses are counted, empty to count none. Raises
+        Unavailable if no level answers, and RateLimited if the client has requested too many
+        unknown names and too many such look-ups wait.
         """
         if entry := self.peek(name):
             return entry.value
@@ -124,14 +126,15 @@ class Cache(Generic[Value]):
             return entry.value
 
     async def begin_update(self, name: str) -> None:
-        """Announce a change in MongoDB, so that Redis forgets soon if the writer dies halfway.
+        """Announce a change in MongoDB, so that Redis soon forgets the value if the writer dies
+        halfway.
 
-        Raises Unavailable if Redis does not answer: its copy would outlive the change.
+        Raises Unavailable if Redis does not answer, because its copy would outlive the change.
         """
         await self._copies.expire_soon(name, UPDATE_SECONDS)
 
     async def changed(self, name: str, value: Value | None, version: int) -> None:
-        """Publish a change in MongoDB to Redis and every process; `value` None: it is gone."""
+        """Publish a change in MongoDB to Redis and every process; `value` None means deleted."""
         self.forget(name)
         await self._store_copy(name, value, version)
         await self._copies.publish(name)
@@ -152,7 +155,7 @@ class Cache(Generic[Value]):
     async def close(self) -> None:
         """End the look-ups in flight, and close the connection to MongoDB.
 
-        To be called before Redis is closed: a look-up that goes on would connect to it again.
+        Call this before Redis is closed, because a look-up in flight would connect to it again.
         """
         for task in [*self._loading.values(), *self._loading_shared.values()]:
             await cancel_and_wait(task)
@@ -170,7 +173,7 @@ class Cache(Generic[Value]):
     def _start_loading(
         self, name: str, client: str = "", shared: bool = False
     ) -> asyncio.Task[Value | None]:
-        # Others will wait for it too: it carries nobody's request id.
+        # Several requests may wait for the result, so the task carries no request's id.
         reading = self._read(name, client, shared)
         task = asyncio.get_running_loop().create_task(reading, context=Context())
         loading = self._loading_shared if shared else self._loading
@@ -188,8 +191,8 @@ class Cache(Generic[Value]):
         if not forgotten:
             del loading[name]
         if task.cancelled() or task.exception() is not None:
-            # What is still good is not asked for again by every request. A full share says nothing
-            # of the stores.
+            # Not every request may try again to refresh a value that is still good. A failure in
+            # the share may mean that the share is full, not that a store failed.
             if loading is self._loading:
                 self._refresh_at = time.monotonic() + REFRESH_PAUSE_SECONDS
         elif not forgotten:
@@ -207,7 +210,7 @@ class Cache(Generic[Value]):
         value = None if found is None else self._source.value_of(found)
         if value is None and client:
             self._misses.spend(client)
-        if value is not None or not shared:  # Redis has no room for names that strangers make up
+        if value is not None or not shared:  # unknown names that a flood requests get no copy
             await self._store_copy_if_room(name, value)
         return value
 
@@ -220,12 +223,12 @@ class Cache(Generic[Value]):
         raise Unavailable("storage is unavailable; try again")
 
     async def _store_copy_if_room(self, name: str, value: Value | None) -> None:
-        """Store what MongoDB answered in Redis, within its budget; a change needs no such room."""
+        """Copy a value that MongoDB returned to Redis, if the budget has room for it."""
         kind = OptionalWrite.MISS if value is None else OptionalWrite.COPY
         if self._budget.allows(kind):
             await self._store_copy(name, value, 0 if value is None else value.version)
 
     async def _store_copy(self, name: str, value: Value | None, version: int) -> None:
-        ttl_seconds = MISS_REDIS_SECONDS if value is None else REDIS_SECONDS
+        ttl_seconds = MISS_REDIS_TTL_SECONDS if value is None else REDIS_TTL_SECONDS
         encoded = b"" if value is None else self._encoder.encode(value)
         await self._copies.store(Copy(name, version, encoded, ttl_seconds))

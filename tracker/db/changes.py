@@ -1,7 +1,7 @@
 """The subscription to changes: each process's memory drops the cached values that have changed.
 
-There is one for all caches of a process. Without it the caches trust their memory for a short time
-only. When it is back they start empty, because nobody knows what was published meanwhile.
+All caches of a process share one subscription. While it is lost, they trust their memory for a
+short time only. When it is back they start empty, because changes published meanwhile are unknown.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from tracker.db.keys import CHANGES
 log = structlog.get_logger(__name__)
 
 SILENCE_SECONDS = 2.0
-"""A subscription without an answer to our pings for so long counts as lost."""
+"""A subscription that does not answer pings for this long counts as lost."""
 
 PING_SECONDS = 0.5
 RETRY_SECONDS = 0.2
@@ -30,7 +30,8 @@ RETRY_SECONDS = 0.2
 class Changes:
     """The subscription of one process.
 
-    `caches` are by the prefix of their names, such as `link`. `heard` is set while every change is.
+    `caches` maps the prefix of their names, such as `link`, to the caches. `heard` is set while
+    every change is heard.
     """
 
     def __init__(self, redis: Redis, caches: Mapping[str, Cache[Any]]) -> None:
@@ -56,7 +57,7 @@ class Changes:
         while time.monotonic() - alive < SILENCE_SECONDS:
             connection: Any = subscription.connection
             if connection.is_outdated:
-                raise RedisConnectionError("the server is no primary any more")
+                raise RedisConnectionError("the server is no longer the primary")
             # The client connects again before it reports a loss, which may take much longer.
             async with asyncio.timeout(SILENCE_SECONDS):
                 message = await subscription.get_message(timeout=PING_SECONDS)

@@ -1,4 +1,4 @@
-"""Checks at start whether the stores can serve us. The rule is in `db/diagnosis`.
+"""Checks at start that the stores can be used. The rule is in `db/diagnosis`.
 
 Every failure becomes UnusableStore, which ends the start, or StoreUnavailable, which does not.
 """
@@ -26,9 +26,9 @@ _CLUSTER: Final = (
 
 
 async def check_redis(client: Redis, url: str) -> None:
-    """Check that Redis serves us.
+    """Check that Redis can be used.
 
-    Raises UnusableStore if it never does with this URL, StoreUnavailable if it may later.
+    Raises UnusableStore if it never can with this URL, StoreUnavailable if it may later.
     """
     async with redis_diagnosed(url):
         await client.ping()
@@ -47,9 +47,9 @@ async def _is_cluster(client: Redis) -> bool:
 
 
 async def check_mongodb(client: MongoClient, uri: str) -> None:
-    """Check that MongoDB serves us.
+    """Check that MongoDB can be used.
 
-    Raises UnusableStore if it never does with this URI, StoreUnavailable if it may later.
+    Raises UnusableStore if it never can with this URI, StoreUnavailable if it may later.
     """
     async with mongodb_diagnosed(uri):
         with pymongo.timeout(CHECK_SECONDS):
@@ -83,5 +83,5 @@ async def mongodb_diagnosed(uri: str) -> AsyncIterator[None]:
 
 
 def _raise(fault: Fault, error: Exception | None = None) -> NoReturn:
-    kind = StoreUnavailable if fault.heals else UnusableStore
+    kind = StoreUnavailable if fault.is_transient else UnusableStore
     raise kind(fault.line) from error

@@ -1,4 +1,4 @@
-"""The one place that builds Redis and MongoDB clients. Every call of theirs has a timeout.
+"""The only place that builds Redis and MongoDB clients. Each of their calls has a timeout.
 
 Clients belong to the event loop and the process that made them: build them after a fork.
 """
@@ -29,8 +29,8 @@ LookUpDatabase = AsyncDatabase[dict[str, Any]]
 LookUpCollection = AsyncCollection[dict[str, Any]]
 LookUpClient = AsyncMongoClient[dict[str, Any]]
 
-REQUEST_TIMEOUT = 1.0
-"""Seconds that a request waits for Redis before it goes on without."""
+REQUEST_TIMEOUT_SECONDS = 1.0
+"""How long a request waits for Redis before it goes on without."""
 
 BLOCK_SECONDS = 1.0
 """How long a consumer's read waits for entries. The socket timeout is longer."""
@@ -56,28 +56,29 @@ would apply."""
 
 
 class UnusableStore(Exception):
-    """A store cannot serve us with these settings, however long we wait.
+    """A store that cannot be used with these settings, however long we wait.
 
     The message is one line for the operator, with the remedy.
     """
 
 
 class StoreUnavailable(Exception):
-    """A store cannot serve us now, and may later. The message is one line for the operator."""
+    """A store that cannot be used now, but may be later. The message is a line for the operator."""
 
 
 def redis_for_requests(url: str, generation: Generation | None = None) -> Redis:
     """Return a client for the request path, without retries: a dead Redis is noticed at once.
 
-    Clients of one address share a `generation`: all leave a server that one has to leave.
+    Clients of one address share a `generation`, so that all of them leave a server that takes no
+    writes.
     """
-    return _redis(url, generation, _MAX_REQUEST_CONNECTIONS, REQUEST_TIMEOUT)
+    return _redis(url, generation, _MAX_REQUEST_CONNECTIONS, REQUEST_TIMEOUT_SECONDS)
 
 
 def redis_for_waiting(url: str, generation: Generation | None = None) -> Redis:
     """Return a client for blocking reads and subscriptions, which outlast an ordinary timeout.
 
-    `generation` is that of `redis_for_requests`.
+    `generation` is as for `redis_for_requests`.
     """
     return _redis(url, generation, _MAX_WAITING_CONNECTIONS, _READ_TIMEOUT_SECONDS)
 
@@ -89,9 +90,9 @@ def _redis(
         url,
         generation=generation or Generation(),
         max_connections=max_connections,
-        timeout=REQUEST_TIMEOUT,
+        timeout=REQUEST_TIMEOUT_SECONDS,
         socket_timeout=read_seconds,
-        socket_connect_timeout=REQUEST_TIMEOUT,
+        socket_connect_timeout=REQUEST_TIMEOUT_SECONDS,
         retry=Retry(NoBackoff(), 0),
         # With RESP3 the client would send commands that Redis 6.2 does not know.
         protocol=2,

@@ -74,7 +74,7 @@ class Copies:
         self._writes = Batch[Copy, None](self._store_all, _COPIES_PER_SCRIPT)
 
     async def read(self, name: str) -> bytes | None:
-        """Return the value, empty if there is none; None if Redis has none or is unavailable."""
+        """Return the encoded copy, empty for a miss; None if Redis has none or is unavailable."""
         if self._breaker.is_open:
             return None
         try:
@@ -86,7 +86,7 @@ class Copies:
         return value
 
     async def read_stale(self, name: str) -> bytes | None:
-        """Return the last value that Redis was given, None if it has none or does not answer."""
+        """Return the encoded stale copy; None if Redis has none or does not answer."""
         with contextlib.suppress(RedisError):
             return await self._stale_reads.submit(name)
         return None
@@ -116,7 +116,7 @@ class Copies:
             self._breaker.failed(error)
 
     async def _read_all(self, names: list[str]) -> Sequence[bytes | None]:
-        if self._breaker.is_open:  # it opened meanwhile: each group would wait in its turn
+        if self._breaker.is_open:  # opened meanwhile; each waiting group would find out by waiting
             raise RedisConnectionError("Redis is unavailable")
         pipeline = self._redis.pipeline(transaction=False)
         for name in names:

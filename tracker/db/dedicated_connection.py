@@ -13,7 +13,7 @@ _GRACE_SECONDS: Final = 0.05
 """Extra time, so that a loop that was blocked reads what has arrived before the timeout."""
 
 NOT_YET: Final = object()
-"""The reply of a store of which only a part has arrived."""
+"""The result of `ReplyReader.read` while only a part of the reply has arrived."""
 
 
 class ReplyReader(Protocol):
@@ -34,7 +34,7 @@ class ReplyReader(Protocol):
 
 
 class DedicatedConnection(asyncio.Protocol):
-    """A connection for one command at a time, which the caller sees to.
+    """A connection for one command at a time: the caller waits for a reply before the next command.
 
     It is lost after any error but a refusal, and after `seconds` without a reply.
     """
@@ -45,7 +45,7 @@ class DedicatedConnection(asyncio.Protocol):
         self._replies = replies
         self._loop = asyncio.get_running_loop()
         self._answer: asyncio.Future[Any] | None = None
-        # The client learns when the connection is lost: it waits for that when it is to close it.
+        # The client is notified when the connection is lost, because closing it waits for that.
         self._client = transport.get_protocol()
         transport.set_protocol(self)
         transport.resume_reading()

@@ -1,8 +1,12 @@
 """The meaning of a store's error for the operator: one line with the variable and the remedy.
 
-Pure; `db/probe` finds out what the error leaves open and calls this. A line never holds a password.
-Rule: a fault that waiting may heal only warns, such as a server or a name that does not exist yet,
-an election, or a certificate that is renewed on the server. Any other fault ends the start.
+Pure; `db/probe` finds the facts that the error does not tell, and calls this.
+
+Rule: a transient fault, which waiting may end, is only a warning. Examples are a server or a name
+that does not exist yet, an election, or a certificate that is renewed on the server. Any other
+fault ends the start.
+
+Guarantee: no line holds a password.
 """
 
 import re
@@ -19,10 +23,10 @@ STANDALONE: Final = (
 
 
 class Fault(NamedTuple):
-    """A line for the operator; `heals` says whether waiting may end the fault."""
+    """A line for the operator. `is_transient` is true if waiting may end the fault."""
 
     line: str
-    heals: bool
+    is_transient: bool
 
 
 class Seed(NamedTuple):
@@ -64,7 +68,7 @@ _MONGODB: Final = _Wording(
     "leave out tls=true (mongodb+srv:// has it unless you say tls=false)",
 )
 
-# (pattern of the error, line, whether it heals); {0} is the pattern's first group.
+# (pattern of the error, line, whether it is transient); {0} is the pattern's first group.
 _REDIS_REFUSALS: Final = (
     (
         r"NOAUTH|Authentication required",
@@ -171,9 +175,9 @@ def redis_fault(error: BaseException, address: str, tls: bool, protocol: PortPro
     `tls` says whether REDIS_URL asks for TLS, `protocol` what the port answers.
     """
     text = _text_of(error)
-    for pattern, line, heals in _REDIS_REFUSALS:
+    for pattern, line, is_transient in _REDIS_REFUSALS:
         if re.search(pattern, text):
-            return Fault(f"REDIS_URL: {line}", heals)
+            return Fault(f"REDIS_URL: {line}", is_transient)
     return _network_fault(_REDIS, text, address, tls, protocol)
 
 
@@ -183,7 +187,7 @@ def mongodb_fault(
     """Return the fault of the MongoDB that failed with `error`.
 
     `replica_set` is the name in MONGODB_URI, if any; `tls` says whether it asks for TLS. The fault
-    heals if that of any seed does.
+    is transient if that of any seed is.
     """
     refused = _refusal(error)
     if refused is not None:
@@ -191,7 +195,7 @@ def mongodb_fault(
     all_faults = [_seed_fault(seed, replica_set, tls) for seed in seeds]
     faults = [fault for fault in all_faults if fault is not None]
     if faults and len(faults) == len(all_faults):
-        return next((fault for fault in faults if fault.heals), faults[0])
+        return next((fault for fault in faults if fault.is_transient), faults[0])
     text = _text_of(error)
     if all_faults and (member := _MEMBERS.search(text)):
         return Fault(
@@ -205,9 +209,9 @@ def mongodb_fault(
 
 
 def hello_fault(hello: Mapping[str, Any], replica_set: str) -> Fault | None:
-    """Return why the server with this `hello` cannot serve us.
+    """Return why the server with this `hello` cannot be used.
 
-    None if it is a member of the replica set, or a router of a sharded cluster.
+    Returns None if it is a member of the replica set, or a router of a sharded cluster.
     """
     name = hello.get("setName")
     if name is None and hello.get("isreplicaset"):
@@ -266,10 +270,10 @@ def _network_fault(
     if not tls and protocol == "tls":
         return Fault(f"{words.variable}: {address} speaks TLS only: {words.with_tls}", False)
     lines = (_AFTER_HANDSHAKE, *_NETWORK) if tls and protocol == "tls" else _NETWORK
-    for pattern, line, heals in lines:
+    for pattern, line, is_transient in lines:
         if match := re.search(pattern, text):
             text = line.format(*match.groups(), address=address, words=words)
-            return Fault(f"{words.variable}: {text}", heals)
+            return Fault(f"{words.variable}: {text}", is_transient)
     return Fault(f"{words.variable}: {words.name} cannot be used: {_one_line(text)}", True)
 
 

@@ -1,4 +1,4 @@
-"""MongoDB documents: structs as documents, with `id` as `_id`; ids and writes by the hundred."""
+"""MongoDB documents: conversion of structs and ids, and commands that write many documents."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -19,16 +19,16 @@ Kind = TypeVar("Kind")
 
 
 class StoredId(Binary):
-    """An id in `bytes`, the 16 of a UUID, that the driver writes as a UUID; else it is its bytes.
+    """The 16 bytes of an id that the driver writes as a UUID. In everything else it equals `bytes`.
 
-    Made where a document or a command is built. Whoever reads ids as bytes (`with_byte_ids`) needs
-    no other type: a `uuid.UUID` is made, hashed and encoded by Python code, which takes 4 µs, and
-    every click has three. Raises ValueError for any other number of bytes.
+    Make it where a document or a command is built. Code that reads ids as bytes (`with_byte_ids`)
+    needs no other type. A `uuid.UUID` is made, hashed and encoded by Python code: that takes 4 µs,
+    and every click has three. Raises ValueError if `uuid` does not have 16 bytes.
     """
 
     __slots__ = ()
     subtype = UUID_SUBTYPE
-    # All that in a Binary knows of a subtype of its own.
+    # The methods in which Binary would treat the subtype as a part of the value.
     __eq__ = bytes.__eq__
     __ne__ = bytes.__ne__
     __hash__ = bytes.__hash__
@@ -42,17 +42,23 @@ class StoredId(Binary):
 
 
 def stored_id(uuid: bytes | None) -> StoredId | None:
-    """Return an id as a command takes it; None if there is none."""
+    """Return an id as a command takes it, None for None.
+
+    Raises ValueError if it does not have 16 bytes.
+    """
     return None if uuid is None else StoredId(uuid)
 
 
 def stored_ids(ids: Iterable[bytes]) -> list[StoredId]:
-    """Return ids as a command takes them; those that are already StoredIds are kept."""
+    """Return ids as a command takes them; a StoredId is kept.
+
+    Raises ValueError if one does not have 16 bytes.
+    """
     return [one if type(one) is StoredId else StoredId(one) for one in ids]
 
 
 def as_stored(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `document` as a command takes it: its `bytes` are ids.
+    """Return `document` as a command takes it, with its `bytes` as ids.
 
     Raises ValueError if they do not have 16 bytes.
     """
@@ -63,7 +69,10 @@ def as_stored(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def as_read(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `document` as MongoDB returns it: its `bytes` are UUIDs."""
+    """Return `document` as MongoDB returns it, with its `bytes` as UUIDs.
+
+    Raises ValueError if they do not have 16 bytes.
+    """
     return {
         name: UUID(bytes=field) if isinstance(field, bytes) else field
         for name, field in document.items()
@@ -83,7 +92,10 @@ _BYTE_IDS: Final = TypeRegistry([_AsBytes()])
 
 
 def with_byte_ids(collection: Collection) -> Collection:
-    """Return the collection with its ids read as `bytes`: UUIDs would double the time of a read."""
+    """Return the collection with ids that are read as `bytes`.
+
+    UUIDs would double the time of a read.
+    """
     options = collection.codec_options.with_options(
         uuid_representation=UuidRepresentation.UNSPECIFIED, type_registry=_BYTE_IDS
     )
@@ -96,13 +108,19 @@ CACHED_IDS: Final = 10_000
 
 @lru_cache(maxsize=CACHED_IDS)
 def shared_id(uuid: bytes) -> StoredId:
-    """Return the id of an account or a link as a command takes it."""
+    """Return the id of an account or a link as a command takes it, from a cache.
+
+    Raises ValueError if it does not have 16 bytes.
+    """
     return StoredId(uuid)
 
 
 @lru_cache(maxsize=CACHED_IDS)
 def owner_id(stored: bytes) -> UUID:
-    """Return the id of an account or a link from its 16 bytes."""
+    """Return the id of an account or a link as a UUID, from a cache.
+
+    Raises ValueError if `stored` does not have 16 bytes.
+    """
     return UUID(bytes=stored)
 
 
@@ -123,9 +141,9 @@ async def run_inserts(
 ) -> None:
     """Insert all documents, which have `_id`s, in the transaction of `session`.
 
-    One command: the driver's `insert_many` takes 2 µs a document for what it does around it. Raises
-    OperationFailure for the first that MongoDB refuses, and DocumentTooLarge if they are more than
-    16 MB together; nothing of the transaction is stored then.
+    This is one command, because the driver's `insert_many` would add 2 µs a document. Raises
+    OperationFailure for the first document that MongoDB refuses, and DocumentTooLarge if they have
+    more than 16 MB together. In both cases nothing of the transaction is stored.
     """
     await _run(database, {"insert": collection, "documents": documents}, session)
 
@@ -136,11 +154,12 @@ async def run_updates(
     updates: Sequence[Mapping[str, Any]],
     session: Session | None = None,
 ) -> int:
-    """Carry out statements of the `update` command. Return the number of documents matched.
+    """Run the statements of an `update` command; return the number of documents matched.
 
-    In the transaction of `session`; without one, what is done is durable when this returns, and
-    some of it may be done when it raises. One command: the driver's own bulk write costs far more a
-    statement. Raises OperationFailure, and DocumentTooLarge as `run_inserts` does.
+    They run in the transaction of `session`. Without one, they are durable when this returns, and
+    some may have been applied when it raises. This is one command, because the driver's own bulk
+    write costs far more a statement. Raises OperationFailure if MongoDB refuses a statement, and
+    DocumentTooLarge if they have more than 16 MB together.
     """
     if not updates:
         return 0

@@ -86,7 +86,7 @@ INDEXES: dict[str, list[IndexModel]] = {
             name="pending_of_click",
             partialFilterExpression={"status": "pending"},
         ),
-        # Only events of no account have the time: whatever settles one removes it.
+        # Only events without an account have this time, until they are settled.
         IndexModel([("expires_at", ASCENDING)], name="expiry", expireAfterSeconds=0, sparse=True),
         # For accounts that limit the conversions of a click.
         IndexModel([("click_id", ASCENDING), ("event_config_id", ASCENDING)], name="by_click"),
@@ -121,19 +121,20 @@ INDEXES: dict[str, list[IndexModel]] = {
 
 
 REPLACED: dict[str, str] = {"links": "by_slug", "domains": "by_name"}
-"""Unique indexes of earlier releases, by collection, that are stricter than what holds now: slugs
-were unique within a hostname, and a hostname was one account's. Dropped once the new ones stand."""
+"""Unique indexes of earlier releases, by collection, that are stricter than today's. Slugs were
+unique within a hostname, and a hostname belonged to one account. Each is dropped once the new
+indexes exist."""
 
 
 async def ensure(database: Database) -> None:
     """Make every index that is missing, however long that takes, and drop the REPLACED ones.
 
-    Raises PyMongoError.
+    Raises PyMongoError if MongoDB fails.
     """
     with pymongo.timeout(UNLIMITED):
         for collection, indexes in INDEXES.items():
             await database[collection].create_indexes(indexes)
         for collection, name in REPLACED.items():
-            # Asked first: to drop what is not there would wait for every open transaction.
+            # Looked up first, because dropping a missing index waits for every open transaction.
             if name in await database[collection].index_information():
                 await database[collection].drop_index(name)

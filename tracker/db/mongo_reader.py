@@ -26,14 +26,14 @@ section that follows."""
 
 _OP_MSG: Final = 2013
 _MAX_MESSAGE_NUMBER: Final = (1 << 31) - 1
-"""The numbers of messages begin again at 1 after this one."""
+"""After this number messages are numbered from 1 again."""
 
 _MAX_MESSAGE_BYTES: Final = 48_000_000
 """MongoDB's limit for any message."""
 
 
 class MongoReader:
-    """A reader of one collection: of documents that a majority has, from the primary.
+    """A reader of one collection. It reads what a majority has acknowledged, from the primary.
 
     The caller sends one query at a time. The connection is taken from the pool of the collection's
     client, and replaced after any error.

@@ -2,8 +2,8 @@
 
 - One query of a cache is in flight at a time; names that are asked for meanwhile share the next.
 - A query may take LOAD_SECONDS. After a failure MongoDB is left alone for a moment (`db/breaker`).
-  Waiting for one's turn is no failure: look-ups of strangers never keep others from MongoDB.
-- Clients that asked for too much that does not exist have a small share of the queries together.
+  Waiting for a turn is no failure, so look-ups of strangers never keep others from MongoDB.
+- Clients that have requested too many unknown names share a small part of the queries.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ LOAD_SECONDS: Final = 2.0
 
 SHARED_NAMES_PER_QUERY: Final = 100
 SHARED_REST_SECONDS: Final = 0.02
-"""The rest after each query of the share: a process asks for 5,000 names a second at most."""
+"""The pause after each query of the share, which limits it to 5,000 names a second in a process."""
 
 SHARED_WAITING_NAMES: Final = 10_000
 """Names that may wait for the share; beyond it they are refused."""
@@ -29,16 +29,16 @@ Value = TypeVar("Value", covariant=True)
 
 
 class Source(Protocol[Value]):
-    """A source of values. It is asked for many names at a time, and never twice at once."""
+    """A source of values. It gets one query at a time, for many names."""
 
     async def find(self, names: Sequence[str]) -> Mapping[str, Any]:
-        """Return what MongoDB has of these names. Raises PyMongoError if it fails."""
+        """Return what MongoDB has, by name. Raises PyMongoError if it fails."""
 
     def value_of(self, found: Any) -> Value | None:
-        """Make a value of what was found of one name, or None if it counts as missing."""
+        """Return the value of what `find` found for a name, None if it counts as missing."""
 
     async def close(self) -> None:
-        """Close its connections."""
+        """Close the connections of the source."""
 
 
 class Origin:
@@ -54,11 +54,11 @@ class Origin:
         )
 
     async def find(self, name: str) -> Any:
-        """Return what MongoDB has of the name, None if nothing. Raises Unavailable if it fails."""
+        """Return what MongoDB has under `name`, None if nothing. Raises Unavailable if it fails."""
         return await self._queries.submit(name)
 
     async def find_in_share(self, name: str) -> Any:
-        """Return what MongoDB has of the name, None if nothing, within the share of queries.
+        """Return what MongoDB has under `name`, None if nothing, within the share of queries.
 
         Raises Unavailable if MongoDB fails, and RateLimited if too many names wait for the share.
         """

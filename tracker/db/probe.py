@@ -1,7 +1,7 @@
 """Probes of a store that could not be used at start, where its error is ambiguous.
 
-They find the facts for `db/diagnosis`, over connections of their own without user and password.
-Nothing here is on the path of a request.
+They find facts for `db/diagnosis`, over new connections without user and password. Nothing here is
+on the path of a request.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ _TIMEOUT_SECONDS: Final = 1.0
 """The time limit of each probe."""
 
 _MAX_SEEDS: Final = 7
-"""As many members of a replica set may vote."""
+"""The number of members that may vote in a replica set."""
 
 _OPTIONS_OF_THE_SET: Final = frozenset({"replicaset", "authsource", "authmechanism"})
 """Options of a URI that do not apply to one server without a user."""
@@ -58,11 +58,11 @@ async def diagnose_mongodb(uri: str, error: BaseException) -> Fault:
 
 async def _seed(host: str, port: int | None, tls: bool, options: Mapping[str, Any]) -> Seed:
     address = f"{host}:{port}" if port else host
-    how = {
+    own_options = {
         name: value for name, value in options.items() if name.lower() not in _OPTIONS_OF_THE_SET
     }
     try:
-        return Seed(address, await _hello(host, port, how))
+        return Seed(address, await _hello(host, port, own_options))
     except PyMongoError as error:
         return Seed(address, None, str(error), await _mongod_protocol(host, port, tls))
 

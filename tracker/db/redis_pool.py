@@ -4,8 +4,8 @@ Two gaps of the client library are closed here, so that callers need to catch Re
 
 - uvloop raises RuntimeError for a connection that the other end closed while it was being set up,
   as a balancer without a backend does. It becomes a ConnectionError.
-- A server that refuses because it is no primary, or not ready to be one, is left: every connection
-  to it is opened again when it is next used. The name may lead to another server by then.
+- A server may refuse commands because it is no primary, or not ready to be one. Every connection to
+  it is then opened again at its next use, when the name may lead to another server.
 """
 
 import re
@@ -25,7 +25,7 @@ from redis.exceptions import RedisError
 from tracker.db.breaker import Overload
 
 _CODES: Final = "READONLY|LOADING|MASTERDOWN|NOREPLICAS|CLUSTERDOWN|UNBLOCKED"
-"""Refusals of a server that was demoted, restarts, lost its primary or its replicas."""
+"""Refusals of a server that was demoted, that restarts, or that lost its primary or replicas."""
 
 _TAKES_NO_WRITES: Final = re.compile(rf"({_CODES})\b|.* -({_CODES})\b")
 """Redis 6.2 wraps the refusal of a script: ERR Error running script …: -READONLY …"""
@@ -39,7 +39,7 @@ def takes_no_writes(refusal: Exception) -> bool:
 
 
 class Generation:
-    """A counter of how often the server had to be left, shared by the clients of one address.
+    """A count of the servers that had to be left, shared by the clients of one address.
 
     Connections of an earlier generation are not used again.
     """
@@ -60,7 +60,7 @@ class NoConnectionFree(RedisConnectionError, Overload):
 class Pool(BlockingConnectionPool):
     """A bounded pool of connections to one address; `generation` says which are still good.
 
-    Its errors tell a wait for a free connection from a wait for Redis.
+    Its errors distinguish a wait for a free connection from a wait for Redis.
     """
 
     @classmethod
@@ -80,13 +80,13 @@ class Pool(BlockingConnectionPool):
             raise NoConnectionFree(str(error)) from error
 
     async def ensure_connection(self, connection: AbstractConnection) -> None:
-        """Connect, and again if the generation has ended. Raises RedisError if that fails."""
-        if isinstance(connection, _Translated) and connection.is_outdated:
+        """Connect, again if the generation has ended. Raises RedisError if that fails."""
+        if isinstance(connection, _PooledConnection) and connection.is_outdated:
             await connection.disconnect(nowait=True)
         await super().ensure_connection(connection)
 
 
-class _Translated(AbstractConnection):
+class _PooledConnection(AbstractConnection):
     """A connection that raises RedisError and OSError only, and reports refusals."""
 
     def __init__(self, *, generation: Generation, **options: Any) -> None:
@@ -141,20 +141,20 @@ class _Translated(AbstractConnection):
             raise RedisConnectionError(str(error)) from error
 
 
-class _Plain(_Translated, Connection):
+class _PlainConnection(_PooledConnection, Connection):
     pass
 
 
-class _Tls(_Translated, SSLConnection):
+class _TlsConnection(_PooledConnection, SSLConnection):
     pass
 
 
-class _Unix(_Translated, UnixDomainSocketConnection):
+class _UnixConnection(_PooledConnection, UnixDomainSocketConnection):
     pass
 
 
-_CLASSES: Final[dict[type[AbstractConnection], type[_Translated]]] = {
-    Connection: _Plain,
-    SSLConnection: _Tls,
-    UnixDomainSocketConnection: _Unix,
+_CLASSES: Final[dict[type[AbstractConnection], type[_PooledConnection]]] = {
+    Connection: _PlainConnection,
+    SSLConnection: _TlsConnection,
+    UnixDomainSocketConnection: _UnixConnection,
 }

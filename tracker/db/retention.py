@@ -21,10 +21,11 @@ _NO_SUCH_INDEX: Final = 27
 
 
 async def keep_clicks(database: Database, days: int) -> None:
-    """Have MongoDB delete clicks that many days after they were stored; 0: never.
+    """Make MongoDB delete clicks `days` after they were stored; 0 means never.
 
-    By when they were stored, not made: a late click must not be gone before its journal entry is
-    acknowledged, or the entry would count it again. Raises PyMongoError.
+    The days begin when a click is stored, not when it was made. Otherwise a late click could be
+    gone before its journal entry is acknowledged, and the entry would count it again. Raises
+    PyMongoError if MongoDB fails.
     """
     kept = {"$max": {"first_kept": await first_kept(database)}, "$set": {"days": days}}
     await database["counters"].update_one(_RECORD, kept, upsert=True)
@@ -34,9 +35,10 @@ async def keep_clicks(database: Database, days: int) -> None:
 
 
 async def expire_pending(database: Database, days: int) -> None:
-    """Have events without an account, stored by an earlier release, expire after so many days.
+    """Make events without an account that an earlier release stored expire after `days`.
 
-    0 means never. The drain sets the time of events that it stores. Raises PyMongoError.
+    0 means never. The drain sets the time of the events that it stores. Raises PyMongoError if
+    MongoDB fails.
     """
     if not days:
         return
@@ -57,10 +59,10 @@ async def first_kept(database: Database) -> str:
 
 
 async def _change_expiry(database: Database, before: int | None, seconds: int) -> None:
-    """Change the index, unless it is so already.
+    """Change the index, unless it has this time already.
 
-    A change waits for every open transaction, such as one of a drain that was killed, and all that
-    write clicks would wait for it.
+    A change waits for every open transaction, such as that of a killed drain. Everything that
+    writes clicks then waits for the change.
     """
     if seconds == (before or 0):
         return

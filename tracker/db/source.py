@@ -10,7 +10,7 @@ Value = TypeVar("Value", covariant=True)
 
 
 class FieldSource(Generic[Value]):
-    """The documents of `collection` by a unique `field`, named `<prefix>:<value of the field>`.
+    """A source of the documents of `collection`, each named `<prefix>:<value of a unique field>`.
 
     `value_of` makes a value of a document, or None if the document counts as missing. `parse` makes
     the value of the field from its text in a name.

@@ -1,8 +1,8 @@
 """Work in one MongoDB transaction: all of it is stored, by a majority and on disk, or none.
 
-After a conflict with another transaction the work starts again, within RETRY_SECONDS. While a
-server is unavailable it does not: the error is raised at once, so that the caller can wait, or
-stop. The driver's own `with_transaction` would go on for two minutes in both cases.
+After a conflict with another transaction the work starts again, within RETRY_SECONDS. If a server
+is unavailable, the error is raised at once, so that the caller can wait or stop. The driver's own
+`with_transaction` would retry for two minutes in both cases.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ async def in_transaction(session: Session, work: Callable[[Session], Awaitable[R
     """Return what `work` returns. It may run more than once, so it must leave nothing in memory.
 
     Raises what `work` raises, with nothing stored, and PyMongoError if MongoDB fails. If the commit
-    fails, all may be stored: work that is asked for again has to find that out.
+    fails, everything may be stored all the same: a caller that tries again has to find out.
     """
     deadline = time.monotonic() + RETRY_SECONDS
     while True:
