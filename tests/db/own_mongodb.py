@@ -1,5 +1,4 @@
-"""A mongod of one test that is no member of a replica set, or of none yet; one with passwords and
-TLS."""
+"""A mongod of one test's own: without a replica set, with one not yet initiated, or with TLS."""
 
 import subprocess
 from collections.abc import Iterator
@@ -17,7 +16,7 @@ from tracker.builtin.servers import mongod_program, mongodb_uri
 
 @contextmanager
 def standalone_mongodb(folder: Path) -> Iterator[str]:
-    """Its URI, once it answers."""
+    """Yield the URI of a mongod without a replica set, once it answers."""
     with _mongod(folder) as port:
         _wait(mongodb_uri(port)).close()
         yield mongodb_uri(port)
@@ -25,7 +24,7 @@ def standalone_mongodb(folder: Path) -> Iterator[str]:
 
 @contextmanager
 def guarded_mongodb(folder: Path, authority: Authority) -> Iterator[str]:
-    """The URI, with a name and a password, of one that is spoken to by TLS only."""
+    """Yield the URI, with user and password, of a mongod that speaks TLS only."""
     files = authority.issue()
     both, trusted = folder / "both.pem", folder / "trusted.pem"
     both.write_bytes(files.key.read_bytes() + files.cert.read_bytes())
@@ -33,7 +32,7 @@ def guarded_mongodb(folder: Path, authority: Authority) -> Iterator[str]:
     tls = ("--tlsMode", "requireTLS", "--tlsCertificateKeyFile", str(both))
     with _mongod(folder, "--auth", *tls) as port:
         query = f"directConnection=true&tls=true&tlsCAFile={trusted}"
-        # The first user may be made by anybody who comes from the same machine.
+        # A client on the same machine may make the first user without a password.
         with _wait(f"mongodb://localhost:{port}/?{query}") as client:
             roles = [{"role": "readWriteAnyDatabase", "db": "admin"}]
             client.admin.command("createUser", "tracker", pwd="secret", roles=roles)
@@ -42,7 +41,7 @@ def guarded_mongodb(folder: Path, authority: Authority) -> Iterator[str]:
 
 @contextmanager
 def uninitiated_mongodb(folder: Path) -> Iterator[int]:
-    """The port of one of a replica set for which rs.initiate() was never run."""
+    """Yield the port of a mongod whose replica set was never initiated."""
     with _mongod(folder, "--replSet", "rs0") as port:
         _wait(mongodb_uri(port)).close()
         yield port
@@ -50,7 +49,7 @@ def uninitiated_mongodb(folder: Path) -> Iterator[int]:
 
 @contextmanager
 def _mongod(folder: Path, *options: str) -> Iterator[int]:
-    """The port of one that is being started."""
+    """Yield the port of a mongod that is being started."""
     port = free_port()
     command = mongod_program(folder).command(port)
     where = command.index("--replSet")
@@ -68,7 +67,7 @@ def _mongod(folder: Path, *options: str) -> Iterator[int]:
 
 
 def _wait(uri: str) -> MongoClient[dict[str, Any]]:
-    """A client of it, which is to be closed."""
+    """Return a client once the mongod answers. The caller closes it."""
     client = MongoClient[dict[str, Any]](uri, serverSelectionTimeoutMS=20_000)
     client.admin.command("ping")
     return client

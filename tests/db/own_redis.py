@@ -1,4 +1,7 @@
-"""A Redis that a test may kill, stop and start again on the same port and data; and a dead one."""
+"""A Redis that a test may kill, suspend and start again on the same port and data.
+
+Also addresses of servers that hang, close connections, or do not exist.
+"""
 
 import contextlib
 import os
@@ -41,7 +44,7 @@ class OwnRedis:
             self._process = None
 
     def freeze(self) -> None:
-        """Its connections stay open, and it answers nobody until `thaw`."""
+        """Suspend the server until `thaw`: its connections stay open, and it answers nobody."""
         self._signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
@@ -53,7 +56,7 @@ class OwnRedis:
 
 
 def _free_port() -> int:
-    """Return one to which a cluster can add 10,000 for its own talk."""
+    """Return a free port to which a cluster can add 10,000 for the port between its nodes."""
     while (port := free_port()) > 55_535:
         pass
     return port
@@ -68,7 +71,7 @@ def _answers(client: redis.Redis) -> bool:
 
 @contextmanager
 def own_redis(folder: Path, *options: str) -> Iterator[OwnRedis]:
-    """Run a Redis with `options` besides those of the built-in one."""
+    """Run a Redis with the options of the built-in one and `options`."""
     folder.mkdir(exist_ok=True)
     server = OwnRedis(folder, *options)
     try:
@@ -80,15 +83,17 @@ def own_redis(folder: Path, *options: str) -> Iterator[OwnRedis]:
 
 @contextmanager
 def hanging_redis() -> Iterator[str]:
-    """The URL of a server that accepts connections and never answers."""
+    """Yield the URL of a server that accepts connections and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         yield f"redis://127.0.0.1:{listener.getsockname()[1]}/0"
 
 
 @contextmanager
 def closing_redis() -> Iterator[int]:
-    """The port of a server that accepts connections and closes them at once, as a balancer without
-    a backend does."""
+    """Yield the port of a server that accepts connections and closes them at once.
+
+    A load balancer without a backend does so.
+    """
     with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
 
         def serve() -> None:

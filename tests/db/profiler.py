@@ -9,7 +9,7 @@ from tracker.db.connect import Database
 
 @asynccontextmanager
 async def profiled(database: Database) -> AsyncIterator[list[dict[str, Any]]]:
-    """Collects the profiler's rows, which are there after the block."""
+    """Yield a list that has the profiler's rows once the block has ended."""
     rows: list[dict[str, Any]] = []
     await database.command("profile", 0)
     await database.drop_collection("system.profile")

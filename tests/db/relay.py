@@ -1,4 +1,4 @@
-"""A way to a real server that a test may cut at a message, before or after that arrives."""
+"""A relay to a real server. A test may cut it at a message, before or after that arrives."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 
 class Relay:
-    """Passes on what it is sent, in pieces of at most a message, until it is cut."""
+    """A relay that passes on received bytes, in pieces of at most one message, until it is cut."""
 
     def __init__(self, target: int) -> None:
         self._target = target
@@ -21,8 +21,11 @@ class Relay:
         self.port = 0
 
     def cut_at(self, mark: bytes, arrives: bool, times: int | None = None) -> None:
-        """At the first message with `mark` in it, which the server gets or does not; its answer is
-        lost either way. Connections are refused afterwards, unless it happens that many `times`."""
+        """Cut the relay at the next message with `mark` in it, whose answer is lost.
+
+        `arrives` decides whether the server gets the message. Afterwards connections are refused.
+        With `times`, that many messages are cut, and connections are accepted.
+        """
         self._mark, self._arrives, self._times = mark, arrives, times
 
     def mend(self) -> None:
@@ -95,7 +98,7 @@ class Relay:
 
 @asynccontextmanager
 async def relay(target: int) -> AsyncIterator[Relay]:
-    """To the port `target` of this machine."""
+    """Yield a relay to the port `target` of this machine."""
     way = Relay(target)
     server = await asyncio.start_server(way.accept, "127.0.0.1", 0)
     way.port = server.sockets[0].getsockname()[1]

@@ -1,4 +1,4 @@
-"""What arrives during a round trip shares the next, and everyone gets an answer of their own."""
+"""Items that arrive during a round trip share the next, and each item gets its own result."""
 
 import asyncio
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from tracker.errors import Unavailable
 
 
 class Store:
-    """Answers a group with ten times its numbers, once `open` is set."""
+    """A store that answers a group with ten times its numbers, once `open` is set."""
 
     def __init__(self) -> None:
         self.groups: list[list[int]] = []
@@ -25,7 +25,7 @@ class Store:
 
 
 async def begun(store: Store, batch: Batch[int, int]) -> asyncio.Future[int]:
-    """A first item, whose round trip is under way."""
+    """Submit a first item and return its future, with the round trip under way."""
     future = batch.submit(0)
     await store.begun.wait()
     return future
@@ -48,7 +48,7 @@ async def test_what_arrives_in_one_turn_of_the_loop_shares_a_round_trip() -> Non
     assert store.groups == [[0, 1, 2, 3, 4]]
 
 
-async def test_a_group_has_at_most_most_items_and_groups_keep_the_order() -> None:
+async def test_a_group_has_a_limit_of_items_and_groups_keep_the_order() -> None:
     store = Store()
     store.open.set()
     batch = Batch(store.run, group_items=3)

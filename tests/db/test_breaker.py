@@ -1,5 +1,7 @@
-"""After a failure a store is left alone for a moment, and no longer. Our own overload is no failure
-of the store."""
+"""After a failure no request waits for the store, for a moment only.
+
+Our own overload is no failure of the store.
+"""
 
 import asyncio
 import socket

@@ -89,7 +89,7 @@ def test_streams_and_connections_do_not_use_the_budget(streams: list[Any], used:
 
 
 async def used(services: Services) -> int:
-    """In bytes, as measured now."""
+    """Return the used bytes of the budget, measured now."""
     await services.budget_meter.measure()
     return int(metrics.REGISTRY.get_sample_value("tracker_redis_optional_bytes") or 0)
 
@@ -105,7 +105,7 @@ async def test_the_journal_does_not_count(services: Services, stream: str) -> No
 
 
 async def fill(redis: Redis, size: int) -> None:
-    """With other keys, of so many MB in all."""
+    """Store keys of `size` MB together."""
     for number in range(size * 16):
         await redis.set(f"other:{number}", b"x" * (MB // 16 - 100))
 
@@ -140,9 +140,9 @@ async def test_while_redis_is_unavailable_nothing_changes() -> None:
 
 
 async def test_a_flood_of_strangers_does_not_fill_redis(services: Services) -> None:
-    """New visitors, transaction ids of nobody and slugs that nobody has; then all is right."""
+    """The flood has new visitors, unknown slugs, and transaction ids without an account."""
     account_id, clicks = new_id(), 0
-    # A server that has run for long uses more from the start.
+    # A server that has run for long uses more memory before the flood.
     used = used_bytes(await services.redis.info("memory"), [])
     meter = BudgetMeter(services.redis, services.budget, int((MB + 1.7 * used) / BUDGET_SHARE))
     await meter.measure()
@@ -165,12 +165,12 @@ async def test_a_flood_of_strangers_does_not_fill_redis(services: Services) -> N
 
 
 def stranger(account_id: UUID, number: int) -> Click:
-    """A click of a visitor who was never seen."""
+    """Return a click of a new visitor."""
     agent = f"{CHROME} {number}"
     return make_click(account_id, user_agent=agent)
 
 
 async def ask_for_nothing(services: Services, number: int) -> None:
-    """A slug that nobody has, and an event of nobody with a transaction id."""
+    """Look up an unknown slug, and report an event without an account but with a transaction id."""
     assert await services.link_cache.get(keys.link("", f"none{number}")) is None
     await services.recorder.record(make_conversion(click_id=new_id(), transaction_id=str(number)))

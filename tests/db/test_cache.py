@@ -128,7 +128,7 @@ async def test_a_copy_of_another_release_counts_as_none(services: Services) -> N
 
 
 async def test_a_closed_cache_asks_redis_for_nothing_more(services: Services) -> None:
-    """Its client may be closed by then, and a connection opened again would stay open."""
+    """The client of Redis may be closed by then, and a new connection would stay open."""
     record = Record(OLD)
     record.open.clear()
     async with redis_for_requests(services.settings.redis_url) as redis:
@@ -187,7 +187,7 @@ async def test_a_value_that_cannot_be_read_fails_alone(services: Services) -> No
 async def test_waiting_behind_other_look_ups_is_no_failure_of_mongodb(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each question is answered in time; the last of a crowd waits much longer."""
+    """Each query is answered in time, but the last of many look-ups waits much longer."""
     monkeypatch.setattr(origin, "LOAD_SECONDS", 1.0)
 
     class Slow(Record):

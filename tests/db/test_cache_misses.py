@@ -39,7 +39,7 @@ async def test_a_client_that_asks_for_too_many_unknown_names_waits_in_a_share(
     assert await asyncio.gather(*(cache.get(name, STRANGER) for name in names)) == [None] * 250
     assert [len(question) for question in record.questions[5:]] == [100, 100, 50]
     assert LOOK_UPS_SHARED.labels("answered")._value.get() == before + 250
-    # Redis has no room for what a stranger makes up.
+    # Redis keeps no misses of names that a stranger invents.
     assert not await services.redis.exists(*names)
 
 
@@ -83,7 +83,7 @@ async def test_a_full_share_refuses_only_clients_beyond_their_allowance(
     assert visited is None
     assert {type(one) for one in outcomes} == {type(None), RateLimited}
     assert outcomes.count(None) >= 10
-    # What is in steady use is still read again in time.
+    # An entry in steady use is still loaded again before it expires.
     aged(cache, memory.MISS_MEMORY_SECONDS * 0.8)
     assert cache.peek("link:/visited") is not None
     assert list(cache._loading) == ["link:/visited"]

@@ -22,7 +22,7 @@ from tracker.service.services import Services
 
 
 class Process:
-    """A cache of links and what keeps it true, as in a process."""
+    """A cache of links with its subscription to changes, as a process has them."""
 
     def __init__(self, url: str, record: Record) -> None:
         self.redis = redis_for_requests(url)
@@ -33,7 +33,7 @@ class Process:
 
 @contextlib.asynccontextmanager
 async def process(url: str, record: Record) -> AsyncIterator[Process]:
-    """Yield a process that listens."""
+    """Yield a process that listens to changes."""
     built = Process(url, record)
     try:
         async with listening(built.changes):

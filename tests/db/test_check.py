@@ -34,7 +34,7 @@ def port_of(url: str) -> int:
 
 
 async def redis_says(url: str) -> tuple[bool, str]:
-    """Whether the fault ends the start, and its line."""
+    """Return whether the fault of Redis ends the start, and its line."""
     async with connect.redis_for_requests(url) as client:
         with pytest.raises((UnusableStore, StoreUnavailable)) as raised:
             await check_redis(client, url)
@@ -239,7 +239,7 @@ async def test_an_unavailable_mongodb_does_not_end_the_start() -> None:
     assert "mongodb+srv://" in line
 
 
-# PyMongo, cancelled between a connection and its handshake, leaves the socket to the collector.
+# If PyMongo is cancelled between connecting and the handshake, it does not close the socket.
 @pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 async def test_faults_of_a_mongod_with_passwords_and_tls_are_named(
     tmp_path: Path, authority: Authority

@@ -1,4 +1,4 @@
-"""No call waits for long, whatever a store does; and a store that cannot serve us says so."""
+"""No call waits for long, whatever a store does, and settings that could lose clicks are named."""
 
 import asyncio
 import contextlib

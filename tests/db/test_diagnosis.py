@@ -1,5 +1,7 @@
-"""Each error of a store has one line, and ends the start or does not. The tables have errors that
-real servers, as in `test_check`, do not raise at will."""
+"""Each error of a store has one line, and ends the start or does not.
+
+The tables have errors that a test cannot make real servers raise. `test_check` has the others.
+"""
 
 import pytest
 from pymongo.errors import AutoReconnect, OperationFailure, ServerSelectionTimeoutError

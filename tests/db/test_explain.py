@@ -29,7 +29,7 @@ ACCOUNT = ACCOUNTS[0]
 
 
 class Scene(NamedTuple):
-    """Services with `MANY` of everything, a fifth of it `ACCOUNT`'s."""
+    """Services with `MANY` documents in each collection, of which `ACCOUNT` owns a fifth."""
 
     services: Services
     link: Link
@@ -46,7 +46,7 @@ Query = Callable[[Scene], Awaitable[Any]]
 
 
 async def multiplied(services: Services, collection: str, **changed: Callable[[int], Any]) -> None:
-    """Make `MANY` of the one document that `collection` has."""
+    """Store `MANY` copies of the only document in `collection`, with `changed` fields."""
     first = await services.database[collection].find_one({})
     assert first is not None
     rows = [
@@ -237,14 +237,14 @@ OTHERS: dict[str, Query] = {
 
 
 async def sent(scene: Scene, query: Query) -> list[dict[str, Any]]:
-    """The commands that `query` has MongoDB carry out by a plan."""
+    """Return the commands of `query` for which MongoDB makes a plan."""
     async with profiled(scene.services.database) as rows:
         await query(scene)
     return [command(row) for row in rows if row["op"] in ("query", "command", "update", "remove")]
 
 
 def command(row: dict[str, Any]) -> dict[str, Any]:
-    """A row of the profiler as the command that it tells of."""
+    """Return the command that a row of the profiler describes."""
     collection = row["ns"].partition(".")[2]
     if row["op"] == "update":
         return {"update": collection, "updates": [row["command"]]}
@@ -259,7 +259,7 @@ def command(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def stages(plan: Any) -> Iterator[str]:
-    """Of all winning plans in what `explain` answers; and the names of their indexes."""
+    """Yield the stages and index names of all winning plans in an answer of `explain`."""
     if isinstance(plan, list):
         for one in plan:
             yield from stages(one)
@@ -272,7 +272,7 @@ def stages(plan: Any) -> Iterator[str]:
 
 
 async def explained(scene: Scene, query: Query) -> list[set[str]]:
-    """The stages and indexes of each command of `query`."""
+    """Return the stages and index names of each command of `query`."""
     plans = []
     for one in await sent(scene, query):
         if next(iter(one)) in ("find", "aggregate", "update", "delete", "findAndModify"):

@@ -1,4 +1,4 @@
-"""One connection to MongoDB that is kept: what is found, and what comes of it when things fail."""
+"""A reader finds documents over one connection, which is replaced after a failure."""
 
 import asyncio
 import gc
@@ -114,7 +114,7 @@ async def test_numbers_of_messages_begin_again_before_they_are_too_long(
 async def test_a_query_cancelled_at_any_step_leaves_no_connection_checked_out(
     services: Services,
 ) -> None:
-    """Also while it drops a connection whose query was refused."""
+    """This includes the steps that drop a connection whose query was refused."""
     await fill(services, 1)
     async with reader_of(services) as reader:
         for turns in range(40):
@@ -232,7 +232,7 @@ ANSWER = message({"ok": 1, "cursor": {"firstBatch": [{"_id": 1}]}})
 async def link_to(
     answer: Callable[[asyncio.StreamWriter], Any],
 ) -> AsyncIterator[DedicatedConnection]:
-    """To a server that answers any message so."""
+    """Yield a connection to a server that calls `answer` for each message."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while await reader.read(1000):

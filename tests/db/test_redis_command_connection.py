@@ -1,4 +1,4 @@
-"""One connection that is kept: what becomes of it when Redis goes, hangs and comes back."""
+"""A command connection is kept, and replaced when Redis is unavailable, hangs or comes back."""
 
 import asyncio
 from pathlib import Path
@@ -64,7 +64,7 @@ async def test_an_answer_that_comes_too_late_is_not_taken_for_the_next(
 
 
 async def test_an_answer_to_no_command_is_not_taken_for_the_next() -> None:
-    """As something between us and Redis might send it."""
+    """A proxy in front of Redis might send such an answer."""
 
     async def twice(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while asked := await reader.read(1000):

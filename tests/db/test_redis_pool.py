@@ -1,4 +1,4 @@
-"""Connections that the other end closes at once, and servers that are no primary any more."""
+"""Connections that the other end closes at once, and servers that are no longer the primary."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -23,7 +23,7 @@ from tracker.db.redis_pool import takes_no_writes
 from tracker.service.services import Services
 
 ATTEMPTS = 1500
-"""One in a hundred connects to an address that accepts and closes is a RuntimeError of uvloop's."""
+"""If an address closes each connection at once, uvloop raises RuntimeError for one in a hundred."""
 
 
 def _ping(client: Redis) -> Callable[[], Awaitable[object]]:
@@ -101,7 +101,7 @@ class Pair:
         self.way = way
 
     async def fail_over(self) -> None:
-        """The replica is promoted and the primary demoted; all connections stay open."""
+        """Promote the replica and demote the primary; all connections stay open."""
         await self.other.replicaof("NO", "ONE")
         await self.one.replicaof("127.0.0.1", self._ports[1])
         self.way.lead_to(self._ports[1])
@@ -123,7 +123,7 @@ async def pair(folder: Path) -> AsyncIterator[Pair]:
 
 @asynccontextmanager
 async def serving(settings: Settings, stores: Pair) -> AsyncIterator[Services]:
-    """A process, with its loops, that knows Redis by the address that moves."""
+    """Yield the services of a process that reaches Redis through the relay, with running loops."""
     url = redis_url(stores.way.port)
     services = Services(msgspec.structs.replace(settings, redis_url=url))
     await services.start()

@@ -1,4 +1,4 @@
-"""How long clicks are kept, and what is remembered of those that are gone."""
+"""Clicks are deleted after the time that is set, and days that lost clicks are remembered."""
 
 import asyncio
 from datetime import timedelta
@@ -16,7 +16,7 @@ def days_ago(days: int) -> str:
 
 
 async def expiry(services: Services) -> int | None:
-    """Seconds after which clicks are deleted, as the index has it."""
+    """Return the seconds after which the index deletes clicks, None if it does not exist."""
     made = await services.database["clicks"].index_information()
     return made["expiry"]["expireAfterSeconds"] if "expiry" in made else None
 
@@ -33,7 +33,7 @@ async def test_each_start_sets_how_long_clicks_are_kept(
 async def test_a_start_does_not_wait_for_the_open_transaction_of_a_killed_drain(
     services: Services, days: int
 ) -> None:
-    """MongoDB ends it only after a minute, and until the start is prepared nobody drains."""
+    """MongoDB ends it after a minute only, and no drain runs before the start is prepared."""
     await keep_clicks(services.database, days)
     async with await services.mongodb.start_session() as session, session.start_transaction():
         await services.database["clicks"].insert_one({"_id": 1}, session=session)

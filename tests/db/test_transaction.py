@@ -1,4 +1,4 @@
-"""All of a transaction or nothing: what is tried again, what comes out, and what a failure leaves.
+"""A transaction stores all or nothing, and is tried again after a conflict.
 
 A failure of the network is a real one, made by a relay in front of the real MongoDB.
 """
@@ -35,7 +35,7 @@ async def names(services: Services) -> set[Any]:
 
 
 class Insert:
-    """Inserts documents of these ids into `clicks`, and counts how often it ran."""
+    """Work that inserts documents with these ids into `clicks`, and counts how often it ran."""
 
     def __init__(self, database: Database, *ids: str) -> None:
         self._clicks = database["clicks"]
@@ -177,7 +177,7 @@ async def test_a_transaction_that_the_server_ended_is_tried_again(services: Serv
 async def relayed(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[tuple[Relay, Database, Session]]:
-    """A client whose way to MongoDB can be cut."""
+    """Yield the relay, database and session of a client whose connection can be cut."""
     # The driver needs half a second to see that a server is back.
     monkeypatch.setattr(connect, "MONGODB_TIMEOUT", 1.0)
     port = urlsplit(services.settings.mongodb_uri).port
@@ -196,7 +196,7 @@ async def relayed(
 async def test_a_commit_without_an_answer_raises_and_has_stored_all_or_nothing(
     services: Services, monkeypatch: pytest.MonkeyPatch, arrives: bool, stored: set[str]
 ) -> None:
-    """As long as there is no server, the work is not tried again; afterwards it is found."""
+    """The work is not tried again while the server is unavailable. Later its writes are found."""
     async with relayed(services, monkeypatch) as (way, database, session):
         way.cut_at(b"commitTransaction", arrives)
         insert = Insert(database, "a", "b")
@@ -218,7 +218,7 @@ async def test_a_commit_without_an_answer_raises_and_has_stored_all_or_nothing(
 async def test_an_abandoned_transaction_does_not_hinder_the_next_of_its_session(
     services: Services, monkeypatch: pytest.MonkeyPatch, command: bytes
 ) -> None:
-    """The server may still have it open, with the very document that the next one writes."""
+    """The server may still hold the first transaction, with the document that the next writes."""
     async with relayed(services, monkeypatch) as (way, database, session):
 
         async def work(session: Session) -> None:
@@ -239,7 +239,7 @@ async def test_an_abandoned_transaction_does_not_hinder_the_next_of_its_session(
 async def test_a_short_loss_of_the_connection_at_the_commit_is_survived(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whether it has arrived or not."""
+    """The commit may have arrived before the loss or not."""
     async with relayed(services, monkeypatch) as (way, database, session):
         for arrives, one in ((True, "a"), (False, "b")):
             way.cut_at(b"commitTransaction", arrives, times=1)

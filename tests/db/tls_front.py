@@ -1,4 +1,4 @@
-"""TLS in front of a real server that has none itself, as the Redis of the suite."""
+"""TLS in front of a real server without TLS, such as the Redis of the suite."""
 
 import asyncio
 import ssl
@@ -13,8 +13,10 @@ from tests.system.certificates import Certificate
 async def tls_front(
     target: int, files: Certificate, clients_of: str | None = None
 ) -> AsyncIterator[int]:
-    """The port that speaks TLS and passes on to the port `target`. `clients_of`: the file of the
-    authority that clients have to have a certificate of."""
+    """Yield a port that speaks TLS and passes requests on to the port `target`.
+
+    `clients_of` is the file of the authority whose certificates clients must have, if any.
+    """
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(files.cert, files.key)
     if clients_of is not None:
