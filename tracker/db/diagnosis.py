@@ -1,6 +1,6 @@
 """The meaning of a store's error for the operator: one line with the variable and the remedy.
 
-Pure; `db/probe` finds the facts that the error does not tell, and calls this.
+Pure; `db/probe` finds the facts that the error does not show, and calls this.
 
 Rule: a transient fault, which waiting may end, is only a warning. Examples are a server or a name
 that does not exist yet, an election, or a certificate that is renewed on the server. Any other
