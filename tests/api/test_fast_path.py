@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from tornado.platform.asyncio import AsyncIOLoop
 
 from config.settings import Settings
-from tests.api.records import journaled, make_config, make_link
+from tests.api.records import journaled
 from tests.api.visits import DOMAINS, LINKS, Known, visit
 from tests.api.ways import Sent, Ways, both_ways
-from tests.conversions import scene
 from tests.db.own_redis import nobody
+from tests.factories import create_click, create_event_config, create_link
 from tests.http.serving import until
 from tracker.api.fast_path import FastPath
 from tracker.clicks.click import Click
@@ -60,19 +60,19 @@ async def prepared(services: Services) -> Known:
     await until(lambda: services.link_cache.verified and services.domain_cache.verified)
     account_id, other_id = new_id(), new_id()
     for slug, url in LINKS.items():
-        link = await make_link(services, account_id, slug, url)
+        link = await create_link(services, account_id, slug, url)
     await services.links.change(link.id, {"active": False})
     for name in DOMAINS:
         domain = await services.domains.create(account_id, name)
         if name != "waiting.example":
             domain = await services.domains.verify(domain.id)
-        await make_link(services, account_id, "abc", f"https://{name}/custom", domain)
+        await create_link(services, account_id, "abc", f"https://{name}/custom", domain=domain)
     configs = [
-        await make_config(services, owner_id, payout_type)
+        await create_event_config(services, owner_id, payout_type)
         for owner_id in (account_id, other_id)
         for payout_type in (PayoutType.CPA, PayoutType.REV_SHARE)
     ]
-    clicks = [await scene.stored_click(services, owner_id) for owner_id in (account_id, other_id)]
+    clicks = [await create_click(services, owner_id) for owner_id in (account_id, other_id)]
     return Known(
         (*(config.pbk for config in configs), configs[0].pbk, "unknown", "", "%FF"),
         (*map(str, clicks), str(clicks[0]).upper(), str(new_id()), "7", ""),

@@ -5,16 +5,11 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from config.settings import Settings
-from tests.factories import create_click, create_event_config, make_click, make_conversion
 from tracker.ingest.consumer import Consumer
 from tracker.ingest.drain import Drain
 from tracker.ingest.record import Record
 from tracker.ingest.slot import Slot
 from tracker.service.services import Services
-
-# The names that the tests of the recorder use.
-click, conversion = make_click, make_conversion
-config, stored_click = create_event_config, create_click
 
 
 async def stored_events(services: Services) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from bson import Decimal128
 
 from config.settings import Settings
 from tests.conversions import scene
+from tests.factories import create_click, create_event_config, make_click, make_conversion
 from tests.ingest import ledger
 from tracker.builtin.child import free_port
 from tracker.conversions.event_config import EventConfig, PayoutType
@@ -28,7 +29,7 @@ from tracker.service.services import Services
 
 
 async def record(services: Services, **fields: Any) -> Recorded:
-    return await services.recorder.record(scene.conversion(**fields))
+    return await services.recorder.record(make_conversion(**fields))
 
 
 async def only_event(services: Services) -> dict[str, Any]:
@@ -53,7 +54,7 @@ def within(seconds: float) -> Iterator[None]:
 
 
 async def test_an_event_of_a_postback_key_alone_is_pending(services: Services) -> None:
-    config = await scene.config(services)
+    config = await create_event_config(services)
     recorded = await record(services, pbk=config.pbk)
     assert recorded.event_id > 0
     assert not recorded.click_found
@@ -67,8 +68,8 @@ async def test_an_event_of_a_postback_key_alone_is_pending(services: Services) -
 
 @pytest.mark.parametrize("with_pbk", [True, False])
 async def test_an_event_whose_click_is_stored_is_found(services: Services, with_pbk: bool) -> None:
-    config = await scene.config(services)
-    click_id = await scene.stored_click(services, config.account_id)
+    config = await create_event_config(services)
+    click_id = await create_click(services, config.account_id)
     recorded = await record(services, pbk=config.pbk if with_pbk else None, click_id=click_id)
     assert recorded.click_found
     await scene.drained(services)
@@ -80,7 +81,7 @@ async def test_an_event_whose_click_is_stored_is_found(services: Services, with_
 async def test_an_event_whose_click_is_not_stored_is_pending(
     services: Services, with_pbk: bool
 ) -> None:
-    config = await scene.config(services)
+    config = await create_event_config(services)
     recorded = await record(services, pbk=config.pbk if with_pbk else None, click_id=new_id())
     assert not recorded.click_found
     await scene.drained(services)
@@ -90,7 +91,7 @@ async def test_an_event_whose_click_is_not_stored_is_pending(
 
 
 async def test_every_parameter_is_stored(services: Services) -> None:
-    config = await scene.config(services, payout_type=PayoutType.REV_SHARE, payout="12.5")
+    config = await create_event_config(services, payout_type=PayoutType.REV_SHARE, payout="12.5")
     await record(
         services,
         pbk=config.pbk,
@@ -107,24 +108,24 @@ async def test_every_parameter_is_stored(services: Services) -> None:
 
 
 async def foreign_click(services: Services, config: EventConfig) -> Conversion:
-    click_id = await scene.stored_click(services, new_id())
-    return scene.conversion(pbk=config.pbk, click_id=click_id)
+    click_id = await create_click(services, new_id())
+    return make_conversion(pbk=config.pbk, click_id=click_id)
 
 
 async def unknown_key(services: Services, config: EventConfig) -> Conversion:
-    click_id = await scene.stored_click(services, config.account_id)
-    return scene.conversion(pbk="unknown", click_id=click_id)
+    click_id = await create_click(services, config.account_id)
+    return make_conversion(pbk="unknown", click_id=click_id)
 
 
 async def inactive_key(services: Services, config: EventConfig) -> Conversion:
     await services.database["event_configs"].update_one({}, {"$set": {"active": False}})
     await services.redis.flushall()
-    return scene.conversion(pbk=config.pbk, value=Decimal(1))
+    return make_conversion(pbk=config.pbk, value=Decimal(1))
 
 
 async def share_of_nothing(services: Services, config: EventConfig) -> Conversion:
-    share = await scene.config(services, payout_type=PayoutType.REV_SHARE)
-    return scene.conversion(pbk=share.pbk, click_id=new_id(), transaction_id="t")
+    share = await create_event_config(services, payout_type=PayoutType.REV_SHARE)
+    return make_conversion(pbk=share.pbk, click_id=new_id(), transaction_id="t")
 
 
 @pytest.mark.parametrize(
@@ -139,7 +140,7 @@ async def share_of_nothing(services: Services, config: EventConfig) -> Conversio
 async def test_a_conversion_that_breaks_a_rule_is_refused_and_not_recorded(
     services: Services, make: Any, error: type[TrackerError], message: str
 ) -> None:
-    conversion = await make(services, await scene.config(services))
+    conversion = await make(services, await create_event_config(services))
     with pytest.raises(error, match=message):
         await services.recorder.record(conversion)
     assert await services.redis.xlen("journal") == 0
@@ -149,7 +150,7 @@ async def test_a_conversion_that_breaks_a_rule_is_refused_and_not_recorded(
 
 @pytest.mark.parametrize("value", [Decimal(0), Decimal(-5)])
 async def test_a_share_of_zero_or_less_is_a_value(services: Services, value: Decimal) -> None:
-    config = await scene.config(services, payout_type=PayoutType.REV_SHARE, payout="10")
+    config = await create_event_config(services, payout_type=PayoutType.REV_SHARE, payout="10")
     await record(services, pbk=config.pbk, value=value)
     await scene.drained(services)
     assert (await only_event(services))["payout"].to_decimal() == value / 10
@@ -158,7 +159,7 @@ async def test_a_share_of_zero_or_less_is_a_value(services: Services, value: Dec
 async def test_the_same_conversion_without_a_transaction_id_counts_each_time(
     services: Services,
 ) -> None:
-    config = await scene.config(services)
+    config = await create_event_config(services)
     ids = {(await record(services, pbk=config.pbk)).event_id for _ in range(3)}
     await scene.drained(services)
     assert {row["_id"] for row in await scene.stored_events(services)} == ids
@@ -167,14 +168,14 @@ async def test_the_same_conversion_without_a_transaction_id_counts_each_time(
 
 async def said(services: Services, scope: str) -> dict[str, Any]:
     """A conversion whose transaction id is unique in `scope`."""
-    config = await scene.config(services)
+    config = await create_event_config(services)
     fields: dict[str, dict[str, Any]] = {
         "config": {"pbk": config.pbk},
         "config and click": {
             "pbk": config.pbk,
-            "click_id": await scene.stored_click(services, config.account_id),
+            "click_id": await create_click(services, config.account_id),
         },
-        "account": {"click_id": await scene.stored_click(services, config.account_id)},
+        "account": {"click_id": await create_click(services, config.account_id)},
         "click": {"click_id": new_id()},
     }
     return {**fields[scope], "transaction_id": "t"}
@@ -275,7 +276,7 @@ async def test_without_room_in_redis_nobodys_transaction_id_is_counted_once(
 async def test_without_room_in_redis_and_without_mongodb_an_event_is_counted_once(
     services: Services,
 ) -> None:
-    config = await scene.config(services)
+    config = await create_event_config(services)
     await services.event_configs.by_postback_key(config.pbk)
     async with scene.process(without_mongodb(services.settings)) as cut_off:
         cut_off.event_ids = services.event_ids
@@ -289,15 +290,18 @@ async def test_without_room_in_redis_and_without_mongodb_an_event_is_counted_onc
 
 async def test_a_transaction_id_is_unique_in_its_scope_only(services: Services) -> None:
     account_id = new_id()
-    one, other = await scene.config(services, account_id), await scene.config(services, account_id)
-    click_id = await scene.stored_click(services, account_id)
+    one, other = (
+        await create_event_config(services, account_id),
+        await create_event_config(services, account_id),
+    )
+    click_id = await create_click(services, account_id)
     ids = [
         (await record(services, transaction_id="t", **fields)).event_id
         for fields in (
             {"pbk": one.pbk},
             {"pbk": other.pbk},
             {"click_id": click_id},
-            {"click_id": await scene.stored_click(services, new_id())},
+            {"click_id": await create_click(services, new_id())},
         )
     ]
     await scene.drained(services)
@@ -308,7 +312,7 @@ async def test_a_transaction_id_is_unique_in_its_scope_only(services: Services) 
 
 async def test_a_transaction_id_holds_for_all_clicks_of_the_account(services: Services) -> None:
     account_id = new_id()
-    clicks = [await scene.stored_click(services, account_id) for _ in range(2)]
+    clicks = [await create_click(services, account_id) for _ in range(2)]
     ids = {
         (await record(services, click_id=click_id, transaction_id="t")).event_id
         for click_id in clicks
@@ -317,7 +321,7 @@ async def test_a_transaction_id_holds_for_all_clicks_of_the_account(services: Se
 
 
 async def landed(services: Services, account_id: UUID, click_id: UUID) -> None:
-    await services.journal.append(scene.click(account_id, click_id))
+    await services.journal.append(make_click(account_id, click_id))
     await scene.drained(services)
 
 
@@ -332,7 +336,7 @@ async def test_an_event_sent_again_after_its_click_landed_gives_the_first_event_
         await services.redis.flushall()
     again = await record(services, click_id=click_id, transaction_id="t")
     assert again == (first.event_id, True)
-    other_click = await scene.stored_click(services, account_id)
+    other_click = await create_click(services, account_id)
     assert (await record(services, click_id=other_click, transaction_id="t")).event_id == again[0]
     await scene.drained(services)
     assert (await only_event(services))["status"] == "attributed"
@@ -343,7 +347,7 @@ async def test_an_event_sent_again_before_it_is_settled_gives_the_first_event_id
 ) -> None:
     """Its click is stored, but the event is still in the journal under the click's scope."""
     account_id = new_id()
-    click = scene.click(account_id)
+    click = make_click(account_id)
     click_id = UUID(bytes=click.id)
     first = await record(services, click_id=click_id, transaction_id="t")
     await services.database["clicks"].insert_one(dict(services.enrichment.document(click)))
@@ -377,8 +381,8 @@ async def test_with_mongodb_away_an_event_is_accepted_as_pending_and_lands_later
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connect, "MONGODB_TIMEOUT", 1.5)
-    config = await scene.config(services)
-    click_id = await scene.stored_click(services, config.account_id)
+    config = await create_event_config(services)
+    click_id = await create_click(services, config.account_id)
     await services.event_ids.start()
     async with scene.process(without_mongodb(services.settings)) as cut_off:
         await cut_off.event_ids.start()
@@ -401,7 +405,7 @@ async def test_a_crowd_does_not_queue_up_behind_an_absent_mongodb(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connect, "MONGODB_TIMEOUT", 1.5)
-    config = await scene.config(services)
+    config = await create_event_config(services)
     await services.event_ids.start()
     async with scene.process(without_mongodb(services.settings)) as cut_off:
         await cut_off.event_ids.start()
@@ -418,7 +422,7 @@ async def test_a_crowd_does_not_queue_up_behind_an_absent_mongodb(
 
 
 async def test_mongodb_is_asked_again_when_it_is_back(services: Services) -> None:
-    click_id = await scene.stored_click(services, new_id())
+    click_id = await create_click(services, new_id())
     services.look_ups.mongodb.failed()
     assert not (await record(services, click_id=click_id)).click_found
     services.look_ups.mongodb.worked()
@@ -428,7 +432,7 @@ async def test_mongodb_is_asked_again_when_it_is_back(services: Services) -> Non
 async def test_with_redis_away_mongodb_decides_who_had_a_transaction_id_first(
     services: Services,
 ) -> None:
-    config = await scene.config(services)
+    config = await create_event_config(services)
     settings = without_redis(services.settings)
     fields = {"pbk": config.pbk, "transaction_id": "t"}
     async with scene.process(settings) as one, scene.process(settings) as other:
@@ -445,7 +449,7 @@ async def test_with_redis_away_mongodb_decides_who_had_a_transaction_id_first(
 async def test_with_redis_away_an_event_is_settled_once_it_was_replayed(
     services: Services,
 ) -> None:
-    click_id = await scene.stored_click(services, new_id())
+    click_id = await create_click(services, new_id())
     async with scene.process(without_redis(services.settings)) as cut_off:
         for transaction_id in (None, "t"):
             assert (await record(cut_off, click_id=click_id, transaction_id=transaction_id))[1]

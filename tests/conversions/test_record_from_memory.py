@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.conversions import scene
+from tests.factories import create_click, create_event_config, make_click, make_conversion
 from tracker.conversions.event_config import PayoutType
 from tracker.conversions.waiters import Recorded
 from tracker.errors import BadRequest, NotFound, TrackerError, Unavailable
@@ -28,7 +29,7 @@ async def ready(services: Services, *keys: str) -> None:
 
 
 def taken(services: Services, told: Waiter, **fields: Any) -> bool:
-    return services.recorder.record_from_memory(told, scene.conversion(**fields))
+    return services.recorder.record_from_memory(told, make_conversion(**fields))
 
 
 def told_by_both(row: dict[str, Any]) -> dict[str, Any]:
@@ -39,9 +40,9 @@ def told_by_both(row: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("click", ["stored", "unknown", "none"])
 @pytest.mark.parametrize("by_key", [True, False])
 async def test_it_records_what_record_does(services: Services, click: str, by_key: bool) -> None:
-    config = await scene.config(services, payout_type=PayoutType.REV_SHARE, payout="12.5")
+    config = await create_event_config(services, payout_type=PayoutType.REV_SHARE, payout="12.5")
     await ready(services, config.pbk)
-    stored = await scene.stored_click(services, config.account_id)
+    stored = await create_click(services, config.account_id)
     fields: dict[str, Any] = {
         "value": Decimal("19.90"),
         "metadata": '{"a":1}',
@@ -50,7 +51,7 @@ async def test_it_records_what_record_does(services: Services, click: str, by_ke
     }
     told = waiter()
     assert taken(services, told, **fields)
-    answers = [await told, await services.recorder.record(scene.conversion(**fields))]
+    answers = [await told, await services.recorder.record(make_conversion(**fields))]
     assert [answer.click_found for answer in answers] == [click == "stored"] * 2
     await scene.drained(services)
     rows = await scene.stored_events(services)
@@ -59,7 +60,7 @@ async def test_it_records_what_record_does(services: Services, click: str, by_ke
 
 
 async def test_what_has_to_be_awaited_is_left_to_record(services: Services) -> None:
-    config = await scene.config(services)
+    config = await create_event_config(services)
     fields = {"pbk": config.pbk, "click_id": new_id()}
     await ready(services)
     assert not taken(services, waiter(), **fields)
@@ -79,7 +80,7 @@ async def test_what_has_to_be_awaited_is_left_to_record(services: Services) -> N
 async def test_what_memory_shows_to_break_a_rule_is_refused_at_once(
     services: Services, fields: dict[str, Any], error: type[TrackerError], message: str
 ) -> None:
-    share = await scene.config(services, payout_type=PayoutType.REV_SHARE)
+    share = await create_event_config(services, payout_type=PayoutType.REV_SHARE)
     await ready(services, share.pbk, "unknown")
     with pytest.raises(error, match=message):
         taken(services, waiter(), **{"pbk": share.pbk, "click_id": new_id(), **fields})
@@ -90,12 +91,12 @@ async def test_what_memory_shows_to_break_a_rule_is_refused_at_once(
 async def test_of_a_group_a_foreign_click_is_refused_and_the_others_are_recorded(
     services: Services,
 ) -> None:
-    config = await scene.config(services)
+    config = await create_event_config(services)
     await ready(services, config.pbk)
     owners = [config.account_id, new_id(), config.account_id]
     waiters = [waiter() for _ in owners]
     for told, owner_id in zip(waiters, owners, strict=True):
-        click_id = await scene.stored_click(services, owner_id)
+        click_id = await create_click(services, owner_id)
         assert taken(services, told, pbk=config.pbk, click_id=click_id)
     outcomes = await asyncio.gather(*waiters, return_exceptions=True)
     assert [type(outcome) for outcome in outcomes] == [Recorded, BadRequest, Recorded]
@@ -104,19 +105,19 @@ async def test_of_a_group_a_foreign_click_is_refused_and_the_others_are_recorded
 
 
 async def test_one_whose_sender_is_gone_is_recorded_all_the_same(services: Services) -> None:
-    click_id = await scene.stored_click(services, new_id())
+    click_id = await create_click(services, new_id())
     await ready(services)
     told = waiter()
     assert taken(services, told, click_id=click_id)
     told.cancel()
     await services.recorder.close()
-    await services.journal.append(scene.click())  # and so what was appended before
+    await services.journal.append(make_click())  # and so what was appended before
     await scene.drained(services)
     assert len(await scene.stored_events(services)) == 1
 
 
 async def test_with_mongodb_away_it_is_pending(services: Services) -> None:
-    click_id = await scene.stored_click(services, new_id())
+    click_id = await create_click(services, new_id())
     await ready(services)
     services.look_ups.mongodb.failed()
     told = waiter()
