@@ -32,6 +32,12 @@ FORBIDDEN_OPENINGS: Final = (
 )
 """A docstring opens with a verb or a noun, and is understood without the line above it."""
 
+NO_VERBS: Final = (
+    *("The ", "A ", "An ", "All ", "Both ", "Each ", "Every ", "It ", "None ", "This "),
+    *("As ", "By ", "For ", "From ", "How ", "If ", "In ", "When ", "Where ", "Whether ", "With "),
+)
+"""A function's docstring opens with a verb, so with none of these words."""
+
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Documented = ast.Module | ast.ClassDef | Function
 Parts = Iterator[tuple[str, Documented]]
@@ -150,4 +156,14 @@ def test_every_public_function_names_the_errors_that_it_raises(path: Path) -> No
 @pytest.mark.parametrize("path", FILES, ids=module_of)
 def test_no_docstring_opens_with_a_forbidden_word(path: Path) -> None:
     bad = [text[:60] for _, text in texts_of(tree_of(path)) if text.startswith(FORBIDDEN_OPENINGS)]
+    assert bad == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=module_of)
+def test_every_public_function_opens_with_a_verb(path: Path) -> None:
+    bad = [
+        name
+        for name, node in public_parts(module_of(path), tree_of(path))
+        if isinstance(node, Function) and (ast.get_docstring(node) or "").startswith(NO_VERBS)
+    ]
     assert bad == []
