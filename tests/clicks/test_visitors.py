@@ -36,7 +36,7 @@ def again(**changed: Any) -> Click:
 
 
 async def first(services: Services, *clicks: Click) -> list[bool]:
-    found = await services.visitors.first(clicks)
+    found = await services.visitors.first_clicks(clicks)
     return [one.id in found for one in clicks]
 
 
@@ -113,7 +113,7 @@ async def test_two_processes_at_once_share_the_salt_and_find_one_first_click(
     same = [msgspec.structs.replace(one, id=make_click().id) for one in many]
     async with scene.process(services.settings) as other:
         mine, others = await asyncio.gather(
-            services.visitors.first(many), other.visitors.first(same)
+            services.visitors.first_clicks(many), other.visitors.first_clicks(same)
         )
     assert len(mine) + len(others) == 100
     for one, copy in zip(many, same, strict=True):
@@ -129,10 +129,10 @@ async def test_a_visitor_is_unique_once_in_any_division_into_batches(services: S
     found: set[bytes] = set()
     replayed: list[bytes] = []
     for start in range(0, 200, 17):
-        found |= await services.visitors.first(clicks[start : start + 17])
+        found |= await services.visitors.first_clicks(clicks[start : start + 17])
     random.shuffle(clicks)
     for start in range(0, 200, 23):
-        replayed += await services.visitors.first(clicks[start : start + 23])
+        replayed += await services.visitors.first_clicks(clicks[start : start + 23])
     assert sorted(replayed) == sorted(found)
     people = {(one.address, one.at) for one in clicks}
     assert len(found) == len(people)
@@ -191,7 +191,7 @@ async def test_a_visitor_has_another_hash_every_day_and_with_another_salt(
     await first(services, again(), again(at=FIRST.at + DAY))
     before = await names(services)
     await services.redis.flushall()
-    await Visitors(services.redis, Budget()).first([again()])
+    await Visitors(services.redis, Budget()).first_clicks([again()])
     assert len(before | await names(services)) == 3
 
 
@@ -203,7 +203,9 @@ async def commands(services: Services) -> dict[str, int]:
 async def test_two_hundred_clicks_cost_one_call(services: Services) -> None:
     await first(services, FIRST)
     await services.redis.config_resetstat()
-    await services.visitors.first([again(address=f"2001:db8::{number}") for number in range(1000)])
+    await services.visitors.first_clicks(
+        [again(address=f"2001:db8::{number}") for number in range(1000)]
+    )
     called = await commands(services)
     assert called.pop("evalsha") == 5
     assert called.pop("hget") == called.pop("hset") == 1000
@@ -224,8 +226,8 @@ async def test_a_known_visitor_costs_one_command(services: Services) -> None:
 
 async def test_a_visitor_in_several_calls_has_one_first_click(services: Services) -> None:
     clicks = [again() for _ in range(1001)]
-    assert await services.visitors.first(clicks) == {clicks[0].id}
-    assert await services.visitors.first(clicks) == {clicks[0].id}
+    assert await services.visitors.first_clicks(clicks) == {clicks[0].id}
+    assert await services.visitors.first_clicks(clicks) == {clicks[0].id}
 
 
 async def test_only_clicks_of_people_are_looked_up(services: Services) -> None:
@@ -273,9 +275,9 @@ async def test_a_click_drained_again_with_more_or_less_room_counts_as_it_is_stor
 
 async def test_no_clicks_ask_redis_nothing(services: Services) -> None:
     redis = connect.redis_for_requests(nobody())
-    assert await Visitors(redis, Budget()).first([]) == set()
+    assert await Visitors(redis, Budget()).first_clicks([]) == set()
     with pytest.raises(RedisError):
-        await Visitors(redis, Budget()).first([FIRST])
+        await Visitors(redis, Budget()).first_clicks([FIRST])
     await redis.aclose()
 
 
@@ -291,7 +293,7 @@ async def test_a_salt_is_read_again_after_an_hour(
     """All processes share one salt again after Redis has lost it."""
     monkeypatch.setattr(visitors, "_SALT_CACHE_SECONDS", -1.0)
     async with scene.process(services.settings) as other:
-        await services.visitors.first([FIRST])
+        await services.visitors.first_clicks([FIRST])
         await services.redis.flushall()
-        assert await other.visitors.first([again()])
-        assert await services.visitors.first([again()]) == set()
+        assert await other.visitors.first_clicks([again()])
+        assert await services.visitors.first_clicks([again()]) == set()

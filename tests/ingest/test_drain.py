@@ -200,17 +200,17 @@ async def test_nothing_of_a_batch_is_stored_if_redis_fails_during_its_enrichment
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The whole batch is tried again, and each visitor is first once."""
-    first, asked = services.visitors.first, 0
+    first_clicks, calls = services.visitors.first_clicks, 0
 
     async def lost(clicks: Sequence[Click]) -> set[bytes]:
-        nonlocal asked
-        asked += 1
-        found = await first(clicks)
-        if asked == 2:
+        nonlocal calls
+        calls += 1
+        found = await first_clicks(clicks)
+        if calls == 2:
             raise RedisConnectionError("reset")
         return found
 
-    monkeypatch.setattr(services.visitors, "first", lost)
+    monkeypatch.setattr(services.visitors, "first_clicks", lost)
     batch = [msgspec.structs.replace(CLICK, id=new_click_id().bytes) for _ in range(900)]
     drain = scene.drain_of(services)
     with pytest.raises(RedisConnectionError):

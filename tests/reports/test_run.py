@@ -142,11 +142,11 @@ async def test_fifty_crossed_reports_of_one_account_do_not_block_another(
             yield
 
     monkeypatch.setattr(ReportQueue, "turn", turn)
-    asked = [asyncio.create_task(services.reports.run(crossed(busy))) for _ in range(50)]
+    reports = [asyncio.create_task(services.reports.run(crossed(busy))) for _ in range(50)]
     await held.wait()
     assert (await services.reports.run(crossed(other))).total_rows == 0
     release.set()
-    answers = await asyncio.gather(*asked, return_exceptions=True)
+    answers = await asyncio.gather(*reports, return_exceptions=True)
     refused = [one for one in answers if isinstance(one, BaseException)]
     assert len(refused) == 50 - 1 - MAX_WAITING_OF_ACCOUNT
     for one in refused:

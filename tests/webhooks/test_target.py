@@ -109,14 +109,14 @@ async def test_a_name_without_an_address_is_refused() -> None:
 
 
 async def test_a_name_is_resolved_in_its_canonical_form() -> None:
-    asked = []
+    hosts = []
 
     async def note(host: str) -> list[str]:
-        asked.append(host)
+        hosts.append(host)
         return ["8.8.8.8"]
 
     await check("https://B\u00fccher.Example.:8443/", note)
-    assert asked == ["xn--bcher-kva.example"]
+    assert hosts == ["xn--bcher-kva.example"]
 
 
 async def test_the_operator_may_allow_private_networks() -> None:

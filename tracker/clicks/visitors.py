@@ -94,7 +94,7 @@ class Visitors:
         self._salts: dict[str, bytes] = {}
         self._forget_at = 0.0
 
-    async def first(self, clicks: Sequence[Click]) -> set[bytes]:
+    async def first_clicks(self, clicks: Sequence[Click]) -> set[bytes]:
         """Return the ids of the clicks that are the first of their visitor.
 
         While Redis has no room for visitors, new visitors have no first click.

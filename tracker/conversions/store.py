@@ -79,12 +79,12 @@ class Events:
     async def counted(
         self,
         wanted: Collection[ClickAndConfig],
-        but: Collection[int] = (),
+        excluding: Collection[int] = (),
         session: Session | None = None,
     ) -> dict[ClickAndConfig, int]:
         """Return how many stored events of these clicks and configurations count.
 
-        Events whose ids are in `but` are left out.
+        Events whose ids are in `excluding` are left out.
         """
         if not wanted:
             return {}
@@ -94,8 +94,8 @@ class Events:
             "status": {"$in": list(COUNTED)},
             "account_id": {"$ne": None},
         }
-        if but:
-            matching["_id"] = {"$nin": list(but)}
+        if excluding:
+            matching["_id"] = {"$nin": list(excluding)}
         which = {"click_id": "$click_id", "event_config_id": "$event_config_id"}
         stages: list[dict[str, Any]] = [
             {"$match": matching},

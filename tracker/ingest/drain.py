@@ -150,7 +150,7 @@ class Drain:
                         by_people.append(click)
                 if look_up is not None:
                     _mark(documents, await look_up)
-                look_up = asyncio.create_task(self._visitors.first(by_people))
+                look_up = asyncio.create_task(self._visitors.first_clicks(by_people))
                 await asyncio.sleep(0)
             if look_up is not None:
                 _mark(documents, await look_up)

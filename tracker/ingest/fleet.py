@@ -40,15 +40,12 @@ class CounterPublisher:
     async def run(self, stop: asyncio.Event) -> None:
         """Publish every few seconds until `stop` is set."""
         while not stop.is_set():
-            await self._try_to_publish()
+            await self.try_to_publish()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), PUBLISH_EVERY_SECONDS)
 
-    async def finish(self) -> None:
-        """Publish the last counts. Called when the drain has stopped counting."""
-        await self._try_to_publish()
-
-    async def _try_to_publish(self) -> None:
+    async def try_to_publish(self) -> None:
+        """Publish as `publish` does, or leave the counts to the next call if Redis fails."""
         try:
             await self.publish()
         except (RedisError, OSError) as error:

@@ -1,7 +1,7 @@
 """Reports: each query is answered from one snapshot, so that its figures agree."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import nullcontext
 from decimal import Context, Decimal
 from typing import Any, Final
 from uuid import UUID
@@ -92,7 +92,8 @@ class Reports:
         self, account_id: UUID, wanted: Aggregation, session: AsyncIOMotorClientSession
     ) -> Mapping[str, Any]:
         collection = self._database[wanted.collection]
-        async with self._turn(account_id) if wanted.reads_clicks else nullcontext():
+        turn = self._queue.turn(account_id, REPORT_SECONDS) if wanted.reads_clicks else None
+        async with turn or nullcontext():
             try:
                 with pymongo.timeout(REPORT_SECONDS):
                     answer = collection.aggregate(wanted.stages, session=session, allowDiskUse=True)
@@ -100,9 +101,6 @@ class Reports:
             except ExecutionTimeout:
                 raise Unavailable(_TOO_LONG) from None
         return found
-
-    def _turn(self, account_id: UUID) -> AbstractAsyncContextManager[None]:
-        return self._queue.turn(account_id, REPORT_SECONDS)
 
 
 def _measures(sums: Mapping[str, Any]) -> Measures:

@@ -221,7 +221,7 @@ async def _drain_loops(services: Services, slot: Slot) -> AsyncIterator[None]:
             for one in running:
                 one.cancel()
         await asyncio.wait(running)
-        await fleet.finish()
+        await fleet.try_to_publish()
         await consumer.deregister()
 
 
