@@ -30,7 +30,7 @@ from lab.processes import (
 )
 from lab.result import LoadAudit, exit_code, figure_lines, with_faults
 from lab.scene import prepare_load
-from lab.stores import Stores, audited, open_stores
+from lab.stores import Stores, audit_load, open_stores
 from lab.traffic import Closed, Mixed, Paced
 from scripts.command import positive
 
@@ -118,8 +118,8 @@ class Soak:
         async with beside(self._watch(traffic, stores)):
             await self._load(traffic)
             size_after = resident_bytes(self._processes[0].pid)
-            await stores.drained(DRAIN_SECONDS)
-        return await self._compared(traffic, stores, size_after)
+            await stores.wait_until_drained(DRAIN_SECONDS)
+        return await self._compare(traffic, stores, size_after)
 
     async def _load(self, traffic: Mixed) -> None:
         options, rate = self._options, self._options.rate
@@ -161,8 +161,8 @@ class Soak:
             flush=True,
         )
 
-    async def _compared(self, traffic: Mixed, stores: Stores, size_after: int) -> Result:
-        audit = await audited(stores, self._settings, traffic, self._processes)
+    async def _compare(self, traffic: Mixed, stores: Stores, size_after: int) -> Result:
+        audit = await audit_load(stores, self._settings, traffic, self._processes)
         stored = await stores.stored("clicks") + await stores.stored("events")
         errors = sum((load.errors for load in self._loads), start=Counter[str]())
         before = self._size_before

@@ -84,10 +84,10 @@ class Stores:
         missing = 0
         for first in range(0, traffic.clicks, _IDS_PER_QUERY):
             ids = [UUID(bytes=one) for one in traffic.click_ids(first, _IDS_PER_QUERY)]
-            missing += await self._missing("clicks", ids)
+            missing += await self._count_missing("clicks", ids)
         for first in range(0, len(traffic.event_ids), _IDS_PER_QUERY):
             events = traffic.event_ids[first : first + _IDS_PER_QUERY].tolist()
-            missing += await self._missing("events", events)
+            missing += await self._count_missing("events", events)
         return missing
 
     async def pids(self) -> dict[str, int]:
@@ -113,7 +113,7 @@ class Stores:
             for one in held
         ]
 
-    async def drained(self, seconds: float) -> None:
+    async def wait_until_drained(self, seconds: float) -> None:
         """Wait until the journal is empty. Raises NotDrained after `seconds`."""
         if not await wait_until(self._is_drained, seconds, _LOOK_SECONDS):
             entries = await self.journal_entries()
@@ -122,7 +122,7 @@ class Stores:
     async def _is_drained(self) -> bool:
         return not await self.journal_entries()
 
-    async def _missing(self, collection: Collection, ids: Sequence[UUID | int]) -> int:
+    async def _count_missing(self, collection: Collection, ids: Sequence[UUID | int]) -> int:
         """Return how many of these different ids are not stored."""
         with pymongo.timeout(_COUNT_SECONDS):
             found = await self._database[collection].count_documents({"_id": {"$in": list(ids)}})
@@ -139,19 +139,19 @@ async def open_stores(settings: Settings) -> AsyncIterator[Stores]:
         await stores.close()
 
 
-async def audited(
+async def audit_load(
     stores: Stores, settings: Settings, traffic: Mixed, processes: Iterable[Process]
 ) -> LoadAudit:
     """Compare the answers to `traffic` with the documents, and these with the rollups."""
     return LoadAudit(
         requests=traffic.answered,
         lost=await stores.lost(traffic),
-        differences=await asyncio.to_thread(_differences, settings),
+        differences=await asyncio.to_thread(_count_differences, settings),
         ended=ended_by_themselves(processes),
     )
 
 
-def _differences(settings: Settings) -> int:
+def _count_differences(settings: Settings) -> int:
     """Return how many figures of reports differ from the documents, by `scripts.verify`."""
     done = subprocess.run(
         [sys.executable, "-m", "scripts.verify", "--json"],

@@ -20,7 +20,7 @@ from lab.client import Load, Outcome, Schedule
 from lab.harness import beside, on_own_stores, option_parser
 from lab.processes import MemoryWatch, Process, free_ports, running
 from lab.result import exit_code
-from lab.stores import NotDrained, audited, open_stores
+from lab.stores import NotDrained, audit_load, open_stores
 from lab.traffic import Closed, Paced, Visitors
 from scripts.command import positive
 
@@ -67,31 +67,31 @@ class Abuse:
 
     async def _run(self, target: Target, shared: Sequence[Process]) -> Result:
         await self._load(self._port, Closed(time.perf_counter(), WARM_SECONDS))
-        sustained = await self._sustained()
+        sustained = await self._measure_sustained_rate()
         self._rate = self._rate or sustained / 2
         print(f"{sustained:,.0f} requests/s sustained; visitors: {self._rate:,.0f}/s", flush=True)
         attacks: list[Attacked] = []
         for row in self._options.rows:
             for number in range(MAX_TRIES):
-                attacks.append(await self._attacked(row, target))
+                attacks.append(await self._run_attack(row, target))
                 print(line(attacks[-1]), flush=True)
                 if number == 0 and attacks[-1].slowdown <= MAX_SLOWDOWN:
                     break
         return Result(
             rate=self._rate,
             attacks=attacks,
-            audit=await audited(self._stores, self._settings, self._visitors, shared),
+            audit=await audit_load(self._stores, self._settings, self._visitors, shared),
         )
 
-    async def _sustained(self) -> float:
+    async def _measure_sustained_rate(self) -> float:
         """Return the requests a second that are answered and stored, until a burst is drained."""
-        await self._stores.drained(DRAIN_SECONDS)
+        await self._stores.wait_until_drained(DRAIN_SECONDS)
         began = time.perf_counter()
         burst = await self._load(self._port, Closed(began, FULL_SPEED_SECONDS))
-        await self._stores.drained(DRAIN_SECONDS)
+        await self._stores.wait_until_drained(DRAIN_SECONDS)
         return burst.requests / (time.perf_counter() - began)
 
-    async def _attacked(self, row: Row, target: Target) -> Attacked:
+    async def _run_attack(self, row: Row, target: Target) -> Attacked:
         async with self._servers.serving(row.serving) as served:
 
             async def phase(seconds: float) -> Outcome:
@@ -114,14 +114,14 @@ class Abuse:
                 title=row.title,
                 visitors=Phases(before, during, after),
                 memory=await memory.settled(),
-                drained=await self._drained(),
+                drained=await self._seconds_until_drained(),
                 report=report,
             )
 
-    async def _drained(self) -> float | None:
+    async def _seconds_until_drained(self) -> float | None:
         since = time.perf_counter()
         try:
-            await self._stores.drained(DRAIN_SECONDS)
+            await self._stores.wait_until_drained(DRAIN_SECONDS)
         except NotDrained:
             return None
         return time.perf_counter() - since

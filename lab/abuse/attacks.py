@@ -118,7 +118,7 @@ async def forged_conversions(target: Target, seconds: float) -> Report:
     click_id = click_id_of(await ask(target.port, opened))
     if click_id is None:
         return Report(findings=["the link of the guarded account did not redirect"])
-    forged = cycle(tuple(_forged(click_id, target.guarded.pbk)))
+    forged = cycle(tuple(_forged_requests(click_id, target.guarded.pbk)))
     # 200 until the click is stored: only then are its account and the rules known.
     allowed = {"200", "400", "429"}
     report = await barrage(target.port, forged.__next__, 50, seconds, allowed)
@@ -128,7 +128,7 @@ async def forged_conversions(target: Target, seconds: float) -> Report:
     return report
 
 
-def _forged(click_id: UUID, pbk: str) -> Iterator[bytes]:
+def _forged_requests(click_id: UUID, pbk: str) -> Iterator[bytes]:
     for fields in (
         {"click_id": click_id, "value": 10**15},
         {"click_id": click_id, "value": 5},
@@ -194,7 +194,7 @@ async def silent_names(target: Target, seconds: float) -> Report:
         body = {"account_id": target.attacker.account_id, "target_url": url}
         return (await call(target.own_port, target.attacker.key, "POST", "/api/webhooks", body))[0]
 
-    return counted(await _outcomes(one, _SILENT_NAMES), {"400", "429", "503"})
+    return counted(await _count_outcomes(one, _SILENT_NAMES), {"400", "429", "503"})
 
 
 async def claimed_domains(target: Target, seconds: float) -> Report:
@@ -211,7 +211,7 @@ async def claimed_domains(target: Target, seconds: float) -> Report:
         _, row = await call(target.port, key, "POST", path, {"accountId": account_id})
         return "proven" if (row or {}).get("verified") else "claimed"
 
-    answers = await _outcomes(claim, _CLAIMS, at_once=20)
+    answers = await _count_outcomes(claim, _CLAIMS, at_once=20)
     report = counted(answers, {"400", "claimed", "429", "503"})
     fields = {"Host": target.domain, "User-Agent": AGENTS[2]}
     opened = head("GET", f"/c/{target.neighbour.slug}", fields)
@@ -241,7 +241,7 @@ async def crossed_reports(target: Target, seconds: float) -> Report:
         filters = {**crossed, "browser": f"Chrome {number}"}
         return (await report_of_today(target.port, target.attacker, filters))[0]
 
-    attack = asyncio.create_task(_outcomes(heavy, _REPORTS))
+    attack = asyncio.create_task(_count_outcomes(heavy, _REPORTS))
     answers = Counter[str]()
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -254,13 +254,13 @@ async def crossed_reports(target: Target, seconds: float) -> Report:
 async def trickling_receiver(target: Target, seconds: float) -> Report:
     """Have conversions delivered to a receiver that answers in endless chunks of one byte."""
     async with receiving(_trickle) as url:
-        return await _delivered(target, url, seconds)
+        return await _deliver_conversions(target, url, seconds)
 
 
 async def failing_receiver(target: Target, seconds: float) -> Report:
     """Have conversions delivered to a receiver that is gone: its owner must be notified."""
     async with receiving(answering(GONE)) as url:
-        report = await _delivered(target, url, seconds)
+        report = await _deliver_conversions(target, url, seconds)
     path = f"/api/webhooks?accountId={target.attacker.account_id}"
     _, listed = await call(target.port, target.attacker.key, "GET", path)
     [row] = [row for row in listed["rows"] if row["target_url"] == url]
@@ -277,7 +277,7 @@ async def _trickle(message: Message, transport: asyncio.WriteTransport) -> None:
         await asyncio.sleep(0.01 if is_full else 0)
 
 
-async def _delivered(target: Target, url: str, seconds: float) -> Report:
+async def _deliver_conversions(target: Target, url: str, seconds: float) -> Report:
     """Create a webhook for `url` and report conversions for it."""
     owner = target.attacker
     body = {"account_id": owner.account_id, "target_url": url}
@@ -288,7 +288,7 @@ async def _delivered(target: Target, url: str, seconds: float) -> Report:
     return await barrage(target.port, lambda: event, _CONVERSIONS / seconds, seconds, {"200"})
 
 
-async def _outcomes(
+async def _count_outcomes(
     act: Callable[[int], Awaitable[str]], count: int, at_once: int = 100
 ) -> Counter[str]:
     """Call `act` `count` times, `at_once` of them concurrently, and count the outcomes."""

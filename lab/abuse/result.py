@@ -15,8 +15,8 @@ MAX_SLOWDOWN: Final = 5.0
 all tries."""
 
 MAX_TRIES: Final = 3
-"""How often an attack that seems to slow visitors is run: the p99 of a few seconds depends on the
-machine as much as on the attacker."""
+"""Runs of an attack that seems to slow visitors: the p99 of a few seconds depends on the machine as
+much as on the attacker."""
 
 _HEADS: Final = (
     "",

@@ -102,22 +102,22 @@ class Bench:
         processes = processes_of(row.serving, self._folder, self._settings)
         async with running(processes):
             port = processes[0].port
-            prepared = await self._prepared(row, port)
+            prepared = await self._prepare_requests(row, port)
             await self._load(port, Prepared(prepared, row.status), WARM_UP_REQUESTS)
-            await self._stores.drained(DRAIN_SECONDS)
-            measured = await self._measured(row, processes, prepared, pace)
+            await self._stores.wait_until_drained(DRAIN_SECONDS)
+            measured = await self._measure_load(row, processes, prepared, pace)
             await asyncio.gather(*(process.terminate() for process in processes))
         if measured.outcome.errors:
             raise Faulty(f"row {row.key}: {measured.outcome.errors}")
         return measured
 
-    async def _prepared(self, row: Row, port: int) -> list[bytes]:
+    async def _prepare_requests(self, row: Row, port: int) -> list[bytes]:
         if row.requests == "events by key":
             return requests.events_by_key(self._scene, PREPARED_REQUESTS)
         if row.requests == "events by click":
             clicks = Prepared(requests.clicks(self._scene, PREPARED_REQUESTS), 302, keep_ids=True)
             await self._load(port, clicks, PREPARED_REQUESTS)
-            await self._stores.drained(DRAIN_SECONDS)
+            await self._stores.wait_until_drained(DRAIN_SECONDS)
             return requests.events_by_click(clicks.click_ids)
         if row.requests == "links":
             return requests.listing(self._scene)
@@ -133,29 +133,29 @@ class Bench:
         if outcome.errors or not outcome.requests:
             raise Faulty(f"port {port}: {outcome.requests:,} answers, and {outcome.errors}")
 
-    async def _measured(
+    async def _measure_load(
         self, row: Row, processes: Sequence[Process], prepared: list[bytes], pace: float | None
     ) -> Measured:
-        stored = await self._stored(row)
+        stored = await self._count_stored(row)
         before = _cpu_seconds(processes)
-        outcome = await self._loaded(processes[0].port, row, prepared, pace)
+        outcome = await self._run_load(processes[0].port, row, prepared, pace)
         after = _cpu_seconds(processes)
         landed = None
         if row.stored is not None:
-            at_end = await self._stored(row)
+            at_end = await self._count_stored(row)
             await asyncio.sleep(SETTLE_SECONDS)
             landed = Landed(
                 accepted=outcome.requests,
                 at_end=at_end - stored,
-                settled=await self._stored(row) - stored,
+                settled=await self._count_stored(row) - stored,
             )
         used = {name: after[name] - before[name] for name in after}
         return Measured(outcome=outcome, cpu_seconds=used, landed=landed)
 
-    async def _stored(self, row: Row) -> int:
+    async def _count_stored(self, row: Row) -> int:
         return 0 if row.stored is None else await self._stores.stored(row.stored)
 
-    async def _loaded(
+    async def _run_load(
         self, port: int, row: Row, prepared: list[bytes], pace: float | None
     ) -> Outcome:
         options = self._options
@@ -187,7 +187,7 @@ async def measure_deliveries(settings: Settings, target_url: str, number: int) -
     try:
         async with open_services(allowed) as services:
             await _convert(services, target_url, number)
-            return await _sent(services, number)
+            return await _send_all(services, number)
     finally:
         sys.setswitchinterval(interval)
 
@@ -203,7 +203,7 @@ async def _convert(services: Services, target_url: str, number: int) -> None:
             await drain.apply([_event(one, config) for one in numbers])
 
 
-async def _sent(services: Services, number: int) -> float:
+async def _send_all(services: Services, number: int) -> float:
     stop = asyncio.Event()
 
     async def is_sent() -> bool:

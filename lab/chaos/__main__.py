@@ -83,7 +83,7 @@ class Proof:
         async with beside(self._watch()):
             await self._load(scene)
             seconds = time.monotonic() - began
-            left = await self._settled(stores)
+            left = await self._wait_until_drained(stores)
             await wait_until(stores.are_deliveries_sent, SETTLE_SECONDS, _LOOK_SECONDS)
         return await self._compare(scene, stores, seconds, left)
 
@@ -115,7 +115,7 @@ class Proof:
         accepted = self._receiver.accept(message.path, message_id, message.body)
         transport.write(ACCEPTED if accepted else BUSY)
 
-    async def _settled(self, stores: Stores) -> Undrained:
+    async def _wait_until_drained(self, stores: Stores) -> Undrained:
         """Wait until everything is drained, for SETTLE_SECONDS at most; return what is not."""
         for process in self._processes:
             await process.ready()
@@ -123,14 +123,14 @@ class Proof:
 
         async def is_drained() -> bool:
             nonlocal left
-            left = await self._undrained(stores)
+            left = await self._count_undrained(stores)
             return not (left.journal or left.spool_files)
 
         if await wait_until(is_drained, SETTLE_SECONDS, _LOOK_SECONDS):
             return left
         return structs.replace(left, entries=await stores.unacknowledged(_SHOWN_ENTRIES))
 
-    async def _undrained(self, stores: Stores) -> Undrained:
+    async def _count_undrained(self, stores: Stores) -> Undrained:
         # The spool comes first: what leaves it goes to the journal.
         folder = self._settings.data_path / "spool"
         spooled = len(list(folder.iterdir())) if folder.exists() else 0
@@ -144,7 +144,7 @@ class Proof:
         self, scene: Scene, stores: Stores, seconds: float, left: Undrained
     ) -> Result:
         self._show_progress("comparing")
-        audit = await _audited(stores)
+        audit = await _audit_stores(stores)
         ledger = self._ledger
         return Result(
             seed=self._options.seed,
@@ -185,7 +185,7 @@ class Proof:
         ]
 
 
-async def _audited(stores: Stores) -> Audit:
+async def _audit_stores(stores: Stores) -> Audit:
     audit = Audit()
     async for click in stores.documents("clicks"):
         audit.add_click(click)
