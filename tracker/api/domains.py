@@ -96,7 +96,7 @@ async def verify(call: Call[Nothing, Nothing]) -> DomainRecord:
         with services.dns_limiter.acquire(call.account_id):
             proven = await is_proven(required, services.settings.dns_address)
         if not proven:
-            raise BadRequest(_not_proven(required))
+            raise BadRequest(_not_proven_message(required))
         domain = await services.domains.verify(domain.id)
     return await DOMAINS.show(call, domain)
 
@@ -117,7 +117,7 @@ def _required_records(services: Services, domain: Domain) -> Verification:
     return verification(domain, services.own_hosts.cname_target(domain.account_id))
 
 
-def _not_proven(required: Verification) -> str:
+def _not_proven_message(required: Verification) -> str:
     txt = f"a TXT record {required.txt.name} with the value {required.txt.value}"
     if required.cname is None:
         return f"domain_name: DNS does not have {txt}"

@@ -60,7 +60,7 @@ class EventHandler(Handler):
 
     async def post(self) -> None:
         """Record the conversion in the body. Raises a TrackerError if it is rejected."""
-        await self._record(self._posted())
+        await self._record(self._parse_post())
 
     def options(self) -> None:
         """Answer a CORS preflight: any origin may send a conversion."""
@@ -86,7 +86,7 @@ class EventHandler(Handler):
         self.set_header("X-Event-Id", str(recorded.event_id))
         self.finish_with(recorded_content(recorded, self._wants_image()))
 
-    def _posted(self) -> Conversion:
+    def _parse_post(self) -> Conversion:
         """Parse the body: a form, or JSON, also as text/plain, which needs no preflight.
 
         Raises BadRequest if it cannot be read.

@@ -62,7 +62,7 @@ def parse_body(kind: type[Kind], body: bytes) -> Parsed[Kind]:
     fields = parse_json("body", body)
     if not isinstance(fields, dict):
         raise BadRequest("body: must be a JSON object")
-    return _parsed(kind, fields)
+    return _parse_fields(kind, fields)
 
 
 def parse_query(kind: type[Kind], raw: str) -> Parsed[Kind]:
@@ -79,12 +79,12 @@ def parse_query(kind: type[Kind], raw: str) -> Parsed[Kind]:
         if ListType in types.get(listed, ()):
             fields.setdefault(listed, []).append(text)
         elif name in types or name in _ACCOUNT_NAMES:
-            value = _typed(types.get(name, set()), text)
+            value = _convert_text(types.get(name, set()), text)
             if fields.setdefault(name, value) != value:
                 raise BadRequest(f"{name}: given more than once")
         else:
             _check_no_typo(name, types)
-    return _parsed(kind, fields)
+    return _parse_fields(kind, fields)
 
 
 def _check_no_typo(name: str, types: Mapping[str, set[type]]) -> None:
@@ -129,7 +129,7 @@ def _union_types(kind: Any) -> list[Any]:
     return [kind]
 
 
-def _typed(types: set[type], text: str) -> str | int:
+def _convert_text(types: set[type], text: str) -> str | int:
     """Return `text` as an int or bool if `types` has it and it is one, else unchanged."""
     if IntType in types and _INTEGER.fullmatch(text):
         return int(text)
@@ -138,12 +138,12 @@ def _typed(types: set[type], text: str) -> str | int:
     return text
 
 
-def _parsed(kind: type[Kind], fields: dict[str, Any]) -> Parsed[Kind]:
+def _parse_fields(kind: type[Kind], fields: dict[str, Any]) -> Parsed[Kind]:
     account_id = _take_account(fields)
     own = next((name for name in _ACCOUNT_NAMES if name in _field_types(kind)), None)
     if own is not None and account_id is not None:
         fields[own] = account_id
-    return Parsed(_converted(kind, fields), account_id)
+    return Parsed(_convert(kind, fields), account_id)
 
 
 def _take_account(fields: dict[str, Any]) -> UUID | None:
@@ -154,7 +154,7 @@ def _take_account(fields: dict[str, Any]) -> UUID | None:
     return next(iter(named.values()), None)
 
 
-def _converted(kind: type[Kind], fields: Mapping[str, Any]) -> Kind:
+def _convert(kind: type[Kind], fields: Mapping[str, Any]) -> Kind:
     try:
         return msgspec.convert(fields, kind)
     except msgspec.ValidationError as error:
@@ -166,7 +166,7 @@ def _converted(kind: type[Kind], fields: Mapping[str, Any]) -> Kind:
 def _message(kind: type[msgspec.Struct], text: str) -> str:
     text, path = _split_path(text)
     if match := _FIELD_ERROR.match(text):
-        return f"{_joined(path, match[2])}: {_FIELD_RULES[match[1]]}"
+        return f"{_join_path(path, match[2])}: {_FIELD_RULES[match[1]]}"
     rule = _rule(text)
     if text.startswith("Invalid enum value"):
         rule = f"must be {' or '.join(_choices(kind, path))}"
@@ -176,7 +176,7 @@ def _message(kind: type[msgspec.Struct], text: str) -> str:
 def _with_full_path(text: str) -> str:
     """Return a message that names the field by its full path."""
     text, path = _split_path(text)
-    return _joined(path, text)
+    return _join_path(path, text)
 
 
 def _split_path(text: str) -> tuple[str, str]:
@@ -185,7 +185,7 @@ def _split_path(text: str) -> tuple[str, str]:
     return (match[1], match[2]) if match else (text, "")
 
 
-def _joined(path: str, name: str) -> str:
+def _join_path(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
 
 

@@ -69,13 +69,13 @@ class ProtectedHandler(Handler):
         self.check_method()
         if not secret:
             raise Unauthorized("API key: send it as Authorization: Bearer <API_KEY>")
-        self.key = await self._authenticated(secret, known)
+        self.key = await self._authenticate(secret, known)
         if known is None:
             await self._count(None, self.key.account_id)
         self._check_limit("account")
         self.incoming.allow(self.endpoints[self.request.method or ""].body_bytes)
 
-    async def _authenticated(self, secret: str, known: UUID | None) -> ApiKey:
+    async def _authenticate(self, secret: str, known: UUID | None) -> ApiKey:
         try:
             return await self.services.api_keys.authenticate(secret)
         except Unauthorized:

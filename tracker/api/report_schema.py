@@ -84,17 +84,17 @@ class ReportFilters(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     bots: BotsIn | UnsetType = UNSET
 
     def __post_init__(self) -> None:
-        self.country = [_country(text) for text in _listed(self.country)]
+        self.country = [_country(text) for text in _as_list(self.country)]
         # The service's own host may be an IP address; `reports` refuses all other invalid names.
-        self.domain = [canonical_hostname(one) or one.lower() for one in _listed(self.domain)]
+        self.domain = [canonical_hostname(one) or one.lower() for one in _as_list(self.domain)]
 
     def values(self) -> dict[str, list[Value]]:
         """Return the values of each dimension that is filtered by."""
         given = {name: getattr(self, name) for name in _FILTERS}
-        return {name: _listed(value) for name, value in given.items() if value != []}
+        return {name: _as_list(value) for name, value in given.items() if value != []}
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return list(dict.fromkeys(value)) if isinstance(value, list) else [value]
 
 
@@ -120,11 +120,11 @@ class CreateReport(Paged, forbid_unknown_fields=True, kw_only=True):
 
     def __post_init__(self) -> None:
         within = self.filters
-        self.tag_operator = _same("tagOperator", self.tag_operator, within.tag_operator)
-        self.bots = _same("bots", self.bots, within.bots)
+        self.tag_operator = _merge_filter("tagOperator", self.tag_operator, within.tag_operator)
+        self.bots = _merge_filter("bots", self.bots, within.bots)
 
 
-def _same(name: str, value: Any, within: Any) -> Any:
+def _merge_filter(name: str, value: Any, within: Any) -> Any:
     """Return a value given beside or among the filters. Raises BadRequest if both differ."""
     if UNSET not in (value, within) and value != within:
         raise BadRequest(f"{name}: differs from filters.{name}, which is another place for it")
