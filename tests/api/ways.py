@@ -142,7 +142,7 @@ async def _answer(reader: asyncio.StreamReader, method: str) -> bytes:
 
 
 class Ways(NamedTuple):
-    """Both servers: with the fast path, and without."""
+    """Two servers on the same services: one with the fast path, one without."""
 
     fast: Way
     plain: Way

@@ -21,10 +21,10 @@ from tracker.service.services import Services
 CROWD = 2000
 BYTE_INTERVAL_SECONDS = 0.25
 LATE_SECONDS = 4.0
-"""How late a busy machine may be."""
+"""The delay that a busy machine may add."""
 
 MAX_KEPT_SECONDS = (HEAD_AND_BODY_SECONDS + LINGER_SECONDS) * 1.5
-"""How long a slow client is kept: the server looks every quarter of the shortest timeout."""
+"""The longest life of a slow client: the server checks every quarter of the shortest timeout."""
 
 HEAD = b"GET /c/known HTTP/1.1\r\nHost: localhost\r\n"
 POST = b"POST /api/event HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5000\r\n\r\n"
