@@ -10,8 +10,9 @@ from scripts.command import Command, Row, positive, uuid
 from tracker.clock import iso, now
 from tracker.errors import TrackerError
 from tracker.service.services import Services
+from tracker.webhooks.deliveries import RETRIED
 from tracker.webhooks.delivery import Delivery, Status
-from tracker.webhooks.search import RETRIED, DeliverySearch, Filter
+from tracker.webhooks.search import DeliverySearch, Filter
 
 _EXAMPLES = (
     "python -m scripts.deliveries list --status failed --since 2026-01-31",

@@ -5,7 +5,7 @@
 - Each process gives ids from a block in memory and fetches the next before half of it is used.
 - A spare block lies in a file, for a process that starts while MongoDB is unavailable. It is not in
   Redis, whose past may come back (a replica, a backup) and with it a block that was taken.
-- A lost counter starts GAP_IDS above the highest stored event, beyond all that was granted.
+- A lost counter starts GAP_IDS above the highest stored event, beyond all granted ids.
 
 Guarantee: no id is given twice, whichever store is lost.
 """
@@ -46,7 +46,7 @@ class SpareBlock:
         return self._path.exists()
 
     def keep(self, block: range) -> None:
-        """Write `block` to the file; if that has one already, `block` is never used.
+        """Write `block` to the file, unless it has one already: then `block` is never used.
 
         Raises OSError if the file cannot be written.
         """

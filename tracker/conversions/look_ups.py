@@ -1,8 +1,8 @@
 """Look-ups that the answer to a conversion waits for: its click's account, its transaction id.
 
-- MongoDB is asked in groups (`db/batch`): one query for all that arrived during the last one.
-- If it does not answer within LOOK_UP_SECONDS, nothing is known, and it is left alone for a moment.
-  The event is pending then, and the drain finds out.
+- Look-ups are grouped (`db/batch`): one query serves all that arrived during the last one.
+- If MongoDB does not answer within LOOK_UP_SECONDS, results are None and no query is sent for a
+  moment. The event is pending then, and the drain decides.
 """
 
 from collections import defaultdict
@@ -21,7 +21,7 @@ from tracker.db.mongo_reader import MongoReader
 LOOK_UP_SECONDS = 1.0
 
 Sought = tuple[Sequence[UUID], str]
-"""The scopes in which a transaction id may have come before, and the id.
+"""The scopes in which an earlier event may have a transaction id, and the id.
 
 An id that BSON cannot encode would fail its whole group: `conversions/parameters` rejects those."""
 
@@ -33,7 +33,7 @@ class LookUps:
     """Look-ups in MongoDB, in groups.
 
     `owners` finds the account of a click by the 16 bytes of its id; None if it is not stored.
-    `earlier` finds the event that had a transaction id first in any of its scopes; None if none.
+    `earlier` finds the first event with a transaction id in any of its scopes; None without one.
     """
 
     def __init__(self, database: LookUpDatabase) -> None:
@@ -48,7 +48,7 @@ class LookUps:
         self.earlier = Batch[Sought, int | None](self._answered(self._earlier))
 
     async def flushed(self) -> None:
-        """Wait until everything that was asked for has its result."""
+        """Wait until every look-up has its result."""
         await self.owners.flushed()
         await self.earlier.flushed()
 

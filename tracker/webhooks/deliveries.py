@@ -37,7 +37,9 @@ _MAX_PAYLOADS_PER_COMMAND: Final = 100
 SHOWN_CHARACTERS: Final = 4096
 """Characters of each payload that a page shows, because a page may have many payloads."""
 
-_RETRIED: Final = (Status.FAILED, Status.CANCELLED)
+RETRIED: Final = (Status.FAILED, Status.CANCELLED)
+"""The states in which deliveries are retried, unless others are named."""
+
 _MAX_COUNTED: Final = 100_000
 
 
@@ -211,7 +213,7 @@ class Deliveries:
         """Make the failed and cancelled deliveries created since then due; return how many."""
         matching = {
             "webhook_id": webhook_id,
-            "status": {"$in": list(_RETRIED)},
+            "status": {"$in": list(RETRIED)},
             "created_at": {"$gte": since},
         }
         return await self.retry_matching(matching, at)

@@ -16,9 +16,6 @@ from tracker.webhooks.delivery import Delivery, Status
 QUERY_SECONDS: Final = 600.0
 """The time limit of MongoDB: no index helps a filter that names no webhook."""
 
-RETRIED: Final = (Status.FAILED, Status.CANCELLED)
-"""The states whose deliveries are sent again by default."""
-
 
 class Filter(msgspec.Struct, frozen=True, kw_only=True):
     """A filter of deliveries. A delivery matches if it matches every given field."""
