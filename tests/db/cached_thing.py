@@ -22,7 +22,7 @@ class Thing(Versioned, frozen=True, kw_only=True):
 OLD, NEW = Thing(version=1, text="old"), Thing(version=2, text="new")
 
 
-class Record:
+class ThingSource:
     """A source with the same thing under every name. Queries wait until `open` is set."""
 
     def __init__(self, thing: Thing | None) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.db.cached_thing import NAME, NEW, OLD, Record, Thing, aged, cached
+from tests.db.cached_thing import NAME, NEW, OLD, Thing, ThingSource, aged, cached
 from tests.db.test_budget import skipped_writes
 from tracker.db import cache as levels
 from tracker.db import memory, origin
@@ -16,17 +16,17 @@ from tracker.service.services import Services
 
 
 async def test_a_value_is_loaded_once_and_then_in_memory(services: Services) -> None:
-    record = Record(OLD)
-    cache = cached(services.redis, record)
+    source = ThingSource(OLD)
+    cache = cached(services.redis, source)
     assert [await cache.get(NAME) for _ in range(3)] == [OLD] * 3
-    assert record.asked == [NAME]
+    assert source.asked == [NAME]
 
 
 async def test_another_process_finds_a_value_in_redis(services: Services) -> None:
-    record = Record(OLD)
-    await cached(services.redis, record).get(NAME)
-    assert await cached(services.redis, record).get(NAME) == OLD
-    assert record.asked == [NAME]
+    source = ThingSource(OLD)
+    await cached(services.redis, source).get(NAME)
+    assert await cached(services.redis, source).get(NAME) == OLD
+    assert source.asked == [NAME]
 
 
 @pytest.mark.parametrize(
@@ -40,8 +40,8 @@ async def test_another_process_finds_a_value_in_redis(services: Services) -> Non
 async def test_every_copy_expires(
     services: Services, thing: Thing | None, in_memory: float, in_redis: float
 ) -> None:
-    record = Record(thing)
-    cache = cached(services.redis, record)
+    source = ThingSource(thing)
+    cache = cached(services.redis, source)
     assert await cache.get(NAME) == thing
     left = await services.redis.pttl(NAME)
     assert in_redis - 5 < left / 1000 <= in_redis
@@ -50,15 +50,15 @@ async def test_every_copy_expires(
     await services.redis.delete(NAME)
     aged(cache, 1)
     assert await cache.get(NAME) == thing
-    assert record.asked == [NAME, NAME]
+    assert source.asked == [NAME, NAME]
 
 
 async def test_a_miss_is_remembered_by_every_process(services: Services) -> None:
-    record = Record(None)
+    source = ThingSource(None)
     for _ in range(2):
-        cache = cached(services.redis, record)
+        cache = cached(services.redis, source)
         assert [await cache.get(NAME), await cache.get(NAME)] == [None, None]
-    assert record.asked == [NAME]
+    assert source.asked == [NAME]
 
 
 @pytest.mark.parametrize(
@@ -71,52 +71,52 @@ async def test_without_room_redis_keeps_no_copies_but_still_takes_changes(
 ) -> None:
     budget, before = Budget(), skipped_writes(kind)
     budget.used = SKIPPED_FROM[kind]
-    cache = cached(services.redis, Record(thing), budget=budget)
+    cache = cached(services.redis, ThingSource(thing), budget=budget)
     assert await cache.get(NAME) == thing
     assert await services.redis.keys("*") == []
     assert skipped_writes(kind) == before + 1
     await cache.begin_update(NAME)
     await cache.changed(NAME, NEW, NEW.version)
-    assert await cached(services.redis, Record(OLD)).get(NAME) == NEW
+    assert await cached(services.redis, ThingSource(OLD)).get(NAME) == NEW
 
 
 async def test_a_hundred_simultaneous_look_ups_are_one(services: Services) -> None:
-    record = Record(OLD)
-    record.open.clear()
-    cache = cached(services.redis, record)
+    source = ThingSource(OLD)
+    source.open.clear()
+    cache = cached(services.redis, source)
     gets = [asyncio.ensure_future(cache.get(NAME)) for _ in range(100)]
-    await record.asked_for(1)
-    record.open.set()
+    await source.asked_for(1)
+    source.open.set()
     assert await asyncio.gather(*gets) == [OLD] * 100
-    assert record.asked == [NAME]
+    assert source.asked == [NAME]
 
 
 async def test_a_visitor_who_leaves_does_not_take_the_look_up_of_others_along(
     services: Services,
 ) -> None:
-    record = Record(OLD)
-    record.open.clear()
-    cache = cached(services.redis, record)
+    source = ThingSource(OLD)
+    source.open.clear()
+    cache = cached(services.redis, source)
     first, second = (asyncio.ensure_future(cache.get(NAME)) for _ in range(2))
-    await record.asked_for(1)
+    await source.asked_for(1)
     first.cancel()
-    record.open.set()
+    source.open.set()
     assert await second == OLD
 
 
 async def test_an_error_reaches_all_that_wait_and_is_not_remembered(services: Services) -> None:
-    record = Record(OLD)
-    record.error = ValueError("a bug")
-    cache = cached(services.redis, record)
+    source = ThingSource(OLD)
+    source.error = ValueError("a bug")
+    cache = cached(services.redis, source)
     outcomes = await asyncio.gather(*(cache.get(NAME) for _ in range(3)), return_exceptions=True)
-    assert outcomes == [record.error] * 3
-    record.error = None
+    assert outcomes == [source.error] * 3
+    source.error = None
     assert await cache.get(NAME) == OLD
 
 
 async def test_memory_is_bounded_and_the_oldest_goes_first(services: Services) -> None:
-    record = Record(OLD)
-    cache = cached(services.redis, record, max_values=3)
+    source = ThingSource(OLD)
+    cache = cached(services.redis, source, max_values=3)
     for name in "abcd":
         await cache.get(name)
     assert list(cache._memory.values) == ["b", "c", "d"]
@@ -124,20 +124,20 @@ async def test_memory_is_bounded_and_the_oldest_goes_first(services: Services) -
 
 async def test_a_copy_of_another_release_counts_as_none(services: Services) -> None:
     await services.redis.hset(NAME, mapping={"version": 1, "value": b"\x81\xa1x\x01"})
-    assert await cached(services.redis, Record(OLD)).get(NAME) == OLD
+    assert await cached(services.redis, ThingSource(OLD)).get(NAME) == OLD
 
 
 async def test_a_closed_cache_asks_redis_for_nothing_more(services: Services) -> None:
     """The client of Redis may be closed by then, and a new connection would stay open."""
-    record = Record(OLD)
-    record.open.clear()
+    source = ThingSource(OLD)
+    source.open.clear()
     async with redis_for_requests(services.settings.redis_url) as redis:
-        cache = cached(redis, record)
+        cache = cached(redis, source)
         look_up = asyncio.ensure_future(cache.get(NAME))
-        await record.asked_for(1)
+        await source.asked_for(1)
         await cache.close()
         assert not cache._loading
-        record.open.set()
+        source.open.set()
         await asyncio.gather(look_up, return_exceptions=True)
         assert look_up.cancelled()
     assert await services.redis.exists(NAME) == 0
@@ -146,7 +146,7 @@ async def test_a_closed_cache_asks_redis_for_nothing_more(services: Services) ->
 async def test_a_value_in_steady_use_is_refreshed_before_it_expires(
     services: Services,
 ) -> None:
-    cache = cached(services.redis, Record(OLD))
+    cache = cached(services.redis, ThingSource(OLD))
     await cache.get(NAME)
     aged(cache, memory.MEMORY_SECONDS * 0.8)
     held = cache._memory.values[NAME]
@@ -158,18 +158,18 @@ async def test_a_value_in_steady_use_is_refreshed_before_it_expires(
 
 
 async def test_simultaneous_look_ups_of_many_names_are_one_query(services: Services) -> None:
-    record = Record(OLD)
-    cache = cached(services.redis, record)
+    source = ThingSource(OLD)
+    cache = cached(services.redis, source)
     names = [f"link:/{number}" for number in range(300)]
     await services.redis.config_resetstat()
     assert await asyncio.gather(*map(cache.get, names)) == [OLD] * 300
-    assert record.questions == [names]
+    assert source.questions == [names]
     stats = await services.redis.info("commandstats")
     assert stats["cmdstat_evalsha"]["calls"] <= 4
 
 
 async def test_a_value_that_cannot_be_read_fails_alone(services: Services) -> None:
-    class Odd(Record):
+    class Odd(ThingSource):
         async def find(self, names: Sequence[str]) -> dict[str, Any]:
             return {name: OLD if name == NAME else None for name in names} | {"link:/b": 7}
 
@@ -190,14 +190,14 @@ async def test_waiting_behind_other_look_ups_is_no_failure_of_mongodb(
     """Each query is answered in time, but the last of many look-ups waits much longer."""
     monkeypatch.setattr(origin, "LOAD_SECONDS", 1.0)
 
-    class Slow(Record):
+    class Slow(ThingSource):
         async def find(self, names: Sequence[str]) -> dict[str, Thing]:
             await asyncio.sleep(0.4)
             return await super().find(names)
 
-    record = Slow(OLD)
-    cache = cached(services.redis, record)
+    source = Slow(OLD)
+    cache = cached(services.redis, source)
     names = [f"link:/{number}" for number in range(2000)]
     assert await asyncio.gather(*map(cache.get, names)) == [OLD] * 2000
-    assert len(record.questions) == 4
+    assert len(source.questions) == 4
     assert not cache._origin._breaker.is_open

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.db.cached_thing import NAME, NEW, OLD, Record, Thing, aged, cached
+from tests.db.cached_thing import NAME, NEW, OLD, Thing, ThingSource, aged, cached
 from tests.db.own_redis import nobody
 from tracker.db import cache as levels
 from tracker.db.connect import redis_for_requests
@@ -16,55 +16,55 @@ from tracker.service.services import Services
 async def test_an_older_version_never_replaces_a_newer_one_in_redis(
     services: Services, first: Thing, second: Thing
 ) -> None:
-    cache = cached(services.redis, Record(None))
+    cache = cached(services.redis, ThingSource(None))
     for thing in (first, second):
         await cache.changed(NAME, thing, thing.version)
-    assert await cached(services.redis, Record(None)).get(NAME) == NEW
+    assert await cached(services.redis, ThingSource(None)).get(NAME) == NEW
 
 
 async def test_a_late_miss_does_not_replace_a_new_value(services: Services) -> None:
-    record = Record(None)
-    record.open.clear()
-    late = cached(services.redis, record)
+    source = ThingSource(None)
+    source.open.clear()
+    late = cached(services.redis, source)
     get = asyncio.ensure_future(late.get(NAME))
-    await record.asked_for(1)
-    await cached(services.redis, record).changed(NAME, NEW, NEW.version)
-    record.open.set()
+    await source.asked_for(1)
+    await cached(services.redis, source).changed(NAME, NEW, NEW.version)
+    source.open.set()
     assert await get is None
-    assert await cached(services.redis, record).get(NAME) == NEW
+    assert await cached(services.redis, source).get(NAME) == NEW
 
 
 async def test_a_removed_value_stays_removed_whatever_a_late_look_up_found(
     services: Services,
 ) -> None:
-    record = Record(OLD)
-    record.open.clear()
-    late = cached(services.redis, record)
+    source = ThingSource(OLD)
+    source.open.clear()
+    late = cached(services.redis, source)
     get = asyncio.ensure_future(late.get(NAME))
-    await record.asked_for(1)
-    await cached(services.redis, record).changed(NAME, None, NEW.version)
-    record.open.set()
+    await source.asked_for(1)
+    await cached(services.redis, source).changed(NAME, None, NEW.version)
+    source.open.set()
     assert await get == OLD
-    assert await cached(services.redis, record).get(NAME) is None
+    assert await cached(services.redis, source).get(NAME) is None
 
 
 async def test_a_look_up_that_a_change_overtakes_is_not_kept(services: Services) -> None:
-    record = Record(OLD)
-    record.open.clear()
-    cache = cached(services.redis, record)
+    source = ThingSource(OLD)
+    source.open.clear()
+    cache = cached(services.redis, source)
     get = asyncio.ensure_future(cache.get(NAME))
-    await record.asked_for(1)
-    record.thing = NEW
+    await source.asked_for(1)
+    source.thing = NEW
     await cache.changed(NAME, NEW, NEW.version)
     new_get = asyncio.ensure_future(cache.get(NAME))
-    record.open.set()
+    source.open.set()
     assert await get == OLD
     assert await new_get == NEW
     assert await cache.get(NAME) == NEW
 
 
 async def test_a_copy_that_redis_still_held_during_a_change_is_not_kept(services: Services) -> None:
-    cache = cached(services.redis, Record(OLD))
+    cache = cached(services.redis, ThingSource(OLD))
     await cache.get(NAME)
     await services.redis.client_pause(300, all=False)
     change = asyncio.ensure_future(cache.changed(NAME, NEW, NEW.version))
@@ -79,13 +79,13 @@ async def test_a_copy_that_redis_still_held_during_a_change_is_not_kept(services
 async def test_a_value_read_during_a_change_is_forgotten_soon_if_the_writer_dies(
     services: Services, known: bool
 ) -> None:
-    record = Record(OLD)
-    writer, reader = (cached(services.redis, record) for _ in range(2))
+    source = ThingSource(OLD)
+    writer, reader = (cached(services.redis, source) for _ in range(2))
     if known:
         await writer.get(NAME)
     await writer.begin_update(NAME)
     assert await reader.get(NAME) == OLD
-    record.thing = NEW
+    source.thing = NEW
     left = await services.redis.pttl(NAME)
     assert 0 < left <= levels.UPDATE_SECONDS * 1000
     await services.redis.pexpire(NAME, 1)
@@ -95,7 +95,7 @@ async def test_a_value_read_during_a_change_is_forgotten_soon_if_the_writer_dies
 
 
 async def test_one_of_two_writers_may_die(services: Services) -> None:
-    cache = cached(services.redis, Record(OLD))
+    cache = cached(services.redis, ThingSource(OLD))
     await cache.begin_update(NAME)
     await cache.begin_update(NAME)
     await cache.changed(NAME, OLD, OLD.version)
@@ -105,12 +105,12 @@ async def test_one_of_two_writers_may_die(services: Services) -> None:
 async def test_a_change_is_refused_while_redis_is_unavailable() -> None:
     async with redis_for_requests(nobody()) as unavailable:
         with pytest.raises(Unavailable):
-            await cached(unavailable, Record(OLD)).begin_update(NAME)
+            await cached(unavailable, ThingSource(OLD)).begin_update(NAME)
 
 
 async def test_a_full_redis_does_not_hinder_a_change(services: Services) -> None:
-    record = Record(OLD)
-    cache = cached(services.redis, record)
+    source = ThingSource(OLD)
+    cache = cached(services.redis, source)
     await cache.get(NAME)
     await services.redis.config_set("maxmemory", 1)
     try:
@@ -123,11 +123,11 @@ async def test_a_full_redis_does_not_hinder_a_change(services: Services) -> None
 
 
 async def test_unverified_memory_is_trusted_for_a_second_only(services: Services) -> None:
-    record = Record(OLD)
-    cache = cached(services.redis, record)
+    source = ThingSource(OLD)
+    cache = cached(services.redis, source)
     await cache.get(NAME)
     cache.verified = False
-    await cached(services.redis, record).changed(NAME, NEW, NEW.version)
+    await cached(services.redis, source).changed(NAME, NEW, NEW.version)
     aged(cache, levels.UNVERIFIED_SECONDS * 0.9)
     assert await cache.get(NAME) == OLD
     aged(cache, levels.UNVERIFIED_SECONDS * 0.1)

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.db.cached_thing import NAME, OLD, Record, aged, cached
+from tests.db.cached_thing import NAME, OLD, ThingSource, aged, cached
 from tracker.db import memory, origin
 from tracker.errors import RateLimited
 from tracker.limits.allowance import Allowance
@@ -13,10 +13,10 @@ from tracker.service.services import Services
 
 
 async def test_misses_push_no_value_out_of_memory(services: Services) -> None:
-    record = Record(OLD)
-    cache = cached(services.redis, record, max_values=10)
+    source = ThingSource(OLD)
+    cache = cached(services.redis, source, max_values=10)
     await cache.get(NAME)
-    record.thing = None
+    source.thing = None
     for number in range(50):
         await cache.get(f"link:/{number}")
     assert cache.peek(NAME) is not None
@@ -30,14 +30,14 @@ async def test_a_client_that_asks_for_too_many_unknown_names_waits_in_a_share(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(origin, "SHARED_REST_SECONDS", 0)
-    record = Record(None)
-    cache = cached(services.redis, record, misses=Allowance(5, now=lambda: 0.0))
+    source = ThingSource(None)
+    cache = cached(services.redis, source, misses=Allowance(5, now=lambda: 0.0))
     for number in range(5):
         assert await cache.get(f"link:/first-{number}", STRANGER) is None
     before = LOOK_UPS_SHARED.labels("answered")._value.get()
     names = [f"link:/{number}" for number in range(250)]
     assert await asyncio.gather(*(cache.get(name, STRANGER) for name in names)) == [None] * 250
-    assert [len(question) for question in record.questions[5:]] == [100, 100, 50]
+    assert [len(question) for question in source.questions[5:]] == [100, 100, 50]
     assert LOOK_UPS_SHARED.labels("answered")._value.get() == before + 250
     # Redis keeps no misses of names that a stranger invents.
     assert not await services.redis.exists(*names)
@@ -48,7 +48,7 @@ async def test_a_known_name_is_found_even_for_a_client_beyond_its_allowance(
 ) -> None:
     misses = Allowance(1, now=lambda: 0.0)
     misses.spend(STRANGER)
-    cache = cached(services.redis, Record(OLD), misses=misses)
+    cache = cached(services.redis, ThingSource(OLD), misses=misses)
     assert await cache.get(NAME, STRANGER) == OLD
     assert await services.redis.exists(NAME)
     assert await cache.get(NAME, STRANGER) == OLD
@@ -57,10 +57,10 @@ async def test_a_known_name_is_found_even_for_a_client_beyond_its_allowance(
 async def test_others_do_not_wait_for_the_share(services: Services) -> None:
     misses = Allowance(1, now=lambda: 0.0)
     misses.spend(STRANGER)
-    record = Record(OLD)
-    cache = cached(services.redis, record, misses=misses)
+    source = ThingSource(OLD)
+    cache = cached(services.redis, source, misses=misses)
     in_share = asyncio.ensure_future(cache.get(NAME, STRANGER))
-    await record.asked_for(1)
+    await source.asked_for(1)
     assert await cache.get(NAME, VISITOR) == OLD
     assert not in_share.done()
     assert await in_share == OLD
@@ -72,12 +72,12 @@ async def test_a_full_share_refuses_only_clients_beyond_their_allowance(
     monkeypatch.setattr(origin, "SHARED_WAITING_NAMES", 10)
     misses = Allowance(1, now=lambda: 0.0)
     misses.spend(STRANGER)
-    record = Record(None)
-    record.open.clear()
-    cache = cached(services.redis, record, misses=misses)
+    source = ThingSource(None)
+    source.open.clear()
+    cache = cached(services.redis, source, misses=misses)
     gets = [asyncio.ensure_future(cache.get(f"link:/{n}", STRANGER)) for n in range(120)]
-    await record.asked_for(10)
-    record.open.set()
+    await source.asked_for(10)
+    source.open.set()
     visited = await cache.get("link:/visited", VISITOR)
     outcomes = await asyncio.gather(*gets, return_exceptions=True)
     assert visited is None

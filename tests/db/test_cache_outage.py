@@ -6,7 +6,7 @@ import time
 import pytest
 from pymongo.errors import AutoReconnect, PyMongoError
 
-from tests.db.cached_thing import NAME, NEW, OLD, Record, aged, cached
+from tests.db.cached_thing import NAME, NEW, OLD, ThingSource, aged, cached
 from tests.db.own_redis import nobody
 from tracker.db import memory, origin
 from tracker.db.connect import redis_for_requests
@@ -14,25 +14,25 @@ from tracker.errors import Unavailable
 from tracker.service.services import Services
 
 
-async def test_the_record_answers_while_redis_is_unavailable(services: Services) -> None:
-    record = Record(OLD)
+async def test_the_source_answers_while_redis_is_unavailable(services: Services) -> None:
+    source = ThingSource(OLD)
     async with redis_for_requests(nobody()) as unavailable:
-        cache = cached(unavailable, record)
+        cache = cached(unavailable, source)
         assert await cache.get(NAME) == OLD
         assert await cache.get("link:/b") == OLD
         await cache.changed(NAME, NEW, NEW.version)
-        record.thing = NEW
+        source.thing = NEW
         assert await cache.get(NAME) == NEW
 
 
 async def test_a_value_in_memory_is_served_at_any_age_while_both_stores_are_unavailable(
     services: Services,
 ) -> None:
-    record = Record(OLD)
+    source = ThingSource(OLD)
     async with redis_for_requests(nobody()) as unavailable:
-        cache = cached(unavailable, record)
+        cache = cached(unavailable, source)
         await cache.get(NAME)
-        record.error = AutoReconnect("unavailable")
+        source.error = AutoReconnect("unavailable")
         aged(cache, 100_000)
         assert await cache.get(NAME) == OLD
         with pytest.raises(Unavailable):
@@ -43,60 +43,60 @@ async def test_a_value_in_memory_is_served_at_any_age_while_both_stores_are_unav
 
 
 async def test_a_value_forgotten_during_a_failing_look_up_is_not_served() -> None:
-    record = Record(OLD)
+    source = ThingSource(OLD)
     async with redis_for_requests(nobody()) as unavailable:
-        cache = cached(unavailable, record)
+        cache = cached(unavailable, source)
         await cache.get(NAME)
         aged(cache, 100)
-        record.open.clear()
-        record.error = AutoReconnect("unavailable")
+        source.open.clear()
+        source.error = AutoReconnect("unavailable")
         get = asyncio.ensure_future(cache.get(NAME))
-        await record.asked_for(2)
+        await source.asked_for(2)
         cache.forget(NAME)
-        record.open.set()
+        source.open.set()
         with pytest.raises(Unavailable):
             await get
 
 
-async def test_a_record_that_hangs_is_waited_for_once_and_then_left_alone(
+async def test_a_source_that_hangs_is_waited_for_once_and_then_left_alone(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(origin, "LOAD_SECONDS", 1.0)
-    record = Record(OLD)
-    cache = cached(services.redis, record)
+    source = ThingSource(OLD)
+    cache = cached(services.redis, source)
     await cache.get(NAME)
     aged(cache, 100)
     await services.redis.delete(NAME)
-    record.open.clear()
+    source.open.clear()
     assert await cache.get(NAME) == OLD
     begun = time.monotonic()
     assert await cache.get(NAME) == OLD
     with pytest.raises(Unavailable):
         await cache.get("link:/b")
     assert time.monotonic() - begun < 0.8
-    assert record.asked == [NAME, NAME]
+    assert source.asked == [NAME, NAME]
 
 
-async def test_a_copy_in_redis_is_served_while_the_record_is_unavailable(
+async def test_a_copy_in_redis_is_served_while_the_source_is_unavailable(
     services: Services,
 ) -> None:
-    record = Record(OLD)
-    await cached(services.redis, record).get(NAME)
-    record.error = PyMongoError("unavailable")
-    cache = cached(services.redis, record)
+    source = ThingSource(OLD)
+    await cached(services.redis, source).get(NAME)
+    source.error = PyMongoError("unavailable")
+    cache = cached(services.redis, source)
     with pytest.raises(Unavailable):
         await cache.get("link:/b")
     assert await cache.get(NAME) == OLD
 
 
 async def test_a_failed_refresh_is_not_repeated_by_every_request() -> None:
-    record = Record(OLD)
-    cache = cached(redis_for_requests(nobody()), record)
+    source = ThingSource(OLD)
+    cache = cached(redis_for_requests(nobody()), source)
     await cache.get(NAME)
-    record.error = AutoReconnect("unavailable")
+    source.error = AutoReconnect("unavailable")
     aged(cache, memory.MEMORY_SECONDS * 0.8)
     for _ in range(3):
         assert cache.peek(NAME) is not None
-        await record.asked_for(2)
+        await source.asked_for(2)
         await asyncio.sleep(0.01)
-    assert len(record.asked) == 2
+    assert len(source.asked) == 2

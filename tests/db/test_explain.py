@@ -139,7 +139,7 @@ async def cached(scene: Scene, cache: Any, name: str) -> None:
     assert await cache.get(name) is not None
 
 
-async def webhooks_told(services: Services) -> None:
+async def make_deliveries(services: Services) -> None:
     event = {"_id": 5, "account_id": ACCOUNT, "at": now()}
     async with await services.mongodb.start_session() as session:
         await create_deliveries(services.database, [event], session)
@@ -230,7 +230,7 @@ OTHERS: dict[str, Query] = {
         scene.webhook_ids[0], now(), now()
     ),
     "the backlog of deliveries": lambda scene: scene.services.deliveries.backlog(now()),
-    "webhooks of accounts": lambda scene: webhooks_told(scene.services),
+    "webhooks of accounts": lambda scene: make_deliveries(scene.services),
     "webhooks by id": lambda scene: scene.services.webhooks.find_all(scene.webhook_ids[:5]),
     "an event id": lambda scene: scene.services.event_ids.next(),
 }
