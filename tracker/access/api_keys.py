@@ -89,7 +89,7 @@ class ApiKeys:
         """Return the key of `secret`. Raises Unauthorized if it is unknown, revoked or expired."""
         digest = _digest(secret)
         try:
-            key = await self._valid(digest)
+            key = await self._find_valid(digest)
         except Unauthorized:
             self._accounts.pop(digest, None)
             raise
@@ -97,7 +97,7 @@ class ApiKeys:
         await self._touch(key)
         return key
 
-    async def _valid(self, digest: bytes) -> ApiKey:
+    async def _find_valid(self, digest: bytes) -> ApiKey:
         row = await self._keys.find_one({"sha256": digest})
         if row is None:
             raise Unauthorized("API key: unknown")

@@ -88,7 +88,7 @@ class DataFolder:
         return True
 
     def _write_pid(self, descriptor: int) -> None:
-        # First remove the addresses of a killed service: nobody may read them with this pid.
+        # First remove the addresses of a killed service, which must not be read with this pid.
         self.unpublish()
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)

@@ -27,7 +27,7 @@ BUDGET_SHARE: Final = 0.5
 """The share of Redis's memory. The journal has the rest, and may use this share too."""
 
 _MEASURE_INTERVAL_SECONDS: Final = 1.0
-"""In this time a flood makes ten thousand keys of 130 bytes, or 1.3 MB."""
+"""A flood makes ten thousand keys of 130 bytes in this time, or 1.3 MB."""
 
 _SAMPLED_NODES: Final = 1000
 """Nodes of a stream that Redis measures, which takes 46 µs. For 48 MB in entries of 0.3 to 25 KB

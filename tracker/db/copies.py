@@ -21,10 +21,10 @@ from tracker.errors import Unavailable
 STALE_SECONDS: Final = 7 * 86400.0
 
 _COPIES_PER_SCRIPT: Final = 100
-"""Redis answers nobody else until a script ends."""
+"""Copies that one script stores. Redis answers no other client until a script ends."""
 
 # Stores values unless Redis holds newer ones. The time to live is the name's: a newer value
-# never extends it, so what `expire_soon` shortened stays short, whoever stores meanwhile.
+# never extends it, so what `expire_soon` shortened stays short, whatever is stored meanwhile.
 # KEYS: name and its stale copy, for each. ARGV: milliseconds of stale copies; then version, value
 # and milliseconds to live, for each.
 _STORE_NEWER: Final = """

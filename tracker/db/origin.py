@@ -1,6 +1,6 @@
-"""The origin of cached values (`db/cache`): MongoDB, asked for many names with one query.
+"""The origin of cached values (`db/cache`): queries to MongoDB, each for many names.
 
-- One query of a cache is in flight at a time; names that are asked for meanwhile share the next.
+- One query of a cache is in flight at a time; names that are requested meanwhile share the next.
 - A query may take LOAD_SECONDS. After a failure MongoDB is left alone for a moment (`db/breaker`).
   Waiting for a turn is no failure, so look-ups of strangers never keep others from MongoDB.
 - Clients that have requested too many unknown names share a small part of the queries.

@@ -51,7 +51,10 @@ async def expire_pending(database: Database, days: int) -> None:
 
 
 async def first_kept(database: Database) -> str:
-    """Return the first day of which no click can have been deleted; empty if none ever was."""
+    """Return the first day of which no click can have been deleted; empty if none ever was.
+
+    Raises PyMongoError if MongoDB fails.
+    """
     record: dict[str, Any] = await database["counters"].find_one(_RECORD) or {}
     days = record.get("days", 0)
     by_now = day_of(now() - timedelta(days=days - 1)) if days else ""

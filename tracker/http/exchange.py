@@ -114,7 +114,7 @@ class Exchange(HTTPConnection):
         """
         assert isinstance(start_line, ResponseStartLine)
         if self._done:
-            return _gone()
+            return _closed_stream()
         _, code, reason = start_line
         if 100 <= code < 200:
             return self._interim(code, reason, headers)
@@ -131,7 +131,7 @@ class Exchange(HTTPConnection):
         Raises HTTPOutputError if the body is longer than announced.
         """
         if self._done:
-            return _gone()
+            return _closed_stream()
         self._connection.write(self._framed(chunk))
         return self._connection.flow()
 
@@ -229,7 +229,8 @@ def _head(code: int, reason: str, lines: list[str]) -> bytes:
     return text.encode("latin-1")
 
 
-def _gone() -> asyncio.Future[None]:
+def _closed_stream() -> asyncio.Future[None]:
+    """Return a future that has failed, because the client has gone."""
     future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     future.set_exception(StreamClosedError())
     future.exception()  # A handler that does not await it gets no warning.

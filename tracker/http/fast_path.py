@@ -32,7 +32,7 @@ class FastPathConnection(Protocol):
         """Return the address of the other end as text, or "0.0.0.0" if it has none."""
 
     def is_closing(self) -> bool:
-        """Return whether an answer would reach nobody."""
+        """Return whether no answer can reach the client any more."""
 
     def answer(self, data: bytes, keep_alive: bool) -> None:
         """Send the whole answer of the request that was taken; do nothing if the client has gone.
@@ -69,7 +69,7 @@ _MAX_KNOWN_LINES, _MAX_LINE_BYTES = 2000, 512
 """Headers and lines that are remembered, and the bytes of each: some 10 MB together at worst."""
 
 _UNREAD, _NOT_PLAIN = -1, -2
-"""Places of lines that nobody reads, and of lines that no plain head has."""
+"""The places of lines that are not read, and of lines that no plain head has."""
 
 Header = TypeVar("Header")
 Known = TypeVar("Known")

@@ -137,13 +137,14 @@ def check_partial(data: bytes, start: int, checked: int, limits: Limits) -> None
 def _request_line(data: bytes, start: int, limits: Limits) -> re.Match[bytes]:
     line = _REQUEST_LINE.match(data, start)
     if line is None:
-        raise _bad_line(data[start : data.index(b"\r\n", start)], limits)
+        raise _line_rejection(data[start : data.index(b"\r\n", start)], limits)
     if len(line[2]) > limits.target_bytes:
         raise RejectedRequest(414, f"request target: at most {limits.target_bytes} bytes")
     return line
 
 
-def _bad_line(line: bytes, limits: Limits) -> RejectedRequest:
+def _line_rejection(line: bytes, limits: Limits) -> RejectedRequest:
+    """Return the rejection of a malformed request line."""
     if len(line) > limits.target_bytes + _MAX_METHOD_AND_VERSION_BYTES:
         return RejectedRequest(414, f"request target: at most {limits.target_bytes} bytes")
     if _OTHER_VERSION.fullmatch(line):

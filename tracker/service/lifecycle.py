@@ -31,14 +31,15 @@ PREPARE_TIMEOUT_SECONDS = 5.0
 """How long a start waits for MongoDB's indexes. Those of a large collection take minutes."""
 
 _MAX_FAILURES = 5
-"""Errors in a row after which a loop of the drain is given up, and the process ends. Another may do
-better, and continuing without the loop would hide the failure."""
+"""Errors in a row after which a loop of the drain is given up, and the process ends. Another
+process may do better, and continuing without the loop would hide the failure."""
 
 _GC_THRESHOLD_OBJECTS = 10_000
 """New objects before a garbage collection, in a process that only drains. A batch makes as many at
 once, and hardly any are in a cycle. With the default, collections were a seventh of its work."""
 
 Announce = Callable[[Services], Awaitable[None]]
+"""A function that is called once the service answers requests."""
 
 
 def bind(settings: Settings) -> list[socket.socket]:

@@ -67,7 +67,7 @@ class Services:
         self.public_url = PublicUrl(settings.base_url)
         self.access_log = AccessLog(settings.access_log)
         self.serves = True
-        """Whether this process answers visitors and postbacks; False if it only drains."""
+        """True in a process that answers visitors and postbacks, False in one that only drains."""
         # Set once MongoDB has every index. Nothing is written to it before.
         self.prepared = asyncio.Event()
         generation = connect.Generation()
