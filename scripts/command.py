@@ -24,9 +24,9 @@ from tracker.errors import TrackerError
 from tracker.ids import parse_id
 from tracker.service.services import Services
 
-_NAME_CHARACTERS = 255
+_MAX_NAME_CHARACTERS = 255
 # Control characters, and bytes from the shell that are not text.
-_UNUSABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_UNUSABLE_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 Row = dict[str, Any]
 Action = Callable[[Services, argparse.Namespace], Awaitable[Sequence[Row]]]
@@ -125,9 +125,9 @@ def label(text: str) -> str:
     Raises ArgumentTypeError if it is empty, too long, or has control characters.
     """
     name = text.strip()
-    if not 1 <= len(name) <= _NAME_CHARACTERS or _UNUSABLE.search(name):
+    if not 1 <= len(name) <= _MAX_NAME_CHARACTERS or _UNUSABLE_CHARACTERS.search(name):
         raise argparse.ArgumentTypeError(
-            f"1 to {_NAME_CHARACTERS} characters, no control characters"
+            f"1 to {_MAX_NAME_CHARACTERS} characters, no control characters"
         )
     return name
 

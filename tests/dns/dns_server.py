@@ -24,7 +24,7 @@ class DnsServer(asyncio.DatagramProtocol):
         self.asked: list[tuple[str, str]] = []
         self.silent: set[str] = set()
         self.lost = 0
-        """The number of next questions that get no answer."""
+        """How many of the next questions get no answer."""
         self._failing: dict[str, dns.rcode.Rcode] = {}
         self._records: dict[tuple[str, str], list[str]] = {}
         self._turns: dict[tuple[str, str], list[str]] = {}

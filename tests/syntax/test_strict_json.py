@@ -38,7 +38,7 @@ def refused(text: bytes) -> str:
 
 
 def written(value: Any) -> str:
-    """JSON text of `value`, a Decimal digit by digit."""
+    """Return the JSON text of `value`, with every digit of a Decimal."""
     if isinstance(value, dict):
         inner = (f"{json.dumps(key)}:{written(item)}" for key, item in value.items())
         return "{" + ",".join(inner) + "}"
