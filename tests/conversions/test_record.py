@@ -377,7 +377,7 @@ async def test_one_transaction_id_on_two_pending_clicks_of_an_account_counts_onc
     assert await services.redis.xlen("journal") == 0
 
 
-async def test_with_mongodb_away_an_event_is_accepted_as_pending_and_lands_later(
+async def test_while_mongodb_is_unavailable_an_event_is_pending_and_lands_later(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connect, "MONGODB_TIMEOUT", 1.5)
@@ -429,7 +429,7 @@ async def test_mongodb_is_asked_again_when_it_is_back(services: Services) -> Non
     assert (await record(services, click_id=click_id)).click_found
 
 
-async def test_with_redis_away_mongodb_decides_who_had_a_transaction_id_first(
+async def test_while_redis_is_unavailable_mongodb_decides_who_had_a_transaction_id_first(
     services: Services,
 ) -> None:
     config = await create_event_config(services)
@@ -446,7 +446,7 @@ async def test_with_redis_away_mongodb_decides_who_had_a_transaction_id_first(
     assert (await record(services, **fields)).event_id == answers[0].event_id
 
 
-async def test_with_redis_away_an_event_is_settled_once_it_was_replayed(
+async def test_while_redis_is_unavailable_an_event_is_spooled_and_settled_after_its_replay(
     services: Services,
 ) -> None:
     click_id = await create_click(services, new_id())
@@ -459,7 +459,7 @@ async def test_with_redis_away_an_event_is_settled_once_it_was_replayed(
     assert [row["status"] for row in rows] == ["attributed", "attributed"]
 
 
-async def test_with_both_stores_away_a_transaction_id_is_refused_and_counts_once_later(
+async def test_while_both_stores_are_unavailable_a_transaction_id_is_refused_and_counts_once_later(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody can tell whether it came before, so the sender is asked to send it again."""

@@ -52,7 +52,7 @@ class _Header(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Request(msgspec.Struct, gc=False):
-    """A request that was taken, until it is answered; told so by the journal (`db/batch.Waiter`).
+    """A request that was taken, until it is answered: the waiter for its record (`db/batch`).
 
     `location` is that of the redirect, if it is one.
     """
@@ -66,28 +66,31 @@ class _Request(msgspec.Struct, gc=False):
     location: str = ""
 
     def __repr__(self) -> str:
-        """For logs of what failed: nothing that the visitor sent."""
+        """Return a text for logs, with nothing that the visitor sent."""
         return f"<request {self.id}>"
 
     def done(self) -> bool:
-        """Return False: the request of a client that has gone is still logged."""
+        """Return False: a disconnected client's request is still logged."""
         return False
 
     def set_result(self, _: int | None) -> None:
-        """The click is durable."""
+        """Redirect the visitor: the click is durable."""
         self.fast_path.redirect(self)
 
     def set_exception(self, error: BaseException) -> None:
+        """Answer with an error: the click is not durable."""
         self.fast_path.refuse_click(self, error)
 
 
 class _EventRequest(_Request, gc=False):
-    """An event's request that waits for its append; the recorder calls it."""
+    """A request for a conversion, until it is answered: the waiter for its recording."""
 
     def set_result(self, recorded: Recorded) -> None:  # type: ignore[override]
+        """Answer with the event: it is durable."""
         self.fast_path.answer_event(self, recorded)
 
     def set_exception(self, error: BaseException) -> None:
+        """Answer with an error: the conversion is not recorded."""
         self.fast_path.refuse_event(self, error)
 
 

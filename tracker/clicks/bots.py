@@ -21,7 +21,7 @@ REASONS: Final = {
     "library": "a command-line client, or the HTTP library of a program or an app",
 }
 
-MAX_USER_AGENT_LENGTH: Final = 1024
+MAX_USER_AGENT_CHARACTERS: Final = 1024
 """The part of a user agent that is read."""
 
 CACHED_USER_AGENTS: Final = 10_000
@@ -70,7 +70,7 @@ def bot_reason(user_agent: str, purpose: str) -> str | None:
     """
     if purpose and any(word in purpose.lower() for word in _PREFETCH):
         return "prefetch"
-    return _agent_reason(user_agent[:MAX_USER_AGENT_LENGTH])
+    return _agent_reason(user_agent[:MAX_USER_AGENT_CHARACTERS])
 
 
 def readable(user_agent: str) -> str:

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import msgspec
 
-from tracker.clicks.bots import MAX_USER_AGENT_LENGTH
+from tracker.clicks.bots import MAX_USER_AGENT_CHARACTERS
 from tracker.clicks.click import Click
 from tracker.clicks.enrich import Enrichment
 from tracker.clicks.macros import MACRO_NAMES
@@ -27,8 +27,8 @@ from tracker.links.hostnames import canonical_hostname
 from tracker.links.link import SLUG, Target
 from tracker.syntax.query import parameter
 
-MAX_REFERRER_LENGTH: Final = 2048
-MAX_QUERY_LENGTH: Final = 8192
+MAX_REFERRER_CHARACTERS: Final = 2048
+MAX_QUERY_CHARACTERS: Final = 8192
 """Characters that are kept of a click's texts."""
 
 CACHED_DESTINATIONS: Final = 100_000
@@ -54,9 +54,9 @@ class ClientHeaders(msgspec.Struct, frozen=True, gc=False):
         empty string. `purpose` joins the prefetch headers by spaces."""
         return cls(
             _hostname(host),
-            user_agent[:MAX_USER_AGENT_LENGTH],
-            referrer[:MAX_REFERRER_LENGTH],
-            purpose[:MAX_USER_AGENT_LENGTH],
+            user_agent[:MAX_USER_AGENT_CHARACTERS],
+            referrer[:MAX_REFERRER_CHARACTERS],
+            purpose[:MAX_USER_AGENT_CHARACTERS],
             edge_country,
         )
 
@@ -244,5 +244,5 @@ def _click(visit: Visit, target: Target, click_id: bytes) -> Click:
         referrer=headers.referrer,
         purpose=headers.purpose,
         edge_country=headers.edge_country,
-        query=visit.query[:MAX_QUERY_LENGTH],
+        query=visit.query[:MAX_QUERY_CHARACTERS],
     )

@@ -18,7 +18,7 @@ from ua_parser import OS, Domain, UserAgent
 from ua_parser.loaders import load_lazy_builtins
 from ua_parser.regex import Resolver
 
-from tracker.clicks.bots import CACHED_USER_AGENTS, MAX_USER_AGENT_LENGTH, bot_reason, readable
+from tracker.clicks.bots import CACHED_USER_AGENTS, MAX_USER_AGENT_CHARACTERS, bot_reason, readable
 
 Device = Literal["desktop", "mobile", "tablet", "tv", "bot", "unknown"]
 DEVICES: Final[tuple[str, ...]] = get_args(Device)
@@ -141,8 +141,8 @@ _DEVICE_RULES: Final = tuple(
 
 
 def describe(user_agent: str) -> Agent:
-    """Return the Agent of a User-Agent header; MAX_USER_AGENT_LENGTH characters are read."""
-    return _describe(user_agent[:MAX_USER_AGENT_LENGTH])
+    """Return the Agent of a User-Agent header; MAX_USER_AGENT_CHARACTERS characters are read."""
+    return _describe(user_agent[:MAX_USER_AGENT_CHARACTERS])
 
 
 @lru_cache(maxsize=CACHED_USER_AGENTS)
