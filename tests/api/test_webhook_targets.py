@@ -96,17 +96,17 @@ async def test_requests_without_access_cause_no_dns_query(
 Call = Callable[[KeyedClient, Account, int], Awaitable[Response]]
 
 
-async def a_webhook(api: KeyedClient, account: Account, number: int) -> Response:
+async def create_slow_webhook(api: KeyedClient, account: Account, number: int) -> Response:
     return await create(api, account, f"https://slow{number}.example/")
 
 
-async def a_verification(api: KeyedClient, account: Account, number: int) -> Response:
+async def verify_slow_domain(api: KeyedClient, account: Account, number: int) -> Response:
     name = f"slow{number}.example"
     added = await api.post("/api/domains", accountId=str(account.id), domain_name=name)
     return await api.post(f"/api/domains/{added.json()['id']}/verify")
 
 
-@pytest.mark.parametrize("call", [a_webhook, a_verification])
+@pytest.mark.parametrize("call", [create_slow_webhook, verify_slow_domain])
 async def test_names_that_dns_never_answers_delay_neither_redis_nor_other_accounts(
     services: Services,
     client: Client,

@@ -54,7 +54,7 @@ def test_nothing_is_lost_or_doubled_when_each_process_is_killed_and_suspended(
 def test_an_interrupt_ends_every_process(tmp_path: Path, number: signal.Signals) -> None:
     with chaos(tmp_path, "--seconds", "60", "--kills", "0") as process:
         try:
-            started = all_started(process.pid)
+            started = wait_until_all_started(process.pid)
             process.send_signal(number)
             assert process.wait(START_SECONDS) == 130
         finally:
@@ -66,13 +66,13 @@ def test_an_interrupt_ends_every_process(tmp_path: Path, number: signal.Signals)
 def test_the_processes_of_a_run_end_when_the_run_is_killed(tmp_path: Path) -> None:
     with chaos(tmp_path, "--seconds", "60", "--kills", "0") as process:
         try:
-            started = all_started(process.pid)
+            started = wait_until_all_started(process.pid)
         finally:
             process.kill()
     until(lambda: not started & parents().keys(), START_SECONDS)
 
 
-def all_started(pid: int) -> set[int]:
+def wait_until_all_started(pid: int) -> set[int]:
     """Return the pids of the stores and of the service's processes, once all of them run."""
     until(lambda: len(children(pid)) == PROCESSES, START_SECONDS)
     return children(pid)

@@ -14,7 +14,7 @@ from config.settings import Settings
 from tests.system.certificates import Authority
 from tests.system.owner import new_owner
 from tests.system.service import Client, Response, environment, running, until
-from tests.system.test_processes import both_asked, both_ready
+from tests.system.test_processes import ask_each, check_both_ready
 from tests.system.test_roles import drain
 from tests.system.test_tls import named_example
 from tests.test_import_order import ROOT
@@ -84,12 +84,12 @@ def test_the_internal_port_of_either_process_shows_the_counts_of_both(
     port = free_port()
     variables = environment(settings, WEB_CONCURRENCY="2", INTERNAL_PORT=str(port))
     with running(variables, "--role", "web") as service:
-        both_ready(service)
-        both_asked(service, lambda: service.get("/c/none").status)
+        check_both_ready(service)
+        ask_each(service, lambda: service.get("/c/none").status)
         series = 'tracker_requests_total{method="GET",route="/c/{slug}",status="404"} 2.0'
 
         def both_shown() -> list[bool]:
-            return both_asked(service, lambda: series in ask(port, "/metrics").body.decode())
+            return ask_each(service, lambda: series in ask(port, "/metrics").body.decode())
 
         # A process may be suspended between its answer and the count of it.
         until(lambda: both_shown() == [True, True])

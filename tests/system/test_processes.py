@@ -51,7 +51,7 @@ def is_worker(pid: str) -> bool:
         return False  # it ended meanwhile
 
 
-def both_asked(service: Service, ask: Callable[[], Answer]) -> list[Answer]:
+def ask_each(service: Service, ask: Callable[[], Answer]) -> list[Answer]:
     """Return what `ask` returns of each worker, while the other is suspended."""
     one, other = processes(service)
     answers = []
@@ -61,13 +61,13 @@ def both_asked(service: Service, ask: Callable[[], Answer]) -> list[Answer]:
     return answers
 
 
-def both_ready(service: Service) -> list[int]:
-    statuses = both_asked(service, lambda: service.get("/healthz").status)
+def check_both_ready(service: Service) -> list[int]:
+    statuses = ask_each(service, lambda: service.get("/healthz").status)
     assert statuses == [200, 200]
     return processes(service)
 
 
-def replaced(service: Service, pid: int) -> int:
+def kill_and_await_replacement(service: Service, pid: int) -> int:
     """Kill a worker; return the pid of its replacement."""
     before = processes(service)
     os.kill(pid, signal.SIGKILL)
@@ -127,8 +127,8 @@ def test_both_workers_answer_on_one_port_and_only_the_first_drains_and_prints(
     variables = two(settings)
     with running(variables) as service, redis.Redis.from_url(settings.redis_url) as client:
         new_owner(variables).create_link(service, slug="both")
-        first, _ = both_ready(service)
-        answered = both_asked(service, lambda: service.get("/c/both").click_id)
+        first, _ = check_both_ready(service)
+        answered = ask_each(service, lambda: service.get("/c/both").click_id)
         until(lambda: database["clicks"].count_documents({}) == 2)
         assert {str(row["_id"]) for row in database["clicks"].find()} == set(answered)
         [consumer] = client.xinfo_consumers("journal", "drain")
@@ -144,10 +144,10 @@ def test_a_killed_worker_is_replaced_while_visitors_are_served_and_nothing_is_lo
     variables = two(settings)
     with running(variables) as service:
         new_owner(variables).create_link(service, slug="busy")
-        pids = both_ready(service)
+        pids = check_both_ready(service)
         with Visitors(service, "/c/busy") as visitors:
             visitors.wait_for(200)
-            pids[number] = replaced(service, pids[number])
+            pids[number] = kill_and_await_replacement(service, pids[number])
             visitors.wait_for(200)
         # The replacement answers too.
         until(lambda: answers_alone(service, pids[number], pids[1 - number]))
@@ -182,7 +182,7 @@ def test_a_signal_stops_all_in_time_with_every_answered_click_durable(
     variables = two(settings)
     with running(variables) as service:
         new_owner(variables).create_link(service, slug="busy")
-        pids = both_ready(service)
+        pids = check_both_ready(service)
         with Visitors(service, "/c/busy") as visitors:
             visitors.wait_for(300)
             began = time.monotonic()
@@ -197,7 +197,7 @@ def test_a_signal_stops_all_in_time_with_every_answered_click_durable(
 
 def test_during_a_stop_new_clients_are_refused_and_do_not_wait(settings: Settings) -> None:
     with running(two(settings)) as service:
-        both_ready(service)
+        check_both_ready(service)
         with socket.create_connection(("127.0.0.1", service.port), timeout=15) as unfinished:
             unfinished.sendall(CONVERSION)
             assert unfinished.recv(1000).startswith(b"HTTP/1.1 100 ")
@@ -217,7 +217,7 @@ def refuses(service: Service) -> bool:
 
 def test_no_worker_is_left_when_the_supervisor_is_killed(settings: Settings) -> None:
     with running(two(settings)) as service:
-        both_ready(service)
+        check_both_ready(service)
         service.kill()
         # Its output ends once no process has it open.
         service.printed()
@@ -243,9 +243,9 @@ def test_a_worker_that_cannot_start_stops_all_with_a_message(
 def test_a_replacement_reconnects_to_the_built_in_stores(tmp_path: Path) -> None:
     variables = two(DATA_DIR=str(tmp_path))
     with running(variables) as service:
-        pids = both_ready(service)
+        pids = check_both_ready(service)
         for number in (1, 0):
-            pids[number] = replaced(service, pids[number])
+            pids[number] = kill_and_await_replacement(service, pids[number])
             other = pids[1 - number]
             until(lambda: answers_alone(service, pids[number], other))  # noqa: B023
             with suspended(other):
@@ -258,9 +258,9 @@ def test_a_replacement_reconnects_to_the_built_in_stores(tmp_path: Path) -> None
 
 def test_each_worker_shows_the_counts_of_all_including_dead_ones(settings: Settings) -> None:
     with running(two(settings)) as service:
-        pids = both_ready(service)
+        pids = check_both_ready(service)
         # A request is counted after its answer, so perhaps only when the worker continues.
-        until(lambda: both_asked(service, lambda: health_requests(service)) == [2, 2])
-        pids[1] = replaced(service, pids[1])
+        until(lambda: ask_each(service, lambda: health_requests(service)) == [2, 2])
+        pids[1] = kill_and_await_replacement(service, pids[1])
         until(lambda: answers_alone(service, pids[1], pids[0]))
-        assert both_asked(service, lambda: health_requests(service)) == [2, 2]
+        assert ask_each(service, lambda: health_requests(service)) == [2, 2]

@@ -14,7 +14,7 @@ from config.settings import Settings
 from tests.suspended import suspended
 from tests.system.certificates import Authority
 from tests.system.service import Service, environment, running, until
-from tests.system.test_processes import both_asked, processes
+from tests.system.test_processes import ask_each, processes
 from tests.test_import_order import ROOT
 from tracker.builtin.child import free_port
 
@@ -99,7 +99,7 @@ def test_every_worker_loads_a_renewed_certificate(settings: Settings, authority:
 
 
 def shown_by_each(service: Service, authority: Authority) -> set[str]:
-    return set(both_asked(service, lambda: authority.shown(service.port)))
+    return set(ask_each(service, lambda: authority.shown(service.port)))
 
 
 def test_a_replacement_with_an_invalid_certificate_leaves_the_others_running(
