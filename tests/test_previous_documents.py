@@ -57,7 +57,7 @@ async def test_an_account_without_rules_has_none_switched_on(services: Services)
     found = await services.accounts.find(ACCOUNT)
     assert found is not None
     assert found.name == "A"
-    assert await services.account_rules.of(ACCOUNT) == NO_RULES
+    assert await services.account_rules.get(ACCOUNT) == NO_RULES
     assert await services.account_rules.find(ACCOUNT) == NO_RULES
 
 

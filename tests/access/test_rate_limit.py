@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 from redis.asyncio import Redis
 
-from tests.db.own_redis import hanging_redis, nobody, own_redis
+from tests.db.own_redis import hanging_redis, own_redis, unavailable_redis
 from tracker.access.rate_limit import RateLimiter, Scope, Usage
 from tracker.clock import now_ms
 from tracker.db import keys
@@ -188,7 +188,9 @@ async def test_both_scopes_are_counted_in_one_call(services: Services) -> None:
 async def test_without_redis_nothing_is_enforced_and_the_metric_says_so(kind: str) -> None:
     with hanging_redis() as hanging:
         breaker = Breaker()
-        async with limiter_at(hanging if kind == "hanging" else nobody(), breaker) as limits:
+        async with limiter_at(
+            hanging if kind == "hanging" else unavailable_redis(), breaker
+        ) as limits:
             before, began = unenforced(), time.monotonic()
             for _ in range(10):
                 usages = await limits.count(ADDRESS, ACCOUNT)
@@ -204,12 +206,12 @@ async def test_without_redis_nothing_is_enforced_and_the_metric_says_so(kind: st
 async def test_redis_is_not_asked_while_the_breaker_is_open(services: Services) -> None:
     breaker = Breaker()
     limits = RateLimiter(services.redis, breaker, 3, 5)
-    breaker.failed()
+    breaker.record_failure()
     before = unenforced()
     assert await numbers(limits, ADDRESS, ACCOUNT) == [0, 0]
     assert unenforced() == before + 1
     assert not await services.redis.exists(IP)
-    breaker.worked()
+    breaker.record_success()
     assert await numbers(limits, ADDRESS, ACCOUNT) == [1, 1]
 
 
@@ -233,6 +235,6 @@ async def test_limits_are_enforced_again_when_redis_is_back(tmp_path: Path) -> N
             server.kill()
             assert await numbers(limits, ADDRESS, None) == [0]
             server.start()  # without the script
-            breaker.worked()
+            breaker.record_success()
             await limits.count(ADDRESS, None)
             assert (await numbers(limits, ADDRESS, None))[0] >= 2

@@ -15,7 +15,7 @@ from config.settings import Settings
 from tests.api.records import journaled
 from tests.api.visits import DOMAINS, LINKS, Known, visit
 from tests.api.ways import Sent, Ways, both_ways
-from tests.db.own_redis import nobody
+from tests.db.own_redis import unavailable_redis
 from tests.factories import create_click, create_event_config, create_link
 from tests.http.serving import until
 from tracker.api.fast_path import FastPath
@@ -247,7 +247,7 @@ async def test_requests_that_tornado_rejects_are_not_taken(
 async def test_while_redis_is_unavailable_both_ways_write_to_the_spool(
     services: Services, known: Known, settings: Settings
 ) -> None:
-    without_redis = Services(msgspec.structs.replace(settings, redis_url=nobody()))
+    without_redis = Services(msgspec.structs.replace(settings, redis_url=unavailable_redis()))
     async with both_ways(without_redis) as ways:
         answers = await ways.compare(generated(known, 21, 500))
         check_taken(ways)
@@ -263,7 +263,9 @@ async def test_while_redis_is_unavailable_both_ways_write_to_the_spool(
 async def test_with_a_full_spool_both_ways_answer_503(
     services: Services, known: Known, settings: Settings
 ) -> None:
-    full = Services(msgspec.structs.replace(settings, redis_url=nobody(), spool_max_bytes=1))
+    full = Services(
+        msgspec.structs.replace(settings, redis_url=unavailable_redis(), spool_max_bytes=1)
+    )
     async with both_ways(full) as ways:
         answers = await ways.compare(generated(known, 22, 300))
         check_taken(ways)

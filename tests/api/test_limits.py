@@ -12,7 +12,7 @@ import pytest
 from config.settings import Settings
 from tests.api.client import Client, Response
 from tests.api.test_short_links import PATH
-from tests.db.own_redis import nobody
+from tests.db.own_redis import unavailable_redis
 from tests.db.profiler import profiled
 from tests.factories import LANDING, create_event_config, create_link
 from tracker.access.accounts import Account
@@ -341,7 +341,7 @@ async def test_clicks_events_and_health_have_no_limit(
 async def test_requests_are_answered_while_redis_is_unavailable_and_a_metric_shows_it(
     services: Services, client: Client, account: Account, secret: str
 ) -> None:
-    redis = redis_for_requests(nobody())
+    redis = redis_for_requests(unavailable_redis())
     services.rate_limiter = RateLimiter(redis, Breaker(), PER_MINUTE, PER_HOUR)
     before = RATE_LIMIT_UNENFORCED._value.get()
     for _ in range(PER_MINUTE + 2):

@@ -197,7 +197,7 @@ async def test_requests_without_enforced_limits_are_counted(
     services: Services, client: Client
 ) -> None:
     before = value(await scraped(client), "rate_limit_unenforced_total")
-    services.breaker.failed()
+    services.breaker.record_failure()
     assert (await client.get("/api/short-links")).status == 401
     assert value(await scraped(client), "rate_limit_unenforced_total") == before + 1
 

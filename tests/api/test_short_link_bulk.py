@@ -10,7 +10,7 @@ import pytest
 
 from tests.api.client import Client, Response
 from tests.api.test_short_links import PATH
-from tests.db.own_redis import nobody
+from tests.db.own_redis import unavailable_redis
 from tests.factories import LANDING, create_link, make_new_link
 from tests.links.processes import process, visited
 from tracker.access.accounts import Account
@@ -224,7 +224,7 @@ async def test_a_bulk_and_a_single_request_that_race_for_a_slug_do_not_both_get_
 async def test_while_redis_is_unavailable_links_are_created_without_waiting_for_each(
     services: Services,
 ) -> None:
-    cut_off = Services(msgspec.structs.replace(services.settings, redis_url=nobody()))
+    cut_off = Services(msgspec.structs.replace(services.settings, redis_url=unavailable_redis()))
     async with asyncio.timeout(5):
         made = await cut_off.links.create_all(new_links(*(f"s{number}" for number in range(100))))
     assert await visited(cut_off, "s99") == target(made[99])

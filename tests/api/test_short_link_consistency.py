@@ -8,7 +8,7 @@ import pytest
 
 from tests.api.client import Client
 from tests.api.test_short_link_change import METHODS, NEW, send, stored
-from tests.db.own_redis import nobody
+from tests.db.own_redis import unavailable_redis
 from tests.factories import LANDING, create_link
 from tests.links.processes import expire, process, visited
 from tracker.access.accounts import Account
@@ -76,7 +76,7 @@ async def test_while_redis_is_unavailable_links_are_shown_but_not_changed(
 ) -> None:
     link = await create_link(services, account.id, "abc")
     before = await stored(services, link.id)
-    cut_off = Services(msgspec.structs.replace(services.settings, redis_url=nobody()))
+    cut_off = Services(msgspec.structs.replace(services.settings, redis_url=unavailable_redis()))
     services.link_cache, services.links = cut_off.link_cache, cut_off.links
     assert (await send(client, secret, "GET", link.id)).status == 200
     for method, body in METHODS[1:]:

@@ -12,7 +12,7 @@ import pytest
 from redis.exceptions import RedisError
 
 from tests.conversions import scene
-from tests.db.own_redis import nobody
+from tests.db.own_redis import unavailable_redis
 from tests.db.test_budget import skipped_writes
 from tests.factories import CHROME, make_click
 from tests.ingest import ledger
@@ -274,7 +274,7 @@ async def test_a_click_drained_again_with_more_or_less_room_counts_as_it_is_stor
 
 
 async def test_no_clicks_ask_redis_nothing(services: Services) -> None:
-    redis = connect.redis_for_requests(nobody())
+    redis = connect.redis_for_requests(unavailable_redis())
     assert await Visitors(redis, Budget()).first_clicks([]) == set()
     with pytest.raises(RedisError):
         await Visitors(redis, Budget()).first_clicks([FIRST])

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conversions import scene
-from tests.db.own_redis import nobody
+from tests.db.own_redis import unavailable_redis
 from tests.factories import create_event_config
 from tracker.conversions.event_config import (
     MAX_PAYOUT,
@@ -163,7 +163,7 @@ async def test_changing_an_unknown_configuration_is_not_found(services: Services
 async def test_without_redis_a_configuration_cannot_be_changed(services: Services) -> None:
     config = await create_event_config(services)
     async with scene.process(
-        msgspec.structs.replace(services.settings, redis_url=nobody())
+        msgspec.structs.replace(services.settings, redis_url=unavailable_redis())
     ) as cut_off:
         with pytest.raises(Unavailable):
             await cut_off.event_configs.change(config.id, {"archived": True})

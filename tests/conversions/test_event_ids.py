@@ -127,7 +127,7 @@ async def test_without_mongodb_ids_come_from_the_spare_block_once(
 ) -> None:
     own = await given(services.event_ids, 100)
     await services.event_ids.close()
-    monkeypatch.setattr(connect, "MONGODB_TIMEOUT", 0.2)
+    monkeypatch.setattr(connect, "MONGODB_TIMEOUT_SECONDS", 0.2)
     async with scene.process(without_mongodb(services.settings)) as cut_off:
         await cut_off.event_ids.start()
         first = await given(cut_off.event_ids, 100)
@@ -150,7 +150,7 @@ def test_only_one_process_gets_the_spare_block(tmp_path: Path) -> None:
 async def test_a_damaged_spare_block_is_not_used(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connect, "MONGODB_TIMEOUT", 0.2)
+    monkeypatch.setattr(connect, "MONGODB_TIMEOUT_SECONDS", 0.2)
     (services.settings.data_path / "event_ids.spare").write_text("12 x")
     async with scene.process(without_mongodb(services.settings)) as cut_off:
         refused = await asyncio.gather(
@@ -162,7 +162,7 @@ async def test_a_damaged_spare_block_is_not_used(
 async def test_without_both_stores_there_is_no_id(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connect, "MONGODB_TIMEOUT", 0.2)
+    monkeypatch.setattr(connect, "MONGODB_TIMEOUT_SECONDS", 0.2)
     async with scene.process(without_redis(without_mongodb(services.settings))) as cut_off:
         with pytest.raises(Unavailable):
             await cut_off.event_ids.next()

@@ -107,6 +107,6 @@ async def test_look_ups_find_nothing_while_mongodb_does_not_answer_in_time(
             assert await earlier(far, [SCOPE], "t") is None
             way.answer_again()
             monkeypatch.undo()
-            far.look_ups.mongodb.worked()
+            far.look_ups.mongodb.record_success()
             assert await owners(far, [click_id]) == [SCOPE]
             assert await earlier(far, [SCOPE], "t") == 1

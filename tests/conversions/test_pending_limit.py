@@ -77,5 +77,5 @@ async def test_large_metadata_counts_for_more(services: Services) -> None:
 async def test_while_mongodb_does_not_answer_no_address_is_limited(
     services: Services, way: Way
 ) -> None:
-    services.look_ups.mongodb.failed()
+    services.look_ups.mongodb.record_failure()
     assert all([await report(services, way) for _ in range(LIMIT * 2)])

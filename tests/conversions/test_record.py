@@ -380,7 +380,7 @@ async def test_one_transaction_id_on_two_pending_clicks_of_an_account_counts_onc
 async def test_while_mongodb_is_unavailable_an_event_is_pending_and_lands_later(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connect, "MONGODB_TIMEOUT", 1.5)
+    monkeypatch.setattr(connect, "MONGODB_TIMEOUT_SECONDS", 1.5)
     config = await create_event_config(services)
     click_id = await create_click(services, config.account_id)
     await services.event_ids.start()
@@ -404,7 +404,7 @@ async def test_while_mongodb_is_unavailable_an_event_is_pending_and_lands_later(
 async def test_a_crowd_does_not_queue_up_behind_an_absent_mongodb(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connect, "MONGODB_TIMEOUT", 1.5)
+    monkeypatch.setattr(connect, "MONGODB_TIMEOUT_SECONDS", 1.5)
     config = await create_event_config(services)
     await services.event_ids.start()
     async with scene.process(without_mongodb(services.settings)) as cut_off:
@@ -423,9 +423,9 @@ async def test_a_crowd_does_not_queue_up_behind_an_absent_mongodb(
 
 async def test_mongodb_is_asked_again_when_it_is_back(services: Services) -> None:
     click_id = await create_click(services, new_id())
-    services.look_ups.mongodb.failed()
+    services.look_ups.mongodb.record_failure()
     assert not (await record(services, click_id=click_id)).click_found
-    services.look_ups.mongodb.worked()
+    services.look_ups.mongodb.record_success()
     assert (await record(services, click_id=click_id)).click_found
 
 
@@ -463,7 +463,7 @@ async def test_while_both_stores_are_unavailable_a_transaction_id_is_refused_and
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody can tell whether it came before, so the sender is asked to send it again."""
-    monkeypatch.setattr(connect, "MONGODB_TIMEOUT", 1.5)
+    monkeypatch.setattr(connect, "MONGODB_TIMEOUT_SECONDS", 1.5)
     click_id = new_id()
     fields = {"click_id": click_id, "transaction_id": "t"}
     async with scene.process(without_redis(without_mongodb(services.settings))) as cut_off:

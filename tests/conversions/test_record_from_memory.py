@@ -123,7 +123,7 @@ async def test_a_conversion_whose_sender_has_disconnected_is_still_recorded(
 async def test_while_mongodb_is_unavailable_a_conversion_is_pending(services: Services) -> None:
     click_id = await create_click(services, new_id())
     await ready(services)
-    services.look_ups.mongodb.failed()
+    services.look_ups.mongodb.record_failure()
     result = waiter()
     assert taken(services, result, click_id=click_id)
     assert not (await result).click_found

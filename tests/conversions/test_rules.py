@@ -100,7 +100,7 @@ async def test_a_conversion_that_breaks_a_rule_is_refused_by_field_and_not_recor
     config = await create_event_config(services, account.id)
     click_id = await create_click(services, account.id)
     if memory == "warm":
-        await services.account_rules.of(account.id)
+        await services.account_rules.get(account.id)
     known = {"own": config.pbk, "stored": click_id}
     sent: dict[str, Any] = {name: known.get(value, value) for name, value in fields.items()}
     if "value" in sent:
@@ -269,10 +269,10 @@ async def test_rules_are_changed_one_by_one(services: Services) -> None:
     await services.account_rules.change(account.id, {"max_value": None, "max_per_click": 3})
     expected = ConversionRules(require_pbk=True, max_per_click=3)
     assert await services.account_rules.find(account.id) == expected
-    assert await services.account_rules.of(account.id) == expected
+    assert await services.account_rules.get(account.id) == expected
     with pytest.raises(NotFound):
         await services.account_rules.change(new_id(), {"require_pbk": True})
-    assert await services.account_rules.of(new_id()) == ConversionRules()
+    assert await services.account_rules.get(new_id()) == ConversionRules()
 
 
 async def test_other_processes_see_a_change_within_a_second(services: Services) -> None:

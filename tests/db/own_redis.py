@@ -110,6 +110,6 @@ def closing_redis() -> Iterator[int]:
             closing.join()
 
 
-def nobody() -> str:
+def unavailable_redis() -> str:
     """Return the URL of an unavailable Redis, which refuses connections at once."""
     return redis_url(free_port())

@@ -91,7 +91,7 @@ async def test_too_few_results_are_an_error_for_all_and_the_next_group_runs() ->
     assert [type(outcome) for outcome in outcomes] == [ValueError, ValueError, int]
 
 
-async def test_a_cancelled_waiter_takes_nothing_back_and_hurts_nobody() -> None:
+async def test_a_cancelled_waiter_withdraws_no_item_and_delays_no_other() -> None:
     store = Store()
     batch = Batch(store.run)
     first = await begun(store, batch)

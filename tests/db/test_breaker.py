@@ -24,32 +24,32 @@ def test_a_failure_opens_a_breaker_for_a_moment(
     clock: Clock, seconds: float, is_open: bool
 ) -> None:
     breaker = Breaker(clock)
-    breaker.failed()
+    breaker.record_failure()
     clock.seconds += seconds
     assert breaker.is_open is is_open
 
 
 def test_another_failure_restarts_the_moment(clock: Clock) -> None:
     breaker = Breaker(clock)
-    breaker.failed()
+    breaker.record_failure()
     clock.seconds += OPEN_SECONDS * 0.9
-    breaker.failed()
+    breaker.record_failure()
     clock.seconds += OPEN_SECONDS * 0.9
     assert breaker.is_open
 
 
 def test_success_closes_a_breaker_at_once(clock: Clock) -> None:
     breaker = Breaker(clock)
-    breaker.failed()
-    breaker.worked()
+    breaker.record_failure()
+    breaker.record_success()
     assert not breaker.is_open
 
 
 def test_our_own_overload_does_not_open_a_breaker(clock: Clock) -> None:
     breaker = Breaker(clock)
-    breaker.failed(Overload())
+    breaker.record_failure(Overload())
     assert not breaker.is_open
-    breaker.failed(ValueError())
+    breaker.record_failure(ValueError())
     assert breaker.is_open
 
 

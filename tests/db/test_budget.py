@@ -11,7 +11,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from tests.conversions import scene
-from tests.db.own_redis import nobody
+from tests.db.own_redis import unavailable_redis
 from tests.factories import CHROME, make_click, make_conversion
 from tests.ingest import ledger
 from tracker import metrics
@@ -133,7 +133,7 @@ async def test_the_budget_is_a_share_of_maxmemory_or_of_the_setting(services: Se
 async def test_while_redis_is_unavailable_nothing_changes() -> None:
     budget = Budget()
     budget.used = 0.75
-    async with connect.redis_for_requests(nobody()) as redis:
+    async with connect.redis_for_requests(unavailable_redis()) as redis:
         with pytest.raises(RedisError):
             await BudgetMeter(redis, budget, MB).measure()
     assert budget.used == 0.75

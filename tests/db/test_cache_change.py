@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from tests.db.cached_thing import NAME, NEW, OLD, Thing, ThingSource, aged, cached
-from tests.db.own_redis import nobody
+from tests.db.own_redis import unavailable_redis
 from tracker.db import cache as levels
 from tracker.db.connect import redis_for_requests
 from tracker.errors import Unavailable
@@ -103,7 +103,7 @@ async def test_one_of_two_writers_may_die(services: Services) -> None:
 
 
 async def test_a_change_is_refused_while_redis_is_unavailable() -> None:
-    async with redis_for_requests(nobody()) as unavailable:
+    async with redis_for_requests(unavailable_redis()) as unavailable:
         with pytest.raises(Unavailable):
             await cached(unavailable, ThingSource(OLD)).begin_update(NAME)
 

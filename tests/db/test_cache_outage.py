@@ -7,7 +7,7 @@ import pytest
 from pymongo.errors import AutoReconnect, PyMongoError
 
 from tests.db.cached_thing import NAME, NEW, OLD, ThingSource, aged, cached
-from tests.db.own_redis import nobody
+from tests.db.own_redis import unavailable_redis
 from tracker.db import memory, origin
 from tracker.db.connect import redis_for_requests
 from tracker.errors import Unavailable
@@ -16,7 +16,7 @@ from tracker.service.services import Services
 
 async def test_the_source_answers_while_redis_is_unavailable(services: Services) -> None:
     source = ThingSource(OLD)
-    async with redis_for_requests(nobody()) as unavailable:
+    async with redis_for_requests(unavailable_redis()) as unavailable:
         cache = cached(unavailable, source)
         assert await cache.get(NAME) == OLD
         assert await cache.get("link:/b") == OLD
@@ -29,7 +29,7 @@ async def test_a_value_in_memory_is_served_at_any_age_while_both_stores_are_unav
     services: Services,
 ) -> None:
     source = ThingSource(OLD)
-    async with redis_for_requests(nobody()) as unavailable:
+    async with redis_for_requests(unavailable_redis()) as unavailable:
         cache = cached(unavailable, source)
         await cache.get(NAME)
         source.error = AutoReconnect("unavailable")
@@ -44,7 +44,7 @@ async def test_a_value_in_memory_is_served_at_any_age_while_both_stores_are_unav
 
 async def test_a_value_forgotten_during_a_failing_look_up_is_not_served() -> None:
     source = ThingSource(OLD)
-    async with redis_for_requests(nobody()) as unavailable:
+    async with redis_for_requests(unavailable_redis()) as unavailable:
         cache = cached(unavailable, source)
         await cache.get(NAME)
         aged(cache, 100)
@@ -91,7 +91,7 @@ async def test_a_copy_in_redis_is_served_while_the_source_is_unavailable(
 
 async def test_a_failed_refresh_is_not_repeated_by_every_request() -> None:
     source = ThingSource(OLD)
-    cache = cached(redis_for_requests(nobody()), source)
+    cache = cached(redis_for_requests(unavailable_redis()), source)
     await cache.get(NAME)
     source.error = AutoReconnect("unavailable")
     aged(cache, memory.MEMORY_SECONDS * 0.8)

@@ -14,7 +14,7 @@ from pymongo import MongoClient
 from config.settings import Settings
 from tests.conversions import scene
 from tests.db.own_mongodb import guarded_mongodb, uninitiated_mongodb
-from tests.db.own_redis import nobody, own_redis
+from tests.db.own_redis import own_redis, unavailable_redis
 from tests.db.relay import relay
 from tests.db.tls_front import tls_front
 from tests.system.certificates import Authority
@@ -100,7 +100,7 @@ async def test_a_redis_that_answers_but_takes_no_writes_is_named(tmp_path: Path)
             assert not ends
             assert line == "REDIS_URL: Redis is full: give it more memory (maxmemory)"
             await client.config_set("maxmemory", 0)
-            await client.replicaof("127.0.0.1", str(port_of(nobody())))
+            await client.replicaof("127.0.0.1", str(port_of(unavailable_redis())))
         assert await redis_says(server.url) == (
             False,
             "REDIS_URL: Redis is a replica, which takes no writes: name its primary, or wait until "
@@ -114,7 +114,7 @@ async def test_an_unavailable_redis_does_not_end_the_start() -> None:
         f"REDIS_URL: no address is known for the host of {NO_HOST}:6379: "
         "correct the name if it is wrong",
     )
-    away = nobody()
+    away = unavailable_redis()
     assert await redis_says(away) == (
         False,
         f"REDIS_URL: nothing listens at 127.0.0.1:{port_of(away)}",
@@ -229,7 +229,7 @@ async def test_an_unavailable_mongodb_does_not_end_the_start() -> None:
         f"MONGODB_URI: no address is known for the host of {NO_HOST}:27017: "
         "correct the name if it is wrong",
     )
-    port = port_of(nobody())
+    port = port_of(unavailable_redis())
     assert await mongodb_says(f"mongodb://127.0.0.1:{port}/?replicaSet=rs0") == (
         False,
         f"MONGODB_URI: nothing listens at 127.0.0.1:{port}",
@@ -275,7 +275,7 @@ async def test_faults_of_a_mongod_with_passwords_and_tls_are_named(
 async def test_a_mongodb_that_stops_during_the_preparation_does_not_end_the_start(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connect, "MONGODB_TIMEOUT", 1.0)
+    monkeypatch.setattr(connect, "MONGODB_TIMEOUT_SECONDS", 1.0)
     async with relay(port_of(services.settings.mongodb_uri)) as way:
         uri = f"mongodb://127.0.0.1:{way.port}/?directConnection=true"
         settings = msgspec.structs.replace(services.settings, mongodb_uri=uri)

@@ -11,7 +11,7 @@ from pymongo.errors import PyMongoError
 from redis.exceptions import RedisError
 
 from config.settings import Settings
-from tests.db.own_redis import hanging_redis, nobody, own_redis
+from tests.db.own_redis import hanging_redis, own_redis, unavailable_redis
 from tracker.builtin.child import free_port
 from tracker.builtin.servers import mongodb_uri
 from tracker.db import connect
@@ -20,7 +20,7 @@ from tracker.service.services import Services
 
 
 async def test_an_unavailable_redis_is_noticed_at_once() -> None:
-    async with connect.redis_for_requests(nobody()) as client:
+    async with connect.redis_for_requests(unavailable_redis()) as client:
         begun = time.monotonic()
         with pytest.raises(RedisError):
             await client.ping()
@@ -55,7 +55,7 @@ async def test_an_unavailable_mongodb_is_noticed_in_seconds() -> None:
         begun = time.monotonic()
         with pytest.raises(PyMongoError):
             await client.admin.command("ping")
-        assert time.monotonic() - begun < connect.MONGODB_TIMEOUT + 5
+        assert time.monotonic() - begun < connect.MONGODB_TIMEOUT_SECONDS + 5
 
 
 async def test_writes_are_acknowledged_by_a_majority_on_disk(services: Services) -> None:
@@ -88,7 +88,7 @@ async def test_waiting_for_a_free_connection_is_no_failure_of_redis(
         breaker = Breaker()
         with pytest.raises(RedisError) as refused:
             await client.ping()
-        breaker.failed(refused.value)
+        breaker.record_failure(refused.value)
         assert not breaker.is_open
         for connection in taken:
             await pool.release(connection)

@@ -7,7 +7,7 @@ import pytest
 from redis.exceptions import RedisError, ResponseError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from tests.db.own_redis import nobody, own_redis
+from tests.db.own_redis import own_redis, unavailable_redis
 from tracker.db import connect
 from tracker.db.redis_command_connection import RedisCommandConnection
 from tracker.service.services import Services
@@ -33,7 +33,7 @@ async def test_a_lost_connection_is_replaced_unnoticed(tmp_path: Path) -> None:
 
 
 async def test_an_unavailable_redis_is_an_error_at_once() -> None:
-    client = connect.redis_for_requests(nobody())
+    client = connect.redis_for_requests(unavailable_redis())
     direct = RedisCommandConnection(client)
     for _ in range(2):
         with pytest.raises(RedisError):

@@ -179,7 +179,7 @@ async def relayed(
 ) -> AsyncIterator[tuple[Relay, Database, Session]]:
     """Yield the relay, database and session of a client whose connection can be cut."""
     # The driver needs half a second to see that a server is back.
-    monkeypatch.setattr(connect, "MONGODB_TIMEOUT", 1.0)
+    monkeypatch.setattr(connect, "MONGODB_TIMEOUT_SECONDS", 1.0)
     port = urlsplit(services.settings.mongodb_uri).port
     assert port is not None
     async with relay(port) as way:

@@ -157,7 +157,7 @@ async def _pid(services: Services) -> int:
 async def test_clicks_that_arrive_while_mongodb_is_suspended_are_stored_afterwards(
     services: Services, own_mongodb: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connect, "MONGODB_TIMEOUT", 0.5)
+    monkeypatch.setattr(connect, "MONGODB_TIMEOUT_SECONDS", 0.5)
     async with scene.process(own_mongodb) as own:
         await indexes.ensure(own.database)
         pid, applied = await _pid(own), Applied(own)

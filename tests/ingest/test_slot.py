@@ -13,7 +13,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from tests.conversions import scene
-from tests.db.own_redis import hanging_redis, nobody, own_redis
+from tests.db.own_redis import hanging_redis, own_redis, unavailable_redis
 from tests.db.relay import relay
 from tracker.builtin.child import free_port
 from tracker.db import connect
@@ -243,7 +243,7 @@ async def without_redis(services: Services, url: str) -> AsyncIterator[Slot]:
 
 
 async def test_a_drain_gets_a_slot_without_redis_and_keeps_it(services: Services) -> None:
-    async with without_redis(services, nobody()) as slot:
+    async with without_redis(services, unavailable_redis()) as slot:
         number = await slot.number()
         assert 0 <= number < SLOTS
         assert {await slot.number() for _ in range(20)} == {number}
@@ -264,7 +264,7 @@ async def test_a_redis_that_hangs_costs_one_timeout_and_then_nothing(
 async def test_a_drain_without_a_lease_gets_one_when_redis_is_available_again(
     services: Services,
 ) -> None:
-    async with without_redis(services, nobody()) as slot:
+    async with without_redis(services, unavailable_redis()) as slot:
         number = await slot.number()
         with pytest.raises(RedisError):
             await slot.renew()
@@ -303,7 +303,7 @@ async def test_with_mongodb_unavailable_the_slot_is_kept_and_a_dead_session_stay
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It stays there until MongoDB can end it."""
-    monkeypatch.setattr(connect, "MONGODB_TIMEOUT", 0.2)
+    monkeypatch.setattr(connect, "MONGODB_TIMEOUT_SECONDS", 0.2)
     gone = connect.mongodb(f"mongodb://127.0.0.1:{free_port()}/?directConnection=true")
     dead = new_id().bytes
     await services.redis.hset("slot_sessions", "0", dead)

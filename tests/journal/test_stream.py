@@ -14,7 +14,7 @@ import structlog
 from redis.asyncio import Redis
 
 from config.settings import Settings
-from tests.db.own_redis import OwnRedis, hanging_redis, nobody, own_redis
+from tests.db.own_redis import OwnRedis, hanging_redis, own_redis, unavailable_redis
 from tests.factories import make_click
 from tracker.clicks.click import Click
 from tracker.db.breaker import OPEN_SECONDS, Breaker
@@ -351,7 +351,7 @@ async def test_a_full_spool_rejects_and_counts_records_without_logging_each(
                 await built.append(click(number))
         assert refused_records() == before + 30
         assert [entry["records"] for entry in logs if entry["log_level"] == "error"] == [1]
-        built._tell_at = 0.0
+        built._log_at = 0.0
         with pytest.raises(Unavailable):
             await asyncio.gather(*(built.append(click(number)) for number in range(31, 41)))
         assert [entry["records"] for entry in logs if entry["log_level"] == "error"] == [1, 39]
@@ -451,6 +451,6 @@ async def test_a_claim_is_not_kept_if_its_record_cannot_be_appended(
 async def test_without_redis_a_claim_is_not_decided_and_its_record_is_spooled(
     tmp_path: Path,
 ) -> None:
-    async with journal(nobody(), tmp_path) as (built, _):
+    async with journal(unavailable_redis(), tmp_path) as (built, _):
         assert await built.append_once(click(1), claim(1)) is None
         assert len(spool_files(tmp_path)) == 1

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.db.own_redis import nobody
+from tests.db.own_redis import unavailable_redis
 from tests.factories import create_link
 from tests.links.processes import expire, process, visited
 from tracker.clock import now
@@ -175,7 +175,7 @@ async def test_a_deleted_domain_cannot_be_verified_or_deleted(services: Services
 async def test_while_redis_is_unavailable_domains_are_created_but_not_changed(
     services: Services,
 ) -> None:
-    cut_off = Services(msgspec.structs.replace(services.settings, redis_url=nobody()))
+    cut_off = Services(msgspec.structs.replace(services.settings, redis_url=unavailable_redis()))
     made = await cut_off.domains.create(ACCOUNT, NAME)
     changes: list[Callable[[UUID], Awaitable[object]]] = [
         cut_off.domains.verify,

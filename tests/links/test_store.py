@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.db.own_redis import nobody
+from tests.db.own_redis import unavailable_redis
 from tests.factories import create_link
 from tests.links.processes import expire, process, visited
 from tracker.clock import now_ms
@@ -201,7 +201,7 @@ async def test_changing_an_unknown_link_is_not_found(services: Services) -> None
 async def test_while_redis_is_unavailable_links_are_created_and_found_but_not_changed(
     services: Services,
 ) -> None:
-    cut_off = Services(msgspec.structs.replace(services.settings, redis_url=nobody()))
+    cut_off = Services(msgspec.structs.replace(services.settings, redis_url=unavailable_redis()))
     made = await create_link(cut_off, ACCOUNT)
     assert await visited(cut_off) == target(made)
     with pytest.raises(Unavailable):

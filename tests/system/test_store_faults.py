@@ -8,7 +8,7 @@ import pytest
 
 from config.settings import Settings
 from tests.db.own_mongodb import uninitiated_mongodb
-from tests.db.own_redis import nobody
+from tests.db.own_redis import unavailable_redis
 from tests.system.service import environment, running, until
 from tests.test_import_order import ROOT
 
@@ -98,7 +98,7 @@ def test_temporarily_unavailable_stores_are_waited_for(tmp_path: Path, settings:
         variables = environment(
             settings,
             LOG_FORMAT="json",
-            REDIS_URL=nobody(),
+            REDIS_URL=unavailable_redis(),
             MONGODB_URI=f"mongodb://127.0.0.1:{port}/?replicaSet=rs0",
         )
         log = tmp_path / "log"

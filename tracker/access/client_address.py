@@ -17,7 +17,7 @@ class ClientAddress:
         networks = "" if trusted.isdecimal() else trusted
         self._networks = [ip_network(text.strip()) for text in networks.split(",") if text]
 
-    def of(self, peer: str, forwarded_for: Sequence[str]) -> str:
+    def find(self, peer: str, forwarded_for: Sequence[str]) -> str:
         """Return the client's address as text.
 
         `forwarded_for` are the values of all X-Forwarded-For headers, in order. Each proxy appends

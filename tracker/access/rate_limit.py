@@ -121,7 +121,7 @@ class RateLimiter:
                 keys=[name for name, _ in wanted], args=limits
             )
         except RedisError as error:
-            self._breaker.failed(error)
+            self._breaker.record_failure(error)
             log.warning("rate limits are not enforced", error=type(error).__name__)
             return None
         return answer

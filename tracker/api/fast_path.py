@@ -104,7 +104,7 @@ _Head = FastHead[_Header]
 
 
 class FastPath:
-    """Called by the HTTP protocol with what has arrived; see `http/fast_path`."""
+    """The answers to hot requests from the bytes received, as `http/fast_path` defines."""
 
     def __init__(self, services: Services) -> None:
         self._redirect = services.redirect
@@ -147,7 +147,7 @@ class FastPath:
     ) -> bool:
         header = head.header
         request = _Request(self, connection, head, route, _id_of(header), perf_counter())
-        address = self._client_address.of(connection.peer, (header.forwarded_for,))
+        address = self._client_address.find(connection.peer, (header.forwarded_for,))
         visit = Visit(head.method, slug, head.query, address, header.client)
         try:
             location = self._redirect.location_from_memory(visit, request)
@@ -186,7 +186,7 @@ class FastPath:
         except TrackerError:
             return False
         began = perf_counter()
-        address = self._client_address.of(connection.peer, (head.header.forwarded_for,))
+        address = self._client_address.find(connection.peer, (head.header.forwarded_for,))
         request = _EventRequest(self, connection, head, "/api/event", _id_of(head.header), began)
         try:
             taken = self._recorder.record_from_memory(request, conversion, address)

@@ -111,7 +111,7 @@ class Handler(RequestHandler):
     def client_address(self) -> str:
         """Return the address of the client behind trusted proxies."""
         forwarded_for = self.request.headers.get_list("X-Forwarded-For")
-        return self.services.client_address.of(self.request.remote_ip or "", forwarded_for)
+        return self.services.client_address.find(self.request.remote_ip or "", forwarded_for)
 
     def answer(self, value: Any, status: int = 200) -> None:
         """Finish with `value` as JSON."""

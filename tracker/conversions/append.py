@@ -40,7 +40,7 @@ class AppendOnce:
     async def append(self, event: Event, scopes: Sequence[UUID]) -> int:
         """Append `event` and return its id, or that of the event which had the transaction id.
 
-        Raises Unavailable if the event cannot be made durable, or if no store can tell which event
+        Raises Unavailable if the event cannot be made durable, or if no store can say which event
         had the transaction id first.
         """
         if event.transaction_id is None:
@@ -59,7 +59,7 @@ class AppendOnce:
     async def _claim_without_redis(self, event: Event, scopes: Sequence[UUID]) -> int:
         """Claim in MongoDB what is beyond the budget of Redis.
 
-        If MongoDB cannot tell which event was first, the drain decides.
+        If MongoDB cannot say which event was first, the drain decides.
         """
         try:
             return await self._claim_in_mongodb(event, scopes)
@@ -78,5 +78,5 @@ class AppendOnce:
             try:
                 return await answer_within(LOOK_UP_SECONDS, self._events.claim(event, scopes))
             except (PyMongoError, TimeoutError) as error:
-                self._mongodb.failed(error)
+                self._mongodb.record_failure(error)
                 raise Unavailable("storage is unavailable; try again") from error

@@ -67,7 +67,7 @@ class Caps:
         try:
             return bool(await self._acquire(keys=[name], args=[stored, cap, _TTL_SECONDS]))
         except RedisError as error:
-            self._breaker.failed(error)
+            self._breaker.record_failure(error)
             return True
 
     async def release(self, click_id: UUID, config_id: UUID | None) -> None:

@@ -65,7 +65,7 @@ class LookUps:
                 try:
                     return await answer_within(LOOK_UP_SECONDS, ask(items))
                 except (PyMongoError, TimeoutError) as error:
-                    self.mongodb.failed(error)
+                    self.mongodb.record_failure(error)
             return [None] * len(items)
 
         return answered

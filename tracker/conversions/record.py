@@ -82,7 +82,7 @@ class Recorder:
 
         Raises BadRequest, NotFound or RateLimited if it is refused; nothing is recorded then.
 
-        Raises Unavailable if it cannot be made durable, or if no store can tell whether its
+        Raises Unavailable if it cannot be made durable, or if no store can say whether its
         transaction id came before: it may be recorded later then, and sending it again is safe.
         """
         config = await self._config(conversion, client)
@@ -221,9 +221,9 @@ class Recorder:
         if self._mongodb.is_open:
             return None
         try:
-            return await answer_within(LOOK_UP_SECONDS, self._rules.of(account_id))
+            return await answer_within(LOOK_UP_SECONDS, self._rules.get(account_id))
         except (Unavailable, TimeoutError) as error:
-            self._mongodb.failed(error)
+            self._mongodb.record_failure(error)
             return None
 
     async def _config(self, conversion: Conversion, client: str) -> EventConfig | None:

@@ -109,10 +109,10 @@ class AccountRules:
         self._cache = cache
 
     def peek(self, account_id: UUID) -> CacheEntry[CachedRules] | None:
-        """Return what memory knows of an account's rules; None: ask `of`."""
+        """Return what memory knows of an account's rules; None: ask `get`."""
         return self._cache.peek(keys.account(account_id))
 
-    async def of(self, account_id: UUID) -> ConversionRules:
+    async def get(self, account_id: UUID) -> ConversionRules:
         """Return the rules of an account. Raises Unavailable if no store answers."""
         return rules_in(await self._cache.get(keys.account(account_id)))
 

@@ -73,7 +73,7 @@ class Batch(Generic[Item, Result]):
             raise Unavailable("too many requests are waiting for storage; try again")
         self._waiting.append((item, waiter))
         if self._worker is None:
-            # Its work is everybody's: it carries nobody's request id.
+            # It works for all requests, so it carries the id of none.
             loop = asyncio.get_running_loop()
             self._worker = loop.create_task(self._work(), context=Context())
 

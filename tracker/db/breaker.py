@@ -35,12 +35,12 @@ class Breaker:
         """Return whether to leave the store alone now."""
         return self._now() < self._open_until
 
-    def failed(self, error: BaseException | None = None) -> None:
+    def record_failure(self, error: BaseException | None = None) -> None:
         """Open the breaker, unless `error` is an Overload."""
         if not isinstance(error, Overload):
             self._open_until = self._now() + OPEN_SECONDS
 
-    def worked(self) -> None:
+    def record_success(self) -> None:
         """Close the breaker: the store has answered."""
         self._open_until = 0.0
 

@@ -30,7 +30,7 @@ from redis.asyncio import Redis
 
 from tracker.db.breaker import Breaker
 from tracker.db.budget import Budget, OptionalWrite
-from tracker.db.connect import MONGODB_TIMEOUT
+from tracker.db.connect import MONGODB_TIMEOUT_SECONDS
 from tracker.db.copies import Copies, Copy
 from tracker.db.memory import CacheEntry, Memory
 from tracker.db.origin import Origin, Source
@@ -50,7 +50,7 @@ REFRESH_PAUSE_SECONDS: Final = 1.0
 REDIS_TTL_SECONDS: Final = 600.0
 MISS_REDIS_TTL_SECONDS: Final = 30.0
 
-UPDATE_SECONDS: Final = MONGODB_TIMEOUT + 5
+UPDATE_SECONDS: Final = MONGODB_TIMEOUT_SECONDS + 5
 """How long a copy lives after a change was announced. A change takes less time than that."""
 
 

@@ -41,7 +41,7 @@ _MAX_REQUEST_CONNECTIONS = 64
 _MAX_WAITING_CONNECTIONS = 4
 """Connections to Redis of one process: for requests, and for blocking reads and subscriptions."""
 
-MONGODB_TIMEOUT = 5.0
+MONGODB_TIMEOUT_SECONDS = 5.0
 """Seconds for one MongoDB operation, retries of the driver and its search for a server included."""
 
 _MONGODB_CONNECT_SECONDS = 2.0
@@ -124,7 +124,7 @@ def _mongodb_options() -> dict[str, Any]:
         "readConcernLevel": "majority",
         # Also if the URI names another: the drain has to see what it has just stored.
         "readPreference": "primary",
-        "timeoutMS": int(MONGODB_TIMEOUT * 1000),
+        "timeoutMS": int(MONGODB_TIMEOUT_SECONDS * 1000),
         "serverSelectionTimeoutMS": int(_MONGODB_CONNECT_SECONDS * 1000),
         "connectTimeoutMS": int(_MONGODB_CONNECT_SECONDS * 1000),
         "appname": "tracker",

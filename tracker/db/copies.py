@@ -80,9 +80,9 @@ class Copies:
         try:
             value = await self._reads.submit(name)
         except RedisError as error:
-            self._breaker.failed(error)
+            self._breaker.record_failure(error)
             return None
-        self._breaker.worked()
+        self._breaker.record_success()
         return value
 
     async def read_stale(self, name: str) -> bytes | None:
@@ -98,14 +98,14 @@ class Copies:
         except (ResponseError, Unavailable):  # Redis works but is full, or too many wait
             return
         except RedisError as error:
-            self._breaker.failed(error)
+            self._breaker.record_failure(error)
 
     async def expire_soon(self, name: str, seconds: float) -> None:
         """Let a copy expire in `seconds`. Raises Unavailable if Redis does not answer."""
         try:
             await self._expire_soon(keys=[name], args=[int(seconds * 1000)])
         except RedisError as error:
-            self._breaker.failed(error)
+            self._breaker.record_failure(error)
             raise Unavailable("storage is unavailable; try again") from error
 
     async def publish(self, name: str) -> None:
@@ -113,7 +113,7 @@ class Copies:
         try:
             await self._redis.publish(keys.CHANGES, name)
         except RedisError as error:
-            self._breaker.failed(error)
+            self._breaker.record_failure(error)
 
     async def _read_all(self, names: list[str]) -> Sequence[bytes | None]:
         if self._breaker.is_open:  # opened meanwhile; each waiting group would find out by waiting

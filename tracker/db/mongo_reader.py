@@ -102,7 +102,7 @@ class MongoReader:
             self._connection = await self._pool.checkout().__aenter__()
             transport = self._connection.conn.get_conn.transport
             self._dedicated = DedicatedConnection(
-                transport, connect.MONGODB_TIMEOUT, MongoReplies()
+                transport, connect.MONGODB_TIMEOUT_SECONDS, MongoReplies()
             )
         except RuntimeError as error:  # uvloop's, of a connection that the other end closed
             raise AutoReconnect(str(error)) from error

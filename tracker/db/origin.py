@@ -82,7 +82,7 @@ class Origin:
             try:
                 found = await answer_within(LOAD_SECONDS, self._find_all(names))
             except (PyMongoError, TimeoutError) as error:
-                self._breaker.failed(error)
+                self._breaker.record_failure(error)
                 raise Unavailable("storage is unavailable; try again") from error
         return [found.get(name) for name in names]
 

@@ -191,7 +191,7 @@ class Drain:
         Raises Unavailable if no store answers.
         """
         accounts = {account_of(event, clicks) for event in events} - {None}
-        found = {one: await self._rules.of(owner_id(one)) for one in accounts if one is not None}
+        found = {one: await self._rules.get(owner_id(one)) for one in accounts if one is not None}
         rules = {one: found[one] for one in found if found[one] != NO_RULES}
         capped = {one for one in rules if rules[one].max_per_click is not None}
         capped_events = [one for one in events if account_of(one, clicks) in capped]

@@ -30,11 +30,11 @@ from tracker.metrics import SPOOL_REFUSED, SPOOLED
 
 log = structlog.get_logger(__name__)
 
-_REPLAY_EVERY = 0.5
-_TELL_EVERY = 5.0
+_REPLAY_SECONDS = 0.5
+_LOG_SECONDS = 5.0
 _CLOSE_SECONDS = 2.0
 
-# Appends unless one of the claims is held; answers who holds them then.
+# Appends unless one of the claims is held; returns the holder then.
 # KEYS: stream, claims. ARGV: holder, format, payload, seconds that the claims live (0: not kept).
 _APPEND_ONCE = """
 for i = 2, #KEYS do
@@ -80,8 +80,8 @@ class Journal:
         self._appending = RedisCommandConnection(redis)
         self._breaker = breaker
         self._spool = spool
-        self._untold = 0
-        self._tell_at = 0.0
+        self._unlogged = 0
+        self._log_at = 0.0
         self._batch = Batch[_Append, int | None](self._commit)
 
     def append(self, record: JournalRecord) -> asyncio.Future[int | None]:
@@ -113,7 +113,7 @@ class Journal:
         try:
             held: list[bytes | None] = await self._redis.mget(names)  # type: ignore[assignment]
         except RedisError as error:
-            self._breaker.failed(error)
+            self._breaker.record_failure(error)
             return None
         return next((int(one) for one in held if one is not None), None)
 
@@ -121,7 +121,7 @@ class Journal:
         """Move what is spooled to the stream, again and again, until cancelled."""
         while True:
             await self.replay_once()
-            await asyncio.sleep(_REPLAY_EVERY)
+            await asyncio.sleep(_REPLAY_SECONDS)
 
     async def replay_once(self, until: float = math.inf) -> int:
         """Move what is spooled until time.monotonic() is `until`. Return the number of entries.
@@ -162,7 +162,7 @@ class Journal:
             try:
                 return await self._append_to_stream(group)
             except RedisError as error:
-                self._breaker.failed(error)
+                self._breaker.record_failure(error)
                 log.warning("journal goes to the spool", error=type(error).__name__)
         try:
             await self._spool.append(_encode(group))
@@ -174,10 +174,10 @@ class Journal:
 
     def _refused(self, records: int, error: OSError) -> None:
         SPOOL_REFUSED.inc(records)
-        self._untold += records
-        if time.monotonic() >= self._tell_at:
-            log.error("spool refused; visitors get 503", error=str(error), records=self._untold)
-            self._untold, self._tell_at = 0, time.monotonic() + _TELL_EVERY
+        self._unlogged += records
+        if time.monotonic() >= self._log_at:
+            log.error("spool refused; visitors get 503", error=str(error), records=self._unlogged)
+            self._unlogged, self._log_at = 0, time.monotonic() + _LOG_SECONDS
 
     async def _append_to_stream(self, group: list[_Append]) -> Sequence[int | None]:
         plain = [item for item in group if not isinstance(item, _Claimed)]
