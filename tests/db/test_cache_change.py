@@ -22,30 +22,21 @@ async def test_an_older_version_never_replaces_a_newer_one_in_redis(
     assert await cached(services.redis, ThingSource(None)).get(NAME) == NEW
 
 
-async def test_a_late_miss_does_not_replace_a_new_value(services: Services) -> None:
-    source = ThingSource(None)
-    source.open.clear()
-    late = cached(services.redis, source)
-    get = asyncio.ensure_future(late.get(NAME))
-    await source.asked_for(1)
-    await cached(services.redis, source).changed(NAME, NEW, NEW.version)
-    source.open.set()
-    assert await get is None
-    assert await cached(services.redis, source).get(NAME) == NEW
-
-
-async def test_a_removed_value_stays_removed_whatever_a_late_look_up_found(
-    services: Services,
+@pytest.mark.parametrize(
+    ("found", "written"), [(None, NEW), (OLD, None)], ids=["a miss", "a removed value"]
+)
+async def test_a_late_look_up_replaces_no_newer_change(
+    services: Services, found: Thing | None, written: Thing | None
 ) -> None:
-    source = ThingSource(OLD)
+    source = ThingSource(found)
     source.open.clear()
     late = cached(services.redis, source)
     get = asyncio.ensure_future(late.get(NAME))
     await source.asked_for(1)
-    await cached(services.redis, source).changed(NAME, None, NEW.version)
+    await cached(services.redis, source).changed(NAME, written, NEW.version)
     source.open.set()
-    assert await get == OLD
-    assert await cached(services.redis, source).get(NAME) is None
+    assert await get == found
+    assert await cached(services.redis, source).get(NAME) == written
 
 
 async def test_a_look_up_that_a_change_overtakes_is_not_kept(services: Services) -> None:

@@ -15,8 +15,6 @@ from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
-import structlog
-
 from tracker.conversions.append import AppendOnce
 from tracker.conversions.caps import Caps
 from tracker.conversions.event import Event
@@ -39,8 +37,6 @@ from tracker.errors import RateLimited, Unavailable
 from tracker.journal.stream import Journal
 from tracker.limits.allowance import Allowance
 from tracker.metrics import PENDING_REFUSED
-
-log = structlog.get_logger(__name__)
 
 _METADATA_BYTES_PER_CONVERSION: Final = 1024
 """Bytes of metadata that count as one more conversion without an account, to limit sizes too."""
