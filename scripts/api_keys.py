@@ -4,11 +4,12 @@ import argparse
 from datetime import timedelta
 
 from scripts.command import Command, Row, add_account, label, require_account, uuid
-from tracker.access.api_keys import SCOPES, ApiKey
+from tracker.access.api_keys import ApiKey
+from tracker.access.principal import SCOPES, VERBS
 from tracker.clock import iso, now
 from tracker.service.services import Services
 
-_SCOPES = [f"{resource}:{verb}" for resource in SCOPES for verb in ("read", "write", "*")]
+_SCOPES = [f"{resource}:{verb}" for resource in SCOPES for verb in (*VERBS, "*")]
 
 
 async def _create(services: Services, parsed: argparse.Namespace) -> list[Row]:

@@ -148,7 +148,7 @@ def test_a_key_has_a_scope_by_its_name_or_by_its_resource(
         revoked_at=None,
     )
     if allowed:
-        key.require(scope)
+        key.principal.require(scope)
         return
     with pytest.raises(Forbidden, match=f"lacks the scope {scope}"):
-        key.require(scope)
+        key.principal.require(scope)

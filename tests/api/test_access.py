@@ -7,7 +7,7 @@ import pytest
 
 from tests.api.client import Response
 from tests.api.world import SPELLINGS, Request, World
-from tracker.access.api_keys import SCOPES
+from tracker.access.principal import SCOPES
 from tracker.api.endpoint import Endpoint
 from tracker.api.routes import KEYED_ENDPOINTS
 from tracker.clock import now

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracker.limits.network import network_of
+from tracker.limits.network import network_of, truncated
 
 
 @pytest.mark.parametrize(
@@ -39,3 +39,18 @@ def test_networks_equal_those_of_the_standard_library(address: IPv6Address, pref
     if address.ipv4_mapped is None:
         expected = str(ip_network((address, prefix), strict=False))
         assert network_of(str(address), prefix) == expected
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("8.8.4.4", "8.8.4.0/24"),
+        ("::ffff:8.8.4.4", "8.8.4.0/24"),
+        ("2001:db8:1:2:3::4", "2001:db8:1::/48"),
+        ("fe80::1%eth0", "fe80::/48"),
+        ("", ""),
+        ("unix:", ""),
+    ],
+)
+def test_a_truncated_address_names_a_network_of_many(address: str, shown: str) -> None:
+    assert truncated(address) == shown

@@ -10,15 +10,13 @@ from uuid import UUID
 
 import msgspec
 
+from tracker.access.principal import Actor, ActorKind, Principal
 from tracker.clock import now
 from tracker.db.connect import Database
 from tracker.db.documents import document, record
 from tracker.db.paging import page_of
-from tracker.errors import ErrorCode, Forbidden, NotFound, Unauthorized
+from tracker.errors import ErrorCode, NotFound, Unauthorized
 from tracker.ids import new_id, new_secret
-
-SCOPES = ("links", "domains", "tags", "event_configs", "webhooks", "reports", "keys", "account")
-"""The resources that a scope can name, as in `links:read`, `links:write` or `links:*`."""
 
 _PREFIX_CHARACTERS = 12
 MAX_REMEMBERED_KEYS = 10_000
@@ -40,12 +38,11 @@ class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
     last_used_at: datetime | None
     revoked_at: datetime | None
 
-    def require(self, scope: str) -> None:
-        """Check that the key has `scope`, such as `links:write`. Raises Forbidden if it has not."""
-        if self.scopes is None:
-            return
-        if scope not in self.scopes and scope.partition(":")[0] + ":*" not in self.scopes:
-            raise Forbidden(f"this API key lacks the scope {scope}", code=ErrorCode.MISSING_SCOPE)
+    @property
+    def principal(self) -> Principal:
+        """Return the principal of requests with this key."""
+        actor = Actor(kind=ActorKind.API_KEY, id=self.id, name=self.name)
+        return Principal(account_id=self.account_id, actor=actor, scopes=self.scopes)
 
 
 class ApiKeys:

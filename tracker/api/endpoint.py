@@ -7,11 +7,13 @@ from uuid import UUID
 
 import msgspec
 
-from tracker.access.api_keys import ApiKey
+from tracker.access.audit import Change, Target
+from tracker.access.principal import Principal
 from tracker.api.handler import Handler
 from tracker.api.limits import MAX_BODY_BYTES, MAX_IGNORED_BODY_BYTES
 from tracker.api.openapi.parts import Described
 from tracker.api.services import Services
+from tracker.db.transaction import Session
 from tracker.errors import Forbidden, NotFound
 
 Query = TypeVar("Query")
@@ -38,20 +40,22 @@ Resource = TypeVar("Resource", bound=Owned)
 class Call(msgspec.Struct, Generic[Query, Body], frozen=True):
     """A request that passed every check before its endpoint.
 
-    The key is valid and has the scope, and the parameters are parsed. If the request names an
-    account, it is the key's. `ids` are those in the path, in order.
+    The principal is authenticated and has the scope, and the parameters are parsed. If the request
+    names an account, it is the principal's. `address` is the client's, truncated. `ids` are those
+    in the path, in order.
     """
 
     services: Services
-    key: ApiKey
+    principal: Principal
+    address: str
     ids: tuple[UUID, ...]
     query: Query
     body: Body
 
     @property
     def account_id(self) -> UUID:
-        """Return the account of the key."""
-        return self.key.account_id
+        """Return the account of the principal."""
+        return self.principal.account_id
 
     def own(self, name: str, resource: Resource | None) -> Resource:
         """Return `resource`. Messages call it `name`.
@@ -60,9 +64,30 @@ class Call(msgspec.Struct, Generic[Query, Body], frozen=True):
         """
         if resource is None:
             raise NotFound(f"{name}: not found")
-        if resource.account_id != self.key.account_id:
+        if resource.account_id != self.account_id:
             raise Forbidden(f"{name}: belongs to another account")
         return resource
+
+    async def audit(
+        self,
+        action: str,
+        target: Target,
+        changes: Mapping[str, Change] | None = None,
+        session: Session | None = None,
+    ) -> None:
+        """Record in the account's audit log that the principal did `action` to `target`.
+
+        The entry is stored in the transaction of `session`, if there is one.
+        """
+        await self.services.audit.record(
+            self.account_id,
+            self.principal.actor,
+            action,
+            target,
+            changes,
+            self.address,
+            session,
+        )
 
 
 class Endpoint(NamedTuple):

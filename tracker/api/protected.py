@@ -14,7 +14,7 @@ from uuid import UUID
 import msgspec
 from tornado.web import RequestHandler
 
-from tracker.access.api_keys import ApiKey
+from tracker.access.principal import Principal
 from tracker.access.rate_limit import Usage
 from tracker.api.endpoint import Call, Endpoint, Nothing
 from tracker.api.handler import JSON, Content, Handler
@@ -25,6 +25,7 @@ from tracker.clock import now_ms
 from tracker.errors import Forbidden, RateLimited, Unauthorized
 from tracker.http.incoming_body import IncomingBody
 from tracker.ids import parse_id
+from tracker.limits.network import truncated
 from tracker.metrics import RATE_LIMITED
 
 _BEARER = re.compile(rf"(?i:bearer) +([\x21-\x7e]{{1,{MAX_API_KEY_CHARACTERS}}})")
@@ -69,15 +70,15 @@ class ProtectedHandler(Handler):
         self.check_method()
         if not secret:
             raise Unauthorized("API key: send it as Authorization: Bearer <API_KEY>")
-        self.key = await self._authenticate(secret, known)
+        self.principal = await self._authenticate(secret, known)
         if known is None:
-            await self._count(None, self.key.account_id)
+            await self._count(None, self.principal.account_id)
         self._check_limit("account")
         self.incoming.allow(self.endpoints[self.request.method or ""].body_bytes)
 
-    async def _authenticate(self, secret: str, known: UUID | None) -> ApiKey:
+    async def _authenticate(self, secret: str, known: UUID | None) -> Principal:
         try:
-            return await self.services.api_keys.authenticate(secret)
+            return (await self.services.api_keys.authenticate(secret)).principal
         except Unauthorized:
             if known is not None:  # valid until now: its account was counted with the address
                 await self._forget_account(known)
@@ -114,15 +115,16 @@ class ProtectedHandler(Handler):
         if endpoint.check is not None:
             await endpoint.check(self.services, body)
         self._check_account(named_in_query, named_in_body)
-        self.key.require(endpoint.scope_of(body))
-        result = await endpoint.run(Call(self.services, self.key, ids, query, body))
+        self.principal.require(endpoint.scope_of(body))
+        address = truncated(self.client_address())
+        result = await endpoint.run(Call(self.services, self.principal, address, ids, query, body))
         self.finish_with(Content(JSON, _ENCODER.encode(result)))
 
     def _parsed_body(self, kind: type[msgspec.Struct]) -> Parsed[msgspec.Struct]:
         return Parsed(Nothing(), None) if kind is Nothing else parse_body(kind, self.body())
 
     def _check_account(self, *named: UUID | None) -> None:
-        if any(account_id not in (None, self.key.account_id) for account_id in named):
+        if any(account_id not in (None, self.principal.account_id) for account_id in named):
             raise Forbidden("accountId: this API key has no access to the account")
 
     async def _count(self, address: str | None, account_id: UUID | None) -> None:

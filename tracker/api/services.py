@@ -8,6 +8,7 @@ from redis.asyncio import Redis
 from config.settings import Settings
 from tracker.access.accounts import Accounts
 from tracker.access.api_keys import ApiKeys
+from tracker.access.audit import Audit
 from tracker.access.client_address import ClientAddress
 from tracker.access.rate_limit import RateLimiter
 from tracker.clicks.redirect import Redirect
@@ -46,6 +47,7 @@ class Services(Protocol):
     database: Database
     accounts: Accounts
     api_keys: ApiKeys
+    audit: Audit
     client_address: ClientAddress
     rate_limiter: RateLimiter
     pacing: Pacing

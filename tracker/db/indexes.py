@@ -13,6 +13,15 @@ INDEXES: dict[str, list[IndexModel]] = {
         IndexModel([("sha256", ASCENDING)], name="by_hash", unique=True),
         IndexModel([("account_id", ASCENDING), ("_id", DESCENDING)], name="by_account"),
     ],
+    "audit": [
+        IndexModel([("account_id", ASCENDING), ("_id", DESCENDING)], name="by_account"),
+        IndexModel(
+            [("account_id", ASCENDING), ("target.id", ASCENDING), ("_id", DESCENDING)],
+            name="by_target",
+        ),
+        # 400 days: `access/audit.RETENTION_DAYS`.
+        IndexModel([("at", ASCENDING)], name="expiry", expireAfterSeconds=400 * 24 * 3600),
+    ],
     "links": [
         IndexModel(
             [("domain_id", ASCENDING), ("slug", ASCENDING)], name="by_domain_and_slug", unique=True

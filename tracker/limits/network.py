@@ -4,13 +4,15 @@ A subscriber or a rented server has a whole IPv6 network, usually a /64, and may
 from another of its addresses. A limit for a full address would not hold such a client.
 """
 
-from ipaddress import AddressValueError, IPv6Address, ip_address
+from ipaddress import AddressValueError, IPv6Address, ip_address, ip_network
 from typing import Final
 
 IPV6_PREFIX_BITS: Final = 64
 """The usual size of a subscriber's network."""
 
 _IPV6_BITS: Final = 128
+_TRUNCATED_IPV4_BITS: Final = 24
+_TRUNCATED_IPV6_BITS: Final = 48
 
 
 def network_of(address: str, ipv6_prefix: int = IPV6_PREFIX_BITS) -> str:
@@ -30,6 +32,19 @@ def network_of(address: str, ipv6_prefix: int = IPV6_PREFIX_BITS) -> str:
     host_bits = _IPV6_BITS - ipv6_prefix
     network = IPv6Address(int(ipv6) >> host_bits << host_bits)
     return str(network) if not host_bits else f"{network}/{ipv6_prefix}"
+
+
+def truncated(address: str) -> str:
+    """Return the part of an address that may be stored and logged: a /24 of IPv4, a /48 of IPv6.
+
+    Text that is no address becomes empty.
+    """
+    try:
+        full = ip_address(network_of(address, _IPV6_BITS))
+    except ValueError:
+        return ""
+    bits = _TRUNCATED_IPV4_BITS if full.version == 4 else _TRUNCATED_IPV6_BITS
+    return str(ip_network((full.packed, bits), strict=False))
 
 
 def is_loopback(address: str) -> bool:

@@ -9,6 +9,7 @@ from functools import cached_property
 from config.settings import Settings
 from tracker.access.accounts import Accounts
 from tracker.access.api_keys import ApiKeys
+from tracker.access.audit import Audit
 from tracker.access.client_address import ClientAddress
 from tracker.access.rate_limit import RateLimiter
 from tracker.clicks.country import Countries
@@ -106,6 +107,7 @@ class Services:
         self.pacing = Pacing()
         self.accounts = Accounts(self.database)
         self.api_keys = ApiKeys(self.database)
+        self.audit = Audit(self.database)
         self.client_address = ClientAddress(self.settings.trusted_proxies)
 
     def _build_links(self) -> None:

@@ -1,0 +1,57 @@
+from decimal import Decimal
+
+import msgspec
+
+from tracker.access.audit import AuditFilter, Change, Target, differences
+from tracker.access.principal import OPERATOR, Actor, ActorKind
+from tracker.ids import new_id
+from tracker.service.services import Services
+
+
+class Thing(msgspec.Struct):
+    id: str
+    name: str
+    payout: Decimal
+    tags: list[str]
+    version: int
+
+
+async def test_an_entry_is_read_as_it_was_recorded(services: Services) -> None:
+    account_id = new_id()
+    actor = Actor(kind=ActorKind.API_KEY, id=new_id(), name="ci")
+    target = Target(kind="tag", id=new_id(), name="Spring")
+    changes = {"name": Change(before="Spring", after="Summer")}
+    await services.audit.record(account_id, actor, "tag.renamed", target, changes, "8.8.8.0/24")
+    [entry], total = await services.audit.page(account_id, AuditFilter(), 1, 25)
+    assert total == 1
+    assert (entry.actor, entry.action, entry.target) == (actor, "tag.renamed", target)
+    assert (entry.changes, entry.address) == (changes, "8.8.8.0/24")
+
+
+async def test_entries_are_found_by_action_target_and_actor(services: Services) -> None:
+    account_id, member = new_id(), Actor(kind=ActorKind.MEMBER, id=new_id(), name="Ada")
+    links = [Target(kind="short_link", id=new_id(), name=name) for name in "ab"]
+    await services.audit.record(account_id, member, "short_link.created", links[0])
+    await services.audit.record(account_id, OPERATOR, "short_link.created", links[1])
+    await services.audit.record(account_id, OPERATOR, "short_link.archived", links[1])
+    await services.audit.record(new_id(), member, "short_link.created", links[0])
+
+    async def found(**wanted: object) -> list[tuple[str, str]]:
+        matching = msgspec.convert(wanted, AuditFilter)
+        entries, _ = await services.audit.page(account_id, matching, 1, 25)
+        return [(one.action.partition(".")[2], one.target.name) for one in entries]
+
+    assert await found() == [("archived", "b"), ("created", "b"), ("created", "a")]
+    assert await found(action="short_link.created") == [("created", "b"), ("created", "a")]
+    assert await found(target_id=links[1].id) == [("archived", "b"), ("created", "b")]
+    assert await found(actor_id=member.id) == [("created", "a")]
+
+
+def test_the_differences_of_two_structs_are_values_of_json() -> None:
+    before = Thing("1", "a", Decimal("1.50"), [], 1)
+    after = Thing("1", "b" * 5000, Decimal(2), ["x"], 2)
+    assert differences(before, after, without=["tags"]) == {
+        "name": Change(before="a", after="b" * 2048),
+        "payout": Change(before="1.50", after="2"),
+    }
+    assert differences(before, after)["tags"] == Change(before="[]", after='["x"]')

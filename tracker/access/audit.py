@@ -1,0 +1,138 @@
+"""The audit log of an account: who changed what, when, and from where.
+
+Endpoints and scripts record one entry for each object that they change, in the transaction of the
+change where it has one. An entry names fields of ours; secrets are never among its values.
+"""
+
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Final
+from uuid import UUID
+
+import msgspec
+
+from tracker.access.principal import Actor
+from tracker.clock import iso, now
+from tracker.db.connect import Database
+from tracker.db.documents import document, record
+from tracker.db.paging import page_of
+from tracker.db.transaction import Session
+from tracker.ids import new_id
+
+RETENTION_DAYS: Final = 400
+"""Days after which MongoDB deletes an entry: a year, and time to look back at it."""
+
+MAX_VALUE_CHARACTERS: Final = 2_048
+"""The part of a long value that an entry keeps; a whole destination fits."""
+
+_UNSHOWN: Final = frozenset({"id", "account_id", "version", "created_at"})
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """The object that was changed, by its name at that time. `kind` is such as `short_link`."""
+
+    kind: str
+    id: UUID | None
+    name: str
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """The values of a field before and after a change, as JSON has them."""
+
+    before: Any
+    after: Any
+
+
+class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A recorded change. `address` is the truncated address of the client; empty for scripts."""
+
+    id: UUID
+    account_id: UUID
+    at: datetime
+    actor: Actor
+    action: str
+    target: Target
+    changes: dict[str, Change]
+    address: str
+
+
+class AuditFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """A filter of the log; None matches everything."""
+
+    action: str | None = None
+    target_id: UUID | None = None
+    actor_id: UUID | None = None
+
+
+class Audit:
+    """The stored entries of all accounts."""
+
+    def __init__(self, database: Database) -> None:
+        self._entries = database["audit"]
+
+    async def record(
+        self,
+        account_id: UUID,
+        actor: Actor,
+        action: str,
+        target: Target,
+        changes: Mapping[str, Change] | None = None,
+        address: str = "",
+        session: Session | None = None,
+    ) -> None:
+        """Store an entry, in the transaction of `session` if there is one."""
+        entry = AuditEntry(
+            id=new_id(),
+            account_id=account_id,
+            at=now(),
+            actor=actor,
+            action=action,
+            target=target,
+            changes=dict(changes or {}),
+            address=address,
+        )
+        stored = {**document(entry), **msgspec.to_builtins(_nested(entry), builtin_types=(UUID,))}
+        await self._entries.insert_one(stored, session=session)
+
+    async def page(
+        self, account_id: UUID, wanted: AuditFilter, page: int, page_size: int
+    ) -> tuple[list[AuditEntry], int]:
+        """Return one page of an account's entries, newest first, and the number of all."""
+        fields = {
+            "action": wanted.action,
+            "target.id": wanted.target_id,
+            "actor.id": wanted.actor_id,
+        }
+        matching = {name: value for name, value in fields.items() if value is not None}
+        found = {"account_id": account_id, **matching}
+        rows, total = await page_of(self._entries, found, page, page_size)
+        return [record(AuditEntry, row) for row in rows], total
+
+
+def differences(
+    before: msgspec.Struct, after: msgspec.Struct, without: Collection[str] = ()
+) -> dict[str, Change]:
+    """Return the fields in which two structs of one type differ, but those in `without`."""
+    pairs = {
+        name: (_shown(getattr(before, name)), _shown(getattr(after, name)))
+        for name in before.__struct_fields__
+        if name not in _UNSHOWN and name not in without
+    }
+    return {name: Change(before=b, after=a) for name, (b, a) in pairs.items() if b != a}
+
+
+def _nested(entry: AuditEntry) -> dict[str, Any]:
+    return {"actor": entry.actor, "target": entry.target, "changes": entry.changes}
+
+
+def _shown(value: object) -> object:
+    """Return a value as an entry keeps it: of a type of JSON, and not too long."""
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, datetime):
+        return iso(value)
+    if isinstance(value, UUID | Decimal):
+        return str(value)
+    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return text[:MAX_VALUE_CHARACTERS]

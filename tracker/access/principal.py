@@ -1,0 +1,88 @@
+"""The principal of a request: the account that it acts for, who acts, and with which scopes.
+
+It is made from an API key or from the session of a member. Endpoints ask it for scopes, and the
+audit log names its actor.
+"""
+
+from collections.abc import Collection
+from enum import StrEnum
+from typing import Final
+from uuid import UUID
+
+import msgspec
+
+from tracker.errors import ErrorCode, Forbidden
+
+SCOPES: Final = (
+    "links",
+    "domains",
+    "tags",
+    "event_configs",
+    "webhooks",
+    "reports",
+    "keys",
+    "account",
+    "conversions",
+    "members",
+    "audit",
+)
+"""The resources that a scope can name, as in `links:read`, `links:write` or `links:*`."""
+
+VERBS: Final = ("read", "write")
+
+
+class ActorKind(StrEnum):
+    """The kinds of actors that change an account."""
+
+    MEMBER = "member"
+    API_KEY = "api_key"
+    OPERATOR = "operator"
+
+
+class Actor(msgspec.Struct, frozen=True, kw_only=True):
+    """The one who acts: a person, an API key, or the operator, who has no id."""
+
+    kind: ActorKind
+    id: UUID | None
+    name: str
+
+
+OPERATOR: Final = Actor(kind=ActorKind.OPERATOR, id=None, name="operator")
+"""The actor of the operator's scripts."""
+
+
+class Principal(msgspec.Struct, frozen=True, kw_only=True):
+    """The account, actor and scopes of a request. `scopes` is None if it has every scope."""
+
+    account_id: UUID
+    actor: Actor
+    scopes: Collection[str] | None
+
+    def require(self, scope: str) -> None:
+        """Check that the principal has `scope`, such as `links:write`.
+
+        Raises Forbidden if it has not.
+        """
+        if not self._has(scope):
+            subject = "your role" if self.actor.kind == ActorKind.MEMBER else "this API key"
+            raise Forbidden(f"{subject} lacks the scope {scope}", code=ErrorCode.MISSING_SCOPE)
+
+    def covers(self, scopes: Collection[str] | None) -> bool:
+        """Return whether the principal has all `scopes`; None stands for every scope.
+
+        Nobody may grant a key or a role that the grantor's own scopes do not cover.
+        """
+        if scopes is None:
+            return self.scopes is None
+        return all(self._has(one) for scope in scopes for one in _expanded(scope))
+
+    def _has(self, scope: str) -> bool:
+        if self.scopes is None:
+            return True
+        return scope in self.scopes or scope.partition(":")[0] + ":*" in self.scopes
+
+
+def _expanded(scope: str) -> list[str]:
+    """Return the scopes with a verb that `scope` stands for."""
+    resource, _, verb = scope.partition(":")
+    return [f"{resource}:{one}" for one in VERBS] if verb == "*" else [scope]
