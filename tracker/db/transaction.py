@@ -16,6 +16,8 @@ from pymongo import WriteConcern
 from pymongo.errors import OperationFailure
 from pymongo.read_concern import ReadConcern
 
+from tracker.db.connect import Database
+
 RETRY_SECONDS: Final = 5.0
 """The time after which a transaction is not tried again."""
 
@@ -44,6 +46,14 @@ async def in_transaction(session: Session, work: Callable[[Session], Awaitable[R
             if not _is_conflict(error) or time.monotonic() > deadline:
                 raise
         await asyncio.sleep(random.uniform(0, _MAX_PAUSE_SECONDS))  # noqa: S311
+
+
+async def run_in_transaction(
+    database: Database, work: Callable[[Session], Awaitable[Result]]
+) -> Result:
+    """Do `work` as `in_transaction` does, with a session of its own. Raises as that does."""
+    async with await database.client.start_session() as session:
+        return await in_transaction(session, work)
 
 
 def _is_conflict(error: OperationFailure) -> bool:
