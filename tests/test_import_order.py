@@ -21,12 +21,13 @@ ORDER = (
     ("tracker.reports",),
     ("tracker.ingest",),
     ("tracker.api",),
+    ("tracker.console",),
     ("tracker.service",),
     ("run", "scripts"),
     ("lab",),
 )
 RANKS = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
-TORNADO_WEB_IN = ("tracker.api", "tracker.service", "lab")
+TORNADO_WEB_IN = ("tracker.api", "tracker.console", "tracker.service", "lab")
 
 ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 FOLDERS = ("config", "scripts", "lab")

@@ -55,7 +55,7 @@ def test_the_root_path_of_a_trial_redirects_to_the_documentation(tmp_path: Path)
     with running(environment(DATA_DIR=str(tmp_path))) as service:
         assert f"{service.port}/docs" in service.banner
         answer = service.get("/")
-        assert (answer.status, answer.headers["location"]) == (302, "/docs")
+        assert (answer.status, answer.headers["location"]) == (302, "/console")
         assert service.get("/docs").status == 200
 
 

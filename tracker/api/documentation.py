@@ -60,8 +60,8 @@ class RootRedirect(Handler):
     """The handler of `/` in development. In production the base host has no front page."""
 
     def get(self) -> None:
-        """Redirect to the documentation."""
-        self.redirect("/docs")
+        """Redirect to the console."""
+        self.redirect("/console")
 
     head = get
 

@@ -24,6 +24,12 @@ class PublicUrl:
         same_host = host == self.host or {host, self.host} <= _LOOPBACK
         return same_host and (port == self.port or {port, self.port} == {80, 443})
 
+    def is_origin_of(self, host: str) -> bool:
+        """Return whether a request with the Host header `host` came to this address."""
+        default_port = ":443" if self.scheme == "https" else ":80"
+        sent, own = host.lower(), urlsplit(self.url).netloc.lower()
+        return sent.removesuffix(default_port) == own.removesuffix(default_port)
+
     def origin(self, domain_name: str) -> str:
         """Return the origin of links on a custom domain (empty: the default one)."""
         return f"{self.scheme}://{domain_name}" if domain_name else self.url

@@ -18,6 +18,7 @@ from tracker.api.routes import (
     description,
     routes,
 )
+from tracker.console.pages import console_routes
 from tracker.http.incoming_body import BodyCollector, BodyMemory, IncomingBody
 from tracker.service.services import Services
 
@@ -67,19 +68,21 @@ def make_app(services: Services, bodies_bytes: int = MAX_BODIES_BYTES) -> Applic
     All bodies being received take at most `bodies_bytes`.
     """
     endpoints = VISITORS_ENDPOINTS if services.settings.internal_port else ENDPOINTS
-    return _app(services, endpoints, bodies_bytes)
+    shared = {"services": services}
+    own_routes = [*console_routes(shared), *routes(endpoints, shared)]
+    return TrackerApplication(services, own_routes, BodyMemory(bodies_bytes))
 
 
 def make_internal_app(services: Services) -> Application:
     """Return the application of INTERNAL_PORT."""
-    return _app(services, INTERNAL_ENDPOINTS, OPERATORS_MAX_BODIES_BYTES)
+    return _operators_app(services, INTERNAL_ENDPOINTS)
 
 
 def make_monitoring_app(services: Services) -> Application:
     """Return the application of a drain's METRICS_PORT."""
-    return _app(services, MONITORING_ENDPOINTS, OPERATORS_MAX_BODIES_BYTES)
+    return _operators_app(services, MONITORING_ENDPOINTS)
 
 
-def _app(services: Services, endpoints: Endpoints, bodies_bytes: int) -> Application:
+def _operators_app(services: Services, endpoints: Endpoints) -> Application:
     own_routes = routes(endpoints, {"services": services})
-    return TrackerApplication(services, own_routes, BodyMemory(bodies_bytes))
+    return TrackerApplication(services, own_routes, BodyMemory(OPERATORS_MAX_BODIES_BYTES))

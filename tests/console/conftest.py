@@ -1,0 +1,126 @@
+"""A real browser, the console on a real server in this process, and people who are signed in."""
+
+import os
+import shutil
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+
+import msgspec
+import pytest
+from playwright.async_api import Browser, Page, Playwright, async_playwright
+from tornado.netutil import bind_sockets
+from tornado.platform.asyncio import AsyncIOLoop
+
+from config.settings import Settings
+from tests.api.client import Client
+from tests.console.browser import Problems, opened
+from tracker.access.accounts import Account
+from tracker.http.server import Server
+from tracker.service.front import make_server
+from tracker.service.services import Services
+
+QUIET = [
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-quic",
+    "--disable-sync",
+    "--no-first-run",
+]
+"""Flags without which the browser asks its maker's servers for things."""
+
+OpenPage = Callable[..., AbstractAsyncContextManager[tuple[Page, Problems]]]
+
+
+def executable() -> str:
+    found = os.environ.get("CHROMIUM") or shutil.which("chromium-headless-shell")
+    assert found, "no browser: set CHROMIUM to a chromium, or install chromium-headless-shell"
+    return found
+
+
+@contextmanager
+def running(
+    settings: Settings, sockets: list[socket.socket], io_loop: AsyncIOLoop
+) -> Iterator[Services]:
+    """Yield the objects of a process that serves the console on bound sockets."""
+
+    async def start() -> tuple[Services, Server]:
+        services = Services(settings)
+        services.prepared.set()
+        server = make_server(services)
+        await server.listen(sockets)
+        return services, server
+
+    async def stop() -> None:
+        server.stop()
+        await server.finish(0, 0)
+        await services.stop()
+        await services.close()
+
+    services, server = io_loop.run_sync(start)
+    yield services
+    io_loop.run_sync(stop)
+
+
+@pytest.fixture(scope="session")
+def browser(io_loop: AsyncIOLoop) -> Iterator[Browser]:
+    """Yield a browser for all tests of this process."""
+
+    async def start() -> tuple[Playwright, Browser]:
+        playwright = await async_playwright().start()
+        return playwright, await playwright.chromium.launch(
+            executable_path=executable(), args=QUIET
+        )
+
+    playwright, running = io_loop.run_sync(start)
+
+    async def stop() -> None:
+        await running.close()
+        await playwright.stop()
+
+    yield running
+    io_loop.run_sync(stop)
+
+
+@pytest.fixture
+def bound(settings: Settings) -> Iterator[tuple[Settings, list[socket.socket]]]:
+    """Yield settings whose BASE_URL is a socket of this machine, and the socket."""
+    sockets = bind_sockets(0, "127.0.0.1")
+    port = sockets[0].getsockname()[1]
+    yield msgspec.structs.replace(settings, base_url=f"http://localhost:{port}", port=port), sockets
+
+
+@pytest.fixture
+def services(
+    bound: tuple[Settings, list[socket.socket]], indexed: None, io_loop: AsyncIOLoop
+) -> Iterator[Services]:
+    """Yield the objects of a process that serves the console at its BASE_URL."""
+    settings, sockets = bound
+    with running(settings, sockets, io_loop) as services:
+        yield services
+
+
+@pytest.fixture
+def client(settings: Settings, indexed: None, io_loop: AsyncIOLoop) -> Iterator[Client]:
+    """Yield a client of the console at http://tracker.test, without a browser."""
+    sockets = bind_sockets(0, "127.0.0.1")
+    with running(settings, sockets, io_loop):
+        yield Client(sockets[0].getsockname()[1])
+
+
+@pytest.fixture
+def account(services: Services, io_loop: AsyncIOLoop) -> Account:
+    made: Account = io_loop.run_sync(lambda: services.accounts.create("Acme"))
+    return made
+
+
+@pytest.fixture
+def open_page(browser: Browser, services: Services) -> OpenPage:
+    """Return a context manager that opens a page of the console; it fails on any console error."""
+
+    @asynccontextmanager
+    async def open_one(**options: object) -> AsyncIterator[tuple[Page, Problems]]:
+        async with opened(browser, services.settings.base_url, **options) as found:
+            yield found
+
+    return open_one

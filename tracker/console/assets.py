@@ -1,0 +1,107 @@
+"""The console's files as browsers load them: under names that change with their content.
+
+Everything is read and compressed once, at the first request. Our modules import each other and the
+vendored ones by the names in the import map, so no file has to be rewritten.
+"""
+
+import gzip
+import html
+import re
+from collections.abc import Mapping
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import orjson
+
+STATIC: Final = Path(__file__).parent / "static"
+PREFIX: Final = "/console/assets/"
+
+VENDORED: Final = {
+    "preact": "vendor/preact.mjs",
+    "preact/hooks": "vendor/hooks.mjs",
+    "@preact/signals-core": "vendor/signals-core.mjs",
+    "@preact/signals": "vendor/signals.mjs",
+    "htm": "vendor/htm.module.js",
+}
+"""The files of libraries, by the names under which modules import them."""
+
+FIRST: Final = ("core.js", "app.js", *VENDORED.values())
+"""The modules of every page. They are loaded side by side instead of one after another."""
+
+_KINDS: Final = {
+    ".js": "text/javascript; charset=utf-8",
+    ".mjs": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+}
+_HASH_CHARACTERS: Final = 12
+_GZIP_LEVEL: Final = 9
+
+
+class Asset(NamedTuple):
+    """A file, plain and compressed. `path` is where browsers find it."""
+
+    path: str
+    kind: str
+    body: bytes
+    gzipped: bytes
+
+
+@cache
+def assets() -> Mapping[str, Asset]:
+    """Return every file that browsers load, by its name below `static`."""
+    files = [path for path in STATIC.rglob("*") if path.suffix in _KINDS]
+    return {str(path.relative_to(STATIC)): _asset(path) for path in sorted(files)}
+
+
+@cache
+def assets_by_path() -> Mapping[str, Asset]:
+    """Return every file that browsers load, by the path of its URL."""
+    return {asset.path: asset for asset in assets().values()}
+
+
+@cache
+def import_map() -> str:
+    """Return the import map as JSON. Our own `pages/links.js` is called `console/pages/links`."""
+    own = {
+        f"console/{name.removesuffix('.js')}": name
+        for name in assets()
+        if name.endswith(".js") and not name.startswith("vendor/")
+    }
+    names = {**VENDORED, **own}
+    paths = {specifier: assets()[name].path for specifier, name in names.items()}
+    return orjson.dumps({"imports": paths}).decode()
+
+
+@cache
+def shell(development: bool) -> str:
+    """Return the page that loads the console, with `{session}` and `{theme}` left to fill in."""
+    preloads = "".join(
+        f'<link rel="modulepreload" href="{assets()[name].path}">\n' for name in FIRST
+    )
+    values = {
+        "style": assets()["app.css"].path,
+        "import_map": import_map(),
+        "preloads": preloads,
+        "entry": assets()["app.js"].path,
+        "environment": "development" if development else "production",
+    }
+    text = (STATIC / "index.html").read_text(encoding="utf-8")
+    return re.sub(r"\{(\w+)\}", lambda match: values.get(match[1], match[0]), text)
+
+
+def filled(page: str, session: bool, theme: str) -> bytes:
+    """Return the shell for one request. `theme` is `light`, `dark` or empty."""
+    signed_in = "yes" if session else "no"
+    return page.replace("{session}", signed_in).replace("{theme}", html.escape(theme)).encode()
+
+
+def _asset(path: Path) -> Asset:
+    body = path.read_bytes()
+    name = path.relative_to(STATIC)
+    digest = sha256(body).hexdigest()[:_HASH_CHARACTERS]
+    hashed = name.with_name(f"{name.stem}-{digest}{name.suffix}")
+    # No time in the header: the same content gives the same bytes.
+    gzipped = gzip.compress(body, _GZIP_LEVEL, mtime=0)
+    return Asset(f"{PREFIX}{hashed}", _KINDS[path.suffix], body, gzipped)

@@ -1,0 +1,89 @@
+"""The handlers of `/console`: one page for every path below it, and the files that it loads.
+
+They answer on the host of BASE_URL only. A custom domain belongs to one account, and nobody should
+type a password there.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from tornado.web import RequestHandler
+
+from tracker.api.handler import Handler
+from tracker.api.limits import ASSET_CACHE_SECONDS
+from tracker.console.assets import PREFIX, assets_by_path, filled, shell
+from tracker.console.policy import page_headers
+from tracker.errors import ErrorCode, NotFound
+
+_THEMES: Final = ("light", "dark")
+_SESSION_COOKIES: Final = ("__Host-session", "session")
+
+
+class OwnHostHandler(Handler):
+    """The base of handlers that answer on the host of BASE_URL only."""
+
+    def prepare(self) -> None:
+        """Check the host, the size and the method.
+
+        Raises NotFound on any other host, and what `Handler.prepare` raises.
+        """
+        if not self.services.public_url.is_origin_of(self.header("Host")):
+            url = self.services.public_url.url
+            raise NotFound(f"no such path; the console is at {url}/console")
+        super().prepare()
+
+
+class Page(OwnHostHandler):
+    """The handler of every page. The path is read by the page's own router."""
+
+    def get(self) -> None:
+        """Answer with the page, which knows whether there may be a session."""
+        for name, value in page_headers().items():
+            self.set_header(name, value)
+        self.set_header("Content-Type", "text/html; charset=utf-8")
+        page = shell(self.services.settings.env != "production")
+        has_session = any(self.get_cookie(name) for name in _SESSION_COOKIES)
+        theme = self.get_cookie("theme") or ""
+        self.finish(filled(page, has_session, theme if theme in _THEMES else ""))
+
+    head = get
+
+
+class AssetFile(OwnHostHandler):
+    """The handler of the files that pages load."""
+
+    def get(self) -> None:
+        """Answer with a file, compressed if the client takes that.
+
+        Raises NotFound if there is none under this path.
+        """
+        asset = assets_by_path().get(self.request.path)
+        if asset is None:
+            raise NotFound("no such file", code=ErrorCode.NOT_FOUND)
+        self.set_header("Content-Type", asset.kind)
+        self.set_header("Content-Security-Policy", "default-src 'none'")
+        self.set_header("Cross-Origin-Resource-Policy", "same-origin")
+        self.set_header("Cache-Control", f"public, max-age={ASSET_CACHE_SECONDS}, immutable")
+        self.set_header("Vary", "Accept-Encoding")
+        if "gzip" in self.header("Accept-Encoding"):
+            self.set_header("Content-Encoding", "gzip")
+            self.finish(asset.gzipped)
+        else:
+            self.finish(asset.body)
+
+    head = get
+
+
+def console_routes(
+    shared: Mapping[str, Any],
+) -> list[tuple[str, type[RequestHandler], dict[str, Any]]]:
+    """Return the console's routes, as Tornado takes them, with the arguments of every handler."""
+    methods = ("GET", "HEAD")
+    rows: list[tuple[str, str, type[RequestHandler]]] = [
+        (rf"{PREFIX}.*", f"{PREFIX}{{file}}", AssetFile),
+        (r"/console(?:/.*)?", "/console", Page),
+    ]
+    return [
+        (pattern, handler, {**shared, "route": route, "methods": methods})
+        for pattern, route, handler in rows
+    ]

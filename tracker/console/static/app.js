@@ -1,0 +1,240 @@
+/** The frame of every page: its routes, its navigation, its shortcuts, and signing in. */
+
+import { Fragment, render } from "preact";
+import {
+  ApiError, Badge, Button, ErrorNote, HOME, Icon, Skeleton, TextField, api, can, dismissToast, html,
+  lazy, loadSession, navigate, nextPage, queryText, route, session, shortcuts, signOut, startRouter,
+  toasts, useAction, useEffect, useRef, useShortcut, useState, useTitle,
+} from "console/core";
+
+/** Every page: its path, with names of parameters after ":", and its module. */
+const ROUTES = [
+];
+
+/** The pages in the navigation, with the second key of their shortcut (`g`, then this key). */
+const NAVIGATION = [
+];
+
+/** The pages that need no session. */
+const PUBLIC = {
+  "/console/sign-in": SignIn,
+  "/console/join": lazy("console/pages/join"),
+};
+
+const DialogHelp = lazy("console/parts/help", "HelpDialog");
+
+const PAGES = ROUTES.map(([path, module]) => ({
+  pattern: new RegExp(`^${path.replace(/:(\w+)/g, "(?<$1>[^/]+)")}/?$`),
+  page: lazy(module),
+}));
+
+function pageAt(path) {
+  for (const { pattern, page } of PAGES) {
+    const match = pattern.exec(path);
+    if (match) return { page, params: match.groups ?? {} };
+  }
+  return { page: NotFound, params: {} };
+}
+
+function App() {
+  const { path } = route.value;
+  const Public = PUBLIC[path];
+  const known = session.value;
+  useEffect(() => {
+    if (path === "/console" || path === "/console/") navigate(HOME, { replace: true });
+  }, [path]);
+  if (Public) return html`<${Outside}><${Public} /><//>`;
+  if (known === undefined) return html`<${Starting} />`;
+  if (known === null) return html`<${ToSignIn} />`;
+  // A key per account: nothing of one account stays on screen in another.
+  return html`<${Frame} key=${known.account.id} />`;
+}
+
+/** The page while it is not known who is signed in. */
+function Starting() {
+  const [error, setError] = useState(null);
+  const start = () => {
+    setError(null);
+    loadSession().catch(setError);
+  };
+  useEffect(start, []);
+  return html`<main class="outside">${error ? html`<${ErrorNote} error=${error} retry=${start} />` : html`<${Skeleton} />`}</main>`;
+}
+
+function ToSignIn() {
+  useEffect(() => {
+    const { pathname, search } = location;
+    navigate(`/console/sign-in${queryText({ next: pathname === HOME ? "" : pathname + search })}`, { replace: true });
+  }, []);
+  return null;
+}
+
+// ------------------------------------------------------------------------------------ the frame
+
+function Frame() {
+  const { path } = route.value;
+  const { page: Page, params } = pageAt(path);
+  const [helping, setHelping] = useState(false);
+  useKeys(setHelping);
+  return html`
+    <a class="skip" href="#main">Skip to the page</a>
+    <${Header} onHelp=${() => setHelping(true)} />
+    <main id="main"><${Page} key=${path} params=${params} /></main>
+    <${Toasts} />
+    ${helping && html`<${DialogHelp} navigation=${NAVIGATION} onClose=${() => setHelping(false)} />`}`;
+}
+
+function Header({ onHelp }) {
+  const [open, setOpen] = useState(false);
+  const { path } = route.value;
+  useEffect(() => setOpen(false), [path]);
+  const shown = NAVIGATION.filter(({ scope }) => !scope || can(scope));
+  return html`<header class="top">
+    <a class="brand" href=${HOME}><${Mark} /><span>Tracker</span></a>
+    <${Button} kind="quiet" class="menu-button" icon="menu" label="Menu" aria-expanded=${open} onClick=${() => setOpen(!open)} />
+    <nav aria-label="Main" class=${open ? "open" : ""}>
+      ${shown.map(({ href, label }) => html`<a href=${href} aria-current=${path.startsWith(href) ? "page" : undefined}>${label}</a>`)}
+    </nav>
+    <div class="top-end ${open ? "open" : ""}">
+      <${AccountSwitcher} />
+      <${Button} kind="quiet" icon="help" label="Shortcuts" onClick=${onHelp} />
+      <${ThemeButton} />
+      <${Button} kind="quiet" onClick=${signOut}>Sign out<//>
+    </div>
+  </header>`;
+}
+
+function AccountSwitcher() {
+  const { account, accounts, person } = session.value;
+  const switchTo = async (id) => {
+    session.value = await api.patch("/api/session", { accountId: id });
+    navigate(HOME);
+  };
+  if (accounts.length < 2) return html`<span class="account" title=${person.email}>${account.name}</span>`;
+  return html`<select class="account" aria-label="Account" value=${account.id} onChange=${(event) => switchTo(event.target.value)}>
+    ${accounts.map((one) => html`<option value=${one.id} selected=${one.id === account.id}>${one.name}</option>`)}
+  </select>`;
+}
+
+/** The mark of the service, drawn with the colour of the text around it. */
+function Mark() {
+  return html`<svg class="mark" viewBox="0 0 32 32" aria-hidden="true">
+    <rect width="32" height="32" rx="8" /><path d="M9.5 22.500 22 10m0 0h-8m8 0v8" />
+  </svg>`;
+}
+
+const THEMES = ["", "light", "dark"];
+const THEME_NAMES = { "": "as the system", light: "light", dark: "dark" };
+const YEAR_SECONDS = 365 * 24 * 3600;
+
+/** The choice of a theme. It is a cookie, so that the server sends the page in it. */
+function ThemeButton() {
+  const root = document.documentElement;
+  const [theme, setTheme] = useState(root.dataset.theme);
+  const next = () => {
+    const chosen = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
+    document.cookie = `theme=${chosen}; path=/console; max-age=${chosen ? YEAR_SECONDS : 0}; samesite=lax`;
+    root.dataset.theme = chosen;
+    setTheme(chosen);
+  };
+  return html`<${Button} kind="quiet" icon="theme" label="Theme: ${THEME_NAMES[theme]}" onClick=${next} />`;
+}
+
+function Toasts() {
+  return html`<div class="toasts" role="status" aria-live="polite">
+    ${toasts.value.map(({ id, text, kind, action }) => html`<div key=${id} class="toast ${kind}">
+      <span>${text}</span>
+      ${action && html`<${Button} onClick=${() => { dismissToast(id); action.run(); }}>${action.label}<//>`}
+      <${Button} kind="quiet" icon="close" label="Dismiss" onClick=${() => dismissToast(id)} />
+    </div>`)}
+  </div>`;
+}
+
+function NotFound() {
+  useTitle("Not found");
+  return html`<div class="empty"><h1>There is no such page</h1>
+    <p>The address is wrong, or what it named is gone.</p><a class="button" href=${HOME}>To the links<//></div>`;
+}
+
+// ------------------------------------------------------------------------------------ shortcuts
+
+const SEQUENCE_MS = 1_000;
+
+/** Run the shortcuts of the page and of the frame. Keys typed into a field are text. */
+function useKeys(setHelping) {
+  const leader = useRef(0);
+  useEffect(() => {
+    const press = (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+      if (document.querySelector("dialog[open]")) return;
+      const run = shortcutOf(event.key, leader, setHelping);
+      if (!run) return;
+      event.preventDefault();
+      run();
+    };
+    addEventListener("keydown", press);
+    return () => removeEventListener("keydown", press);
+  }, []);
+}
+
+function shortcutOf(key, leader, setHelping) {
+  if (Date.now() - leader.current < SEQUENCE_MS) {
+    leader.current = 0;
+    const target = NAVIGATION.find((one) => one.key === key);
+    if (target) return () => navigate(target.href);
+  }
+  if (key === "g") return () => (leader.current = Date.now());
+  if (key === "?") return () => setHelping(true);
+  const search = document.querySelector("[data-search]");
+  if (key === "/" && search) return () => search.focus();
+  return shortcuts.value[key]?.run;
+}
+
+function isTyping(element) {
+  return element.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(element.tagName);
+}
+
+// ----------------------------------------------------------------------------------- signing in
+
+function Outside({ children }) {
+  return html`<main class="outside" id="main">
+    <div class="brand"><${Mark} /><span>Tracker</span></div>
+    ${children}
+  </main><${Toasts} />`;
+}
+
+/** The sign-in page. It asks for a code only after the password was right. */
+function SignIn() {
+  useTitle("Sign in");
+  const [fields, setFields] = useState({ email: "", password: "", code: "" });
+  const [asksCode, setAsksCode] = useState(false);
+  const [signIn, busy, error] = useAction(async () => {
+    const { code, ...others } = fields;
+    session.value = await api.post("/api/session", asksCode ? fields : others);
+    navigate(nextPage(route.value.query.next), { replace: true });
+  });
+  useEffect(() => {
+    if (error?.code === "code_required") setAsksCode(true);
+  }, [error]);
+  const set = (name) => (value) => setFields((old) => ({ ...old, [name]: value }));
+  const submit = (event) => {
+    event.preventDefault();
+    signIn();
+  };
+  const shown = error?.code === "code_required" && !fields.code ? null : error;
+  return html`<form class="card" onSubmit=${submit}>
+    <h1>Sign in</h1>
+    <${TextField} label="E-mail" name="email" type="email" autocomplete="username" required autofocus value=${fields.email} onInput=${set("email")} />
+    <${TextField} label="Password" name="password" type="password" autocomplete="current-password" required value=${fields.password} onInput=${set("password")} />
+    ${asksCode && html`<${TextField} label="Code" name="code" hint="From your authenticator, or a recovery code" autocomplete="one-time-code" inputmode="text" required value=${fields.code} onInput=${set("code")} />`}
+    <${ErrorNote} error=${shown} />
+    <${Button} kind="main" type="submit" busy=${busy}>Sign in<//>
+    <p class="hint">No account yet, or the password forgotten? Ask an owner of your account for a link.</p>
+  </form>`;
+}
+
+// A page that the browser kept when it was left shows what was on screen: ask who is signed in.
+addEventListener("pageshow", (event) => event.persisted && location.reload());
+
+startRouter();
+render(html`<${App} />`, document.getElementById("app"));
