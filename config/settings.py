@@ -33,6 +33,12 @@ class Settings(Variables, frozen=True, kw_only=True):
         return not self.mongodb_uri
 
     @property
+    def public_url(self) -> str:
+        """Return the public address of the service, without a slash at the end."""
+        scheme = "https" if self.tls_cert else "http"
+        return self.base_url.rstrip("/") or f"{scheme}://localhost:{self.port}"
+
+    @property
     def hsts(self) -> str:
         """Return the value of Strict-Transport-Security, or an empty string to send none.
 

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 from uuid import UUID
 
+import msgspec
 import orjson
 
 from config import logging
@@ -95,6 +96,7 @@ class Command:
 
     def _run(self, parsed: argparse.Namespace) -> Sequence[Row]:
         settings = read(os.environ)
+        settings = msgspec.structs.replace(settings, base_url=settings.public_url)
         logging.configure(settings)
         with attach_stores(settings, self._print_error) as stores:
             return asyncio.run(_act(stores, parsed))

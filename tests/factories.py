@@ -9,6 +9,9 @@ from uuid import UUID
 
 import msgspec
 
+from tracker.access.members import Member
+from tracker.access.people import Person
+from tracker.access.roles import Role
 from tracker.clicks.click import Click
 from tracker.clicks.redirect import ClientHeaders, Visit
 from tracker.clock import moment
@@ -151,6 +154,20 @@ async def create_webhook(services: Services, account_id: UUID, target_url: str =
     long_ago = {"$set": {"created_at": moment(AT_MS - 1)}}
     await services.database["webhooks"].update_one({"_id": made.id}, long_ago)
     return made
+
+
+async def create_person(services: Services, email: str = "", **fields: Any) -> Person:
+    """Store a person, whose password no test needs. The e-mail is new unless it is given."""
+    email = email or f"{new_id().hex}@example.com"
+    return await services.people.create(email, **{"name": "Ada", "password": ""} | fields)
+
+
+async def create_member(
+    services: Services, account_id: UUID, role: Role = Role.OWNER, person: Person | None = None
+) -> Member:
+    """Store a member: a new person unless one is given."""
+    person = person or await create_person(services)
+    return await services.members.add(account_id, person.id, role)
 
 
 async def create_click(services: Services, account_id: UUID) -> UUID:

@@ -31,6 +31,7 @@ class ErrorCode(StrEnum):
     FORBIDDEN = "forbidden"
     MISSING_SCOPE = "missing_scope"
     NOT_FOUND = "not_found"
+    LINK_EXPIRED = "link_expired"
     UNKNOWN_PATH = "unknown_path"
     METHOD_NOT_ALLOWED = "method_not_allowed"
     PAYLOAD_TOO_LARGE = "payload_too_large"

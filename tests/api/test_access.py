@@ -67,7 +67,7 @@ async def test_the_owner_has_access_with_all_scopes_or_the_one_needed(
     world: World, endpoint: Endpoint
 ) -> None:
     request = await world.request(endpoint, world.account)
-    key = await world.key(world.account, scopes=[request.scope])
+    key = await world.key(world.account, scopes=request.scopes)
     response = await world.send(request, key)
     assert response.status == 200, response.body
 

@@ -7,6 +7,7 @@ import pytest
 
 from tests.api.client import Response
 from tests.api.world import World
+from tests.factories import create_person
 from tracker.api.routes import KEYED_ENDPOINTS
 from tracker.api.schema import Paged
 from tracker.ids import new_id
@@ -19,6 +20,8 @@ LISTS = {
     "event configs": ("GET", "/api/event-configs", "event_configs"),
     "webhooks": ("GET", "/api/webhooks", "webhooks"),
     "keys": ("GET", "/api/keys", "api_keys"),
+    "members": ("GET", "/api/members", "members"),
+    "invitations": ("GET", "/api/invitations", "invitations"),
 }
 
 
@@ -46,7 +49,9 @@ async def many(world: World, name: str) -> list[str]:
     copies = []
     for number in range(60):
         owner = (world.account, world.other_account)[number % 2]
-        unique = dict.fromkeys(UNIQUE & set(first), f"{number}")
+        unique: dict[str, Any] = dict.fromkeys(UNIQUE & set(first), f"{number}")
+        if "person_id" in first:
+            unique["person_id"] = (await create_person(world.services)).id
         copies.append({**first, "_id": new_id(), "account_id": owner.id, **unique})
     await rows.insert_many(copies)
     own = rows.find({"account_id": world.account.id}).sort("_id", -1)

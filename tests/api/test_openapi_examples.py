@@ -7,6 +7,7 @@ import pytest
 
 from tests.api.client import Client, Response
 from tests.api.document import DOCUMENT, PROTECTED, REQUESTS, refusals, resolved
+from tests.api.world import maker
 from tests.factories import create_event_config, create_link
 from tracker.access.accounts import Account
 from tracker.api.click_schema import EXAMPLE_SLUG
@@ -46,7 +47,11 @@ class Caller:
         collection, _, rest = path.partition("/{id}")
         if collection == path:
             return path
-        [example] = [one for one in REQUESTS if one[:2] == ("POST", collection)]
+        examples = [one for one in REQUESTS if one[:2] == ("POST", collection)]
+        if not examples:
+            made_id = await maker(f"{collection}/")(self.services, self.account.id)
+            return f"{collection}/{made_id}{rest}"
+        [example] = examples
         made = await self.send(*example)
         assert made.status == 200, made.body
         return f"{collection}/{made.json()['id']}{rest}"

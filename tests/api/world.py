@@ -1,7 +1,7 @@
 """Two accounts with objects of every kind, and a valid request for every endpoint of the table."""
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 from uuid import UUID
@@ -10,11 +10,14 @@ import msgspec
 import orjson
 
 from tests.api.client import Client, Response
-from tests.factories import create_event_config, create_link, create_webhook
+from tests.factories import create_event_config, create_link, create_member, create_webhook
 from tracker.access.accounts import Account
+from tracker.access.membership import Author
+from tracker.access.roles import SCOPES_OF, Role
 from tracker.api.endpoint import Endpoint, Nothing
 from tracker.api.parameters import parse_body
 from tracker.clock import now
+from tracker.ids import new_id
 from tracker.service.services import Services
 from tracker.webhooks.creation import create_deliveries
 from tracker.webhooks.delivery import delivery_id
@@ -60,6 +63,19 @@ async def a_key(services: Services, account_id: UUID) -> UUID:
     return (await services.api_keys.create(account_id, "A key"))[0].id
 
 
+async def a_member(services: Services, account_id: UUID) -> UUID:
+    """Create a viewer of an account that has an owner."""
+    await create_member(services, account_id)
+    return (await create_member(services, account_id, Role.VIEWER)).id
+
+
+async def an_invitation(services: Services, account_id: UUID) -> UUID:
+    """Create an invitation of a viewer by the operator."""
+    author = Author.operator(account_id)
+    email = f"{new_id().hex}@example.com"
+    return (await services.membership.invite(author, email, Role.VIEWER))[0].id
+
+
 MAKERS: dict[str, Maker] = {
     "/api/short-links/": a_short_link,
     "/api/tags/": a_tag,
@@ -68,8 +84,22 @@ MAKERS: dict[str, Maker] = {
     "/api/webhooks/": a_webhook,
     "/api/webhooks/{id}/deliveries/": a_delivery,
     "/api/keys/": a_key,
+    "/api/members/": a_member,
+    "/api/invitations/": an_invitation,
 }
 """The function that creates an object, by the path before its id."""
+
+
+GRANTED: dict[str, Sequence[str]] = {
+    f"{method} {path}": SCOPES_OF[Role.VIEWER] or ()
+    for method, path in (
+        ("POST", "/api/invitations"),
+        ("PATCH", "/api/members/{id}"),
+        ("DELETE", "/api/members/{id}"),
+        ("POST", "/api/members/{id}/password-reset"),
+    )
+}
+"""The scopes that a request grants or takes besides the endpoint's, which the key has to have."""
 
 
 def maker(prefix: str) -> Maker:
@@ -102,6 +132,12 @@ class Request(NamedTuple):
         kind = self.endpoint.body
         body = None if kind is Nothing else parse_body(kind, self.body).value
         return self.endpoint.scope_of(body)
+
+    @property
+    def scopes(self) -> list[str]:
+        """The scopes with which a key may make the request."""
+        granted = GRANTED.get(f"{self.endpoint.method} {self.endpoint.path}", ())
+        return [self.scope, *granted]
 
     @property
     def _query(self) -> str:

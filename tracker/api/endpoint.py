@@ -30,8 +30,8 @@ class Owned(Protocol):
     """An object that belongs to an account."""
 
     @property
-    def account_id(self) -> UUID:
-        """Return the account that may see and change the object."""
+    def account_id(self) -> UUID | None:
+        """Return the account that may see and change the object; None if no account may."""
 
 
 Resource = TypeVar("Resource", bound=Owned)

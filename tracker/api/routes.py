@@ -16,7 +16,9 @@ from tracker.api import (
     event,
     event_configs,
     health,
+    invitations,
     keys,
+    members,
     metrics,
     reports,
     short_links,
@@ -39,6 +41,8 @@ KEYED_ENDPOINTS: tuple[Endpoint, ...] = (
     *deliveries.ENDPOINTS,
     *keys.ENDPOINTS,
     *account.ENDPOINTS,
+    *members.ENDPOINTS,
+    *invitations.ENDPOINTS,
     *reports.ENDPOINTS,
 )
 """The endpoints that need an API key."""

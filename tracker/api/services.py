@@ -10,6 +10,10 @@ from tracker.access.accounts import Accounts
 from tracker.access.api_keys import ApiKeys
 from tracker.access.audit import Audit
 from tracker.access.client_address import ClientAddress
+from tracker.access.invitations import Invitations
+from tracker.access.members import Members
+from tracker.access.membership import Membership
+from tracker.access.people import People
 from tracker.access.rate_limit import RateLimiter
 from tracker.clicks.redirect import Redirect
 from tracker.conversions.event_config import EventConfigs
@@ -48,6 +52,10 @@ class Services(Protocol):
     accounts: Accounts
     api_keys: ApiKeys
     audit: Audit
+    members: Members
+    invitations: Invitations
+    membership: Membership
+    people: People
     client_address: ClientAddress
     rate_limiter: RateLimiter
     pacing: Pacing

@@ -13,6 +13,21 @@ INDEXES: dict[str, list[IndexModel]] = {
         IndexModel([("sha256", ASCENDING)], name="by_hash", unique=True),
         IndexModel([("account_id", ASCENDING), ("_id", DESCENDING)], name="by_account"),
     ],
+    "people": [
+        IndexModel([("email", ASCENDING)], name="by_email", unique=True),
+    ],
+    "sessions": [
+        IndexModel([("sha256", ASCENDING)], name="by_hash", unique=True),
+        IndexModel([("person_id", ASCENDING), ("_id", DESCENDING)], name="by_person"),
+        IndexModel([("expires_at", ASCENDING)], name="expiry", expireAfterSeconds=0),
+    ],
+    "members": [
+        IndexModel(
+            [("account_id", ASCENDING), ("person_id", ASCENDING)], name="by_person", unique=True
+        ),
+        IndexModel([("account_id", ASCENDING), ("_id", DESCENDING)], name="by_account"),
+        IndexModel([("person_id", ASCENDING), ("_id", ASCENDING)], name="of_person"),
+    ],
     "audit": [
         IndexModel([("account_id", ASCENDING), ("_id", DESCENDING)], name="by_account"),
         IndexModel(
@@ -21,6 +36,11 @@ INDEXES: dict[str, list[IndexModel]] = {
         ),
         # 400 days: `access/audit.RETENTION_DAYS`.
         IndexModel([("at", ASCENDING)], name="expiry", expireAfterSeconds=400 * 24 * 3600),
+    ],
+    "invitations": [
+        IndexModel([("sha256", ASCENDING)], name="by_hash", unique=True),
+        IndexModel([("account_id", ASCENDING), ("_id", DESCENDING)], name="by_account"),
+        IndexModel([("expires_at", ASCENDING)], name="expiry", expireAfterSeconds=0),
     ],
     "links": [
         IndexModel(

@@ -60,10 +60,8 @@ def bind_operators(settings: Settings, port: int) -> list[socket.socket]:
 
 def with_base_url(settings: Settings, sockets: list[socket.socket]) -> Settings:
     """Return `settings` with the port that was bound and the base URL that follows from it."""
-    port = sockets[0].getsockname()[1]
-    scheme = "https" if settings.tls_cert else "http"
-    base_url = settings.base_url or f"{scheme}://localhost:{port}"
-    return msgspec.structs.replace(settings, port=port, base_url=base_url.rstrip("/"))
+    bound = msgspec.structs.replace(settings, port=sockets[0].getsockname()[1])
+    return msgspec.structs.replace(bound, base_url=bound.public_url)
 
 
 async def serve(

@@ -11,6 +11,10 @@ from tracker.access.accounts import Accounts
 from tracker.access.api_keys import ApiKeys
 from tracker.access.audit import Audit
 from tracker.access.client_address import ClientAddress
+from tracker.access.invitations import Invitations
+from tracker.access.members import Members
+from tracker.access.membership import Membership
+from tracker.access.people import People
 from tracker.access.rate_limit import RateLimiter
 from tracker.clicks.country import Countries
 from tracker.clicks.enrich import Enrichment
@@ -108,6 +112,12 @@ class Services:
         self.accounts = Accounts(self.database)
         self.api_keys = ApiKeys(self.database)
         self.audit = Audit(self.database)
+        self.members = Members(self.database)
+        self.invitations = Invitations(self.database)
+        self.people = People(self.database)
+        self.membership = Membership(
+            self.database, self.people, self.members, self.invitations, self.audit
+        )
         self.client_address = ClientAddress(self.settings.trusted_proxies)
 
     def _build_links(self) -> None:

@@ -43,6 +43,8 @@ _TAGS = {
     "Event configs": "Kinds of conversions and what they pay; each has a postback key.",
     "Webhooks": "Receivers of conversions, and the deliveries to them.",
     "Account": "The account of the key, and its rules against forged conversions.",
+    "Members": "The people of the account, and their roles.",
+    "Invitations": "Links with which people join the account.",
     "Keys": "The API keys of the account.",
     "Reports": "Sums of clicks, visitors, conversions and money.",
     "Clicks": "Opening short links: for visitors, without a key.",

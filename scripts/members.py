@@ -1,0 +1,116 @@
+"""Invite people to an account, list and remove its members, and reset passwords."""
+
+import argparse
+from collections.abc import Sequence
+
+from scripts.command import Command, Row, add_account, require_account
+from tracker.access.invitations import Invitation, join_url
+from tracker.access.members import Member
+from tracker.access.membership import Author
+from tracker.access.people import Person
+from tracker.access.roles import Role
+from tracker.clock import iso
+from tracker.errors import BadRequest, NotFound
+from tracker.service.services import Services
+from tracker.syntax.email import normal_email
+
+
+async def _invite(services: Services, parsed: argparse.Namespace) -> list[Row]:
+    await require_account(services, parsed.account)
+    [(role, email)] = [(role, given) for role in Role if (given := getattr(parsed, role))]
+    author = Author.operator(parsed.account)
+    invitation, token = await services.membership.invite(author, email, role)
+    return [_link(services, invitation, token)]
+
+
+async def _list(services: Services, parsed: argparse.Namespace) -> list[Row]:
+    await require_account(services, parsed.account)
+    members = await services.members.list(parsed.account)
+    people = await services.people.find_all([member.person_id for member in members])
+    return [_row(member, people[member.person_id]) for member in members]
+
+
+async def _remove(services: Services, parsed: argparse.Namespace) -> list[Row]:
+    await require_account(services, parsed.account)
+    person = await _person(services, parsed.email)
+    member = await services.members.find_person(parsed.account, person.id)
+    if member is None:
+        raise NotFound(f"{parsed.email}: is not a member of the account")
+    await services.membership.remove(Author.operator(parsed.account), member.id)
+    return [_row(member, person)]
+
+
+async def _reset(services: Services, parsed: argparse.Namespace) -> list[Row]:
+    person = await _person(services, parsed.email)
+    made = await services.membership.reset_password_as_operator(person, parsed.without_totp)
+    return [_link(services, *made)]
+
+
+async def _person(services: Services, email: str) -> Person:
+    person = await services.people.find_by_email(email)
+    if person is None:
+        raise NotFound(f"{email}: nobody has this e-mail address")
+    return person
+
+
+def _link(services: Services, invitation: Invitation, token: str) -> Row:
+    return {
+        "url": join_url(services.public_url.url, token),
+        "email": invitation.email,
+        "role": invitation.role,
+        "expires_at": iso(invitation.expires_at),
+    }
+
+
+def _row(member: Member, person: Person) -> Row:
+    return {
+        "id": member.id,
+        "email": person.email,
+        "name": person.name,
+        "role": member.role,
+        "totp": person.has_totp,
+        "created_at": iso(member.created_at),
+        "last_seen_at": member.last_seen_at and iso(member.last_seen_at),
+    }
+
+
+def _email(text: str) -> str:
+    try:
+        return normal_email("email", text)
+    except BadRequest as error:
+        raise argparse.ArgumentTypeError(error.message.removeprefix("email: ")) from None
+
+
+def _add_emails(parser: argparse.ArgumentParser, roles: Sequence[Role]) -> None:
+    group = parser.add_mutually_exclusive_group(required=True)
+    for role in roles:
+        about = f"e-mail address of the new {role}"
+        group.add_argument(f"--{role}", type=_email, metavar="EMAIL", help=about)
+
+
+def main() -> None:
+    """Run the command."""
+    command = Command(
+        "members",
+        "Invite people to an account, list and remove its members, and reset passwords. A link "
+        "works once, within 24 hours, and is printed here only: pass it on yourself.",
+        "python -m scripts.members invite --owner ada@example.com "
+        "--account 0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b",
+    )
+    invite = command.action("invite", "print a link with which a person joins", _invite)
+    add_account(invite)
+    _add_emails(invite, list(Role))
+    add_account(command.action("list", "list an account's members, newest first", _list))
+    remove = command.action("remove", "remove a member and end the member's sessions", _remove)
+    add_account(remove)
+    reset = command.action("reset", "print a link with which a person sets a password", _reset)
+    for parser in (remove, reset):
+        parser.add_argument("email", type=_email, metavar="EMAIL", help="e-mail of the person")
+    reset.add_argument(
+        "--without-totp", action="store_true", help="also switch the second factor off, when used"
+    )
+    command.main()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+"""Members, as an operator invites, lists and removes them, and resets their passwords."""
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from scripts import members
+from tests.factories import create_member, create_person
+from tests.scripts.conftest import Awaited, Run, UsageError
+from tracker.access.audit import AuditFilter
+from tracker.access.principal import OPERATOR
+from tracker.access.roles import Role
+from tracker.ids import new_id
+from tracker.service.services import Services
+
+ADA = "ada@example.com"
+
+
+def token_of(row: dict[str, Any]) -> str:
+    url, _, token = str(row["url"]).partition("#")
+    assert url == "https://go.example.com/console/join"
+    return token
+
+
+@pytest.fixture
+def public_run(run: Run) -> Run:
+    """Return a runner whose links have the address of a public service."""
+    run.environment["BASE_URL"] = "https://go.example.com/"
+    return run
+
+
+def test_an_invitation_is_printed_as_a_link(
+    public_run: Run, account_id: str, services: Services, do: Awaited
+) -> None:
+    options = ("--account", account_id, "--editor", " Ada@Example.com")
+    [row] = public_run.rows("members", "invite", *options)
+    assert (row["email"], row["role"]) == (ADA, "editor")
+    invitation = do(services.invitations.find_open(token_of(row)))
+    assert (invitation.email, invitation.role) == (ADA, Role.EDITOR)
+    assert (str(invitation.account_id), invitation.created_by) == (account_id, OPERATOR)
+
+
+def test_without_an_address_links_lead_to_this_machine(run: Run, account_id: str) -> None:
+    options = ("--account", account_id, "--owner", ADA)
+    [row] = run.rows("members", "invite", *options)
+    assert row["url"].startswith("http://localhost:8080/console/join#")
+
+
+def test_members_are_listed_and_removed(
+    run: Run, account_id: str, services: Services, do: Awaited
+) -> None:
+    account = UUID(account_id)
+    person = do(create_person(services, ADA))
+    member = do(create_member(services, account, Role.EDITOR, person))
+    owner = do(create_member(services, account))
+    rows = run.rows("members", "list", "--account", account_id)
+    assert [row["id"] for row in rows] == [str(owner.id), str(member.id)]
+    assert (rows[1]["email"], rows[1]["role"], rows[1]["last_seen_at"]) == (ADA, "editor", None)
+    assert run.rows("members", "remove", "--account", account_id, ADA) == [rows[1]]
+    assert do(services.members.list(account)) == [owner]
+    [entry], _ = do(services.audit.page(account, AuditFilter(), 1, 10))
+    assert (entry.action, entry.actor, entry.address) == ("member.removed", OPERATOR, "")
+
+
+def test_a_password_reset_is_printed_as_a_link(
+    public_run: Run, services: Services, do: Awaited
+) -> None:
+    person = do(create_person(services, ADA))
+    for options, without_totp in (((), False), (("--without-totp",), True)):
+        [row] = public_run.rows("members", "reset", ADA, *options)
+        reset = do(services.invitations.find_open(token_of(row)))
+        assert (reset.person_id, reset.without_totp) == (person.id, without_totp)
+        assert (row["email"], row["role"]) == (ADA, None)
+
+
+def test_what_is_not_there_exits_1_and_says_so(
+    run: Run, account_id: str, services: Services, do: Awaited
+) -> None:
+    do(create_person(services, ADA))
+    owner = do(create_person(services, "owner@example.com"))
+    do(create_member(services, UUID(account_id), Role.OWNER, owner))
+    unknown = str(new_id())
+    for arguments, error in (
+        (("invite", "--owner", ADA, "--account", unknown), f"account {unknown}: not found"),
+        (("reset", "x@example.com"), "x@example.com: nobody has this e-mail address"),
+        (("remove", "--account", account_id, ADA), f"{ADA}: is not a member of the account"),
+        (
+            ("remove", "--account", account_id, owner.email),
+            "role: an account keeps its last owner; make another owner first",
+        ),
+    ):
+        ended = run("members", *arguments)
+        assert (ended.returncode, ended.stdout) == (1, "")
+        assert ended.stderr == f"python -m scripts.members: {error}\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("invite", "--account", str(UUID(int=1))),
+        ("invite", "--owner", ADA),
+        ("invite", "--owner", "ada", "--account", str(UUID(int=1))),
+        ("invite", "--owner", ADA, "--viewer", ADA, "--account", str(UUID(int=1))),
+        ("list",),
+        ("remove", ADA),
+        ("remove", "--account", str(UUID(int=1))),
+        ("reset",),
+        ("reset", "a b@example.com"),
+        ("reset", ADA, "--account", str(UUID(int=1))),
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage_exits_2_and_says_how(
+    usage_error: UsageError, arguments: tuple[str, ...]
+) -> None:
+    assert "error: " in usage_error(members.main, *arguments)

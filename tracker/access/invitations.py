@@ -1,0 +1,178 @@
+"""Invitations to an account and password resets: tokens that are used once, within a day.
+
+A token is 32 random bytes in the fragment of a link, which browsers send to no server, so no log
+has it. Only its SHA-256 is stored. A token that is unknown, used, withdrawn or expired is answered
+the same. MongoDB deletes the document of an expired one later.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any, Final
+from uuid import UUID
+
+import msgspec
+
+from tracker.access.principal import Actor
+from tracker.access.roles import Role
+from tracker.clock import now
+from tracker.db.connect import Database
+from tracker.db.documents import document, record
+from tracker.db.paging import page_of
+from tracker.db.transaction import Session
+from tracker.errors import BadRequest, ErrorCode, NotFound
+from tracker.ids import new_id, new_secret
+
+VALID_FOR: Final = timedelta(hours=24)
+MAX_OPEN_INVITATIONS: Final = 100
+"""The limit of the open invitations of an account."""
+
+_TOKEN_BYTES: Final = 32
+
+
+class InvitationKind(StrEnum):
+    """The two things that a token is for."""
+
+    INVITATION = "invitation"
+    PASSWORD_RESET = "password_reset"  # noqa: S105
+
+
+class Invitation(msgspec.Struct, frozen=True, kw_only=True):
+    """An invitation or a password reset as stored, without its token.
+
+    - An invitation has an account and a role. Its `email` is None if the person may choose it:
+      only the operator makes such.
+    - A password reset has a person and an `email`. If a member of an account made it, it has that
+      account and the person's role there, and is valid only while both are as they were.
+    - `without_totp` also switches the person's second factor off.
+    """
+
+    id: UUID
+    kind: InvitationKind
+    account_id: UUID | None
+    person_id: UUID | None = None
+    email: str | None
+    role: Role | None
+    without_totp: bool = False
+    created_by: Actor
+    created_at: datetime
+    expires_at: datetime
+    used_at: datetime | None = None
+
+
+class NewInvitation(msgspec.Struct, frozen=True, kw_only=True):
+    """An invitation or a password reset to store; the fields are those of Invitation."""
+
+    kind: InvitationKind
+    account_id: UUID | None
+    email: str | None
+    role: Role | None
+    created_by: Actor
+    person_id: UUID | None = None
+    without_totp: bool = False
+
+
+class Invitations:
+    """The stored invitations and password resets of all accounts."""
+
+    def __init__(self, database: Database) -> None:
+        self._invitations = database["invitations"]
+
+    async def create(
+        self, new: NewInvitation, session: Session | None = None
+    ) -> tuple[Invitation, str]:
+        """Store an invitation or reset; return it and its token, which is stored nowhere.
+
+        Raises BadRequest if the account has MAX_OPEN_INVITATIONS.
+        """
+        token, at = new_secret("", _TOKEN_BYTES), now()
+        invitation = Invitation(
+            id=new_id(), created_at=at, expires_at=at + VALID_FOR, **msgspec.structs.asdict(new)
+        )
+        if new.account_id is not None:
+            await self._check_room(new.account_id, session)
+        stored = {
+            **document(invitation),
+            "created_by": msgspec.to_builtins(new.created_by, builtin_types=(UUID,)),
+            "sha256": _digest(token),
+        }
+        await self._invitations.insert_one(stored, session=session)
+        return invitation, token
+
+    async def find_open(self, token: str, session: Session | None = None) -> Invitation:
+        """Return the open invitation or reset of a token. Raises NotFound if there is none."""
+        row = await self._invitations.find_one(_open({"sha256": _digest(token)}), session=session)
+        return _found(row)
+
+    async def use(self, token: str, session: Session) -> Invitation:
+        """Use a token, and return its invitation or reset.
+
+        Of two transactions that use one token at the same moment, one conflicts and finds it used.
+        Raises NotFound if it is not open.
+        """
+        unused, used = _open({"sha256": _digest(token)}), {"$set": {"used_at": now()}}
+        return _found(await self._invitations.find_one_and_update(unused, used, session=session))
+
+    async def find(self, invitation_id: UUID) -> Invitation | None:
+        """Return the open invitation, or None if there is none. Resets are not found."""
+        row = await self._invitations.find_one(_open({"_id": invitation_id, **_INVITATIONS}))
+        return None if row is None else record(Invitation, row)
+
+    async def page(
+        self, account_id: UUID, page: int, page_size: int
+    ) -> tuple[list[Invitation], int]:
+        """Return one page of an account's open invitations, newest first, and their number."""
+        matching = _open({"account_id": account_id, **_INVITATIONS})
+        rows, total = await page_of(self._invitations, matching, page, page_size)
+        return [record(Invitation, row) for row in rows], total
+
+    async def withdraw(self, invitation_id: UUID, session: Session) -> Invitation:
+        """Delete an open invitation or reset, and return it. Raises NotFound if there is none."""
+        unused = _open({"_id": invitation_id})
+        row = await self._invitations.find_one_and_delete(unused, session=session)
+        if row is None:
+            raise NotFound("invitation: not found")
+        return record(Invitation, row)
+
+    async def earlier(self, new: NewInvitation, session: Session) -> list[Invitation]:
+        """Return the open ones that `new` takes the place of: to the same, for the same."""
+        same = {
+            "kind": new.kind,
+            "account_id": new.account_id,
+            "email": new.email,
+        }
+        rows = self._invitations.find(_open(same), session=session)
+        return [record(Invitation, row) async for row in rows]
+
+    async def _check_room(self, account_id: UUID, session: Session | None) -> None:
+        number = await self._invitations.count_documents(
+            _open({"account_id": account_id}), limit=MAX_OPEN_INVITATIONS, session=session
+        )
+        if number >= MAX_OPEN_INVITATIONS:
+            raise BadRequest(
+                f"account_id: has {MAX_OPEN_INVITATIONS} open invitations, which is the limit"
+            )
+
+
+_INVITATIONS: Final = {"kind": InvitationKind.INVITATION}
+
+
+def join_url(base_url: str, token: str) -> str:
+    """Return the link with which the holder of a token joins, or sets a new password."""
+    # In the fragment, which browsers do not send: no log and no proxy has it.
+    return f"{base_url}/console/join#{token}"
+
+
+def _open(matching: Mapping[str, Any]) -> dict[str, Any]:
+    return {**matching, "used_at": None, "expires_at": {"$gt": now()}}
+
+
+def _found(row: Mapping[str, Any] | None) -> Invitation:
+    if row is None:
+        raise NotFound("link: expired, used or withdrawn", code=ErrorCode.LINK_EXPIRED)
+    return record(Invitation, row)
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode(errors="replace")).digest()

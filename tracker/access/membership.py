@@ -1,0 +1,239 @@
+"""Changes of who may act for an account: invitations, roles, removals and password resets.
+
+The API and the operator's script call this. Each change checks the author's scopes, and is stored
+together with its audit entry, in one transaction.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+from uuid import UUID
+
+from tracker.access.audit import Audit, Change, Target
+from tracker.access.invitations import Invitation, InvitationKind, Invitations, NewInvitation
+from tracker.access.members import ALREADY_MEMBER, Member, Members
+from tracker.access.people import People, Person
+from tracker.access.principal import OPERATOR, Principal
+from tracker.access.roles import Role, require_authority
+from tracker.db.connect import Database
+from tracker.db.transaction import Session, run_in_transaction
+from tracker.errors import BadRequest, ErrorCode, Forbidden, NotFound
+
+_NOT_HERE_ALONE: Final = (
+    "member: belongs to other accounts too, so only the operator may reset the password"
+)
+_ANYONE: Final = "anyone with the link"
+"""The name of an open invitation in the audit log."""
+
+
+class Author(NamedTuple):
+    """The one who makes a change, and the truncated address of the request; none for scripts."""
+
+    principal: Principal
+    address: str = ""
+
+    @classmethod
+    def operator(cls, account_id: UUID) -> "Author":
+        """Return the operator as the author of a change of an account."""
+        return cls(Principal(account_id=account_id, actor=OPERATOR, scopes=None))
+
+
+class Membership:
+    """The changes of members and invitations of all accounts."""
+
+    def __init__(
+        self,
+        database: Database,
+        people: People,
+        members: Members,
+        invitations: Invitations,
+        audit: Audit,
+    ) -> None:
+        self._database = database
+        self._people = people
+        self._members = members
+        self._invitations = invitations
+        self._audit = audit
+
+    async def invite(self, author: Author, email: str | None, role: Role) -> tuple[Invitation, str]:
+        """Invite a person to the author's account; return the invitation and its token.
+
+        An earlier open one for the same e-mail is withdrawn. Raises Forbidden if the role has
+        scopes that the author lacks, BadRequest if the person is a member already or too many
+        invitations are open.
+        """
+        require_authority(author.principal, role)
+        new = NewInvitation(
+            kind=InvitationKind.INVITATION,
+            account_id=author.principal.account_id,
+            email=email,
+            role=role,
+            created_by=author.principal.actor,
+        )
+
+        async def work(session: Session) -> tuple[Invitation, str]:
+            if email is not None:
+                await self._check_no_member(author.principal.account_id, email, session)
+            for earlier in await self._invitations.earlier(new, session):
+                await self._withdraw(author, earlier, session)
+            made = await self._invitations.create(new, session)
+            granted = {"role": Change(before=None, after=role)}
+            target = _invitation_target(made[0])
+            await self._record(author, "invitation.created", target, session, granted)
+            return made
+
+        return await run_in_transaction(self._database, work)
+
+    async def withdraw(self, author: Author, invitation: Invitation) -> None:
+        """Withdraw an open invitation of the author's account.
+
+        Raises NotFound if it is no longer open.
+        """
+        await run_in_transaction(
+            self._database, lambda session: self._withdraw(author, invitation, session)
+        )
+
+    async def change_role(self, author: Author, member_id: UUID, role: Role) -> Member:
+        """Give a member another role, end the member's sessions, and return the member.
+
+        Raises Forbidden if the old or the new role has scopes that the author lacks, BadRequest if
+        it is the last owner, NotFound if there is no such member.
+        """
+
+        async def work(session: Session) -> Member:
+            member = await self._find(member_id, session)
+            require_authority(author.principal, member.role, role)
+            if member.role == role:
+                return member
+            changed = await self._members.change_role(member, role, session)
+            changes = {"role": Change(before=member.role, after=role)}
+            target = await self._member_target(member, session)
+            await self._record(author, "member.role_changed", target, session, changes)
+            return changed
+
+        return await run_in_transaction(self._database, work)
+
+    async def remove(self, author: Author, member_id: UUID) -> None:
+        """Remove a member from the account, and end the member's sessions there.
+
+        Raises Forbidden if the member's role has scopes that the author lacks, BadRequest if it is
+        the last owner, NotFound if there is no such member.
+        """
+
+        async def work(session: Session) -> None:
+            member = await self._find(member_id, session)
+            require_authority(author.principal, member.role)
+            await self._members.remove(member, session)
+            taken = {"role": Change(before=member.role, after=None)}
+            target = await self._member_target(member, session)
+            await self._record(author, "member.removed", target, session, taken)
+
+        await run_in_transaction(self._database, work)
+
+    async def reset_password(self, author: Author, member_id: UUID) -> tuple[Invitation, str]:
+        """Make a password reset for a member; return it and its token.
+
+        Raises Forbidden if the member's role has scopes that the author lacks, or the person is a
+        member of other accounts, which the author would get into. Raises NotFound if there is no
+        such member.
+        """
+
+        async def work(session: Session) -> tuple[Invitation, str]:
+            member = await self._find(member_id, session)
+            require_authority(author.principal, member.role)
+            if await self._members.of_person(member.person_id, session) != [member]:
+                raise Forbidden(_NOT_HERE_ALONE)
+            person = await self._person(member.person_id, session)
+            new = NewInvitation(
+                kind=InvitationKind.PASSWORD_RESET,
+                account_id=member.account_id,
+                person_id=person.id,
+                email=person.email,
+                role=member.role,
+                created_by=author.principal.actor,
+            )
+            return await self._create_reset(author, new, [member], session)
+
+        return await run_in_transaction(self._database, work)
+
+    async def reset_password_as_operator(
+        self, person: Person, without_totp: bool = False
+    ) -> tuple[Invitation, str]:
+        """Make a password reset for any person; return it and its token.
+
+        If `without_totp`, its use also switches the second factor off. The audit log of every
+        account of the person has it.
+        """
+        new = NewInvitation(
+            kind=InvitationKind.PASSWORD_RESET,
+            account_id=None,
+            person_id=person.id,
+            email=person.email,
+            role=None,
+            without_totp=without_totp,
+            created_by=OPERATOR,
+        )
+
+        async def work(session: Session) -> tuple[Invitation, str]:
+            members = await self._members.of_person(person.id, session)
+            return await self._create_reset(None, new, members, session)
+
+        return await run_in_transaction(self._database, work)
+
+    async def _create_reset(
+        self, author: Author | None, new: NewInvitation, members: Sequence[Member], session: Session
+    ) -> tuple[Invitation, str]:
+        for earlier in await self._invitations.earlier(new, session):
+            await self._invitations.withdraw(earlier.id, session)
+        made = await self._invitations.create(new, session)
+        for member in members:
+            by = author or Author.operator(member.account_id)
+            target = await self._member_target(member, session)
+            await self._record(by, "password_reset.created", target, session)
+        return made
+
+    async def _withdraw(self, author: Author, invitation: Invitation, session: Session) -> None:
+        withdrawn = await self._invitations.withdraw(invitation.id, session)
+        target = _invitation_target(withdrawn)
+        await self._record(author, "invitation.withdrawn", target, session)
+
+    async def _check_no_member(self, account_id: UUID, email: str, session: Session) -> None:
+        person = await self._people.find_by_email(email, session)
+        if person and await self._members.find_person(account_id, person.id, session):
+            raise BadRequest(ALREADY_MEMBER, code=ErrorCode.ALREADY_TAKEN)
+
+    async def _find(self, member_id: UUID, session: Session) -> Member:
+        member = await self._members.find(member_id, session)
+        if member is None:
+            raise NotFound("member: not found")
+        return member
+
+    async def _person(self, person_id: UUID, session: Session) -> Person:
+        person = await self._people.find(person_id, session)
+        if person is None:
+            raise NotFound("person: not found")
+        return person
+
+    async def _member_target(self, member: Member, session: Session) -> Target:
+        return member_target(member, await self._person(member.person_id, session))
+
+    async def _record(
+        self,
+        author: Author,
+        action: str,
+        target: Target,
+        session: Session,
+        changes: Mapping[str, Change] | None = None,
+    ) -> None:
+        principal, address = author
+        await self._audit.record(
+            principal.account_id, principal.actor, action, target, changes, address, session
+        )
+
+
+def member_target(member: Member, person: Person) -> Target:
+    """Return a member as the target of an audit entry."""
+    return Target(kind="member", id=member.id, name=person.email)
+
+
+def _invitation_target(invitation: Invitation) -> Target:
+    return Target(kind="invitation", id=invitation.id, name=invitation.email or _ANYONE)

@@ -1,0 +1,93 @@
+"""People: who signs in to the console. What they may do in an account is `access/members`."""
+
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+import msgspec
+from pymongo.errors import DuplicateKeyError
+
+from tracker.clock import now
+from tracker.db.connect import Database
+from tracker.db.documents import document, record
+from tracker.db.transaction import Session
+from tracker.errors import BadRequest, ErrorCode
+from tracker.ids import new_id
+
+MAX_NETWORKS: Final = 10
+"""Networks remembered of a person who signed in; the oldest is dropped first."""
+
+
+class Person(msgspec.Struct, frozen=True, kw_only=True):
+    """A person. `email` is in its normalised form, `password` is an Argon2 hash.
+
+    - `account_id` is the account that the person looked at last.
+    - `networks` are digests of the networks from which the person signed in last.
+    """
+
+    id: UUID
+    email: str
+    name: str
+    password: str
+    totp: str | None = None
+    account_id: UUID | None = None
+    networks: list[bytes] = []
+    created_at: datetime
+
+    @property
+    def has_totp(self) -> bool:
+        """Return whether signing in needs a code besides the password."""
+        return self.totp is not None
+
+    @property
+    def label(self) -> str:
+        """Return the name of the person, or the e-mail if there is none."""
+        return self.name or self.email
+
+
+class People:
+    """The stored people."""
+
+    def __init__(self, database: Database) -> None:
+        self._people = database["people"]
+
+    async def create(
+        self, email: str, name: str, password: str, session: Session | None = None
+    ) -> Person:
+        """Store a new person and return it. Raises BadRequest if the e-mail is another's."""
+        person = Person(id=new_id(), email=email, name=name, password=password, created_at=now())
+        try:
+            await self._people.insert_one(document(person), session=session)
+        except DuplicateKeyError:
+            raise BadRequest(
+                "email: belongs to another person", code=ErrorCode.ALREADY_TAKEN
+            ) from None
+        return person
+
+    async def find(self, person_id: UUID, session: Session | None = None) -> Person | None:
+        """Return the person, or None if there is none."""
+        row = await self._people.find_one({"_id": person_id}, session=session)
+        return None if row is None else record(Person, row)
+
+    async def find_all(self, ids: Collection[UUID]) -> dict[UUID, Person]:
+        """Return the people that exist among `ids`, by id."""
+        rows = self._people.find({"_id": {"$in": list(ids)}})
+        return {row["_id"]: record(Person, row) async for row in rows}
+
+    async def find_by_email(self, email: str, session: Session | None = None) -> Person | None:
+        """Return the person with a normalised e-mail, or None if there is none."""
+        row = await self._people.find_one({"email": email}, session=session)
+        return None if row is None else record(Person, row)
+
+    async def change(
+        self, person_id: UUID, fields: Mapping[str, Any], session: Session | None = None
+    ) -> None:
+        """Set checked `fields` of a person, if it exists."""
+        await self._people.update_one({"_id": person_id}, {"$set": dict(fields)}, session=session)
+
+    async def remember_network(self, person_id: UUID, network: bytes) -> None:
+        """Remember the digest of a network from which the person has signed in."""
+        newest = {"$each": [network], "$slice": -MAX_NETWORKS}
+        unless_known = {"_id": person_id, "networks": {"$ne": network}}
+        await self._people.update_one(unless_known, {"$push": {"networks": newest}})

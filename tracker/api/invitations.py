@@ -1,0 +1,116 @@
+"""`/api/invitations`: invite people to an account, list and withdraw open invitations."""
+
+from functools import partial
+from typing import Annotated
+from uuid import UUID
+
+import msgspec
+from msgspec import Meta, field
+
+from tracker.access.invitations import Invitation, join_url
+from tracker.access.principal import Actor
+from tracker.api.endpoint import Call, Endpoint, Nothing
+from tracker.api.members import MemberRole, author_of
+from tracker.api.resource import Resource, one_by_one, record_of
+from tracker.api.schema import AccountId, AccountPage, Done, Page, Timestamp
+from tracker.syntax.email import MAX_EMAIL_CHARACTERS, normal_email
+
+Email = Annotated[
+    str,
+    Meta(
+        description="in lower case",
+        extra_json_schema={
+            "format": "email",
+            "minLength": 3,
+            "maxLength": MAX_EMAIL_CHARACTERS,
+        },
+    ),
+]
+
+
+class InvitationRecord(msgspec.Struct, kw_only=True):
+    """An open invitation, without its link."""
+
+    id: UUID
+    email: Annotated[str | None, Meta(description="null: the person chooses it")]
+    role: MemberRole
+    created_at: Timestamp
+    expires_at: Timestamp
+    created_by: Actor
+
+
+class CreatedInvitation(InvitationRecord, kw_only=True):
+    """An invitation with its link, which cannot be read again."""
+
+    url: Annotated[str, Meta(description="works once")]
+
+
+class CreateInvitation(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The person to invite, and the person's role."""
+
+    account_id: AccountId = field(name="accountId")
+    email: Email
+    role: MemberRole
+
+    def __post_init__(self) -> None:
+        self.email = normal_email("email", self.email)
+
+
+INVITATIONS: Resource[Invitation, InvitationRecord] = Resource(
+    "invitation",
+    lambda call: call.services.invitations.find(call.ids[0]),
+    one_by_one(partial(record_of, InvitationRecord)),
+)
+
+
+async def create(call: Call[Nothing, CreateInvitation]) -> CreatedInvitation:
+    """Invite a person and return the link.
+
+    Raises Forbidden if the role has scopes that the principal lacks, BadRequest if the person is a
+    member or too many invitations are open.
+    """
+    body, services = call.body, call.services
+    invitation, token = await services.membership.invite(author_of(call), body.email, body.role)
+    url = join_url(services.public_url.url, token)
+    return record_of(CreatedInvitation, invitation, url=url)
+
+
+async def withdraw(call: Call[Nothing, Nothing]) -> Done:
+    """Withdraw an open invitation.
+
+    Raises NotFound or Forbidden if the account has no such invitation.
+    """
+    invitation = await INVITATIONS.own(call)
+    await call.services.membership.withdraw(author_of(call), invitation)
+    return Done()
+
+
+ENDPOINTS = (
+    Endpoint(
+        "GET",
+        "/api/invitations",
+        "members:read",
+        INVITATIONS.lister(lambda services: services.invitations),
+        "List open invitations, newest first, without their links",
+        Page[InvitationRecord],
+        query=AccountPage,
+    ),
+    Endpoint(
+        "POST",
+        "/api/invitations",
+        "members:write",
+        create,
+        "Invite a person: the link works once, within 24 hours, and no mail is sent",
+        CreatedInvitation,
+        body=CreateInvitation,
+        example={"email": "ada@example.com", "role": "viewer"},
+    ),
+    Endpoint(
+        "DELETE",
+        "/api/invitations/{id}",
+        "members:write",
+        withdraw,
+        "Withdraw an open invitation",
+        Done,
+    ),
+)
