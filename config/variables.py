@@ -137,6 +137,14 @@ class Variables(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
     rate_limit_account_per_hour: Annotated[
         int, Meta(ge=0, description="API requests an hour for each account; 0: no limit")
     ] = 1000
+    rate_limit_session_per_minute: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="requests a minute of each session of the console, which do not count for "
+            "its address and account; 0: no limit",
+        ),
+    ] = 600
     miss_limit_ip_per_minute: Annotated[
         int,
         Meta(

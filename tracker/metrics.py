@@ -64,6 +64,11 @@ LOOP_UP = Gauge(
 RATE_LIMITED = Counter(
     "tracker_rate_limited", "Requests refused by a rate limit.", ["scope"], registry=REGISTRY
 )
+SIGN_INS_REFUSED = Counter(
+    "tracker_sign_ins_refused",
+    "Attempts to sign in with a wrong e-mail, password or code.",
+    registry=REGISTRY,
+)
 RATE_LIMIT_UNENFORCED = Counter(
     "tracker_rate_limit_unenforced",
     "Requests that no rate limit counted because Redis was unavailable or full.",

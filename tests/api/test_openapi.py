@@ -14,7 +14,7 @@ from tests.api.client import Client
 from tests.api.document import BASE_URL, DOCUMENT, OPERATIONS, PROTECTED, refusals, resolved
 from tests.test_import_order import ROOT
 from tracker.api.openapi.document import operation_id
-from tracker.api.routes import KEYED_ENDPOINTS, description
+from tracker.api.routes import KEYED_ENDPOINTS, PEOPLES_ENDPOINTS, description
 from tracker.api.schema import EXAMPLE_ACCOUNT
 from tracker.console.pages import console_routes
 from tracker.service.app import make_app
@@ -132,14 +132,18 @@ def test_an_operation_with_a_key_describes_its_limits_and_errors(
     assert all(set(answer["headers"]) >= HEADERS for answer in answers.values())
     assert "WWW-Authenticate" in answers["401"]["headers"]
     assert "Retry-After" in answers["429"]["headers"]
-    assert re.fullmatch(r"Needs the scope `.+`.*\.", operation["description"])
+    for_people = {"session": []} in operation["security"] and len(operation["security"]) == 1
+    described = r"For people.+\." if for_people else r"Needs the scope `.+`.*\."
+    assert re.fullmatch(described, operation["description"])
     for one in operation["parameters"]:
         if one["in"] == "path":
             assert one["schema"] == {"type": "string", "format": "uuid"}
 
 
 def test_the_operations_that_need_a_key_are_those_of_the_endpoint_table() -> None:
-    assert [one[:2] for one in PROTECTED] == [(one.method, one.path) for one in KEYED_ENDPOINTS]
+    assert [one[:2] for one in PROTECTED] == [
+        (one.method, one.path) for one in (*KEYED_ENDPOINTS, *PEOPLES_ENDPOINTS)
+    ]
 
 
 def test_fields_have_their_names_in_requests_and_answers() -> None:

@@ -7,14 +7,17 @@ import pytest
 
 from tests.api.client import Client, Response
 from tests.api.document import DOCUMENT, PROTECTED, REQUESTS, refusals, resolved
+from tests.api.person import BROWSER, create_person
 from tests.api.world import maker
 from tests.factories import create_event_config, create_link
 from tracker.access.accounts import Account
+from tracker.access.roles import Role
 from tracker.api.click_schema import EXAMPLE_SLUG
 from tracker.api.event_schema import EXAMPLE_PBK
 from tracker.api.schema import EXAMPLE_ACCOUNT
 from tracker.service.services import Services
 
+FOR_PEOPLE = ("/api/sign-in", "/api/session")
 READS = [one[:2] for one in PROTECTED if one[0] == "GET"]
 
 
@@ -35,12 +38,22 @@ class Caller:
         for shown, real in self.values.items():
             text = text.replace(shown, real)
         target = await self._target(path)
-        headers = {**self.key, "Content_Type": media_type}
+        headers = {**await self._credentials(path), "Content_Type": media_type}
         return await self.client.request(method, target, headers, text.encode())
 
     async def read(self, path: str) -> Response:
         required = f"?accountId={self.account.id}" if not path.endswith("}") else ""
-        return await self.client.request("GET", await self._target(path) + required, self.key)
+        headers = await self._credentials(path)
+        return await self.client.request("GET", await self._target(path) + required, headers)
+
+    async def _credentials(self, path: str) -> dict[str, str | bytes]:
+        """Return the key, or for paths of people the session of one whom the examples name."""
+        if not path.startswith(FOR_PEOPLE):
+            return self.key
+        person = await create_person(self.services, "ada@example.com", "correct horse battery")
+        await self.services.members.add(self.account.id, person.id, Role.OWNER)
+        _, secret = await self.services.sessions.start(person.id, self.account.id, BROWSER)
+        return {"Cookie": f"session={secret}", "Sec_Fetch_Site": "same-origin"}
 
     async def _target(self, path: str) -> str:
         """Return `path` with the id of an object that the collection's example creates."""

@@ -131,7 +131,9 @@ class Request(NamedTuple):
     def scope(self) -> str:
         kind = self.endpoint.body
         body = None if kind is Nothing else parse_body(kind, self.body).value
-        return self.endpoint.scope_of(body)
+        scope = self.endpoint.scope_of(body)
+        assert scope is not None, "an endpoint for people only has tests of its own"
+        return scope
 
     @property
     def scopes(self) -> list[str]:

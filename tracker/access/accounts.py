@@ -1,5 +1,6 @@
 """Accounts: the owners of everything else. Made by the operator's script."""
 
+from collections.abc import Collection
 from datetime import datetime
 from uuid import UUID
 
@@ -35,6 +36,11 @@ class Accounts:
         """Return the account, or None if there is none."""
         row = await self._accounts.find_one({"_id": account_id})
         return None if row is None else record(Account, row)
+
+    async def names(self, ids: Collection[UUID]) -> dict[UUID, str]:
+        """Return the names of the accounts that exist among `ids`, by id."""
+        rows = self._accounts.find({"_id": {"$in": [*ids]}}, ["name"])
+        return {row["_id"]: row["name"] async for row in rows}
 
     async def list(self) -> list[Account]:
         """Return every account, oldest first."""

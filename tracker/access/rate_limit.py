@@ -68,12 +68,15 @@ class RateLimiter:
         per_hour: int,
         ipv6_prefix: int = IPV6_PREFIX_BITS,
         budget: Budget | None = None,
+        per_session: int = 0,
     ) -> None:
+        self._redis = redis
         self._breaker = breaker
         self._budget = budget or Budget()
         self._ipv6_prefix = ipv6_prefix
         self._ip = Scope("ip", per_minute, 60)
         self._account = Scope("account", per_hour, 3600)
+        self._session = Scope("session", per_session, 60)
         self._count = redis.register_script(_COUNT)
         self._uncount = redis.register_script(_UNCOUNT)
 
@@ -84,11 +87,23 @@ class RateLimiter:
         is unavailable, every usage shows no requests.
         """
         network = None if address is None else network_of(address, self._ipv6_prefix)
-        wanted = [
-            (keys.rate_limit(scope.name, str(owner)), scope)
-            for scope, owner in ((self._ip, network), (self._account, account_id))
-            if owner is not None and scope.limit
-        ]
+        return await self.count_scopes(
+            [
+                (keys.rate_limit(scope.name, str(owner)), scope)
+                for scope, owner in ((self._ip, network), (self._account, account_id))
+                if owner is not None
+            ]
+        )
+
+    async def count_session(self, session_id: UUID) -> list[Usage]:
+        """Count one request of a session; return its usage, as `count` does."""
+        return await self.count_scopes(
+            [(keys.rate_limit(self._session.name, str(session_id)), self._session)]
+        )
+
+    async def count_scopes(self, counters: Sequence[tuple[str, Scope]]) -> list[Usage]:
+        """Count one request in each of the `counters`, pairs of key and scope, as `count` does."""
+        wanted = [(key, scope) for key, scope in counters if scope.limit]
         if not wanted:
             return []
         answer = await self._counted(wanted)
@@ -108,6 +123,13 @@ class RateLimiter:
             return
         with contextlib.suppress(RedisError):
             await self._uncount(keys=[keys.rate_limit(self._account.name, str(account_id))])
+
+    async def forget(self, key: str) -> None:
+        """Forget the requests counted under `key`. Never raises."""
+        if self._breaker.is_open:
+            return
+        with contextlib.suppress(RedisError):
+            await self._redis.delete(key)
 
     async def _counted(self, wanted: Sequence[tuple[str, Scope]]) -> Sequence[int] | None:
         """Return the script's reply, or None if Redis is unavailable."""

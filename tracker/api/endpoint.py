@@ -9,11 +9,12 @@ import msgspec
 
 from tracker.access.audit import Change, Target
 from tracker.access.principal import Principal
+from tracker.access.sessions import Session
 from tracker.api.handler import Handler
 from tracker.api.limits import MAX_BODY_BYTES, MAX_IGNORED_BODY_BYTES
 from tracker.api.openapi.parts import Described
 from tracker.api.services import Services
-from tracker.db.transaction import Session
+from tracker.db.transaction import Session as Transaction
 from tracker.errors import Forbidden, NotFound
 
 Query = TypeVar("Query")
@@ -41,13 +42,14 @@ class Call(msgspec.Struct, Generic[Query, Body], frozen=True):
     """A request that passed every check before its endpoint.
 
     The principal is authenticated and has the scope, and the parameters are parsed. If the request
-    names an account, it is the principal's. `address` is the client's, truncated. `ids` are those
-    in the path, in order.
+    names an account, it is the principal's. `address` is the client's, truncated. `signed_in` is
+    the session of a person, None with an API key. `ids` are those in the path, in order.
     """
 
     services: Services
     principal: Principal
     address: str
+    signed_in: Session | None
     ids: tuple[UUID, ...]
     query: Query
     body: Body
@@ -56,6 +58,13 @@ class Call(msgspec.Struct, Generic[Query, Body], frozen=True):
     def account_id(self) -> UUID:
         """Return the account of the principal."""
         return self.principal.account_id
+
+    @property
+    def session(self) -> Session:
+        """Return the session of the person. Raises Forbidden if the request has an API key."""
+        if self.signed_in is None:
+            raise Forbidden("session: this endpoint is for people who are signed in")
+        return self.signed_in
 
     def own(self, name: str, resource: Resource | None) -> Resource:
         """Return `resource`. Messages call it `name`.
@@ -73,7 +82,7 @@ class Call(msgspec.Struct, Generic[Query, Body], frozen=True):
         action: str,
         target: Target,
         changes: Mapping[str, Change] | None = None,
-        session: Session | None = None,
+        session: Transaction | None = None,
     ) -> None:
         """Record in the account's audit log that the principal did `action` to `target`.
 
@@ -90,19 +99,27 @@ class Call(msgspec.Struct, Generic[Query, Body], frozen=True):
         )
 
 
+class Answer(NamedTuple):
+    """The value that an endpoint returns, together with headers of the answer."""
+
+    value: Any
+    headers: Mapping[str, str]
+
+
 class Endpoint(NamedTuple):
-    """A method and path that need an API key.
+    """A method and path that need an API key, or the session of a person.
 
     - `path` has the names of ids in braces.
     - `check` raises BadRequest if a body breaks a rule that needs the services.
     - `example` is a valid body; the account is added to it.
+    - `scope` is None if the endpoint is for people only, whatever their role.
     - If the body decides what is done, `scope` is a function of the body whose docstring names the
       scopes, and `answer` is a tuple of the possible types.
     """
 
     method: str
     path: str
-    scope: str | Callable[[Any], str]
+    scope: str | Callable[[Any], str] | None
     run: Callable[[Any], Awaitable[Any]]
     summary: str
     answer: Any
@@ -111,9 +128,9 @@ class Endpoint(NamedTuple):
     check: Callable[[Services, Any], Awaitable[None]] | None = None
     example: dict[str, Any] | None = None
 
-    def scope_of(self, body: Any) -> str:
-        """Return the scope that a request with this parsed body needs."""
-        return self.scope if isinstance(self.scope, str) else self.scope(body)
+    def scope_of(self, body: Any) -> str | None:
+        """Return the scope that a request with this parsed body needs; None: only a session."""
+        return self.scope(body) if callable(self.scope) else self.scope
 
     @property
     def body_bytes(self) -> int:

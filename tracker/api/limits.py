@@ -18,6 +18,9 @@ MAX_EVENT_BYTES: Final = 32 * 1024
 """The limit of the query or body of a conversion, checked before parsing. 16 KB of metadata fit,
 even if most of it is escaped."""
 
+MAX_SIGN_IN_BYTES: Final = 8 * 1024
+"""The limit of the body of a stranger who signs in or joins an account."""
+
 MAX_REQUEST_ID_CHARACTERS: Final = 128
 MAX_API_KEY_CHARACTERS: Final = 200
 

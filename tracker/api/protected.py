@@ -1,8 +1,10 @@
-"""The handler of endpoints that need an API key: `Authorization: Bearer <key>`.
+"""The handler of endpoints that need an API key, or the session of a person.
 
-The checks, in order: the limit of the address, the key, the limit of the account, the size of the
-body (413), parameters and body (400), access (403), existence (404, in the endpoint). Every answer
-carries the limits. A long body is not received before its size is checked (`http/incoming_body`).
+A key is sent as `Authorization: Bearer <key>`, a session as a cookie (`api/session_cookie`). The
+checks, in order: the limit of the address, the key, the limit of the account, the size of the body
+(413), parameters and body (400), access (403), existence (404, in the endpoint). A session has a
+limit of its own, instead of the two. Every answer carries the limits. A long body is not received
+before its size is checked (`http/incoming_body`).
 """
 
 import re
@@ -16,11 +18,13 @@ from tornado.web import RequestHandler
 
 from tracker.access.principal import Principal
 from tracker.access.rate_limit import Usage
-from tracker.api.endpoint import Call, Endpoint, Nothing
+from tracker.access.sessions import SignedIn
+from tracker.api.endpoint import Answer, Call, Endpoint, Nothing
 from tracker.api.handler import JSON, Content, Handler
 from tracker.api.limits import MAX_API_KEY_CHARACTERS
 from tracker.api.parameters import Parsed, parse_body, parse_query
 from tracker.api.services import Services
+from tracker.api.session_cookie import SessionCookie
 from tracker.clock import now_ms
 from tracker.errors import Forbidden, RateLimited, Unauthorized
 from tracker.http.incoming_body import IncomingBody
@@ -43,6 +47,8 @@ class ProtectedHandler(Handler):
         super().initialize(services, incoming, path, tuple(endpoints))
         self.endpoints = endpoints
         self.usages: list[Usage] = []
+        self.signed_in: SignedIn | None = None
+        self.cookie: SessionCookie | None = None
         # Every request is counted, whatever is wrong with it: Tornado must not reject its method
         # before that.
         self.SUPPORTED_METHODS = (*RequestHandler.SUPPORTED_METHODS, self.request.method or "")
@@ -54,13 +60,38 @@ class ProtectedHandler(Handler):
     async def prepare(self) -> None:  # type: ignore[override]
         """Check the address's limit, the method, the key and the account's limit, in this order.
 
-        Raises RateLimited if the address or account is over its limit, MethodNotAllowed if the path
-        does not have the method, Unauthorized without a valid key, PayloadTooLarge if the body is
-        over the limit.
+        With a session instead of a key: the session, where the request comes from, its limit.
+
+        Raises RateLimited if one is over its limit, MethodNotAllowed if the path does not have the
+        method, Unauthorized without a valid key or session, Forbidden or BadRequest if a session
+        does not count for the request, PayloadTooLarge if the body is over the limit.
         """
         del self.SUPPORTED_METHODS
         self.bind_request_id()
         await self.services.pacing.wait_turn()
+        headers = self.request.headers
+        if "Cookie" in headers and "Authorization" not in headers:
+            self.cookie = SessionCookie(self.services.public_url)
+        secret = self.cookie.sent(headers) if self.cookie else None
+        if secret is None:
+            await self._prepare_key()
+        else:
+            await self._prepare_session(SessionCookie(self.services.public_url), secret)
+        self.incoming.allow(self.endpoints[self.request.method or ""].body_bytes)
+
+    async def _prepare_session(self, cookie: SessionCookie, secret: str) -> None:
+        if not self.services.sessions.peek(secret):
+            await self._count(self.client_address(), None)
+            self._check_limit("ip")
+        self.check_method()
+        cookie.check_origin(self.request.headers)
+        self.signed_in = await self.services.sessions.authenticate(secret)
+        self.principal = self.signed_in.principal
+        self.usages = await self.services.rate_limiter.count_session(self.signed_in.session.id)
+        self._check_limit("session")
+        cookie.check_type(self.request.method or "", self.request.headers)
+
+    async def _prepare_key(self) -> None:
         # With a wrong method the key is not looked up.
         is_method = self.request.method in self.methods
         secret = _bearer(self.header("Authorization")) if is_method else None
@@ -74,7 +105,6 @@ class ProtectedHandler(Handler):
         if known is None:
             await self._count(None, self.principal.account_id)
         self._check_limit("account")
-        self.incoming.allow(self.endpoints[self.request.method or ""].body_bytes)
 
     async def _authenticate(self, secret: str, known: UUID | None) -> Principal:
         try:
@@ -114,18 +144,30 @@ class ProtectedHandler(Handler):
         body, named_in_body = self._parsed_body(endpoint.body)
         if endpoint.check is not None:
             await endpoint.check(self.services, body)
-        self._check_account(named_in_query, named_in_body)
-        self.principal.require(endpoint.scope_of(body))
+        scope = endpoint.scope_of(body)
+        if scope is not None:
+            self._check_account(named_in_query, named_in_body)
+            self.principal.require(scope)
         address = truncated(self.client_address())
-        result = await endpoint.run(Call(self.services, self.principal, address, ids, query, body))
-        self.finish_with(Content(JSON, _ENCODER.encode(result)))
+        session = self.signed_in.session if self.signed_in else None
+        call = Call(self.services, self.principal, address, session, ids, query, body)
+        self._finish_with_result(await endpoint.run(call))
+
+    def _finish_with_result(self, result: Any) -> None:
+        if isinstance(result, Answer):
+            for name, value in result.headers.items():
+                self.set_header(name, value)
+            result = result.value
+        is_content = isinstance(result, Content)
+        self.finish_with(result if is_content else Content(JSON, _ENCODER.encode(result)))
 
     def _parsed_body(self, kind: type[msgspec.Struct]) -> Parsed[msgspec.Struct]:
         return Parsed(Nothing(), None) if kind is Nothing else parse_body(kind, self.body())
 
     def _check_account(self, *named: UUID | None) -> None:
         if any(account_id not in (None, self.principal.account_id) for account_id in named):
-            raise Forbidden("accountId: this API key has no access to the account")
+            subject = "this API key" if self.signed_in is None else "this session"
+            raise Forbidden(f"accountId: {subject} has no access to the account")
 
     async def _count(self, address: str | None, account_id: UUID | None) -> None:
         self.usages += await self.services.rate_limiter.count(address, account_id)
@@ -144,6 +186,8 @@ class ProtectedHandler(Handler):
         """
         if self.usages:
             self._show_limits(self.usages)
+        if self.cookie is not None:
+            self.set_header("Cache-Control", "no-store")
         return super().finish(chunk)
 
     def _show_limits(self, usages: Sequence[Usage]) -> None:
@@ -172,6 +216,6 @@ def _seconds_left(usage: Usage) -> int:
 
 def _limit_message(usage: Usage) -> str:
     scope = usage.scope
-    subject = {"ip": "IP address", "account": "account"}[scope.name]
+    subject = {"ip": "IP address", "account": "account", "session": "session"}[scope.name]
     period = {60: "minute", 3600: "hour"}[scope.window_seconds]
     return f"rate limit: {scope.limit} requests per {period} for each {subject}"

@@ -21,6 +21,7 @@ from tracker.api import (
     members,
     metrics,
     reports,
+    session,
     short_links,
     tags,
     tls_ask,
@@ -47,8 +48,13 @@ KEYED_ENDPOINTS: tuple[Endpoint, ...] = (
 )
 """The endpoints that need an API key."""
 
+PEOPLES_ENDPOINTS: tuple[Endpoint, ...] = session.ENDPOINTS
+"""The endpoints that need the session of a person, and no scope."""
+
 VISITORS_ENDPOINTS: Endpoints = (
     *KEYED_ENDPOINTS,
+    *PEOPLES_ENDPOINTS,
+    *session.SIGN_IN_ENDPOINTS,
     *click.ENDPOINTS,
     *event.ENDPOINTS,
     *health.ENDPOINTS,

@@ -13,8 +13,12 @@ from tracker.access.client_address import ClientAddress
 from tracker.access.invitations import Invitations
 from tracker.access.members import Members
 from tracker.access.membership import Membership
+from tracker.access.passwords import Passwords
 from tracker.access.people import People
 from tracker.access.rate_limit import RateLimiter
+from tracker.access.sessions import Sessions
+from tracker.access.sign_in import SignIn
+from tracker.access.sign_in_limit import SignInLimit
 from tracker.clicks.redirect import Redirect
 from tracker.conversions.event_config import EventConfigs
 from tracker.conversions.event_ids import EventIds
@@ -56,6 +60,10 @@ class Services(Protocol):
     invitations: Invitations
     membership: Membership
     people: People
+    passwords: Passwords
+    sessions: Sessions
+    sign_in_limit: SignInLimit
+    sign_in: SignIn
     client_address: ClientAddress
     rate_limiter: RateLimiter
     pacing: Pacing

@@ -60,7 +60,8 @@ def stale_copy(name: str) -> str:
 def rate_limit(scope: str, owner: str) -> str:
     """Return the key of a counter of requests.
 
-    `scope` is `ip` or `account`, `owner` the network of the address or the account's id.
+    `scope` is `ip`, `account`, `session`, `sign_in` or `sign_in_email`. `owner` is the network of
+    the address, an id, or the digest of an e-mail.
     """
     return f"rate_limit:{scope}:{owner}"
 

@@ -14,8 +14,12 @@ from tracker.access.client_address import ClientAddress
 from tracker.access.invitations import Invitations
 from tracker.access.members import Members
 from tracker.access.membership import Membership
+from tracker.access.passwords import Passwords
 from tracker.access.people import People
 from tracker.access.rate_limit import RateLimiter
+from tracker.access.sessions import Sessions
+from tracker.access.sign_in import SignIn
+from tracker.access.sign_in_limit import SignInLimit
 from tracker.clicks.country import Countries
 from tracker.clicks.enrich import Enrichment
 from tracker.clicks.redirect import Redirect
@@ -106,17 +110,29 @@ class Services:
             self.settings.rate_limit_account_per_hour,
             self.settings.rate_limit_ipv6_prefix,
             self.budget,
+            self.settings.rate_limit_session_per_minute,
         )
         self.rate_limiter = RateLimiter(self.redis, self.breaker, *limits)
         self.pacing = Pacing()
         self.accounts = Accounts(self.database)
         self.api_keys = ApiKeys(self.database)
         self.audit = Audit(self.database)
+        self.people = People(self.database)
         self.members = Members(self.database)
         self.invitations = Invitations(self.database)
-        self.people = People(self.database)
         self.membership = Membership(
             self.database, self.people, self.members, self.invitations, self.audit
+        )
+        self.passwords = Passwords()
+        self.sessions = Sessions(self.database)
+        self.sign_in_limit = SignInLimit(self.rate_limiter)
+        self.sign_in = SignIn(
+            self.people,
+            self.members,
+            self.passwords,
+            self.sessions,
+            self.sign_in_limit,
+            self.audit,
         )
         self.client_address = ClientAddress(self.settings.trusted_proxies)
 
@@ -263,6 +279,7 @@ class Services:
             self.webhook_client.close()
         for cache in (self.link_cache, self.domain_cache, self.pbk_cache, self.rules_cache):
             await cache.close()
+        self.passwords.close()
         await self.redis.aclose()
         await self.redis_waiting.aclose()
         self.mongodb.close()

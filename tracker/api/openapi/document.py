@@ -15,6 +15,7 @@ from tracker.api.openapi.parts import (
     API_KEY,
     ERRORS,
     RATE_LIMIT,
+    SESSION,
     Described,
     components,
     error,
@@ -28,7 +29,8 @@ Short tracking links, their clicks and conversions, reports and webhooks.
 
 Operations that need an API key take it as `Authorization: Bearer <API_KEY>`. A key belongs to one
 account and has all scopes or some. Requests are limited for each IP address and for each account;
-the `X-RateLimit-*` headers show the limit with fewer requests left.
+the `X-RateLimit-*` headers show the limit with fewer requests left. Pages of the console send a
+session's cookie instead, with the scopes of the person's role and a limit of its own.
 
 `accountId` and `account_id` are two spellings of one field: both are accepted everywhere, in bodies
 and in queries. Every error has the body `{"error": "<message>"}`, which names the field and the
@@ -45,6 +47,7 @@ _TAGS = {
     "Account": "The account of the key, and its rules against forged conversions.",
     "Members": "The people of the account, and their roles.",
     "Invitations": "Links with which people join the account.",
+    "Session": "Signing in to the console, and who is signed in.",
     "Keys": "The API keys of the account.",
     "Reports": "Sums of clicks, visitors, conversions and money.",
     "Clicks": "Opening short links: for visitors, without a key.",
@@ -84,9 +87,9 @@ def _operation(endpoint: Endpoint, schemas: Schemas) -> Described:
     operation: Described = {
         "operationId": operation_id(endpoint.method, endpoint.path),
         "summary": endpoint.summary,
-        "description": f"Needs the scope {_scope(endpoint)}.",
+        "description": _access(endpoint),
         "tags": [_tag(endpoint.path)],
-        "security": [{API_KEY: []}],
+        "security": [{SESSION: []}] if endpoint.scope is None else [{API_KEY: []}, {SESSION: []}],
         "parameters": [*map(_id, endpoint.id_names), *schemas.query(endpoint.query)],
     }
     if endpoint.body is not Nothing:
@@ -141,10 +144,13 @@ def _tag(path: str) -> str:
     return path.split("/")[2].replace("-", " ").capitalize()
 
 
-def _scope(endpoint: Endpoint) -> str:
-    """Return the scope for readers. If the body decides, the function's docstring names both."""
+def _access(endpoint: Endpoint) -> str:
+    """Return who has access. If the body decides, the docstring of the scope names both scopes."""
     scope = endpoint.scope
-    return f"`{scope}`" if isinstance(scope, str) else str(scope.__doc__).rstrip(".")
+    if scope is None:
+        return "For people who are signed in to the console."
+    named = str(scope.__doc__).rstrip(".") if callable(scope) else f"`{scope}`"
+    return f"Needs the scope {named}."
 
 
 def _errors(endpoint: Endpoint) -> list[int]:

@@ -13,6 +13,7 @@ from tracker.links.link import SLUG_RULE
 Described = dict[str, Any]
 
 API_KEY = "apiKey"
+SESSION = "session"
 """The name of the security scheme."""
 
 TEXT: Described = {"type": "string"}
@@ -163,9 +164,16 @@ def components(schemas: Mapping[str, Described]) -> Described:
         for status, (name, meaning, example) in ERRORS.items()
     }
     scheme = {"type": "http", "scheme": "bearer", "description": "An API key of the account."}
+    cookie = {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": "__Host-session",
+        "description": "The session of a person, from pages of the console only. Where BASE_URL is "
+        "http, the cookie is called `session`.",
+    }
     return {
         "schemas": {**schemas, "Error": _ERROR_SCHEMA},
         "headers": _HEADERS,
         "responses": responses,
-        "securitySchemes": {API_KEY: scheme},
+        "securitySchemes": {API_KEY: scheme, SESSION: cookie},
     }

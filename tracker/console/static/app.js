@@ -210,7 +210,7 @@ function SignIn() {
   const [asksCode, setAsksCode] = useState(false);
   const [signIn, busy, error] = useAction(async () => {
     const { code, ...others } = fields;
-    session.value = await api.post("/api/session", asksCode ? fields : others);
+    session.value = await api.post("/api/sign-in", asksCode ? fields : others);
     navigate(nextPage(route.value.query.next), { replace: true });
   });
   useEffect(() => {

@@ -1,0 +1,221 @@
+"""Sessions of people who signed in: 32 random bytes in a cookie, their SHA-256 in MongoDB.
+
+A session is looked up for every request, together with the role of its person, so that an ended
+session, a removed member and a changed role hold at once and everywhere.
+"""
+
+import hashlib
+from collections import OrderedDict
+from datetime import datetime, timedelta
+from typing import Any, Final
+from uuid import UUID
+
+import msgspec
+
+from tracker.access import roles
+from tracker.access.principal import Actor, ActorKind, Principal
+from tracker.access.roles import Role
+from tracker.clock import now
+from tracker.db.connect import Database
+from tracker.db.documents import document, record
+from tracker.db.transaction import Session as Transaction
+from tracker.errors import Unauthorized
+from tracker.ids import new_id, new_secret
+
+IDLE: Final = timedelta(days=14)
+"""The time without a request after which a session ends."""
+
+LIFETIME: Final = timedelta(days=90)
+"""The time after which a session ends in any case."""
+
+MAX_OF_PERSON: Final = 50
+"""Sessions of one person; the oldest end first."""
+
+MAX_REMEMBERED: Final = 10_000
+"""Sessions that a process remembers as valid; the least recently used one is dropped first."""
+
+_SECRET_BYTES: Final = 32
+_LAST_SEEN_INTERVAL: Final = timedelta(minutes=1)
+_MAX_USER_AGENT_CHARACTERS: Final = 300
+
+
+class Client(msgspec.Struct, frozen=True, kw_only=True):
+    """The client of a session: its truncated address and its user agent."""
+
+    address: str
+    user_agent: str
+
+
+class Session(msgspec.Struct, frozen=True, kw_only=True):
+    """A person signed in to an account, without the secret. `expires_at` moves while it is used."""
+
+    id: UUID
+    person_id: UUID
+    account_id: UUID
+    created_at: datetime
+    last_seen_at: datetime
+    expires_at: datetime
+    address: str
+    user_agent: str
+
+
+class SignedIn(msgspec.Struct, frozen=True, kw_only=True):
+    """A valid session, with its person's label and role in the account."""
+
+    session: Session
+    label: str
+    role: Role
+
+    @property
+    def principal(self) -> Principal:
+        """Return the principal of requests with this session."""
+        actor = Actor(kind=ActorKind.MEMBER, id=self.session.person_id, name=self.label)
+        scopes = roles.SCOPES_OF[self.role]
+        return Principal(account_id=self.session.account_id, actor=actor, scopes=scopes)
+
+
+class Sessions:
+    """The stored sessions."""
+
+    def __init__(self, database: Database) -> None:
+        self._sessions = database["sessions"]
+        self._members = database["members"]
+        self._valid: OrderedDict[bytes, None] = OrderedDict()
+
+    async def start(
+        self,
+        person_id: UUID,
+        account_id: UUID,
+        client: Client,
+        transaction: Transaction | None = None,
+    ) -> tuple[Session, str]:
+        """Store a new session; return it and its secret, which is stored nowhere."""
+        secret = new_secret("", _SECRET_BYTES)
+        at = now()
+        session = Session(
+            id=new_id(),
+            person_id=person_id,
+            account_id=account_id,
+            created_at=at,
+            last_seen_at=at,
+            expires_at=at + IDLE,
+            address=client.address,
+            user_agent=client.user_agent[:_MAX_USER_AGENT_CHARACTERS],
+        )
+        stored = {**document(session), "sha256": _digest(secret)}
+        await self._sessions.insert_one(stored, session=transaction)
+        await self._end_oldest(person_id, transaction)
+        return session, secret
+
+    def peek(self, secret: str) -> bool:
+        """Return whether this process has found the session valid before, without a look-up."""
+        return _digest(secret) in self._valid
+
+    async def authenticate(self, secret: str) -> SignedIn:
+        """Return the valid session of `secret`.
+
+        Raises Unauthorized if it is unknown or has ended, or its person is no longer a member.
+        """
+        digest = _digest(secret)
+        found = [row async for row in self._sessions.aggregate(_with_role(digest))]
+        if not found:
+            self._valid.pop(digest, None)
+            raise Unauthorized("session: has ended; sign in again")
+        [row] = found
+        session = record(Session, row)
+        self._remember(digest)
+        await self._touch(session)
+        return SignedIn(session=session, label=row["name"] or row["email"], role=Role(row["role"]))
+
+    async def of_person(self, person_id: UUID) -> list[Session]:
+        """Return the sessions of a person that have not ended, the last used first."""
+        rows = self._sessions.find({"person_id": person_id, "expires_at": {"$gt": now()}})
+        return [record(Session, row) async for row in rows.sort("last_seen_at", -1)]
+
+    async def end(self, session_id: UUID, transaction: Transaction | None = None) -> None:
+        """End a session, if it exists."""
+        await self._sessions.delete_one({"_id": session_id}, session=transaction)
+
+    async def end_all(
+        self,
+        person_id: UUID,
+        but: UUID | None = None,
+        transaction: Transaction | None = None,
+    ) -> int:
+        """End the sessions of a person, except `but`; return how many ended."""
+        others = {"person_id": person_id, "_id": {"$ne": but}}
+        ended = await self._sessions.delete_many(others, session=transaction)
+        return ended.deleted_count
+
+    async def _end_oldest(self, person_id: UUID, transaction: Transaction | None) -> None:
+        newest_first = self._sessions.find(
+            {"person_id": person_id}, ["_id"], session=transaction
+        ).sort("_id", -1)
+        ended = [row["_id"] async for row in newest_first.skip(MAX_OF_PERSON)]
+        if ended:
+            await self._sessions.delete_many({"_id": {"$in": ended}}, session=transaction)
+
+    async def _touch(self, session: Session) -> None:
+        at = now()
+        if at - session.last_seen_at < _LAST_SEEN_INTERVAL:
+            return
+        unless_another_did = {"_id": session.id, "last_seen_at": session.last_seen_at}
+        until = min(at + IDLE, session.created_at + LIFETIME)
+        seen = {"last_seen_at": at, "expires_at": until}
+        await self._sessions.update_one(unless_another_did, {"$set": seen})
+        member = {"account_id": session.account_id, "person_id": session.person_id}
+        await self._members.update_one(member, {"$set": {"last_seen_at": at}})
+
+    def _remember(self, digest: bytes) -> None:
+        self._valid[digest] = None
+        self._valid.move_to_end(digest)
+        if len(self._valid) > MAX_REMEMBERED:
+            self._valid.popitem(last=False)
+
+
+def _with_role(digest: bytes) -> list[dict[str, Any]]:
+    """Return the pipeline that finds a session with its person and role; nothing if one is gone."""
+    return [
+        {"$match": {"sha256": digest, "expires_at": {"$gt": now()}}},
+        {
+            "$lookup": {
+                "from": "members",
+                "let": {"account": "$account_id", "person": "$person_id"},
+                "pipeline": [
+                    {
+                        "$match": {
+                            "$expr": {
+                                "$and": [
+                                    {"$eq": ["$account_id", "$$account"]},
+                                    {"$eq": ["$person_id", "$$person"]},
+                                ]
+                            }
+                        }
+                    }
+                ],
+                "as": "member",
+            }
+        },
+        {
+            "$lookup": {
+                "from": "people",
+                "localField": "person_id",
+                "foreignField": "_id",
+                "as": "person",
+            }
+        },
+        {"$unwind": "$member"},
+        {"$unwind": "$person"},
+        {
+            "$set": {
+                "role": "$member.role",
+                "name": "$person.name",
+                "email": "$person.email",
+            }
+        },
+        {"$unset": ["member", "person", "sha256"]},
+    ]
+
+
+def _digest(secret: str) -> bytes:
+    return hashlib.sha256(secret.encode()).digest()

@@ -1,0 +1,240 @@
+"""`/api/sign-in` and `/api/session`: people sign in, switch accounts, and sign out."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+import msgspec
+from msgspec import Meta
+
+from tracker.access.audit import Target
+from tracker.access.members import Member
+from tracker.access.people import Person
+from tracker.access.roles import SCOPES_OF, Role
+from tracker.access.sessions import Client, Session
+from tracker.api.endpoint import Answer, Call, Endpoint, Nothing, PublicEndpoint
+from tracker.api.handler import JSON, Content, Handler
+from tracker.api.limits import MAX_SIGN_IN_BYTES
+from tracker.api.openapi.parts import json_content, public_answer, public_error, ref
+from tracker.api.parameters import parse_body
+from tracker.api.schema import Done, Timestamp
+from tracker.api.services import Services
+from tracker.api.session_cookie import SessionCookie
+from tracker.clock import iso
+from tracker.errors import Forbidden, NotFound
+from tracker.limits.network import truncated
+from tracker.syntax.email import normal_email
+
+
+class PersonRecord(msgspec.Struct, kw_only=True):
+    """The person of a session."""
+
+    id: UUID
+    email: str
+    name: str
+    totp: Annotated[bool, Meta(description="signing in needs a code besides the password")]
+
+
+class AccountReference(msgspec.Struct, kw_only=True):
+    """The account that a session is for."""
+
+    id: UUID
+    name: str
+
+
+class MembershipRecord(msgspec.Struct, kw_only=True):
+    """An account that the person may switch to."""
+
+    id: UUID
+    name: str
+    role: Role
+
+
+class SessionRecord(msgspec.Struct, kw_only=True):
+    """A person signed in to an account."""
+
+    person: PersonRecord
+    account: AccountReference
+    role: Role
+    scopes: Annotated[list[str] | None, Meta(description="of the role; null: all")]
+    accounts: list[MembershipRecord]
+    expires_at: Timestamp
+
+
+class SignIn(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The e-mail and password of a person."""
+
+    email: str
+    password: str
+
+
+class SwitchAccount(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The account to switch to."""
+
+    account_id: UUID = msgspec.field(name="accountId")
+
+
+class SignInHandler(Handler):
+    """The handler of `/api/sign-in`."""
+
+    body_bytes = MAX_SIGN_IN_BYTES
+
+    def set_default_headers(self) -> None:
+        """Set the headers of every answer: none may be stored."""
+        super().set_default_headers()
+        self.set_header("Cache-Control", "no-store")
+
+    async def post(self) -> None:
+        """Answer with a new session and its cookie.
+
+        Raises Forbidden if a page of another origin sent the request or the person is a member of
+        no account, BadRequest if it is not JSON, Unauthorized if e-mail or password is wrong,
+        RateLimited after too many attempts.
+        """
+        cookie = SessionCookie(self.services.public_url)
+        cookie.check_origin(self.request.headers)
+        cookie.check_type("POST", self.request.headers)
+        await self.services.pacing.wait_turn()
+        body, _ = parse_body(SignIn, self.body())
+        email = normal_email("email", body.email)
+        session, secret = await self.services.sign_in.sign_in(email, body.password, self._client())
+        self.set_header("Set-Cookie", cookie.set(secret))
+        record = await session_record(self.services, session)
+        self.finish_with(Content(JSON, msgspec.json.encode(record)))
+
+    def _client(self) -> Client:
+        address = truncated(self.client_address())
+        return Client(address=address, user_agent=self.header("User-Agent"))
+
+
+async def session_record(services: Services, session: Session) -> SessionRecord:
+    """Return the record of a session, as answers contain it.
+
+    Raises NotFound if its person, account or membership is gone.
+    """
+    person = await services.people.find(session.person_id)
+    members = await services.members.of_person(session.person_id)
+    names = await services.accounts.names([one.account_id for one in members])
+    current = next((one for one in members if one.account_id == session.account_id), None)
+    if person is None or current is None or current.account_id not in names:
+        raise NotFound("session: its account is gone; sign in again")
+    return _record(session, person, current, members, names)
+
+
+def _record(
+    session: Session, person: Person, current: Member, members: list[Member], names: dict[UUID, str]
+) -> SessionRecord:
+    scopes = SCOPES_OF[current.role]
+    accounts = [
+        MembershipRecord(id=one.account_id, name=names[one.account_id], role=one.role)
+        for one in members
+        if one.account_id in names
+    ]
+    return SessionRecord(
+        person=PersonRecord(
+            id=person.id, email=person.email, name=person.name, totp=person.has_totp
+        ),
+        account=AccountReference(id=current.account_id, name=names[current.account_id]),
+        role=current.role,
+        scopes=None if scopes is None else list(scopes),
+        accounts=sorted(accounts, key=lambda one: one.name.casefold()),
+        expires_at=iso(session.expires_at),
+    )
+
+
+async def show(call: Call[Nothing, Nothing]) -> SessionRecord:
+    """Return the session of the request."""
+    return await session_record(call.services, call.session)
+
+
+async def switch(call: Call[Nothing, SwitchAccount]) -> Answer:
+    """Switch to another account of the person: a new session takes the place of the old one.
+
+    Raises Forbidden if the person is not a member of the account.
+    """
+    services, old = call.services, call.session
+    if await services.members.find_person(call.body.account_id, old.person_id) is None:
+        raise Forbidden("accountId: you are not a member of this account")
+    client = Client(address=call.address, user_agent=old.user_agent)
+    session, secret = await services.sessions.start(old.person_id, call.body.account_id, client)
+    await services.sessions.end(old.id)
+    await services.people.change(old.person_id, {"account_id": session.account_id})
+    return await signed_in_answer(services, session, secret)
+
+
+async def sign_out(call: Call[Nothing, Nothing]) -> Answer:
+    """End the session of the request, and take its cookie and cached answers from the browser."""
+    session = call.session
+    await call.services.sessions.end(session.id)
+    await call.audit("session.signed_out", session_target(session))
+    cookie = SessionCookie(call.services.public_url)
+    return Answer(Done(), {"Set-Cookie": cookie.cleared(), "Clear-Site-Data": '"cache", "storage"'})
+
+
+async def signed_in_answer(services: Services, session: Session, secret: str) -> Answer:
+    """Return the answer that gives a browser a new session."""
+    cookie = SessionCookie(services.public_url)
+    return Answer(await session_record(services, session), {"Set-Cookie": cookie.set(secret)})
+
+
+def session_target(session: Session) -> Target:
+    """Return a session as the target of an audit entry."""
+    return Target(kind="session", id=session.id, name=session.user_agent[:100])
+
+
+_EXAMPLE: dict[str, Any] = {"email": "ada@example.com", "password": "correct horse battery"}
+
+SIGN_IN_ENDPOINTS = (
+    PublicEndpoint(
+        "POST",
+        "/api/sign-in",
+        SignInHandler,
+        "signIn",
+        "Session",
+        "Sign in to the console; the session is in a cookie",
+        {
+            200: public_answer("Signed in.", json_content(ref("SessionRecord"))),
+            400: public_error(
+                400, "Not JSON, or no e-mail.", "Content-Type: must be application/json"
+            ),
+            401: public_error(401, "Wrong.", "e-mail or password: wrong"),
+            403: public_error(
+                403,
+                "From another origin, or a member of no account.",
+                "session: accepted only from pages of this service",
+            ),
+            429: public_error(
+                429, "Too many attempts.", "sign-in: too many attempts; try again later"
+            ),
+        },
+        body={"required": True, "content": json_content({"type": "object"}, _EXAMPLE)},
+    ),
+)
+
+ENDPOINTS = (
+    Endpoint(
+        "GET",
+        "/api/session",
+        None,
+        show,
+        "Show who is signed in, and to which account",
+        SessionRecord,
+    ),
+    Endpoint(
+        "PATCH",
+        "/api/session",
+        None,
+        switch,
+        "Switch to another account; the cookie changes",
+        SessionRecord,
+        body=SwitchAccount,
+        example={},
+    ),
+    Endpoint(
+        "DELETE",
+        "/api/session",
+        None,
+        sign_out,
+        "Sign out",
+        Done,
+    ),
+)
