@@ -20,8 +20,9 @@ from tracker.clock import now_ms
 from tracker.db import keys
 from tracker.db.breaker import Breaker
 from tracker.db.budget import Budget, OptionalWrite
+from tracker.errors import RateLimited
 from tracker.limits.network import IPV6_PREFIX_BITS, network_of
-from tracker.metrics import RATE_LIMIT_UNENFORCED
+from tracker.metrics import RATE_LIMIT_UNENFORCED, RATE_LIMITED
 
 log = structlog.get_logger(__name__)
 
@@ -29,6 +30,10 @@ _COUNT = (Path(__file__).parent / "rate_limit.lua").read_text(encoding="utf-8")
 
 # A window that has ended in the meantime stays ended. KEYS: counter.
 _UNCOUNT = "if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('DECR', KEYS[1]) end"
+
+
+_SUBJECTS = {"ip": "IP address", "account": "account", "session": "session"}
+_PERIODS = {60: "minute", 3600: "hour"}
 
 
 class Scope(NamedTuple):
@@ -55,6 +60,19 @@ class Usage(NamedTuple):
     def exceeded(self) -> bool:
         """Return whether this request is beyond the limit."""
         return self.requests > self.scope.limit
+
+    @property
+    def seconds_left(self) -> int:
+        """Return the seconds until the window ends, rounded up: an earlier retry is rejected."""
+        return max(1, -(-(self.reset_ms - now_ms()) // 1000))
+
+    def check(self) -> None:
+        """Check that the limit is kept. Raises RateLimited if this request is beyond it."""
+        if self.exceeded:
+            name, limit, seconds = self.scope
+            RATE_LIMITED.labels(name).inc()
+            rule = f"{limit} requests per {_PERIODS[seconds]} for each {_SUBJECTS[name]}"
+            raise RateLimited(f"rate limit: {rule}", self.seconds_left)
 
 
 class RateLimiter:

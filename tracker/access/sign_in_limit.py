@@ -13,8 +13,7 @@ from collections.abc import Collection
 from hashlib import blake2b
 from typing import Final
 
-from tracker.access.rate_limit import RateLimiter, Scope, Usage
-from tracker.clock import now_ms
+from tracker.access.rate_limit import RateLimiter, Scope
 from tracker.db import keys
 from tracker.errors import RateLimited
 from tracker.limits.allowance import Allowance
@@ -64,13 +63,10 @@ class SignInLimit:
         if exceeded is None and self._in_memory.spend(client):
             return
         RATE_LIMITED.labels(scope.name).inc()
-        raise RateLimited("sign-in: too many attempts; try again later", _seconds_left(exceeded))
+        seconds = exceeded.seconds_left if exceeded else 60
+        raise RateLimited("sign-in: too many attempts; try again later", seconds)
 
 
 def network_digest(network: str) -> bytes:
     """Return the digest of a truncated address under which a person's document remembers it."""
     return blake2b(network.encode(), digest_size=_DIGEST_BYTES).digest()
-
-
-def _seconds_left(usage: Usage | None) -> int:
-    return 60 if usage is None else max(1, -(-(usage.reset_ms - now_ms()) // 1000))

@@ -25,12 +25,10 @@ from tracker.api.limits import MAX_API_KEY_CHARACTERS
 from tracker.api.parameters import Parsed, parse_body, parse_query
 from tracker.api.services import Services
 from tracker.api.session_cookie import SessionCookie
-from tracker.clock import now_ms
-from tracker.errors import Forbidden, RateLimited, Unauthorized
+from tracker.errors import Forbidden, Unauthorized
 from tracker.http.incoming_body import IncomingBody
 from tracker.ids import parse_id
 from tracker.limits.network import truncated
-from tracker.metrics import RATE_LIMITED
 
 _BEARER = re.compile(rf"(?i:bearer) +([\x21-\x7e]{{1,{MAX_API_KEY_CHARACTERS}}})")
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
@@ -175,9 +173,8 @@ class ProtectedHandler(Handler):
     def _check_limit(self, scope: str) -> None:
         """Check the limit of `scope`. Raises RateLimited if this request exceeds it."""
         for usage in self.usages:
-            if usage.exceeded and usage.scope.name == scope:
-                RATE_LIMITED.labels(scope).inc()
-                raise RateLimited(_limit_message(usage), _seconds_left(usage))
+            if usage.scope.name == scope:
+                usage.check()
 
     def finish(self, chunk: str | bytes | dict[str, Any] | None = None) -> Future[None]:
         """Finish with the rate limits as headers.
@@ -196,7 +193,7 @@ class ProtectedHandler(Handler):
         policies = [
             f'"{scope.name}";q={scope.limit};w={scope.window_seconds}' for scope, *_ in usages
         ]
-        left = [f'"{u.scope.name}";r={u.remaining};t={_seconds_left(u)}' for u in usages]
+        left = [f'"{u.scope.name}";r={u.remaining};t={u.seconds_left}' for u in usages]
         self.set_header("X-RateLimit-Limit", str(tighter.scope.limit))
         self.set_header("X-RateLimit-Remaining", str(tighter.remaining))
         self.set_header("X-RateLimit-Reset", str(-(-tighter.reset_ms // 1000)))
@@ -207,15 +204,3 @@ class ProtectedHandler(Handler):
 def _bearer(authorization: str) -> str | None:
     match = _BEARER.fullmatch(authorization)
     return match[1] if match else None
-
-
-def _seconds_left(usage: Usage) -> int:
-    """Return the seconds until the window ends, rounded up: an earlier retry is rejected again."""
-    return max(1, -(-(usage.reset_ms - now_ms()) // 1000))
-
-
-def _limit_message(usage: Usage) -> str:
-    scope = usage.scope
-    subject = {"ip": "IP address", "account": "account", "session": "session"}[scope.name]
-    period = {60: "minute", 3600: "hour"}[scope.window_seconds]
-    return f"rate limit: {scope.limit} requests per {period} for each {subject}"

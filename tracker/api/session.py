@@ -73,8 +73,8 @@ class SwitchAccount(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     account_id: UUID = msgspec.field(name="accountId")
 
 
-class SignInHandler(Handler):
-    """The handler of `/api/sign-in`."""
+class SignedOutHandler(Handler):
+    """The base of handlers for people who have no session yet: they sign in, or join."""
 
     body_bytes = MAX_SIGN_IN_BYTES
 
@@ -83,27 +83,44 @@ class SignInHandler(Handler):
         super().set_default_headers()
         self.set_header("Cache-Control", "no-store")
 
-    async def post(self) -> None:
-        """Answer with a new session and its cookie.
+    async def prepare(self) -> None:  # type: ignore[override]
+        """Check size, method, origin and type of the request.
 
-        Raises Forbidden if a page of another origin sent the request or the person is a member of
-        no account, BadRequest if it is not JSON, Unauthorized if e-mail or password is wrong,
-        RateLimited after too many attempts.
+        Raises Forbidden if a page of another origin sent it, BadRequest if it is not JSON, else as
+        Handler does.
         """
+        super().prepare()
         cookie = SessionCookie(self.services.public_url)
         cookie.check_origin(self.request.headers)
         cookie.check_type("POST", self.request.headers)
         await self.services.pacing.wait_turn()
-        body, _ = parse_body(SignIn, self.body())
-        email = normal_email("email", body.email)
-        session, secret = await self.services.sign_in.sign_in(email, body.password, self._client())
-        self.set_header("Set-Cookie", cookie.set(secret))
+
+    @property
+    def client(self) -> Client:
+        """Return the client of the session that begins."""
+        address = truncated(self.client_address())
+        return Client(address=address, user_agent=self.header("User-Agent"))
+
+    async def answer_session(self, session: Session, secret: str) -> None:
+        """Finish with a new session and its cookie."""
+        self.set_header("Set-Cookie", SessionCookie(self.services.public_url).set(secret))
         record = await session_record(self.services, session)
         self.finish_with(Content(JSON, msgspec.json.encode(record)))
 
-    def _client(self) -> Client:
-        address = truncated(self.client_address())
-        return Client(address=address, user_agent=self.header("User-Agent"))
+
+class SignInHandler(SignedOutHandler):
+    """The handler of `/api/sign-in`."""
+
+    async def post(self) -> None:
+        """Answer with a new session and its cookie.
+
+        Raises BadRequest if a field is missing, Unauthorized if e-mail or password is wrong,
+        Forbidden if the person is a member of no account, RateLimited after too many attempts.
+        """
+        body, _ = parse_body(SignIn, self.body())
+        email = normal_email("email", body.email)
+        session, secret = await self.services.sign_in.sign_in(email, body.password, self.client)
+        await self.answer_session(session, secret)
 
 
 async def session_record(services: Services, session: Session) -> SessionRecord:
