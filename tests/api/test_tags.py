@@ -18,12 +18,13 @@ from tracker.service.services import Services
 PATH = "/api/tags"
 
 
-def shown(tag: Tag) -> dict[str, str]:
+def shown(tag: Tag) -> dict[str, Any]:
     return {
         "id": str(tag.id),
         "account_id": str(tag.account_id),
         "name": tag.name,
         "created_at": iso(tag.created_at),
+        "links": 0,
     }
 
 
@@ -34,7 +35,7 @@ async def test_a_post_with_a_name_creates_a_tag_and_without_one_lists_tags(
     response = await api.post(PATH, accountId=str(account.id), name="  Spring \u2713 ")
     assert response.status == 200
     tag = response.json()
-    assert list(tag) == ["id", "account_id", "name", "created_at"]
+    assert list(tag) == ["id", "account_id", "name", "created_at", "links"]
     assert (tag["account_id"], tag["name"]) == (str(account.id), "Spring \u2713")
     assert iso(before) <= tag["created_at"] <= iso(now())
     listed = await api.post(PATH, account_id=str(account.id))
@@ -51,7 +52,7 @@ async def test_tags_are_listed_newest_first_in_pages(
     made = [await services.tags.create(account.id, str(number)) for number in range(27)]
     await services.tags.create(other_account.id, "foreign")
     newest = [shown(tag) for tag in reversed(made)]
-    pages: list[tuple[dict[str, Any], list[dict[str, str]], int]] = [
+    pages: list[tuple[dict[str, Any], list[dict[str, Any]], int]] = [
         ({}, newest[:25], 2),
         ({"page": 2}, newest[25:], 2),
         ({"page": 3}, [], 2),
@@ -76,6 +77,26 @@ async def test_get_and_a_post_without_a_name_list_the_same(
     got = await api.get(f"{PATH}?account_id={account.id}&page=2&pageSize=2")
     assert (got.status, got.json()) == (200, posted.json())
     assert len(got.json()["rows"]) == 1
+
+
+async def test_a_tag_shows_how_many_links_have_it_without_archived_ones(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    rare, common, unused = [
+        await services.tags.create(account.id, name) for name in ("rare", "common", "unused")
+    ]
+    for slug, tags in (("a", [rare, common]), ("b", [common]), ("c", []), ("gone", [rare])):
+        link = await create_link(services, account.id, slug, tags=[tag.id for tag in tags])
+        if slug == "gone":
+            await services.links.change(link.id, {"archived": True})
+    for listed in (
+        await api.get(f"{PATH}?accountId={account.id}"),
+        await api.post(PATH, accountId=str(account.id)),
+    ):
+        counts = {row["id"]: row["links"] for row in listed.json()["rows"]}
+        assert counts == {str(rare.id): 1, str(common.id): 2, str(unused.id): 0}
+    renamed = await api.patch(f"{PATH}/{common.id}", name="frequent")
+    assert renamed.json()["links"] == 2
 
 
 BROKEN: list[tuple[dict[str, Any], str]] = [

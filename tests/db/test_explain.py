@@ -183,6 +183,12 @@ OTHERS: dict[str, Query] = {
     ),
     "a changed link": lambda scene: scene.services.links.change(scene.link.id, {"active": False}),
     "any link on a domain": lambda scene: scene.services.links.has_links(new_id()),
+    "how many links tags have": lambda scene: scene.services.link_counts.by_tag(
+        ACCOUNT, [scene.rare.id, scene.common.id]
+    ),
+    "how many links domains have": lambda scene: scene.services.link_counts.by_domain(
+        [scene.domain.id, new_id()]
+    ),
     "a tag off its links": lambda scene: scene.services.links.untag(ACCOUNT, scene.rare.id),
     "tags by id": lambda scene: scene.services.tags.find([scene.rare.id, new_id()]),
     "a renamed tag": lambda scene: scene.services.tags.rename(scene.rare.id, "new"),

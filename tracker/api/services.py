@@ -30,6 +30,7 @@ from tracker.http.access_log import AccessLog
 from tracker.journal.stream import Journal
 from tracker.limits.account_limiter import AccountLimiter
 from tracker.limits.pacing import Pacing
+from tracker.links.counts import LinkCounts
 from tracker.links.domains import Domains
 from tracker.links.own_hosts import OwnHosts
 from tracker.links.public_url import PublicUrl
@@ -68,6 +69,7 @@ class Services(Protocol):
     rate_limiter: RateLimiter
     pacing: Pacing
     links: Links
+    link_counts: LinkCounts
     tags: Tags
     domains: Domains
     own_hosts: OwnHosts

@@ -1,5 +1,6 @@
 """`/api/tags`: list, create, rename and delete tags."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any
 from uuid import UUID
@@ -9,8 +10,9 @@ from msgspec import UNSET, Meta, UnsetType, field
 
 from tracker.api.endpoint import Call, Endpoint, Nothing
 from tracker.api.limits import MAX_TAG_NAME_CHARACTERS
-from tracker.api.resource import Resource, one_by_one, record_of
+from tracker.api.resource import Resource, record_of
 from tracker.api.schema import AccountId, AccountPage, Done, Page, Paged, Timestamp, trimmed
+from tracker.api.services import Services
 from tracker.links.tags import Tag
 
 TagName = Annotated[
@@ -29,6 +31,7 @@ class TagRecord(msgspec.Struct, kw_only=True):
     account_id: UUID
     name: str
     created_at: Timestamp
+    links: Annotated[int, Meta(ge=0, description="short links with the tag; no archived ones")]
 
 
 class ListOrCreateTag(Paged, forbid_unknown_fields=True, kw_only=True):
@@ -61,7 +64,14 @@ async def _find(call: Call[Any, Any]) -> Tag | None:
     return (await call.services.tags.find([tag_id])).get(tag_id)
 
 
-TAGS: Resource[Tag, TagRecord] = Resource("tag", _find, one_by_one(partial(record_of, TagRecord)))
+async def _show(services: Services, tags: Sequence[Tag]) -> list[TagRecord]:
+    if not tags:
+        return []
+    counts = await services.link_counts.by_tag(tags[0].account_id, [tag.id for tag in tags])
+    return [record_of(TagRecord, tag, links=counts.get(tag.id, 0)) for tag in tags]
+
+
+TAGS: Resource[Tag, TagRecord] = Resource("tag", _find, _show)
 
 
 async def list_or_create(call: Call[Nothing, ListOrCreateTag]) -> TagRecord | Page[TagRecord]:

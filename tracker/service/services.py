@@ -47,6 +47,7 @@ from tracker.limits.account_limiter import AccountLimiter
 from tracker.limits.allowance import Allowance
 from tracker.limits.pacing import Pacing
 from tracker.links.cache import link_cache
+from tracker.links.counts import LinkCounts
 from tracker.links.domain_cache import domain_cache
 from tracker.links.domains import Domains
 from tracker.links.own_hosts import OwnHosts
@@ -144,6 +145,7 @@ class Services:
         self.pbk_cache = event_config_cache(*stores, _OTHER_CACHE_ENTRIES, *bounds)
         self.rules_cache = rules_cache(*stores, _OTHER_CACHE_ENTRIES, self.budget)
         self.links = Links(self.database, self.link_cache)
+        self.link_counts = LinkCounts(self.database)
         self.domains = Domains(
             self.database,
             self.domain_cache,
