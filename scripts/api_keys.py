@@ -5,11 +5,10 @@ from datetime import timedelta
 
 from scripts.command import Command, Row, add_account, label, require_account, uuid
 from tracker.access.api_keys import ApiKey
-from tracker.access.principal import SCOPES, VERBS
+from tracker.access.audit import Target
+from tracker.access.principal import EVERY_SCOPE, OPERATOR
 from tracker.clock import iso, now
 from tracker.service.services import Services
-
-_SCOPES = [f"{resource}:{verb}" for resource in SCOPES for verb in (*VERBS, "*")]
 
 
 async def _create(services: Services, parsed: argparse.Namespace) -> list[Row]:
@@ -18,6 +17,7 @@ async def _create(services: Services, parsed: argparse.Namespace) -> list[Row]:
     key, secret = await services.api_keys.create(
         parsed.account, parsed.name, parsed.scope, expires_at
     )
+    await _record(services, key, "api_key.created")
     return [{"key": secret, **_row(key)}]
 
 
@@ -27,7 +27,16 @@ async def _list(services: Services, parsed: argparse.Namespace) -> list[Row]:
 
 
 async def _revoke(services: Services, parsed: argparse.Namespace) -> list[Row]:
-    return [_row(await services.api_keys.revoke(parsed.id))]
+    before = await services.api_keys.find(parsed.id)
+    key = await services.api_keys.revoke(parsed.id)
+    if before is not None and before.revoked_at is None:
+        await _record(services, key, "api_key.revoked")
+    return [_row(key)]
+
+
+async def _record(services: Services, key: ApiKey, action: str) -> None:
+    target = Target(kind="api_key", id=key.id, name=key.name)
+    await services.audit.record(key.account_id, OPERATOR, action, target)
 
 
 def _row(key: ApiKey) -> Row:
@@ -64,10 +73,10 @@ def main() -> None:
     create.add_argument(
         "--scope",
         action="append",
-        choices=_SCOPES,
+        choices=EVERY_SCOPE,
         metavar="SCOPE",
         help="permission of the key, repeatable; all permissions if none is given: "
-        + ", ".join(_SCOPES),
+        + ", ".join(EVERY_SCOPE),
     )
     create.add_argument(
         "--expires-days", type=_days, metavar="DAYS", help="days until it expires [never]"

@@ -124,3 +124,29 @@ async def test_a_forged_conversion_is_rejected_over_http(
         assert answer.status == status, answer.body
         assert status == 200 or answer.error.startswith(field)
     assert len(await journaled_events(services)) == 1
+
+
+async def test_an_account_is_renamed_and_what_changed_is_audited(
+    api: KeyedClient, account: Account
+) -> None:
+    for body in ({"name": " Acme Media "}, {"conversion_rules": {"max_value": 5}}, {}):
+        answer = await api.patch(PATH, accountId=str(account.id), **body)
+    assert (answer.json()["name"], answer.json()["conversion_rules"]["max_value"]) == (
+        "Acme Media",
+        5,
+    )
+    again = {"name": "Acme Media", "conversion_rules": {"max_value": 5}}
+    assert (await api.patch(PATH, accountId=str(account.id), **again)).status == 200
+    logged = (await api.get(f"/api/audit?accountId={account.id}")).json()["rows"]
+    assert [one["changes"] for one in logged] == [
+        {"max_value": {"before": None, "after": "5"}},
+        {"name": {"before": "Acme", "after": "Acme Media"}},
+    ]
+
+
+@pytest.mark.parametrize("name", ["", " ", "x" * 256, "a\nb", None])
+async def test_a_wrong_name_of_an_account_is_refused(
+    api: KeyedClient, account: Account, name: object
+) -> None:
+    answer = await api.patch(PATH, accountId=str(account.id), name=name)
+    assert (answer.status, answer.error.startswith("name: ")) == (400, True)

@@ -1,4 +1,4 @@
-"""API keys over HTTP: an account lists and revokes its own."""
+"""API keys over HTTP: an account makes, lists and revokes its own."""
 
 from datetime import timedelta
 from typing import Any
@@ -37,10 +37,11 @@ async def test_a_listed_key_shows_everything_but_its_secret(
         "scopes": ["reports:read", "links:*"],
         "created_at": iso(key.created_at),
         "expires_at": iso(expiry),
+        "created_by": {"kind": "operator", "id": None, "name": "operator"},
     }
     assert list(own) == [
         *("id", "account_id", "name", "prefix", "scopes"),
-        *("created_at", "last_used_at", "expires_at", "revoked_at"),
+        *("created_at", "last_used_at", "expires_at", "revoked_at", "created_by"),
     ]
     assert (own["scopes"], own["prefix"]) == (None, secret[:12])
     assert iso(before) <= own["last_used_at"] <= iso(now())
@@ -151,3 +152,88 @@ async def test_a_key_needs_the_scope(
     assert (await scoped_api.delete(f"{PATH}/{key.id}")).status == writes
     row: Any = await services.database["api_keys"].find_one({"_id": key.id})
     assert (row["revoked_at"] is not None) == (writes == 200)
+
+
+async def test_a_new_key_is_shown_once_and_works(
+    api: KeyedClient, client: Client, account: Account
+) -> None:
+    expiry = iso(now() + timedelta(days=1))
+    body = {"name": " ci ", "scopes": ["tags:read", "tags:read"], "expires_at": expiry}
+    made = await api.post(PATH, account_id=str(account.id), **body)
+    assert made.status == 200
+    key = made.json()
+    assert (key["name"], key["scopes"], key["expires_at"]) == ("ci", ["tags:read"], expiry)
+    assert key["created_by"]["kind"] == "api_key"
+    assert key["key"].startswith(key["prefix"])
+    new = KeyedClient(client, key["key"])
+    assert (await new.get(f"/api/tags?accountId={account.id}")).status == 200
+    assert (await new.get(f"/api/domains?accountId={account.id}")).status == 403
+    listed = (await api.get(f"{PATH}?accountId={account.id}")).body
+    assert key["key"].encode() not in listed
+
+
+@pytest.mark.parametrize(
+    ("scopes", "granted", "status"),
+    [
+        (["keys:*"], ["keys:read"], 200),
+        (["keys:write"], ["keys:*"], 403),
+        (["keys:write", "links:read"], ["links:write"], 403),
+        (["keys:*", "links:*"], ["links:write", "keys:write"], 200),
+        (["keys:*"], None, 403),
+        (None, None, 200),
+    ],
+)
+async def test_a_key_makes_no_key_that_may_do_more(
+    scoped_api: KeyedClient, account: Account, granted: list[str] | None, status: int
+) -> None:
+    made = await scoped_api.post(PATH, accountId=str(account.id), name="x", scopes=granted)
+    assert made.status == status
+    if status == 403:
+        assert made.headers["X-Error-Code"] == "missing_scope"
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"name": " "}, "name: 1 to 255 characters, no control characters"),
+        ({"scopes": []}, "scopes: must be array of length >= 1"),
+        ({"scopes": ["links"]}, "scopes[0]: must be "),
+        ({"scopes": ["links:read; drop"]}, "scopes[0]: must be "),
+        ({"expires_at": "2020-01-01T00:00:00Z"}, "expires_at: must be in the future"),
+        ({"expires_at": "0001-01-01T00:00:00+14:00"}, "expires_at: must be in the years 1 to 9999"),
+        ({"expires_at": "2099-01-01T00:00:00"}, "expires_at: "),
+        ({"key": "mine"}, "key: unknown field"),
+    ],
+)
+async def test_a_wrong_key_is_refused_by_field_and_rule(
+    services: Services, api: KeyedClient, account: Account, fields: dict[str, Any], message: str
+) -> None:
+    refused = await api.post(PATH, accountId=str(account.id), **({"name": "x"} | fields))
+    assert (refused.status, refused.error[: len(message)]) == (400, message)
+    assert await services.api_keys.count_valid(account.id) == 1
+
+
+async def test_valid_keys_are_limited_and_others_do_not_count(
+    services: Services, api: KeyedClient, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tracker.api.keys.MAX_VALID_KEYS", 2)
+    await services.api_keys.create(account.id, "old", None, now() - timedelta(seconds=1))
+    made = await api.post(PATH, accountId=str(account.id), name="second")
+    refused = await api.post(PATH, accountId=str(account.id), name="third")
+    assert (made.status, refused.status) == (200, 400)
+    await api.delete(f"{PATH}/{made.json()['id']}")
+    assert (await api.post(PATH, accountId=str(account.id), name="third")).status == 200
+
+
+async def test_making_and_revoking_a_key_is_audited_once(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    made = (await api.post(PATH, accountId=str(account.id), name="ci")).json()
+    for _ in range(2):
+        await api.delete(f"{PATH}/{made['id']}")
+    logged = (await api.get(f"/api/audit?accountId={account.id}")).json()["rows"]
+    assert [one["action"] for one in logged] == ["api_key.revoked", "api_key.created"]
+    assert logged[0]["target"] == {"kind": "api_key", "id": made["id"], "name": "ci"}
+    assert logged[0]["actor"]["name"] == "a key"
+    assert logged[0]["address"] == "127.0.0.0/24"
+    assert made["key"] not in str(logged)

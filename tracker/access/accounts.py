@@ -5,10 +5,12 @@ from datetime import datetime
 from uuid import UUID
 
 import msgspec
+from pymongo import ReturnDocument
 
 from tracker.clock import now
 from tracker.db.connect import Database
 from tracker.db.documents import document, record
+from tracker.errors import NotFound
 from tracker.ids import new_id
 
 
@@ -36,6 +38,15 @@ class Accounts:
         """Return the account, or None if there is none."""
         row = await self._accounts.find_one({"_id": account_id})
         return None if row is None else record(Account, row)
+
+    async def rename(self, account_id: UUID, name: str) -> Account:
+        """Rename an account and return it. Raises NotFound if there is none."""
+        row = await self._accounts.find_one_and_update(
+            {"_id": account_id}, {"$set": {"name": name}}, return_document=ReturnDocument.AFTER
+        )
+        if row is None:
+            raise NotFound("account: not found")
+        return record(Account, row)
 
     async def names(self, ids: Collection[UUID]) -> dict[UUID, str]:
         """Return the names of the accounts that exist among `ids`, by id."""

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import msgspec
 
-from tracker.access.principal import Actor, ActorKind, Principal
+from tracker.access.principal import OPERATOR, Actor, ActorKind, Principal
 from tracker.clock import now
 from tracker.db.connect import Database
 from tracker.db.documents import document, record
@@ -26,7 +26,10 @@ _LAST_USED_INTERVAL = timedelta(minutes=1)
 
 
 class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
-    """A key as stored, without its secret. `scopes` is None if the key has every scope."""
+    """A key as stored, without its secret. `scopes` is None if the key has every scope.
+
+    `created_by` is None for keys of earlier releases.
+    """
 
     id: UUID
     account_id: UUID
@@ -37,6 +40,7 @@ class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
     expires_at: datetime | None
     last_used_at: datetime | None
     revoked_at: datetime | None
+    created_by: Actor | None = None
 
     @property
     def principal(self) -> Principal:
@@ -58,6 +62,7 @@ class ApiKeys:
         name: str,
         scopes: list[str] | None = None,
         expires_at: datetime | None = None,
+        created_by: Actor = OPERATOR,
     ) -> tuple[ApiKey, str]:
         """Store a new key; return it and its secret, which is stored nowhere."""
         secret = new_secret("trk_", 32)
@@ -71,9 +76,18 @@ class ApiKeys:
             expires_at=expires_at,
             last_used_at=None,
             revoked_at=None,
+            created_by=created_by,
         )
-        await self._keys.insert_one({**document(key), "sha256": _digest(secret)})
+        by = {"created_by": msgspec.to_builtins(created_by, builtin_types=(UUID,))}
+        await self._keys.insert_one({**document(key), **by, "sha256": _digest(secret)})
         return key, secret
+
+    async def count_valid(self, account_id: UUID) -> int:
+        """Return how many keys of the account are neither revoked nor expired."""
+        unexpired = [{"expires_at": None}, {"expires_at": {"$gt": now()}}]
+        return await self._keys.count_documents(
+            {"account_id": account_id, "revoked_at": None, "$or": unexpired}
+        )
 
     def peek_account(self, secret: str) -> UUID | None:
         """Return the account of `secret` as last seen by this process, without a look-up.

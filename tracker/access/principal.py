@@ -29,6 +29,8 @@ SCOPES: Final = (
 """The resources that a scope can name, as in `links:read`, `links:write` or `links:*`."""
 
 VERBS: Final = ("read", "write")
+EVERY_SCOPE: Final = tuple(f"{resource}:{verb}" for resource in SCOPES for verb in (*VERBS, "*"))
+"""The scopes that a key may be given."""
 
 
 class ActorKind(StrEnum):

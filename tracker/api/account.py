@@ -7,8 +7,10 @@ from uuid import UUID
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
+from tracker.access.accounts import Account
+from tracker.access.audit import Change, Target, differences
 from tracker.api.endpoint import Call, Endpoint, Nothing
-from tracker.api.schema import AccountId, Timestamp, sent_fields
+from tracker.api.schema import AccountId, Text, Timestamp, sent_fields, trimmed
 from tracker.clock import iso
 from tracker.conversions.rules import (
     MAX_PER_CLICK,
@@ -85,27 +87,53 @@ class ChangeAccount(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """The settings of an account to change; the others stay as they are."""
 
     account_id: AccountId = field(name="accountId")
+    name: Text | UnsetType = UNSET
     conversion_rules: ChangeConversionRules | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        if self.name is not UNSET:
+            self.name = trimmed("name", self.name)
 
 
 async def show(call: Call[AccountQuery, Nothing]) -> AccountRecord:
     """Return the account of the key. Raises NotFound if it no longer exists."""
-    return await _record(call, await call.services.account_rules.find(call.account_id))
+    return _record(await _account(call), await call.services.account_rules.find(call.account_id))
 
 
 async def change(call: Call[Nothing, ChangeAccount]) -> AccountRecord:
-    """Change the rules that were sent. Raises NotFound if the account no longer exists."""
-    rules = call.body.conversion_rules
-    changed = {} if isinstance(rules, UnsetType) else sent_fields(rules)
-    if not changed:
-        return await _record(call, await call.services.account_rules.find(call.account_id))
-    return await _record(call, await call.services.account_rules.change(call.account_id, changed))
+    """Change the name and the rules that were sent.
+
+    Raises NotFound if the account no longer exists.
+    """
+    account, rules = await _account(call), await call.services.account_rules.find(call.account_id)
+    changes: dict[str, Change] = {}
+    sent = call.body.conversion_rules
+    changed = {} if sent is UNSET else sent_fields(sent)
+    if changed:
+        after = await call.services.account_rules.change(call.account_id, changed)
+        changes |= differences(rules, after)
+        rules = after
+    if call.body.name not in (UNSET, account.name):
+        changes["name"] = Change(before=account.name, after=call.body.name)
+        account = await call.services.accounts.rename(account.id, str(call.body.name))
+    if changes:
+        await call.audit("account.changed", _target(account), changes)
+    return _record(account, rules)
 
 
-async def _record(call: Call[Any, Any], rules: ConversionRules) -> AccountRecord:
+async def _account(call: Call[Any, Any]) -> Account:
+    """Return the account of the principal. Raises NotFound if it no longer exists."""
     account = await call.services.accounts.find(call.account_id)
     if account is None:
         raise NotFound("account: not found")
+    return account
+
+
+def _target(account: Account) -> Target:
+    return Target(kind="account", id=account.id, name=account.name)
+
+
+def _record(account: Account, rules: ConversionRules) -> AccountRecord:
     return AccountRecord(
         id=account.id,
         name=account.name,
@@ -129,7 +157,7 @@ ENDPOINTS = (
         "/api/account",
         "account:write",
         change,
-        "Switch rules against forged conversions on and off; what is left out stays as it is",
+        "Change the name, and the rules against forged conversions; what is left out stays",
         AccountRecord,
         body=ChangeAccount,
         example={"conversion_rules": {"require_pbk": True, "max_per_click": 1}},

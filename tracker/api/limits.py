@@ -45,6 +45,9 @@ MAX_TAGS: Final = 100
 MAX_REPORT_DAYS: Final = 731
 """The limit of days in a report: two years, one of them a leap year."""
 
+MAX_VALID_KEYS: Final = 100
+"""The limit of an account's API keys that are neither revoked nor expired."""
+
 MAX_FILTER_VALUES: Final = 100
 
 PREFLIGHT_CACHE_SECONDS: Final = 24 * 3600

@@ -9,6 +9,7 @@ from tornado.web import RequestHandler
 
 from tracker.api import (
     account,
+    audit,
     click,
     deliveries,
     documentation,
@@ -42,6 +43,7 @@ KEYED_ENDPOINTS: tuple[Endpoint, ...] = (
     *deliveries.ENDPOINTS,
     *keys.ENDPOINTS,
     *account.ENDPOINTS,
+    *audit.ENDPOINTS,
     *members.ENDPOINTS,
     *invitations.ENDPOINTS,
     *reports.ENDPOINTS,

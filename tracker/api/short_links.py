@@ -91,6 +91,14 @@ LINKS: Resource[Link, ShortLink] = Resource(
 )
 
 
+async def find_own(call: Call[Any, Any]) -> Link:
+    """Return the account's link that the path names, which may be archived.
+
+    Raises NotFound or Forbidden if the account has no such link.
+    """
+    return call.own("short link", await call.services.links.find(call.ids[0]))
+
+
 async def create(call: Call[Nothing, CreateShortLink]) -> ShortLink:
     """Create a short link.
 

@@ -48,6 +48,7 @@ _TAGS = {
     "Members": "The people of the account, and their roles.",
     "Invitations": "Links with which people join the account.",
     "Session": "Signing in to the console, and who is signed in.",
+    "Audit": "What was changed in the account, by whom and when.",
     "Keys": "The API keys of the account.",
     "Reports": "Sums of clicks, visitors, conversions and money.",
     "Clicks": "Opening short links: for visitors, without a key.",

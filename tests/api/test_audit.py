@@ -1,0 +1,51 @@
+"""The audit log over HTTP, and the history of a link."""
+
+from tests.api.keyed_client import KeyedClient
+from tests.factories import create_link
+from tracker.access.accounts import Account
+from tracker.access.audit import Change, Target
+from tracker.access.principal import OPERATOR
+from tracker.ids import new_id
+from tracker.service.services import Services
+
+
+async def test_the_log_is_filtered_by_action_target_and_actor(
+    services: Services, api: KeyedClient, account: Account, other_account: Account
+) -> None:
+    tag = Target(kind="tag", id=new_id(), name="Spring")
+    for action in ("tag.created", "tag.renamed", "tag.deleted"):
+        await services.audit.record(account.id, OPERATOR, action, tag)
+    await services.audit.record(other_account.id, OPERATOR, "tag.created", tag)
+
+    async def actions(query: str) -> list[str]:
+        answer = await api.get(f"/api/audit?accountId={account.id}{query}")
+        assert answer.status == 200, answer.body
+        return [one["action"] for one in answer.json()["rows"]]
+
+    assert await actions("") == ["tag.deleted", "tag.renamed", "tag.created"]
+    assert await actions("&action=tag.renamed") == ["tag.renamed"]
+    assert await actions(f"&target={tag.id}&pageSize=1&page=2") == ["tag.renamed"]
+    assert await actions(f"&target={new_id()}") == []
+    assert await actions(f"&actor={new_id()}") == []
+
+
+async def test_a_wrong_filter_is_refused_by_name(api: KeyedClient, account: Account) -> None:
+    for query, field in (("target=x", "target"), ("actor=x", "actor"), ("Action=x", "Action")):
+        answer = await api.get(f"/api/audit?accountId={account.id}&{query}")
+        assert (answer.status, answer.error.partition(":")[0]) == (400, field)
+
+
+async def test_the_history_of_a_link_has_no_addresses(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    link = await create_link(services, account.id)
+    target = Target(kind="short_link", id=link.id, name="A link")
+    changes = {"active": Change(before=True, after=False)}
+    await services.audit.record(
+        account.id, OPERATOR, "short_link.changed", target, changes, "8.8.8.0/24"
+    )
+    answer = await api.get(f"/api/short-links/{link.id}/history")
+    [row] = answer.json()["rows"]
+    assert "address" not in row
+    assert row["changes"] == {"active": {"before": True, "after": False}}
+    assert row["target"]["id"] == str(link.id)
