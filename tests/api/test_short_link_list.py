@@ -39,8 +39,10 @@ async def test_a_row_has_every_field_of_a_short_link_and_its_tags_by_name(
                 "internal_name": "Spring offer",
                 "slug": "abc",
                 "destination_url": LANDING,
+                "domain_id": None,
                 "domain_name": "tracker.test",
                 "active": True,
+                "archived": False,
                 "tags": [{"id": str(tag.id), "name": tag.name} for tag in tags],
                 "created_at": iso(link.created_at),
                 "short_url": "http://tracker.test/c/abc",
@@ -57,7 +59,7 @@ async def test_a_made_link_is_listed_as_it_was_answered(
     made = await create(client, secret, accountId=str(account.id), domain_id=str(domain.id))
     rows = (await listed(client, secret, {"accountId": account.id})).json()["rows"]
     assert rows == [made.json()]
-    assert rows[0]["domain_name"] == "go.example"
+    assert (rows[0]["domain_id"], rows[0]["domain_name"]) == (str(domain.id), "go.example")
 
 
 @pytest.mark.parametrize(
@@ -110,6 +112,35 @@ async def test_links_of_one_moment_are_in_the_order_of_their_ids_and_on_one_page
     assert seen == ["first" if one == first.id else str(one) for one in ids]
 
 
+async def test_links_are_sorted_by_age_name_or_slug_with_their_ids_as_tie_break(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    for slug, name in (("b9", "Zoo"), ("B10", "ant 10"), ("a", "Ant 9"), ("C", "zoo")):
+        await create_link(services, account.id, slug, internal_name=name)
+    for sort, expected in (
+        ("newest", ["C", "a", "B10", "b9"]),
+        ("oldest", ["b9", "B10", "a", "C"]),
+        ("name", ["a", "B10", "b9", "C"]),
+        ("slug", ["a", "b9", "B10", "C"]),
+    ):
+        for page, rows in ((1, expected[:3]), (2, expected[3:])):
+            query = {"sort": sort, "page": page, "pageSize": 3}
+            assert await slugs(client, secret, account, query) == rows
+
+
+async def test_archived_links_are_a_list_of_their_own(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    for slug in ("kept", "gone"):
+        link = await create_link(services, account.id, slug)
+    await services.links.change(link.id, {"archived": True})
+    assert await slugs(client, secret, account) == ["kept"]
+    assert await slugs(client, secret, account, "archived=false") == ["kept"]
+    assert await slugs(client, secret, account, "archived=true&search=gone") == ["gone"]
+    answer = (await listed(client, secret, f"accountId={account.id}&archived=1")).json()
+    assert (answer["pagination"]["totalRows"], answer["rows"][0]["archived"]) == (1, True)
+
+
 @pytest.mark.parametrize(
     ("name", "value", "rule"),
     [
@@ -133,6 +164,8 @@ async def test_links_of_one_moment_are_in_the_order_of_their_ids_and_on_one_page
         ("tagOperator", "or", "must be AND or OR"),
         ("tagOperator", "str", "must be AND or OR"),
         ("tagOperator", "", "must be AND or OR"),
+        ("sort", "id", "must be name or newest or oldest or slug"),
+        ("archived", "both", "must be true or false, got text"),
         ("active", "yes", "must be true or false, got text"),
         ("active", "", "must be true or false, got text"),
         ("selectedTags", "x", "must be a UUID such as 0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"),

@@ -17,7 +17,7 @@ from tracker.db import keys
 from tracker.ids import new_id
 from tracker.links.domain import Domain
 from tracker.links.link import Link
-from tracker.links.store import LinkFilter
+from tracker.links.store import LinkFilter, LinkOrder
 from tracker.links.tags import Tag
 from tracker.service.services import Services
 from tracker.webhooks.creation import create_deliveries
@@ -124,12 +124,13 @@ async def set_the_scene(services: Services) -> Scene:
     return Scene(services, link, rare, common, domain, config, secret, click_ids, webhook_ids)
 
 
-def links_page(page: int = 1, **wanted: Any) -> Query:
+def links_page(page: int = 1, order: LinkOrder = "newest", **wanted: Any) -> Query:
     return lambda scene: scene.services.links.page(
         ACCOUNT,
         LinkFilter(**{name: one(scene) if callable(one) else one for name, one in wanted.items()}),
         page,
         25,
+        order,
     )
 
 
@@ -149,6 +150,12 @@ LISTS: dict[str, Query] = {
     "links": links_page(),
     "a later page of links": links_page(page=5),
     "a page of links past the end": links_page(page=10**6),
+    "links that are archived": links_page(archived=True),
+    "links, oldest first": links_page(order="oldest"),
+    "links by name": links_page(order="name"),
+    "a later page of links by name": links_page(page=5, order="name"),
+    "links by slug": links_page(order="slug"),
+    "archived links by slug": links_page(order="slug", archived=True, active=True),
     "links of a rare tag": links_page(tags=lambda scene: [scene.rare.id]),
     "links of a common tag": links_page(tags=lambda scene: [scene.common.id]),
     "links of a tag that none has": links_page(tags=lambda scene: [new_id()]),

@@ -18,6 +18,7 @@ from tracker.errors import BadRequest
 from tracker.ids import parse_id
 from tracker.links import destination
 from tracker.links.link import SLUG, SLUG_RULE
+from tracker.links.store import LinkOrder
 from tracker.syntax.strict_json import parse_json
 from tracker.syntax.url import check_url
 
@@ -61,8 +62,10 @@ class ShortLink(msgspec.Struct, kw_only=True):
     internal_name: str
     slug: str
     destination_url: str
+    domain_id: Annotated[UUID | None, Meta(description="custom domain; null: the service's")]
     domain_name: str
     active: bool
+    archived: Annotated[bool, Meta(description="an archived link is 404 and keeps its slug")]
     tags: list[TagReference]
     created_at: Timestamp
     short_url: str
@@ -151,6 +154,10 @@ class ListShortLinks(AccountPage, kw_only=True):
         ),
     ] = ""
     active: Annotated[bool, Meta(description="default: both")] | UnsetType = UNSET
+    archived: Annotated[bool, Meta(description="true: only archived links; false: none")] = False
+    sort: Annotated[
+        LinkOrder, Meta(description="name and slug ignore case, and 9 comes before 10")
+    ] = "newest"
 
     def tag_ids(self) -> list[UUID]:
         """Return the selected tags. Raises BadRequest if one is not an id or there are too many."""

@@ -118,16 +118,25 @@ async def create_many(call: Call[Nothing, CreateShortLinks]) -> CreatedShortLink
 
 
 async def list_links(call: Call[ListShortLinks, Nothing]) -> Page[ShortLink]:
-    """Return a page of the account's links, filtered by tags, text and state."""
+    """Return a page of the account's links, filtered by tags, text and state, in any order."""
     query = call.query
     matching = LinkFilter(
         tags=query.tag_ids(),
         all_tags=query.tag_operator == "AND",
         search=query.search,
         active=None if query.active is UNSET else query.active,
+        archived=query.archived,
     )
-    fetch = partial(call.services.links.page, call.account_id, matching)
+    fetch = partial(call.services.links.page, call.account_id, matching, order=query.sort)
     return await LINKS.page(call, query, fetch)
+
+
+async def show(call: Call[Nothing, Nothing]) -> ShortLink:
+    """Return a link, which may be archived.
+
+    Raises NotFound or Forbidden if the account has no such link.
+    """
+    return await LINKS.show(call, await LINKS.own_in_any_state(call))
 
 
 async def change(call: Call[Nothing, ChangeShortLink]) -> ShortLink:
@@ -212,7 +221,7 @@ ENDPOINTS = (
         "/api/short-links",
         "links:read",
         list_links,
-        "List short links, newest first",
+        "List short links, archived ones apart",
         Page[ShortLink],
         query=ListShortLinks,
     ),
@@ -239,7 +248,12 @@ ENDPOINTS = (
         example={"links": [{"destination_url": "https://example.com/offer"}]},
     ),
     Endpoint(
-        "GET", "/api/short-links/{id}", "links:read", LINKS.show_own, "Show a short link", ShortLink
+        "GET",
+        "/api/short-links/{id}",
+        "links:read",
+        show,
+        "Show a short link, also an archived one",
+        ShortLink,
     ),
     Endpoint(
         "PATCH",

@@ -4,6 +4,7 @@ import pymongo
 from pymongo import ASCENDING, DESCENDING, IndexModel
 
 from tracker.db.connect import UNLIMITED, Database
+from tracker.db.paging import BY_NAME
 
 # Not {"$type": "string"}: a look-up of one transaction id would not use the index then.
 _EXISTING = {"$exists": True}
@@ -52,6 +53,26 @@ INDEXES: dict[str, list[IndexModel]] = {
         ),
         IndexModel(
             [("account_id", ASCENDING), ("tags", ASCENDING), ("_id", DESCENDING)], name="by_tag"
+        ),
+        IndexModel(
+            [
+                ("account_id", ASCENDING),
+                ("archived", ASCENDING),
+                ("internal_name", ASCENDING),
+                ("_id", ASCENDING),
+            ],
+            name="in_order_of_names",
+            collation=BY_NAME,
+        ),
+        IndexModel(
+            [
+                ("account_id", ASCENDING),
+                ("archived", ASCENDING),
+                ("slug", ASCENDING),
+                ("_id", ASCENDING),
+            ],
+            name="in_order_of_slugs",
+            collation=BY_NAME,
         ),
     ],
     "domains": [

@@ -8,7 +8,7 @@ copy of a link that is being changed expires (see `db/cache`).
 import asyncio
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final, Literal
 from uuid import UUID
 
 import msgspec
@@ -20,7 +20,7 @@ from tracker.clock import now, now_ms
 from tracker.db import keys
 from tracker.db.connect import Database
 from tracker.db.documents import DUPLICATE_KEY, document, record
-from tracker.db.paging import page_of
+from tracker.db.paging import NEWEST_FIRST, OLDEST_FIRST, Order, by_name, page_of
 from tracker.errors import BadRequest, ErrorCode, NotFound
 from tracker.ids import new_id, new_slug
 from tracker.links.cache import LinkCache
@@ -51,6 +51,18 @@ class LinkFilter(msgspec.Struct, frozen=True, kw_only=True):
     all_tags: bool = False
     search: str = ""
     active: bool | None = None
+    archived: bool = False
+
+
+LinkOrder = Literal["newest", "oldest", "name", "slug"]
+"""The orders of the list of links; names and slugs are sorted ignoring case."""
+
+_ORDERS: Final[dict[LinkOrder, Order]] = {
+    "newest": NEWEST_FIRST,
+    "oldest": OLDEST_FIRST,
+    "name": by_name("internal_name"),
+    "slug": by_name("slug"),
+}
 
 
 class Links:
@@ -109,11 +121,16 @@ class Links:
         return None
 
     async def page(
-        self, account_id: UUID, wanted: LinkFilter, page: int, page_size: int
+        self,
+        account_id: UUID,
+        wanted: LinkFilter,
+        page: int,
+        page_size: int,
+        order: LinkOrder = "newest",
     ) -> tuple[list[Link], int]:
-        """Return one page of the links that are not archived, newest first, and their total."""
-        matching = {"account_id": account_id, "archived": False, **_matching(wanted)}
-        rows, total = await page_of(self._links, matching, page, page_size)
+        """Return one page of the links that the filter finds, and their total."""
+        matching = {"account_id": account_id, **_matching(wanted)}
+        rows, total = await page_of(self._links, matching, page, page_size, _ORDERS[order])
         return [record(Link, row) for row in rows], total
 
     async def has_links(self, domain_id: UUID) -> bool:
@@ -159,7 +176,7 @@ class Links:
 
 
 def _matching(wanted: LinkFilter) -> dict[str, Any]:
-    matching: dict[str, Any] = {}
+    matching: dict[str, Any] = {"archived": wanted.archived}
     if wanted.tags:
         matching["tags"] = {"$all" if wanted.all_tags else "$in": wanted.tags}
     if wanted.active is not None:
