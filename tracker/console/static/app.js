@@ -3,29 +3,37 @@
 import { Fragment, render } from "preact";
 import {
   ApiError, Badge, Button, ErrorNote, HOME, Icon, Skeleton, TextField, api, can, dismissToast, html,
-  lazy, loadSession, navigate, nextPage, queryText, route, session, shortcuts, signOut, startRouter,
+  lazy, loadSession, navigate, nextPage, queryText, route, session, shortcuts, signOut, signal, startRouter,
   toasts, useAction, useEffect, useRef, useShortcut, useState, useTitle,
 } from "console/core";
 
 /** Every page: its path, with names of parameters after ":", and its module. */
 const ROUTES = [
+  ["/console/tags", "console/pages/tags"],
 ];
 
 /** The pages in the navigation, with the second key of their shortcut (`g`, then this key). */
 const NAVIGATION = [
+  { href: "/console/tags", label: "Tags", key: "t", scope: "tags:read" },
 ];
 
 /** The pages that need no session. */
 const PUBLIC = {
   "/console/sign-in": SignIn,
-  "/console/join": lazy("console/pages/join"),
+  "/console/join": Join,
 };
 
+if (document.documentElement.dataset.environment === "development") {
+  PUBLIC["/console/style"] = lazy("console/pages/style");
+}
+
+const joinToken = signal("");
+const JoinForm = lazy("console/pages/join");
 const DialogHelp = lazy("console/parts/help", "HelpDialog");
 
 const PAGES = ROUTES.map(([path, module]) => ({
   pattern: new RegExp(`^${path.replace(/:(\w+)/g, "(?<$1>[^/]+)")}/?$`),
-  page: lazy(module),
+  page: lazy(module, "default", html`<${Skeleton} lines=${6} />`),
 }));
 
 function pageAt(path) {
@@ -43,7 +51,7 @@ function App() {
   useEffect(() => {
     if (path === "/console" || path === "/console/") navigate(HOME, { replace: true });
   }, [path]);
-  if (Public) return html`<${Outside}><${Public} /><//>`;
+  if (Public) return html`<${Public} /><${Toasts} />`;
   if (known === undefined) return html`<${Starting} />`;
   if (known === null) return html`<${ToSignIn} />`;
   // A key per account: nothing of one account stays on screen in another.
@@ -191,7 +199,7 @@ function shortcutOf(key, leader, setHelping) {
 }
 
 function isTyping(element) {
-  return element.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(element.tagName);
+  return element.isContentEditable || element.matches("textarea, select, input:not([type=checkbox], [type=radio])");
 }
 
 // ----------------------------------------------------------------------------------- signing in
@@ -200,7 +208,7 @@ function Outside({ children }) {
   return html`<main class="outside" id="main">
     <div class="brand"><${Mark} /><span>Tracker</span></div>
     ${children}
-  </main><${Toasts} />`;
+  </main>`;
 }
 
 /** The sign-in page. It asks for a code only after the password was right. */
@@ -222,16 +230,31 @@ function SignIn() {
     signIn();
   };
   const shown = error?.code === "code_required" && !fields.code ? null : error;
-  return html`<form class="card" onSubmit=${submit}>
+  return html`<${Outside}><form class="card" onSubmit=${submit}>
     <h1>Sign in</h1>
     <${TextField} label="E-mail" name="email" type="email" autocomplete="username" required autofocus value=${fields.email} onInput=${set("email")} />
     <${TextField} label="Password" name="password" type="password" autocomplete="current-password" required value=${fields.password} onInput=${set("password")} />
-    ${asksCode && html`<${TextField} label="Code" name="code" hint="From your authenticator, or a recovery code" autocomplete="one-time-code" inputmode="text" required value=${fields.code} onInput=${set("code")} />`}
+    ${asksCode && html`<${TextField} label="Code" name="code" hint="From your authenticator, or a recovery code" autocomplete="one-time-code" required autofocus value=${fields.code} onInput=${set("code")} />`}
     <${ErrorNote} error=${shown} />
     <${Button} kind="main" type="submit" busy=${busy}>Sign in<//>
     <p class="hint">No account yet, or the password forgotten? Ask an owner of your account for a link.</p>
-  </form>`;
+  </form><//>`;
 }
+
+/** The page of an invitation's or password reset's link. */
+function Join() {
+  return html`<${Outside}><${JoinForm} key=${joinToken.value} token=${joinToken.value} /><//>`;
+}
+
+/** Take the token from the address at once, so that no history and no screenshot has it. */
+function takeJoinToken() {
+  if (location.pathname !== "/console/join" || !location.hash) return;
+  joinToken.value = location.hash.slice(1);
+  history.replaceState(null, "", location.pathname);
+}
+
+takeJoinToken();
+addEventListener("hashchange", takeJoinToken);
 
 // A page that the browser kept when it was left shows what was on screen: ask who is signed in.
 addEventListener("pageshow", (event) => event.persisted && location.reload());

@@ -40,9 +40,14 @@ export async function loadSession() {
   }
 }
 
-/** Sign out, and leave nothing in the history that shows the account. */
+/** Sign out, and leave nothing in the history or in drafts that shows the account. */
 export async function signOut() {
-  await api.delete("/api/session");
+  try {
+    await api.delete("/api/session");
+  } catch (error) {
+    if (error.status !== 401) return toast(`You are still signed in. ${error.message}`, { kind: "bad" });
+  }
+  sessionStorage.clear();
   location.replace("/console/sign-in");
 }
 
@@ -147,8 +152,11 @@ function currentRoute() {
   return { path: location.pathname, query: Object.fromEntries(new URLSearchParams(location.search)) };
 }
 
+let moved = false;
+
 /** Go to an address of the console. `replace` leaves no entry in the history. */
 export function navigate(href, { replace = false } = {}) {
+  moved ||= !replace;
   history[replace ? "replaceState" : "pushState"](null, "", href);
   route.value = currentRoute();
   if (!replace) scrollTo(0, 0);
@@ -173,13 +181,18 @@ export function startRouter() {
   });
 }
 
-/** Return `next` if it is a page of the console, else the first page. */
+const CONSOLE_PATH = /^\/console(?:\/[\w.~%-]+)*\/?(?:\?[\x21-\x5b\x5d-\x7e]*)?$/;
+
+/**
+ * Return `next` if it is the path of a page of the console, else the first page.
+ *
+ * Only what the console itself writes: no host, no "//", no backslash, no control character.
+ */
 export function nextPage(next) {
-  // The browser's own parser decides: it knows that "\\" is "/" and drops tabs and newlines.
-  if (typeof next !== "string" || !URL.canParse(next, location.origin)) return HOME;
-  const url = new URL(next, location.origin);
-  const inside = url.origin === location.origin && isConsolePath(url.pathname);
-  return inside ? url.pathname + url.search : HOME;
+  if (!CONSOLE_PATH.test(next ?? "")) return HOME;
+  // The browser resolves dots, also encoded ones.
+  const { pathname, search } = new URL(next, location.origin);
+  return isConsolePath(pathname) ? pathname + search : HOME;
 }
 
 export const HOME = "/console/links";
@@ -326,14 +339,16 @@ export function dismissToast(id) {
   toasts.value = toasts.peek().filter((one) => one.id !== id);
 }
 
-/** Copy text, and say so. */
+/** Copy text, and say so. Return whether the browser did it. */
 export async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);
-    toast("Copied");
   } catch {
     toast("The browser did not allow copying.", { kind: "bad" });
+    return false;
   }
+  toast("Copied");
+  return true;
 }
 
 // ---------------------------------------------------------------------------------------- parts
@@ -349,17 +364,22 @@ const ICONS = {
   external: "M11 4h5v5M16 4l-7.5 7.5M13.5 11.5V16h-9.5V6.5h4.5",
   filter: "M3 5h14l-5.5 6.5V16l-3-1.5v-3z",
   help: "M10 17.5a7.5 7.5 0 1 0 0-15 7.5 7.5 0 0 0 0 15M7.8 7.8c.2-2.8 4.6-2.6 4.3.1-.2 1.5-2.1 1.6-2.1 3.4M10 14v.3",
+  key: "M12.5 11a4 4 0 1 0-3.6-2.3L3 14.5V17h3v-2h2v-2l1.8-1.8a4 4 0 0 0 2.7-.2M13 6.5v.1",
   menu: "M3 5.5h14M3 10h14M3 14.5h14",
-  more: "M4.5 10v.1M10 10v.1M15.500 10v.1",
+  more: "M4.5 10v.1M10 10v.1M15.5 10v.1",
   plus: "M10 4v12M4 10h12",
-  qr: "M3.500 3.500h5v5h-5zM11.500 3.500h5v5h-5zM3.500 11.500h5v5h-5zM11.500 11.500h2v2M16.500 14v2.500h-3",
-  refresh: "M16 10a6 6 0 1 1-1.8-4.3M16.500 3.500v3h-3",
-  search: "M9 15A6 6 0 1 0 9 3a6 6 0 0 0 0 12M13.500 13.500 17 17",
+  qr: "M3.5 3.5h5v5h-5zM11.5 3.5h5v5h-5zM3.5 11.5h5v5h-5zM11.5 11.5h2v2M16.5 14v2.5h-3",
+  refresh: "M16 10a6 6 0 1 1-1.8-4.3M16.5 3.5v3h-3",
+  search: "M9 15A6 6 0 1 0 9 3a6 6 0 0 0 0 12M13.5 13.5 17 17",
   sort: "M6 8l4-4 4 4M6 12l4 4 4-4",
+  tag: "M3.5 3.5h6.5l7 7-6.5 6.5-7-7zM7 7v.1",
   theme: "M10 3v14a7 7 0 0 0 0-14M10 3a7 7 0 0 0 0 14",
-  trash: "M4 6h12M8 6V4h4v2M5.500 6l.700 10.500h7.600L14.500 6M8.500 9v5M11.500 9v5",
-  warning: "M10 3.500 17.500 16.500h-15zM10 8.500v3.500M10 14.200v.1",
+  trash: "M4 6h12M8 6V4h4v2M5.5 6l.7 10.5h7.6L14.5 6M8.5 9v5M11.5 9v5",
+  warning: "M10 3.5 17.5 16.5h-15zM10 8.5v3.5M10 14.2v.1",
 };
+
+/** The names that `Icon` knows. */
+export const ICON_NAMES = Object.keys(ICONS);
 
 /** An icon. It is decoration: the text beside it, or the label of its button, says what it means. */
 export function Icon({ name }) {
@@ -438,7 +458,17 @@ export function Checkbox({ label, hint, checked, onInput, hideLabel, ...others }
   </div>`;
 }
 
-/** A short state, such as "Active". `kind` is "good", "bad", "warning" or "quiet". */
+/** A switch: what it says holds at once, without a button to save. `onInput` gets true or false. */
+export function Switch({ label, hint, checked, onInput, ...others }) {
+  return html`<div class="switch"><${Checkbox} ...${{ label, hint, checked, onInput }} role="switch" ...${others} /></div>`;
+}
+
+/** The name of a tag or of a filter. With `onRemove` it has a button that takes it away. */
+export function Tag({ children, label = children, onRemove }) {
+  return html`<span class="tag"><span>${children}</span>${onRemove && html`<${Button} kind="quiet" icon="close" label="Remove ${label}" onClick=${onRemove} />`}</span>`;
+}
+
+/** A short state, such as "Active". `kind` is "good", "bad", "warning", "accent" or "quiet". */
 export function Badge({ kind = "quiet", children }) {
   return html`<span class="badge ${kind}">${children}</span>`;
 }
@@ -453,7 +483,8 @@ export function Time({ at, none = "–", exact }) {
 export function PageHeader({ title, about, children, back }) {
   const heading = useRef(null);
   useTitle(title);
-  useEffect(() => heading.current.focus({ preventScroll: true }), []);
+  // Not on the first page, where the focus begins at the top like in any document.
+  useEffect(() => moved && heading.current.focus({ preventScroll: true }), []);
   return html`<header class="page-header">
     <div>
       ${back && html`<a class="back" href=${back.href}>${back.label}</a>`}
@@ -464,9 +495,13 @@ export function PageHeader({ title, about, children, back }) {
   </header>`;
 }
 
-/** A note about an error, with a way to try again. */
-export function ErrorNote({ error, retry }) {
-  if (!error) return null;
+/**
+ * A note about an error, with a way to try again.
+ *
+ * `fields` are the names of the fields on screen: they show their errors themselves.
+ */
+export function ErrorNote({ error, retry, fields = [] }) {
+  if (!error || fields.includes(error.field)) return null;
   const wait = error.retryAfter ? ` Try again in ${format.count(error.retryAfter, "second")}.` : "";
   return html`<div class="note bad" role="alert">
     <${Icon} name="warning" /><p>${error.message}${wait}</p>
@@ -485,45 +520,53 @@ export function Skeleton({ lines = 3 }) {
 }
 
 /**
- * A table.
+ * A table; on small screens each row is a card.
  *
- * - `columns` are {key, label, cell(row), numeric?, sort?, wide?}; `cell` returns what is shown.
+ * - `columns` are {label, cell(row), wide?, numeric?, actions?, sort?}; `cell` returns what is shown.
+ *   One column is `wide` and heads the card; one with `actions` is at the end, without a heading.
  * - `load` is the answer of `useLoad`, whose data has `rows`; `empty` is shown if there are none.
- * - `selection` is {selected: Set, onSelect(Set)}: rows then have boxes to tick.
- * - `sort` is {value, onSort(value)}: the columns with a `sort` value can be sorted by.
+ * - `selection` is {selected: Set, onSelect(Set), rowLabel?(row)}: rows then have boxes to tick.
+ * - `sort` is {value, onSort(value)}: a column with `sort`, {ascending?, descending?}, can be sorted by.
  */
 export function Table({ caption, columns, load, rowKey = (row) => row.id, empty, selection, sort, skeleton = 5 }) {
   const rows = load.data?.rows;
   if (load.error && !rows) return html`<${ErrorNote} error=${load.error} retry=${load.reload} />`;
   if (rows?.length === 0 && !load.loading) return empty;
-  const width = columns.length + (selection ? 1 : 0);
-  return html`<div class="table-box" aria-busy=${load.loading}>
-    ${load.error && html`<${ErrorNote} error=${load.error} retry=${load.reload} />`}
-    <table>
+  const isSelected = (row) => selection && selection.selected.has(rowKey(row));
+  return html`
+    <${ErrorNote} error=${load.error} retry=${load.reload} />
+    <div class="table-box" aria-busy=${load.loading}><table>
       <caption class="visually-hidden">${caption}</caption>
       <thead><tr>
         ${selection && html`<th class="select" scope="col"><${SelectAll} rows=${rows ?? []} ...${selection} rowKey=${rowKey} /></th>`}
         ${columns.map((column) => html`<${ColumnHead} column=${column} sort=${sort} />`)}
       </tr></thead>
       <tbody>
-        ${rows?.map((row) => html`<tr key=${rowKey(row)} aria-selected=${selection ? selection.selected.has(rowKey(row)) : undefined}>
+        ${rows?.map((row) => html`<tr key=${rowKey(row)} class=${isSelected(row) ? "selected" : ""}>
           ${selection && html`<td class="select"><${SelectRow} row=${row} ...${selection} rowKey=${rowKey} /></td>`}
-          ${columns.map((column) => html`<td class="${column.numeric ? "numeric" : ""} ${column.wide ? "wide" : ""}" data-label=${column.label}>${column.cell(row)}</td>`)}
+          ${columns.map((column) => html`<td class=${kindOf(column)} data-label=${column.label}>${column.cell(row)}</td>`)}
         </tr>`)}
-        ${!rows && Array.from({ length: skeleton }, () => html`<tr class="skeleton-row"><td colspan=${width}><${Skeleton} lines=${1} /></td></tr>`)}
+        ${!rows && Array.from({ length: skeleton }, () => html`<tr>
+          ${selection && html`<td class="select" />`}
+          ${columns.map((column) => html`<td class=${kindOf(column)}>${!column.actions && html`<${Skeleton} lines=${1} />`}</td>`)}
+        </tr>`)}
       </tbody>
-    </table>
-  </div>`;
+    </table></div>`;
+}
+
+function kindOf({ wide, numeric, actions }) {
+  return [wide && "wide", numeric && "numeric", actions && "actions"].filter(Boolean).join(" ");
 }
 
 function ColumnHead({ column, sort }) {
-  const kind = column.numeric ? "numeric" : "";
+  const kind = kindOf(column);
+  if (column.actions) return html`<th scope="col" class=${kind}><span class="visually-hidden">${column.label}</span></th>`;
   if (!sort || !column.sort) return html`<th scope="col" class=${kind}>${column.label}</th>`;
-  const current = sort.value === column.sort;
-  return html`<th scope="col" class=${kind} aria-sort=${current ? "ascending" : "none"}>
-    <button type="button" class="sort ${current ? "current" : ""}" onClick=${() => sort.onSort(column.sort)}>
-      ${column.label}<${Icon} name="sort" />
-    </button>
+  const { ascending, descending } = column.sort;
+  const state = !sort.value ? "none" : { [ascending]: "ascending", [descending]: "descending" }[sort.value] ?? "none";
+  const next = state === "ascending" ? descending ?? ascending : ascending ?? descending;
+  return html`<th scope="col" class=${kind} aria-sort=${state}>
+    <button type="button" class="sort ${state}" onClick=${() => sort.onSort(next)}>${column.label}<${Icon} name="sort" /></button>
   </th>`;
 }
 
@@ -581,15 +624,22 @@ export function SearchBox({ label }) {
   </div>`;
 }
 
-/** Import a module when it is first shown: lazy("console/parts/dialog", "Dialog"). */
-export function lazy(module, name = "default") {
+/**
+ * Return a part that is loaded when it is first shown: lazy("console/parts/dialog", "Dialog").
+ *
+ * `waiting` is shown meanwhile.
+ */
+export function lazy(module, name = "default", waiting = null) {
+  let part = null;
   return function Lazy(properties) {
-    const [loaded, setLoaded] = useState(null);
+    const [, setLoaded] = useState(part);
     const [error, setError] = useState(null);
     useEffect(() => {
-      import(module).then((found) => setLoaded(() => found[name]), setError);
+      if (part) return;
+      import(module).then((found) => setLoaded(() => (part = found[name])), setError);
     }, []);
-    if (error) return html`<${ErrorNote} error=${new ApiError(0, "", "This part could not be loaded.")} />`;
-    return loaded && h(loaded, properties);
+    // A failed import stays failed until the page is loaded again, as after a new release.
+    if (error) return html`<${ErrorNote} error=${new ApiError(0, "", "This part could not be loaded.")} retry=${() => location.reload()} />`;
+    return part ? h(part, properties) : waiting;
   };
 }

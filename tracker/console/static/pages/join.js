@@ -1,0 +1,70 @@
+/** The page behind a link of an invitation or a password reset. */
+
+import {
+  Button, Checkbox, ErrorNote, HOME, Skeleton, TextField, api, html, navigate, session, useAction, useLoad, useState,
+  useTitle,
+} from "console/core";
+
+const MIN_PASSWORD_CHARACTERS = 12;
+
+/** The form of the link with `token`: a new password, or the existing one of a known person. */
+export default function JoinForm({ token }) {
+  useTitle("Join");
+  const preview = useLoad(() => (token ? api.post("/api/join/preview", { token }) : Promise.resolve(null)), [token]);
+  if (preview.error?.code === "link_expired") return html`<${Gone} />`;
+  if (preview.error) return html`<${ErrorNote} error=${preview.error} retry=${preview.reload} />`;
+  if (preview.loading) return html`<div class="card"><${Skeleton} lines=${4} /></div>`;
+  return preview.data ? html`<${Form} token=${token} ...${preview.data} />` : html`<${Missing} />`;
+}
+
+function Form({ token, kind, email, account, role, has_password: known, needs_code: asksCode }) {
+  const isReset = kind === "password_reset";
+  const isNew = isReset || !known;
+  const [fields, setFields] = useState({ name: "", password: "", code: "" });
+  const [visible, setVisible] = useState(false);
+  const set = (name) => (value) => setFields((old) => ({ ...old, [name]: value }));
+  const [join, busy, error] = useAction(async () => {
+    const { name, password, code } = fields;
+    const sent = { token, password, ...(!known && !isReset && { name }), ...(asksCode && { code }) };
+    session.value = await api.post("/api/join", sent);
+    navigate(HOME, { replace: true });
+  });
+  const submit = (event) => {
+    event.preventDefault();
+    join();
+  };
+  const password = isNew
+    ? { label: "New password", autocomplete: "new-password", minlength: MIN_PASSWORD_CHARACTERS, hint: `At least ${MIN_PASSWORD_CHARACTERS} characters. A few unrelated words are good.` }
+    : { label: "Your password", autocomplete: "current-password", hint: "You have one here already." };
+  return html`<form class="card" onSubmit=${submit}>
+    <div class="stack close">
+      <h1>${isReset ? "Set a new password" : `Join ${account?.name}`}</h1>
+      <p class="about">${isReset ? email : `As ${role}, with ${email}.`}</p>
+    </div>
+    <input class="visually-hidden" type="email" autocomplete="username" value=${email} readonly tabindex="-1" aria-hidden="true" />
+    ${!known && !isReset && html`<${TextField} label="Your name" name="name" autocomplete="name" required autofocus error=${error} value=${fields.name} onInput=${set("name")} />`}
+    <${TextField} ...${password} name="password" type=${visible ? "text" : "password"} required autofocus=${known || isReset} error=${error} value=${fields.password} onInput=${set("password")} />
+    <${Checkbox} label="Show the password" checked=${visible} onInput=${setVisible} />
+    ${asksCode && html`<${TextField} label="Code" name="code" hint="From your authenticator, or a recovery code" autocomplete="one-time-code" required error=${error} value=${fields.code} onInput=${set("code")} />`}
+    <${ErrorNote} error=${error} fields=${["name", "password", "code"]} />
+    <${Button} kind="main" type="submit" busy=${busy}>${isReset ? "Set and sign in" : "Join"}<//>
+  </form>`;
+}
+
+/** What is left when the link was used, withdrawn, or is too old. */
+function Gone() {
+  return html`<div class="card">
+    <h1>This link no longer works</h1>
+    <p>A link works once, and for 24 hours. Ask the person who gave it to you for a new one.</p>
+    <a href="/console/sign-in">Sign in</a>
+  </div>`;
+}
+
+/** What is left after a reload: the token is no longer in the address. */
+function Missing() {
+  return html`<div class="card">
+    <h1>Open your link again</h1>
+    <p>For your safety the address no longer has the secret of the link. Open it once more from where you got it.</p>
+    <a href="/console/sign-in">Sign in</a>
+  </div>`;
+}
