@@ -11,13 +11,15 @@ from tests.api.person import BROWSER, create_person
 from tests.api.world import maker
 from tests.factories import create_event_config, create_link
 from tracker.access.accounts import Account
+from tracker.access.membership import Author
 from tracker.access.roles import Role
 from tracker.api.click_schema import EXAMPLE_SLUG
 from tracker.api.event_schema import EXAMPLE_PBK
+from tracker.api.join_schema import EXAMPLE_TOKEN
 from tracker.api.schema import EXAMPLE_ACCOUNT
 from tracker.service.services import Services
 
-FOR_PEOPLE = ("/api/sign-in", "/api/session")
+FOR_PEOPLE = ("/api/sign-in", "/api/session", "/api/join")
 READS = [one[:2] for one in PROTECTED if one[0] == "GET"]
 
 
@@ -90,6 +92,12 @@ async def test_an_example_of_a_body_is_accepted_as_it_stands(
     if EXAMPLE_PBK in str(example):
         config = await create_event_config(caller.services, caller.account.id)
         caller.values[EXAMPLE_PBK] = config.pbk
+    if EXAMPLE_TOKEN in str(example):
+        author = Author.operator(caller.account.id)
+        email, role = "grace@example.com", Role.VIEWER
+        _, caller.values[EXAMPLE_TOKEN] = await caller.services.membership.invite(
+            author, email, role
+        )
     response = await caller.send(method, path, media_type, example)
     assert response.status == 200, response.body
     assert_described(method, path, response)

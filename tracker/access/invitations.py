@@ -164,13 +164,18 @@ def join_url(base_url: str, token: str) -> str:
     return f"{base_url}/console/join#{token}"
 
 
+def link_expired() -> NotFound:
+    """Return the one error for every token that cannot be used."""
+    return NotFound("link: expired, used or withdrawn", code=ErrorCode.LINK_EXPIRED)
+
+
 def _open(matching: Mapping[str, Any]) -> dict[str, Any]:
     return {**matching, "used_at": None, "expires_at": {"$gt": now()}}
 
 
 def _found(row: Mapping[str, Any] | None) -> Invitation:
     if row is None:
-        raise NotFound("link: expired, used or withdrawn", code=ErrorCode.LINK_EXPIRED)
+        raise link_expired()
     return record(Invitation, row)
 
 

@@ -5,6 +5,8 @@ An e-mail that belongs to nobody takes the same steps and the same time as one t
 
 from typing import Final
 
+from msgspec.structs import replace
+
 from tracker.access.audit import Audit, Target
 from tracker.access.members import Member, Members
 from tracker.access.passwords import Passwords
@@ -64,6 +66,7 @@ class SignIn:
         if self._passwords.is_outdated(person.password):
             rehashed = await self._passwords.hash(password)
             await self._people.change(person.id, {"password": rehashed})
+            person = replace(person, password=rehashed)
         return person
 
     async def enter(self, person: Person, client: Client) -> tuple[Session, str]:

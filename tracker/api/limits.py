@@ -21,6 +21,9 @@ even if most of it is escaped."""
 MAX_SIGN_IN_BYTES: Final = 8 * 1024
 """The limit of the body of a stranger who signs in or joins an account."""
 
+MAX_TOKEN_CHARACTERS: Final = 100
+"""The limit of the token of an invitation, which has 43."""
+
 MAX_REQUEST_ID_CHARACTERS: Final = 128
 MAX_API_KEY_CHARACTERS: Final = 200
 

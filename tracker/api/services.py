@@ -11,6 +11,7 @@ from tracker.access.api_keys import ApiKeys
 from tracker.access.audit import Audit
 from tracker.access.client_address import ClientAddress
 from tracker.access.invitations import Invitations
+from tracker.access.joining import Joining
 from tracker.access.members import Members
 from tracker.access.membership import Membership
 from tracker.access.passwords import Passwords
@@ -60,6 +61,7 @@ class Services(Protocol):
     members: Members
     invitations: Invitations
     membership: Membership
+    joining: Joining
     people: People
     passwords: Passwords
     sessions: Sessions

@@ -12,6 +12,7 @@ from tracker.access.api_keys import ApiKeys
 from tracker.access.audit import Audit
 from tracker.access.client_address import ClientAddress
 from tracker.access.invitations import Invitations
+from tracker.access.joining import Joining
 from tracker.access.members import Members
 from tracker.access.membership import Membership
 from tracker.access.passwords import Passwords
@@ -132,6 +133,18 @@ class Services:
             self.members,
             self.passwords,
             self.sessions,
+            self.sign_in_limit,
+            self.audit,
+        )
+        self.joining = Joining(
+            self.database,
+            self.accounts,
+            self.people,
+            self.members,
+            self.invitations,
+            self.passwords,
+            self.sessions,
+            self.sign_in,
             self.sign_in_limit,
             self.audit,
         )

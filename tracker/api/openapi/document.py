@@ -11,6 +11,7 @@ from typing import Any
 from tracker import __version__
 from tracker.api.endpoint import Endpoint, Nothing, PublicEndpoint
 from tracker.api.event_schema import EVENT_SCHEMAS
+from tracker.api.join_schema import JOIN_SCHEMAS
 from tracker.api.openapi.parts import (
     API_KEY,
     ERRORS,
@@ -80,7 +81,7 @@ def document(endpoints: Sequence[Endpoint | PublicEndpoint], base_url: str) -> d
         "servers": [{"url": base_url, "description": "The public address (BASE_URL)."}],
         "tags": [{"name": tag, "description": _TAGS[tag]} for tag in tags],
         "paths": paths,
-        "components": components(schemas.shared | EVENT_SCHEMAS),
+        "components": components(schemas.shared | EVENT_SCHEMAS | JOIN_SCHEMAS),
     }
 
 

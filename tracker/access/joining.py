@@ -1,0 +1,221 @@
+"""Joining an account by an invitation, and setting a new password by a reset.
+
+A token is used in the transaction that stores what it brings about: so it does that once, or not at
+all. Passwords are checked and hashed before, because that takes longer than a transaction should.
+"""
+
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from tracker.access.accounts import Account, Accounts
+from tracker.access.audit import Audit, Change
+from tracker.access.invitations import Invitation, InvitationKind, Invitations, link_expired
+from tracker.access.members import Member, Members
+from tracker.access.membership import member_target
+from tracker.access.passwords import Passwords, check_new_password
+from tracker.access.people import People, Person
+from tracker.access.principal import Actor, ActorKind
+from tracker.access.roles import Role
+from tracker.access.sessions import Client, Session, Sessions
+from tracker.access.sign_in import WRONG, SignIn
+from tracker.access.sign_in_limit import SignInLimit
+from tracker.db.connect import Database
+from tracker.db.transaction import Session as Transaction
+from tracker.db.transaction import run_in_transaction
+from tracker.errors import BadRequest, Unauthorized
+from tracker.syntax.email import normal_email
+
+
+class Preview(NamedTuple):
+    """The part of an invitation or reset that its holder sees before using it.
+
+    With `has_password` the person exists, and joins with the password that they have.
+    """
+
+    kind: InvitationKind
+    email: str | None
+    account: Account | None
+    role: Role | None
+    has_password: bool
+    needs_code: bool
+
+
+class Answers(NamedTuple):
+    """The fields that the holder of a token fills in; `email` only if the invitation has none."""
+
+    password: str
+    email: str | None = None
+    name: str | None = None
+    code: str | None = None
+
+
+class Joining:
+    """The use of invitations and password resets."""
+
+    def __init__(
+        self,
+        database: Database,
+        accounts: Accounts,
+        people: People,
+        members: Members,
+        invitations: Invitations,
+        passwords: Passwords,
+        sessions: Sessions,
+        sign_in: SignIn,
+        limit: SignInLimit,
+        audit: Audit,
+    ) -> None:
+        self._database = database
+        self._accounts = accounts
+        self._people = people
+        self._members = members
+        self._invitations = invitations
+        self._passwords = passwords
+        self._sessions = sessions
+        self._sign_in = sign_in
+        self._limit = limit
+        self._audit = audit
+
+    async def preview(self, token: str) -> Preview:
+        """Return what a token is for, without using it. Raises NotFound if it is not open."""
+        invitation = await self._invitations.find_open(token)
+        person = await self._known(invitation.email)
+        account = None
+        if invitation.kind == InvitationKind.INVITATION and invitation.account_id is not None:
+            account = await self._accounts.find(invitation.account_id)
+        elif person is not None:
+            _check_still_valid(invitation, await self._members.of_person(person.id))
+        return Preview(
+            kind=invitation.kind,
+            email=invitation.email,
+            account=account,
+            role=invitation.role if account else None,
+            has_password=person is not None,
+            needs_code=person is not None and person.has_totp and not invitation.without_totp,
+        )
+
+    async def join(self, token: str, answers: Answers, client: Client) -> tuple[Session, str]:
+        """Use a token, and return a new session of its person, and the session's secret.
+
+        - Raises NotFound if the token is not open.
+        - Raises BadRequest if an answer is missing or breaks a rule.
+        - Raises Unauthorized if the person exists, and password or code is wrong.
+        - Raises RateLimited after too many attempts.
+        """
+        invitation = await self._invitations.find_open(token)
+        if invitation.kind == InvitationKind.PASSWORD_RESET:
+            person = await self._reset(token, invitation, answers, client)
+        else:
+            email = _email(invitation, answers)
+            if await self._known(email):
+                person = await self._join_known(token, email, answers, client)
+            else:
+                person = await self._join_new(token, email, answers, client)
+        return await self._sign_in.enter(person, client)
+
+    async def _known(self, email: str | None) -> Person | None:
+        return None if email is None else await self._people.find_by_email(email)
+
+    async def _join_known(self, token: str, email: str, answers: Answers, client: Client) -> Person:
+        person = await self._sign_in.identify(email, answers.password, client)
+
+        async def work(transaction: Transaction) -> Person:
+            # Whoever has reset the password meanwhile must not get into this account too.
+            known = await self._people.find(person.id, transaction)
+            if known is None or known.password != person.password:
+                raise Unauthorized(WRONG)
+            return await self._add(token, person, client, transaction)
+
+        return await run_in_transaction(self._database, work)
+
+    async def _join_new(self, token: str, email: str, answers: Answers, client: Client) -> Person:
+        if not answers.name:
+            raise BadRequest("name: required")
+        name = answers.name
+        hashed = await self._hashed(answers, client)
+
+        async def work(transaction: Transaction) -> Person:
+            person = await self._people.create(email, name, hashed, transaction)
+            return await self._add(token, person, client, transaction)
+
+        return await run_in_transaction(self._database, work)
+
+    async def _add(
+        self, token: str, person: Person, client: Client, transaction: Transaction
+    ) -> Person:
+        """Use the invitation of `token` for a person; return the person, in its account."""
+        invitation = await self._invitations.use(token, transaction)
+        account_id, role = invitation.account_id, invitation.role
+        if account_id is None or role is None:
+            raise link_expired()
+        member = await self._members.add(account_id, person.id, role, transaction)
+        # The account that the person sees first.
+        await self._people.change(person.id, {"account_id": account_id}, transaction)
+        granted = {"role": Change(before=None, after=role)}
+        await self._record("member.joined", member, person, client, transaction, granted)
+        return replace(person, account_id=account_id)
+
+    async def _reset(
+        self, token: str, invitation: Invitation, answers: Answers, client: Client
+    ) -> Person:
+        """Set a new password for the person of a reset, end their sessions; return the person."""
+        person = invitation.person_id and await self._people.find(invitation.person_id)
+        if not person:
+            raise link_expired()
+        hashed = await self._hashed(answers, client)
+
+        async def work(transaction: Transaction) -> None:
+            used = await self._invitations.use(token, transaction)
+            members = await self._members.of_person(person.id, transaction)
+            _check_still_valid(used, members)
+            await self._people.change(person.id, {"password": hashed}, transaction)
+            await self._sessions.end_all(person.id, transaction=transaction)
+            for member in members:
+                await self._record("password_reset.used", member, person, client, transaction)
+
+        await run_in_transaction(self._database, work)
+        return person
+
+    async def _hashed(self, answers: Answers, client: Client) -> str:
+        check_new_password(answers.password)
+        await self._limit.count_network(client.address)
+        return await self._passwords.hash(answers.password)
+
+    async def _record(
+        self,
+        action: str,
+        member: Member,
+        person: Person,
+        client: Client,
+        transaction: Transaction,
+        changes: dict[str, Change] | None = None,
+    ) -> None:
+        actor = Actor(kind=ActorKind.MEMBER, id=person.id, name=person.label)
+        target = member_target(member, person)
+        await self._audit.record(
+            member.account_id, actor, action, target, changes, client.address, transaction
+        )
+
+
+def _email(invitation: Invitation, answers: Answers) -> str:
+    """Return the e-mail of the person who joins. Raises BadRequest if it is missing or another."""
+    if answers.email is None:
+        if invitation.email is None:
+            raise BadRequest("email: required")
+        return invitation.email
+    email = normal_email("email", answers.email)
+    if invitation.email not in (None, email):
+        raise BadRequest("email: the invitation is for another address")
+    return email
+
+
+def _check_still_valid(reset: Invitation, members: list[Member]) -> None:
+    """Check that a reset may still be used for a person with these memberships.
+
+    One that an account made is only for a person who is a member of that account alone, in the same
+    role: whoever made it would get into the others too. Raises NotFound if it is no longer so.
+    """
+    now_in = [(one.account_id, one.role) for one in members]
+    if reset.account_id is not None and now_in != [(reset.account_id, reset.role)]:
+        raise link_expired()
