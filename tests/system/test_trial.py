@@ -1,6 +1,7 @@
 """The first minutes of a newcomer: `run.py` on its built-in stores."""
 
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -49,6 +50,20 @@ def test_the_banner_of_a_first_start_can_be_pasted(tmp_path: Path) -> None:
         assert '"success":true' in paste(f'{convert[:-1]}&click_id={click_id}"')
         until(lambda: '"conversions":2' in paste(report))
         assert '"name":"Demo link","clicks":1,' in paste(report)
+
+
+def test_the_banner_begins_with_a_link_by_which_the_owner_joins(tmp_path: Path) -> None:
+    with running(environment(DATA_DIR=str(tmp_path))) as service:
+        links = re.findall(r"http://\S+", service.banner)
+        assert links[0] == f"http://localhost:{service.port}"
+        url, _, token = links[1].partition("#")
+        assert url == f"http://localhost:{service.port}/console/join"
+        body = {"token": token, "email": "ada@example.com", "name": "Ada", "password": "a" * 12}
+        page = {"Host": f"localhost:{service.port}", "Origin": links[0]}
+        with service.client() as client:
+            joined = client("POST", "/api/join", body, page | {"Content-Type": "application/json"})
+        assert (joined.status, joined.json["role"]) == (200, "owner")
+        assert joined.json["account"]["name"] == "Demo"
 
 
 def test_the_root_path_of_a_trial_redirects_to_the_documentation(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ class Join(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 class JoinPreview(msgspec.Struct, kw_only=True):
-    """What a link is for."""
+    """The purpose of a link, as its holder sees it before using it."""
 
     kind: InvitationKind
     email: str | None

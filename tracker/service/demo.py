@@ -9,6 +9,9 @@ from uuid import UUID
 
 from tracker import __version__
 from tracker.access.accounts import Account
+from tracker.access.invitations import join_url
+from tracker.access.membership import Author
+from tracker.access.roles import Role
 from tracker.conversions.event_config import EventConfig, PayoutType
 from tracker.db.connect import PyMongoError
 from tracker.errors import BadRequest
@@ -61,11 +64,12 @@ class Banner:
             return
         try:
             account, key, pbk = await _first_account(services)
+            console = await _console(services, account.id)
         except PyMongoError as error:
             _print(f"tracker answers at {url}, but MongoDB does not: {type(error).__name__}")
         else:
             docs = f"{_operators_url(services)}/docs"
-            _print(_text(_values(url, account, key, pbk), key, docs))
+            _print(_text(_values(url, account, key, pbk), console, key, docs))
 
 
 async def _first_account(services: Services) -> tuple[Account, str | None, str]:
@@ -83,6 +87,19 @@ async def _first_account(services: Services) -> tuple[Account, str | None, str]:
     if not await services.api_keys.list(account.id):
         _, key = await services.api_keys.create(account.id, "first key")
     return account, key, config.pbk
+
+
+async def _console(services: Services, account_id: UUID) -> str:
+    """Return the line of the console, with a new invitation while the account has no owner.
+
+    Only the newest invitation is valid: an earlier start has printed its own somewhere.
+    """
+    url = services.public_url.url
+    if await services.members.has_owner(account_id):
+        return f"{url}/console"
+    author = Author.operator(account_id)
+    _, token = await services.membership.invite(author, None, Role.OWNER)
+    return f"{join_url(url, token)}   (opens once, within 24 hours)"
 
 
 async def _config(services: Services, account_id: UUID) -> EventConfig:
@@ -119,7 +136,7 @@ def _link(account_id: UUID) -> NewLink:
     )
 
 
-def _text(values: Mapping[str, str], new_key: str | None, docs: str) -> str:
+def _text(values: Mapping[str, str], console: str, new_key: str | None, docs: str) -> str:
     account = values["ACCOUNT_ID"]
     shown = (
         f"{new_key}   (shown once: keep it)"
@@ -133,6 +150,8 @@ def _text(values: Mapping[str, str], new_key: str | None, docs: str) -> str:
     )
     return f"""
   tracker {__version__} answers at {values["BASE"]}   (Ctrl-C stops it; the data stays)
+
+  console     {console}
 
   account     {account}
   API key     {shown}
