@@ -25,10 +25,14 @@ async def create_person(
 
 
 async def signed_in(
-    services: Services, client: Client, account_id: Any, role: Role = Role.OWNER
+    services: Services,
+    client: Client,
+    account_id: Any,
+    role: Role = Role.OWNER,
+    password: str | None = None,
 ) -> "PersonClient":
     """Return the client of a new person who is signed in to an account."""
-    person = await create_person(services, f"{new_id().hex}@example.com")
+    person = await create_person(services, f"{new_id().hex}@example.com", password)
     await services.members.add(account_id, person.id, role)
     _, secret = await services.sessions.start(person.id, account_id, BROWSER)
     return PersonClient(client, secret, person)
@@ -39,6 +43,7 @@ class PersonClient:
 
     def __init__(self, client: Client, secret: str, person: Person) -> None:
         self._client = client
+        self.cookie = "session"
         self.secret = secret
         self.person = person
 
@@ -50,11 +55,22 @@ class PersonClient:
         headers: Mapping[str, str | bytes] | None = None,
     ) -> Response:
         """Send a request as a page of the console does; `headers` replace those of the page."""
+        return await self.send_raw(
+            method, path, b"" if body is None else orjson.dumps(body), headers
+        )
+
+    async def send_raw(
+        self,
+        method: str,
+        path: str,
+        body: bytes = b"",
+        headers: Mapping[str, str | bytes] | None = None,
+    ) -> Response:
+        """Send a request with exactly this body."""
         sent: dict[str, str | bytes] = {
-            "Cookie": f"session={self.secret}",
+            "Cookie": f"{self.cookie}={self.secret}",
             "Sec_Fetch_Site": "same-origin",
             "Content_Type": "application/json",
         }
         given = {name: value for name, value in (sent | dict(headers or {})).items() if value}
-        raw = b"" if body is None else orjson.dumps(body)
-        return await self._client.request(method, path, given, raw)
+        return await self._client.request(method, path, given, body)

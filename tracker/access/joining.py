@@ -175,7 +175,7 @@ class Joining:
                 await self._record("password_reset.used", member, person, client, transaction)
 
         await run_in_transaction(self._database, work)
-        return person
+        return replace(person, password=hashed)
 
     async def _hashed(self, answers: Answers, client: Client) -> str:
         check_new_password(answers.password)

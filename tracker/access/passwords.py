@@ -87,7 +87,10 @@ class Passwords:
             self._waiting -= 1
 
 
-def check_new_password(password: str) -> None:
-    """Check a password that somebody chose. Raises BadRequest if it is too short or too long."""
+def check_new_password(password: str, field: str = "password") -> None:
+    """Check a password that somebody chose.
+
+    Raises BadRequest naming `field` if it is too short or too long.
+    """
     if not MIN_CHARACTERS <= len(password) <= MAX_CHARACTERS:
-        raise BadRequest(f"password: {MIN_CHARACTERS} to {MAX_CHARACTERS} characters")
+        raise BadRequest(f"{field}: {MIN_CHARACTERS} to {MAX_CHARACTERS} characters")

@@ -86,8 +86,25 @@ class People:
         """Set checked `fields` of a person, if it exists."""
         await self._people.update_one({"_id": person_id}, {"$set": dict(fields)}, session=session)
 
-    async def remember_network(self, person_id: UUID, network: bytes) -> None:
-        """Remember the digest of a network from which the person has signed in."""
-        newest = {"$each": [network], "$slice": -MAX_NETWORKS}
-        unless_known = {"_id": person_id, "networks": {"$ne": network}}
-        await self._people.update_one(unless_known, {"$push": {"networks": newest}})
+    async def replace_password(
+        self, person: Person, password: str, session: Session | None = None
+    ) -> bool:
+        """Set another hash; return False if the stored one is no longer that of `person`."""
+        unchanged = {"_id": person.id, "password": person.password}
+        change = {"$set": {"password": password}}
+        updated = await self._people.update_one(unchanged, change, session=session)
+        return updated.matched_count == 1
+
+    async def record_sign_in(self, person: Person, network: bytes, session: Session) -> bool:
+        """Remember that a person signed in now, from a network with this digest.
+
+        Returns False if the password is no longer that of `person`. It always writes, so that it
+        conflicts with a change of the password, which ends all sessions.
+        """
+        unchanged = {"_id": person.id, "password": person.password}
+        known = {"$ifNull": ["$networks", []]}
+        others = {"$filter": {"input": known, "cond": {"$ne": ["$$this", network]}}}
+        networks = {"$slice": [{"$concatArrays": [others, [network]]}, -MAX_NETWORKS]}
+        change = [{"$set": {"networks": networks, "signed_in_at": now()}}]
+        updated = await self._people.update_one(unchanged, change, session=session)
+        return updated.matched_count == 1

@@ -34,6 +34,8 @@ MAX_OF_PERSON: Final = 50
 MAX_REMEMBERED: Final = 10_000
 """Sessions that a process remembers as valid; the least recently used one is dropped first."""
 
+ENDED: Final = "session: has ended; sign in again"
+
 _SECRET_BYTES: Final = 32
 _LAST_SEEN_INTERVAL: Final = timedelta(minutes=1)
 _MAX_USER_AGENT_CHARACTERS: Final = 300
@@ -88,17 +90,23 @@ class Sessions:
         account_id: UUID,
         client: Client,
         transaction: Transaction | None = None,
+        signed_in_at: datetime | None = None,
     ) -> tuple[Session, str]:
-        """Store a new session; return it and its secret, which is stored nowhere."""
+        """Store a new session; return it and its secret, which is stored nowhere.
+
+        `signed_in_at` is when the person gave the password, if that is not now: the lifetime begins
+        then.
+        """
         secret = new_secret("", _SECRET_BYTES)
         at = now()
+        created_at = signed_in_at or at
         session = Session(
             id=new_id(),
             person_id=person_id,
             account_id=account_id,
-            created_at=at,
+            created_at=created_at,
             last_seen_at=at,
-            expires_at=at + IDLE,
+            expires_at=_expiry(created_at, at),
             address=client.address,
             user_agent=client.user_agent[:_MAX_USER_AGENT_CHARACTERS],
         )
@@ -120,21 +128,25 @@ class Sessions:
         found = [row async for row in self._sessions.aggregate(_with_role(digest))]
         if not found:
             self._valid.pop(digest, None)
-            raise Unauthorized("session: has ended; sign in again")
+            raise Unauthorized(ENDED)
         [row] = found
         session = record(Session, row)
         self._remember(digest)
         await self._touch(session)
         return SignedIn(session=session, label=row["name"] or row["email"], role=Role(row["role"]))
 
-    async def of_person(self, person_id: UUID) -> list[Session]:
+    async def of_person(
+        self, person_id: UUID, transaction: Transaction | None = None
+    ) -> list[Session]:
         """Return the sessions of a person that have not ended, the last used first."""
-        rows = self._sessions.find({"person_id": person_id, "expires_at": {"$gt": now()}})
+        current = {"person_id": person_id, "expires_at": {"$gt": now()}}
+        rows = self._sessions.find(current, session=transaction)
         return [record(Session, row) async for row in rows.sort("last_seen_at", -1)]
 
-    async def end(self, session_id: UUID, transaction: Transaction | None = None) -> None:
-        """End a session, if it exists."""
-        await self._sessions.delete_one({"_id": session_id}, session=transaction)
+    async def end(self, session_id: UUID, transaction: Transaction | None = None) -> bool:
+        """End a session; return False if it had ended already."""
+        ended = await self._sessions.delete_one({"_id": session_id}, session=transaction)
+        return ended.deleted_count == 1
 
     async def end_all(
         self,
@@ -160,8 +172,7 @@ class Sessions:
         if at - session.last_seen_at < _LAST_SEEN_INTERVAL:
             return
         unless_another_did = {"_id": session.id, "last_seen_at": session.last_seen_at}
-        until = min(at + IDLE, session.created_at + LIFETIME)
-        seen = {"last_seen_at": at, "expires_at": until}
+        seen = {"last_seen_at": at, "expires_at": _expiry(session.created_at, at)}
         await self._sessions.update_one(unless_another_did, {"$set": seen})
         member = {"account_id": session.account_id, "person_id": session.person_id}
         await self._members.update_one(member, {"$set": {"last_seen_at": at}})
@@ -171,6 +182,10 @@ class Sessions:
         self._valid.move_to_end(digest)
         if len(self._valid) > MAX_REMEMBERED:
             self._valid.popitem(last=False)
+
+
+def _expiry(created_at: datetime, used_at: datetime) -> datetime:
+    return min(used_at + IDLE, created_at + LIFETIME)
 
 
 def _with_role(digest: bytes) -> list[dict[str, Any]]:

@@ -14,10 +14,14 @@ from tracker.access.people import People, Person
 from tracker.access.principal import Actor, ActorKind
 from tracker.access.sessions import Client, Session, Sessions
 from tracker.access.sign_in_limit import SignInLimit, network_digest
-from tracker.errors import Forbidden, Unauthorized
+from tracker.db.connect import Database
+from tracker.db.transaction import Session as Transaction
+from tracker.db.transaction import run_in_transaction
+from tracker.errors import BadRequest, Forbidden, Unauthorized
 from tracker.metrics import SIGN_INS_REFUSED
 
 WRONG: Final = "e-mail or password: wrong"
+_NAME_CHARACTERS: Final = 100
 
 
 class SignIn:
@@ -25,6 +29,7 @@ class SignIn:
 
     def __init__(
         self,
+        database: Database,
         people: People,
         members: Members,
         passwords: Passwords,
@@ -32,6 +37,7 @@ class SignIn:
         limit: SignInLimit,
         audit: Audit,
     ) -> None:
+        self._database = database
         self._people = people
         self._members = members
         self._passwords = passwords
@@ -56,38 +62,79 @@ class SignIn:
         """
         await self._limit.count_network(client.address)
         person = await self._people.find_by_email(email)
-        known = person.networks if person else ()
-        await self._limit.count_email(email, client.address, known)
-        matches = await self._passwords.verify(person.password if person else None, password)
-        if person is None or not matches:
-            SIGN_INS_REFUSED.inc()
+        if not await self._matches(email, person, password, client.address) or person is None:
             raise Unauthorized(WRONG)
-        await self._limit.forget_email(email, client.address, known)
-        if self._passwords.is_outdated(person.password):
-            rehashed = await self._passwords.hash(password)
-            await self._people.change(person.id, {"password": rehashed})
-            person = replace(person, password=rehashed)
+        return await self._with_current_hash(person, password)
+
+    async def confirm(self, session: Session, field: str, password: str, address: str) -> Person:
+        """Return the person of a session, who has typed the password again into `field`.
+
+        Whoever has only the session may guess no more often than a stranger. Raises BadRequest
+        naming `field` if the password is wrong, RateLimited after too many attempts.
+        """
+        await self._limit.count_network(address)
+        person = await self._people.find(session.person_id)
+        email = person.email if person else ""
+        if not await self._matches(email, person, password, address) or person is None:
+            raise BadRequest(f"{field}: wrong")
         return person
 
     async def enter(self, person: Person, client: Client) -> tuple[Session, str]:
         """Return a new session of an identified person, in the account that they saw last.
 
-        Raises Forbidden if the person is a member of no account.
+        Raises Forbidden if the person is a member of no account, Unauthorized if the password has
+        changed since `person` was read.
         """
-        members = await self._members.of_person(person.id)
-        if not members:
-            raise Forbidden("account: you are no longer a member of any; ask an owner for a link")
-        account_id = _chosen(person, members).account_id
-        session, secret = await self._sessions.start(person.id, account_id, client)
-        await self._people.remember_network(person.id, network_digest(client.address))
+
+        async def work(transaction: Transaction) -> tuple[Session, str]:
+            members = await self._members.of_person(person.id, transaction)
+            if not members:
+                raise Forbidden(
+                    "account: you are no longer a member of any; ask an owner for a link"
+                )
+            network = network_digest(client.address)
+            if not await self._people.record_sign_in(person, network, transaction):
+                raise Unauthorized(WRONG)
+            return await self._start(person, _chosen(person, members), client, transaction)
+
+        return await run_in_transaction(self._database, work)
+
+    async def _matches(
+        self, email: str, person: Person | None, password: str, address: str
+    ) -> bool:
+        """Return whether the password is the person's; count the attempt, and forget a success."""
+        known = person.networks if person else ()
+        await self._limit.count_email(email, address, known)
+        if not await self._passwords.verify(person.password if person else None, password):
+            SIGN_INS_REFUSED.inc()
+            return False
+        await self._limit.forget_email(email, address, known)
+        return True
+
+    async def _with_current_hash(self, person: Person, password: str) -> Person:
+        """Return the person, after replacing a hash that was made with other parameters."""
+        if not self._passwords.is_outdated(person.password):
+            return person
+        rehashed = await self._passwords.hash(password)
+        await self._people.replace_password(person, rehashed)
+        return replace(person, password=rehashed)
+
+    async def _start(
+        self, person: Person, member: Member, client: Client, transaction: Transaction
+    ) -> tuple[Session, str]:
+        account_id = member.account_id
+        session, secret = await self._sessions.start(person.id, account_id, client, transaction)
+        actor = Actor(kind=ActorKind.MEMBER, id=person.id, name=person.label)
+        target = session_target(session)
         await self._audit.record(
-            account_id,
-            Actor(kind=ActorKind.MEMBER, id=person.id, name=person.label),
-            "session.signed_in",
-            Target(kind="session", id=session.id, name=client.user_agent[:100]),
-            address=client.address,
+            account_id, actor, "session.signed_in", target, None, client.address, transaction
         )
         return session, secret
+
+
+def session_target(session: Session) -> Target:
+    """Return a session as the target of an audit entry, named by its browser."""
+    return Target(kind="session", id=session.id, name=session.user_agent[:_NAME_CHARACTERS])
 
 
 def _chosen(person: Person, members: list[Member]) -> Member:

@@ -61,9 +61,8 @@ class Call(msgspec.Struct, Generic[Query, Body], frozen=True):
 
     @property
     def session(self) -> Session:
-        """Return the session of the person. Raises Forbidden if the request has an API key."""
-        if self.signed_in is None:
-            raise Forbidden("session: this endpoint is for people who are signed in")
+        """Return the session of the request, which an endpoint for people only always has."""
+        assert self.signed_in is not None
         return self.signed_in
 
     def own(self, name: str, resource: Resource | None) -> Resource:
@@ -113,6 +112,7 @@ class Endpoint(NamedTuple):
     - `check` raises BadRequest if a body breaks a rule that needs the services.
     - `example` is a valid body; the account is added to it.
     - `scope` is None if the endpoint is for people only, whatever their role.
+    - `operation_id` is OpenAPI's, where the method and path do not make a good one.
     - If the body decides what is done, `scope` is a function of the body whose docstring names the
       scopes, and `answer` is a tuple of the possible types.
     """
@@ -127,6 +127,7 @@ class Endpoint(NamedTuple):
     body: type[msgspec.Struct] = Nothing
     check: Callable[[Services, Any], Awaitable[None]] | None = None
     example: dict[str, Any] | None = None
+    operation_id: str | None = None
 
     def scope_of(self, body: Any) -> str | None:
         """Return the scope that a request with this parsed body needs; None: only a session."""

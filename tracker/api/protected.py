@@ -78,16 +78,19 @@ class ProtectedHandler(Handler):
         self.incoming.allow(self.endpoints[self.request.method or ""].body_bytes)
 
     async def _prepare_session(self, cookie: SessionCookie, secret: str) -> None:
-        if not self.services.sessions.peek(secret):
+        headers, is_method = self.request.headers, self.request.method in self.methods
+        # Whatever will not count for a session counts for the address, as requests of keys do.
+        may_count = is_method and cookie.is_from_here(headers)
+        if not may_count or not self.services.sessions.peek(secret):
             await self._count(self.client_address(), None)
             self._check_limit("ip")
         self.check_method()
-        cookie.check_origin(self.request.headers)
+        cookie.check_origin(headers)
         self.signed_in = await self.services.sessions.authenticate(secret)
         self.principal = self.signed_in.principal
         self.usages = await self.services.rate_limiter.count_session(self.signed_in.session.id)
         self._check_limit("session")
-        cookie.check_type(self.request.method or "", self.request.headers)
+        cookie.check_type(self.request.method or "", headers)
 
     async def _prepare_key(self) -> None:
         # With a wrong method the key is not looked up.
@@ -143,13 +146,19 @@ class ProtectedHandler(Handler):
         if endpoint.check is not None:
             await endpoint.check(self.services, body)
         scope = endpoint.scope_of(body)
-        if scope is not None:
+        if scope is None:
+            self._check_person()
+        else:
             self._check_account(named_in_query, named_in_body)
             self.principal.require(scope)
         address = truncated(self.client_address())
         session = self.signed_in.session if self.signed_in else None
         call = Call(self.services, self.principal, address, session, ids, query, body)
         self._finish_with_result(await endpoint.run(call))
+
+    def _check_person(self) -> None:
+        if self.signed_in is None:
+            raise Forbidden("session: this endpoint is for people who are signed in")
 
     def _finish_with_result(self, result: Any) -> None:
         if isinstance(result, Answer):

@@ -22,6 +22,7 @@ from tracker.api import (
     keys,
     members,
     metrics,
+    own_sessions,
     reports,
     session,
     short_links,
@@ -51,7 +52,7 @@ KEYED_ENDPOINTS: tuple[Endpoint, ...] = (
 )
 """The endpoints that need an API key."""
 
-PEOPLES_ENDPOINTS: tuple[Endpoint, ...] = session.ENDPOINTS
+PEOPLES_ENDPOINTS: tuple[Endpoint, ...] = (*session.ENDPOINTS, *own_sessions.ENDPOINTS)
 """The endpoints that need the session of a person, and no scope."""
 
 VISITORS_ENDPOINTS: Endpoints = (

@@ -14,6 +14,7 @@ from tracker.access.invitations import Invitations
 from tracker.access.joining import Joining
 from tracker.access.members import Members
 from tracker.access.membership import Membership
+from tracker.access.own_sessions import OwnSessions
 from tracker.access.passwords import Passwords
 from tracker.access.people import People
 from tracker.access.rate_limit import RateLimiter
@@ -67,6 +68,7 @@ class Services(Protocol):
     sessions: Sessions
     sign_in_limit: SignInLimit
     sign_in: SignIn
+    own_sessions: OwnSessions
     client_address: ClientAddress
     rate_limiter: RateLimiter
     pacing: Pacing

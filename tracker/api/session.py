@@ -6,8 +6,8 @@ from uuid import UUID
 import msgspec
 from msgspec import Meta
 
-from tracker.access.audit import Target
 from tracker.access.members import Member
+from tracker.access.own_sessions import Holder
 from tracker.access.people import Person
 from tracker.access.roles import SCOPES_OF, Role
 from tracker.access.sessions import Client, Session
@@ -20,7 +20,7 @@ from tracker.api.schema import Done, Timestamp
 from tracker.api.services import Services
 from tracker.api.session_cookie import SessionCookie
 from tracker.clock import iso
-from tracker.errors import Forbidden, NotFound
+from tracker.errors import NotFound
 from tracker.limits.network import truncated
 from tracker.syntax.email import normal_email
 
@@ -168,23 +168,15 @@ async def switch(call: Call[Nothing, SwitchAccount]) -> Answer:
 
     Raises Forbidden if the person is not a member of the account.
     """
-    services, old = call.services, call.session
-    if await services.members.find_person(call.body.account_id, old.person_id) is None:
-        raise Forbidden("accountId: you are not a member of this account")
-    client = Client(address=call.address, user_agent=old.user_agent)
-    session, secret = await services.sessions.start(old.person_id, call.body.account_id, client)
-    await services.sessions.end(old.id)
-    await services.people.change(old.person_id, {"account_id": session.account_id})
+    services = call.services
+    session, secret = await services.own_sessions.switch(holder_of(call), call.body.account_id)
     return await signed_in_answer(services, session, secret)
 
 
 async def sign_out(call: Call[Nothing, Nothing]) -> Answer:
     """End the session of the request, and take its cookie and cached answers from the browser."""
-    session = call.session
-    await call.services.sessions.end(session.id)
-    await call.audit("session.signed_out", session_target(session))
-    cookie = SessionCookie(call.services.public_url)
-    return Answer(Done(), {"Set-Cookie": cookie.cleared(), "Clear-Site-Data": '"cache", "storage"'})
+    await call.services.own_sessions.end(holder_of(call), call.session.id)
+    return signed_out_answer(call.services)
 
 
 async def signed_in_answer(services: Services, session: Session, secret: str) -> Answer:
@@ -193,9 +185,15 @@ async def signed_in_answer(services: Services, session: Session, secret: str) ->
     return Answer(await session_record(services, session), {"Set-Cookie": cookie.set(secret)})
 
 
-def session_target(session: Session) -> Target:
-    """Return a session as the target of an audit entry."""
-    return Target(kind="session", id=session.id, name=session.user_agent[:100])
+def signed_out_answer(services: Services) -> Answer:
+    """Return the answer that takes the session and what it has shown from a browser."""
+    cookie = SessionCookie(services.public_url)
+    return Answer(Done(), {"Set-Cookie": cookie.cleared(), "Clear-Site-Data": '"cache", "storage"'})
+
+
+def holder_of(call: Call[Any, Any]) -> Holder:
+    """Return the person of a request with a session."""
+    return Holder(call.session, call.principal.actor, call.address)
 
 
 _EXAMPLE: dict[str, Any] = {"email": "ada@example.com", "password": "correct horse battery"}
@@ -235,6 +233,7 @@ ENDPOINTS = (
         show,
         "Show who is signed in, and to which account",
         SessionRecord,
+        operation_id="getSession",
     ),
     Endpoint(
         "PATCH",
@@ -245,6 +244,7 @@ ENDPOINTS = (
         SessionRecord,
         body=SwitchAccount,
         example={},
+        operation_id="switchAccount",
     ),
     Endpoint(
         "DELETE",
@@ -253,5 +253,6 @@ ENDPOINTS = (
         sign_out,
         "Sign out",
         Done,
+        operation_id="signOut",
     ),
 )

@@ -5,7 +5,6 @@ says that the request comes from a page of BASE_URL itself (Fetch Metadata, or O
 only as JSON, which no form can send. It never counts on a custom domain.
 """
 
-from http.cookies import CookieError, SimpleCookie
 from typing import Final
 
 from tornado.httputil import HTTPHeaders
@@ -33,14 +32,10 @@ class SessionCookie:
 
     def sent(self, headers: HTTPHeaders) -> str | None:
         """Return the secret in the cookie of a request; None without one."""
-        if "Cookie" not in headers:
-            return None
-        try:
-            cookies = SimpleCookie(headers["Cookie"])
-        except CookieError:
-            return None
-        found = cookies.get(self._name)
-        return found.value if found and found.value else None
+        # Not http.cookies: one strange cookie of another program would hide every other.
+        sent = ";".join(headers.get_list("Cookie"))
+        pairs = (one.strip().partition("=") for one in sent.split(";"))
+        return next((value for name, _, value in pairs if name == self._name and value), None)
 
     def set(self, secret: str) -> str:
         """Return the Set-Cookie field that gives a browser a session."""
@@ -50,19 +45,22 @@ class SessionCookie:
         """Return the Set-Cookie field that takes the session from a browser."""
         return self._field("", 0)
 
+    def is_from_here(self, headers: HTTPHeaders) -> bool:
+        """Return whether the browser says that a request comes from a page of this service."""
+        says = (
+            (headers.get("Sec-Fetch-Site"), "same-origin"),
+            (headers.get("Origin"), self._public_url.web_origin),
+        )
+        is_own_host = self._public_url.is_origin_of(headers.get("Host", ""))
+        agrees = any(sent == own for sent, own in says)
+        return is_own_host and agrees and all(sent in (None, own) for sent, own in says)
+
     def check_origin(self, headers: HTTPHeaders) -> None:
         """Check that a request comes from a page of this service.
 
         Raises Forbidden if it comes from elsewhere, or does not say.
         """
-        site, origin = headers.get("Sec-Fetch-Site"), headers.get("Origin")
-        is_own_host = self._public_url.is_origin_of(headers.get("Host", ""))
-        says_so = site == "same-origin" or origin == self._public_url.url
-        contradicts = site not in (None, "same-origin") or origin not in (
-            None,
-            self._public_url.url,
-        )
-        if not is_own_host or not says_so or contradicts:
+        if not self.is_from_here(headers):
             raise Forbidden(
                 f"session: accepted only from pages of {self._public_url.url}, over https or on "
                 "this machine"

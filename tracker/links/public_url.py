@@ -15,6 +15,7 @@ class PublicUrl:
         self.host = (parts.hostname or "").removesuffix(".")
         self.port = parts.port or (443 if parts.scheme == "https" else 80)
         self.url = url.rstrip("/")
+        self._default_port = ":443" if self.scheme == "https" else ":80"
 
     def is_at(self, host: str, port: int) -> bool:
         """Return whether `host` and `port` are the service's, on either scheme's port.
@@ -24,11 +25,15 @@ class PublicUrl:
         same_host = host == self.host or {host, self.host} <= _LOOPBACK
         return same_host and (port == self.port or {port, self.port} == {80, 443})
 
+    @property
+    def web_origin(self) -> str:
+        """Return the origin of pages here as browsers send it: in lower case, no default port."""
+        netloc = urlsplit(self.url).netloc.lower()
+        return f"{self.scheme}://{netloc.removesuffix(self._default_port)}"
+
     def is_origin_of(self, host: str) -> bool:
         """Return whether a request with the Host header `host` came to this address."""
-        default_port = ":443" if self.scheme == "https" else ":80"
-        sent, own = host.lower(), urlsplit(self.url).netloc.lower()
-        return sent.removesuffix(default_port) == own.removesuffix(default_port)
+        return f"{self.scheme}://{host.lower().removesuffix(self._default_port)}" == self.web_origin
 
     def origin(self, domain_name: str) -> str:
         """Return the origin of links on a custom domain (empty: the default one)."""

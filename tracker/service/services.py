@@ -15,6 +15,7 @@ from tracker.access.invitations import Invitations
 from tracker.access.joining import Joining
 from tracker.access.members import Members
 from tracker.access.membership import Membership
+from tracker.access.own_sessions import OwnSessions
 from tracker.access.passwords import Passwords
 from tracker.access.people import People
 from tracker.access.rate_limit import RateLimiter
@@ -129,6 +130,7 @@ class Services:
         self.sessions = Sessions(self.database)
         self.sign_in_limit = SignInLimit(self.rate_limiter)
         self.sign_in = SignIn(
+            self.database,
             self.people,
             self.members,
             self.passwords,
@@ -146,6 +148,15 @@ class Services:
             self.sessions,
             self.sign_in,
             self.sign_in_limit,
+            self.audit,
+        )
+        self.own_sessions = OwnSessions(
+            self.database,
+            self.people,
+            self.members,
+            self.passwords,
+            self.sessions,
+            self.sign_in,
             self.audit,
         )
         self.client_address = ClientAddress(self.settings.trusted_proxies)

@@ -50,6 +50,7 @@ _TAGS = {
     "Invitations": "Links with which people join the account.",
     "Session": "Signing in to the console, and who is signed in.",
     "Audit": "What was changed in the account, by whom and when.",
+    "Sessions": "The browsers in which a person is signed in.",
     "Keys": "The API keys of the account.",
     "Reports": "Sums of clicks, visitors, conversions and money.",
     "Clicks": "Opening short links: for visitors, without a key.",
@@ -87,7 +88,7 @@ def document(endpoints: Sequence[Endpoint | PublicEndpoint], base_url: str) -> d
 
 def _operation(endpoint: Endpoint, schemas: Schemas) -> Described:
     operation: Described = {
-        "operationId": operation_id(endpoint.method, endpoint.path),
+        "operationId": endpoint.operation_id or operation_id(endpoint.method, endpoint.path),
         "summary": endpoint.summary,
         "description": _access(endpoint),
         "tags": [_tag(endpoint.path)],
