@@ -10,11 +10,18 @@ import {
 /** Every page: its path, with names of parameters after ":", and its module. */
 const ROUTES = [
   ["/console/tags", "console/pages/tags"],
+  ["/console/settings", "console/pages/settings"],
+  ["/console/settings/keys", "console/pages/settings-keys"],
+  ["/console/settings/account", "console/pages/settings-account"],
+  ["/console/settings/members", "console/pages/settings-members"],
+  ["/console/settings/security", "console/pages/settings-security"],
+  ["/console/settings/audit", "console/pages/settings-audit"],
 ];
 
 /** The pages in the navigation, with the second key of their shortcut (`g`, then this key). */
 const NAVIGATION = [
   { href: "/console/tags", label: "Tags", key: "t", scope: "tags:read" },
+  { href: "/console/settings", label: "Settings", key: "s" },
 ];
 
 /** The pages that need no session. */

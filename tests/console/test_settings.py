@@ -1,0 +1,139 @@
+"""The settings as people use them: keys, the account, members, the audit log."""
+
+import pytest
+from playwright.async_api import Page, expect
+
+from tests.console.conftest import OpenPage
+from tests.console.people import sign_in
+from tracker.access.accounts import Account
+from tracker.access.roles import Role
+from tracker.service.services import Services
+
+
+async def test_a_key_is_generated_shown_once_and_revoked(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto("/console/settings")
+        await expect(page.get_by_role("heading", name="API Keys", exact=True)).to_be_visible()
+        await page.get_by_role("button", name="Generate New Key").first.click()
+        dialog = page.get_by_role("dialog")
+        await dialog.get_by_label("Name", exact=True).fill("shop server")
+        await dialog.get_by_label("Everything").uncheck()
+        await dialog.get_by_label("read Tags").check()
+        await dialog.get_by_role("button", name="Generate").click()
+        [key] = await services.api_keys.list(account.id)
+        assert key.scopes == ["links:read", "links:write", "tags:read"]
+        secret = await dialog.locator("code").first.inner_text()
+        assert (await services.api_keys.authenticate(secret)).id == key.id
+        await expect(dialog.get_by_text(f'-H "Authorization: Bearer {secret}"')).to_be_visible()
+        await dialog.get_by_role("button", name="I have copied it").click()
+        await page.reload()
+        await expect(page.get_by_role("row", name="shop server")).to_be_visible()
+        assert secret not in await page.content()
+        await page.get_by_role("button", name="Revoke shop server").click()
+        await page.get_by_role("button", name="Revoke the key").click()
+        await expect(page.get_by_text("revoked", exact=True)).to_be_visible()
+        assert (await services.api_keys.list(account.id))[0].revoked_at is not None
+
+
+async def test_the_account_is_renamed_and_its_rules_are_switched(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto("/console/settings/account")
+        await page.get_by_label("Name", exact=True).fill("Acme Media")
+        await page.get_by_role("button", name="Save").first.click()
+        await expect(page.get_by_text("Saved")).to_be_visible()
+        await expect(page.locator("header.top").get_by_text("Acme Media")).to_be_visible()
+        await page.get_by_label("Conversions need a postback key").check()
+        await expect(page.get_by_label("Conversions need a postback key")).to_be_checked()
+        await page.get_by_label("Highest value").fill("250.5")
+        await page.get_by_label("Highest value").press("Enter")
+        await expect(page.get_by_text("Saved")).to_have_count(3)
+    rules = await services.account_rules.find(account.id)
+    assert (rules.require_pbk, str(rules.max_value)) == (True, "250.5")
+
+
+async def test_a_member_is_invited_promoted_and_removed(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto("/console/settings/members")
+        await page.get_by_role("button", name="Invite", exact=True).click()
+        await page.get_by_label("E-mail").fill("eve@example.com")
+        await page.get_by_label("Role").select_option("viewer")
+        await page.get_by_role("button", name="Make a link").click()
+        link = await page.get_by_role("dialog").locator("code").first.inner_text()
+        assert link.startswith(f"{services.settings.base_url}/console/join#")
+        await page.get_by_role("button", name="I have copied it").click()
+        await expect(page.get_by_role("cell", name="eve@example.com")).to_be_visible()
+        await _join(page, link)
+        eve = await services.people.find_by_email("eve@example.com")
+        assert eve is not None
+        await sign_in(services, page, account.id)
+        await page.goto("/console/settings/members")
+        await page.get_by_role("button", name="Actions for Eve").click()
+        await page.get_by_role("menuitem", name="Change the role").click()
+        await page.get_by_label("Role").select_option("editor")
+        await page.get_by_role("button", name="Change", exact=True).click()
+        await expect(page.get_by_text("Eve is now editor")).to_be_visible()
+        await page.get_by_role("button", name="Actions for Eve").click()
+        await page.get_by_role("menuitem", name="Remove").click()
+        await page.get_by_role("button", name="Remove", exact=True).click()
+        await expect(page.get_by_text("Eve is removed")).to_be_visible()
+        assert await services.members.of_person(eve.id) == []
+
+
+async def _join(page: Page, link: str) -> None:
+    """Join as Eve, in the same browser: the session becomes hers."""
+    await page.goto(link)
+    await page.reload()
+    await expect(page.get_by_role("heading", name="Open your link again")).to_be_visible()
+    await page.goto("about:blank")
+    await page.goto(link)
+    await expect(page).to_have_url(link.partition("#")[0])
+    await page.get_by_label("Your name").fill("Eve")
+    await page.get_by_label("New password").fill("a few unrelated words")
+    await page.get_by_role("button", name="Join").click()
+    await expect(page.get_by_role("button", name="Sign out")).to_be_visible()
+
+
+@pytest.mark.parametrize("role", [Role.VIEWER, Role.EDITOR])
+async def test_other_roles_see_no_keys_and_change_no_settings(
+    open_page: OpenPage, services: Services, account: Account, role: Role
+) -> None:
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id, role)
+        await page.goto("/console/settings")
+        await expect(page.get_by_role("heading", name="Account", exact=True)).to_be_visible()
+        settings = page.get_by_role("navigation", name="Settings")
+        await expect(settings.get_by_role("link")).to_have_text(["Account", "Members", "Security"])
+        await expect(page.get_by_label("Name", exact=True)).to_be_disabled()
+        await settings.get_by_role("link", name="Members").click()
+        await expect(page.get_by_role("row", name="Ada")).to_be_visible()
+        await expect(page.get_by_role("button", name="Invite")).to_have_count(0)
+
+
+async def test_the_audit_log_names_who_did_what_and_is_filtered(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto("/console/settings/account")
+        await page.get_by_label("Name", exact=True).fill("Acme Media")
+        await page.get_by_role("button", name="Save").first.click()
+        await expect(page.get_by_text("Saved")).to_be_visible()
+        await page.goto("/console/settings/audit")
+        row = page.get_by_role("row", name="Account changed")
+        await expect(row.get_by_text("Acme Media")).to_be_visible()
+        await page.get_by_label("Action").select_option("api_key.created")
+        await expect(page).to_have_url("/console/settings/audit?action=api_key.created")
+        await expect(page.get_by_role("heading", name="Nothing fits")).to_be_visible()
+        await page.reload()
+        await expect(page.get_by_role("heading", name="Nothing fits")).to_be_visible()
+        await page.get_by_role("button", name="Show everything").click()
+        await expect(row).to_be_visible()

@@ -1,0 +1,71 @@
+/** Settings, Audit log: who changed what, when, and from where. */
+
+import { Button, Empty, Icon, Pagination, Table, Time, api, html, route, setQuery, useLoad } from "console/core";
+import { Changes } from "console/parts/history";
+import { SettingsHeader } from "console/parts/settings";
+
+/** The actions by which the log can be filtered, by kind of object. */
+const ACTIONS = {
+  "Short links": ["short_link.created", "short_link.changed", "short_link.archived", "short_link.restored"],
+  Tags: ["tag.created", "tag.renamed", "tag.deleted"],
+  Domains: ["domain.added", "domain.verified", "domain.deleted"],
+  "Event configurations": ["event_config.created", "event_config.changed", "event_config.archived"],
+  Webhooks: ["webhook.created", "webhook.changed", "webhook.deleted", "webhook.secret_rotated"],
+  "API keys": ["api_key.created", "api_key.revoked"],
+  People: [
+    "invitation.created", "invitation.withdrawn", "member.joined", "member.role_changed", "member.removed",
+    "password_reset.created", "session.signed_in", "session.signed_out", "password.changed",
+  ],
+  Account: ["account.changed"],
+};
+
+/** The page. Its filters are in the URL. */
+export default function AuditLog() {
+  const { page, action, target, actor } = route.value.query;
+  const log = useLoad((signal) => api.get("/api/audit", { page, action, target, actor }, signal), [page, action, target, actor]);
+  const narrowed = action || target || actor;
+  const empty = html`<${Empty} title=${narrowed ? "Nothing fits" : "Nothing yet"}><p>Every change in this account is listed here for 400 days.</p><//>`;
+  return html`
+    <${SettingsHeader} title="Audit log" about="Every change in this account, by people, API keys and the operator." />
+    <div class="filters">
+      <${Icon} name="filter" />
+      <select aria-label="Action" value=${action ?? ""} onChange=${(event) => setQuery({ action: event.target.value, page: null })}>
+        <option value="">Every action</option>
+        ${Object.entries(ACTIONS).map(([kind, actions]) => html`<optgroup label=${kind}>
+          ${actions.map((one) => html`<option value=${one} selected=${one === action}>${words(one)}</option>`)}
+        </optgroup>`)}
+      </select>
+      ${narrowed && html`<${Button} kind="quiet" icon="close" onClick=${() => setQuery({ action: null, target: null, actor: null, page: null })}>Show everything<//>`}
+    </div>
+    <${Table} caption="Audit log" load=${log} columns=${COLUMNS} empty=${empty} />
+    <${Pagination} pagination=${log.data?.pagination} noun="entry" plural="entries" />`;
+}
+
+const COLUMNS = [
+  { label: "When", cell: (entry) => html`<${Time} at=${entry.at} />` },
+  { label: "Who", cell: (entry) => html`<${Who} entry=${entry} />` },
+  { label: "What", wide: true, cell: (entry) => html`<${What} entry=${entry} />` },
+  { label: "From", cell: (entry) => html`<span class="mono">${entry.address || "–"}</span>` },
+];
+
+function Who({ entry: { actor } }) {
+  if (!actor.id) return html`<span>${actor.name}</span>`;
+  return html`<button type="button" class="link" title="Show only what ${actor.name} did" onClick=${() => setQuery({ actor: actor.id, page: null })}>${actor.name}</button>`;
+}
+
+function What({ entry }) {
+  const { action, target, changes } = entry;
+  return html`<div class="main-cell">
+    <strong>${words(action)}</strong>
+    ${target.id
+      ? html`<span><button type="button" class="link" title="Show only ${target.name}" onClick=${() => setQuery({ target: target.id, page: null })}>${target.name}</button></span>`
+      : html`<span>${target.name}</span>`}
+    <${Changes} changes=${changes} />
+  </div>`;
+}
+
+/** Return an action as people say it: "short_link.created" is "Short link created". */
+function words(action) {
+  const text = action.replace(/[._]/g, " ");
+  return text[0].toUpperCase() + text.slice(1);
+}
