@@ -10,7 +10,9 @@ from tracker.access.sessions import Client
 from tracker.service.services import Services
 
 
-async def sign_in(services: Services, page: Page, account_id: UUID, role: Role = Role.OWNER) -> None:
+async def sign_in(
+    services: Services, page: Page, account_id: UUID, role: Role = Role.OWNER
+) -> None:
     """Give the browser of `page` the session of a new member of an account."""
     member = await create_member(services, account_id, role)
     client = Client(address="127.0.0.0/24", user_agent="Mozilla/5.0 (X11; Linux) Chrome/150.0")
