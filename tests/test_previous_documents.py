@@ -1,13 +1,15 @@
 """Documents of another release are read, with an unknown field and without the newest ones."""
 
-from datetime import date
+from datetime import date, timedelta
 from typing import Any, Final
 
 from bson import Decimal128
 
 from tests.conversions import scene
 from tests.factories import AT_MS, make_click
-from tracker.clock import moment
+from tracker.access.principal import OPERATOR
+from tracker.access.roles import Role
+from tracker.clock import moment, now
 from tracker.conversions.event_config import PayoutType
 from tracker.conversions.rules import NO_RULES
 from tracker.db import keys
@@ -83,6 +85,22 @@ async def test_a_domain_without_a_quarantine_is_in_use(services: Services) -> No
 async def test_a_tag_is_found(services: Services) -> None:
     await services.database["tags"].insert_one({**OWNED, "name": "A tag", "key": "a tag"})
     assert (await services.tags.find([ONE]))[ONE].name == "A tag"
+
+
+async def test_a_member_who_was_never_seen_is_found(services: Services) -> None:
+    await services.database["members"].insert_one({**OWNED, "person_id": ONE, "role": "viewer"})
+    [member] = await services.members.of_person(ONE)
+    assert (member.role, member.last_seen_at) == (Role.VIEWER, None)
+
+
+async def test_an_invitation_without_a_person_is_open(services: Services) -> None:
+    actor = {"kind": "operator", "id": None, "name": "operator", **UNKNOWN}
+    row = {**OWNED, "kind": "invitation", "email": None, "role": "owner", "created_by": actor}
+    row |= {"expires_at": now() + timedelta(days=1), "sha256": b"1"}
+    await services.database["invitations"].insert_one(row)
+    found = await services.invitations.find(ONE)
+    assert found is not None
+    assert (found.created_by, found.without_totp) == (OPERATOR, False)
 
 
 async def test_an_event_configuration_without_a_mark_is_not_archived(services: Services) -> None:

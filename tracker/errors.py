@@ -26,6 +26,7 @@ class ErrorCode(StrEnum):
     BAD_REQUEST = "bad_request"
     ALREADY_TAKEN = "already_taken"
     UNAUTHORIZED = "unauthorized"
+    CODE_REQUIRED = "code_required"
     KEY_EXPIRED = "key_expired"
     KEY_REVOKED = "key_revoked"
     FORBIDDEN = "forbidden"

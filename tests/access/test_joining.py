@@ -230,6 +230,25 @@ async def test_a_reset_with_a_weak_password_changes_nothing(services: Services) 
     await assert_refused(services, token, weak, BadRequest, "password: 12 to 256 characters")
 
 
+async def test_a_link_does_not_take_the_place_of_a_second_factor_but_the_operators_may(
+    services: Services,
+) -> None:
+    person = await ada(services, await an_account(services))
+    await services.people.change(person.id, {"totp": "a secret"})
+    invitation = await invited(services, await an_account(services))
+    _, reset = await services.membership.reset_password_as_operator(person)
+    for token, password in ((invitation, OLD), (reset, NEW)):
+        assert (await services.joining.preview(token)).needs_code
+        await assert_refused(services, token, Answers(password), Unauthorized, "code")
+    _, token = await services.membership.reset_password_as_operator(person, without_totp=True)
+    assert not (await services.joining.preview(token)).needs_code
+    await join(services, token)
+    changed = await services.people.find(person.id)
+    assert changed is not None
+    assert not changed.has_totp
+    assert await signs_in_with(services, NEW)
+
+
 Meanwhile = Callable[[Services, UUID, Person], Awaitable[Any]]
 
 

@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
+from tests.api.client import Client
 from tests.api.keyed_client import KeyedClient
+from tests.api.person import signed_in
 from tests.factories import create_member, create_person
 from tracker.access.accounts import Account
 from tracker.access.audit import AuditFilter
@@ -123,6 +125,43 @@ async def test_a_key_needs_the_scope(
 ) -> None:
     status = 200 if scopes == ["members:read"] else 403
     assert (await scoped_api.get(f"{PATH}?accountId={account.id}")).status == status
+
+
+@pytest.mark.parametrize("role", [Role.EDITOR, Role.VIEWER])
+async def test_an_editor_or_viewer_changes_no_member_and_invites_nobody(
+    services: Services, client: Client, account: Account, role: Role
+) -> None:
+    owner = await create_member(services, account.id)
+    person = await signed_in(services, client, account.id, role)
+    own = await services.members.find_person(account.id, person.person.id)
+    assert own is not None
+    invitation = {"accountId": str(account.id), "email": "eve@example.com", "role": "viewer"}
+    for method, path, body in (
+        ("PATCH", f"{PATH}/{own.id}", {"role": "owner"}),
+        ("PATCH", f"{PATH}/{owner.id}", {"role": "viewer"}),
+        ("DELETE", f"{PATH}/{owner.id}", None),
+        ("POST", f"{PATH}/{owner.id}/password-reset", None),
+        ("POST", "/api/invitations", invitation),
+    ):
+        refused = await person.send(method, path, body)
+        assert (refused.status, refused.error) == (403, "your role lacks the scope members:write")
+    assert (await person.send("GET", f"{PATH}?accountId={account.id}")).status == 200
+
+
+async def test_a_changed_role_or_a_removal_ends_the_session_at_once(
+    services: Services, client: Client, account: Account
+) -> None:
+    owner = await signed_in(services, client, account.id)
+    for method, body in (("PATCH", {"role": "viewer"}), ("DELETE", None)):
+        person = await signed_in(services, client, account.id, Role.EDITOR)
+        member = await services.members.find_person(account.id, person.person.id)
+        assert member is not None
+        assert (await person.send("GET", "/api/session")).status == 200
+        assert (await owner.send(method, f"{PATH}/{member.id}", body)).status == 200
+        assert (await person.send("GET", "/api/session")).status == 401
+    assert len(await services.sessions.of_person(owner.person.id)) == 1
+    entries, _ = await services.audit.page(account.id, AuditFilter(), 1, 10)
+    assert {one.actor.id for one in entries} == {owner.person.id}
 
 
 async def test_a_member_of_another_account_is_forbidden(

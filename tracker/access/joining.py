@@ -23,7 +23,7 @@ from tracker.access.sign_in_limit import SignInLimit
 from tracker.db.connect import Database
 from tracker.db.transaction import Session as Transaction
 from tracker.db.transaction import run_in_transaction
-from tracker.errors import BadRequest, Unauthorized
+from tracker.errors import BadRequest, ErrorCode, Unauthorized
 from tracker.syntax.email import normal_email
 
 
@@ -119,6 +119,7 @@ class Joining:
 
     async def _join_known(self, token: str, email: str, answers: Answers, client: Client) -> Person:
         person = await self._sign_in.identify(email, answers.password, client)
+        _check_code(person, answers)
 
         async def work(transaction: Transaction) -> Person:
             # Whoever has reset the password meanwhile must not get into this account too.
@@ -163,13 +164,16 @@ class Joining:
         person = invitation.person_id and await self._people.find(invitation.person_id)
         if not person:
             raise link_expired()
+        if not invitation.without_totp:
+            _check_code(person, answers)
         hashed = await self._hashed(answers, client)
+        changed = {"password": hashed} | ({"totp": None} if invitation.without_totp else {})
 
         async def work(transaction: Transaction) -> None:
             used = await self._invitations.use(token, transaction)
             members = await self._members.of_person(person.id, transaction)
             _check_still_valid(used, members)
-            await self._people.change(person.id, {"password": hashed}, transaction)
+            await self._people.change(person.id, changed, transaction)
             await self._sessions.end_all(person.id, transaction=transaction)
             for member in members:
                 await self._record("password_reset.used", member, person, client, transaction)
@@ -208,6 +212,16 @@ def _email(invitation: Invitation, answers: Answers) -> str:
     if invitation.email not in (None, email):
         raise BadRequest("email: the invitation is for another address")
     return email
+
+
+def _check_code(person: Person, answers: Answers) -> None:
+    """Check the code of the second factor, if the person has one.
+
+    Raises Unauthorized if it is missing or wrong.
+    """
+    # No code is known to be right yet, so with a second factor nobody gets in by a link.
+    if person.has_totp:
+        raise Unauthorized("code: required", code=ErrorCode.CODE_REQUIRED)
 
 
 def _check_still_valid(reset: Invitation, members: list[Member]) -> None:

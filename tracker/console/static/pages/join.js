@@ -20,12 +20,16 @@ export default function JoinForm({ token }) {
 function Form({ token, kind, email, account, role, has_password: known, needs_code: asksCode }) {
   const isReset = kind === "password_reset";
   const isNew = isReset || !known;
-  const [fields, setFields] = useState({ name: "", password: "", code: "" });
+  const choosesEmail = !email && !isReset;
+  const [fields, setFields] = useState({ email: "", name: "", password: "", code: "" });
   const [visible, setVisible] = useState(false);
   const set = (name) => (value) => setFields((old) => ({ ...old, [name]: value }));
   const [join, busy, error] = useAction(async () => {
     const { name, password, code } = fields;
-    const sent = { token, password, ...(!known && !isReset && { name }), ...(asksCode && { code }) };
+    const sent = {
+      token, password, ...(choosesEmail && { email: fields.email }), ...(!known && !isReset && { name }),
+      ...(asksCode && { code }),
+    };
     session.value = await api.post("/api/join", sent);
     navigate(HOME, { replace: true });
   });
@@ -39,14 +43,16 @@ function Form({ token, kind, email, account, role, has_password: known, needs_co
   return html`<form class="card" onSubmit=${submit}>
     <div class="stack close">
       <h1>${isReset ? "Set a new password" : `Join ${account?.name}`}</h1>
-      <p class="about">${isReset ? email : `As ${role}, with ${email}.`}</p>
+      <p class="about">${isReset ? email : choosesEmail ? `As ${role}.` : `As ${role}, with ${email}.`}</p>
     </div>
-    <input class="visually-hidden" type="email" autocomplete="username" value=${email} readonly tabindex="-1" aria-hidden="true" />
-    ${!known && !isReset && html`<${TextField} label="Your name" name="name" autocomplete="name" required autofocus error=${error} value=${fields.name} onInput=${set("name")} />`}
+    ${choosesEmail
+      ? html`<${TextField} label="Your e-mail" name="email" type="email" autocomplete="username" hint="You sign in with it. No mail is sent." required autofocus error=${error} value=${fields.email} onInput=${set("email")} />`
+      : html`<input class="visually-hidden" type="email" autocomplete="username" value=${email} readonly tabindex="-1" aria-hidden="true" />`}
+    ${!known && !isReset && html`<${TextField} label="Your name" name="name" autocomplete="name" required autofocus=${!choosesEmail} error=${error} value=${fields.name} onInput=${set("name")} />`}
     <${TextField} ...${password} name="password" type=${visible ? "text" : "password"} required autofocus=${known || isReset} error=${error} value=${fields.password} onInput=${set("password")} />
     <${Checkbox} label="Show the password" checked=${visible} onInput=${setVisible} />
     ${asksCode && html`<${TextField} label="Code" name="code" hint="From your authenticator, or a recovery code" autocomplete="one-time-code" required error=${error} value=${fields.code} onInput=${set("code")} />`}
-    <${ErrorNote} error=${error} fields=${["name", "password", "code"]} />
+    <${ErrorNote} error=${error} fields=${["email", "name", "password", "code"]} />
     <${Button} kind="main" type="submit" busy=${busy}>${isReset ? "Set and sign in" : "Join"}<//>
   </form>`;
 }
