@@ -94,6 +94,7 @@ function Frame() {
   return html`
     <a class="skip" href="#main">Skip to the page</a>
     <${Header} onHelp=${() => setHelping(true)} />
+    <${Offline} />
     <main id="main"><${Page} key=${path} params=${params} /></main>
     <${Toasts} />
     ${helping && html`<${DialogHelp} navigation=${NAVIGATION} onClose=${() => setHelping(false)} />`}`;
@@ -163,6 +164,21 @@ function Toasts() {
       <${Button} kind="quiet" icon="close" label="Dismiss" onClick=${() => dismissToast(id)} />
     </div>`)}
   </div>`;
+}
+
+/** A line that says why nothing loads, while the browser has no network. */
+function Offline() {
+  const [online, setOnline] = useState(navigator.onLine);
+  useEffect(() => {
+    const notice = () => setOnline(navigator.onLine);
+    addEventListener("online", notice);
+    addEventListener("offline", notice);
+    return () => {
+      removeEventListener("online", notice);
+      removeEventListener("offline", notice);
+    };
+  }, []);
+  return !online && html`<p class="offline" role="status">This device is offline. What you see may be old.</p>`;
 }
 
 function NotFound() {

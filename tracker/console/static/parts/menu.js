@@ -47,13 +47,14 @@ function entriesOf(menu) {
   return [...menu.querySelectorAll("[role=menuitem]:not(:disabled)")];
 }
 
-/** Put a menu under its button, or above it where there is no room, and inside of the window. */
+/** Put a menu under its button, or above it where there is no room, towards the middle of the window. */
 function place(menu, button) {
   const { left, right, top, bottom } = button.getBoundingClientRect();
+  const { clientWidth, clientHeight } = document.documentElement;
   const { offsetWidth: width, offsetHeight: height } = menu;
-  const below = bottom + GAP + height <= innerHeight;
-  const start = left + width <= innerWidth - GAP ? left : right - width;
-  menu.style.left = `${Math.max(GAP, start)}px`;
+  const start = left < clientWidth / 2 ? left : right - width;
+  const below = bottom + GAP + height <= clientHeight;
+  menu.style.left = `${Math.max(GAP, Math.min(start, clientWidth - GAP - width))}px`;
   menu.style.top = `${below ? bottom + GAP : Math.max(GAP, top - GAP - height)}px`;
 }
 
