@@ -47,6 +47,14 @@ async def test_the_secret_is_not_stored(services: Services) -> None:
     assert secret not in str(row)
 
 
+async def test_a_member_is_seen_when_a_session_begins(services: Services) -> None:
+    person, account_id = await create_person(services), new_id()
+    await services.members.add(account_id, person.id, Role.OWNER)
+    session, _ = await services.sessions.start(person.id, account_id, BROWSER)
+    [member] = await services.members.of_person(person.id)
+    assert member.last_seen_at == session.last_seen_at
+
+
 async def test_use_prolongs_a_session_up_to_its_lifetime(services: Services) -> None:
     person, account_id = await create_person(services), new_id()
     await services.members.add(account_id, person.id, Role.OWNER)

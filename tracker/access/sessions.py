@@ -113,6 +113,7 @@ class Sessions:
         stored = {**document(session), "sha256": _digest(secret)}
         await self._sessions.insert_one(stored, session=transaction)
         await self._end_oldest(person_id, transaction)
+        await self._record_seen(session, at, transaction)
         return session, secret
 
     def peek(self, secret: str) -> bool:
@@ -174,8 +175,14 @@ class Sessions:
         unless_another_did = {"_id": session.id, "last_seen_at": session.last_seen_at}
         seen = {"last_seen_at": at, "expires_at": _expiry(session.created_at, at)}
         await self._sessions.update_one(unless_another_did, {"$set": seen})
+        await self._record_seen(session, at)
+
+    async def _record_seen(
+        self, session: Session, at: datetime, transaction: Transaction | None = None
+    ) -> None:
         member = {"account_id": session.account_id, "person_id": session.person_id}
-        await self._members.update_one(member, {"$set": {"last_seen_at": at}})
+        seen = {"$set": {"last_seen_at": at}}
+        await self._members.update_one(member, seen, session=transaction)
 
     def _remember(self, digest: bytes) -> None:
         self._valid[digest] = None
