@@ -45,6 +45,8 @@ async def test_the_required_fields_are_enough_for_a_link_that_redirects(
         "tags",
         "created_at",
         "short_url",
+        "archived",
+        "domain_id",
     ]
     assert link["id"] == str(UUID(link["id"]))
     assert link["internal_name"] == "example.com/landing"

@@ -62,13 +62,13 @@ class ShortLink(msgspec.Struct, kw_only=True):
     internal_name: str
     slug: str
     destination_url: str
-    domain_id: Annotated[UUID | None, Meta(description="custom domain; null: the service's")]
     domain_name: str
     active: bool
-    archived: Annotated[bool, Meta(description="an archived link is 404 and keeps its slug")]
     tags: list[TagReference]
     created_at: Timestamp
     short_url: str
+    archived: Annotated[bool, Meta(description="an archived link is 404 and keeps its slug")]
+    domain_id: Annotated[UUID | None, Meta(description="custom domain; null: the service's")]
 
 
 class NewShortLink(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
