@@ -10,6 +10,7 @@ import msgspec
 import orjson
 
 from tests.api.client import Client, Response
+from tests.api.document import DOCUMENT
 from tests.factories import create_event_config, create_link, create_member, create_webhook
 from tracker.access.accounts import Account
 from tracker.access.membership import Author
@@ -107,6 +108,16 @@ def maker(prefix: str) -> Maker:
     return MAKERS[prefix]
 
 
+def examples_of(endpoint: Endpoint) -> dict[str, str]:
+    """Return the examples of the parameters that a query needs, besides the account."""
+    described = DOCUMENT["paths"][endpoint.path][endpoint.method.lower()]["parameters"]
+    return {
+        one["name"]: one["schema"]["examples"][0]
+        for one in described
+        if one["in"] == "query" and one["required"] and one["name"] != "accountId"
+    }
+
+
 class Request(NamedTuple):
     """A request for an endpoint that the owner of its objects may make."""
 
@@ -143,8 +154,8 @@ class Request(NamedTuple):
 
     @property
     def _query(self) -> str:
-        named = self._account_in(self.endpoint.query)
-        return "".join(f"?{name}={value}" for name, value in named.items())
+        named = examples_of(self.endpoint) | self._account_in(self.endpoint.query)
+        return f"?{urlencode(named)}" if named else ""
 
     def _account_in(self, kind: type[msgspec.Struct]) -> dict[str, str]:
         """Return the account in the spelling of `kind`, nothing if it has no account."""
@@ -182,7 +193,7 @@ class World(NamedTuple):
             fields = {k: v for k, v in orjson.loads(body).items() if k not in SPELLINGS}
             body = orjson.dumps(fields | names)
         else:
-            path += f"?{urlencode(names)}"
+            path += f"?{urlencode(examples_of(request.endpoint) | names)}"
         sent: dict[str, str | bytes] = {"Authorization": f"Bearer {key}"}
         return await self.client.request(request.endpoint.method, path, sent, body)
 

@@ -105,6 +105,12 @@ class Answer(NamedTuple):
     headers: Mapping[str, str]
 
 
+class MediaType(msgspec.Struct, frozen=True):
+    """The media type of answers that are not JSON."""
+
+    name: str
+
+
 class Endpoint(NamedTuple):
     """A method and path that need an API key, or the session of a person.
 
@@ -115,6 +121,7 @@ class Endpoint(NamedTuple):
     - `operation_id` is OpenAPI's, where the method and path do not make a good one.
     - If the body decides what is done, `scope` is a function of the body whose docstring names the
       scopes, and `answer` is a tuple of the possible types.
+    - `answer` is a MediaType if the endpoint returns `Content` and not a value for JSON.
     """
 
     method: str
@@ -141,7 +148,7 @@ class Endpoint(NamedTuple):
     @property
     def pattern(self) -> str:
         """Return the path as Tornado matches it, with a group for each id."""
-        return _PARAMETER.sub("([^/]+)", self.path)
+        return _PARAMETER.sub("([^/]+)", self.path.replace(".", r"\."))
 
     @property
     def id_names(self) -> list[str]:

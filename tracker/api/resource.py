@@ -60,13 +60,6 @@ class Resource(Generic[Stored, Record]):
         """
         return self.checked(call, await self._find(call))
 
-    async def own_in_any_state(self, call: Call[Any, Any]) -> Stored:
-        """Return the account's object that the path names, which may be archived.
-
-        Raises NotFound if there is none, Forbidden if it is another account's.
-        """
-        return call.own(self._name, await self._find(call))
-
     def checked(self, call: Call[Any, Any], stored: Stored | None) -> Stored:
         """Return `stored`, an object of the account.
 

@@ -23,9 +23,11 @@ from tracker.api import (
     members,
     metrics,
     own_sessions,
+    qr_codes,
     reports,
     session,
     short_links,
+    slugs,
     tags,
     tls_ask,
     webhooks,
@@ -38,6 +40,8 @@ Endpoints = tuple[Endpoint | PublicEndpoint, ...]
 
 KEYED_ENDPOINTS: tuple[Endpoint, ...] = (
     *short_links.ENDPOINTS,
+    *slugs.ENDPOINTS,
+    *qr_codes.ENDPOINTS,
     *tags.ENDPOINTS,
     *domains.ENDPOINTS,
     *event_configs.ENDPOINTS,

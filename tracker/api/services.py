@@ -36,6 +36,7 @@ from tracker.links.counts import LinkCounts
 from tracker.links.domains import Domains
 from tracker.links.own_hosts import OwnHosts
 from tracker.links.public_url import PublicUrl
+from tracker.links.qr_code import QrCodes
 from tracker.links.store import Links
 from tracker.links.tags import Tags
 from tracker.loops import Loops
@@ -74,6 +75,8 @@ class Services(Protocol):
     pacing: Pacing
     links: Links
     link_counts: LinkCounts
+    qr_codes: QrCodes
+    qr_limiter: AccountLimiter
     tags: Tags
     domains: Domains
     own_hosts: OwnHosts

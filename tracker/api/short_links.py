@@ -80,10 +80,15 @@ async def _show(services: Services, links: Sequence[Link]) -> list[ShortLink]:
             link,
             domain_name=link.domain_name or services.public_url.host,
             tags=[TagReference(id=t, name=tags[t].name) for t in link.tags if t in tags],
-            short_url=f"{services.public_url.origin(link.domain_name)}/c/{link.slug}",
+            short_url=short_url(services, link),
         )
         for link in links
     ]
+
+
+def short_url(services: Services, link: Link) -> str:
+    """Return the URL of a link that its owner publishes."""
+    return f"{services.public_url.origin(link.domain_name)}/c/{link.slug}"
 
 
 LINKS: Resource[Link, ShortLink] = Resource(
@@ -136,7 +141,7 @@ async def show(call: Call[Nothing, Nothing]) -> ShortLink:
 
     Raises NotFound or Forbidden if the account has no such link.
     """
-    return await LINKS.show(call, await LINKS.own_in_any_state(call))
+    return await LINKS.show(call, await find_own(call))
 
 
 async def change(call: Call[Nothing, ChangeShortLink]) -> ShortLink:
@@ -148,7 +153,7 @@ async def change(call: Call[Nothing, ChangeShortLink]) -> ShortLink:
     fields = sent_fields(call.body)
     tag_ids = fields.get("tags", [])
     tags = await call.services.tags.find(tag_ids)
-    _check_own(call, [("tags", tag_id, tags.get(tag_id)) for tag_id in tag_ids])
+    check_own(call, [("tags", tag_id, tags.get(tag_id)) for tag_id in tag_ids])
     if fields:
         link = await call.services.links.change(link.id, fields)
     return await LINKS.show(call, link)
@@ -179,7 +184,7 @@ async def _new_links(call: Call[Any, Any], sent: Mapping[str, NewShortLink]) -> 
         if one.domain_id:
             named.append((f"{at}domain_id", one.domain_id, domains[one.domain_id]))
         named += [(f"{at}tags", tag_id, tags.get(tag_id)) for tag_id in one.tags]
-    _check_own(call, named)
+    check_own(call, named)
     return [_new_link(call, one, domains.get(one.domain_id)) for one in sent.values()]
 
 
@@ -196,7 +201,7 @@ def _new_link(call: Call[Any, Any], sent: NewShortLink, domain: Domain | None) -
     )
 
 
-def _check_own(call: Call[Any, Any], named: Sequence[tuple[str, UUID, Owned | None]]) -> None:
+def check_own(call: Call[Any, Any], named: Sequence[tuple[str, UUID, Owned | None]]) -> None:
     """Check references to other objects: the field, the id, and the object that was found.
 
     Raises Forbidden if one is another account's, else NotFound if one does not exist.

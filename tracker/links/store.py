@@ -133,6 +133,11 @@ class Links:
         rows, total = await page_of(self._links, matching, page, page_size, _ORDERS[order])
         return [record(Link, row) for row in rows], total
 
+    async def has_slug(self, domain_id: UUID | None, slug: str) -> bool:
+        """Return whether a link on the domain has the slug, or had it before it was archived."""
+        taken = {"domain_id": domain_id, "slug": slug}
+        return await self._links.find_one(taken, ["_id"]) is not None
+
     async def has_links(self, domain_id: UUID) -> bool:
         """Return whether the domain has links that are not archived."""
         in_use = {"domain_id": domain_id, "archived": False}

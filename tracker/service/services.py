@@ -54,6 +54,7 @@ from tracker.links.domain_cache import domain_cache
 from tracker.links.domains import Domains
 from tracker.links.own_hosts import OwnHosts
 from tracker.links.public_url import PublicUrl
+from tracker.links.qr_code import QrCodes
 from tracker.links.store import Links
 from tracker.links.tags import Tags
 from tracker.loops import Loops, cancel_and_wait
@@ -69,6 +70,9 @@ from tracker.webhooks.store import Webhooks
 _OTHER_CACHE_ENTRIES = 10_000
 _LOOK_UPS_PER_ACCOUNT, _LOOK_UPS_PER_PROCESS = 10, 64
 """Concurrent API requests that wait for DNS. An account may have ten webhooks."""
+
+_QR_CODES = 10, 64
+"""Concurrent requests for QR codes: of an account, and of the process."""
 
 
 class Services:
@@ -170,6 +174,8 @@ class Services:
         self.rules_cache = rules_cache(*stores, _OTHER_CACHE_ENTRIES, self.budget)
         self.links = Links(self.database, self.link_cache)
         self.link_counts = LinkCounts(self.database)
+        self.qr_codes = QrCodes()
+        self.qr_limiter = AccountLimiter("QR", "codes", *_QR_CODES, seconds=1)
         self.domains = Domains(
             self.database,
             self.domain_cache,

@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from tracker import __version__
-from tracker.api.endpoint import Endpoint, Nothing, PublicEndpoint
+from tracker.api.endpoint import Endpoint, MediaType, Nothing, PublicEndpoint
 from tracker.api.event_schema import EVENT_SCHEMAS
 from tracker.api.join_schema import JOIN_SCHEMAS
 from tracker.api.openapi.parts import (
     API_KEY,
+    BINARY,
     ERRORS,
     RATE_LIMIT,
     SESSION,
@@ -101,10 +102,16 @@ def _operation(endpoint: Endpoint, schemas: Schemas) -> Described:
     done = {
         "description": "Done.",
         "headers": RATE_LIMIT,
-        "content": json_content(schemas.answer(endpoint)),
+        "content": _content(endpoint, schemas),
     }
     errors = {str(status): error(status) for status in _errors(endpoint)}
     return operation | {"responses": {"200": done} | errors}
+
+
+def _content(endpoint: Endpoint, schemas: Schemas) -> Described:
+    if isinstance(endpoint.answer, MediaType):
+        return {endpoint.answer.name: {"schema": BINARY}}
+    return json_content(schemas.answer(endpoint))
 
 
 def _public_operation(endpoint: PublicEndpoint) -> Described:

@@ -17,6 +17,7 @@ SESSION = "session"
 """The name of the security scheme."""
 
 TEXT: Described = {"type": "string"}
+BINARY: Described = {"type": "string", "format": "binary"}
 _COUNT: Described = {"type": "integer", "minimum": 0}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from tracker.api.endpoint import Endpoint
+from tracker.api.endpoint import Endpoint, MediaType
 from tracker.api.openapi.parts import Described
 
 _REF = "#/components/schemas/"
@@ -79,6 +79,8 @@ def _types(endpoint: Endpoint) -> tuple[Any, ...]:
 
 
 def _kinds(answer: Any) -> tuple[Any, ...]:
+    if isinstance(answer, MediaType):
+        return ()
     return answer if isinstance(answer, tuple) else (answer,)
 
 
