@@ -9,6 +9,8 @@ import {
 
 /** Every page: its path, with names of parameters after ":", and its module. */
 const ROUTES = [
+  ["/console/links", "console/pages/links"],
+  ["/console/links/:id", "console/pages/link"],
   ["/console/tags", "console/pages/tags"],
   ["/console/settings", "console/pages/settings"],
   ["/console/settings/keys", "console/pages/settings-keys"],
@@ -20,6 +22,7 @@ const ROUTES = [
 
 /** The pages in the navigation, with the second key of their shortcut (`g`, then this key). */
 const NAVIGATION = [
+  { href: "/console/links", label: "Links", key: "l", scope: "links:read" },
   { href: "/console/tags", label: "Tags", key: "t", scope: "tags:read" },
   { href: "/console/settings", label: "Settings", key: "s" },
 ];

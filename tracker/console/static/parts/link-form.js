@@ -1,0 +1,109 @@
+/** The form of a link: to create one, or to change it. What is typed is kept as a draft. */
+
+import {
+  Button, Checkbox, ErrorNote, Field, Select, TextField, api, can, copy, html, owned, session, toast, useAction,
+  useEffect, useLoad, useSettled, useState,
+} from "console/core";
+import { Dialog } from "console/parts/dialog";
+import { useDraft } from "console/parts/draft";
+import { TagPicker } from "console/parts/link-tags";
+
+const UTM = [
+  ["utm_source", "Source", "newsletter"],
+  ["utm_medium", "Medium", "email"],
+  ["utm_campaign", "Campaign", "spring-sale"],
+  ["utm_term", "Term", "running shoes"],
+  ["utm_content", "Content", "top banner"],
+];
+const NEW = { destination_url: "", slug: "", domain_id: "", internal_name: "", tags: [] };
+const SLUG = /^[\w-]{1,64}$/;
+
+/** The dialog to create a link, or to change `link`. `onDone` gets the link. */
+export function LinkDialog({ link, onClose, onDone }) {
+  const { fields, set, dirty, clear } = useDraft(link ? `link:${link.id}` : "link:new", link ? editable(link) : NEW);
+  const [save, busy, error] = useAction(async () => {
+    const saved = link ? await api.patch(`/api/short-links/${link.id}`, changed(link, fields)) : await api.post("/api/short-links", created(fields));
+    clear();
+    onDone(saved);
+    onClose();
+    toast(link ? "Saved" : `${saved.short_url} is ready`, link ? {} : { action: { label: "Copy", run: () => copy(saved.short_url) } });
+  });
+  const footer = html`
+    ${dirty && html`<${Button} kind="quiet" disabled=${busy} onClick=${clear}>Discard the draft<//>`}
+    <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
+    <${Button} kind="main" type="submit" busy=${busy}>${link ? "Save" : "Create"}<//>`;
+  return html`<${Dialog} title=${link ? "Edit the link" : "New link"} wide ...${{ footer, busy, onClose }} onSubmit=${save}>
+    <${TextField} label="Destination" name="destination_url" type="url" required data-focus placeholder="https://shop.example/offer" hint="Macros such as {click_id} and {country} are filled in at the click." error=${error} value=${fields.destination_url} onInput=${set("destination_url")} />
+    <${UtmBuilder} url=${fields.destination_url} onChange=${set("destination_url")} />
+    ${!link && html`<${ShortUrl} fields=${fields} set=${set} error=${error} />`}
+    <${TextField} label="Name" name="internal_name" hint=${link ? undefined : "For you and your reports. Empty: the destination’s host and path."} required=${Boolean(link)} maxlength="255" error=${error} value=${fields.internal_name} onInput=${set("internal_name")} />
+    ${can("tags:read") && html`<${TagPicker} selected=${fields.tags} onChange=${set("tags")} />`}
+    <${ErrorNote} error=${error} fields=${["destination_url", "internal_name", ...(link ? [] : ["slug", "domain_id"])]} />
+  <//>`;
+}
+
+function editable({ destination_url, internal_name, tags }) {
+  return { destination_url, internal_name, tags: tags.map(({ id }) => id) };
+}
+
+/** Return the fields that differ from those of the link. */
+function changed(link, fields) {
+  const before = editable(link);
+  return Object.fromEntries(Object.entries(fields).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name])));
+}
+
+/** Return the fields of a new link; what is left empty gets its default from the service. */
+function created({ destination_url, tags, ...others }) {
+  const given = Object.entries(others).filter(([, value]) => value !== "");
+  return owned({ destination_url, tags, ...Object.fromEntries(given) });
+}
+
+/** The domain and the slug of a new link. The slug is checked while it is typed. */
+function ShortUrl({ fields, set, error }) {
+  const domains = useLoad((signal) => (can("domains:read") ? api.get("/api/domains", { pageSize: 100 }, signal) : Promise.resolve({ rows: [] })), []);
+  const rows = domains.data?.rows ?? [];
+  const options = [["", location.host], ...rows.map(({ id, domain_name, verified }) => [id, verified ? domain_name : `${domain_name} (not verified)`])];
+  const host = options.find(([id]) => id === fields.domain_id)?.[1] ?? location.host;
+  const { text, bad } = useSlugState(fields.slug, fields.domain_id);
+  return html`
+    ${rows.length > 0 && html`<${Select} label="Domain" name="domain_id" options=${options} error=${error} value=${fields.domain_id} onInput=${set("domain_id")} />`}
+    <${TextField} label="Slug" name="slug" prefix="${host.replace(/ .*/, "")}/c/" maxlength="64" placeholder="random" spellcheck="false"
+      hint=${bad ? undefined : text || "Letters, digits, _ and -. It cannot be changed later."} error=${error?.field === "slug" ? error : bad && text} value=${fields.slug} onInput=${set("slug")} />`;
+}
+
+/** Return what is known of a slug: {text, bad}. It is asked once typing has paused. */
+function useSlugState(slug, domainId) {
+  const settled = useSettled(slug);
+  const valid = SLUG.test(settled);
+  const answer = useLoad(
+    (signal) => (valid ? api.get("/api/short-links/available", { slug: settled, domain_id: domainId }, signal) : Promise.resolve(null)),
+    [settled, domainId],
+  );
+  if (!slug) return { text: "" };
+  if (!SLUG.test(slug)) return { text: "1 to 64 of A-Z a-z 0-9 _ -", bad: true };
+  if (slug !== settled || answer.loading || !answer.data) return { text: "Checking…" };
+  return answer.data.available ? { text: "Free" } : { text: answer.data.reason, bad: true };
+}
+
+/** Fields for the UTM parameters, which are read from the destination and written into it. */
+function UtmBuilder({ url, onChange }) {
+  const parsed = URL.canParse(url) ? new URL(url).searchParams : null;
+  const put = (name) => (value) => onChange(withParameter(url, name, value));
+  return html`<details class="utm">
+    <summary>UTM parameters</summary>
+    ${parsed
+      ? html`<div class="columns">${UTM.map(([name, label, example]) => html`<${TextField} label=${label} name=${name} placeholder=${example} value=${parsed.get(name) ?? ""} onInput=${put(name)} />`)}</div>`
+      : html`<p class="hint">First give the destination.</p>`}
+  </details>`;
+}
+
+/**
+ * Return `url` with one parameter of its query set, or removed if `value` is empty. All else stays as
+ * it was typed: the URL class would encode the braces of macros.
+ */
+export function withParameter(url, name, value) {
+  const [, start, query = "", fragment] = /^([^?#]*)(?:\?([^#]*))?(#.*)?$/s.exec(url);
+  const others = query.split("&").filter((part) => part && part.split("=")[0] !== name);
+  const parts = value ? [...others, `${name}=${encodeURIComponent(value)}`] : others;
+  return start + (parts.length ? `?${parts.join("&")}` : "") + (fragment ?? "");
+}

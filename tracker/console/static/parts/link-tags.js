@@ -1,0 +1,86 @@
+/** Tags of links: the picker in a form, the filter of the list, and tagging many links at once. */
+
+import {
+  Button, Checkbox, ErrorNote, Field, TextField, api, can, format, html, owned, setQuery, toast, useAction, useEffect,
+  useLoad, useRef, useState,
+} from "console/core";
+import { Dialog } from "console/parts/dialog";
+
+const MAX_TAGS_SHOWN = 100;
+
+function useTags() {
+  return useLoad((signal) => api.get("/api/tags", { pageSize: MAX_TAGS_SHOWN }, signal), []);
+}
+
+/** A set of boxes, one a tag, and a field that creates another. `selected` are ids. */
+export function TagPicker({ selected, onChange, label = "Tags" }) {
+  const tags = useTags();
+  const [name, setName] = useState("");
+  const [create, busy, error] = useAction(async () => {
+    const tag = await api.post("/api/tags", owned({ name }));
+    tags.set((old) => ({ ...old, rows: [tag, ...(old?.rows ?? [])] }));
+    onChange([...selected, tag.id]);
+    setName("");
+  });
+  const toggle = (id) => (on) => onChange(on ? [...selected, id] : selected.filter((one) => one !== id));
+  const enter = (event) => {
+    if (event.key !== "Enter") return;
+    event.preventDefault();
+    if (name.trim()) create();
+  };
+  const rows = tags.data?.rows ?? [];
+  return html`<fieldset class="tag-picker">
+    <legend>${label}</legend>
+    <div class="boxes">${rows.map(({ id, name: text }) => html`<${Checkbox} key=${id} label=${text} checked=${selected.includes(id)} onInput=${toggle(id)} />`)}</div>
+    ${can("tags:write") && html`<div class="row">
+      <input type="text" aria-label="New tag" placeholder="New tag" maxlength="190" value=${name} onInput=${(event) => setName(event.target.value)} onKeyDown=${enter} />
+      <${Button} busy=${busy} disabled=${!name.trim()} onClick=${create}>Add<//>
+    </div>`}
+    <${ErrorNote} error=${error ?? tags.error} />
+  </fieldset>`;
+}
+
+/** The filter of the list by tags: a button that opens the boxes. The ids are in the URL. */
+export function TagFilter({ tags: chosen, operator }) {
+  const [open, setOpen] = useState(false);
+  const selected = chosen ? chosen.split(",") : [];
+  const pick = (ids) => setQuery({ tags: ids.join(","), page: null });
+  return html`
+    <${Button} icon="tag" onClick=${() => setOpen(true)}>${selected.length ? format.count(selected.length, "tag") : "Tags"}<//>
+    ${open && html`<${FilterDialog} ...${{ selected, operator, pick }} onClose=${() => setOpen(false)} />`}`;
+}
+
+function FilterDialog({ selected, operator, pick, onClose }) {
+  const tags = useTags();
+  const toggle = (id) => (on) => pick(on ? [...selected, id] : selected.filter((one) => one !== id));
+  const footer = html`
+    <${Button} disabled=${!selected.length} onClick=${() => pick([])}>Clear<//>
+    <${Button} kind="main" onClick=${onClose}>Done<//>`;
+  return html`<${Dialog} title="Filter by tags" ...${{ footer, onClose }}>
+    <div class="boxes">${(tags.data?.rows ?? []).map(({ id, name }) => html`<${Checkbox} key=${id} label=${name} checked=${selected.includes(id)} onInput=${toggle(id)} />`)}</div>
+    ${tags.data?.rows.length === 0 && html`<p class="about">There are no tags yet.</p>`}
+    ${selected.length > 1 && html`<${Checkbox} label="Links must have all of them" checked=${operator === "AND"} onInput=${(on) => setQuery({ tagOperator: on ? "AND" : null, page: null })} />`}
+    <${ErrorNote} error=${tags.error} retry=${tags.reload} />
+  <//>`;
+}
+
+/** The dialog that adds tags to several links, and removes others. */
+export function TagsDialog({ links, onClose, onDone }) {
+  const common = links[0].tags.map(({ id }) => id).filter((id) => links.every((link) => link.tags.some((tag) => tag.id === id)));
+  const [selected, setSelected] = useState(common);
+  const [save, busy, error] = useAction(async () => {
+    const add_tags = selected.filter((id) => !common.includes(id));
+    const remove_tags = common.filter((id) => !selected.includes(id));
+    await api.patch("/api/short-links/bulk", owned({ ids: links.map(({ id }) => id), add_tags, remove_tags }));
+    toast(`Tags of ${format.count(links.length, "link")} changed`);
+    onDone();
+    onClose();
+  });
+  const footer = html`
+    <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
+    <${Button} kind="main" type="submit" busy=${busy}>Save<//>`;
+  return html`<${Dialog} title="Tags of ${format.count(links.length, "link")}" about="Ticked are the tags that all of them have." ...${{ footer, busy, onClose }} onSubmit=${save}>
+    <${TagPicker} selected=${selected} onChange=${setSelected} />
+    <${ErrorNote} error=${error} />
+  <//>`;
+}
