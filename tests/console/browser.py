@@ -37,7 +37,13 @@ async def opened(
 ) -> AsyncIterator[tuple[Page, Problems]]:
     """Yield a page in a context of its own. On exit, no problem may have been noted."""
     context = await browser.new_context(
-        base_url=base_url, viewport=VIEWPORT, locale="en-GB", timezone_id="UTC", **options
+        **{
+            "base_url": base_url,
+            "viewport": VIEWPORT,
+            "locale": "en-GB",
+            "timezone_id": "UTC",
+            **options,
+        }
     )
     context.set_default_timeout(PATIENCE_MS)
     problems = Problems()
