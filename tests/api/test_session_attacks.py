@@ -2,13 +2,18 @@
 
 import orjson
 import pytest
+from tornado.httputil import HTTPHeaders
 
 from tests.api.client import Client
+from tests.api.conftest import Logged
 from tests.api.person import PASSWORD, create_person, signed_in
 from tests.api.test_session import FROM_CONSOLE, secret_in, sign_in
 from tracker.access.accounts import Account
+from tracker.access.rate_limit import Scope
 from tracker.access.roles import Role
 from tracker.access.sign_in_limit import FOR_EMAIL, PER_MINUTE
+from tracker.api.session_cookie import SessionCookie
+from tracker.links.public_url import PublicUrl
 from tracker.service.services import Services
 
 CROSS_SITE = {
@@ -164,3 +169,87 @@ async def test_no_password_and_no_secret_is_logged_or_stored(
         stored = str(await services.database[name].find().to_list(None))
         assert PASSWORD not in stored, name
         assert secret not in stored, name
+
+
+@pytest.mark.parametrize(
+    "base_url",
+    [
+        "http://tracker.test",
+        "http://Tracker.Test/",
+        "http://tracker.test:80",
+        "HTTP://tracker.test",
+    ],
+)
+def test_the_origin_is_that_of_browsers_however_base_url_is_written(base_url: str) -> None:
+    cookie = SessionCookie(PublicUrl(base_url))
+    sent = {"Host": "tracker.test", "Origin": "http://tracker.test"}
+    assert cookie.is_from_here(HTTPHeaders(sent))
+    for name, other in (
+        ("Origin", "http://tracker.test:8080"),
+        ("Origin", "https://tracker.test"),
+        ("Origin", "http://tracker.test.evil.example"),
+        ("Host", "tracker.test:8080"),
+        ("Host", "tracker.test.evil.example"),
+    ):
+        assert not cookie.is_from_here(HTTPHeaders({**sent, name: other}))
+
+
+async def test_with_https_only_the_cookie_that_no_sibling_domain_can_set_counts(
+    client: Client, services: Services, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    person = await signed_in(services, client, account.id)
+    monkeypatch.setattr(services, "public_url", PublicUrl("https://tracker.test"))
+    assert (await person.send("GET", "/api/session")).status == 401
+    person.cookie = "__Host-session"
+    assert (await person.send("GET", "/api/session")).status == 200
+    out = await person.send("DELETE", "/api/session")
+    assert out.headers["Set-Cookie"].startswith("__Host-session=; Path=/; Max-Age=0; ")
+
+
+async def test_cookies_of_other_programs_do_not_hide_a_session(
+    client: Client, services: Services, account: Account
+) -> None:
+    person = await signed_in(services, client, account.id)
+    strange = f'a="b; c; =d; {{"e": 1}}; xsession=f;session={person.secret}; g=h;'
+    assert (await person.send("GET", "/api/session", None, {"Cookie": strange})).status == 200
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT"])
+async def test_what_does_not_count_for_a_session_counts_for_the_address(
+    client: Client, services: Services, account: Account, method: str
+) -> None:
+    person = await signed_in(services, client, account.id)
+    known = await person.send("GET", "/api/session")
+    assert known.headers["RateLimit-Policy"].startswith('"session"')
+    headers: dict[str, str | bytes] = {"Sec_Fetch_Site": "cross-site"} if method == "GET" else {}
+    refused = await person.send(method, "/api/session", None, headers)
+    assert refused.status in (403, 405)
+    assert refused.headers["RateLimit-Policy"].startswith('"ip"')
+    assert refused.headers["Cache-Control"] == "no-store"
+
+
+async def test_a_session_beyond_its_limit_waits_and_other_sessions_do_not(
+    client: Client, services: Services, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(services.rate_limiter, "_session", Scope("session", 2, 60))
+    person, other = [await signed_in(services, client, account.id) for _ in range(2)]
+    answers = [await person.send("GET", "/api/session") for _ in range(3)]
+    assert [one.status for one in answers] == [200, 200, 429]
+    assert answers[-1].error == "rate limit: 2 requests per minute for each session"
+    assert 1 <= int(answers[-1].headers["Retry-After"]) <= 60
+    assert (await other.send("GET", "/api/session")).status == 200
+
+
+async def test_the_log_has_no_e_mail_no_password_and_no_secret(
+    client: Client, services: Services, account: Account, logged: Logged
+) -> None:
+    person = await create_person(services, "ada@example.com", PASSWORD)
+    await services.members.add(account.id, person.id, Role.OWNER)
+    await sign_in(client, "ada@example.com", "wrong horse battery")
+    secret = secret_in(await sign_in(client, "ada@example.com"))
+    cookie: dict[str, str | bytes] = {"Cookie": f"session={secret}", **FROM_CONSOLE}
+    await client.request("DELETE", "/api/session", cookie)
+    written = str(logged())
+    assert "/api/sign-in" in written
+    for one in ("ada@example.com", "horse battery", secret):
+        assert one not in written
