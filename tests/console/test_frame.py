@@ -1,10 +1,196 @@
-from playwright.async_api import expect
+"""The frame of every page: addresses, themes, shortcuts, and what signing in and out leaves."""
 
+from typing import Any
+
+import pytest
+from playwright.async_api import Page, expect
+
+from tests.api.person import PASSWORD, create_person
 from tests.console.conftest import OpenPage
+from tests.console.people import sign_in
+from tracker.access.accounts import Account
+from tracker.access.roles import Role
+from tracker.service.services import Services
+
+HOME = "/console/links"
+
+
+async def call(page: Page, function: str, argument: object) -> Any:
+    """Return what an exported function of `console/core` returns."""
+    return await page.evaluate(
+        "async ([name, value]) => (await import('console/core'))[name](value) ?? null",
+        [function, argument],
+    )
 
 
 async def test_a_stranger_is_asked_to_sign_in(open_page: OpenPage) -> None:
     async with open_page() as (page, _):
-        await page.goto("/console/webhooks")
+        await page.goto("/console/webhooks?page=2")
         await expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
-        await expect(page).to_have_url("/console/sign-in?next=%2Fconsole%2Fwebhooks")
+        await expect(page).to_have_url("/console/sign-in?next=%2Fconsole%2Fwebhooks%3Fpage%3D2")
+
+
+async def test_signing_in_leads_to_where_a_person_wanted_to_go(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    person = await create_person(services, "ada@example.com", PASSWORD)
+    await services.members.add(account.id, person.id, Role.OWNER)
+    async with open_page() as (page, problems):
+        problems.expected.append("401")
+        await page.goto("/console/tags?page=1")
+        await page.get_by_label("E-mail").fill("ada@example.com")
+        await page.get_by_label("Password").fill("something else entirely")
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_role("alert")).to_contain_text("e-mail or password: wrong")
+        await page.get_by_label("Password").fill(PASSWORD)
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_role("heading", name="Tags", level=1)).to_be_visible()
+        await expect(page).to_have_url("/console/tags?page=1")
+
+
+async def test_signing_out_leaves_nothing_that_back_shows(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    await services.tags.create(account.id, "Confidential")
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto("/console/tags")
+        await expect(page.get_by_text("Confidential")).to_be_visible()
+        await page.evaluate("sessionStorage.setItem('draft:x', 'y')")
+        await page.get_by_role("button", name="Sign out").click()
+        await expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+        assert await page.evaluate("sessionStorage.length") == 0
+        await page.go_back()
+        await page.goto("/console/tags")
+        await expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+        await expect(page.get_by_text("Confidential")).to_have_count(0)
+
+
+async def test_only_pages_of_the_console_are_next(open_page: OpenPage) -> None:
+    own = ("/console", "/console/", "/console/links", "/console/links/1-a?search=a%20b&page=2")
+    foreign: tuple[object, ...] = (
+        *("//evil.example", "///evil.example/console", "/\\evil.example", "\\\\evil.example"),
+        *(
+            "/console//evil.example",
+            "/console/\\evil",
+            "/console/links?a=\\",
+            "/console@evil.example",
+        ),
+        *("https://evil.example/console", "javascript:alert(1)//console", "/consoles", "console"),
+        *("/console/../api/session", "/console/%2e%2e/api", "/console/links#x", "/console/a b"),
+        *(
+            "/con\tsole",
+            "\n/console",
+            "/console/\x00",
+            "/console/links\r\n",
+            "",
+            None,
+            ["/console"],
+            1,
+        ),
+    )
+    async with open_page() as (page, _):
+        await page.goto("/console/sign-in")
+        assert [await call(page, "nextPage", path) for path in own] == list(own)
+        for path in foreign:
+            assert await call(page, "nextPage", path) == HOME, path
+
+
+async def test_only_addresses_of_the_web_become_links(open_page: OpenPage) -> None:
+    async with open_page() as (page, _):
+        await page.goto("/console/sign-in")
+        for url in ("http://example.com/a?b#c", "HTTPS://example.com"):
+            assert await call(page, "safeHref", url) == url
+        for url in (
+            "javascript:alert(1)",
+            " JavaScript:alert(1)",
+            "java\tscript:x",
+            "data:,x",
+            "x:",
+        ):
+            assert await call(page, "safeHref", url) is None, url
+
+
+async def test_a_chosen_theme_outlives_a_reload_before_any_script_runs(open_page: OpenPage) -> None:
+    background = "getComputedStyle(document.documentElement).backgroundColor"
+    async with open_page(color_scheme="light") as (page, problems):
+        problems.expected.append("ERR_FAILED")
+        await page.goto("/console/style")
+        light = await page.evaluate(background)
+        await page.context.add_cookies(
+            [{"name": "theme", "value": "dark", "url": page.url, "sameSite": "Lax"}]
+        )
+        await page.route("**/*.*js", lambda route: route.abort())
+        await page.reload()
+        assert await page.evaluate(background) != light
+
+
+async def test_the_theme_button_goes_round(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto("/console/tags")
+        root = page.locator("html")
+        for label, theme in (("as the system", "light"), ("light", "dark"), ("dark", "")):
+            await page.get_by_role("button", name=f"Theme: {label}").click()
+            await expect(root).to_have_attribute("data-theme", theme)
+
+
+async def test_keys_list_the_shortcuts_and_lead_to_pages(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto("/console/settings/security")
+        await expect(page.get_by_role("heading", name="Security")).to_be_visible()
+        await page.keyboard.press("g")
+        await page.keyboard.press("t")
+        await expect(page).to_have_url("/console/tags")
+        await expect(page.get_by_role("heading", name="Tags", level=1)).to_be_focused()
+        await page.keyboard.press("?")
+        dialog = page.get_by_role("dialog", name="Keyboard shortcuts")
+        await expect(dialog.get_by_text("Create a tag")).to_be_visible()
+        await page.keyboard.press("Escape")
+        await expect(dialog).to_have_count(0)
+        await page.keyboard.press("c")
+        await page.get_by_label("Name", exact=True).fill("g?/c are text here")
+        await expect(page.get_by_role("dialog")).to_have_count(1)
+
+
+async def test_the_skip_link_leads_past_the_navigation(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto("/console/tags")
+        await expect(page.get_by_role("heading", name="Tags", level=1)).to_be_visible()
+        await page.keyboard.press("Tab")
+        await expect(page.get_by_role("link", name="Skip to the page")).to_be_focused()
+        await page.keyboard.press("Enter")
+        await expect(page.locator("main")).to_be_focused()
+
+
+@pytest.mark.parametrize("path", ["/console/nothing", "/console/tags/x/y"])
+async def test_an_unknown_page_says_so_and_leads_back(
+    open_page: OpenPage, services: Services, account: Account, path: str
+) -> None:
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto(path)
+        await expect(page.get_by_role("heading", name="There is no such page")).to_be_visible()
+        await expect(page.get_by_role("link", name="To the links")).to_have_attribute("href", HOME)
+
+
+async def test_a_lost_network_is_named(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    async with open_page() as (page, problems):
+        problems.expected.append("ERR_INTERNET_DISCONNECTED")
+        await sign_in(services, page, account.id)
+        await page.goto("/console/tags")
+        await expect(page.get_by_role("heading", name="Tags", level=1)).to_be_visible()
+        await page.context.set_offline(True)
+        await expect(page.get_by_text("This device is offline")).to_be_visible()
+        await page.context.set_offline(False)
+        await expect(page.get_by_text("This device is offline")).to_have_count(0)

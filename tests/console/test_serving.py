@@ -6,9 +6,14 @@ import re
 from hashlib import sha256
 
 import pytest
+from tornado.netutil import bind_sockets
 
 from tests.api.client import Client
 from tracker.console.assets import STATIC, VENDORED, assets
+from tracker.http.server import Server
+from tracker.service.app import make_internal_app, make_monitoring_app
+from tracker.service.front import render_rejection
+from tracker.service.services import Services
 
 VENDORED_SHA256 = {
     "vendor/preact.mjs": "bdcbd9abdf2c77c5c45326eab42191e949222d479d0d5f69467387a77040cb55",
@@ -80,7 +85,8 @@ async def test_other_files_are_not_found(client: Client, path: str) -> None:
     ("cookie", "attributes"),
     [
         ("", ('data-session="no"', 'data-theme=""')),
-        ("__Host-session=x", ('data-session="yes"', 'data-theme=""')),
+        ("__Host-session=x", ('data-session="no"', 'data-theme=""')),
+        ("session=", ('data-session="no"', 'data-theme=""')),
         ("session=x; theme=dark", ('data-session="yes"', 'data-theme="dark"')),
         ('theme="><script>', ('data-session="no"', 'data-theme=""')),
     ],
@@ -97,6 +103,54 @@ def test_vendored_files_are_those_of_their_makers() -> None:
     assert names == set(VENDORED_SHA256) == set(VENDORED.values())
     for name, digest in VENDORED_SHA256.items():
         assert sha256(assets()[name].body).hexdigest() == digest, name
+
+
+@pytest.mark.parametrize(
+    ("accepted", "encoding"),
+    [
+        ("", None),
+        ("br, zstd", None),
+        ("x-gzip-like", None),
+        ("gzip;q=0, br", None),
+        ("gzip ; q=0.000", None),
+        ("br, GZIP;q=0.5", "gzip"),
+    ],
+)
+async def test_files_are_compressed_only_for_clients_that_take_gzip(
+    client: Client, accepted: str, encoding: str | None
+) -> None:
+    path = assets()["core.js"].path
+    response = await client.get(path, Accept_Encoding=accepted)
+    assert response.headers.get("Content-Encoding") == encoding
+    assert response.headers["Vary"] == "Accept-Encoding"
+    assert int(response.headers["Content-Length"]) == len(response.body)
+
+
+@pytest.mark.parametrize("path", ["/console", assets()["app.css"].path])
+async def test_head_answers_like_get_without_a_body(client: Client, path: str) -> None:
+    full, head = await client.get(path), await client.request("HEAD", path)
+    assert (head.status, head.body) == (200, b"")
+    assert head.headers["Content-Length"] == full.headers["Content-Length"]
+    assert head.headers["Content-Type"] == full.headers["Content-Type"]
+
+
+async def test_pages_may_copy_and_nothing_else(client: Client) -> None:
+    permissions = (await client.get("/console")).headers["Permissions-Policy"]
+    assert "clipboard-write" not in permissions
+    assert all(rule.endswith("=()") for rule in permissions.split(", "))
+
+
+async def test_the_ports_of_operators_have_no_console(services: Services) -> None:
+    for application in (make_internal_app(services), make_monitoring_app(services)):
+        server = Server(application, render_rejection)
+        sockets = bind_sockets(0, "127.0.0.1")
+        await server.listen(sockets)
+        host = services.settings.base_url.removeprefix("http://")
+        client = Client(sockets[0].getsockname()[1])
+        for path in ("/console", assets()["app.js"].path):
+            assert (await client.get(path, Host=host)).status == 404
+        server.stop()
+        await server.finish(0, 0)
 
 
 async def test_posting_to_the_console_is_not_allowed(client: Client) -> None:

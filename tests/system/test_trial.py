@@ -66,11 +66,12 @@ def test_the_banner_begins_with_a_link_by_which_the_owner_joins(tmp_path: Path) 
         assert joined.json["account"]["name"] == "Demo"
 
 
-def test_the_root_path_of_a_trial_redirects_to_the_documentation(tmp_path: Path) -> None:
+def test_the_root_path_of_a_trial_redirects_to_the_console(tmp_path: Path) -> None:
     with running(environment(DATA_DIR=str(tmp_path))) as service:
         assert f"{service.port}/docs" in service.banner
         answer = service.get("/")
-        assert (answer.status, answer.headers["location"]) == (302, "/console")
+        console = f"http://localhost:{service.port}/console"
+        assert (answer.status, answer.headers["location"]) == (302, console)
         assert service.get("/docs").status == 200
 
 

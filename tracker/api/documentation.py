@@ -60,8 +60,8 @@ class RootRedirect(Handler):
     """The handler of `/` in development. In production the base host has no front page."""
 
     def get(self) -> None:
-        """Redirect to the console."""
-        self.redirect("/console")
+        """Redirect to the console, which is on the host of BASE_URL only."""
+        self.redirect(f"{self.services.public_url.url}/console")
 
     head = get
 

@@ -11,12 +11,13 @@ from tornado.web import RequestHandler
 
 from tracker.api.handler import Handler
 from tracker.api.limits import ASSET_CACHE_SECONDS
+from tracker.api.session_cookie import SessionCookie
 from tracker.console.assets import PREFIX, assets_by_path, filled, shell
 from tracker.console.policy import page_headers
 from tracker.errors import ErrorCode, NotFound
 
 _THEMES: Final = ("light", "dark")
-_SESSION_COOKIES: Final = ("__Host-session", "session")
+_REFUSING_WEIGHTS: Final = ("q=0", "q=0.0", "q=0.00", "q=0.000")
 
 
 class OwnHostHandler(Handler):
@@ -42,7 +43,8 @@ class Page(OwnHostHandler):
             self.set_header(name, value)
         self.set_header("Content-Type", "text/html; charset=utf-8")
         page = shell(self.services.settings.env != "production")
-        has_session = any(self.get_cookie(name) for name in _SESSION_COOKIES)
+        cookie = SessionCookie(self.services.public_url)
+        has_session = cookie.sent(self.request.headers) is not None
         theme = self.get_cookie("theme") or ""
         self.finish(filled(page, has_session, theme if theme in _THEMES else ""))
 
@@ -65,13 +67,22 @@ class AssetFile(OwnHostHandler):
         self.set_header("Cross-Origin-Resource-Policy", "same-origin")
         self.set_header("Cache-Control", f"public, max-age={ASSET_CACHE_SECONDS}, immutable")
         self.set_header("Vary", "Accept-Encoding")
-        if "gzip" in self.header("Accept-Encoding"):
+        if _accepts_gzip(self.header("Accept-Encoding")):
             self.set_header("Content-Encoding", "gzip")
             self.finish(asset.gzipped)
         else:
             self.finish(asset.body)
 
     head = get
+
+
+def _accepts_gzip(accept_encoding: str) -> bool:
+    """Return whether an Accept-Encoding header names gzip with a weight above zero."""
+    for part in accept_encoding.lower().split(","):
+        coding, _, weight = part.partition(";")
+        if coding.strip() == "gzip":
+            return weight.replace(" ", "") not in _REFUSING_WEIGHTS
+    return False
 
 
 def console_routes(

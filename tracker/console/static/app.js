@@ -4,7 +4,7 @@ import { Fragment, render } from "preact";
 import {
   ApiError, Badge, Button, ErrorNote, HOME, Icon, Skeleton, TextField, api, can, dismissToast, html,
   lazy, loadSession, navigate, nextPage, queryText, route, session, shortcuts, signOut, signal, startRouter,
-  toasts, useAction, useEffect, useRef, useShortcut, useState, useTitle,
+  toast, toasts, useAction, useEffect, useRef, useShortcut, useState, useTitle,
 } from "console/core";
 
 /** Every page: its path, with names of parameters after ":", and its module. */
@@ -98,7 +98,7 @@ function Frame() {
     <a class="skip" href="#main">Skip to the page</a>
     <${Header} onHelp=${() => setHelping(true)} />
     <${Offline} />
-    <main id="main"><${Page} key=${path} params=${params} /></main>
+    <main id="main" tabindex="-1"><${Page} key=${path} params=${params} /></main>
     <${Toasts} />
     ${helping && html`<${DialogHelp} navigation=${NAVIGATION} onClose=${() => setHelping(false)} />`}`;
 }
@@ -126,7 +126,11 @@ function Header({ onHelp }) {
 function AccountSwitcher() {
   const { account, accounts, person } = session.value;
   const switchTo = async (id) => {
-    session.value = await api.patch("/api/session", { accountId: id });
+    try {
+      session.value = await api.patch("/api/session", { accountId: id });
+    } catch (error) {
+      return toast(error.message, { kind: "bad" });
+    }
     navigate(HOME);
   };
   if (accounts.length < 2) return html`<span class="account" title=${person.email}>${account.name}</span>`;
@@ -247,6 +251,9 @@ function SignIn() {
     session.value = await api.post("/api/sign-in", asksCode ? fields : others);
     navigate(nextPage(route.value.query.next), { replace: true });
   });
+  useEffect(() => {
+    if (session.peek()) navigate(nextPage(route.value.query.next), { replace: true });
+  }, []);
   useEffect(() => {
     if (error?.code === "code_required") setAsksCode(true);
   }, [error]);

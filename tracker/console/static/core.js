@@ -175,7 +175,7 @@ export function startRouter() {
     const plain = event.button === 0 && !(event.metaKey || event.ctrlKey || event.shiftKey || event.altKey);
     if (!link || !plain || event.defaultPrevented || link.target || link.hasAttribute("download")) return;
     const url = new URL(link.href);
-    if (url.origin !== location.origin || !isConsolePath(url.pathname)) return;
+    if (url.origin !== location.origin || !isConsolePath(url.pathname) || url.hash) return;
     event.preventDefault();
     navigate(url.pathname + url.search);
   });
@@ -189,7 +189,7 @@ const CONSOLE_PATH = /^\/console(?:\/[\w.~%-]+)*\/?(?:\?[\x21-\x5b\x5d-\x7e]*)?$
  * Only what the console itself writes: no host, no "//", no backslash, no control character.
  */
 export function nextPage(next) {
-  if (!CONSOLE_PATH.test(next ?? "")) return HOME;
+  if (typeof next !== "string" || !CONSOLE_PATH.test(next)) return HOME;
   // The browser resolves dots, also encoded ones.
   const { pathname, search } = new URL(next, location.origin);
   return isConsolePath(pathname) ? pathname + search : HOME;
@@ -613,9 +613,15 @@ export function SearchBox({ label }) {
   const sent = route.value.query.search ?? "";
   const [text, setText] = useState(sent);
   const settled = useSettled(text);
-  useEffect(() => setText(sent), [sent]);
+  const own = useRef(sent);
   useEffect(() => {
-    if (settled !== (route.peek().query.search ?? "")) setQuery({ search: settled, page: null });
+    // What came from this box is not written back into it: more may have been typed meanwhile.
+    if (sent !== own.current) setText((own.current = sent));
+  }, [sent]);
+  useEffect(() => {
+    if (settled === (route.peek().query.search ?? "")) return;
+    own.current = settled;
+    setQuery({ search: settled, page: null });
   }, [settled]);
   return html`<div class="search" role="search">
     <label class="visually-hidden" for=${id}>${label}</label>
