@@ -11,7 +11,14 @@ import {
 const ROUTES = [
   ["/console/links", "console/pages/links"],
   ["/console/links/:id", "console/pages/link"],
+  ["/console/conversions", "console/pages/conversions"],
+  ["/console/conversions/:id", "console/pages/conversion"],
+  ["/console/webhooks", "console/pages/webhooks"],
+  ["/console/webhooks/:id", "console/pages/webhook"],
+  ["/console/events", "console/pages/event-configs"],
+  ["/console/domains", "console/pages/domains"],
   ["/console/tags", "console/pages/tags"],
+  ["/console/start", "console/pages/start"],
   ["/console/settings", "console/pages/settings"],
   ["/console/settings/keys", "console/pages/settings-keys"],
   ["/console/settings/account", "console/pages/settings-account"],
@@ -23,6 +30,10 @@ const ROUTES = [
 /** The pages in the navigation, with the second key of their shortcut (`g`, then this key). */
 const NAVIGATION = [
   { href: "/console/links", label: "Links", key: "l", scope: "links:read" },
+  { href: "/console/conversions", label: "Conversions", key: "v", scope: "conversions:read" },
+  { href: "/console/events", label: "Events", key: "e", scope: "event_configs:read" },
+  { href: "/console/webhooks", label: "Webhooks", key: "w", scope: "webhooks:read" },
+  { href: "/console/domains", label: "Domains", key: "d", scope: "domains:read" },
   { href: "/console/tags", label: "Tags", key: "t", scope: "tags:read" },
   { href: "/console/settings", label: "Settings", key: "s" },
 ];

@@ -1,0 +1,59 @@
+/** One conversion: its state, its click, its metadata, and its deliveries. */
+
+import { ErrorNote, OutLink, PageHeader, Skeleton, Time, api, format, html, useLoad } from "console/core";
+import { Deliveries } from "console/parts/deliveries";
+import { JsonViewer } from "console/parts/json";
+import { ConversionState, STATES } from "console/pages/conversions";
+
+const BACK = { href: "/console/conversions", label: "Conversions" };
+
+/** The page. */
+export default function ConversionPage({ params }) {
+  const conversion = useLoad((signal) => api.get(`/api/conversions/${encodeURIComponent(params.id)}`, {}, signal), [params.id]);
+  const { data } = conversion;
+  return html`
+    <${PageHeader} title="Conversion ${params.id}" back=${BACK} />
+    <${ErrorNote} error=${conversion.error} retry=${conversion.reload} />
+    ${!data && !conversion.error && html`<div class="card"><${Skeleton} lines=${6} /></div>`}
+    ${data && html`
+      <div class="columns"><${Facts} conversion=${data} /><${Click} conversion=${data} /></div>
+      ${data.metadata && html`<section class="card"><h2>Metadata</h2><${JsonViewer} text=${data.metadata} label="the metadata" /></section>`}
+      <h2>Deliveries</h2>
+      <${Deliveries} load=${{ data: { rows: data.deliveries }, reload: conversion.reload }} retryPath=${null} />`}`;
+}
+
+function Facts({ conversion }) {
+  const { event_config: config, transaction_id: transaction } = conversion;
+  return html`<section class="card">
+    <h2>The conversion</h2>
+    <dl class="facts">
+      <dt>State</dt><dd><${ConversionState} conversion=${conversion} /><p class="hint">${STATES[conversion.status]?.[2]}</p></dd>
+      <dt>Received</dt><dd><${Time} at=${conversion.at} exact /></dd>
+      <dt>Event</dt><dd>${config ? config.name : html`<span class="faint">none</span>`}</dd>
+      <dt>Value</dt><dd>${format.money(conversion.value)}</dd>
+      <dt>Payout</dt><dd>${format.money(conversion.payout)}</dd>
+      <dt>Transaction</dt><dd>${transaction ? html`<code>${transaction}</code>` : html`<span class="faint">none</span>`}</dd>
+    </dl>
+  </section>`;
+}
+
+function Click({ conversion }) {
+  const { click, click_id: id, link } = conversion;
+  if (!click) {
+    return html`<section class="card"><h2>The click</h2>
+      <p class="about">${id ? html`It names the click <code>${id}</code>, which is not stored or not yours.` : "It names no click."}</p>
+    </section>`;
+  }
+  return html`<section class="card">
+    <h2>The click</h2>
+    <dl class="facts">
+      <dt>Link</dt><dd>${link ? html`<a href="/console/links/${link.id}">${link.internal_name}</a>` : html`<span class="faint">–</span>`}</dd>
+      <dt>Opened</dt><dd><${Time} at=${click.at} exact /></dd>
+      <dt>Visitor</dt><dd>${[click.country, click.device, click.browser, click.os].join(" · ")}</dd>
+      ${click.bot && html`<dt>Bot</dt><dd>${click.bot}</dd>`}
+      <dt>Referrer</dt><dd>${click.referrer ? html`<${OutLink} url=${click.referrer} />` : html`<span class="faint">none</span>`}</dd>
+      <dt>Query</dt><dd>${click.query ? html`<code>${click.query}</code>` : html`<span class="faint">none</span>`}</dd>
+      <dt>Id</dt><dd><code>${click.id}</code></dd>
+    </dl>
+  </section>`;
+}
