@@ -18,8 +18,9 @@ export default function ConversionPage({ params }) {
     ${data && html`
       <div class="columns"><${Facts} conversion=${data} /><${Click} conversion=${data} /></div>
       ${data.metadata && html`<section class="card"><h2>Metadata</h2><${JsonViewer} text=${data.metadata} label="the metadata" /></section>`}
-      <h2>Deliveries</h2>
-      <${Deliveries} load=${{ data: { rows: data.deliveries }, reload: conversion.reload }} retryPath=${null} />`}`;
+      ${data.deliveries && html`
+        <h2>Deliveries</h2>
+        <${Deliveries} load=${{ data: { rows: data.deliveries }, reload: conversion.reload }} retryPath=${null} />`}`}`;
 }
 
 function Facts({ conversion }) {

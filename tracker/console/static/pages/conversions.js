@@ -40,7 +40,7 @@ export default function Conversions() {
       <${Button} icon="refresh" onClick=${first.reload}>Refresh<//>
     <//>
     <${Filters} filters=${filters} />
-    <${Table} caption="Conversions" load=${first} rowKey=${(row) => row.event_id} columns=${COLUMNS} empty=${html`<${NoConversions} narrowed=${narrowed} />`} />
+    <${Table} caption="Conversions" load=${first} rowKey=${(row) => row.event_id} columns=${COLUMNS} empty=${first.data?.next_cursor ? html`<${NoneYet} page=${first.data} />` : html`<${NoConversions} narrowed=${narrowed} />`} />
     ${first.data?.next_cursor && html`<${More} key=${first.data.next_cursor} filters=${filters} cursor=${first.data.next_cursor} />`}`;
 }
 
@@ -80,8 +80,13 @@ function More({ filters, cursor }) {
   const next = useLoad((signal) => (open ? api.get("/api/conversions", { ...filters, cursor, pageSize: PAGE_SIZE }, signal) : Promise.resolve(null)), [open]);
   if (!open) return html`<div class="row"><${Button} onClick=${() => setOpen(true)}>Show older ones<//></div>`;
   return html`
-    <${Table} caption="Older conversions" load=${next.data || next.error ? next : { loading: true }} rowKey=${(row) => row.event_id} columns=${COLUMNS} empty=${null} />
+    <${Table} caption="Older conversions" load=${next.data || next.error ? next : { loading: true }} rowKey=${(row) => row.event_id} columns=${COLUMNS} empty=${next.data?.next_cursor ? html`<${NoneYet} page=${next.data} />` : null} />
     ${next.data?.next_cursor && html`<${More} key=${next.data.next_cursor} filters=${filters} cursor=${next.data.next_cursor} />`}`;
+}
+
+/** A page that ended before it found anything: the next one looks further back. */
+function NoneYet({ page }) {
+  return html`<p class="about">None back to <${Time} at=${page.searched_to} exact />; older ones may fit.</p>`;
 }
 
 function NoConversions({ narrowed }) {
