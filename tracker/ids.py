@@ -1,6 +1,7 @@
 """Identifiers: ids of resources and clicks, slugs, and secrets.
 
-Ids are UUIDs of version 7. They sort by time, so the newest entries of an index lie together.
+Ids are UUIDs of version 7, except those of events, which are numbers. UUIDs of that version sort by
+time, so the newest entries of an index lie together.
 Secrets come from the operating system's generator.
 """
 
@@ -17,6 +18,11 @@ from tracker.errors import BadRequest
 EXAMPLE_ID: Final = "0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b"
 UUID_RULE: Final = f"must be a UUID such as {EXAMPLE_ID}"
 _CANONICAL: Final = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
+
+MAX_EVENT_ID: Final = 2**53 - 1
+"""The highest event id: the highest whole number that every reader of JSON keeps exact."""
+
+_WHOLE_NUMBER: Final = re.compile(r"[1-9][0-9]{0,15}")
 
 SLUG_CHARACTERS: Final = 7
 
@@ -52,3 +58,13 @@ def parse_id(field: str, text: object) -> UUID:
     if not isinstance(text, str) or not _CANONICAL.fullmatch(text):
         raise BadRequest(f"{field}: {UUID_RULE}")
     return UUID(text)
+
+
+def parse_event_id(field: str, text: str) -> int:
+    """Return the id of an event in `text`.
+
+    Raises BadRequest naming `field` if `text` is not a whole number from 1 to MAX_EVENT_ID.
+    """
+    if not _WHOLE_NUMBER.fullmatch(text) or int(text) > MAX_EVENT_ID:
+        raise BadRequest(f"{field}: must be a whole number from 1 to {MAX_EVENT_ID}")
+    return int(text)

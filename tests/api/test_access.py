@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from tests.api.client import Response
-from tests.api.world import SPELLINGS, Request, World
+from tests.api.world import SPELLINGS, Request, World, unknown_id
 from tracker.access.principal import SCOPES
 from tracker.api.endpoint import Endpoint
 from tracker.api.routes import KEYED_ENDPOINTS
@@ -103,7 +103,7 @@ async def test_an_id_that_does_not_exist_is_not_found(world: World, endpoint: En
     request = await world.request(endpoint, world.account)
     before, key = await world.stored(), await world.key(world.account)
     for place in range(len(request.ids)):
-        ids = [*request.ids[:place], new_id(), *request.ids[place + 1 :]]
+        ids = [*request.ids[:place], unknown_id(request.ids[place]), *request.ids[place + 1 :]]
         response = await world.send(request._replace(ids=ids), key)
         assert (response.status, response.error.endswith(": not found")) == (404, True)
     assert await world.stored() == before

@@ -96,6 +96,7 @@ def test_operation_ids_are_unique() -> None:
         ("PATCH", "/api/event-configs/{id}", "changeEventConfig"),
         ("DELETE", "/api/keys/{id}", "deleteKey"),
         ("POST", "/api/domains/{id}/verify", "verifyDomain"),
+        ("GET", "/api/conversions/{event_id}", "getConversion"),
         ("GET", "/api/webhooks/{id}/deliveries", "listWebhookDeliveries"),
         ("POST", "/api/webhooks/{id}/deliveries/{delivery_id}/retry", "retryWebhookDelivery"),
     ],
@@ -137,7 +138,9 @@ def test_an_operation_with_a_key_describes_its_limits_and_errors(
     assert re.fullmatch(described, operation["description"])
     for one in operation["parameters"]:
         if one["in"] == "path":
-            assert one["schema"] == {"type": "string", "format": "uuid"}
+            event_id = {"type": "integer", "minimum": 1, "maximum": 2**53 - 1}
+            other_id = {"type": "string", "format": "uuid"}
+            assert one["schema"] == (event_id if one["name"] == "event_id" else other_id)
 
 
 def test_the_operations_that_need_a_key_are_those_of_the_endpoint_table() -> None:

@@ -66,9 +66,10 @@ class Caller:
 
     async def _target(self, path: str) -> str:
         """Return `path` with the id of an object that the collection's example creates."""
-        collection, _, rest = path.partition("/{id}")
-        if collection == path:
+        collection, brace, rest = path.partition("/{")
+        if not brace:
             return path
+        rest = rest.partition("}")[2]
         examples = [one for one in REQUESTS if one[:2] == ("POST", collection)]
         if not examples:
             made_id = await maker(f"{collection}/")(self.services, self.account.id)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from itertools import count
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 from uuid import UUID
@@ -11,7 +12,13 @@ import orjson
 
 from tests.api.client import Client, Response
 from tests.api.document import DOCUMENT
-from tests.factories import create_event_config, create_link, create_member, create_webhook
+from tests.factories import (
+    create_event_config,
+    create_link,
+    create_member,
+    create_webhook,
+    make_event_document,
+)
 from tracker.access.accounts import Account
 from tracker.access.membership import Author
 from tracker.access.roles import SCOPES_OF, Role
@@ -25,7 +32,10 @@ from tracker.webhooks.delivery import delivery_id
 
 SPELLINGS = ("accountId", "account_id")
 
-Maker = Callable[[Services, UUID], Awaitable[UUID]]
+Id = UUID | int
+Maker = Callable[[Services, UUID], Awaitable[Id]]
+
+_EVENT_IDS = count(10**9)
 
 
 async def a_short_link(services: Services, account_id: UUID) -> UUID:
@@ -60,6 +70,13 @@ async def a_delivery(services: Services, account_id: UUID) -> UUID:
     return delivery_id(webhook.id, 1)
 
 
+async def a_conversion(services: Services, account_id: UUID) -> int:
+    """Store a conversion without a click."""
+    event = make_event_document(next(_EVENT_IDS), account_id=account_id)
+    await services.database["events"].insert_one(event)
+    return int(event["_id"])
+
+
 async def a_key(services: Services, account_id: UUID) -> UUID:
     return (await services.api_keys.create(account_id, "A key"))[0].id
 
@@ -82,6 +99,7 @@ MAKERS: dict[str, Maker] = {
     "/api/tags/": a_tag,
     "/api/domains/": a_domain,
     "/api/event-configs/": an_event_config,
+    "/api/conversions/": a_conversion,
     "/api/webhooks/": a_webhook,
     "/api/webhooks/{id}/deliveries/": a_delivery,
     "/api/keys/": a_key,
@@ -103,6 +121,11 @@ GRANTED: dict[str, Sequence[str]] = {
 """The scopes that a request grants or takes besides the endpoint's, which the key has to have."""
 
 
+def unknown_id(known: Id) -> Id:
+    """Return an id of the type of `known` that does not exist."""
+    return new_id() if isinstance(known, UUID) else next(_EVENT_IDS)
+
+
 def maker(prefix: str) -> Maker:
     assert prefix in MAKERS, f"add to MAKERS what makes an object that is found at {prefix}<id>"
     return MAKERS[prefix]
@@ -122,7 +145,7 @@ class Request(NamedTuple):
     """A request for an endpoint that the owner of its objects may make."""
 
     endpoint: Endpoint
-    ids: list[UUID]
+    ids: list[Id]
     account_id: UUID
 
     @property

@@ -10,15 +10,24 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from tests.db.profiler import profiled
-from tests.factories import create_event_config, create_link, create_webhook
-from tracker.clock import now
+from tests.factories import (
+    AT_MS,
+    create_event_config,
+    create_link,
+    create_webhook,
+    make_event_document,
+)
+from tracker.clock import moment, now
+from tracker.conversions.document import Status as Event
 from tracker.conversions.event_config import EventConfig
+from tracker.conversions.log import ConversionLog, LogFilter, Position
 from tracker.db import keys
 from tracker.ids import new_id
 from tracker.links.domain import Domain
 from tracker.links.link import Link
 from tracker.links.store import LinkFilter, LinkOrder
 from tracker.links.tags import Tag
+from tracker.reports.recount import Recount
 from tracker.service.services import Services
 from tracker.webhooks.creation import create_deliveries
 from tracker.webhooks.delivery import Status
@@ -94,14 +103,15 @@ async def set_the_scene(services: Services) -> Scene:
     )
     await services.database["events"].insert_many(
         [
-            {
-                "_id": number,
-                "click_id": click_id,
-                "status": "pending" if number % 3 else "attributed",
-                "transaction_scope": config.id,
+            make_event_document(
+                number,
+                account_id=ACCOUNTS[number % len(ACCOUNTS)],
+                click_id=click_id,
+                status="pending" if number % 3 else "attributed",
+                transaction_scope=config.id,
+                at=now(),
                 **({"transaction_id": f"t{number}"} if number % 2 else {}),
-                "at": now(),
-            }
+            )
             for number, click_id in enumerate(click_ids, 1)
         ]
     )
@@ -131,6 +141,12 @@ def links_page(page: int = 1, order: LinkOrder = "newest", **wanted: Any) -> Que
         page,
         25,
         order,
+    )
+
+
+def log_page(wanted: LogFilter, after: Position | None = None) -> Query:
+    return lambda scene: ConversionLog(scene.services.database, max_examined=50).page(
+        ACCOUNT, wanted, after, 25
     )
 
 
@@ -183,6 +199,13 @@ LISTS: dict[str, Query] = {
     "keys for the operator": lambda scene: scene.services.api_keys.list(ACCOUNT),
     "event configs for the operator": lambda scene: scene.services.event_configs.list(ACCOUNT),
 }
+LOGS: dict[str, Query] = {
+    "conversions": log_page(LogFilter()),
+    "conversions after a position": log_page(LogFilter(), Position(now(), 500)),
+    "conversions of a state": log_page(LogFilter(status=Event.REFUSED)),
+    "conversions of a time": log_page(LogFilter(first=moment(AT_MS), last=now())),
+    "conversions of a link": log_page(LogFilter(link_id=new_id()), Position(now(), 500)),
+}
 OTHERS: dict[str, Query] = {
     "a link by id": lambda scene: scene.services.links.find(scene.link.id),
     "a link by slug": lambda scene: cached(
@@ -224,6 +247,13 @@ OTHERS: dict[str, Query] = {
     ),
     "whose clicks those are": lambda scene: asyncio.gather(
         *(scene.services.look_ups.owners.submit(one.bytes) for one in scene.click_ids[:500])
+    ),
+    "a conversion by id": lambda scene: scene.services.conversion_log.find(7),
+    "links by id": lambda scene: scene.services.links.find_all([scene.link.id, new_id()]),
+    "event configs by id": lambda scene: scene.services.event_configs.find_all([scene.config.id]),
+    "deliveries by id": lambda scene: scene.services.deliveries.find_all([new_id()]),
+    "days with events": lambda scene: Recount(scene.services.mongodb, scene.services.database).days(
+        ACCOUNT, "0001-01-01", "9999-12-31"
     ),
     "stored events": lambda scene: scene.services.events.stored(range(1, 500)),
     "holders of transaction ids": lambda scene: scene.services.events.holders(
@@ -308,6 +338,14 @@ async def test_lists_are_read_in_their_order_from_an_index_and_counted_from_one(
             assert "IXSCAN" in plan or "COUNT_SCAN" in plan, (name, plan)
             # Through "_id_" the newest come first too, but those of every account.
             assert not plan & {"COLLSCAN", "SORT", "_id_"}, (name, plan)
+
+
+async def test_conversions_are_read_in_their_order_from_one_index(services: Services) -> None:
+    scene = await set_the_scene(services)
+    for name, query in LOGS.items():
+        for plan in await explained(scene, query):
+            assert plan >= {"IXSCAN", "log"}, (name, plan)
+            assert not plan & {"COLLSCAN", "SORT", "OR", "_id_"}, (name, plan)
 
 
 async def test_no_look_up_or_change_reads_a_whole_collection(

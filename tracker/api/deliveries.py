@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 from uuid import UUID
 
 import msgspec
@@ -22,6 +22,8 @@ from tracker.webhooks.sample import sample_payload
 from tracker.webhooks.secret_box import UnreadableSecret
 from tracker.webhooks.signing import signed_request
 from tracker.webhooks.store import Webhook
+
+_Record = TypeVar("_Record", bound="DeliveryRecord")
 
 StatusName = Literal["due", "delivered", "failed", "cancelled"]
 
@@ -92,11 +94,13 @@ class Retried(msgspec.Struct, kw_only=True):
     deliveries: Annotated[int, Meta(description="number of deliveries that are sent again")]
 
 
-def _record(delivery: Delivery) -> DeliveryRecord:
+def delivery_record(kind: type[_Record], delivery: Delivery, **others: object) -> _Record:
+    """Return a record of `kind`: `others`, and the remaining fields from `delivery`."""
     is_waiting = delivery.status == Status.DUE and delivery.holder is None
     return record_of(
-        DeliveryRecord,
+        kind,
         delivery,
+        **others,
         status=delivery.status.value,
         next_attempt_at=iso(delivery.due_at) if is_waiting and delivery.due_at else None,
         attempts=[record_of(AttemptRecord, one) for one in delivery.attempts],
@@ -106,7 +110,7 @@ def _record(delivery: Delivery) -> DeliveryRecord:
 DELIVERIES: Resource[Delivery, DeliveryRecord] = Resource(
     "delivery",
     lambda call: call.services.deliveries.find(call.ids[1]),
-    one_by_one(_record),
+    one_by_one(partial(delivery_record, DeliveryRecord)),
 )
 
 

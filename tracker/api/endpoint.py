@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
 import msgspec
@@ -19,6 +19,9 @@ from tracker.errors import Forbidden, NotFound
 
 Query = TypeVar("Query")
 Body = TypeVar("Body")
+
+EVENT_ID: Final = "event_id"
+"""The name in a path that stands for the id of an event; any other stands for a UUID."""
 
 _PARAMETER = re.compile(r"\{(\w+)\}")
 
@@ -43,7 +46,8 @@ class Call(msgspec.Struct, Generic[Query, Body], frozen=True):
 
     The principal is authenticated and has the scope, and the parameters are parsed. If the request
     names an account, it is the principal's. `address` is the client's, truncated. `signed_in` is
-    the session of a person, None with an API key. `ids` are those in the path, in order.
+    the session of a person, None with an API key. `ids` are the UUIDs in the path, in order, and
+    `event_ids` the ids of events.
     """
 
     services: Services
@@ -51,6 +55,7 @@ class Call(msgspec.Struct, Generic[Query, Body], frozen=True):
     address: str
     signed_in: Session | None
     ids: tuple[UUID, ...]
+    event_ids: tuple[int, ...]
     query: Query
     body: Body
 
@@ -114,7 +119,7 @@ class MediaType(msgspec.Struct, frozen=True):
 class Endpoint(NamedTuple):
     """A method and path that need an API key, or the session of a person.
 
-    - `path` has the names of ids in braces.
+    - `path` has the names of ids in braces. They are UUIDs, except `{event_id}`.
     - `check` raises BadRequest if a body breaks a rule that needs the services.
     - `example` is a valid body; the account is added to it.
     - `scope` is None if the endpoint is for people only, whatever their role.

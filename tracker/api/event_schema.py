@@ -24,6 +24,7 @@ from tracker.conversions.parameters import (
     MAX_VALUE,
     MAX_VALUE_DIGITS,
 )
+from tracker.ids import MAX_EVENT_ID
 
 EXAMPLE_PBK = "mB2eZc0vQ8yT5sWkXn1uHg"
 FORM = "application/x-www-form-urlencoded"
@@ -76,7 +77,7 @@ _RECORDED: Described = {
     "type": "object",
     "properties": {
         "success": {"type": "boolean", "const": True},
-        "eventId": {"type": "integer", "minimum": 1, "maximum": 2**53 - 1},
+        "eventId": {"type": "integer", "minimum": 1, "maximum": MAX_EVENT_ID},
         "clickStatus": {
             "type": "string",
             "enum": ["found", "pending"],

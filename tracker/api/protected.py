@@ -19,7 +19,7 @@ from tornado.web import RequestHandler
 from tracker.access.principal import Principal
 from tracker.access.rate_limit import Usage
 from tracker.access.sessions import SignedIn
-from tracker.api.endpoint import Answer, Call, Endpoint, Nothing
+from tracker.api.endpoint import EVENT_ID, Answer, Call, Endpoint, Nothing
 from tracker.api.handler import JSON, Content, Handler
 from tracker.api.limits import MAX_API_KEY_CHARACTERS
 from tracker.api.parameters import Parsed, parse_body, parse_query
@@ -27,7 +27,7 @@ from tracker.api.services import Services
 from tracker.api.session_cookie import SessionCookie
 from tracker.errors import Forbidden, Unauthorized
 from tracker.http.incoming_body import IncomingBody
-from tracker.ids import parse_id
+from tracker.ids import parse_event_id, parse_id
 from tracker.limits.network import truncated
 
 _BEARER = re.compile(rf"(?i:bearer) +([\x21-\x7e]{{1,{MAX_API_KEY_CHARACTERS}}})")
@@ -139,8 +139,7 @@ class ProtectedHandler(Handler):
 
     async def _run(self, path: Sequence[str]) -> None:
         endpoint = self.endpoints[self.request.method or ""]
-        names = zip(endpoint.id_names, path, strict=True)
-        ids = tuple(parse_id(name, text) for name, text in names)
+        ids, event_ids = _parsed_path(endpoint, path)
         query, named_in_query = parse_query(endpoint.query, self.request.query)
         body, named_in_body = self._parsed_body(endpoint.body)
         if endpoint.check is not None:
@@ -153,7 +152,7 @@ class ProtectedHandler(Handler):
             self.principal.require(scope)
         address = truncated(self.client_address())
         session = self.signed_in.session if self.signed_in else None
-        call = Call(self.services, self.principal, address, session, ids, query, body)
+        call = Call(self.services, self.principal, address, session, ids, event_ids, query, body)
         self._finish_with_result(await endpoint.run(call))
 
     def _check_person(self) -> None:
@@ -208,6 +207,15 @@ class ProtectedHandler(Handler):
         self.set_header("X-RateLimit-Reset", str(-(-tighter.reset_ms // 1000)))
         self.set_header("RateLimit-Policy", ", ".join(policies))
         self.set_header("RateLimit", ", ".join(left))
+
+
+def _parsed_path(
+    endpoint: Endpoint, path: Sequence[str]
+) -> tuple[tuple[UUID, ...], tuple[int, ...]]:
+    """Return the UUIDs in the path, and the ids of events. Raises BadRequest if one is invalid."""
+    named = list(zip(endpoint.id_names, path, strict=True))
+    ids = tuple(parse_id(name, text) for name, text in named if name != EVENT_ID)
+    return ids, tuple(parse_event_id(name, text) for name, text in named if name == EVENT_ID)
 
 
 def _bearer(authorization: str) -> str | None:

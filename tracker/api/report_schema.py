@@ -1,7 +1,6 @@
 """The requests and answers of `/api/reports`, and the rules of their fields."""
 
 import re
-from datetime import date
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -10,7 +9,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
 from tracker.api.limits import MAX_FILTER_VALUES, MAX_REPORT_DAYS, MAX_TEXT_CHARACTERS
-from tracker.api.schema import AccountId, Paged, Pagination
+from tracker.api.schema import AccountId, Day, Paged, Pagination, parse_day
 from tracker.clicks.country import UNKNOWN
 from tracker.clicks.dimensions import NAMES as VISITOR_DIMENSIONS
 from tracker.clicks.user_agent import Device
@@ -19,7 +18,6 @@ from tracker.links.hostnames import canonical_hostname
 from tracker.reports.query import Bots, GroupBy, Value
 
 _FILTERS = ("link", "tag", *VISITOR_DIMENSIONS, "domain")
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _COUNTRY = re.compile(r"[A-Za-z]{2}")
 _CROSSED = (
     f"If filters and groupBy have two different ones of {', '.join(VISITOR_DIMENSIONS[:-1])} and "
@@ -27,7 +25,6 @@ _CROSSED = (
     "report reads every click of its range, and takes longer the more there are"
 )
 
-Day = Annotated[str, Meta(extra_json_schema={"format": "date", "pattern": r"^\d{4}-\d{2}-\d{2}$"})]
 TagOperator = Annotated[
     Literal["OR", "AND"],
     Meta(description="OR: links with any of the tags (default); AND: with all of them"),
@@ -52,20 +49,11 @@ class DateRange(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     last: Annotated[Day, Meta(examples=["2026-01-31"])] = field(name="to")
 
     def __post_init__(self) -> None:
-        first, last = _day("from", self.first), _day("to", self.last)
+        first, last = parse_day("from", self.first), parse_day("to", self.last)
         if first > last:
             raise ValueError("from: must not be after to")
         if (last - first).days >= MAX_REPORT_DAYS:
             raise ValueError(f"to: at most {MAX_REPORT_DAYS} days, from and to included")
-
-
-def _day(name: str, text: str) -> date:
-    try:
-        if _DATE.fullmatch(text):
-            return date.fromisoformat(text)
-    except ValueError:  # such as 2026-02-30
-        pass
-    raise ValueError(f"{name}: must be a date such as 2026-01-31")
 
 
 class ReportFilters(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):

@@ -1,6 +1,7 @@
 """Types that bodies, queries and answers share. `/openapi.json` describes them."""
 
 import re
+from datetime import date
 from typing import Annotated, Any, Final, Generic, TypeVar
 from uuid import UUID
 
@@ -28,6 +29,7 @@ Timestamp = Annotated[
         examples=["2026-01-31T09:30:00.000Z"],
     ),
 ]
+Day = Annotated[str, Meta(extra_json_schema={"format": "date", "pattern": r"^\d{4}-\d{2}-\d{2}$"})]
 Text = Annotated[str, Meta(extra_json_schema={"minLength": 1, "maxLength": MAX_TEXT_CHARACTERS})]
 
 Row = TypeVar("Row")
@@ -84,6 +86,19 @@ class Done(msgspec.Struct, kw_only=True):
     """The answer of an operation that has nothing to return."""
 
     success: bool = True
+
+
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+
+
+def parse_day(name: str, text: str) -> date:
+    """Return the date in `text`. Raises ValueError, which names the field, if it is none."""
+    try:
+        if _DATE.fullmatch(text):
+            return date.fromisoformat(text)
+    except ValueError:  # such as 2026-02-30
+        pass
+    raise ValueError(f"{name}: must be a date such as 2026-01-31")
 
 
 # Not str.isprintable: it refuses the joiners of Persian and of emoji.

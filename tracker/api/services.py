@@ -22,8 +22,10 @@ from tracker.access.sessions import Sessions
 from tracker.access.sign_in import SignIn
 from tracker.access.sign_in_limit import SignInLimit
 from tracker.clicks.redirect import Redirect
+from tracker.clicks.store import Clicks
 from tracker.conversions.event_config import EventConfigs
 from tracker.conversions.event_ids import EventIds
+from tracker.conversions.log import ConversionLog
 from tracker.conversions.record import Recorder
 from tracker.conversions.rules import AccountRules
 from tracker.db.connect import Database
@@ -84,10 +86,12 @@ class Services(Protocol):
     dns_limiter: AccountLimiter
     journal: Journal
     redirect: Redirect
+    clicks: Clicks
     event_configs: EventConfigs
     event_ids: EventIds
     account_rules: AccountRules
     recorder: Recorder
+    conversion_log: ConversionLog
     reports: Reports
     webhooks: Webhooks
     deliveries: Deliveries

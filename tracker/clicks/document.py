@@ -1,4 +1,4 @@
-"""The document of a click in MongoDB, as the drain stores it."""
+"""The document of a click in MongoDB, as the drain stores it, and how its texts are read."""
 
 from datetime import datetime
 from typing import NotRequired, TypedDict
@@ -28,3 +28,8 @@ class ClickDocument(TypedDict):
     query: str
     stored_at: NotRequired[datetime]
     address: NotRequired[str]
+
+
+def decoded(raw: str) -> str:
+    """Decode a visitor's text, which is stored with one character for each byte."""
+    return raw.encode("latin-1", errors="replace").decode(errors="replace")

@@ -3,7 +3,7 @@
 The API writes them; conversions find them by their postback key, through a cache (`db/cache`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -150,6 +150,11 @@ class EventConfigs:
         """Return the configuration with this id, archived ones included; None if there is none."""
         row = await self._configs.find_one({"_id": config_id})
         return None if row is None else _config(row)
+
+    async def find_all(self, ids: Collection[UUID]) -> dict[UUID, EventConfig]:
+        """Return the configurations that exist among `ids`, archived ones included, by id."""
+        rows = self._configs.find({"_id": {"$in": list(ids)}})
+        return {row["_id"]: _config(row) async for row in rows}
 
     async def change(self, config_id: UUID, fields: Mapping[str, Any]) -> EventConfig:
         """Set checked `fields`, except the postback key, and return the configuration.

@@ -7,7 +7,7 @@ copy of a link that is being changed expires (see `db/cache`).
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, Literal
 from uuid import UUID
 
@@ -174,6 +174,11 @@ class Links:
         """Return the link, also if it is archived; None if there is none."""
         row = await self._links.find_one({"_id": link_id})
         return None if row is None else record(Link, row)
+
+    async def find_all(self, ids: Collection[UUID]) -> dict[UUID, Link]:
+        """Return the links that exist among `ids`, archived ones included, by id."""
+        rows = self._links.find({"_id": {"$in": list(ids)}})
+        return {row["_id"]: record(Link, row) async for row in rows}
 
     async def _publish(self, link: Link) -> None:
         name = keys.link(namespace_of(link.domain_id), link.slug)

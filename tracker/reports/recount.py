@@ -17,7 +17,7 @@ from pymongo.errors import DuplicateKeyError
 
 from tracker.clicks import dimensions
 from tracker.clock import day_of, start_of
-from tracker.conversions.document import Status
+from tracker.conversions.document import COUNTED, Status
 from tracker.db.connect import Database, MongoClient
 from tracker.db.documents import run_updates
 from tracker.db.transaction import Session, in_transaction
@@ -94,8 +94,10 @@ class Recount:
         with pymongo.timeout(RECOUNT_SECONDS):
             counted = {"_id.account_id": account_id, "_id.of": {"$in": ["account", "link"]}}
             found = set(await self._database["rollups"].distinct("_id.day", counted))
-            for collection in ("clicks", "events"):
-                found |= await self._days_with(collection, account_id)
+            found |= await self._days_with("clicks", {"account_id": account_id})
+            # With every state, because the index of events has the state before the time.
+            of_account = {"account_id": account_id, "status": {"$in": list(Status)}}
+            found |= await self._days_with("events", of_account)
         return sorted(day for day in found if first <= day <= last)
 
     async def count_day(self, account_id: UUID, day: str, session: Session) -> DayCount:
@@ -202,7 +204,7 @@ class Recount:
         self, rollup: Rollup, account_id: UUID, day: str, session: Session
     ) -> int:
         total = 0
-        counting = {"$nin": [Status.CLAIMED, Status.DUPLICATE, Status.REFUSED]}
+        counting = {"$in": list(COUNTED)}
         rows = self._database["events"].find(
             {**_of_day(account_id, day), "status": counting}, {"metadata": 0}, session=session
         )
@@ -229,13 +231,13 @@ class Recount:
                 domain_names[rollup_id] = row["domain_name"]
         return {one: dict(sums) for one, sums in found.items()}, domain_names
 
-    async def _days_with(self, collection: str, account_id: UUID) -> set[str]:
-        """Return the days that have documents, with one look-up for each day."""
+    async def _days_with(self, collection: str, matching: Mapping[str, Any]) -> set[str]:
+        """Return the days that have such documents, with one look-up for each day."""
         days: set[str] = set()
         after: dict[str, Any] = {}
         while True:
             row = await self._database[collection].find_one(
-                {"account_id": account_id, **after}, ["at"], sort=[("account_id", 1), ("at", 1)]
+                {**matching, **after}, ["at"], sort=[("at", 1)]
             )
             if row is None:
                 return days

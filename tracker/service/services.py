@@ -31,6 +31,7 @@ from tracker.conversions.append import AppendOnce
 from tracker.conversions.caps import Caps
 from tracker.conversions.event_config import EventConfigs, event_config_cache
 from tracker.conversions.event_ids import EventIds, SpareBlock
+from tracker.conversions.log import ConversionLog
 from tracker.conversions.look_ups import LookUps
 from tracker.conversions.record import Recorder
 from tracker.conversions.rules import AccountRules, rules_cache
@@ -216,6 +217,7 @@ class Services:
 
     def _build_conversions(self) -> None:
         self.events = Events(self.database)
+        self.conversion_log = ConversionLog(self.database)
         self.event_configs = EventConfigs(self.database, self.pbk_cache)
         self.account_rules = AccountRules(self.database, self.rules_cache)
         self.secret_box = SecretBox(self.settings.secret_keys)

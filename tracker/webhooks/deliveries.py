@@ -188,6 +188,14 @@ class Deliveries:
         row = await self._deliveries.find_one({"_id": delivery_id})
         return None if row is None else record(Delivery, row)
 
+    async def find_all(self, ids: Collection[UUID]) -> dict[UUID, Delivery]:
+        """Return the deliveries that exist among `ids`, by id.
+
+        Each has at most SHOWN_CHARACTERS of its payload.
+        """
+        rows = self._deliveries.find({"_id": {"$in": list(ids)}}, _SHOWN_FIELDS)
+        return {row["_id"]: record(Delivery, row) async for row in rows}
+
     async def page(
         self, webhook_id: UUID, statuses: Collection[Status], page: int, page_size: int
     ) -> tuple[list[Delivery], int]:

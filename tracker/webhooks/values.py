@@ -18,6 +18,7 @@ import msgspec
 from bson import Decimal128
 
 from tracker.clicks import dimensions
+from tracker.clicks.document import decoded
 from tracker.clock import iso
 from tracker.syntax.strict_json import parse_json
 from tracker.webhooks.limits import CACHED_AMOUNTS
@@ -105,7 +106,7 @@ def _click_fields(click: Document | None, event: Document, base_host: str) -> di
         "click_timestamp": None if at is None else iso(at),
         "link_id": _text(source.get("link_id")),
         "domain_name": base_host if domain_name == "" else domain_name,
-        "referrer": (_decoded(click["referrer"]) or None) if click else None,
+        "referrer": (decoded(click["referrer"]) or None) if click else None,
         **{name: source.get(name) for name in dimensions.NAMES},
     }
 
@@ -119,13 +120,8 @@ def _metadata(event: Document) -> dict[str, Any] | None:
 
 
 def _query(raw: str) -> dict[str, str]:
-    pairs = parse_qsl(_decoded(raw), keep_blank_values=True, errors="replace")
+    pairs = parse_qsl(decoded(raw), keep_blank_values=True, errors="replace")
     return dict(reversed(pairs))
-
-
-def _decoded(raw: str) -> str:
-    """Decode a visitor's text, which is stored with one character for each byte."""
-    return raw.encode("latin-1", errors="replace").decode(errors="replace")
 
 
 def _text(value: object) -> str | None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tracker import __version__
-from tracker.api.endpoint import Endpoint, MediaType, Nothing, PublicEndpoint
+from tracker.api.endpoint import EVENT_ID, Endpoint, MediaType, Nothing, PublicEndpoint
 from tracker.api.event_schema import EVENT_SCHEMAS
 from tracker.api.join_schema import JOIN_SCHEMAS
 from tracker.api.openapi.parts import (
@@ -25,6 +25,7 @@ from tracker.api.openapi.parts import (
 )
 from tracker.api.openapi.schemas import Schemas
 from tracker.api.schema import EXAMPLE_ACCOUNT
+from tracker.ids import MAX_EVENT_ID
 
 _DESCRIPTION = """\
 Short tracking links, their clicks and conversions, reports and webhooks.
@@ -55,7 +56,7 @@ _TAGS = {
     "Keys": "The API keys of the account.",
     "Reports": "Sums of clicks, visitors, conversions and money.",
     "Clicks": "Opening short links: for visitors, without a key.",
-    "Conversions": "Recording conversions: for pixels and servers, without a key.",
+    "Conversions": "Recording conversions, without a key, and the account's log of them.",
     "Operations": "Requests of operators, balancers and proxies; not for the public.",
 }
 
@@ -174,7 +175,8 @@ def _errors(endpoint: Endpoint) -> list[int]:
 
 
 def _id(name: str) -> Described:
-    schema = {"type": "string", "format": "uuid"}
+    event_id = {"type": "integer", "minimum": 1, "maximum": MAX_EVENT_ID}
+    schema = event_id if name == EVENT_ID else {"type": "string", "format": "uuid"}
     return {"name": name, "in": "path", "required": True, "schema": schema}
 
 

@@ -1,0 +1,284 @@
+"""The log of conversions: rows and filters, cursors, and one conversion with all about it."""
+
+import base64
+from typing import Any, get_args
+from uuid import UUID
+
+import pytest
+
+from tests.api.client import Client
+from tests.api.keyed_client import KeyedClient
+from tests.conversions import scene
+from tests.factories import (
+    AT_MS,
+    create_event_config,
+    create_link,
+    make_click,
+    make_event,
+    make_event_document,
+)
+from tests.webhooks.receiver import answer
+from tests.webhooks.sending import listening, sending
+from tracker.access.accounts import Account
+from tracker.api.conversion_schema import StatusName
+from tracker.clock import iso, moment
+from tracker.conversions.log import SHOWN
+from tracker.ids import new_id
+from tracker.service.services import Services
+
+ROW = [
+    *("event_id", "at", "status", "refused", "event_config", "click_id", "link", "value"),
+    *("payout", "transaction_id", "country", "device", "browser", "os", "bot"),
+]
+
+
+async def store(services: Services, account: Account, *numbers: int, **fields: Any) -> None:
+    await services.database["events"].insert_many(
+        [make_event_document(number, account_id=account.id, **fields) for number in numbers]
+    )
+
+
+async def rows(api: KeyedClient, account: Account, query: str = "") -> list[dict[str, Any]]:
+    response = await api.get(f"/api/conversions?accountId={account.id}{query}")
+    assert response.status == 200, response.body
+    found: list[dict[str, Any]] = response.json()["rows"]
+    return found
+
+
+async def ids(api: KeyedClient, account: Account, query: str = "") -> list[int]:
+    return [row["event_id"] for row in await rows(api, account, query)]
+
+
+async def error(api: KeyedClient, account: Account, query: str) -> str:
+    response = await api.get(f"/api/conversions?accountId={account.id}{query}")
+    assert response.status == 400
+    return response.error
+
+
+async def convert(services: Services, account: Account, number: int, **fields: Any) -> bytes:
+    """Drain a click on a link of the account and a conversion of it; return the click's id."""
+    link = await create_link(services, account.id, f"s{number}")
+    click = make_click(
+        account.id, link_id=link.id.bytes, referrer="https://a.example/\xc3\xa4", query="a=%C3%A4"
+    )
+    config = await create_event_config(services, account.id)
+    given = {"account_id": account.id.bytes, "event_config_id": config.id.bytes} | fields
+    event = make_event(number, click.id, **given)
+    await scene.applied(services, [click, event])
+    return click.id
+
+
+async def test_a_conversion_has_the_names_of_its_link_and_event_configuration(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    click_id = await convert(
+        services, account, 7, value="12.50", payout="2.50", transaction_id="t-1"
+    )
+    [row] = await rows(api, account)
+    assert list(row) == ROW
+    assert row["event_config"] | {"id": 0} == {"id": 0, "name": "Purchase"}
+    assert row["link"] | {"id": 0} == {"id": 0, "internal_name": "A link", "slug": "s7"}
+    assert (row["event_id"], row["at"]) == (7, iso(moment(AT_MS + 7)))
+    assert (row["status"], row["refused"]) == ("attributed", None)
+    assert row["click_id"] == str(UUID(bytes=click_id))
+    assert (row["value"], row["payout"], row["transaction_id"]) == (12.5, 2.5, "t-1")
+    assert (row["device"], row["browser"], row["os"]) == ("desktop", "Chrome", "Windows")
+
+
+async def test_names_are_those_of_archived_links_and_event_configurations_too(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    await convert(services, account, 1)
+    [row] = await rows(api, account)
+    await api.delete(f"/api/short-links/{row['link']['id']}")
+    await api.delete(f"/api/event-configs/{row['event_config']['id']}")
+    assert await rows(api, account) == [row]
+
+
+async def test_filters_by_state_link_configuration_and_days(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    link_id, config_id = new_id(), new_id()
+    await store(services, account, 1, at=moment(AT_MS - 86_400_000))
+    await store(services, account, 2, status="refused", refused="max_value", link_id=link_id)
+    await store(services, account, 3, status="pending", event_config_id=config_id)
+    assert await ids(api, account) == [3, 2, 1]
+    [refused] = await rows(api, account, "&status=refused")
+    assert (refused["event_id"], refused["refused"]) == (2, "max_value")
+    assert await ids(api, account, f"&link_id={link_id}") == [2]
+    assert await ids(api, account, f"&event_config_id={config_id}") == [3]
+    assert await ids(api, account, f"&event_config_id={config_id}&status=refused") == []
+    day, before = iso(moment(AT_MS))[:10], iso(moment(AT_MS - 86_400_000))[:10]
+    assert await ids(api, account, f"&from={day}") == [3, 2]
+    assert await ids(api, account, f"&to={before}") == [1]
+    assert await ids(api, account, f"&from={before}&to={day}") == [3, 2, 1]
+    assert await ids(api, account, "&from=0001-01-01&to=9999-12-31") == [3, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("&status=claimed", "status: must be attributed or duplicate or foreign_click or no_click"),
+        ("&link_id=x", "link_id: must be a UUID"),
+        ("&from=2026-02-30", "from: must be a date such as 2026-01-31"),
+        ("&to=2026-01-31T00:00:00Z", "to: must be a date such as 2026-01-31"),
+        ("&from=2026-01-02&to=2026-01-01", "from: must not be after to"),
+        ("&pageSize=0", "pageSize: must be"),
+        ("&pageSize=101", "pageSize: must be"),
+        ("&Status=refused", "Status: unknown parameter; did you mean status?"),
+    ],
+)
+async def test_a_wrong_filter_is_400_and_names_field_and_rule(
+    api: KeyedClient, account: Account, query: str, expected: str
+) -> None:
+    assert (await error(api, account, query)).startswith(expected)
+
+
+def test_every_state_of_the_log_can_be_asked_for() -> None:
+    assert set(get_args(StatusName)) == set(SHOWN)
+
+
+async def test_cursors_lead_through_all_pages(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    await store(services, account, *range(1, 60))
+    seen, cursor = [], ""
+    for size in (25, 25, 9):
+        response = await api.get(f"/api/conversions?accountId={account.id}{cursor}")
+        page = response.json()
+        assert list(page) == ["rows", "next_cursor", "searched_to"]
+        assert len(page["rows"]) == size
+        seen += [row["event_id"] for row in page["rows"]]
+        cursor = f"&cursor={page['next_cursor']}"
+    assert seen == list(range(59, 0, -1))
+    assert page["next_cursor"] is None
+
+
+async def test_a_cursor_that_no_page_has_is_400(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    await store(services, account, 1, 2)
+    page = (await api.get(f"/api/conversions?accountId={account.id}&pageSize=1")).json()
+    good = page["next_cursor"]
+    assert await ids(api, account, f"&cursor={good}") == [1]
+    packed = base64.urlsafe_b64decode(good + "==")
+    beyond = [b"\xff" * 16, b"\x7f" * 8 + packed[8:], packed[:8] + bytes(8), packed + b"x"]
+    wrong = [
+        *("", "x", "1", "%00", "%C3%A4", "=", good[:-1], good + "A", good + "==", good[:-1] + "_"),
+        *(base64.urlsafe_b64encode(one).rstrip(b"=").decode() for one in beyond),
+    ]
+    for cursor in wrong:
+        message = await error(api, account, f"&cursor={cursor}")
+        assert message in (
+            "cursor: must be the next_cursor of a page",
+            "parameters: no null characters",
+        )
+
+
+async def test_an_account_sees_only_its_own_conversions_with_any_cursor(
+    services: Services,
+    client: Client,
+    api: KeyedClient,
+    account: Account,
+    other_account: Account,
+) -> None:
+    await store(services, other_account, 1, 2, 3)
+    await store(services, account, 4)
+    _, secret = await services.api_keys.create(other_account.id, "theirs")
+    theirs = KeyedClient(client, secret)
+    target = f"/api/conversions?accountId={other_account.id}&pageSize=1"
+    cursor = (await theirs.get(target)).json()["next_cursor"]
+    assert await ids(api, account) == [4]
+    assert await ids(api, account, f"&cursor={cursor}") == []
+
+
+async def test_one_conversion_has_its_click_its_metadata_and_its_deliveries(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    async with listening(services, account.id) as (receiver, webhook), sending(services) as sender:
+        receiver.behaviour = answer(500, b"no")
+        click_id = await convert(services, account, 10**12, metadata='{"a": 1.0}')
+        await sender.burst()
+    response = await api.get(f"/api/conversions/{10**12}")
+    assert response.status == 200, response.body
+    shown = response.json()
+    assert list(shown) == [*ROW, "click", "metadata", "deliveries"]
+    assert shown["metadata"] == '{"a": 1.0}'
+    assert shown["click"] | {"at": 0, "link_id": 0} == {
+        "id": str(UUID(bytes=click_id)),
+        "at": 0,
+        "link_id": 0,
+        "country": shown["country"],
+        "device": "desktop",
+        "browser": "Chrome",
+        "os": "Windows",
+        "bot": None,
+        "referrer": "https://a.example/ä",
+        "query": "a=%C3%A4",
+    }
+    [delivery] = shown["deliveries"]
+    assert (delivery["webhook_id"], delivery["webhook_name"]) == (str(webhook.id), "A webhook")
+    assert (delivery["kind"], delivery["status"]) == ("conversion", "due")
+    [attempt] = delivery["attempts"]
+    assert (attempt["code"], attempt["answer"]) == (500, "no")
+
+
+async def test_a_conversion_without_click_metadata_and_webhooks_shows_none(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    await store(services, account, 1, click_id=new_id(), status="pending")
+    shown = (await api.get("/api/conversions/1")).json()
+    assert (shown["click"], shown["metadata"], shown["deliveries"]) == (None, None, [])
+    assert (shown["link"], shown["event_config"], shown["country"]) == (None, None, None)
+
+
+async def test_the_click_of_another_account_is_not_shown(
+    services: Services, api: KeyedClient, account: Account, other_account: Account
+) -> None:
+    click = make_click(other_account.id)
+    event = make_event(1, click.id, account_id=account.id.bytes)
+    await scene.applied(services, [click, event])
+    shown = (await api.get("/api/conversions/1")).json()
+    assert (shown["status"], shown["click"]) == ("foreign_click", None)
+
+
+@pytest.mark.parametrize("scopes", [["conversions:read"], ["conversions:*", "webhooks:write"]])
+async def test_a_key_that_may_not_read_webhooks_does_not_see_deliveries(
+    services: Services, scoped_api: KeyedClient, account: Account
+) -> None:
+    async with listening(services, account.id):
+        await scene.applied(services, [make_event(1, account_id=account.id.bytes)])
+    shown = (await scoped_api.get("/api/conversions/1")).json()
+    assert (shown["event_id"], shown["deliveries"]) == (1, None)
+
+
+async def test_deliveries_to_deleted_webhooks_and_messages_are_not_shown(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    async with listening(services, account.id) as (_, webhook):
+        await scene.applied(services, [make_event(1, account_id=account.id.bytes)])
+    assert len((await api.get("/api/conversions/1")).json()["deliveries"]) == 1
+    await api.delete(f"/api/webhooks/{webhook.id}")
+    assert (await api.get("/api/conversions/1")).json()["deliveries"] == []
+
+
+async def test_a_conversion_of_no_account_is_nobodys(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    await scene.applied(services, [make_event(1, new_id().bytes)])
+    response = await api.get("/api/conversions/1")
+    assert (response.status, response.error) == (404, "conversion: not found")
+    assert await ids(api, account) == []
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "1.0", "01", "%D9%A1", "9007199254740992", "1" * 30])
+async def test_an_event_id_is_a_whole_number_that_json_keeps_exact(
+    api: KeyedClient, text: str
+) -> None:
+    response = await api.get(f"/api/conversions/{text}")
+    rule = "event_id: must be a whole number from 1 to 9007199254740991"
+    assert (response.status, response.error) == (400, rule)
+
+
+async def test_the_highest_event_id_is_accepted(api: KeyedClient) -> None:
+    assert (await api.get("/api/conversions/9007199254740991")).status == 404
