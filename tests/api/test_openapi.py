@@ -144,9 +144,8 @@ def test_an_operation_with_a_key_describes_its_limits_and_errors(
 
 
 def test_the_operations_that_need_a_key_are_those_of_the_endpoint_table() -> None:
-    assert [one[:2] for one in PROTECTED] == [
-        (one.method, one.path) for one in (*KEYED_ENDPOINTS, *PEOPLES_ENDPOINTS)
-    ]
+    table = [(one.method, one.path) for one in (*KEYED_ENDPOINTS, *PEOPLES_ENDPOINTS)]
+    assert sorted(one[:2] for one in PROTECTED) == sorted(table)
 
 
 def test_fields_have_their_names_in_requests_and_answers() -> None:

@@ -18,6 +18,7 @@ from tracker.api.click_schema import EXAMPLE_SLUG
 from tracker.api.event_schema import EXAMPLE_PBK
 from tracker.api.join_schema import EXAMPLE_TOKEN
 from tracker.api.schema import EXAMPLE_ACCOUNT
+from tracker.api.short_link_schema import EXAMPLE_LINK
 from tracker.service.services import Services
 
 FOR_PEOPLE = ("/api/sign-in", "/api/session", "/api/join")
@@ -109,6 +110,9 @@ async def test_an_example_of_a_body_is_accepted_as_it_stands(
         _, caller.values[EXAMPLE_TOKEN] = await caller.services.membership.invite(
             author, email, role
         )
+    if EXAMPLE_LINK in str(example):
+        link = await create_link(caller.services, caller.account.id)
+        caller.values[EXAMPLE_LINK] = str(link.id)
     response = await caller.send(method, path, media_type, example)
     assert response.status == 200, response.body
     assert_described(method, path, response)

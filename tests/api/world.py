@@ -24,6 +24,7 @@ from tracker.access.membership import Author
 from tracker.access.roles import SCOPES_OF, Role
 from tracker.api.endpoint import Endpoint, Nothing
 from tracker.api.parameters import parse_body
+from tracker.api.short_link_schema import EXAMPLE_LINK
 from tracker.clock import now
 from tracker.ids import new_id
 from tracker.service.services import Services
@@ -199,7 +200,11 @@ class World(NamedTuple):
         """Return a request for new objects of `account`."""
         prefixes = [endpoint.path[: one.start()] for one in re.finditer(r"\{", endpoint.path)]
         ids = [await maker(prefix)(self.services, account.id) for prefix in prefixes]
-        return Request(endpoint, ids, account.id)
+        example = orjson.dumps(endpoint.example).decode()
+        if EXAMPLE_LINK in example:
+            link_id = await a_short_link(self.services, account.id)
+            example = example.replace(EXAMPLE_LINK, str(link_id))
+        return Request(endpoint._replace(example=orjson.loads(example)), ids, account.id)
 
     async def key(self, account: Account, **fields: Any) -> str:
         return (await self.services.api_keys.create(account.id, "a key", **fields))[1]

@@ -22,6 +22,7 @@ from tracker.conversions.document import Status as Event
 from tracker.conversions.event_config import EventConfig
 from tracker.conversions.log import ConversionLog, LogFilter, Position
 from tracker.db import keys
+from tracker.db.transaction import Session
 from tracker.ids import new_id
 from tracker.links.domain import Domain
 from tracker.links.link import Link
@@ -162,6 +163,10 @@ async def make_deliveries(services: Services) -> None:
         await create_deliveries(services.database, [event], session)
 
 
+async def held(scene: Scene, session: Session) -> None:
+    assert await scene.services.domains.hold([scene.domain.id], session) == {scene.domain.id}
+
+
 LISTS: dict[str, Query] = {
     "links": links_page(),
     "a later page of links": links_page(page=5),
@@ -212,6 +217,12 @@ OTHERS: dict[str, Query] = {
         scene, scene.services.link_cache, keys.link("", scene.link.slug)
     ),
     "a changed link": lambda scene: scene.services.links.change(scene.link.id, {"active": False}),
+    "whether a slug is taken": lambda scene: scene.services.links.has_slug(None, "s7"),
+    "links changed together": lambda scene: scene.services.links.change_all(
+        [scene.link],
+        lambda _: {"archived": True},
+        lambda session, _: held(scene, session),
+    ),
     "any link on a domain": lambda scene: scene.services.links.has_links(new_id()),
     "how many links tags have": lambda scene: scene.services.link_counts.by_tag(
         ACCOUNT, [scene.rare.id, scene.common.id]

@@ -4,7 +4,7 @@ Endpoints and scripts record one entry for each object that they change, in the 
 change where it has one. An entry names fields of ours; secrets are never among its values.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final
@@ -42,6 +42,14 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
     before: Any
     after: Any
+
+
+class Deed(msgspec.Struct, frozen=True, kw_only=True):
+    """An action on an object, of which an entry is made."""
+
+    action: str
+    target: Target
+    changes: Mapping[str, Change] = {}
 
 
 class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,18 +90,33 @@ class Audit:
         session: Session | None = None,
     ) -> None:
         """Store an entry, in the transaction of `session` if there is one."""
-        entry = AuditEntry(
-            id=new_id(),
-            account_id=account_id,
-            at=now(),
-            actor=actor,
-            action=action,
-            target=target,
-            changes=dict(changes or {}),
-            address=address,
-        )
-        stored = {**document(entry), **msgspec.to_builtins(_nested(entry), builtin_types=(UUID,))}
-        await self._entries.insert_one(stored, session=session)
+        deed = Deed(action=action, target=target, changes=changes or {})
+        await self.record_all(account_id, actor, [deed], address, session)
+
+    async def record_all(
+        self,
+        account_id: UUID,
+        actor: Actor,
+        deeds: Sequence[Deed],
+        address: str = "",
+        session: Session | None = None,
+    ) -> None:
+        """Store an entry of each deed, in the transaction of `session` if there is one."""
+        entries = [
+            AuditEntry(
+                id=new_id(),
+                account_id=account_id,
+                at=now(),
+                actor=actor,
+                action=deed.action,
+                target=deed.target,
+                changes=dict(deed.changes),
+                address=address,
+            )
+            for deed in deeds
+        ]
+        if entries:
+            await self._entries.insert_many(map(_stored, entries), session=session)
 
     async def page(
         self, account_id: UUID, wanted: AuditFilter, page: int, page_size: int
@@ -120,6 +143,10 @@ def differences(
         if name not in _UNSHOWN and name not in without
     }
     return {name: Change(before=b, after=a) for name, (b, a) in pairs.items() if b != a}
+
+
+def _stored(entry: AuditEntry) -> dict[str, Any]:
+    return {**document(entry), **msgspec.to_builtins(_nested(entry), builtin_types=(UUID,))}
 
 
 def _nested(entry: AuditEntry) -> dict[str, Any]:

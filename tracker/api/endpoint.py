@@ -1,13 +1,13 @@
 """The rows of the endpoint table, which are answered and described in OpenAPI."""
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
 import msgspec
 
-from tracker.access.audit import Change, Target
+from tracker.access.audit import Change, Deed, Target
 from tracker.access.principal import Principal
 from tracker.access.sessions import Session
 from tracker.api.handler import Handler
@@ -100,6 +100,15 @@ class Call(msgspec.Struct, Generic[Query, Body], frozen=True):
             changes,
             self.address,
             session,
+        )
+
+    async def audit_all(self, deeds: Sequence[Deed], session: Transaction | None = None) -> None:
+        """Record in the account's audit log that the principal did all `deeds`.
+
+        The entries are stored in the transaction of `session`, if there is one.
+        """
+        await self.services.audit.record_all(
+            self.account_id, self.principal.actor, deeds, self.address, session
         )
 
 

@@ -42,6 +42,8 @@ MAX_PAGE_SIZE: Final = 100
 DEFAULT_PAGE_SIZE: Final = 25
 
 MAX_BULK_LINKS: Final = 100
+"""The limit of the links that one request creates or changes."""
+
 MAX_TAGS: Final = 100
 """The limit of the tags of a link, and of the tags by which links are listed."""
 

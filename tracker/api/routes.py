@@ -27,6 +27,7 @@ from tracker.api import (
     qr_codes,
     reports,
     session,
+    short_link_changes,
     short_links,
     slugs,
     tags,
@@ -41,6 +42,7 @@ Endpoints = tuple[Endpoint | PublicEndpoint, ...]
 
 KEYED_ENDPOINTS: tuple[Endpoint, ...] = (
     *short_links.ENDPOINTS,
+    *short_link_changes.ENDPOINTS,
     *slugs.ENDPOINTS,
     *qr_codes.ENDPOINTS,
     *tags.ENDPOINTS,

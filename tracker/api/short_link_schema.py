@@ -1,6 +1,6 @@
 """The requests and answers of `/api/short-links`, and the rules of their fields."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
 import msgspec
@@ -45,6 +45,8 @@ Slug = Annotated[
         extra_json_schema={"pattern": f"^{SLUG.pattern}$"},
     ),
 ]
+EXAMPLE_LINK: Final = "0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a1c"
+
 TagIds = Annotated[list[UUID], Meta(max_length=MAX_TAGS, description="ids of tags")]
 
 
@@ -132,6 +134,40 @@ class ChangeShortLink(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
             self.internal_name = trimmed("internal_name", self.internal_name)
         if self.tags is not UNSET:
             self.tags = list(dict.fromkeys(self.tags))
+
+
+class ChangeShortLinks(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The links to change together, and what to change in each."""
+
+    account_id: AccountId = field(name="accountId")
+    ids: Annotated[
+        list[UUID],
+        Meta(
+            min_length=1,
+            max_length=MAX_BULK_LINKS,
+            description="short links of the account, archived ones too",
+            extra_json_schema={"examples": [[EXAMPLE_LINK]]},
+        ),
+    ]
+    active: bool | UnsetType = UNSET
+    archived: Annotated[bool, Meta(description="false restores")] | UnsetType = UNSET
+    add_tags: TagIds = []
+    remove_tags: TagIds = []
+
+    def __post_init__(self) -> None:
+        if (self.active, self.archived) == (UNSET, UNSET) and not (
+            self.add_tags or self.remove_tags
+        ):
+            raise BadRequest("body: needs active, archived, add_tags or remove_tags")
+        if set(self.add_tags) & set(self.remove_tags):
+            raise BadRequest("remove_tags: add_tags has one of them too")
+        self.ids = list(dict.fromkeys(self.ids))
+
+
+class ChangedShortLinks(msgspec.Struct, kw_only=True):
+    """The links as they are now, in the order of the request."""
+
+    rows: list[ShortLink]
 
 
 class ListShortLinks(AccountPage, kw_only=True):

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from msgspec import UNSET
 
+from tracker.access.audit import Target
 from tracker.api.endpoint import Call, Endpoint, Nothing, Owned
 from tracker.api.limits import MAX_BULK_LINKS, MAX_TEXT_CHARACTERS
 from tracker.api.resource import Resource, record_of
@@ -94,6 +95,11 @@ def short_url(services: Services, link: Link) -> str:
 LINKS: Resource[Link, ShortLink] = Resource(
     "short link", lambda call: call.services.links.find(call.ids[0]), _show
 )
+
+
+def audit_target(link: Link) -> Target:
+    """Return a link as the target of an audit entry."""
+    return Target(kind="short_link", id=link.id, name=link.internal_name)
 
 
 async def find_own(call: Call[Any, Any]) -> Link:

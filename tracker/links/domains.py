@@ -11,7 +11,7 @@ The links of an ended claim are archived afterwards. If the process dies before 
 their owner's list, but no visitor finds them: no hostname leads to their domain.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -114,6 +114,16 @@ class Domains:
         """Return the domain; None if there is none or it was deleted."""
         row = await self._domains.find_one({"_id": domain_id, **_IN_USE})
         return None if row is None else record(Domain, row)
+
+    async def hold(self, domain_ids: Collection[UUID], session: Session) -> set[UUID]:
+        """Return which of the domains are in use, and keep them so until the transaction ends.
+
+        A deletion at the same time comes before, or finds the links that the transaction stores.
+        """
+        in_use = {"_id": {"$in": list(domain_ids)}, **_IN_USE}
+        # Only a document that is written conflicts with its deletion.
+        await self._domains.update_many(in_use, {"$inc": {"version": 1}}, session=session)
+        return {row["_id"] async for row in self._domains.find(in_use, ["_id"], session=session)}
 
     def peek(self, name: str) -> CacheEntry[ServedName] | None:
         """Return the name's entry in memory; None if `by_name` has to look it up."""

@@ -7,8 +7,8 @@ copy of a link that is being changed expires (see `db/cache`).
 
 import asyncio
 import re
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Final, Literal
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from typing import Any, Final, Literal, NamedTuple
 from uuid import UUID
 
 import msgspec
@@ -19,8 +19,9 @@ from pymongo.errors import BulkWriteError, DuplicateKeyError
 from tracker.clock import now, now_ms
 from tracker.db import keys
 from tracker.db.connect import Database
-from tracker.db.documents import DUPLICATE_KEY, document, record
+from tracker.db.documents import DUPLICATE_KEY, document, record, run_updates
 from tracker.db.paging import NEWEST_FIRST, OLDEST_FIRST, Order, by_name, page_of
+from tracker.db.transaction import Session, run_in_transaction
 from tracker.errors import BadRequest, ErrorCode, NotFound
 from tracker.ids import new_id, new_slug
 from tracker.links.cache import LinkCache
@@ -65,10 +66,18 @@ _ORDERS: Final[dict[LinkOrder, Order]] = {
 }
 
 
+class Revision(NamedTuple):
+    """A link before and after a change."""
+
+    before: Link
+    after: Link
+
+
 class Links:
     """The stored links."""
 
     def __init__(self, database: Database, cache: LinkCache) -> None:
+        self._database = database
         self._links = database["links"]
         self._cache = cache
 
@@ -109,7 +118,7 @@ class Links:
         async def insert(session: AsyncIOMotorClientSession) -> None:
             await self._links.insert_many(rows, session=session)
 
-        async with await self._links.database.client.start_session() as session:
+        async with await self._database.client.start_session() as session:
             try:
                 # The driver tries again while another transaction holds one of the slugs.
                 await session.with_transaction(insert)
@@ -158,7 +167,7 @@ class Links:
         link = await self.find(link_id)
         if link is None:
             raise NotFound("short link: not found")
-        await self._cache.begin_update(keys.link(namespace_of(link.domain_id), link.slug))
+        await self._cache.begin_update(_name(link))
         row = await self._links.find_one_and_update(
             {"_id": link_id, "archived": False},
             {"$set": dict(fields), "$inc": {"version": 1}},
@@ -170,19 +179,66 @@ class Links:
         await self._publish(changed)
         return changed
 
+    async def change_all(
+        self,
+        links: Sequence[Link],
+        fields_of: Callable[[Link], Mapping[str, Any]],
+        also: Callable[[Session, Sequence[Revision]], Awaitable[None]],
+    ) -> list[Link]:
+        """Set the checked fields that `fields_of` returns for each link, never slug or domain.
+
+        All links change in one transaction, archived ones too, or none does. `also` is awaited in
+        it with those that differ. Return all links as they are now, in the same order.
+
+        - Raises what `fields_of` and `also` raise.
+        - Raises Unavailable if Redis is unavailable: its copies would outlive the change.
+        """
+        await asyncio.gather(*(self._cache.begin_update(_name(link)) for link in links))
+
+        async def revise(session: Session) -> dict[UUID, Link]:
+            stored = await self.find_all([link.id for link in links], session)
+            revisions = [Revision(one, _revised(one, fields_of(one))) for one in stored.values()]
+            changed = [one for one in revisions if one.after != one.before]
+            updates = list(map(_update, changed))
+            await run_updates(self._database, self._links.name, updates, session)
+            await also(session, changed)
+            return {one.after.id: one.after for one in revisions}
+
+        revised = await run_in_transaction(self._database, revise)
+        changed = [revised[link.id] for link in links if revised[link.id] != link]
+        await asyncio.gather(*map(self._publish, changed))
+        return [revised[link.id] for link in links]
+
     async def find(self, link_id: UUID) -> Link | None:
         """Return the link, also if it is archived; None if there is none."""
         row = await self._links.find_one({"_id": link_id})
         return None if row is None else record(Link, row)
 
-    async def find_all(self, ids: Collection[UUID]) -> dict[UUID, Link]:
+    async def find_all(
+        self, ids: Collection[UUID], session: Session | None = None
+    ) -> dict[UUID, Link]:
         """Return the links that exist among `ids`, archived ones included, by id."""
-        rows = self._links.find({"_id": {"$in": list(ids)}})
+        rows = self._links.find({"_id": {"$in": list(ids)}}, session=session)
         return {row["_id"]: record(Link, row) async for row in rows}
 
     async def _publish(self, link: Link) -> None:
-        name = keys.link(namespace_of(link.domain_id), link.slug)
-        await self._cache.changed(name, target(link), link.version)
+        await self._cache.changed(_name(link), target(link), link.version)
+
+
+def _name(link: Link) -> str:
+    return keys.link(namespace_of(link.domain_id), link.slug)
+
+
+def _revised(link: Link, fields: Mapping[str, Any]) -> Link:
+    revised = msgspec.structs.replace(link, **fields)
+    return link if revised == link else msgspec.structs.replace(revised, version=link.version + 1)
+
+
+def _update(revision: Revision) -> dict[str, Any]:
+    """Return the statement that stores a revision."""
+    before, after = map(document, revision)
+    fields = {name: value for name, value in after.items() if value != before[name]}
+    return {"q": {"_id": after["_id"]}, "u": {"$set": fields}}
 
 
 def _matching(wanted: LinkFilter) -> dict[str, Any]:

@@ -1,0 +1,133 @@
+"""`/api/short-links`: restore a link, and change many at once, all or none."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+from uuid import UUID
+
+from msgspec import UNSET
+
+from tracker.access.audit import Deed, differences
+from tracker.api.endpoint import Call, Endpoint, Nothing
+from tracker.api.limits import MAX_BULK_LINKS, MAX_TAGS
+from tracker.api.short_link_schema import (
+    EXAMPLE_LINK,
+    ChangedShortLinks,
+    ChangeShortLinks,
+    ShortLink,
+)
+from tracker.api.short_links import LINKS, audit_target, check_own, find_own
+from tracker.db.transaction import Session
+from tracker.errors import BadRequest
+from tracker.links.link import Link
+from tracker.links.store import Revision
+
+_RESTORED: Final = "short_link.restored"
+
+
+async def restore(call: Call[Nothing, Nothing]) -> ShortLink:
+    """Restore an archived link, which redirects again if it is active. Any other stays as it is.
+
+    Raises NotFound or Forbidden if the account has no such link, BadRequest if its domain is gone.
+    """
+    [link] = await _change(call, [await find_own(call)], lambda _: {"archived": False})
+    return await LINKS.show(call, link)
+
+
+async def change_many(call: Call[Nothing, ChangeShortLinks]) -> ChangedShortLinks:
+    """Change several links, all or none.
+
+    Raises Forbidden if a link or tag is another account's, NotFound if one does not exist,
+    BadRequest if a link would have too many tags, or is to be restored and its domain is gone.
+    """
+    body, services = call.body, call.services
+    links = await services.links.find_all(body.ids)
+    tags = await services.tags.find({*body.add_tags, *body.remove_tags})
+    check_own(
+        call,
+        [
+            *(("ids", link_id, links.get(link_id)) for link_id in body.ids),
+            *(("add_tags", tag_id, tags.get(tag_id)) for tag_id in body.add_tags),
+            *(("remove_tags", tag_id, tags.get(tag_id)) for tag_id in body.remove_tags),
+        ],
+    )
+    changed = await _change(call, [links[one] for one in body.ids], lambda one: _fields(body, one))
+    return ChangedShortLinks(rows=await LINKS.show_all(call, changed))
+
+
+def _fields(body: ChangeShortLinks, link: Link) -> dict[str, Any]:
+    """Return the fields to set in a link. Raises BadRequest if it would have too many tags."""
+    kept = [tag_id for tag_id in link.tags if tag_id not in body.remove_tags]
+    tags = list(dict.fromkeys([*kept, *body.add_tags]))
+    if body.add_tags and len(tags) > MAX_TAGS:
+        raise BadRequest(f"add_tags: at most {MAX_TAGS} tags for each link: {link.id}")
+    fields = {"active": body.active, "archived": body.archived, "tags": tags}
+    return {name: value for name, value in fields.items() if value is not UNSET}
+
+
+async def _change(
+    call: Call[Any, Any],
+    links: Sequence[Link],
+    fields_of: Callable[[Link], Mapping[str, Any]],
+) -> list[Link]:
+    """Change the account's `links` with their audit entries; return them as they are now.
+
+    Raises what `fields_of` raises, and BadRequest if the domain of a link to restore is gone.
+    """
+
+    async def check_and_audit(session: Session, revisions: Sequence[Revision]) -> None:
+        restored = [one.after for one in revisions if _action(one) == _RESTORED]
+        await _hold_domains(call, restored, session)
+        await call.audit_all([_deed(one) for one in revisions], session)
+
+    return await call.services.links.change_all(links, fields_of, check_and_audit)
+
+
+async def _hold_domains(call: Call[Any, Any], restored: Sequence[Link], session: Session) -> None:
+    """Keep the domains of restored links until the transaction ends.
+
+    Raises BadRequest if one is gone, or another account has proven its name.
+    """
+    domain_ids: set[UUID] = {link.domain_id for link in restored if link.domain_id}
+    held = await call.services.domains.hold(domain_ids, session) if domain_ids else set()
+    for link in restored:
+        if link.domain_id and link.domain_id not in held:
+            raise BadRequest(
+                f"domain_id: short link {link.id} cannot be restored: {link.domain_name} was "
+                "deleted, or another account has proven it"
+            )
+
+
+def _deed(revision: Revision) -> Deed:
+    before, after = revision
+    return Deed(
+        action=_action(revision), target=audit_target(after), changes=differences(before, after)
+    )
+
+
+def _action(revision: Revision) -> str:
+    before, after = revision
+    if before.archived == after.archived:
+        return "short_link.changed"
+    return "short_link.archived" if after.archived else _RESTORED
+
+
+ENDPOINTS = (
+    Endpoint(
+        "PATCH",
+        "/api/short-links/bulk",
+        "links:write",
+        change_many,
+        f"Change, archive or restore up to {MAX_BULK_LINKS} short links, all or none",
+        ChangedShortLinks,
+        body=ChangeShortLinks,
+        example={"ids": [EXAMPLE_LINK], "active": False},
+    ),
+    Endpoint(
+        "POST",
+        "/api/short-links/{id}/restore",
+        "links:write",
+        restore,
+        "Restore an archived short link; one that is not archived stays as it is",
+        ShortLink,
+    ),
+)
