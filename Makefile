@@ -24,10 +24,14 @@ $(VENV)/ready: $(VENV)/trial requirements-dev.txt
 	@$(PIP) -r requirements-dev.txt
 	@touch $@
 
+$(VENV)/browser: $(VENV)/ready tests/console/chromium.py
+	@$(BIN)/python -m tests.console.chromium
+	@touch $@
+
 run: $(VENV)/trial  ## start the service on its built-in stores and print how to try it
 	@exec $(BIN)/python run.py
 
-test: $(VENV)/ready  ## run the whole suite on real stores that it starts itself, the parts that use Redis also on 6.2
+test: $(VENV)/browser  ## run the whole suite on real stores that it starts itself, the parts that use Redis also on 6.2
 	@$(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
 	@$(if $(ARGS),,$(BIN)/python -m pytest -n 2 --dist worksteal --redis lowest $(REDIS_TESTS))
 

@@ -1,7 +1,6 @@
 """A real browser, the console on a real server in this process, and people who are signed in."""
 
 import os
-import shutil
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
@@ -14,6 +13,7 @@ from tornado.platform.asyncio import AsyncIOLoop
 
 from config.settings import Settings
 from tests.api.client import Client
+from tests.console import chromium
 from tests.console.browser import Problems, opened
 from tracker.access.accounts import Account
 from tracker.http.server import Server
@@ -30,12 +30,6 @@ QUIET = [
 """Flags without which the browser asks its maker's servers for things."""
 
 OpenPage = Callable[..., AbstractAsyncContextManager[tuple[Page, Problems]]]
-
-
-def executable() -> str:
-    found = os.environ.get("CHROMIUM") or shutil.which("chromium-headless-shell")
-    assert found, "no browser: set CHROMIUM to a chromium, or install chromium-headless-shell"
-    return found
 
 
 @contextmanager
@@ -67,9 +61,10 @@ def browser(io_loop: AsyncIOLoop) -> Iterator[Browser]:
     """Yield a browser for all tests of this process."""
 
     async def start() -> tuple[Playwright, Browser]:
+        program, environment = chromium.require()
         playwright = await async_playwright().start()
         return playwright, await playwright.chromium.launch(
-            executable_path=executable(), args=QUIET
+            executable_path=program, args=QUIET, env={**os.environ, **environment}
         )
 
     playwright, running = io_loop.run_sync(start)

