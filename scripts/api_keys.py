@@ -27,9 +27,8 @@ async def _list(services: Services, parsed: argparse.Namespace) -> list[Row]:
 
 
 async def _revoke(services: Services, parsed: argparse.Namespace) -> list[Row]:
-    before = await services.api_keys.find(parsed.id)
-    key = await services.api_keys.revoke(parsed.id)
-    if before is not None and before.revoked_at is None:
+    key, is_new = await services.api_keys.revoke(parsed.id)
+    if is_new:
         await _record(services, key, "api_key.revoked")
     return [_row(key)]
 

@@ -73,11 +73,12 @@ async def test_a_revoked_key_is_rejected_at_once_in_every_process(services: Serv
     await services.api_keys.authenticate(secret)
     other = Services(services.settings)
     await other.api_keys.authenticate(secret)
-    revoked = await services.api_keys.revoke(key.id)
+    revoked, is_new = await services.api_keys.revoke(key.id)
+    assert is_new
     for process in (services, other):
         with pytest.raises(Unauthorized, match="revoked"):
             await process.api_keys.authenticate(secret)
-    assert (await services.api_keys.revoke(key.id)).revoked_at == revoked.revoked_at
+    assert await services.api_keys.revoke(key.id) == (revoked, False)
     await other.close()
 
 

@@ -134,18 +134,18 @@ class ApiKeys:
         row = await self._keys.find_one({"_id": key_id})
         return None if row is None else record(ApiKey, row)
 
-    async def revoke(self, key_id: UUID) -> ApiKey:
-        """Revoke a key and return it; revoking again keeps the first time.
+    async def revoke(self, key_id: UUID) -> tuple[ApiKey, bool]:
+        """Revoke a key; return it, and whether this call did it.
 
-        Raises NotFound if there is no such key.
+        Revoking again keeps the first time. Raises NotFound if there is no such key.
         """
-        await self._keys.update_one(
+        revoked = await self._keys.update_one(
             {"_id": key_id, "revoked_at": None}, {"$set": {"revoked_at": now()}}
         )
         key = await self.find(key_id)
         if key is None:
             raise NotFound("API key: not found")
-        return key
+        return key, bool(revoked.modified_count)
 
     def _remember(self, digest: bytes, account_id: UUID) -> None:
         self._accounts[digest] = account_id

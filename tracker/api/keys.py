@@ -103,8 +103,8 @@ async def revoke(call: Call[Nothing, Nothing]) -> ApiKeyRecord:
     Raises NotFound or Forbidden if the account has no such key.
     """
     key = await KEYS.own(call)
-    revoked = await call.services.api_keys.revoke(key.id)
-    if key.revoked_at is None:
+    revoked, is_new = await call.services.api_keys.revoke(key.id)
+    if is_new:
         await call.audit("api_key.revoked", _target(key))
     return await KEYS.show(call, revoked)
 
