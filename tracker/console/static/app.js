@@ -1,10 +1,10 @@
 /** The frame of every page: its routes, its navigation, its shortcuts, and signing in. */
 
-import { Fragment, render } from "preact";
+import { render } from "preact";
 import {
-  ApiError, Badge, Button, ErrorNote, HOME, Icon, Skeleton, TextField, api, can, dismissToast, html,
+  Button, ErrorNote, HOME, Icon, Skeleton, TextField, api, can, dismissToast, html,
   lazy, loadSession, navigate, nextPage, queryText, route, session, shortcuts, signOut, signal, startRouter,
-  toast, toasts, useAction, useEffect, useRef, useShortcut, useState, useTitle,
+  toast, toasts, useAction, useEffect, useRef, useState, useTitle,
 } from "console/core";
 
 /** Every page: its path, with names of parameters after ":", and its module. */

@@ -400,6 +400,26 @@ export function Button({ kind = "plain", icon, label, href, busy, children, clas
   return html`<button type="button" aria-busy=${busy || undefined} ...${given} disabled=${others.disabled || busy}>${content}</button>`;
 }
 
+const MenuItems = lazy("console/parts/menu", "MenuItems");
+
+/**
+ * A button with a menu. `items` are {label, icon?, run | href, kind?, disabled?}, or null, which is
+ * left out. Without children the button shows only `icon`.
+ *
+ * The browser shows the menu above everything, closes it by Escape or a click beside it, and gives
+ * the focus back. Its items are loaded when it is first opened.
+ */
+export function Menu({ label, icon = "more", kind = "quiet", items, children }) {
+  const id = useId();
+  const [open, setOpen] = useState(false);
+  return html`<span class="menu">
+    <${Button} ...${{ kind, icon, label }} popovertarget=${id} aria-haspopup="menu" aria-expanded=${open}>${children}<//>
+    <div id=${id} popover="auto" onToggle=${(event) => setOpen(event.newState === "open")}>
+      ${open && html`<${MenuItems} label=${label} items=${items} />`}
+    </div>
+  </span>`;
+}
+
 /** A button that copies `text`. */
 export function CopyButton({ text, label = "Copy", children }) {
   return html`<${Button} kind="quiet" icon="copy" label=${label} onClick=${() => copy(text)}>${children}<//>`;
@@ -638,11 +658,14 @@ export function SearchBox({ label }) {
 export function lazy(module, name = "default", waiting = null) {
   let part = null;
   return function Lazy(properties) {
-    const [, setLoaded] = useState(part);
+    const [, setLoaded] = useState(false);
     const [error, setError] = useState(null);
     useEffect(() => {
       if (part) return;
-      import(module).then((found) => setLoaded(() => (part = found[name])), setError);
+      import(module).then((found) => {
+        part = found[name];
+        setLoaded(true);
+      }, setError);
     }, []);
     // A failed import stays failed until the page is loaded again, as after a new release.
     if (error) return html`<${ErrorNote} error=${new ApiError(0, "", "This part could not be loaded.")} retry=${() => location.reload()} />`;

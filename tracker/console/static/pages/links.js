@@ -1,16 +1,15 @@
 /** Links: the list, with search, filters, and changes of many at once. */
 
 import {
-  Badge, Button, CopyButton, Empty, OutLink, PageHeader, Pagination, SearchBox, Table, Tag, Time, api, can, format,
+  Badge, Button, CopyButton, Empty, Menu, OutLink, PageHeader, Pagination, SearchBox, Table, Tag, Time, api, can, format,
   html, lazy, owned, route, setQuery, toast, useAction, useCallback, useEffect, useLoad, useShortcut, useState,
 } from "console/core";
 
 // The first page is painted before any of these is loaded.
-const Menu = lazy("console/parts/menu", "Menu");
 const LinkDialog = lazy("console/parts/link-form", "LinkDialog");
 const QrDialog = lazy("console/parts/link-qr", "QrDialog");
 const TagsDialog = lazy("console/parts/link-tags", "TagsDialog");
-const TagFilter = lazy("console/parts/link-tags", "TagFilter");
+const TagFilterDialog = lazy("console/parts/link-tags", "TagFilterDialog");
 
 const STATES = [["", "All in use"], ["true", "Active"], ["false", "Paused"], ["archived", "Archived"]];
 const SORTS = [["", "Newest first"], ["oldest", "Oldest first"], ["name", "By name"], ["slug", "By slug"]];
@@ -69,6 +68,15 @@ function Filters({ query }) {
     ${can("tags:read") && html`<${TagFilter} tags=${query.tags} operator=${query.tagOperator} />`}
     ${select("sort", "Order", SORTS)}
   </div>`;
+}
+
+/** The filter by tags: a button that opens their boxes. The ids are in the URL. */
+function TagFilter({ tags, operator }) {
+  const [open, setOpen] = useState(false);
+  const selected = tags ? tags.split(",") : [];
+  return html`
+    <${Button} icon="tag" onClick=${() => setOpen(true)}>${selected.length ? format.count(selected.length, "tag") : "Tags"}<//>
+    ${open && html`<${TagFilterDialog} ...${{ selected, operator }} onClose=${() => setOpen(false)} />`}`;
 }
 
 function columns(mayWrite, clicks, setOpen, reload) {

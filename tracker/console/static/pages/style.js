@@ -1,7 +1,7 @@
 /** Every part in every state, to look at. Only in development. */
 
 import {
-  ApiError, Badge, Button, Checkbox, CopyButton, Empty, ErrorNote, Icon, ICON_NAMES, OutLink, PageHeader, Pagination,
+  ApiError, Badge, Button, Checkbox, CopyButton, Empty, ErrorNote, Icon, ICON_NAMES, Menu, OutLink, PageHeader, Pagination,
   Select, Skeleton, Switch, Table, Tabs, Tag, TextField, Time, format, html, toast, useState,
 } from "console/core";
 import { Bars } from "console/parts/bars";
@@ -9,7 +9,6 @@ import { CodeBlock, CopyValue, Secret } from "console/parts/code";
 import { ConfirmDialog, Dialog } from "console/parts/dialog";
 import { useDraft } from "console/parts/draft";
 import { JsonViewer } from "console/parts/json";
-import { Menu } from "console/parts/menu";
 
 const REFUSED = new ApiError(400, "bad_request", "slug: already taken");
 const UNREACHABLE = new ApiError(0, "", "The service cannot be reached.");

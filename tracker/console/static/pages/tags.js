@@ -1,11 +1,10 @@
 /** Tags: a list with the number of links of each; create, rename and delete them. */
 
 import {
-  Button, Empty, ErrorNote, PageHeader, Pagination, Table, TextField, Time, api, can, format, html, owned, queryText,
-  route, toast, useAction, useCallback, useLoad, useShortcut, useState,
+  Button, Empty, ErrorNote, Menu, PageHeader, Pagination, Table, TextField, Time, api, can, format, html, owned,
+  queryText, route, toast, useAction, useCallback, useLoad, useShortcut, useState,
 } from "console/core";
 import { ConfirmDialog, Dialog } from "console/parts/dialog";
-import { Menu } from "console/parts/menu";
 
 const PAGE_SIZE = 50;
 const MAX_NAME_CHARACTERS = 190;

@@ -22,7 +22,7 @@ export function Bars({ days, noun, title }) {
       <span class="numeric">${at ? `${dayText(at.day)}: ${format.count(at.value, noun)}` : format.count(total, noun)}</span>
     </figcaption>
     <div class="plot">
-      <span class="top-value" aria-hidden="true">${format.compact(most)}</span>
+      <span class="top-value" aria-hidden="true">${total > 0 && format.compact(most)}</span>
       <svg class="bars" viewBox="0 0 ${days.length} ${HEIGHT}" preserveAspectRatio="none" aria-hidden="true"
         onPointerLeave=${() => setShown(null)}>
         ${days.map(({ day, value }, number) => html`<g key=${day} class=${number === shown ? "shown" : ""} onPointerEnter=${() => setShown(number)}>

@@ -40,17 +40,9 @@ export function TagPicker({ selected, onChange, label = "Tags" }) {
   </fieldset>`;
 }
 
-/** The filter of the list by tags: a button that opens the boxes. The ids are in the URL. */
-export function TagFilter({ tags: chosen, operator }) {
-  const [open, setOpen] = useState(false);
-  const selected = chosen ? chosen.split(",") : [];
+/** The dialog of the list's filter by tags. The ids are in the URL. */
+export function TagFilterDialog({ selected, operator, onClose }) {
   const pick = (ids) => setQuery({ tags: ids.join(","), page: null });
-  return html`
-    <${Button} icon="tag" onClick=${() => setOpen(true)}>${selected.length ? format.count(selected.length, "tag") : "Tags"}<//>
-    ${open && html`<${FilterDialog} ...${{ selected, operator, pick }} onClose=${() => setOpen(false)} />`}`;
-}
-
-function FilterDialog({ selected, operator, pick, onClose }) {
   const tags = useTags();
   const toggle = (id) => (on) => pick(on ? [...selected, id] : selected.filter((one) => one !== id));
   const footer = html`

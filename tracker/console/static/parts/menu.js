@@ -1,35 +1,27 @@
-/** Menus: a button that shows a list of actions. */
+/** The inside of an open menu: its place on the screen, its keys, and its items. */
 
-import { Icon, Button, html, useId, useRef, useState } from "console/core";
+import { Icon, html, useEffect, useRef } from "console/core";
+
+export { Menu } from "console/core";
 
 const GAP = 4;
 
-/**
- * A button with a menu. `items` are {label, icon?, run | href, kind?, disabled?}, or null, which is
- * left out. Without children the button shows only `icon`.
- *
- * The browser shows it above everything, closes it by Escape or a click beside it, and gives the
- * focus back.
- */
-export function Menu({ label, icon = "more", kind = "quiet", items, children }) {
-  const id = useId();
-  const menu = useRef(null);
-  const button = useRef(null);
-  const [open, setOpen] = useState(false);
-  const toggled = (event) => {
-    setOpen(event.newState === "open");
-    if (event.newState !== "open") return;
-    place(menu.current, button.current.firstElementChild);
-    entriesOf(menu.current)[0]?.focus();
+/** The items of a menu, whose parent is the popover and whose button is before that. */
+export function MenuItems({ label, items }) {
+  const list = useRef(null);
+  const close = () => list.current.parentElement.hidePopover();
+  useEffect(() => {
+    const popover = list.current.parentElement;
+    place(popover, popover.previousElementSibling);
+    entriesOf(list.current)[0]?.focus();
     // A menu does not follow what is scrolled under it.
-    addEventListener("scroll", () => menu.current?.hidePopover(), { once: true, capture: true });
-  };
-  return html`<span class="menu" ref=${button}>
-    <${Button} ...${{ kind, icon, label }} popovertarget=${id} aria-haspopup="menu" aria-expanded=${open}>${children}<//>
-    <div id=${id} ref=${menu} popover="auto" role="menu" aria-label=${label} onToggle=${toggled} onKeyDown=${(event) => move(event, menu.current)}>
-      ${items.filter(Boolean).map((item) => html`<${Item} key=${item.label} ...${item} close=${() => menu.current.hidePopover()} />`)}
-    </div>
-  </span>`;
+    const hide = () => popover.hidePopover();
+    addEventListener("scroll", hide, { capture: true });
+    return () => removeEventListener("scroll", hide, { capture: true });
+  }, []);
+  return html`<div ref=${list} role="menu" aria-label=${label} onKeyDown=${(event) => move(event, list.current, close)}>
+    ${items.filter(Boolean).map((item) => html`<${Item} key=${item.label} ...${item} close=${close} />`)}
+  </div>`;
 }
 
 function Item({ label, icon, run, href, kind = "", disabled, close }) {
@@ -43,23 +35,23 @@ function Item({ label, icon, run, href, kind = "", disabled, close }) {
   return html`<button type="button" ...${given} disabled=${disabled} onClick=${act}>${content}</button>`;
 }
 
-function entriesOf(menu) {
-  return [...menu.querySelectorAll("[role=menuitem]:not(:disabled)")];
+function entriesOf(list) {
+  return [...list.querySelectorAll("[role=menuitem]:not(:disabled)")];
 }
 
 /** Put a menu under its button, or above it where there is no room, towards the middle of the window. */
-function place(menu, button) {
+function place(popover, button) {
   const { left, right, top, bottom } = button.getBoundingClientRect();
   const { clientWidth, clientHeight } = document.documentElement;
-  const { offsetWidth: width, offsetHeight: height } = menu;
+  const { offsetWidth: width, offsetHeight: height } = popover;
   const start = left < clientWidth / 2 ? left : right - width;
   const below = bottom + GAP + height <= clientHeight;
-  menu.style.left = `${Math.max(GAP, Math.min(start, clientWidth - GAP - width))}px`;
-  menu.style.top = `${below ? bottom + GAP : Math.max(GAP, top - GAP - height)}px`;
+  popover.style.left = `${Math.max(GAP, Math.min(start, clientWidth - GAP - width))}px`;
+  popover.style.top = `${below ? bottom + GAP : Math.max(GAP, top - GAP - height)}px`;
 }
 
-function move(event, menu) {
-  const entries = entriesOf(menu);
+function move(event, list, close) {
+  const entries = entriesOf(list);
   const here = entries.indexOf(document.activeElement);
   const target = {
     ArrowDown: entries[(here + 1) % entries.length],
@@ -67,7 +59,7 @@ function move(event, menu) {
     Home: entries[0],
     End: entries.at(-1),
   }[event.key];
-  if (event.key === "Tab") menu.hidePopover();
+  if (event.key === "Tab") close();
   if (!target) return;
   event.preventDefault();
   target.focus();
