@@ -79,7 +79,7 @@ async def test_a_domain_without_a_quarantine_is_in_use(services: Services) -> No
     served = await services.domains.by_name("go.example.com")
     assert found is not None
     assert served is not None
-    assert (found.is_deleted, served.is_proven) == (False, True)
+    assert (found.is_deleted, served.is_proven, found.last_check) == (False, True, None)
 
 
 async def test_a_tag_is_found(services: Services) -> None:

@@ -42,7 +42,10 @@ async def test_an_added_domain_shows_the_records_that_prove_it(
         "verified",
         "created_at",
         "verification",
+        "links",
+        "last_check",
     ]
+    assert (domain["links"], domain["last_check"]) == (0, None)
     assert (domain["account_id"], domain["domain_name"]) == (str(account.id), name)
     assert domain["verified"] is False
     assert iso(before) <= domain["created_at"] <= iso(now())
@@ -68,13 +71,15 @@ async def test_a_domain_is_verified_by_either_record_and_stays_verified(
     dns.has(
         record["name"], kind.upper(), {"txt": '"{}"', "cname": "{}."}[kind].format(record["value"])
     )
-    verified = {**domain, "verified": True}
-    for _ in range(2):
+    for proven in (True, False):
         response = await verify(client, secret, domain)
-        assert (response.status, response.json()) == (200, verified)
+        assert response.status == 200
+        check = response.json()["last_check"]
+        assert response.json() == {**domain, "verified": True, "last_check": check}
+        assert (check["proven"], check[kind]) == (proven, [record["value"]] if proven else [])
         dns.fails(record["name"], "SERVFAIL")
     listed = await send(client, secret, "GET", f"{PATH}?accountId={account.id}")
-    assert listed.json()["rows"] == [verified]
+    assert listed.json()["rows"] == [response.json()]
     assert (await client.get(f"/internal/tls-ask?domain={NAME}")).status == 200
 
 
@@ -173,6 +178,42 @@ async def test_a_dns_server_that_does_not_answer_is_reported(
         dns.fails(NAME, failure)
     response = await verify(client, secret, domain)
     assert (response.status, "Retry-After" in response.headers) == (503, False)
-    assert response.error == f"DNS: no answer for _tracker.{NAME}; try again"
+    names = NAME if failure == "SERVFAIL" else f"_tracker.{NAME} and {NAME}"
+    assert response.error == f"DNS: no answer for {names}; try again"
     listed = await send(client, secret, "GET", f"{PATH}?accountId={account.id}")
-    assert listed.json()["rows"] == [domain]
+    [shown] = listed.json()["rows"]
+    check = shown["last_check"]
+    assert shown == {**domain, "last_check": check}
+    assert (check["proven"], check["error"]) == (False, f"no answer for {names}")
+
+
+async def test_a_failed_verification_shows_what_dns_has(
+    services: Services, client: Client, account: Account, secret: str, dns: DnsServer
+) -> None:
+    domain = await add(client, secret, account)
+    dns.has(f"_tracker.{NAME}", "TXT", '"tracker-verification=wrong"')
+    dns.has(NAME, "CNAME", "elsewhere.example.")
+    before = iso(now())
+    assert (await verify(client, secret, domain)).status == 400
+    listed = await send(client, secret, "GET", f"{PATH}?accountId={account.id}")
+    check = listed.json()["rows"][0]["last_check"]
+    assert before <= check.pop("at") <= iso(now())
+    assert check == {
+        "txt": ["tracker-verification=wrong"],
+        "cname": ["elsewhere.example"],
+        "proven": False,
+        "error": None,
+    }
+
+
+async def test_a_domain_shows_how_many_links_it_has_without_archived_ones(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    domain = await services.domains.create(account.id, NAME)
+    await services.domains.create(account.id, "empty.example")
+    for slug in "abc":
+        link = await create_link(services, account.id, slug, domain=domain)
+    await services.links.change(link.id, {"archived": True})
+    await create_link(services, account.id, "default")
+    listed = await send(client, secret, "GET", f"{PATH}?accountId={account.id}")
+    assert [row["links"] for row in listed.json()["rows"]] == [0, 2]

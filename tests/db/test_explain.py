@@ -24,7 +24,7 @@ from tracker.conversions.log import ConversionLog, LogFilter, Position
 from tracker.db import keys
 from tracker.db.transaction import Session
 from tracker.ids import new_id
-from tracker.links.domain import Domain
+from tracker.links.domain import DnsCheck, Domain
 from tracker.links.link import Link
 from tracker.links.store import LinkFilter, LinkOrder
 from tracker.links.tags import Tag
@@ -234,6 +234,9 @@ OTHERS: dict[str, Query] = {
     "tags by id": lambda scene: scene.services.tags.find([scene.rare.id, new_id()]),
     "a renamed tag": lambda scene: scene.services.tags.rename(scene.rare.id, "new"),
     "a deleted tag": lambda scene: scene.services.tags.delete(scene.rare.id),
+    "what DNS says of a domain": lambda scene: scene.services.domains.record_check(
+        scene.domain.id, DnsCheck(at=now(), txt=[], cname=[], proven=False, error=None)
+    ),
     "a domain by id": lambda scene: scene.services.domains.find(scene.domain.id),
     "a domain by name": lambda scene: cached(
         scene, scene.services.domain_cache, keys.domain(scene.domain.domain_name)

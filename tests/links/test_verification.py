@@ -11,11 +11,10 @@ from config.settings import Settings, SettingsError, read
 from tests.dns.dns_server import DnsServer
 from tracker.builtin.child import free_port
 from tracker.clock import now
-from tracker.errors import Unavailable
 from tracker.ids import new_id
 from tracker.links import verification as module
 from tracker.links.domain import Domain
-from tracker.links.verification import DnsRecord, is_proven, verification
+from tracker.links.verification import DnsRecord, look_up, verification
 
 NAME, TXT, TOKEN = "go.example", "_tracker.go.example", "To-ken_1"
 HOST = "a-0123456789abcdef01234567.tracker.test"
@@ -79,8 +78,21 @@ async def test_one_of_the_records_has_to_be_there_exactly(
 ) -> None:
     for (name, kind), values in zone.items():
         dns.has(name, kind, *values)
-    assert await is_proven(WANTED, asking(dns)) is proven
+    assert (await look_up(WANTED, asking(dns))).proven is proven
     assert sorted(dns.asked) == [(TXT, "TXT"), (NAME, "CNAME")]
+
+
+async def test_a_check_keeps_what_others_have_written_within_bounds(dns: DnsServer) -> None:
+    before = now()
+    dns.has(NAME, "CNAME", "Other.Example.")
+    dns.has(TXT, "TXT", '"<b>\\000\\255"', f'"{"a" * 200}" "{"b" * 200}"')
+    check = await look_up(WANTED, asking(dns))
+    assert sorted(check.txt) == ["<b>\0\ufffd", "a" * 200 + "b" * 55]
+    assert (check.cname, check.error) == (["other.example"], None)
+    assert before <= check.at <= now()
+    dns.has(TXT, "TXT", *(f'"{number}"' for number in range(20)), f'"{VALUE}"')
+    check = await look_up(WANTED, asking(dns))
+    assert (check.proven, len(check.txt)) == (True, 10)
 
 
 FAILURES = ["SERVFAIL", "REFUSED", "NOTIMP", "FORMERR", "YXDOMAIN"]
@@ -93,8 +105,8 @@ async def test_a_server_that_fails_is_no_answer(
 ) -> None:
     for name in failing:
         dns.fails(name, code)
-    with pytest.raises(Unavailable, match=r"DNS: no answer for _tracker\.go\.example"):
-        await is_proven(WANTED, asking(dns))
+    check = await look_up(WANTED, asking(dns))
+    assert (check.proven, check.error) == (False, f"no answer for {' and '.join(failing)}")
 
 
 async def test_a_server_that_fails_for_one_record_may_prove_by_the_other(
@@ -102,7 +114,8 @@ async def test_a_server_that_fails_for_one_record_may_prove_by_the_other(
 ) -> None:
     dns.fails(NAME, "SERVFAIL")
     dns.has(TXT, "TXT", f'"{VALUE}"')
-    assert await is_proven(WANTED, asking(dns))
+    check = await look_up(WANTED, asking(dns))
+    assert (check.proven, check.txt, check.error) == (True, [VALUE], f"no answer for {NAME}")
 
 
 @pytest.mark.parametrize("silent", [{TXT, NAME}, {TXT}, {NAME}], ids=["both", "TXT", "CNAME"])
@@ -113,8 +126,8 @@ async def test_a_silent_server_is_not_waited_for_longer_than_the_limit(
     monkeypatch.setattr(module, "TIMEOUT_SECONDS", 0.3)
     dns.silent = silent
     began = time.monotonic()
-    with pytest.raises(Unavailable):
-        await is_proven(WANTED, asking(dns))
+    check = await look_up(WANTED, asking(dns))
+    assert (check.proven, check.error is None) == (False, False)
     assert 0.25 < time.monotonic() - began < 3
 
 
@@ -125,8 +138,8 @@ async def test_the_limit_holds_in_a_pause_between_tries(
     monkeypatch.setattr("tracker.dns.resolver._TRY_SECONDS", 0.05)
     dns.silent = {TXT, NAME}
     began = time.monotonic()
-    with pytest.raises(Unavailable):
-        await is_proven(WANTED, asking(dns))
+    check = await look_up(WANTED, asking(dns))
+    assert (check.proven, check.error is None) == (False, False)
     assert time.monotonic() - began < 3
 
 
@@ -134,14 +147,14 @@ async def test_a_lost_query_is_sent_again(dns: DnsServer, monkeypatch: pytest.Mo
     monkeypatch.setattr("tracker.dns.resolver._TRY_SECONDS", 0.1)
     dns.has(TXT, "TXT", f'"{VALUE}"')
     dns.lost = 2
-    assert await is_proven(WANTED, asking(dns))
+    assert (await look_up(WANTED, asking(dns))).proven
     assert len(dns.asked) == 4
 
 
 async def test_a_port_without_a_server_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "TIMEOUT_SECONDS", 0.5)
-    with pytest.raises(Unavailable):
-        await is_proven(WANTED, ("127.0.0.1", free_port()))
+    check = await look_up(WANTED, ("127.0.0.1", free_port()))
+    assert check.error == f"no answer for {TXT} and {NAME}"
 
 
 class Nonsense(asyncio.DatagramProtocol):
@@ -159,8 +172,8 @@ async def test_nonsense_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     loop = asyncio.get_running_loop()
     transport, _ = await loop.create_datagram_endpoint(Nonsense, ("127.0.0.1", 0))
     try:
-        with pytest.raises(Unavailable):
-            await is_proven(WANTED, transport.get_extra_info("sockname"))
+        check = await look_up(WANTED, transport.get_extra_info("sockname"))
+        assert check.error == f"no answer for {TXT} and {NAME}"
     finally:
         transport.close()
 
@@ -169,8 +182,8 @@ async def test_many_domains_are_verified_at_once(dns: DnsServer) -> None:
     dns.has(TXT, "TXT", f'"{VALUE}"')
     other = msgspec.structs.replace(WANTED, txt=DnsRecord(name="_tracker.b.example", value=VALUE))
     wanted = [WANTED if number % 2 else other for number in range(40)]
-    answers = await asyncio.gather(*(is_proven(one, asking(dns)) for one in wanted))
-    assert answers == [one is WANTED for one in wanted]
+    checks = await asyncio.gather(*(look_up(one, asking(dns)) for one in wanted))
+    assert [check.proven for check in checks] == [one is WANTED for one in wanted]
 
 
 @pytest.mark.parametrize(

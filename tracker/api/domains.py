@@ -11,10 +11,10 @@ from tracker.api.endpoint import Call, Endpoint, Nothing
 from tracker.api.resource import Resource, record_of
 from tracker.api.schema import AccountId, AccountPage, Done, Page, Timestamp
 from tracker.api.services import Services
-from tracker.errors import BadRequest
-from tracker.links.domain import QUARANTINE, Domain
+from tracker.errors import BadRequest, Unavailable
+from tracker.links.domain import QUARANTINE, DnsCheck, Domain
 from tracker.links.hostnames import checked_name
-from tracker.links.verification import Verification, is_proven, verification
+from tracker.links.verification import Verification, look_up, verification
 
 DomainName = Annotated[
     str,
@@ -24,6 +24,16 @@ DomainName = Annotated[
         examples=["go.example.com"],
     ),
 ]
+
+
+class DnsCheckRecord(msgspec.Struct, kw_only=True):
+    """A look-up in DNS: what it saw where the records of a proof belong."""
+
+    at: Timestamp
+    txt: Annotated[list[str], Meta(description="values of the TXT records")]
+    cname: Annotated[list[str], Meta(description="targets of the CNAME record")]
+    proven: bool
+    error: Annotated[str | None, Meta(description="what got no answer")]
 
 
 class DomainRecord(msgspec.Struct, kw_only=True):
@@ -40,6 +50,10 @@ class DomainRecord(msgspec.Struct, kw_only=True):
             description="DNS records, either of which proves that the domain is yours; use TXT for "
             "names that cannot have a CNAME, such as example.com itself"
         ),
+    ]
+    links: Annotated[int, Meta(ge=0, description="short links on it; no archived ones")]
+    last_check: Annotated[
+        DnsCheckRecord | None, Meta(description="what the last verification saw; null: none yet")
     ]
 
 
@@ -66,8 +80,15 @@ def _check_name(services: Services, name: str) -> None:
 
 
 async def _show(services: Services, domains: Sequence[Domain]) -> list[DomainRecord]:
+    counts = await services.link_counts.by_domain([one.id for one in domains])
     return [
-        record_of(DomainRecord, one, verification=_required_records(services, one))
+        record_of(
+            DomainRecord,
+            one,
+            verification=_required_records(services, one),
+            links=counts.get(one.id, 0),
+            last_check=one.last_check and record_of(DnsCheckRecord, one.last_check),
+        )
         for one in domains
     ]
 
@@ -84,21 +105,31 @@ async def add(call: Call[Nothing, AddDomain]) -> DomainRecord:
 
 
 async def verify(call: Call[Nothing, Nothing]) -> DomainRecord:
-    """Prove the domain by DNS, and return it. It stays proven until it is deleted.
+    """Look for a proof in DNS, and return the domain. It stays proven until it is deleted.
 
-    Raises NotFound or Forbidden if the account has no such domain, BadRequest if DNS does not prove
-    it, RateLimited or Unavailable if too many look-ups are in progress.
+    What DNS has is kept, proof or not. Raises NotFound or Forbidden if the account has no such
+    domain, BadRequest if DNS does not prove it, RateLimited or Unavailable if too many look-ups are
+    in progress.
     """
     services, domain = call.services, await DOMAINS.own(call)
     _check_name(services, domain.domain_name)  # it may have become reserved since it was claimed
+    required = _required_records(services, domain)
+    with services.dns_limiter.acquire(call.account_id):
+        check = await look_up(required, services.settings.dns_address)
+    domain = await services.domains.record_check(domain.id, check)
     if not domain.verified:
-        required = _required_records(services, domain)
-        with services.dns_limiter.acquire(call.account_id):
-            proven = await is_proven(required, services.settings.dns_address)
-        if not proven:
-            raise BadRequest(_not_proven_message(required))
+        _require_proof(check, required)
         domain = await services.domains.verify(domain.id)
     return await DOMAINS.show(call, domain)
+
+
+def _require_proof(check: DnsCheck, required: Verification) -> None:
+    """Raise Unavailable if a query got no answer, BadRequest if DNS does not prove the domain."""
+    if check.proven:
+        return
+    if check.error is not None:
+        raise Unavailable(f"DNS: {check.error}; try again")
+    raise BadRequest(_not_proven_message(required))
 
 
 async def delete(call: Call[Nothing, Nothing]) -> Done:

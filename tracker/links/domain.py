@@ -10,6 +10,8 @@ from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
+import msgspec
+
 from tracker.db.cache import Versioned
 
 QUARANTINE: Final = timedelta(days=30)
@@ -19,11 +21,25 @@ Reserves = Callable[[str], bool]
 """Returns whether a hostname, in canonical form, is reserved from all accounts (`own_hosts`)."""
 
 
+class DnsCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """A look-up in DNS: the values where the two records of a proof belong.
+
+    They are other people's text. `error` names what got no answer.
+    """
+
+    at: datetime
+    txt: list[str]
+    cname: list[str]
+    proven: bool
+    error: str | None
+
+
 class Domain(Versioned, frozen=True, kw_only=True):
     """A claim to a hostname, `verified` once DNS has proven it.
 
     `token` is random, and part of the proof. `quarantined_until` is set when a proven domain is
-    deleted: until then the domain only reserves the name.
+    deleted: until then the domain only reserves the name. `last_check` is None if DNS was never
+    asked.
     """
 
     id: UUID
@@ -33,6 +49,7 @@ class Domain(Versioned, frozen=True, kw_only=True):
     token: str
     created_at: datetime
     quarantined_until: datetime | None = None
+    last_check: DnsCheck | None = None
 
     @property
     def is_deleted(self) -> bool:

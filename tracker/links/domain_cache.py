@@ -18,7 +18,8 @@ from tracker.links.domain import Domain, Reserves, ServedName, served_name
 
 DomainCache = Cache[ServedName]
 
-_FIELDS: Final = [name for name in Domain.__struct_fields__ if name != "id"]
+_UNUSED: Final = ("id", "last_check")
+_FIELDS: Final = [name for name in Domain.__struct_fields__ if name not in _UNUSED]
 _CLAIMS_PER_NAME: Final = 4
 """Claims that one query reads for each name on average. If there are more, names are looked up one
 by one. Few names have several claims, and a name with hundreds of them costs no more than this."""

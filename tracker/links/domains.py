@@ -15,6 +15,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 from uuid import UUID
 
+import msgspec
 from pymongo import ReturnDocument
 from pymongo.errors import DuplicateKeyError
 
@@ -27,7 +28,7 @@ from tracker.db.paging import page_of
 from tracker.db.transaction import Session, in_transaction
 from tracker.errors import BadRequest, ErrorCode, NotFound
 from tracker.ids import new_id, new_secret
-from tracker.links.domain import QUARANTINE, Domain, Reserves, ServedName, served_name
+from tracker.links.domain import QUARANTINE, DnsCheck, Domain, Reserves, ServedName, served_name
 from tracker.links.domain_cache import DomainCache
 
 _TOKEN_BYTES = 24
@@ -114,6 +115,17 @@ class Domains:
         """Return the domain; None if there is none or it was deleted."""
         row = await self._domains.find_one({"_id": domain_id, **_IN_USE})
         return None if row is None else record(Domain, row)
+
+    async def record_check(self, domain_id: UUID, check: DnsCheck) -> Domain:
+        """Store what DNS said of the domain; return the domain. Raises NotFound if it is gone."""
+        row = await self._domains.find_one_and_update(
+            {"_id": domain_id, **_IN_USE},
+            {"$set": {"last_check": msgspec.structs.asdict(check)}},
+            return_document=ReturnDocument.AFTER,
+        )
+        if row is None:
+            raise NotFound("domain: not found")
+        return record(Domain, row)
 
     async def hold(self, domain_ids: Collection[UUID], session: Session) -> set[UUID]:
         """Return which of the domains are in use, and keep them so until the transaction ends.

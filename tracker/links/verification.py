@@ -4,11 +4,11 @@ Either of two records is a proof: a TXT record with a value that only this claim
 record to the hostname that only its account has here. A CNAME to the base host proves nothing: it
 may be left over from a previous owner.
 
-Guarantee: an answer, or Unavailable, within TIMEOUT_SECONDS.
+Guarantee: a look-up returns within TIMEOUT_SECONDS, with bounded text.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -17,12 +17,16 @@ from dns.exception import DNSException
 from dns.rdata import Rdata
 from dns.resolver import NXDOMAIN, NoAnswer
 
+from tracker.clock import now
 from tracker.dns.resolver import make_resolver
-from tracker.errors import Unavailable
-from tracker.links.domain import Domain
+from tracker.links.domain import DnsCheck, Domain
 
 TIMEOUT_SECONDS: Final = 4.5
 """The time limit of one proof, with all queries and their repetitions."""
+
+MAX_KEPT_VALUES: Final = 10
+MAX_KEPT_CHARACTERS: Final = 255
+"""The part of an answer that a check keeps: ten values, of each as much as a piece of text has."""
 
 
 class DnsRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,39 +59,39 @@ def verification(domain: Domain, cname_target: str | None) -> Verification:
     )
 
 
-async def is_proven(wanted: Verification, dns_address: tuple[str, int] | None) -> bool:
-    """Return whether DNS has one of the records.
+async def look_up(wanted: Verification, dns_address: tuple[str, int] | None) -> DnsCheck:
+    """Look for the records in DNS, and return what is in their places.
 
     It queries the name server at `dns_address`; None: those of the system.
-
-    Raises Unavailable if none was found and a query got no answer.
     """
+    expected = {"TXT": wanted.txt} | ({"CNAME": wanted.cname} if wanted.cname else {})
     try:
         resolver = make_resolver(dns_address)
-    except DNSException:
-        raise _no_answer(wanted) from None
-    queries = [_has(resolver, "TXT", wanted.txt, _text)]
-    if wanted.cname is not None:
-        queries.append(_has(resolver, "CNAME", wanted.cname, _target))
-    answers = await asyncio.gather(*queries)
-    if True not in answers and None in answers:
-        raise _no_answer(wanted)
-    return True in answers
+        queries = [_values(resolver, kind, one.name) for kind, one in expected.items()]
+        answers = dict(zip(expected, await asyncio.gather(*queries), strict=True))
+    except DNSException:  # the system names no server
+        answers = dict.fromkeys(expected)
+    silent = [one.name for kind, one in expected.items() if answers[kind] is None]
+    return DnsCheck(
+        at=now(),
+        txt=_shown(answers["TXT"]),
+        cname=_shown(answers.get("CNAME")),
+        proven=any(one.value in (answers[kind] or ()) for kind, one in expected.items()),
+        error=f"no answer for {' and '.join(silent)}" if silent else None,
+    )
 
 
-async def _has(
-    resolver: Resolver, kind: str, wanted: DnsRecord, value: Callable[[Rdata], str]
-) -> bool | None:
-    """Return whether DNS has the record; None if it does not answer."""
+async def _values(resolver: Resolver, kind: str, name: str) -> list[str] | None:
+    """Return the values of a name's records of a kind; None if DNS does not answer."""
     try:
         # The resolver's own limit does not cover its pauses between attempts.
         async with asyncio.timeout(TIMEOUT_SECONDS):
-            answer = await resolver.resolve(f"{wanted.name}.", kind, lifetime=TIMEOUT_SECONDS)
+            answer = await resolver.resolve(f"{name}.", kind, lifetime=TIMEOUT_SECONDS)
     except (NXDOMAIN, NoAnswer):
-        return False
+        return []
     except (DNSException, TimeoutError, OSError):
         return None
-    return any(value(record) == wanted.value for record in answer)
+    return [_text(record) if kind == "TXT" else _target(record) for record in answer]
 
 
 def _text(record: Rdata) -> str:
@@ -99,5 +103,6 @@ def _target(record: Rdata) -> str:
     return str(record.target.to_text(omit_final_dot=True)).lower()  # type: ignore[attr-defined]
 
 
-def _no_answer(wanted: Verification) -> Unavailable:
-    return Unavailable(f"DNS: no answer for {wanted.txt.name}; try again")
+def _shown(values: Sequence[str] | None) -> list[str]:
+    """Return what is kept of values that anybody may have written."""
+    return [value[:MAX_KEPT_CHARACTERS] for value in (values or ())[:MAX_KEPT_VALUES]]
