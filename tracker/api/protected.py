@@ -71,10 +71,10 @@ class ProtectedHandler(Handler):
         if "Cookie" in headers and "Authorization" not in headers:
             self.cookie = SessionCookie(self.services.public_url)
         secret = self.cookie.sent(headers) if self.cookie else None
-        if secret is None:
+        if self.cookie is None or secret is None:
             await self._prepare_key()
         else:
-            await self._prepare_session(SessionCookie(self.services.public_url), secret)
+            await self._prepare_session(self.cookie, secret)
         self.incoming.allow(self.endpoints[self.request.method or ""].body_bytes)
 
     async def _prepare_session(self, cookie: SessionCookie, secret: str) -> None:

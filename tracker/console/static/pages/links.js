@@ -7,6 +7,7 @@ import {
 
 // The first page is painted before any of these is loaded.
 const LinkDialog = lazy("console/parts/link-form", "LinkDialog");
+const BulkDialog = lazy("console/parts/link-bulk", "BulkDialog");
 const QrDialog = lazy("console/parts/link-qr", "QrDialog");
 const TagsDialog = lazy("console/parts/link-tags", "TagsDialog");
 const TagFilterDialog = lazy("console/parts/link-tags", "TagFilterDialog");
@@ -32,7 +33,9 @@ export default function Links() {
 
   return html`
     <${PageHeader} title="Links">
-      ${mayWrite && html`<${Button} kind="main" icon="plus" onClick=${create}>New link<//>`}
+      ${mayWrite && html`
+        <${Button} onClick=${() => setOpen({ kind: "many" })}>Create many<//>
+        <${Button} kind="main" icon="plus" onClick=${create}>New link<//>`}
     <//>
     <${Filters} query=${query} />
     <${Table} caption="Links" load=${links} selection=${selection} columns=${columns(mayWrite, clicks, setOpen, links.reload)}
@@ -40,6 +43,7 @@ export default function Links() {
     ${selected.size > 0 && html`<${BulkBar} links=${rows.filter(({ id }) => selected.has(id))} reload=${links.reload} onTag=${() => setOpen({ kind: "tags", links: rows.filter(({ id }) => selected.has(id)) })} />`}
     <${Pagination} pagination=${links.data?.pagination} noun="link" />
     ${open?.kind === "form" && html`<${LinkDialog} ...${dialog} />`}
+    ${open?.kind === "many" && html`<${BulkDialog} ...${dialog} />`}
     ${open?.kind === "qr" && html`<${QrDialog} ...${dialog} />`}
     ${open?.kind === "tags" && html`<${TagsDialog} ...${dialog} />`}`;
 }
