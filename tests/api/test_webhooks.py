@@ -18,7 +18,7 @@ PATH = "/api/webhooks"
 TARGET = "https://8.8.8.8/hook?key=1"
 FIELDS = [
     *("id", "account_id", "name", "target_url", "method", "payload_template"),
-    *("events", "active", "disabled_reason", "disabled_at", "created_at"),
+    *("events", "active", "disabled_reason", "disabled_at", "failing_since", "created_at"),
 ]
 PRIVATE = "target_url: must not be in a private network"
 

@@ -32,6 +32,7 @@ from tracker.api import (
     slugs,
     tags,
     tls_ask,
+    webhook_templates,
     webhooks,
 )
 from tracker.api.endpoint import Endpoint, PublicEndpoint
@@ -50,6 +51,7 @@ KEYED_ENDPOINTS: tuple[Endpoint, ...] = (
     *event_configs.ENDPOINTS,
     *conversions.ENDPOINTS,
     *webhooks.ENDPOINTS,
+    *webhook_templates.ENDPOINTS,
     *deliveries.ENDPOINTS,
     *keys.ENDPOINTS,
     *account.ENDPOINTS,

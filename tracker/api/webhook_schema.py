@@ -27,8 +27,8 @@ PayloadTemplate = Annotated[
     dict[str, Any],
     Meta(
         description="its strings may have macros: "
-        + "; ".join(f"{{{name}}} {meaning}" for name, meaning in template.MACROS.items())
-        + "; {metadata.<key>} and {query.<name>}, a value of the metadata or of the click's query. "
+        + "; ".join(f"{{{name}}} {meaning}" for name, meaning in template.ALL_MACROS.items())
+        + ". "
         f"At most {MAX_TEMPLATE_BYTES} bytes and {MAX_TEMPLATE_DEPTH} levels deep; "
         "default: every macro under its own name",
         examples=[{"id": "{click_id}", "amount": "{value}"}],
@@ -69,6 +69,9 @@ class WebhookRecord(msgspec.Struct, kw_only=True):
     disabled_at: Annotated[
         Timestamp | None,
         Meta(description="when the service disabled it; null once it is active again"),
+    ]
+    failing_since: Annotated[
+        Timestamp | None, Meta(description="the first failed attempt since one succeeded")
     ]
     created_at: Timestamp
 

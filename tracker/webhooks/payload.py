@@ -45,7 +45,7 @@ def as_query(payload: bytes) -> str:
     Texts are as they are, null is empty, other values are JSON.
     """
     fields = _parsed(payload)
-    return urlencode([(name, _as_text(value)) for name, value in fields.items()])
+    return urlencode([(name, as_text(value)) for name, value in fields.items()])
 
 
 class _LoneMacro(NamedTuple):
@@ -83,14 +83,15 @@ class _Renderer:
     def _text(self, macro: str) -> str:
         text = self._texts.get(macro)
         if text is None:
-            text = self._texts[macro] = _as_text(self._values.get(macro))
+            text = self._texts[macro] = as_text(self._values.get(macro))
         self._bytes_left -= len(text)
         if self._bytes_left < 0:
             raise TooLong
         return text
 
 
-def _as_text(value: Any) -> str:
+def as_text(value: Any) -> str:
+    """Return the value of a macro as it is in a longer text."""
     if value is None:
         return ""
     return value if isinstance(value, str) else _ENCODER.encode(value).decode()

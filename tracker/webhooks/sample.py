@@ -1,9 +1,11 @@
-"""The sample event that tests a webhook: its owner sees at once what the receiver answers.
+"""The sample event, which tests a webhook and shows what a template becomes.
 
-An API request sends it and waits for the outcome, so few are sent at once.
+An API request sends it and waits for the outcome, so few are sent at once: the webhook's owner sees
+what the receiver answers. A preview only renders it.
 """
 
 from typing import Any, Final
+from uuid import UUID
 
 from bson import Decimal128
 
@@ -14,9 +16,10 @@ from tracker.limits.account_limiter import AccountLimiter
 from tracker.webhooks.delivery import Kind
 from tracker.webhooks.limits import ATTEMPT_SECONDS, MAX_TESTS, MAX_TESTS_PER_ACCOUNT
 from tracker.webhooks.operational import webhook_disabled
-from tracker.webhooks.payload import render
+from tracker.webhooks.payload import as_text, render
 from tracker.webhooks.schedule import Disabled
 from tracker.webhooks.store import Webhook
+from tracker.webhooks.template import ALL_MACROS
 from tracker.webhooks.values import Values, values_of
 
 SAMPLE_EVENT_ID: Final = 0
@@ -35,13 +38,24 @@ def sample_payload(webhook: Webhook, base_host: str) -> bytes:
     Raises TooLong if the payload exceeds the limit.
     """
     if Kind.CONVERSION in webhook.events:
-        return render(webhook.payload_template, _values(webhook, base_host))
+        values = sample_values(webhook.account_id, base_host)
+        return render(webhook.payload_template, values)
     sample = webhook_disabled(new_id(), webhook.account_id, "Sample", Disabled.FAILING, now())
     return sample.payload().encode()
 
 
-def _values(webhook: Webhook, base_host: str) -> Values:
-    owned: dict[str, Any] = {"account_id": webhook.account_id}
+def sample_texts(values: Values) -> dict[str, str]:
+    """Return the value of each macro in a longer text, by the name or pattern of the macro."""
+    named = {
+        "metadata.<key>": next(iter(values.metadata.values())),
+        "query.<name>": next(iter(values.query.values())),
+    }
+    return {name: as_text(named.get(name, values.get(name))) for name in ALL_MACROS}
+
+
+def sample_values(account_id: UUID, base_host: str) -> Values:
+    """Return the values of the sample event of an account. `base_host` is the default domain's."""
+    owned: dict[str, Any] = {"account_id": account_id}
     link_id, at = new_id(), now()
     visitor = {dimension.name: dimension.sample for dimension in DIMENSIONS}
     event = {

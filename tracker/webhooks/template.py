@@ -44,10 +44,15 @@ MACROS: Final[Mapping[str, str]] = {
 """The meaning of each macro, by name."""
 
 NAMED_MACROS: Final[Mapping[str, str]] = {
-    "metadata.": "key",
-    "query.": "name",
+    "metadata.<key>": "one field of the conversion's metadata",
+    "query.<name>": "one parameter of the click's query",
 }
-"""The part after each prefix: the key of a metadata field, the name of a query parameter."""
+"""The meaning of each macro that the template names itself, by a pattern."""
+
+ALL_MACROS: Final = {**MACROS, **NAMED_MACROS}
+"""All macros, by name or pattern."""
+
+_PREFIXES: Final = tuple(pattern.partition("<")[0] for pattern in NAMED_MACROS)
 
 DEFAULT: Final[Mapping[str, str]] = {name: f"{{{name}}}" for name in MACROS}
 """The template of a webhook that is created without one."""
@@ -69,8 +74,8 @@ def check_template(template: Mapping[str, Any]) -> None:
         raise BadRequest(f"{FIELD}: at most {MAX_TEMPLATE_BYTES} bytes")
     used = {name for text in texts for name in MACRO.findall(text)}
     if unknown := sorted(name for name in used if not is_known(name))[:10]:
-        known = [*MACROS, *(f"{prefix}<{name}>" for prefix, name in NAMED_MACROS.items())]
-        raise BadRequest(f"{FIELD}: unknown macro {_listed(unknown)}; known: {_listed(known)}")
+        known = _listed(list(ALL_MACROS))
+        raise BadRequest(f"{FIELD}: unknown macro {_listed(unknown)}; known: {known}")
 
 
 def template_text(template: Mapping[str, Any]) -> str:
@@ -81,7 +86,7 @@ def template_text(template: Mapping[str, Any]) -> str:
 def is_known(name: str) -> bool:
     """Return whether `{name}` is replaced in a payload."""
     return name in MACROS or any(
-        name.startswith(prefix) and len(name) > len(prefix) for prefix in NAMED_MACROS
+        name.startswith(prefix) and len(name) > len(prefix) for prefix in _PREFIXES
     )
 
 

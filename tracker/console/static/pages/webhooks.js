@@ -36,6 +36,8 @@ const REASONS = { gone: "its receiver answered 410 Gone", failing: "every attemp
 
 /** The state of a webhook, and why the service has disabled it. */
 export function WebhookState({ webhook }) {
+  const { failing_since: since } = webhook;
+  if (webhook.active && since) return html`<span><${Badge} kind="warning">failing<//> <span class="hint">since <${Time} at=${since} /></span></span>`;
   if (webhook.active) return html`<${Badge} kind="good">active<//>`;
   if (!webhook.disabled_reason) return html`<${Badge} kind="warning">paused<//>`;
   return html`<span><${Badge} kind="bad">disabled<//> <span class="hint">${REASONS[webhook.disabled_reason] ?? webhook.disabled_reason}</span></span>`;

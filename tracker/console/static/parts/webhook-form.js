@@ -40,7 +40,7 @@ export function WebhookDialog({ webhook, onClose, onDone, onLeave }) {
       <${Select} label="Method" name="method" options=${METHODS} error=${error} value=${fields.method} onInput=${set("method")} />
     </div>
     <${EventBoxes} events=${fields.events} onChange=${set("events")} />
-    <${TemplateEditor} text=${fields.payload_template} onInput=${set("payload_template")} error=${error} />
+    <${TemplateEditor} text=${fields.payload_template} method=${fields.method} onInput=${set("payload_template")} error=${error} />
     <${ErrorNote} error=${error} fields=${["target_url", "name", "method", "payload_template"]} />
   <//>`;
 }
@@ -72,7 +72,7 @@ function EventBoxes({ events, onChange }) {
 }
 
 /** The template, its macros to insert, and what it becomes with sample values. */
-function TemplateEditor({ text, onInput, error }) {
+function TemplateEditor({ text, method, onInput, error }) {
   const area = useRef(null);
   const macros = useLoad((signal) => api.get("/api/webhooks/macros", {}, signal), []);
   const insert = (name) => {
@@ -90,17 +90,17 @@ function TemplateEditor({ text, onInput, error }) {
         <dd>${description}${example !== null && example !== undefined && html` <span class="hint">${String(example)}</span>`}</dd>
       </div>`)}</dl>
     </details>
-    <${Preview} text=${text} />
+    <${Preview} ...${{ text, method }} />
   </div>`;
 }
 
 /** What a receiver would get, for a sample conversion. */
-function Preview({ text }) {
+function Preview({ text, method }) {
   const settled = useSettled(text, 400);
   const preview = useLoad(async () => {
     const payload_template = parsed(settled);
-    return (await api.post("/api/webhooks/preview", owned({ payload_template }))).payload;
-  }, [settled]);
+    return (await api.post("/api/webhooks/preview", owned({ payload_template, method }))).payload;
+  }, [settled, method]);
   return html`<div class="stack close" aria-live="polite">
     <h3>Preview</h3>
     ${preview.error ? html`<p class="error">${preview.error.message}</p>` : html`<${CodeBlock} text=${pretty(preview.data ?? "")} label="the preview" />`}
