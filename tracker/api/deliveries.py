@@ -8,10 +8,11 @@ from uuid import UUID
 import msgspec
 from msgspec import Meta
 
+from tracker.access.audit import Change
 from tracker.api.endpoint import Call, Endpoint, Nothing
 from tracker.api.resource import Resource, one_by_one, record_of
 from tracker.api.schema import Page, Paged, Timestamp
-from tracker.api.webhooks import WEBHOOKS
+from tracker.api.webhooks import WEBHOOKS, target_of
 from tracker.clock import iso, now
 from tracker.errors import BadRequest, NotFound, Unavailable
 from tracker.ids import new_id
@@ -134,6 +135,7 @@ async def retry(call: Call[Nothing, Nothing]) -> DeliveryRecord:
     webhook = await _active_webhook(call)
     delivery = await _own_delivery(call, webhook)
     await call.services.deliveries.retry(delivery.id, now())
+    await _audit_retry(call, webhook, 1)
     return await DELIVERIES.show(call, await _own_delivery(call, webhook))
 
 
@@ -146,7 +148,15 @@ async def retry_all(call: Call[Nothing, RetryDeliveries]) -> Retried:
     webhook = await _active_webhook(call)
     since = _in_utc(call.body.since)
     number = await call.services.deliveries.retry_since(webhook.id, since, now())
+    if number:
+        await _audit_retry(call, webhook, number)
     return Retried(deliveries=number)
+
+
+async def _audit_retry(call: Call[Any, Any], webhook: Webhook, number: int) -> None:
+    """Record that so many deliveries of a webhook are sent again: one entry for all of them."""
+    retried = {"deliveries": Change(before=None, after=number)}
+    await call.audit("webhook.deliveries_retried", target_of(webhook), retried)
 
 
 async def test(call: Call[Nothing, Nothing]) -> TestResult:

@@ -8,6 +8,7 @@ from uuid import UUID
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
+from tracker.access.audit import Target, differences
 from tracker.api.endpoint import Call, Endpoint, Nothing
 from tracker.api.resource import Resource, one_by_one, record_of
 from tracker.api.schema import (
@@ -96,6 +97,7 @@ async def create(call: Call[Nothing, CreateEventConfig]) -> EventConfigRecord:
     config = await call.services.event_configs.create(
         call.account_id, body.name, body.payout_type, body.payout
     )
+    await call.audit("event_config.created", _target(config))
     return await CONFIGS.show(call, config)
 
 
@@ -105,10 +107,13 @@ async def change(call: Call[Nothing, ChangeEventConfig]) -> EventConfigRecord:
     Raises NotFound or Forbidden if the account has no such configuration.
     """
     config = await CONFIGS.own(call)
-    changed = sent_fields(call.body)
-    if changed:
-        config = await call.services.event_configs.change(config.id, changed)
-    return await CONFIGS.show(call, config)
+    fields = sent_fields(call.body)
+    if not fields:
+        return await CONFIGS.show(call, config)
+    changed = await call.services.event_configs.change(config.id, fields)
+    if changes := differences(config, changed):
+        await call.audit("event_config.changed", _target(changed), changes)
+    return await CONFIGS.show(call, changed)
 
 
 async def archive(call: Call[Nothing, Nothing]) -> Done:
@@ -118,7 +123,12 @@ async def archive(call: Call[Nothing, Nothing]) -> Done:
     """
     config = await CONFIGS.own(call)
     await call.services.event_configs.change(config.id, {"archived": True})
+    await call.audit("event_config.archived", _target(config))
     return Done()
+
+
+def _target(config: EventConfig) -> Target:
+    return Target(kind="event_config", id=config.id, name=config.name)
 
 
 ENDPOINTS = (

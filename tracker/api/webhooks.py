@@ -1,11 +1,12 @@
 """`/api/webhooks`: create, list, show, change and delete receivers of conversions."""
 
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import UNSET
 
+from tracker.access.audit import Target, differences
 from tracker.api.endpoint import Call, Endpoint, Nothing
 from tracker.api.resource import Resource, one_by_one, record_of
 from tracker.api.schema import AccountPage, Done, Page, sent_fields
@@ -21,6 +22,16 @@ from tracker.errors import BadRequest
 from tracker.syntax.url import check_url
 from tracker.webhooks import target, template
 from tracker.webhooks.store import Webhook
+
+_NOT_AUDITED: Final = (
+    "secret",
+    "previous_secret",
+    "previous_secret_until",
+    "failing_since",
+    "disabled_reason",
+    "disabled_at",
+)
+"""Secrets, and what the service notes by itself."""
 
 _WebhookRecord = TypeVar("_WebhookRecord", bound=WebhookRecord)
 
@@ -84,6 +95,7 @@ async def create(call: Call[Nothing, CreateWebhook]) -> CreatedWebhook:
         else body.payload_template,
         events=body.events,
     )
+    await call.audit("webhook.created", target_of(webhook))
     return _record_of(CreatedWebhook, webhook)
 
 
@@ -94,13 +106,16 @@ async def change(call: Call[Nothing, ChangeWebhook]) -> WebhookRecord:
     Unavailable as `create` does.
     """
     webhook = await WEBHOOKS.own(call)
-    changed = sent_fields(call.body)
-    if "target_url" in changed:
-        await _check_host(call, changed["target_url"])
-    if changed:
-        stored = await call.services.webhooks.change(webhook.id, changed)
-        webhook = WEBHOOKS.checked(call, stored)
-    return await WEBHOOKS.show(call, webhook)
+    fields = sent_fields(call.body)
+    if not fields:
+        return await WEBHOOKS.show(call, webhook)
+    if "target_url" in fields:
+        await _check_host(call, fields["target_url"])
+    stored = await call.services.webhooks.change(webhook.id, fields)
+    changed = WEBHOOKS.checked(call, stored)
+    if changes := differences(webhook, changed, _NOT_AUDITED):
+        await call.audit("webhook.changed", target_of(changed), changes)
+    return await WEBHOOKS.show(call, changed)
 
 
 async def rotate_secret(call: Call[Nothing, Nothing]) -> RotatedWebhook:
@@ -109,15 +124,23 @@ async def rotate_secret(call: Call[Nothing, Nothing]) -> RotatedWebhook:
     Raises NotFound or Forbidden if the account has no such webhook.
     """
     webhook = await WEBHOOKS.own(call)
-    rotated = await call.services.webhooks.rotate_secret(webhook.id)
-    return _record_of(RotatedWebhook, WEBHOOKS.checked(call, rotated))
+    stored = await call.services.webhooks.rotate_secret(webhook.id)
+    rotated = WEBHOOKS.checked(call, stored)
+    await call.audit("webhook.secret_rotated", target_of(webhook))
+    return _record_of(RotatedWebhook, rotated)
 
 
 async def delete(call: Call[Nothing, Nothing]) -> Done:
     """Delete a webhook. Raises NotFound or Forbidden if the account has no such webhook."""
     webhook = await WEBHOOKS.own(call)
-    await call.services.webhooks.delete(webhook.id)
+    if await call.services.webhooks.delete(webhook.id):
+        await call.audit("webhook.deleted", target_of(webhook))
     return Done()
+
+
+def target_of(webhook: Webhook) -> Target:
+    """Return a webhook as the audit log names it."""
+    return Target(kind="webhook", id=webhook.id, name=webhook.name)
 
 
 ENDPOINTS = (

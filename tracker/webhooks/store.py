@@ -202,9 +202,9 @@ class Webhooks:
         current, *previous = [self._box.open(webhook.id, one) for one in webhook.secrets(at)]
         return replace(webhook, secret=current, previous_secret=next(iter(previous), None))
 
-    async def delete(self, webhook_id: UUID) -> None:
-        """Delete a webhook. The sender cancels what is due for it."""
-        await self._webhooks.delete_one({"_id": webhook_id})
+    async def delete(self, webhook_id: UUID) -> bool:
+        """Delete a webhook, and return whether it was there. The sender cancels what is due."""
+        return bool((await self._webhooks.delete_one({"_id": webhook_id})).deleted_count)
 
 
 def _new_secret() -> str:

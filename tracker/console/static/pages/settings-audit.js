@@ -10,7 +10,7 @@ const ACTIONS = {
   Tags: ["tag.created", "tag.renamed", "tag.deleted"],
   Domains: ["domain.added", "domain.verified", "domain.deleted"],
   "Event configurations": ["event_config.created", "event_config.changed", "event_config.archived"],
-  Webhooks: ["webhook.created", "webhook.changed", "webhook.deleted", "webhook.secret_rotated"],
+  Webhooks: ["webhook.created", "webhook.changed", "webhook.deleted", "webhook.secret_rotated", "webhook.deliveries_retried"],
   "API keys": ["api_key.created", "api_key.revoked"],
   People: [
     "invitation.created", "invitation.withdrawn", "member.joined", "member.role_changed", "member.removed",
