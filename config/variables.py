@@ -199,9 +199,10 @@ class Variables(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
     secret_key: Annotated[
         str,
         Meta(
-            description="key that encrypts the signing secrets of webhooks in MongoDB: 32 random "
-            "bytes or more in base64 (openssl rand -base64 32), the same in every process; several "
-            "are separated by commas, the first encrypts and all decrypt; empty: not encrypted"
+            description="key that encrypts the secrets of webhooks and second factors in MongoDB: "
+            "32 random bytes or more in base64 (openssl rand -base64 32), the same in every "
+            "process; several are separated by commas, the first encrypts and all decrypt; empty: "
+            "not encrypted"
         ),
     ] = ""
     serve_claimed_domains: Annotated[

@@ -11,10 +11,10 @@ from tests.webhooks.receiver import Handler, answer
 from tests.webhooks.sending import Clock, converted, listening, sending, stored, webhook_now
 from tracker.access.accounts import Account
 from tracker.clock import iso, now
+from tracker.db.secret_box import Purpose, SecretBox
 from tracker.ids import new_id
 from tracker.service.services import Services
 from tracker.webhooks.limits import MAX_TESTS_PER_ACCOUNT
-from tracker.webhooks.secret_box import SecretBox
 from tracker.webhooks.store import Webhooks
 
 DELIVERY = [
@@ -229,7 +229,7 @@ async def test_tests_in_progress_are_limited_for_each_account(
 async def test_a_test_is_unavailable_while_the_secret_cannot_be_read(
     services: Services, api: KeyedClient, account: Account
 ) -> None:
-    box = SecretBox([bytes(range(32))])
+    box = SecretBox([bytes(range(32))], Purpose.WEBHOOK)
     made = await Webhooks(services.database, box).create(
         account.id, "A", "https://8.8.8.8", "POST", {}
     )

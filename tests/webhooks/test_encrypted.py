@@ -12,11 +12,11 @@ from tests.webhooks.receiver import Receiver, receiving
 from tests.webhooks.sending import Clock, converted, listening, sending, stored, webhook_now
 from tracker import metrics
 from tracker.clock import now
+from tracker.db.reseal import count_secrets, rewrite_secrets
+from tracker.db.secret_box import PREFIX, Purpose, SecretBox, UnreadableSecret
 from tracker.ids import new_id
 from tracker.service.services import Services
-from tracker.webhooks.reseal import count_secrets, rewrite_secrets
-from tracker.webhooks.secret_box import PREFIX, SecretBox, UnreadableSecret
-from tracker.webhooks.store import Webhook, Webhooks
+from tracker.webhooks.store import Webhook, Webhooks, sealed_fields
 from tracker.webhooks.withheld import PAUSE_MS
 
 ACCOUNT = new_id()
@@ -25,7 +25,7 @@ KEY, NEW_KEY = os.urandom(32), os.urandom(32)
 
 def use_keys(services: Services, *keys: bytes) -> None:
     """Use these keys, as a service started with them does."""
-    services.secret_box = SecretBox(keys)
+    services.secret_box = SecretBox(keys, Purpose.WEBHOOK)
     services.webhooks = Webhooks(services.database, services.secret_box)
 
 
@@ -125,30 +125,38 @@ async def test_secrets_are_rewritten_with_the_first_key_or_plain_and_stay_readab
     use_keys(services, NEW_KEY, KEY)
     newest = await create_webhook(services, ACCOUNT)
     webhooks, box, database = services.webhooks, services.secret_box, services.database
-    assert await count_secrets(database, box) == {"plain": 1, "older_key": 2, "key": 1}
-    assert await rewrite_secrets(database, box, box.seal) == {"rewritten": 3}
-    assert await count_secrets(database, box) == {"key": 4}
+    assert await count_secrets(database, sealed_fields(box)) == {
+        "plain": 1,
+        "older_key": 2,
+        "key": 1,
+    }
+    assert await rewrite_secrets(database, sealed_fields(box), box.seal) == {"rewritten": 3}
+    assert await count_secrets(database, sealed_fields(box)) == {"key": 4}
     for made in (plain, newest):
         found = await webhook_now(services, made)
         assert webhooks.with_readable_secrets(found, now()).secret == made.secret
     use_keys(services, KEY)
-    assert await rewrite_secrets(database, services.secret_box, box.seal) == {"unreadable": 3}
-    assert await count_secrets(database, services.secret_box) == {"unreadable": 4}
+    assert await rewrite_secrets(database, sealed_fields(services.secret_box), box.seal) == {
+        "unreadable": 3
+    }
+    assert await count_secrets(database, sealed_fields(services.secret_box)) == {"unreadable": 4}
     with pytest.raises(UnreadableSecret):
         services.webhooks.with_readable_secrets(found, now())
-    assert await rewrite_secrets(database, box, lambda _, secret: secret) == {"rewritten": 3}
-    assert await count_secrets(database, box) == {"plain": 4}
+    assert await rewrite_secrets(database, sealed_fields(box), lambda _, secret: secret) == {
+        "rewritten": 3
+    }
+    assert await count_secrets(database, sealed_fields(box)) == {"plain": 4}
     assert (await row_of(services, older))["previous_secret"] == older.secret
 
 
 async def test_a_secret_that_changes_meanwhile_is_left_to_the_next_run(services: Services) -> None:
     made = await create_webhook(services, ACCOUNT)
-    box = SecretBox([KEY])
+    box = SecretBox([KEY], Purpose.WEBHOOK)
     collection = services.mongodb.delegate[services.settings.mongodb_database]["webhooks"]
 
     def seal_late(webhook_id: Any, secret: str) -> str:
         collection.update_one({"_id": made.id}, {"$set": {"secret": "whsec_new"}})
         return box.seal(webhook_id, secret)
 
-    assert await rewrite_secrets(services.database, box, seal_late) == {"changed": 1}
+    assert await rewrite_secrets(services.database, sealed_fields(box), seal_late) == {"changed": 1}
     assert (await row_of(services, made))["secret"] == "whsec_new"

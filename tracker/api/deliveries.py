@@ -14,13 +14,13 @@ from tracker.api.resource import Resource, one_by_one, record_of
 from tracker.api.schema import Page, Paged, Timestamp
 from tracker.api.webhooks import WEBHOOKS, target_of
 from tracker.clock import iso, now
+from tracker.db.secret_box import UnreadableSecret
 from tracker.errors import BadRequest, NotFound, Unavailable
 from tracker.ids import new_id
 from tracker.webhooks.deliveries import LOG_DAYS, SHOWN_CHARACTERS
 from tracker.webhooks.delivery import Delivery, Kind, Status
 from tracker.webhooks.limits import MAX_BODY_BYTES
 from tracker.webhooks.sample import sample_payload
-from tracker.webhooks.secret_box import UnreadableSecret
 from tracker.webhooks.signing import signed_request
 from tracker.webhooks.store import Webhook
 

@@ -40,6 +40,7 @@ from tracker.db import check, connect, indexes, retention
 from tracker.db.breaker import Breaker
 from tracker.db.budget import Budget, BudgetMeter
 from tracker.db.changes import Changes
+from tracker.db.secret_box import Purpose, SecretBox
 from tracker.dns.resolver import LOOKUP_SECONDS, HostResolver
 from tracker.http.access_log import AccessLog
 from tracker.ingest.drain import Drain
@@ -64,9 +65,8 @@ from tracker.webhooks.client import Client
 from tracker.webhooks.deliveries import Deliveries
 from tracker.webhooks.payload_sources import PayloadLoader
 from tracker.webhooks.sample import sample_limiter
-from tracker.webhooks.secret_box import SecretBox
 from tracker.webhooks.sender import Sender
-from tracker.webhooks.store import Webhooks
+from tracker.webhooks.store import Webhooks, sealed_fields
 
 _OTHER_CACHE_ENTRIES = 10_000
 _LOOK_UPS_PER_ACCOUNT, _LOOK_UPS_PER_PROCESS = 10, 64
@@ -220,7 +220,8 @@ class Services:
         self.conversion_log = ConversionLog(self.database)
         self.event_configs = EventConfigs(self.database, self.pbk_cache)
         self.account_rules = AccountRules(self.database, self.rules_cache)
-        self.secret_box = SecretBox(self.settings.secret_keys)
+        self.secret_box = SecretBox(self.settings.secret_keys, Purpose.WEBHOOK)
+        self.sealed_fields = (sealed_fields(self.secret_box),)
         self.webhooks = Webhooks(self.database, self.secret_box)
         self.deliveries = Deliveries(self.database)
         self.sample_limiter = sample_limiter()

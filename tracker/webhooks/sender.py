@@ -24,6 +24,7 @@ from pymongo.errors import PyMongoError
 
 from tracker import metrics
 from tracker.clock import moment, now_ms
+from tracker.db.secret_box import UnreadableSecret
 from tracker.loops import cancel_and_wait, record_failure
 from tracker.syntax.url import check_url
 from tracker.webhooks.attempt import Attempts, Payload
@@ -33,7 +34,6 @@ from tracker.webhooks.deliveries import Deliveries
 from tracker.webhooks.delivery import Delivery
 from tracker.webhooks.limits import MAX_WEBHOOKS_PER_CLAIM, SLOW_MS
 from tracker.webhooks.payload_sources import NoPayload, PayloadLoader, PayloadSources
-from tracker.webhooks.secret_box import UnreadableSecret
 from tracker.webhooks.store import Target, Webhook, Webhooks
 from tracker.webhooks.target import FIELD
 from tracker.webhooks.withheld import Withheld

@@ -15,6 +15,8 @@ from tracker.clock import now
 from tracker.db.connect import Database
 from tracker.db.documents import document, record
 from tracker.db.paging import page_of
+from tracker.db.reseal import SealedFields
+from tracker.db.secret_box import SecretBox
 from tracker.db.transaction import Session, in_transaction
 from tracker.errors import BadRequest
 from tracker.ids import new_id
@@ -22,7 +24,6 @@ from tracker.webhooks.delivery import Kind
 from tracker.webhooks.limits import MAX_WEBHOOKS_PER_ACCOUNT
 from tracker.webhooks.operational import create_messages, webhook_disabled
 from tracker.webhooks.schedule import Disabled
-from tracker.webhooks.secret_box import SecretBox
 from tracker.webhooks.template import template_text
 
 ROTATION: Final = timedelta(days=1)
@@ -205,6 +206,11 @@ class Webhooks:
     async def delete(self, webhook_id: UUID) -> bool:
         """Delete a webhook, and return whether it was there. The sender cancels what is due."""
         return bool((await self._webhooks.delete_one({"_id": webhook_id})).deleted_count)
+
+
+def sealed_fields(box: SecretBox) -> SealedFields:
+    """Return the fields of webhooks that `box` seals."""
+    return SealedFields("webhooks", ("secret", "previous_secret"), box)
 
 
 def _new_secret() -> str:

@@ -1,16 +1,21 @@
-"""Secrets at rest: only the key and the webhook that they were encrypted for open them."""
+"""Secrets at rest: only the key, purpose and record that they were encrypted for open them."""
 
 import os
 from collections.abc import Sequence
+from uuid import UUID
 
 import pytest
 
+from tracker.db.secret_box import PREFIX, Purpose, SecretBox, UnreadableSecret
 from tracker.ids import new_id
-from tracker.webhooks.secret_box import PREFIX, SecretBox, UnreadableSecret
 
 ONE, OTHER = os.urandom(32), os.urandom(48)
 WEBHOOK = new_id()
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+
+def webhooks(keys: Sequence[bytes]) -> SecretBox:
+    return SecretBox(keys, Purpose.WEBHOOK)
 
 
 @pytest.mark.parametrize(
@@ -29,10 +34,10 @@ SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 def test_a_secret_is_opened_by_any_key_that_fits(
     sealing: Sequence[bytes], opening: Sequence[bytes], readable: bool
 ) -> None:
-    stored = SecretBox(sealing).seal(WEBHOOK, SECRET)
+    stored = webhooks(sealing).seal(WEBHOOK, SECRET)
     assert stored.startswith(PREFIX) == bool(sealing)
     assert (SECRET in stored) == (not sealing)
-    box = SecretBox(opening)
+    box = webhooks(opening)
     if readable:
         assert box.open(WEBHOOK, stored) == SECRET
     else:
@@ -41,24 +46,38 @@ def test_a_secret_is_opened_by_any_key_that_fits(
 
 
 def test_sealing_a_secret_twice_gives_different_texts() -> None:
-    box = SecretBox([ONE])
+    box = webhooks([ONE])
     assert len({box.seal(WEBHOOK, SECRET) for _ in range(100)}) == 100
 
 
-def test_a_text_that_was_moved_to_another_webhook_is_not_opened() -> None:
-    box = SecretBox([ONE])
+def test_a_text_that_was_moved_to_another_record_is_not_opened() -> None:
+    box = webhooks([ONE])
     with pytest.raises(UnreadableSecret):
         box.open(new_id(), box.seal(WEBHOOK, SECRET))
+
+
+def test_a_text_that_was_sealed_for_another_purpose_is_not_opened() -> None:
+    with pytest.raises(UnreadableSecret):
+        SecretBox([ONE], Purpose.TOTP).open(WEBHOOK, webhooks([ONE]).seal(WEBHOOK, SECRET))
+
+
+def test_a_text_that_an_earlier_release_sealed_is_opened() -> None:
+    stored = (
+        "enc:v1:vFZASAhT2TuLN9gEO2lw66D65S9JKiv+7Wbzmr3fGdB9yBR5gLBcvytWTWQuhNUrowENp4I+POg+Tav3"
+        "yIoln9zh"
+    )
+    record_id = UUID("0190b5a2-7c1e-7d3f-8a4b-5c6d7e8f9a0b")
+    assert webhooks([bytes(range(32))]).open(record_id, stored) == SECRET
 
 
 @pytest.mark.parametrize("damage", ["", "x", "not base64 !", "AAAA", "whsec_abc"])
 def test_a_damaged_text_is_not_opened(damage: str) -> None:
     with pytest.raises(UnreadableSecret):
-        SecretBox([ONE]).open(WEBHOOK, PREFIX + damage)
+        webhooks([ONE]).open(WEBHOOK, PREFIX + damage)
 
 
 def test_every_changed_byte_is_noticed() -> None:
-    box = SecretBox([ONE])
+    box = webhooks([ONE])
     stored = box.seal(WEBHOOK, SECRET)
     for place in range(len(PREFIX), len(stored) - 2):
         other = "A" if stored[place] != "A" else "B"
@@ -67,8 +86,8 @@ def test_every_changed_byte_is_noticed() -> None:
 
 
 def test_texts_sealed_with_the_first_key_are_recognized() -> None:
-    box = SecretBox([ONE, OTHER])
+    box = webhooks([ONE, OTHER])
     assert box.is_sealed_with_first_key(WEBHOOK, box.seal(WEBHOOK, SECRET))
-    assert not box.is_sealed_with_first_key(WEBHOOK, SecretBox([OTHER]).seal(WEBHOOK, SECRET))
+    assert not box.is_sealed_with_first_key(WEBHOOK, webhooks([OTHER]).seal(WEBHOOK, SECRET))
     assert not box.is_sealed_with_first_key(WEBHOOK, SECRET)
-    assert not SecretBox([]).is_sealed_with_first_key(WEBHOOK, SECRET)
+    assert not webhooks([]).is_sealed_with_first_key(WEBHOOK, SECRET)

@@ -27,7 +27,7 @@ def test_secrets_are_counted_encrypted_moved_to_another_key_and_decrypted(
     def done(**found: int) -> list[dict[str, int]]:
         return [{**dict.fromkeys(("rewritten", "changed", "unreadable"), 0), **found}]
 
-    name = "webhook_secrets"
+    name = "stored_secrets"
     refused = run(name, "encrypt")
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "SECRET_KEY: must be set" in refused.stderr

@@ -1,0 +1,67 @@
+"""Count the secrets in MongoDB by how they are stored, and encrypt or decrypt them.
+
+They are the signing secrets of webhooks, and the secrets of people's second factors.
+"""
+
+import argparse
+from collections import Counter
+from collections.abc import Callable
+from uuid import UUID
+
+from scripts.command import Command, Row
+from tracker.db.reseal import count_secrets, rewrite_secrets
+from tracker.db.secret_box import SecretBox
+from tracker.errors import TrackerError
+from tracker.service.services import Services
+
+_EXAMPLES = (
+    "python -m scripts.stored_secrets status",
+    "SECRET_KEY=<NEW>,<OLD> python -m scripts.stored_secrets encrypt",
+    "python -m scripts.stored_secrets decrypt",
+)
+
+
+async def _status(services: Services, parsed: argparse.Namespace) -> list[Row]:
+    found = Counter[str]()
+    for one in services.sealed_fields:
+        found += await count_secrets(services.database, one)
+    return [{name: found[name] for name in ("plain", "key", "older_key", "unreadable")}]
+
+
+async def _encrypt(services: Services, parsed: argparse.Namespace) -> list[Row]:
+    if not services.settings.secret_keys:
+        raise TrackerError("SECRET_KEY: must be set to encrypt with; openssl rand -base64 32")
+    return [await _rewrite(services, lambda box: box.seal)]
+
+
+async def _decrypt(services: Services, parsed: argparse.Namespace) -> list[Row]:
+    return [await _rewrite(services, lambda _: lambda _, secret: secret)]
+
+
+async def _rewrite(
+    services: Services, conversion: Callable[[SecretBox], Callable[[UUID, str], str]]
+) -> Row:
+    found = Counter[str]()
+    for one in services.sealed_fields:
+        found += await rewrite_secrets(services.database, one, conversion(one.box))
+    return {name: found[name] for name in ("rewritten", "changed", "unreadable")}
+
+
+def main() -> None:
+    """Run the command."""
+    command = Command(
+        "stored_secrets",
+        "Count the signing secrets of webhooks and the secrets of second factors by how they are "
+        "stored: plain, with the first key of SECRET_KEY, with an older key, or unreadable with "
+        "the keys that are set. Encrypt them with the first key, or store them plain again. "
+        "The service can read every form meanwhile.",
+        "\n  ".join(_EXAMPLES),
+    )
+    command.action("status", "count secrets by how they are stored", _status)
+    command.action("encrypt", "encrypt every secret with the first key", _encrypt)
+    command.action("decrypt", "store every secret plain, to run without SECRET_KEY", _decrypt)
+    command.main(is_wrong=lambda row: bool(row["unreadable"]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""Encryption of secrets at rest with SECRET_KEY, each bound to its purpose and its record. Pure.
+
+- AES-256-GCM of the `cryptography` library, with a random nonce for each text.
+- Each purpose has a key of its own, derived from the setting by HKDF.
+- Without a key secrets are stored as they are, and stay readable once a key is set.
+
+Guarantee: a text that was moved to another record, or to a field for another purpose, cannot be
+decrypted there.
+"""
+
+import base64
+import os
+from collections.abc import Sequence
+from enum import Enum
+from typing import Final
+from uuid import UUID
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+PREFIX: Final = "enc:v1:"
+"""The beginning of an encrypted text; no plain secret begins with it."""
+
+_KEY_BYTES: Final = 32
+_NONCE_BYTES: Final = 12
+
+
+class Purpose(Enum):
+    """The kinds of secrets that are encrypted. A changed value makes stored ones unreadable."""
+
+    WEBHOOK = b"tracker webhook secrets v1"
+    TOTP = b"tracker totp secrets v1"
+
+
+class UnreadableSecret(Exception):
+    """The error of a secret that is damaged, or encrypted with none of the keys that are set."""
+
+
+class SecretBox:
+    """The encryption of secrets for one purpose with the keys of SECRET_KEY.
+
+    The first of `keys` encrypts, all decrypt. Without keys nothing is encrypted.
+    """
+
+    def __init__(self, keys: Sequence[bytes], purpose: Purpose) -> None:
+        self._purpose = purpose.value
+        self._ciphers = [AESGCM(_derive(key, self._purpose)) for key in keys]
+
+    @property
+    def encrypts(self) -> bool:
+        """Return whether a key is set."""
+        return bool(self._ciphers)
+
+    def seal(self, record_id: UUID, secret: str) -> str:
+        """Return `secret` in the form that is stored; unchanged if there is no key."""
+        if not self._ciphers:
+            return secret
+        nonce = os.urandom(_NONCE_BYTES)
+        sealed = nonce + self._ciphers[0].encrypt(
+            nonce, secret.encode(), self._associated_data(record_id)
+        )
+        return PREFIX + base64.b64encode(sealed).decode()
+
+    def open(self, record_id: UUID, stored: str) -> str:
+        """Return the secret of a stored text. Raises UnreadableSecret if no key fits."""
+        if not stored.startswith(PREFIX):
+            return stored
+        for cipher in self._ciphers:
+            secret = self._decrypt(cipher, record_id, stored)
+            if secret is not None:
+                return secret
+        raise UnreadableSecret
+
+    def is_sealed_with_first_key(self, record_id: UUID, stored: str) -> bool:
+        """Return whether `stored` is encrypted with the first key, as `seal` does."""
+        first = self._ciphers[:1]
+        return any(self._decrypt(cipher, record_id, stored) is not None for cipher in first)
+
+    def _decrypt(self, cipher: AESGCM, record_id: UUID, stored: str) -> str | None:
+        try:
+            sealed = base64.b64decode(stored.removeprefix(PREFIX), validate=True)
+            nonce, encrypted = sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:]
+            return cipher.decrypt(nonce, encrypted, self._associated_data(record_id)).decode()
+        except (ValueError, InvalidTag):
+            return None
+
+    def _associated_data(self, record_id: UUID) -> bytes:
+        return self._purpose + b" " + record_id.bytes
+
+
+def _derive(key: bytes, purpose: bytes) -> bytes:
+    return HKDF(algorithm=SHA256(), length=_KEY_BYTES, salt=None, info=purpose).derive(key)
