@@ -9,7 +9,7 @@ from collections.abc import Callable
 from uuid import UUID
 
 from scripts.command import Command, Row
-from tracker.db.reseal import count_secrets, rewrite_secrets
+from tracker.db.reseal import SealedFields, count_secrets, rewrite_secrets
 from tracker.db.secret_box import SecretBox
 from tracker.errors import TrackerError
 from tracker.service.services import Services
@@ -21,9 +21,13 @@ _EXAMPLES = (
 )
 
 
+def _sealed(services: Services) -> tuple[SealedFields, ...]:
+    return (services.webhooks.sealed_fields, services.second_factor.sealed_fields)
+
+
 async def _status(services: Services, parsed: argparse.Namespace) -> list[Row]:
     found = Counter[str]()
-    for one in services.sealed_fields:
+    for one in _sealed(services):
         found += await count_secrets(services.database, one)
     return [{name: found[name] for name in ("plain", "key", "older_key", "unreadable")}]
 
@@ -42,7 +46,7 @@ async def _rewrite(
     services: Services, conversion: Callable[[SecretBox], Callable[[UUID, str], str]]
 ) -> Row:
     found = Counter[str]()
-    for one in services.sealed_fields:
+    for one in _sealed(services):
         found += await rewrite_secrets(services.database, one, conversion(one.box))
     return {name: found[name] for name in ("rewritten", "changed", "unreadable")}
 

@@ -7,6 +7,7 @@ from uuid import UUID
 
 import pytest
 
+from tests.api.person import have_totp, totp_code
 from tests.factories import create_member
 from tracker.access.audit import AuditFilter
 from tracker.access.invitations import InvitationKind
@@ -234,18 +235,29 @@ async def test_a_link_does_not_take_the_place_of_a_second_factor_but_the_operato
     services: Services,
 ) -> None:
     person = await ada(services, await an_account(services))
-    await services.people.change(person.id, {"totp": "a secret"})
+    await have_totp(services, person.id, "abcd-efgh-ijkl-mnop")
     invitation = await invited(services, await an_account(services))
     _, reset = await services.membership.reset_password_as_operator(person)
     for token, password in ((invitation, OLD), (reset, NEW)):
         assert (await services.joining.preview(token)).needs_code
-        await assert_refused(services, token, Answers(password), Unauthorized, "code")
+        for code in (None, "000000x"):
+            await assert_refused(
+                services, token, Answers(password, code=code), Unauthorized, "code"
+            )
+    weak = Answers("short", code="abcd-efgh-ijkl-mnop")  # the code stays unused
+    await assert_refused(services, reset, weak, BadRequest, "password: 12 to 256")
+    assert (await join(services, invitation, Answers(OLD, code=totp_code()))).person_id == person.id
+    await join(services, reset, Answers(NEW, code="abcd-efgh-ijkl-mnop"))
     _, token = await services.membership.reset_password_as_operator(person, without_totp=True)
     assert not (await services.joining.preview(token)).needs_code
     await join(services, token)
     changed = await services.people.find(person.id)
     assert changed is not None
-    assert not changed.has_totp
+    assert (changed.has_totp, changed.recovery_codes) == (False, [])
+    [account_id, *_] = [one.account_id for one in await services.members.of_person(person.id)]
+    used = AuditFilter(action="password_reset.used")
+    [last, first], _ = await services.audit.page(account_id, used, 1, 10)
+    assert (first.changes, last.changes["totp"].after) == ({}, False)
     assert await signs_in_with(services, NEW)
 
 

@@ -50,6 +50,20 @@ async def test_without_redis_each_process_limits_attempts_itself(
         await services.sign_in_limit.count_network(HOME)
 
 
+async def test_without_redis_strangers_do_not_keep_a_person_out_either(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def unavailable(*_: object) -> None:
+        return None
+
+    monkeypatch.setattr(services.rate_limiter, "_counted", unavailable)
+    limit, known = services.sign_in_limit, [network_digest(HOME)]
+    with pytest.raises(RateLimited):
+        for number in range(PER_MINUTE + 1):
+            await limit.count_email(EMAIL, f"203.0.{number}.0/24", known)
+    await limit.count_email(EMAIL, HOME, known)
+
+
 async def test_no_e_mail_is_stored_in_redis(services: Services) -> None:
     await services.sign_in_limit.count_email(EMAIL, HOME, ())
     assert EMAIL not in str(await services.redis.keys("*"))

@@ -1,18 +1,23 @@
 """People with a password, and a client that sends what a browser sends from the console."""
 
+import time
 from collections.abc import Mapping
 from typing import Any
+from uuid import UUID
 
 import orjson
+import pyotp
 
 from tests.api.client import Client, Response
 from tracker.access.people import Person
 from tracker.access.roles import Role
 from tracker.access.sessions import Client as Browser
+from tracker.access.totp import recovery_digest
 from tracker.ids import new_id
 from tracker.service.services import Services
 
 PASSWORD = "correct horse battery staple"
+TOTP_SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 BROWSER = Browser(address="203.0.113.0/24", user_agent="a browser")
 
 
@@ -36,6 +41,23 @@ async def signed_in(
     await services.members.add(account_id, person.id, role)
     _, secret = await services.sessions.start(person.id, account_id, BROWSER)
     return PersonClient(client, secret, person)
+
+
+def totp_code(steps: int = 0) -> str:
+    """Return the code that an app with TOTP_SECRET shows; the one after it with `steps` of 1."""
+    return pyotp.TOTP(TOTP_SECRET).at(time.time(), counter_offset=steps)
+
+
+async def begin_totp(services: Services, person_id: UUID, session_id: UUID) -> None:
+    """Let TOTP_SECRET wait for its first code in a session."""
+    waiting = {"new_totp": TOTP_SECRET, "new_totp_session": session_id}
+    await services.people.change(person_id, waiting)
+
+
+async def have_totp(services: Services, person_id: UUID, *recovery_codes: str) -> None:
+    """Give a person a second factor with TOTP_SECRET."""
+    digests = [recovery_digest(person_id, one) for one in recovery_codes]
+    await services.people.change(person_id, {"totp": TOTP_SECRET, "recovery_codes": digests})
 
 
 class PersonClient:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.api.client import Client, Response
 from tests.api.document import DOCUMENT, PROTECTED, REQUESTS, refusals, resolved
-from tests.api.person import BROWSER, create_person
+from tests.api.person import BROWSER, begin_totp, create_person, have_totp, totp_code
 from tests.api.world import maker
 from tests.factories import create_event_config, create_link
 from tracker.access.accounts import Account
@@ -18,6 +18,7 @@ from tracker.api.click_schema import EXAMPLE_SLUG
 from tracker.api.event_schema import EXAMPLE_PBK
 from tracker.api.join_schema import EXAMPLE_TOKEN
 from tracker.api.schema import EXAMPLE_ACCOUNT
+from tracker.api.second_factor import EXAMPLE_CODE
 from tracker.api.short_link_schema import EXAMPLE_LINK
 from tracker.service.services import Services
 
@@ -62,7 +63,10 @@ class Caller:
             return self.key
         person = await create_person(self.services, "ada@example.com", "correct horse battery")
         await self.services.members.add(self.account.id, person.id, Role.OWNER)
-        _, secret = await self.services.sessions.start(person.id, self.account.id, BROWSER)
+        session, secret = await self.services.sessions.start(person.id, self.account.id, BROWSER)
+        await begin_totp(self.services, person.id, session.id)
+        if path.endswith("/totp/disable"):
+            await have_totp(self.services, person.id)
         return {"Cookie": f"session={secret}", "Sec_Fetch_Site": "same-origin"}
 
     async def _target(self, path: str) -> str:
@@ -104,6 +108,8 @@ async def test_an_example_of_a_body_is_accepted_as_it_stands(
     if EXAMPLE_PBK in str(example):
         config = await create_event_config(caller.services, caller.account.id)
         caller.values[EXAMPLE_PBK] = config.pbk
+    if EXAMPLE_CODE in str(example):
+        caller.values[EXAMPLE_CODE] = totp_code()
     if EXAMPLE_TOKEN in str(example):
         author = Author.operator(caller.account.id)
         email, role = "grace@example.com", Role.VIEWER

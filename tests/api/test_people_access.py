@@ -8,11 +8,19 @@ import orjson
 import pytest
 
 from tests.api.client import Response
-from tests.api.person import BROWSER, PersonClient, signed_in
+from tests.api.person import (
+    BROWSER,
+    PersonClient,
+    begin_totp,
+    have_totp,
+    signed_in,
+    totp_code,
+)
 from tests.api.world import Request, World
 from tracker.access.roles import SCOPES_OF, Role
 from tracker.api.endpoint import Endpoint
 from tracker.api.routes import KEYED_ENDPOINTS, PEOPLES_ENDPOINTS
+from tracker.api.second_factor import EXAMPLE_CODE
 from tracker.api.session_cookie import READING
 from tracker.clock import now
 from tracker.ids import new_id
@@ -80,8 +88,14 @@ async def visit(world: World, endpoint: Endpoint) -> Visit:
     password = (example or {}).get("current_password") or (example or {}).get("password")
     person = await signed_in(world.services, world.client, world.account.id, Role.VIEWER, password)
     person_id = person.person.id
+    [own] = await world.services.sessions.of_person(person_id)
     other, _ = await world.services.sessions.start(person_id, world.account.id, BROWSER)
     fields = None if example is None else {**example}
+    if example == {"code": EXAMPLE_CODE}:
+        await begin_totp(world.services, person_id, own.id)
+        fields = {"code": totp_code()}
+    if endpoint.path.endswith("/disable"):
+        await have_totp(world.services, person_id)
     if fields == {}:
         fields["accountId"] = str(world.account.id)
     body = b"" if fields is None else orjson.dumps(fields)

@@ -101,6 +101,7 @@ async def test_a_session_reads_and_changes_what_its_role_may(
         person = await signed_in(services, client, account.id, role)
         read = await person.send("GET", f"/api/tags{query}")
         assert (read.status, read.headers["Cache-Control"]) == (200, "no-store")
+        assert read.headers["Vary"] == "Authorization, Cookie"
         # The editor's tag is taken by the owner: the role was not the reason.
         assert (await person.send("POST", "/api/tags", body)).status == writes
         keys = await person.send("GET", f"/api/keys{query}")

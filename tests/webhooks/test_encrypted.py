@@ -16,7 +16,7 @@ from tracker.db.reseal import count_secrets, rewrite_secrets
 from tracker.db.secret_box import PREFIX, Purpose, SecretBox, UnreadableSecret
 from tracker.ids import new_id
 from tracker.service.services import Services
-from tracker.webhooks.store import Webhook, Webhooks, sealed_fields
+from tracker.webhooks.store import Webhook, Webhooks
 from tracker.webhooks.withheld import PAUSE_MS
 
 ACCOUNT = new_id()
@@ -125,27 +125,22 @@ async def test_secrets_are_rewritten_with_the_first_key_or_plain_and_stay_readab
     use_keys(services, NEW_KEY, KEY)
     newest = await create_webhook(services, ACCOUNT)
     webhooks, box, database = services.webhooks, services.secret_box, services.database
-    assert await count_secrets(database, sealed_fields(box)) == {
-        "plain": 1,
-        "older_key": 2,
-        "key": 1,
-    }
-    assert await rewrite_secrets(database, sealed_fields(box), box.seal) == {"rewritten": 3}
-    assert await count_secrets(database, sealed_fields(box)) == {"key": 4}
+    sealed = webhooks.sealed_fields
+    assert await count_secrets(database, sealed) == {"plain": 1, "older_key": 2, "key": 1}
+    assert await rewrite_secrets(database, sealed, box.seal) == {"rewritten": 3}
+    assert await count_secrets(database, sealed) == {"key": 4}
     for made in (plain, newest):
         found = await webhook_now(services, made)
         assert webhooks.with_readable_secrets(found, now()).secret == made.secret
     use_keys(services, KEY)
-    assert await rewrite_secrets(database, sealed_fields(services.secret_box), box.seal) == {
+    assert await rewrite_secrets(database, services.webhooks.sealed_fields, box.seal) == {
         "unreadable": 3
     }
-    assert await count_secrets(database, sealed_fields(services.secret_box)) == {"unreadable": 4}
+    assert await count_secrets(database, services.webhooks.sealed_fields) == {"unreadable": 4}
     with pytest.raises(UnreadableSecret):
         services.webhooks.with_readable_secrets(found, now())
-    assert await rewrite_secrets(database, sealed_fields(box), lambda _, secret: secret) == {
-        "rewritten": 3
-    }
-    assert await count_secrets(database, sealed_fields(box)) == {"plain": 4}
+    assert await rewrite_secrets(database, sealed, lambda _, secret: secret) == {"rewritten": 3}
+    assert await count_secrets(database, sealed) == {"plain": 4}
     assert (await row_of(services, older))["previous_secret"] == older.secret
 
 
@@ -158,5 +153,7 @@ async def test_a_secret_that_changes_meanwhile_is_left_to_the_next_run(services:
         collection.update_one({"_id": made.id}, {"$set": {"secret": "whsec_new"}})
         return box.seal(webhook_id, secret)
 
-    assert await rewrite_secrets(services.database, sealed_fields(box), seal_late) == {"changed": 1}
+    assert await rewrite_secrets(services.database, services.webhooks.sealed_fields, seal_late) == {
+        "changed": 1
+    }
     assert (await row_of(services, made))["secret"] == "whsec_new"

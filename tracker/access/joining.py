@@ -14,7 +14,7 @@ from tracker.access.invitations import Invitation, InvitationKind, Invitations, 
 from tracker.access.members import Member, Members
 from tracker.access.membership import member_target
 from tracker.access.passwords import Passwords, check_new_password
-from tracker.access.people import People, Person
+from tracker.access.people import WITHOUT_TOTP, People, Person
 from tracker.access.principal import Actor, ActorKind
 from tracker.access.roles import Role
 from tracker.access.sessions import Client, Session, Sessions
@@ -23,7 +23,7 @@ from tracker.access.sign_in_limit import SignInLimit
 from tracker.db.connect import Database
 from tracker.db.transaction import Session as Transaction
 from tracker.db.transaction import run_in_transaction
-from tracker.errors import BadRequest, ErrorCode, Unauthorized
+from tracker.errors import BadRequest, Unauthorized
 from tracker.syntax.email import normal_email
 
 
@@ -118,13 +118,12 @@ class Joining:
         return None if email is None else await self._people.find_by_email(email)
 
     async def _join_known(self, token: str, email: str, answers: Answers, client: Client) -> Person:
-        person = await self._sign_in.identify(email, answers.password, client)
-        _check_code(person, answers)
+        person = await self._sign_in.identify(email, answers.password, client, answers.code)
 
         async def work(transaction: Transaction) -> Person:
             # Whoever has reset the password meanwhile must not get into this account too.
             known = await self._people.find(person.id, transaction)
-            if known is None or known.password != person.password:
+            if known is None or (known.password, known.totp) != (person.password, person.totp):
                 raise Unauthorized(WRONG)
             return await self._add(token, person, client, transaction)
 
@@ -134,7 +133,8 @@ class Joining:
         if not answers.name:
             raise BadRequest("name: required")
         name = answers.name
-        hashed = await self._hashed(answers, client)
+        await self._check_new_password(answers, client)
+        hashed = await self._passwords.hash(answers.password)
 
         async def work(transaction: Transaction) -> Person:
             person = await self._people.create(email, name, hashed, transaction)
@@ -164,10 +164,13 @@ class Joining:
         person = invitation.person_id and await self._people.find(invitation.person_id)
         if not person:
             raise link_expired()
+        await self._check_new_password(answers, client)
         if not invitation.without_totp:
-            _check_code(person, answers)
-        hashed = await self._hashed(answers, client)
-        changed = {"password": hashed} | ({"totp": None} if invitation.without_totp else {})
+            await self._sign_in.check_code(person, answers.code, client)
+        hashed = await self._passwords.hash(answers.password)
+        changed = {"password": hashed, **(WITHOUT_TOTP if invitation.without_totp else {})}
+        changes = {"totp": Change(before=True, after=False)}
+        switched_off = changes if person.has_totp and invitation.without_totp else None
 
         async def work(transaction: Transaction) -> None:
             used = await self._invitations.use(token, transaction)
@@ -176,15 +179,16 @@ class Joining:
             await self._people.change(person.id, changed, transaction)
             await self._sessions.end_all(person.id, transaction=transaction)
             for member in members:
-                await self._record("password_reset.used", member, person, client, transaction)
+                await self._record(
+                    "password_reset.used", member, person, client, transaction, switched_off
+                )
 
         await run_in_transaction(self._database, work)
-        return replace(person, password=hashed)
+        return replace(person, **changed)
 
-    async def _hashed(self, answers: Answers, client: Client) -> str:
+    async def _check_new_password(self, answers: Answers, client: Client) -> None:
         check_new_password(answers.password)
         await self._limit.count_network(client.address)
-        return await self._passwords.hash(answers.password)
 
     async def _record(
         self,
@@ -212,16 +216,6 @@ def _email(invitation: Invitation, answers: Answers) -> str:
     if invitation.email not in (None, email):
         raise BadRequest("email: the invitation is for another address")
     return email
-
-
-def _check_code(person: Person, answers: Answers) -> None:
-    """Check the code of the second factor, if the person has one.
-
-    Raises Unauthorized if it is missing or wrong.
-    """
-    # No code is known to be right yet, so with a second factor nobody gets in by a link.
-    if person.has_totp:
-        raise Unauthorized("code: required", code=ErrorCode.CODE_REQUIRED)
 
 
 def _check_still_valid(reset: Invitation, members: list[Member]) -> None:

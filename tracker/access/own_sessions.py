@@ -1,17 +1,20 @@
-"""The changes that people make to their own sessions and password, each with its audit entries.
+"""The changes that people make to themselves: sessions, password and name, each with its audit
+entries. That of the second factor is `access/own_second_factor`.
 
 Guarantees:
 
 - Another session always has another secret. Switching accounts does not prolong the lifetime that
   began with the password.
-- A change of the password ends every other session, in one transaction. A sign-in with the old
-  password at the same moment conflicts with it (`People.record_sign_in`).
+- A change of the password ends every other session, in one transaction, and so does one of the
+  second factor. A sign-in without it at the same moment conflicts (`People.record_sign_in`).
 """
 
+from collections.abc import Mapping
+from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from tracker.access.audit import Audit, Target
+from tracker.access.audit import Audit, Change, Target
 from tracker.access.members import Members
 from tracker.access.passwords import Passwords, check_new_password
 from tracker.access.people import People
@@ -41,7 +44,7 @@ class Holder(NamedTuple):
 
 
 class OwnSessions:
-    """The changes of sessions and passwords by their own people."""
+    """The changes of sessions, passwords and names by their own people."""
 
     def __init__(
         self,
@@ -115,23 +118,51 @@ class OwnSessions:
         RateLimited after too many attempts.
         """
         check_new_password(new, "new_password")
-        old = holder.session
-        person = await self._sign_in.confirm(old, CURRENT_PASSWORD, current, holder.address)
+        person = await self._sign_in.confirm(
+            holder.session, CURRENT_PASSWORD, current, holder.address
+        )
         hashed = await self._passwords.hash(new)
-        target = Target(kind="person", id=person.id, name=person.label)
 
         async def work(transaction: Transaction) -> tuple[Session, str]:
             if not await self._people.replace_password(person, hashed, transaction):
                 raise BadRequest(f"{CURRENT_PASSWORD}: wrong")
-            await self._sessions.end_all(person.id, transaction=transaction)
-            await self._audit.record(
-                *(old.account_id, holder.actor, "password.changed", target),
-                address=holder.address,
-                session=transaction,
-            )
-            return await self._sessions.start(person.id, old.account_id, holder.client, transaction)
+            return await self.renew(holder, "password.changed", transaction)
 
         return await run_in_transaction(self._database, work)
+
+    async def renew(
+        self,
+        holder: Holder,
+        action: str,
+        transaction: Transaction,
+        signed_in_at: datetime | None = None,
+    ) -> tuple[Session, str]:
+        """End every session of the person after `action`, which is recorded; return a new one.
+
+        It comes with its secret. `signed_in_at` is when the person gave the password, if that is
+        not now. Raises Unauthorized if the session of the request has ended in the meantime.
+        """
+        old = holder.session
+        if not await self._sessions.end(old.id, transaction):
+            raise Unauthorized(ENDED)
+        await self._sessions.end_all(old.person_id, transaction=transaction)
+        await self._record_person(holder, action, transaction)
+        return await self._sessions.start(
+            old.person_id, old.account_id, holder.client, transaction, signed_in_at
+        )
+
+    async def rename(self, holder: Holder, name: str) -> None:
+        """Give the person another name."""
+
+        async def work(transaction: Transaction) -> None:
+            person = await self._people.find(holder.session.person_id, transaction)
+            if person is None or person.name == name:
+                return
+            await self._people.change(person.id, {"name": name}, transaction)
+            changes = {"name": Change(before=person.name, after=name)}
+            await self._record_person(holder, "person.changed", transaction, changes)
+
+        await run_in_transaction(self._database, work)
 
     async def _end(self, holder: Holder, session: Session, transaction: Transaction) -> bool:
         """End a session; return False, and record nothing, if it had ended already."""
@@ -139,6 +170,20 @@ class OwnSessions:
         if ended:
             await self._record(holder, "session.signed_out", session, transaction)
         return ended
+
+    async def _record_person(
+        self,
+        holder: Holder,
+        action: str,
+        transaction: Transaction,
+        changes: Mapping[str, Change] | None = None,
+    ) -> None:
+        """Record a change of the person in the log of the account that the session is for."""
+        session, actor, address = holder
+        target = Target(kind="person", id=session.person_id, name=actor.name)
+        await self._audit.record(
+            session.account_id, actor, action, target, changes, address, transaction
+        )
 
     async def _record(
         self, holder: Holder, action: str, session: Session, transaction: Transaction

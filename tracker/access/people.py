@@ -6,6 +6,7 @@ from typing import Any, Final
 from uuid import UUID
 
 import msgspec
+from pymongo import ReturnDocument
 from pymongo.errors import DuplicateKeyError
 
 from tracker.clock import now
@@ -24,6 +25,9 @@ class Person(msgspec.Struct, frozen=True, kw_only=True):
 
     - `account_id` is the account that the person looked at last.
     - `networks` are digests of the networks from which the person signed in last.
+    - `totp` is the sealed secret of the second factor, None if it is off; `new_totp` is one that
+      waits for its first code, in one session. `totp_step` is the time of the last code used.
+    - `recovery_codes` are the hashes of those that are left.
     """
 
     id: UUID
@@ -31,6 +35,10 @@ class Person(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     password: str
     totp: str | None = None
+    new_totp: str | None = None
+    new_totp_session: UUID | None = None
+    totp_step: int = 0
+    recovery_codes: list[bytes] = []
     account_id: UUID | None = None
     networks: list[bytes] = []
     created_at: datetime
@@ -44,6 +52,16 @@ class Person(msgspec.Struct, frozen=True, kw_only=True):
     def label(self) -> str:
         """Return the name of the person, or the e-mail if there is none."""
         return self.name or self.email
+
+
+WITHOUT_TOTP: Final[Mapping[str, Any]] = {
+    "totp": None,
+    "new_totp": None,
+    "new_totp_session": None,
+    "totp_step": 0,
+    "recovery_codes": [],
+}
+"""The fields of a person whose second factor is off."""
 
 
 class People:
@@ -98,13 +116,50 @@ class People:
     async def record_sign_in(self, person: Person, network: bytes, session: Session) -> bool:
         """Remember that a person signed in now, from a network with this digest.
 
-        Returns False if the password is no longer that of `person`. It always writes, so that it
-        conflicts with a change of the password, which ends all sessions.
+        Returns False if password or second factor are no longer those of `person`. It always
+        writes, so that it conflicts with a change of either, which ends all sessions.
         """
-        unchanged = {"_id": person.id, "password": person.password}
+        unchanged = {"_id": person.id, "password": person.password, "totp": person.totp}
         known = {"$ifNull": ["$networks", []]}
         others = {"$filter": {"input": known, "cond": {"$ne": ["$$this", network]}}}
         networks = {"$slice": [{"$concatArrays": [others, [network]]}, -MAX_NETWORKS]}
         change = [{"$set": {"networks": networks, "signed_in_at": now()}}]
         updated = await self._people.update_one(unchanged, change, session=session)
         return updated.matched_count == 1
+
+    async def use_totp_step(self, person: Person, step: int) -> bool:
+        """Store the step of a code; return False if a code of it or a later one was used before."""
+        unused = {"_id": person.id, "totp": person.totp, "totp_step": {"$lt": step}}
+        updated = await self._people.update_one(unused, {"$set": {"totp_step": step}})
+        return updated.matched_count == 1
+
+    async def use_recovery_code(
+        self, person: Person, digest: bytes, session: Session
+    ) -> int | None:
+        """Delete a recovery code, and return how many are left; None if it was used before."""
+        row = await self._people.find_one_and_update(
+            {"_id": person.id, "recovery_codes": digest},
+            {"$pull": {"recovery_codes": digest}},
+            return_document=ReturnDocument.AFTER,
+            session=session,
+        )
+        return None if row is None else len(row["recovery_codes"])
+
+    async def switch_totp_on(
+        self, person: Person, step: int, recovery_codes: list[bytes], session: Session
+    ) -> bool:
+        """Put the waiting secret of `person` into effect; return False if it has changed."""
+        waiting = {"_id": person.id, "totp": None, "new_totp": person.new_totp}
+        fields = {
+            "totp": person.new_totp,
+            "new_totp": None,
+            "new_totp_session": None,
+            "totp_step": step,
+            "recovery_codes": recovery_codes,
+        }
+        updated = await self._people.update_one(waiting, {"$set": fields}, session=session)
+        return updated.matched_count == 1
+
+    async def switch_totp_off(self, person: Person, session: Session) -> None:
+        """Delete the second factor of a person."""
+        await self.change(person.id, WITHOUT_TOTP, session)

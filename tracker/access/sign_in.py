@@ -5,6 +5,7 @@ An e-mail that belongs to nobody takes the same steps and the same time as one t
 
 from typing import Final
 
+import structlog
 from msgspec.structs import replace
 
 from tracker.access.audit import Audit, Target
@@ -12,6 +13,7 @@ from tracker.access.members import Member, Members
 from tracker.access.passwords import Passwords
 from tracker.access.people import People, Person
 from tracker.access.principal import Actor, ActorKind
+from tracker.access.second_factor import SecondFactor
 from tracker.access.sessions import Client, Session, Sessions
 from tracker.access.sign_in_limit import SignInLimit, network_digest
 from tracker.db.connect import Database
@@ -19,6 +21,8 @@ from tracker.db.transaction import Session as Transaction
 from tracker.db.transaction import run_in_transaction
 from tracker.errors import BadRequest, Forbidden, Unauthorized
 from tracker.metrics import SIGN_INS_REFUSED
+
+log = structlog.get_logger(__name__)
 
 WRONG: Final = "e-mail or password: wrong"
 _NAME_CHARACTERS: Final = 100
@@ -35,6 +39,7 @@ class SignIn:
         passwords: Passwords,
         sessions: Sessions,
         limit: SignInLimit,
+        second_factor: SecondFactor,
         audit: Audit,
     ) -> None:
         self._database = database
@@ -43,28 +48,48 @@ class SignIn:
         self._passwords = passwords
         self._sessions = sessions
         self._limit = limit
+        self._second_factor = second_factor
         self._audit = audit
 
-    async def sign_in(self, email: str, password: str, client: Client) -> tuple[Session, str]:
+    async def sign_in(
+        self, email: str, password: str, client: Client, code: str | None = None
+    ) -> tuple[Session, str]:
         """Return a new session and its secret.
 
         - Raises RateLimited after too many attempts from the network or for the e-mail.
-        - Raises Unauthorized if e-mail or password is wrong.
+        - Raises Unauthorized if e-mail or password is wrong, or the code of a second factor.
         - Raises Forbidden if the person is a member of no account.
         """
-        person = await self.identify(email, password, client)
+        person = await self.identify(email, password, client, code)
         return await self.enter(person, client)
 
-    async def identify(self, email: str, password: str, client: Client) -> Person:
-        """Return the person with this e-mail and password.
+    async def identify(
+        self, email: str, password: str, client: Client, code: str | None = None
+    ) -> Person:
+        """Return the person with this e-mail and password, and code if there is a second factor.
 
-        Raises Unauthorized if one of them is wrong, RateLimited after too many attempts.
+        Whoever has the password may guess codes no more often than passwords. Raises Unauthorized
+        if one of them is wrong, RateLimited after too many attempts.
         """
-        await self._limit.count_network(client.address)
+        address = client.address
+        await self._limit.count_network(address)
         person = await self._people.find_by_email(email)
-        if not await self._matches(email, person, password, client.address) or person is None:
+        if not await self._matches(email, person, password, address) or person is None:
             raise Unauthorized(WRONG)
+        await self._second_factor.check(person, code, address)
+        await self._limit.forget_email(email, address, person.networks)
         return await self._with_current_hash(person, password)
+
+    async def check_code(self, person: Person, code: str | None, client: Client) -> None:
+        """Check the second factor of a person who has shown a link instead of the password.
+
+        Raises Unauthorized if it is missing or wrong, RateLimited after too many attempts.
+        """
+        if not person.has_totp:
+            return
+        await self._limit.count_email(person.email, client.address, person.networks)
+        await self._second_factor.check(person, code, client.address)
+        await self._limit.forget_email(person.email, client.address, person.networks)
 
     async def confirm(self, session: Session, field: str, password: str, address: str) -> Person:
         """Return the person of a session, who has typed the password again into `field`.
@@ -77,13 +102,14 @@ class SignIn:
         email = person.email if person else ""
         if not await self._matches(email, person, password, address) or person is None:
             raise BadRequest(f"{field}: wrong")
+        await self._limit.forget_email(email, address, person.networks)
         return person
 
     async def enter(self, person: Person, client: Client) -> tuple[Session, str]:
         """Return a new session of an identified person, in the account that they saw last.
 
-        Raises Forbidden if the person is a member of no account, Unauthorized if the password has
-        changed since `person` was read.
+        Raises Forbidden if the person is a member of no account, Unauthorized if the password or
+        the second factor has changed since `person` was read.
         """
 
         async def work(transaction: Transaction) -> tuple[Session, str]:
@@ -102,13 +128,14 @@ class SignIn:
     async def _matches(
         self, email: str, person: Person | None, password: str, address: str
     ) -> bool:
-        """Return whether the password is the person's; count the attempt, and forget a success."""
+        """Return whether the password is the person's; count the attempt."""
         known = person.networks if person else ()
         await self._limit.count_email(email, address, known)
         if not await self._passwords.verify(person.password if person else None, password):
             SIGN_INS_REFUSED.inc()
+            person_id = str(person.id) if person else None
+            log.info("sign-in refused", why="password", person_id=person_id, network=address)
             return False
-        await self._limit.forget_email(email, address, known)
         return True
 
     async def _with_current_hash(self, person: Person, password: str) -> Person:

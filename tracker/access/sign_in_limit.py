@@ -37,14 +37,14 @@ class SignInLimit:
 
     async def count_network(self, network: str) -> None:
         """Count an attempt from a truncated address. Raises RateLimited beyond its limit."""
-        await self._count(keys.rate_limit(_NETWORK.name, network), _NETWORK, network)
+        await self._count(keys.rate_limit(_NETWORK.name, network), _NETWORK)
 
     async def count_email(self, email: str, network: str, known: Collection[bytes]) -> None:
         """Count an attempt for an e-mail from a network; `known` are its person's networks.
 
         Raises RateLimited beyond the limit.
         """
-        await self._count(self._email_key(email, network, known), _EMAIL, email)
+        await self._count(self._email_key(email, network, known), _EMAIL)
 
     async def forget_email(self, email: str, network: str, known: Collection[bytes]) -> None:
         """Forget the attempts that a success has followed. Never raises."""
@@ -55,12 +55,12 @@ class SignInLimit:
         owner = blake2b(email.encode(), digest_size=_DIGEST_BYTES).hexdigest()
         return keys.rate_limit(_EMAIL.name, f"{owner}:{own.hex()}" if own in known else owner)
 
-    async def _count(self, key: str, scope: Scope, client: str) -> None:
+    async def _count(self, key: str, scope: Scope) -> None:
         usages = await self._limiter.count_scopes([(key, scope)])
         exceeded = next((usage for usage in usages if usage.exceeded), None)
         if exceeded is None and all(usage.requests for usage in usages):
             return
-        if exceeded is None and self._in_memory.spend(client):
+        if exceeded is None and self._in_memory.spend(key):
             return
         RATE_LIMITED.labels(scope.name).inc()
         seconds = exceeded.seconds_left if exceeded else 60

@@ -8,6 +8,7 @@ from msgspec import Meta
 from tracker.access.invitations import InvitationKind
 from tracker.access.joining import Answers, Preview
 from tracker.access.roles import Role
+from tracker.access.totp import MAX_CODE_CHARACTERS
 from tracker.api import join_schema
 from tracker.api.endpoint import PublicEndpoint
 from tracker.api.handler import JSON, Content
@@ -32,7 +33,7 @@ class Join(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     password: str
     name: str | None = None
     email: str | None = None
-    code: str | None = None
+    code: Annotated[str, Meta(max_length=MAX_CODE_CHARACTERS)] | None = None
 
     def __post_init__(self) -> None:
         if self.name is not None:

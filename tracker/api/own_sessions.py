@@ -1,17 +1,23 @@
-"""`/api/sessions` and `/api/session/password`: people see and end their sessions, and change their
-password."""
+"""`/api/sessions`, `/api/session/password` and `/api/session/person`: people see and end their
+sessions, and change their password and name."""
 
 from typing import Annotated
 from uuid import UUID
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from tracker.access.passwords import MAX_CHARACTERS, MIN_CHARACTERS
 from tracker.api.endpoint import Answer, Call, Endpoint, Nothing
 from tracker.api.resource import record_of
-from tracker.api.schema import Done, Timestamp
-from tracker.api.session import SessionRecord, holder_of, signed_in_answer, signed_out_answer
+from tracker.api.schema import Done, Text, Timestamp, trimmed
+from tracker.api.session import (
+    SessionRecord,
+    holder_of,
+    session_record,
+    signed_in_answer,
+    signed_out_answer,
+)
 
 _NewPassword = Annotated[
     str,
@@ -41,6 +47,16 @@ class ChangePassword(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
     current_password: str
     new_password: _NewPassword
+
+
+class ChangePerson(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The fields of the person to change."""
+
+    name: Text | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        if self.name is not UNSET:
+            self.name = trimmed("name", self.name)
 
 
 async def list_own(call: Call[Nothing, Nothing]) -> OwnSessions:
@@ -80,7 +96,25 @@ async def change_password(call: Call[Nothing, ChangePassword]) -> Answer:
     return await signed_in_answer(services, session, secret)
 
 
+async def change_person(call: Call[Nothing, ChangePerson]) -> SessionRecord:
+    """Change the name of the person, and return the session."""
+    if call.body.name is not UNSET:
+        await call.services.own_sessions.rename(holder_of(call), call.body.name)
+    return await session_record(call.services, call.session)
+
+
 ENDPOINTS = (
+    Endpoint(
+        "PATCH",
+        "/api/session/person",
+        None,
+        change_person,
+        "Change the person's own name",
+        SessionRecord,
+        body=ChangePerson,
+        example={"name": "Ada Lovelace"},
+        operation_id="changePerson",
+    ),
     Endpoint(
         "POST",
         "/api/session/password",

@@ -193,6 +193,7 @@ class ProtectedHandler(Handler):
             self._show_limits(self.usages)
         if self.cookie is not None:
             self.set_header("Cache-Control", "no-store")
+            self.set_header("Vary", "Authorization, Cookie")
         return super().finish(chunk)
 
     def _show_limits(self, usages: Sequence[Usage]) -> None:

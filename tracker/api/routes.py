@@ -26,6 +26,7 @@ from tracker.api import (
     own_sessions,
     qr_codes,
     reports,
+    second_factor,
     session,
     short_link_changes,
     short_links,
@@ -62,7 +63,11 @@ KEYED_ENDPOINTS: tuple[Endpoint, ...] = (
 )
 """The endpoints that need an API key."""
 
-PEOPLES_ENDPOINTS: tuple[Endpoint, ...] = (*session.ENDPOINTS, *own_sessions.ENDPOINTS)
+PEOPLES_ENDPOINTS: tuple[Endpoint, ...] = (
+    *session.ENDPOINTS,
+    *own_sessions.ENDPOINTS,
+    *second_factor.ENDPOINTS,
+)
 """The endpoints that need the session of a person, and no scope."""
 
 VISITORS_ENDPOINTS: Endpoints = (

@@ -14,6 +14,7 @@ from tracker.access.invitations import Invitations
 from tracker.access.joining import Joining
 from tracker.access.members import Members
 from tracker.access.membership import Membership
+from tracker.access.own_second_factor import OwnSecondFactor
 from tracker.access.own_sessions import OwnSessions
 from tracker.access.passwords import Passwords
 from tracker.access.people import People
@@ -72,6 +73,7 @@ class Services(Protocol):
     sign_in_limit: SignInLimit
     sign_in: SignIn
     own_sessions: OwnSessions
+    own_second_factor: OwnSecondFactor
     client_address: ClientAddress
     rate_limiter: RateLimiter
     pacing: Pacing

@@ -11,6 +11,7 @@ from tracker.access.own_sessions import Holder
 from tracker.access.people import Person
 from tracker.access.roles import SCOPES_OF, Role
 from tracker.access.sessions import Client, Session
+from tracker.access.totp import MAX_CODE_CHARACTERS
 from tracker.api.endpoint import Answer, Call, Endpoint, Nothing, PublicEndpoint
 from tracker.api.handler import JSON, Content, Handler
 from tracker.api.limits import MAX_SIGN_IN_BYTES
@@ -61,10 +62,11 @@ class SessionRecord(msgspec.Struct, kw_only=True):
 
 
 class SignIn(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """The e-mail and password of a person."""
+    """The e-mail and password of a person, and a code if they have a second factor."""
 
     email: str
     password: str
+    code: Annotated[str, Meta(max_length=MAX_CODE_CHARACTERS)] | None = None
 
 
 class SwitchAccount(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -114,12 +116,14 @@ class SignInHandler(SignedOutHandler):
     async def post(self) -> None:
         """Answer with a new session and its cookie.
 
-        Raises BadRequest if a field is missing, Unauthorized if e-mail or password is wrong,
+        Raises BadRequest if a field is missing, Unauthorized if e-mail, password or code is wrong,
         Forbidden if the person is a member of no account, RateLimited after too many attempts.
         """
         body, _ = parse_body(SignIn, self.body())
         email = normal_email("email", body.email)
-        session, secret = await self.services.sign_in.sign_in(email, body.password, self.client)
+        session, secret = await self.services.sign_in.sign_in(
+            email, body.password, self.client, body.code
+        )
         await self.answer_session(session, secret)
 
 
@@ -181,8 +185,12 @@ async def sign_out(call: Call[Nothing, Nothing]) -> Answer:
 
 async def signed_in_answer(services: Services, session: Session, secret: str) -> Answer:
     """Return the answer that gives a browser a new session."""
-    cookie = SessionCookie(services.public_url)
-    return Answer(await session_record(services, session), {"Set-Cookie": cookie.set(secret)})
+    return Answer(await session_record(services, session), new_session_cookie(services, secret))
+
+
+def new_session_cookie(services: Services, secret: str) -> dict[str, str]:
+    """Return the header that gives a browser a new session."""
+    return {"Set-Cookie": SessionCookie(services.public_url).set(secret)}
 
 
 def signed_out_answer(services: Services) -> Answer:
@@ -211,7 +219,11 @@ SIGN_IN_ENDPOINTS = (
             400: public_error(
                 400, "Not JSON, or no e-mail.", "Content-Type: must be application/json"
             ),
-            401: public_error(401, "Wrong.", "e-mail or password: wrong"),
+            401: public_error(
+                401,
+                "Wrong, or the code of a second factor is missing (`code_required`).",
+                "e-mail or password: wrong",
+            ),
             403: public_error(
                 403,
                 "From another origin, or a member of no account.",

@@ -40,11 +40,22 @@ class QrCodes:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, qr_image, url, kind, scale, border)
 
+    async def secret_image(self, text: str) -> bytes:
+        """Return the QR code of a secret `text` as SVG, and keep it nowhere."""
+        loop = asyncio.get_running_loop()
+        size = (DEFAULT_SCALE, DEFAULT_BORDER)
+        return await loop.run_in_executor(self._thread, draw, text, "svg", *size)
+
 
 @lru_cache(maxsize=CACHED_IMAGES)
 def qr_image(url: str, kind: ImageKind, scale: int, border: int) -> bytes:
-    """Return the QR code of `url`, black on white, as a file of the `kind`."""
-    code = segno.make(url, error=_ERROR_CORRECTION, boost_error=False, micro=False)
+    """Return the QR code of `url` as `draw` does, from a cache."""
+    return draw(url, kind, scale, border)
+
+
+def draw(text: str, kind: ImageKind, scale: int, border: int) -> bytes:
+    """Return the QR code of `text`, black on white, as a file of the `kind`."""
+    code = segno.make(text, error=_ERROR_CORRECTION, boost_error=False, micro=False)
     file = BytesIO()
     # Always with a background: on a dark page a transparent code cannot be read.
     if kind == "svg":

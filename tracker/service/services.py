@@ -15,10 +15,12 @@ from tracker.access.invitations import Invitations
 from tracker.access.joining import Joining
 from tracker.access.members import Members
 from tracker.access.membership import Membership
+from tracker.access.own_second_factor import OwnSecondFactor
 from tracker.access.own_sessions import OwnSessions
 from tracker.access.passwords import Passwords
 from tracker.access.people import People
 from tracker.access.rate_limit import RateLimiter
+from tracker.access.second_factor import SecondFactor
 from tracker.access.sessions import Sessions
 from tracker.access.sign_in import SignIn
 from tracker.access.sign_in_limit import SignInLimit
@@ -66,7 +68,7 @@ from tracker.webhooks.deliveries import Deliveries
 from tracker.webhooks.payload_sources import PayloadLoader
 from tracker.webhooks.sample import sample_limiter
 from tracker.webhooks.sender import Sender
-from tracker.webhooks.store import Webhooks, sealed_fields
+from tracker.webhooks.store import Webhooks
 
 _OTHER_CACHE_ENTRIES = 10_000
 _LOOK_UPS_PER_ACCOUNT, _LOOK_UPS_PER_PROCESS = 10, 64
@@ -134,6 +136,10 @@ class Services:
         self.passwords = Passwords()
         self.sessions = Sessions(self.database)
         self.sign_in_limit = SignInLimit(self.rate_limiter)
+        totp_box = SecretBox(self.settings.secret_keys, Purpose.TOTP)
+        self.second_factor = SecondFactor(
+            self.database, self.people, self.members, self.audit, totp_box
+        )
         self.sign_in = SignIn(
             self.database,
             self.people,
@@ -141,6 +147,7 @@ class Services:
             self.passwords,
             self.sessions,
             self.sign_in_limit,
+            self.second_factor,
             self.audit,
         )
         self.joining = Joining(
@@ -163,6 +170,15 @@ class Services:
             self.sessions,
             self.sign_in,
             self.audit,
+        )
+        self.own_second_factor = OwnSecondFactor(
+            self.database,
+            self.people,
+            self.sign_in,
+            self.own_sessions,
+            self.second_factor,
+            totp_box,
+            self.public_url.host,
         )
         self.client_address = ClientAddress(self.settings.trusted_proxies)
 
@@ -221,7 +237,6 @@ class Services:
         self.event_configs = EventConfigs(self.database, self.pbk_cache)
         self.account_rules = AccountRules(self.database, self.rules_cache)
         self.secret_box = SecretBox(self.settings.secret_keys, Purpose.WEBHOOK)
-        self.sealed_fields = (sealed_fields(self.secret_box),)
         self.webhooks = Webhooks(self.database, self.secret_box)
         self.deliveries = Deliveries(self.database)
         self.sample_limiter = sample_limiter()

@@ -79,6 +79,11 @@ class Webhooks:
         self._box = box
         self._webhooks = database["webhooks"]
 
+    @property
+    def sealed_fields(self) -> SealedFields:
+        """Return the fields of webhooks that are sealed."""
+        return SealedFields("webhooks", ("secret", "previous_secret"), self._box)
+
     async def create(
         self,
         account_id: UUID,
@@ -206,11 +211,6 @@ class Webhooks:
     async def delete(self, webhook_id: UUID) -> bool:
         """Delete a webhook, and return whether it was there. The sender cancels what is due."""
         return bool((await self._webhooks.delete_one({"_id": webhook_id})).deleted_count)
-
-
-def sealed_fields(box: SecretBox) -> SealedFields:
-    """Return the fields of webhooks that `box` seals."""
-    return SealedFields("webhooks", ("secret", "previous_secret"), box)
 
 
 def _new_secret() -> str:

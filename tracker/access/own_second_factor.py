@@ -1,0 +1,128 @@
+"""Switching one's own second factor on and off.
+
+Setting it up takes the password, then a code of the app: nobody is locked out by a secret that the
+app did not get. Until that code the secret is in effect nowhere. Switching on and off ends every
+session of the person, as a new password does.
+"""
+
+import time
+from typing import NamedTuple
+
+from tracker.access import totp
+from tracker.access.own_sessions import Holder, OwnSessions
+from tracker.access.people import People, Person
+from tracker.access.second_factor import SecondFactor
+from tracker.access.sessions import ENDED, Session
+from tracker.access.sign_in import SignIn
+from tracker.db.connect import Database
+from tracker.db.secret_box import SecretBox
+from tracker.db.transaction import Session as Transaction
+from tracker.db.transaction import run_in_transaction
+from tracker.errors import BadRequest, Unauthorized
+
+_PASSWORD = "password"  # noqa: S105
+"""The field with the password."""
+
+
+class TotpSetup(NamedTuple):
+    """The secret for an authenticator app, and the URI that carries it."""
+
+    secret: str
+    uri: str
+
+
+class SwitchedOn(NamedTuple):
+    """The recovery codes, which are shown once, and the session that takes the place of all."""
+
+    recovery_codes: list[str]
+    session: Session
+    session_secret: str
+
+
+class OwnSecondFactor:
+    """The changes of second factors by their own people. `issuer` is the name that apps show."""
+
+    def __init__(
+        self,
+        database: Database,
+        people: People,
+        sign_in: SignIn,
+        own_sessions: OwnSessions,
+        second_factor: SecondFactor,
+        box: SecretBox,
+        issuer: str,
+    ) -> None:
+        self._database = database
+        self._people = people
+        self._sign_in = sign_in
+        self._own_sessions = own_sessions
+        self._second_factor = second_factor
+        self._box = box
+        self._issuer = issuer
+
+    async def begin(self, holder: Holder, password: str) -> TotpSetup:
+        """Return a new secret, which is in effect once a code of it was given.
+
+        Raises BadRequest if the password is wrong or the second factor is on, RateLimited after too
+        many attempts.
+        """
+        person = await self._sign_in.confirm(holder.session, _PASSWORD, password, holder.address)
+        _check_off(person)
+        secret = totp.new_secret()
+        # For this session: whoever has stolen another may not guess the code of it.
+        waiting = {
+            "new_totp": self._box.seal(person.id, secret),
+            "new_totp_session": holder.session.id,
+        }
+        await self._people.change(person.id, waiting)
+        return TotpSetup(secret, totp.uri_of(secret, person.email, self._issuer))
+
+    async def switch_on(self, holder: Holder, code: str) -> SwitchedOn:
+        """Switch the second factor on, end every session, and return the recovery codes.
+
+        Raises BadRequest if no setup has begun or the code is wrong, Unauthorized if the session
+        has ended in the meantime.
+        """
+        person = await self._people.find(holder.session.person_id)
+        if person is None:
+            raise Unauthorized(ENDED)
+        _check_off(person)
+        if person.new_totp is None or person.new_totp_session != holder.session.id:
+            raise BadRequest("totp: begin with the password")
+        secret = self._second_factor.open(person, person.new_totp)
+        step = totp.step_of(secret, totp.normal_code(code), time.time())
+        if step is None:
+            raise BadRequest("code: wrong")
+        codes = totp.new_recovery_codes()
+        digests = [totp.recovery_digest(person.id, one) for one in codes]
+
+        async def work(transaction: Transaction) -> SwitchedOn:
+            if not await self._people.switch_totp_on(person, step, digests, transaction):
+                raise BadRequest("totp: was set up again in the meantime")
+            renewed = await self._own_sessions.renew(
+                holder, "totp.enabled", transaction, holder.session.created_at
+            )
+            return SwitchedOn(codes, *renewed)
+
+        return await run_in_transaction(self._database, work)
+
+    async def switch_off(self, holder: Holder, password: str) -> tuple[Session, str]:
+        """Switch the second factor off, end every session; return a new one, and its secret.
+
+        Raises BadRequest if the password is wrong or the second factor is off, RateLimited after
+        too many attempts.
+        """
+        person = await self._sign_in.confirm(holder.session, _PASSWORD, password, holder.address)
+        if not person.has_totp:
+            raise BadRequest("totp: is off already")
+
+        async def work(transaction: Transaction) -> tuple[Session, str]:
+            await self._people.switch_totp_off(person, transaction)
+            return await self._own_sessions.renew(holder, "totp.disabled", transaction)
+
+        return await run_in_transaction(self._database, work)
+
+
+def _check_off(person: Person) -> None:
+    if person.has_totp:
+        raise BadRequest("totp: is on already; switch it off first")

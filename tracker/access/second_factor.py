@@ -1,0 +1,106 @@
+"""The check of a second factor at sign-in, for people who have switched it on.
+
+Guarantee: a code lets somebody in once. The step of an app's code and the use of a recovery code
+are stored by one conditional write, so of two uses at one moment one is refused.
+"""
+
+import time
+from typing import Final
+
+import structlog
+
+from tracker.access import totp
+from tracker.access.audit import Audit, Change, Target
+from tracker.access.members import Members
+from tracker.access.people import People, Person
+from tracker.access.principal import Actor, ActorKind
+from tracker.db.connect import Database
+from tracker.db.reseal import SealedFields
+from tracker.db.secret_box import SecretBox, UnreadableSecret
+from tracker.db.transaction import Session as Transaction
+from tracker.db.transaction import run_in_transaction
+from tracker.errors import ErrorCode, Unauthorized, Unavailable
+from tracker.metrics import SIGN_INS_REFUSED
+
+log = structlog.get_logger(__name__)
+
+REQUIRED: Final = "code: required"
+WRONG: Final = "code: wrong, or used already"
+
+
+class SecondFactor:
+    """The second factors of people. `box` seals their secrets."""
+
+    def __init__(
+        self, database: Database, people: People, members: Members, audit: Audit, box: SecretBox
+    ) -> None:
+        self._database = database
+        self._people = people
+        self._members = members
+        self._audit = audit
+        self._box = box
+
+    @property
+    def sealed_fields(self) -> SealedFields:
+        """Return the fields of people that are sealed."""
+        return SealedFields("people", ("totp", "new_totp"), self._box)
+
+    async def check(self, person: Person, code: str | None, address: str) -> None:
+        """Check a code of a person who has a second factor, and use it up.
+
+        The code is one of the authenticator app, or a recovery code. Raises Unauthorized if it is
+        missing, wrong or used, Unavailable if the app's secret cannot be decrypted.
+        """
+        if not person.has_totp:
+            return
+        if not code:
+            raise Unauthorized(REQUIRED, code=ErrorCode.CODE_REQUIRED)
+        if not await self._use(person, totp.normal_code(code), address):
+            SIGN_INS_REFUSED.inc()
+            log.info("sign-in refused", why="code", person_id=str(person.id), network=address)
+            raise Unauthorized(WRONG, code=ErrorCode.CODE_REQUIRED)
+
+    def open(self, person: Person, stored: str) -> str:
+        """Return a stored secret of a person. Raises Unavailable if it cannot be decrypted."""
+        try:
+            return self._box.open(person.id, stored)
+        except UnreadableSecret:
+            log.error(
+                "the secret of a second factor cannot be read: set SECRET_KEY to the keys it was "
+                "encrypted with",
+                person_id=str(person.id),
+            )
+            raise Unavailable(
+                "code: cannot be checked until the operator sets SECRET_KEY; a recovery code works"
+            ) from None
+
+    async def _use(self, person: Person, code: str, address: str) -> bool:
+        digest = totp.recovery_digest(person.id, code)
+        if digest in person.recovery_codes:
+            return await self._use_recovery_code(person, digest, address)
+        secret = self.open(person, person.totp or "")
+        step = totp.step_of(secret, code, time.time())
+        return step is not None and await self._people.use_totp_step(person, step)
+
+    async def _use_recovery_code(self, person: Person, digest: bytes, address: str) -> bool:
+        actor = Actor(kind=ActorKind.MEMBER, id=person.id, name=person.label)
+        target = person_target(person)
+
+        async def work(transaction: Transaction) -> bool:
+            left = await self._people.use_recovery_code(person, digest, transaction)
+            if left is None:
+                return False
+            changes = {"recovery_codes": Change(before=left + 1, after=left)}
+            for member in await self._members.of_person(person.id, transaction):
+                await self._audit.record(
+                    *(member.account_id, actor, "recovery_code.used", target),
+                    *(changes, address, transaction),
+                )
+            return True
+
+        return await run_in_transaction(self._database, work)
+
+
+def person_target(person: Person) -> Target:
+    """Return a person as the target of an audit entry."""
+    return Target(kind="person", id=person.id, name=person.label)
