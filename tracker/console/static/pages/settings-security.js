@@ -17,7 +17,7 @@ export default function Security() {
   return html`
     <${SettingsHeader} title="Security" about="You, ${session.value.person.email}, in every account." />
     <div class="columns">
-      <div class="stack"><${NameForm} /><${TotpCard} /></div>
+      <div class="stack"><${NameForm} /><${TotpCard} onChanged=${sessions.reload} /></div>
       <${PasswordForm} onChanged=${sessions.reload} />
     </div>
     <header class="row between">
@@ -70,7 +70,7 @@ function PasswordForm({ onChanged }) {
   </form>`;
 }
 
-function TotpCard() {
+function TotpCard({ onChanged }) {
   const [open, setOpen] = useState("");
   const on = session.value.person.totp;
   const close = () => setOpen("");
@@ -82,13 +82,13 @@ function TotpCard() {
         ? html`<${Button} kind="danger" onClick=${() => setOpen("off")}>Switch off<//>`
         : html`<${Button} kind="main" onClick=${() => setOpen("on")}>Set up<//>`}
     </div>
-    ${open === "on" && html`<${SetUpDialog} onClose=${close} />`}
-    ${open === "off" && html`<${SwitchOffDialog} onClose=${close} />`}
+    ${open === "on" && html`<${SetUpDialog} onClose=${close} onDone=${onChanged} />`}
+    ${open === "off" && html`<${SwitchOffDialog} onClose=${close} onDone=${onChanged} />`}
   </section>`;
 }
 
 /** The three steps to a second factor: the password, the code of the app, the recovery codes. */
-function SetUpDialog({ onClose }) {
+function SetUpDialog({ onClose, onDone }) {
   const [password, setPassword] = useState("");
   const [code, setCode] = useState("");
   const [begun, setBegun] = useState(null);
@@ -101,6 +101,7 @@ function SetUpDialog({ onClose }) {
     const { person } = session.value;
     session.value = { ...session.value, person: { ...person, totp: true } };
     onClose();
+    onDone();
   };
   if (codes) return html`<${RecoveryCodes} codes=${codes} onClose=${finish} />`;
   const footer = html`
@@ -120,17 +121,18 @@ function SetUpDialog({ onClose }) {
 
 function RecoveryCodes({ codes, onClose }) {
   const footer = html`<${Button} kind="main" onClick=${onClose}>I have kept them<//>`;
-  return html`<${Dialog} title="The second factor is on" about="Each of these codes signs you in once, if you lose the app. They are shown only now." ...${{ footer, onClose }}>
+  return html`<${Dialog} title="The second factor is on" about="Each of these codes signs you in once, if you lose the app. They are shown only now. Your other sessions have ended." ...${{ footer, onClose }}>
     <${CodeBlock} text=${codes.join("\n")} label="the recovery codes" />
   <//>`;
 }
 
-function SwitchOffDialog({ onClose }) {
+function SwitchOffDialog({ onClose, onDone }) {
   const [password, setPassword] = useState("");
   const [off, busy, error] = useAction(async () => {
     session.value = await api.post("/api/session/totp/disable", { password });
-    toast("The second factor is off");
+    toast("The second factor is off; your other sessions have ended");
     onClose();
+    onDone();
   });
   const footer = html`
     <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
