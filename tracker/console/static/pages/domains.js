@@ -50,7 +50,7 @@ function Domain({ domain, reload, onDelete }) {
     <header class="row between">
       <div class="row"><h2>${domain.domain_name}</h2>${domain.verified ? html`<${Badge} kind="good">verified<//>` : html`<${Badge} kind="warning">not verified<//>`}</div>
       ${mayWrite && html`<div class="row">
-        ${!domain.verified && html`<${Button} kind="main" icon="refresh" label="Check the DNS of ${domain.domain_name}" busy=${busy} onClick=${verify}>Check now<//>`}
+        ${!domain.verified && html`<${Button} kind="main" icon="refresh" label="Check now: ${domain.domain_name}" busy=${busy} onClick=${verify}>Check now<//>`}
         <${Button} kind="danger" icon="trash" label="Delete ${domain.domain_name}" onClick=${onDelete} />
       </div>`}
     </header>

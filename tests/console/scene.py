@@ -1,0 +1,77 @@
+"""An account that has something on every page of the console."""
+
+from typing import NamedTuple
+from uuid import UUID
+
+import orjson
+
+from tests.conversions.scene import applied
+from tests.factories import (
+    create_event_config,
+    create_link,
+    create_webhook,
+    make_click,
+    make_event,
+)
+from tracker.access.membership import Author
+from tracker.access.roles import Role
+from tracker.clock import now, now_ms
+from tracker.service.services import Services
+
+HOSTILE = "<img src=x onerror=\"console.error('run')\">\"'>{{constructor}}"
+"""A name that would run if any page took it for HTML."""
+
+EVENT_ID = 7
+
+
+class Scene(NamedTuple):
+    """The ids of what the account has, by the names of parameters in paths."""
+
+    link: UUID
+    webhook: UUID
+    event: int
+
+
+async def create_scene(services: Services, account_id: UUID) -> Scene:
+    """Store one of everything, each with a hostile name."""
+    tag = await services.tags.create(account_id, HOSTILE)
+    link = await create_link(
+        services,
+        account_id,
+        "spring",
+        f"https://shop.example/offer?a={HOSTILE}",
+        internal_name=HOSTILE,
+        tags=[tag.id],
+    )
+    await services.domains.create(account_id, "go.example.com")
+    config = await create_event_config(services, account_id, name=HOSTILE)
+    webhook = await create_webhook(services, account_id)
+    click = make_click(
+        account_id,
+        link_id=link.id.bytes,
+        at=now_ms(),
+        referrer=f"javascript:alert(1)//{HOSTILE}",
+        query=f"a={HOSTILE}",
+        user_agent=HOSTILE,
+    )
+    event = make_event(
+        EVENT_ID,
+        click.id,
+        at=now_ms(),
+        account_id=account_id.bytes,
+        event_config_id=config.id.bytes,
+        value="12.50",
+        payout="2.50",
+        transaction_id=HOSTILE,
+        transaction_scope=config.id.bytes,
+        metadata=orjson.dumps({HOSTILE: [HOSTILE, {"a": 12345678901234567890}]}).decode(),
+    )
+    await applied(services, [click, event])
+    attempt = {"at": now(), "milliseconds": 12, "code": 500, "answer": HOSTILE, "error": HOSTILE}
+    change = {"$set": {"status": "failed", "attempts": [attempt], "payload": HOSTILE}}
+    await services.database["deliveries"].update_many({}, change)
+    await services.membership.invite(
+        Author.operator(account_id), "invited@example.com", Role.VIEWER
+    )
+    await services.api_keys.create(account_id, HOSTILE)
+    return Scene(link.id, webhook.id, EVENT_ID)

@@ -1,0 +1,72 @@
+"""Every page of the console, with hostile data in it: axe finds nothing, and nothing runs."""
+
+import re
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+import pytest
+from playwright.async_api import Page, ViewportSize, expect
+
+from tests.console.conftest import OpenPage
+from tests.console.people import sign_in
+from tests.console.scene import Scene, create_scene
+from tracker.access.accounts import Account
+from tracker.console.assets import STATIC
+from tracker.service.services import Services
+
+AXE: Final = (Path(__file__).parent / "axe/axe.min.js").read_text(encoding="utf-8")
+AXE_SHA256: Final = "29348999450cdf2849a8e70b7912fc2da85a849da39c0d0d5394f51d4a9ed95c"
+ROUTES: Final = re.findall(
+    r'^  \["(/console/[^"]+)", "console/pages/', (STATIC / "app.js").read_text(), re.MULTILINE
+)
+STYLE: Final = "/console/style"
+OUTSIDE: Final = ["/console/sign-in", "/console/join", STYLE]
+UNKNOWN: Final = "/console/no-such-page"
+NARROW: Final[ViewportSize] = {"width": 360, "height": 740}
+
+
+def test_axe_is_the_file_of_its_makers() -> None:
+    assert sha256(AXE.encode()).hexdigest() == AXE_SHA256
+
+
+def path_of(route: str, scene: Scene) -> str:
+    ids = {"links": scene.link, "webhooks": scene.webhook, "conversions": scene.event}
+    return re.sub(r"(\w+)/:id", lambda match: f"{match[1]}/{ids[match[1]]}", route)
+
+
+async def show(page: Page, path: str) -> None:
+    """Open a page, and wait until nothing is loading and every part that folds is open."""
+    await page.goto(path)
+    await expect(page.locator("h1").first).to_be_visible()
+    if path != STYLE:  # which shows what is loading
+        await expect(page.locator(".skeleton, [aria-busy=true]")).to_have_count(0)
+    await page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
+
+
+async def violations(page: Page) -> list[str]:
+    """Return what axe finds, with the elements."""
+    await page.evaluate(AXE)
+    found = await page.evaluate(
+        "axe.run().then(({violations}) => violations.map("
+        "(one) => one.id + ': ' + one.nodes.map((node) => node.html.slice(0, 200)).join(' | ')))"
+    )
+    return [str(one) for one in found]
+
+
+@pytest.mark.parametrize("route", [*ROUTES, *OUTSIDE, UNKNOWN])
+async def test_a_page_is_accessible_in_both_themes_and_fits_a_phone(
+    open_page: OpenPage, services: Services, account: Account, route: str
+) -> None:
+    scene = await create_scene(services, account.id)
+    async with open_page(color_scheme="light") as (page, _):
+        if route not in OUTSIDE:
+            await sign_in(services, page, account.id)
+        await show(page, path_of(route, scene))
+        assert await violations(page) == []
+        await page.emulate_media(color_scheme="dark")
+        assert await violations(page) == []
+        await page.set_viewport_size(NARROW)
+        width = await page.evaluate("document.documentElement.scrollWidth")
+        assert width <= NARROW["width"]
+        assert await page.locator("[onerror], img[src=x], [href^='javascript:' i]").count() == 0

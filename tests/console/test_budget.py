@@ -1,0 +1,47 @@
+"""The budget of the first page: what a browser with an empty cache loads until links are on screen."""
+
+from playwright.async_api import expect
+
+from tests.api.person import PASSWORD
+from tests.console.conftest import OpenPage
+from tests.factories import create_link, create_person
+from tracker.access.accounts import Account
+from tracker.access.roles import Role
+from tracker.service.services import Services
+
+MAX_REQUESTS = 12
+MAX_BYTES = 60_000
+
+NOTE_FIRST_LINK = """
+new MutationObserver((_, observer) => {
+  if (!document.querySelector("tbody a")) return;
+  window.painted = performance.now();
+  observer.disconnect();
+}).observe(document, {childList: true, subtree: true});
+"""
+LOADED = """
+[...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]
+  .filter(({name, startTime}) => startTime <= window.painted && !name.startsWith("data:"))
+  .map(({name, transferSize}) => [name, transferSize])
+"""
+
+
+async def test_the_first_page_after_signing_in_is_painted_within_its_budget(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    password = await services.passwords.hash(PASSWORD)
+    person = await create_person(services, email="ada@example.com", password=password)
+    await services.members.add(account.id, person.id, Role.OWNER)
+    for number in range(25):
+        await create_link(services, account.id, f"slug-{number}", internal_name=f"Link {number}")
+    async with open_page() as (page, _):
+        await page.add_init_script(NOTE_FIRST_LINK)
+        await page.goto("/console/sign-in")
+        await page.get_by_label("E-mail").fill("ada@example.com")
+        await page.get_by_label("Password").fill(PASSWORD)
+        await page.get_by_role("button", name="Sign in").click()
+        await expect(page.get_by_role("link", name="Link 24")).to_be_visible()
+        loaded: list[tuple[str, int]] = await page.evaluate(LOADED)
+    assert len(loaded) <= MAX_REQUESTS, loaded
+    assert all(size for _, size in loaded), loaded
+    assert sum(size for _, size in loaded) <= MAX_BYTES, loaded
