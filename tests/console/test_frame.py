@@ -30,6 +30,19 @@ async def test_a_stranger_is_asked_to_sign_in(open_page: OpenPage) -> None:
         await expect(page).to_have_url("/console/sign-in?next=%2Fconsole%2Fwebhooks%3Fpage%3D2")
 
 
+@pytest.mark.parametrize("path", ["/", "/console", "/console/", HOME])
+async def test_the_first_address_leads_to_the_links(
+    open_page: OpenPage, services: Services, account: Account, path: str
+) -> None:
+    async with open_page() as (page, _):
+        await page.goto(path)
+        await expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+        await sign_in(services, page, account.id)
+        await page.goto(path)
+        await expect(page.get_by_role("heading", name="Links", exact=True)).to_be_visible()
+        await expect(page).to_have_url(HOME)
+
+
 async def test_signing_in_leads_to_where_a_person_wanted_to_go(
     open_page: OpenPage, services: Services, account: Account
 ) -> None:
@@ -67,9 +80,16 @@ async def test_signing_out_leaves_nothing_that_back_shows(
 
 
 async def test_only_pages_of_the_console_are_next(open_page: OpenPage) -> None:
-    own = ("/console", "/console/", "/console/links", "/console/links/1-a?search=a%20b&page=2")
+    own = ("/console/links", "/console/tags/", "/console/links/1-a?search=a%20b&page=2")
     foreign: tuple[object, ...] = (
-        *("//evil.example", "///evil.example/console", "/\\evil.example", "\\\\evil.example"),
+        *(
+            "/console",
+            "/console?a",
+            "//evil.example",
+            "///evil.example/console",
+            "/\\evil.example",
+            "\\\\evil.example",
+        ),
         *(
             "/console//evil.example",
             "/console/\\evil",

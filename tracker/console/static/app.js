@@ -57,6 +57,8 @@ const PAGES = ROUTES.map(([path, module]) => ({
   page: lazy(module, "default", html`<${Skeleton} lines=${6} />`),
 }));
 
+PAGES.push({ pattern: /^\/console\/?$/, page: ToHome });
+
 function pageAt(path) {
   for (const { pattern, page } of PAGES) {
     const match = pattern.exec(path);
@@ -69,9 +71,6 @@ function App() {
   const { path } = route.value;
   const Public = PUBLIC[path];
   const known = session.value;
-  useEffect(() => {
-    if (path === "/console" || path === "/console/") navigate(HOME, { replace: true });
-  }, [path]);
   if (Public) return html`<${Public} /><${Toasts} />`;
   if (known === undefined) return html`<${Starting} />`;
   if (known === null) return html`<${ToSignIn} />`;
@@ -92,9 +91,14 @@ function Starting() {
 
 function ToSignIn() {
   useEffect(() => {
-    const { pathname, search } = location;
-    navigate(`/console/sign-in${queryText({ next: pathname === HOME ? "" : pathname + search })}`, { replace: true });
+    const next = nextPage(location.pathname + location.search);
+    navigate(`/console/sign-in${queryText({ next: next === HOME ? "" : next })}`, { replace: true });
   }, []);
+  return null;
+}
+
+function ToHome() {
+  useEffect(() => navigate(HOME, { replace: true }), []);
   return null;
 }
 

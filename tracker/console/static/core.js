@@ -181,7 +181,7 @@ export function startRouter() {
   });
 }
 
-const CONSOLE_PATH = /^\/console(?:\/[\w.~%-]+)*\/?(?:\?[\x21-\x5b\x5d-\x7e]*)?$/;
+const CONSOLE_PATH = /^\/console(?:\/[\w.~%-]+)+\/?(?:\?[\x21-\x5b\x5d-\x7e]*)?$/;
 
 /**
  * Return `next` if it is the path of a page of the console, else the first page.
