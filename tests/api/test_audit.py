@@ -49,3 +49,39 @@ async def test_the_history_of_a_link_has_no_addresses(
     assert "address" not in row
     assert row["changes"] == {"active": {"before": True, "after": False}}
     assert row["target"]["id"] == str(link.id)
+
+
+async def test_the_history_of_a_link_names_its_tags_and_what_was_changed(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    tag = await services.tags.create(account.id, "Spring")
+    body = {"destination_url": "https://example.com/offer"}
+    made = (await api.post("/api/short-links", accountId=str(account.id), **body)).json()
+    path = f"/api/short-links/{made['id']}"
+    for change in ({"tags": [str(tag.id)], "active": False}, {"active": False}, {}):
+        assert (await api.patch(path, **change)).status == 200
+    await api.delete(path)
+    history = (await api.get(f"{path}/history")).json()["rows"]
+    assert [one["action"] for one in history] == [
+        "short_link.archived",
+        "short_link.changed",
+        "short_link.created",
+    ]
+    assert history[1]["changes"] == {
+        "tags": {"before": None, "after": "Spring"},
+        "active": {"before": True, "after": False},
+    }
+
+
+async def test_links_created_together_have_an_entry_each_or_none(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    async def create(*slugs: str) -> int:
+        links = [{"destination_url": "https://example.com/", "slug": slug} for slug in slugs]
+        answer = await api.post("/api/short-links/bulk", accountId=str(account.id), links=links)
+        return answer.status
+
+    assert await create("a", "b") == 200
+    assert await create("c", "a") == 400
+    logged = await services.database["audit"].count_documents({"action": "short_link.created"})
+    assert logged == 2

@@ -1,4 +1,4 @@
-"""The budget of the first page: what a browser with an empty cache loads until links are on screen."""
+"""The budget of the first page: what an empty cache loads until links are on screen."""
 
 from playwright.async_api import expect
 

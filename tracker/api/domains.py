@@ -1,12 +1,14 @@
 """`/api/domains`: add, list, verify and delete custom domains."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated
 from uuid import UUID
 
 import msgspec
 from msgspec import Meta, field
 
+from tracker.access.audit import Target
 from tracker.api.endpoint import Call, Endpoint, Nothing
 from tracker.api.resource import Resource, record_of
 from tracker.api.schema import AccountId, AccountPage, Done, Page, Timestamp
@@ -101,6 +103,7 @@ DOMAINS: Resource[Domain, DomainRecord] = Resource(
 async def add(call: Call[Nothing, AddDomain]) -> DomainRecord:
     """Claim a hostname for the account. Raises BadRequest if another account has proven it."""
     domain = await call.services.domains.create(call.account_id, call.body.domain_name)
+    await call.audit("domain.added", _target(domain))
     return await DOMAINS.show(call, domain)
 
 
@@ -119,7 +122,8 @@ async def verify(call: Call[Nothing, Nothing]) -> DomainRecord:
     domain = await services.domains.record_check(domain.id, check)
     if not domain.verified:
         _require_proof(check, required)
-        domain = await services.domains.verify(domain.id)
+        audit = partial(call.audit, "domain.verified", _target(domain), None)
+        domain = await services.domains.verify(domain.id, audit)
     return await DOMAINS.show(call, domain)
 
 
@@ -141,7 +145,12 @@ async def delete(call: Call[Nothing, Nothing]) -> Done:
     if await call.services.links.has_links(domain.id):
         raise BadRequest("domain_name: short links use it; archive them first")
     await call.services.domains.delete(domain.id)
+    await call.audit("domain.deleted", _target(domain))
     return Done()
+
+
+def _target(domain: Domain) -> Target:
+    return Target(kind="domain", id=domain.id, name=domain.domain_name)
 
 
 def _required_records(services: Services, domain: Domain) -> Verification:

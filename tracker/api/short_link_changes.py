@@ -6,7 +6,7 @@ from uuid import UUID
 
 from msgspec import UNSET
 
-from tracker.access.audit import Deed, differences
+from tracker.access.audit import Deed
 from tracker.api.endpoint import Call, Endpoint, Nothing
 from tracker.api.limits import MAX_BULK_LINKS, MAX_TAGS
 from tracker.api.short_link_schema import (
@@ -15,7 +15,7 @@ from tracker.api.short_link_schema import (
     ChangeShortLinks,
     ShortLink,
 )
-from tracker.api.short_links import LINKS, audit_target, check_own, find_own
+from tracker.api.short_links import LINKS, audit_target, check_own, find_own, link_changes
 from tracker.db.transaction import Session
 from tracker.errors import BadRequest
 from tracker.links.link import Link
@@ -77,7 +77,7 @@ async def _change(
     async def check_and_audit(session: Session, revisions: Sequence[Revision]) -> None:
         restored = [one.after for one in revisions if _action(one) == _RESTORED]
         await _hold_domains(call, restored, session)
-        await call.audit_all([_deed(one) for one in revisions], session)
+        await call.audit_all([await _deed(call, one) for one in revisions], session)
 
     return await call.services.links.change_all(links, fields_of, check_and_audit)
 
@@ -97,11 +97,9 @@ async def _hold_domains(call: Call[Any, Any], restored: Sequence[Link], session:
             )
 
 
-def _deed(revision: Revision) -> Deed:
-    before, after = revision
-    return Deed(
-        action=_action(revision), target=audit_target(after), changes=differences(before, after)
-    )
+async def _deed(call: Call[Any, Any], revision: Revision) -> Deed:
+    changes = await link_changes(call, *revision)
+    return Deed(action=_action(revision), target=audit_target(revision.after), changes=changes)
 
 
 def _action(revision: Revision) -> str:

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from msgspec import UNSET
 
-from tracker.access.audit import Target
+from tracker.access.audit import Change, Deed, Target, differences
 from tracker.api.endpoint import Call, Endpoint, Nothing, Owned
 from tracker.api.limits import MAX_BULK_LINKS, MAX_TEXT_CHARACTERS
 from tracker.api.resource import Resource, record_of
@@ -24,6 +24,7 @@ from tracker.api.short_link_schema import (
     ShortLink,
     TagReference,
 )
+from tracker.db.transaction import Session
 from tracker.errors import BadRequest, NotFound
 from tracker.links import destination
 from tracker.links.domain import Domain
@@ -102,6 +103,19 @@ def audit_target(link: Link) -> Target:
     return Target(kind="short_link", id=link.id, name=link.internal_name)
 
 
+async def link_changes(call: Call[Any, Any], before: Link, after: Link) -> dict[str, Change]:
+    """Return the fields in which a link differs, for the audit log, with the names of its tags."""
+    changes = differences(before, after, without=["tags"])
+    if before.tags != after.tags:
+        tags = await call.services.tags.find({*before.tags, *after.tags})
+        names = [
+            ", ".join(tags[one].name for one in link.tags if one in tags) or None
+            for link in (before, after)
+        ]
+        changes["tags"] = Change(before=names[0], after=names[1])
+    return changes
+
+
 async def find_own(call: Call[Any, Any]) -> Link:
     """Return the account's link that the path names, which may be archived.
 
@@ -118,13 +132,19 @@ async def create(call: Call[Nothing, CreateShortLink]) -> ShortLink:
     """
     [new] = await _new_links(call, {"": call.body})
     link = await call.services.links.create(new)
+    await call.audit("short_link.created", audit_target(link))
     return await LINKS.show(call, link)
 
 
 async def create_many(call: Call[Nothing, CreateShortLinks]) -> CreatedShortLinks:
     """Create several short links, all or none. Raises as `create` does."""
     new = await _new_links(call, _numbered(call.body.links))
-    links = await call.services.links.create_all(new)
+
+    async def audit(session: Session, links: Sequence[Link]) -> None:
+        created = [Deed(action="short_link.created", target=audit_target(one)) for one in links]
+        await call.audit_all(created, session)
+
+    links = await call.services.links.create_all(new, audit)
     return CreatedShortLinks(rows=await LINKS.show_all(call, links))
 
 
@@ -160,9 +180,12 @@ async def change(call: Call[Nothing, ChangeShortLink]) -> ShortLink:
     tag_ids = fields.get("tags", [])
     tags = await call.services.tags.find(tag_ids)
     check_own(call, [("tags", tag_id, tags.get(tag_id)) for tag_id in tag_ids])
-    if fields:
-        link = await call.services.links.change(link.id, fields)
-    return await LINKS.show(call, link)
+    if not fields:
+        return await LINKS.show(call, link)
+    changed = await call.services.links.change(link.id, fields)
+    if changes := await link_changes(call, link, changed):
+        await call.audit("short_link.changed", audit_target(changed), changes)
+    return await LINKS.show(call, changed)
 
 
 async def archive(call: Call[Nothing, Nothing]) -> Done:
@@ -171,7 +194,8 @@ async def archive(call: Call[Nothing, Nothing]) -> Done:
     Raises NotFound or Forbidden if the account has no such link.
     """
     link = await LINKS.own(call)
-    await call.services.links.change(link.id, {"archived": True})
+    archived = await call.services.links.change(link.id, {"archived": True})
+    await call.audit("short_link.archived", audit_target(link), differences(link, archived))
     return Done()
 
 

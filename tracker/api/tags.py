@@ -8,6 +8,7 @@ from uuid import UUID
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
+from tracker.access.audit import Target, differences
 from tracker.api.endpoint import Call, Endpoint, Nothing
 from tracker.api.limits import MAX_TAG_NAME_CHARACTERS
 from tracker.api.resource import Resource, record_of
@@ -81,7 +82,9 @@ async def list_or_create(call: Call[Nothing, ListOrCreateTag]) -> TagRecord | Pa
     """
     body, tags = call.body, call.services.tags
     if body.name is not UNSET:
-        return await TAGS.show(call, await tags.create(call.account_id, body.name))
+        tag = await tags.create(call.account_id, body.name)
+        await call.audit("tag.created", _target(tag))
+        return await TAGS.show(call, tag)
     return await TAGS.page(call, body, partial(tags.page, call.account_id))
 
 
@@ -92,7 +95,10 @@ async def change(call: Call[Nothing, ChangeTag]) -> TagRecord:
     has the name.
     """
     tag = await TAGS.own(call)
-    return await TAGS.show(call, await call.services.tags.rename(tag.id, call.body.name))
+    renamed = await call.services.tags.rename(tag.id, call.body.name)
+    if changes := differences(tag, renamed):
+        await call.audit("tag.renamed", _target(renamed), changes)
+    return await TAGS.show(call, renamed)
 
 
 async def delete(call: Call[Nothing, Nothing]) -> Done:
@@ -106,7 +112,12 @@ async def delete(call: Call[Nothing, Nothing]) -> Done:
     await call.services.tags.delete(tag.id)
     # Again, for links that were tagged with it in the meantime.
     await call.services.links.untag(tag.account_id, tag.id)
+    await call.audit("tag.deleted", _target(tag))
     return Done()
+
+
+def _target(tag: Tag) -> Target:
+    return Target(kind="tag", id=tag.id, name=tag.name)
 
 
 ENDPOINTS = (

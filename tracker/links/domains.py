@@ -11,7 +11,7 @@ The links of an ended claim are archived afterwards. If the process dies before 
 their owner's list, but no visitor finds them: no hostname leads to their domain.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -25,7 +25,7 @@ from tracker.db.connect import Database
 from tracker.db.documents import document, record
 from tracker.db.memory import CacheEntry
 from tracker.db.paging import page_of
-from tracker.db.transaction import Session, in_transaction
+from tracker.db.transaction import Session, run_in_transaction
 from tracker.errors import BadRequest, ErrorCode, NotFound
 from tracker.ids import new_id, new_secret
 from tracker.links.domain import QUARANTINE, DnsCheck, Domain, Reserves, ServedName, served_name
@@ -45,6 +45,7 @@ class Domains:
     def __init__(
         self, database: Database, cache: DomainCache, serve_claimed: bool, reserves: Reserves
     ) -> None:
+        self._database = database
         self._domains = database["domains"]
         self._links = database["links"]
         self._cache = cache
@@ -76,19 +77,29 @@ class Domains:
         await self._publish(domain_name)
         return domain
 
-    async def verify(self, domain_id: UUID) -> Domain:
+    async def verify(
+        self, domain_id: UUID, also: Callable[[Session], Awaitable[None]] | None = None
+    ) -> Domain:
         """Record that DNS has proven the domain, and end other accounts' claims; return it.
+
+        `also` is awaited in the transaction that records it.
 
         - Raises NotFound if there is no such domain.
         - Raises BadRequest if another account has proven the name first.
         - Raises Unavailable if Redis is unavailable.
         """
         domain = await self._begin_update(domain_id)
-        async with await self._domains.database.client.start_session() as session:
-            try:
-                proven = await in_transaction(session, lambda _: self._prove(domain, session))
-            except DuplicateKeyError:
-                raise _taken("proven by another account") from None
+
+        async def prove(session: Session) -> Domain:
+            proven = await self._prove(domain, session)
+            if also is not None:
+                await also(session)
+            return proven
+
+        try:
+            proven = await run_in_transaction(self._database, prove)
+        except DuplicateKeyError:
+            raise _taken("proven by another account") from None
         ended = await self._end_other_claims(proven)
         await self._publish(domain.domain_name)
         await self._archive_links(ended)

@@ -94,14 +94,18 @@ class Links:
             return link
         raise BadRequest("slug: already taken on this domain", code=ErrorCode.ALREADY_TAKEN)
 
-    async def create_all(self, new: Sequence[NewLink]) -> list[Link]:
-        """Store all links in one transaction, or none; return them.
+    async def create_all(
+        self,
+        new: Sequence[NewLink],
+        also: Callable[[Session, Sequence[Link]], Awaitable[None]] | None = None,
+    ) -> list[Link]:
+        """Store all links in one transaction, or none; return them. `also` is awaited in it.
 
         Raises BadRequest, naming the first such link, if a slug is taken on its domain.
         """
         for _ in range(_MAX_SLUG_ATTEMPTS):
             links = [_new(one, one.slug or new_slug()) for one in new]
-            taken = await self._insert_all(links)
+            taken = await self._insert_all(links, also)
             if taken is None:
                 await asyncio.gather(*map(self._publish, links))
                 return links
@@ -111,12 +115,18 @@ class Links:
             f"links[{taken}].slug: already taken on this domain", code=ErrorCode.ALREADY_TAKEN
         )
 
-    async def _insert_all(self, links: Sequence[Link]) -> int | None:
+    async def _insert_all(
+        self,
+        links: Sequence[Link],
+        also: Callable[[Session, Sequence[Link]], Awaitable[None]] | None,
+    ) -> int | None:
         """Return the index of the first link whose slug is taken; None if all are stored."""
         rows = [document(link) for link in links]
 
         async def insert(session: AsyncIOMotorClientSession) -> None:
             await self._links.insert_many(rows, session=session)
+            if also is not None:
+                await also(session, links)
 
         async with await self._database.client.start_session() as session:
             try:
