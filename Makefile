@@ -8,7 +8,7 @@ FUZZ_SECONDS ?= 300
 # Tests that `make test` runs a second time, on the oldest supported Redis.
 REDIS_TESTS := tests/access tests/clicks tests/db tests/ingest tests/journal tests/conversions/test_record.py
 .DEFAULT_GOAL := help
-.PHONY: run test fuzz lint bench bench-reports chaos abuse soak lock check help
+.PHONY: run test fuzz lint bench bench-reports chaos abuse soak screenshots lock check help
 
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
@@ -24,8 +24,8 @@ $(VENV)/ready: $(VENV)/trial requirements-dev.txt
 	@$(PIP) -r requirements-dev.txt
 	@touch $@
 
-$(VENV)/browser: $(VENV)/ready tests/console/chromium.py
-	@$(BIN)/python -m tests.console.chromium
+$(VENV)/browser: $(VENV)/ready lab/chromium.py
+	@$(BIN)/python -m lab.chromium
 	@touch $@
 
 run: $(VENV)/trial  ## start the service on its built-in stores and print how to try it
@@ -58,6 +58,9 @@ abuse: $(VENV)/ready  ## attack the service as strangers and accounts would; do 
 
 soak: $(VENV)/ready  ## run clicks and events for ten minutes; does anything grow, fail or get lost?
 	@$(BIN)/python -m lab.soak $(ARGS)
+
+screenshots: $(VENV)/browser  ## take the pictures of the console that the documents show (half a minute)
+	@$(BIN)/python -m lab.screenshots $(ARGS)
 
 lock: $(VENV)/trial  ## write requirements*.txt, with hashes, from requirements*.in (ARGS=--upgrade for newer versions)
 	@$(PIP) uv==0.13.9

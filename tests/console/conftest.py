@@ -12,22 +12,13 @@ from tornado.netutil import bind_sockets
 from tornado.platform.asyncio import AsyncIOLoop
 
 from config.settings import Settings
+from lab import chromium
 from tests.api.client import Client
-from tests.console import chromium
 from tests.console.browser import Problems, opened
 from tracker.access.accounts import Account
 from tracker.http.server import Server
 from tracker.service.front import make_server
 from tracker.service.services import Services
-
-QUIET = [
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-quic",
-    "--disable-sync",
-    "--no-first-run",
-]
-"""Flags without which the browser asks its maker's servers for things."""
 
 OpenPage = Callable[..., AbstractAsyncContextManager[tuple[Page, Problems]]]
 
@@ -64,7 +55,7 @@ def browser(io_loop: AsyncIOLoop) -> Iterator[Browser]:
         program, environment = chromium.require()
         playwright = await async_playwright().start()
         return playwright, await playwright.chromium.launch(
-            executable_path=program, args=QUIET, env={**os.environ, **environment}
+            executable_path=program, args=chromium.QUIET, env={**os.environ, **environment}
         )
 
     playwright, running = io_loop.run_sync(start)

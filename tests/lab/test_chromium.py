@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.console import chromium
+from lab import chromium
 
 
 def test_a_package_that_is_not_the_pinned_one_is_refused(

@@ -1,0 +1,127 @@
+"""Pictures of the console for README and documents, of an account with a month of data.
+
+`make screenshots` writes them to docs/images. A new page is one row of PICTURES.
+"""
+
+import os
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
+
+import msgspec
+from playwright.async_api import Browser, async_playwright, expect
+from tornado.netutil import bind_sockets
+
+from config.settings import Settings
+from lab import chromium
+from lab.harness import on_own_stores, option_parser
+from lab.sample_account import SampleAccount
+from tracker.access.sessions import Client
+from tracker.service.front import make_server
+from tracker.service.services import Services
+
+FOLDER: Final = Path(__file__).parent.parent / "docs/images"
+BASE_URL: Final = "http://localhost"
+WIDTH, HEIGHT = 1280, 800
+
+
+class Picture(NamedTuple):
+    """A picture: its name, the path below /console, and the theme."""
+
+    name: str
+    path: str
+    theme: Literal["light", "dark"] = "light"
+    width: int = WIDTH
+
+
+PICTURES: Final = (
+    Picture("links", "links"),
+    Picture("links-phone", "links", "light", 390),
+    Picture("link", "links/{link}"),
+    Picture("conversions", "conversions"),
+    Picture("webhook", "webhooks/{webhook}", "dark"),
+    Picture("settings-keys", "settings/keys"),
+)
+
+
+async def take(_: Path, stores: Settings) -> int:
+    """Write every picture; return how many there are."""
+    sockets = bind_sockets(0, "127.0.0.1")
+    async with _service(stores, sockets) as services:
+        account = SampleAccount(services)
+        await account.make()
+        async with _browser(sockets[0].getsockname()[1]) as browser:
+            for picture in PICTURES:
+                print(f"{picture.name}.png", flush=True)
+                await _take_one(browser, services, account, picture)
+    return len(PICTURES)
+
+
+@asynccontextmanager
+async def _service(stores: Settings, sockets: list[socket.socket]) -> AsyncIterator[Services]:
+    services = Services(msgspec.structs.replace(stores, base_url=BASE_URL))
+    await services.prepare()
+    server = make_server(services)
+    await server.listen(sockets)
+    try:
+        yield services
+    finally:
+        server.stop()
+        await server.finish(0, 0)
+        await services.stop()
+        await services.close()
+
+
+@asynccontextmanager
+async def _browser(port: int) -> AsyncIterator[Browser]:
+    """Yield a browser to which BASE_URL is the service at `port`."""
+    program, environment = chromium.require()
+    arguments = [*chromium.QUIET, f"--host-resolver-rules=MAP localhost:80 127.0.0.1:{port}"]
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(
+            executable_path=program, args=arguments, env={**os.environ, **environment}
+        )
+        yield browser
+        await browser.close()
+
+
+async def _take_one(
+    browser: Browser, services: Services, account: SampleAccount, picture: Picture
+) -> None:
+    context = await browser.new_context(
+        base_url=BASE_URL,
+        viewport={"width": picture.width, "height": HEIGHT},
+        color_scheme=picture.theme,
+        locale="en-GB",
+        timezone_id="UTC",
+        reduced_motion="reduce",
+    )
+    agent = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+    client = Client(address="198.51.100.0/24", user_agent=agent)
+    owner = account.members[0]
+    session = await services.sessions.start(owner.person_id, owner.account_id, client)
+    await context.add_cookies([{"name": "session", "value": session[1], "url": BASE_URL}])
+    page = await context.new_page()
+    path = picture.path.format(
+        link=account.link.id, webhook=account.webhook, event_id=account.event_id
+    )
+    await page.goto(f"/console/{path}")
+    await expect(page.locator("h1").first).to_be_visible()
+    await expect(page.locator(".skeleton, [aria-busy=true]")).to_have_count(0)
+    await page.wait_for_load_state("networkidle")
+    await page.screenshot(path=FOLDER / f"{picture.name}.png")
+    await context.close()
+
+
+def main() -> None:
+    """Take the pictures."""
+    option_parser("screenshots", "Take pictures of the console for the documents.", "").parse_args()
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    number = on_own_stores("screenshots", take)
+    print(f"{number} pictures in {FOLDER}")
+
+
+if __name__ == "__main__":
+    main()
