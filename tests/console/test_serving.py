@@ -30,6 +30,8 @@ async def test_every_path_of_the_console_is_the_same_page(client: Client, path: 
     assert (page.status, page.headers["Content-Type"]) == (200, "text/html; charset=utf-8")
     assert page.headers["Cache-Control"] == "no-store"
     assert b"{" not in page.body.replace(_import_map(page.body), b"")
+    packed = await client.get(path, Accept_Encoding="gzip")
+    assert gzip.decompress(packed.body) == page.body
 
 
 @pytest.mark.parametrize("host", ["go.example.com", "tracker.test:81", "tracker.test.example", ""])

@@ -5,7 +5,6 @@ vendored ones by the names in the import map, so no file has to be rewritten.
 """
 
 import gzip
-import html
 import re
 from collections.abc import Mapping
 from functools import cache
@@ -75,8 +74,11 @@ def import_map() -> str:
 
 
 @cache
-def shell(development: bool) -> str:
-    """Return the page that loads the console, with `{session}` and `{theme}` left to fill in."""
+def shell(development: bool, session: bool, theme: str) -> Asset:
+    """Return the page that loads the console.
+
+    It tells its scripts whether there may be a session. `theme` is `light`, `dark` or empty.
+    """
     preloads = "".join(
         f'<link rel="modulepreload" href="{assets()[name].path}">\n' for name in FIRST
     )
@@ -86,15 +88,12 @@ def shell(development: bool) -> str:
         "preloads": preloads,
         "entry": assets()["app.js"].path,
         "environment": "development" if development else "production",
+        "session": "yes" if session else "no",
+        "theme": theme,
     }
     text = (STATIC / "index.html").read_text(encoding="utf-8")
-    return re.sub(r"\{(\w+)\}", lambda match: values.get(match[1], match[0]), text)
-
-
-def filled(page: str, session: bool, theme: str) -> bytes:
-    """Return the shell for one request. `theme` is `light`, `dark` or empty."""
-    signed_in = "yes" if session else "no"
-    return page.replace("{session}", signed_in).replace("{theme}", html.escape(theme)).encode()
+    page = re.sub(r"\{(\w+)\}", lambda match: values.get(match[1], match[0]), text).encode()
+    return Asset("/console", "text/html; charset=utf-8", page, _compress(page))
 
 
 def _asset(path: Path) -> Asset:
@@ -102,6 +101,9 @@ def _asset(path: Path) -> Asset:
     name = path.relative_to(STATIC)
     digest = sha256(body).hexdigest()[:_HASH_CHARACTERS]
     hashed = name.with_name(f"{name.stem}-{digest}{name.suffix}")
+    return Asset(f"{PREFIX}{hashed}", _KINDS[path.suffix], body, _compress(body))
+
+
+def _compress(body: bytes) -> bytes:
     # No time in the header: the same content gives the same bytes.
-    gzipped = gzip.compress(body, _GZIP_LEVEL, mtime=0)
-    return Asset(f"{PREFIX}{hashed}", _KINDS[path.suffix], body, gzipped)
+    return gzip.compress(body, _GZIP_LEVEL, mtime=0)

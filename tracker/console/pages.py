@@ -12,7 +12,7 @@ from tornado.web import RequestHandler
 from tracker.api.handler import Handler
 from tracker.api.limits import ASSET_CACHE_SECONDS
 from tracker.api.session_cookie import SessionCookie
-from tracker.console.assets import PREFIX, assets_by_path, filled, shell
+from tracker.console.assets import PREFIX, Asset, assets_by_path, shell
 from tracker.console.policy import page_headers
 from tracker.errors import ErrorCode, NotFound
 
@@ -33,6 +33,16 @@ class OwnHostHandler(Handler):
             raise NotFound(f"no such path; the console is at {url}/console")
         super().prepare()
 
+    def finish_asset(self, asset: Asset) -> None:
+        """Finish with a page or file, compressed if the client takes that."""
+        self.set_header("Content-Type", asset.kind)
+        self.set_header("Vary", "Accept-Encoding")
+        if _accepts_gzip(self.header("Accept-Encoding")):
+            self.set_header("Content-Encoding", "gzip")
+            self.finish(asset.gzipped)
+        else:
+            self.finish(asset.body)
+
 
 class Page(OwnHostHandler):
     """The handler of every page. The path is read by the page's own router."""
@@ -41,12 +51,11 @@ class Page(OwnHostHandler):
         """Answer with the page, which knows whether there may be a session."""
         for name, value in page_headers().items():
             self.set_header(name, value)
-        self.set_header("Content-Type", "text/html; charset=utf-8")
-        page = shell(self.services.settings.env != "production")
         cookie = SessionCookie(self.services.public_url)
         has_session = cookie.sent(self.request.headers) is not None
         theme = self.get_cookie("theme") or ""
-        self.finish(filled(page, has_session, theme if theme in _THEMES else ""))
+        development = self.services.settings.env != "production"
+        self.finish_asset(shell(development, has_session, theme if theme in _THEMES else ""))
 
     head = get
 
@@ -55,23 +64,14 @@ class AssetFile(OwnHostHandler):
     """The handler of the files that pages load."""
 
     def get(self) -> None:
-        """Answer with a file, compressed if the client takes that.
-
-        Raises NotFound if there is none under this path.
-        """
+        """Answer with a file. Raises NotFound if there is none under this path."""
         asset = assets_by_path().get(self.request.path)
         if asset is None:
             raise NotFound("no such file", code=ErrorCode.NOT_FOUND)
-        self.set_header("Content-Type", asset.kind)
         self.set_header("Content-Security-Policy", "default-src 'none'")
         self.set_header("Cross-Origin-Resource-Policy", "same-origin")
         self.set_header("Cache-Control", f"public, max-age={ASSET_CACHE_SECONDS}, immutable")
-        self.set_header("Vary", "Accept-Encoding")
-        if _accepts_gzip(self.header("Accept-Encoding")):
-            self.set_header("Content-Encoding", "gzip")
-            self.finish(asset.gzipped)
-        else:
-            self.finish(asset.body)
+        self.finish_asset(asset)
 
     head = get
 

@@ -307,5 +307,13 @@ addEventListener("hashchange", takeJoinToken);
 // A page that the browser kept when it was left shows what was on screen: ask who is signed in.
 addEventListener("pageshow", (event) => event.persisted && location.reload());
 
+/** Begin to load the first page while it is still being found out who is signed in. */
+function loadFirstPage() {
+  const { path, query } = route.value;
+  const { page } = pageAt(path === "/console/sign-in" ? nextPage(query.next) : path);
+  page.load?.().catch(() => {}); // Shown where the page is.
+}
+
 startRouter();
+loadFirstPage();
 render(html`<${App} />`, document.getElementById("app"));

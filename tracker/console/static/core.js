@@ -653,22 +653,21 @@ export function SearchBox({ label }) {
 /**
  * Return a part that is loaded when it is first shown: lazy("console/parts/dialog", "Dialog").
  *
- * `waiting` is shown meanwhile.
+ * `waiting` is shown meanwhile. Its property `load` is a function that loads it before that.
  */
 export function lazy(module, name = "default", waiting = null) {
+  let loading = null;
   let part = null;
-  return function Lazy(properties) {
+  const load = () => (loading ??= import(module).then((found) => (part = found[name])));
+  function Lazy(properties) {
     const [, setLoaded] = useState(false);
     const [error, setError] = useState(null);
     useEffect(() => {
-      if (part) return;
-      import(module).then((found) => {
-        part = found[name];
-        setLoaded(true);
-      }, setError);
+      load().then(() => setLoaded(true), setError);
     }, []);
     // A failed import stays failed until the page is loaded again, as after a new release.
     if (error) return html`<${ErrorNote} error=${new ApiError(0, "", "This part could not be loaded.")} retry=${() => location.reload()} />`;
     return part ? h(part, properties) : waiting;
-  };
+  }
+  return Object.assign(Lazy, { load });
 }
