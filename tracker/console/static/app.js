@@ -4,7 +4,7 @@ import { render } from "preact";
 import {
   Button, ErrorNote, HOME, Icon, Skeleton, TextField, api, can, dismissToast, html,
   lazy, loadSession, navigate, nextPage, queryText, route, session, shortcuts, signOut, signal, startRouter,
-  toast, toasts, useAction, useEffect, useRef, useState, useTitle,
+  toast, toasts, useAction, useEffect, useLayoutEffect, useRef, useState, useTitle,
 } from "console/core";
 
 /** Every page: its path, with names of parameters after ":", and its module. */
@@ -216,7 +216,7 @@ const SEQUENCE_MS = 1_000;
 /** Run the shortcuts of the page and of the frame. Keys typed into a field are text. */
 function useKeys(setHelping) {
   const leader = useRef(0);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const press = (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
       if (document.querySelector("dialog[open]")) return;

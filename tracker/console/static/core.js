@@ -6,11 +6,11 @@
  */
 
 import { Component, createContext, h } from "preact";
-import { useCallback, useContext, useEffect, useId, useRef, useState } from "preact/hooks";
+import { useCallback, useContext, useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { batch, computed, signal } from "@preact/signals";
 import htm from "htm";
 
-export { Component, createContext, useCallback, useContext, useEffect, useId, useRef, useState };
+export { Component, createContext, useCallback, useContext, useEffect, useId, useLayoutEffect, useRef, useState };
 export { batch, computed, signal };
 
 /** Build elements from a template: html`<p class="note">${text}</p>`. */
@@ -301,9 +301,9 @@ export function useSettled(value, ms = 250) {
 /** Shortcuts that the page on screen has, by key; the help dialog lists them. */
 export const shortcuts = signal({});
 
-/** Give the page a shortcut while it is shown. */
+/** Give the page a shortcut while it is shown, from its first painting on. */
 export function useShortcut(key, label, run) {
-  useEffect(() => {
+  useLayoutEffect(() => {
     shortcuts.value = { ...shortcuts.peek(), [key]: { label, run } };
     return () => {
       const { [key]: _, ...others } = shortcuts.peek();

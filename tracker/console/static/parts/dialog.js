@@ -1,6 +1,6 @@
 /** Dialogs: a window above the page that takes the focus and gives it back. */
 
-import { Button, ErrorNote, TextField, html, useAction, useEffect, useId, useRef, useState } from "console/core";
+import { Button, ErrorNote, TextField, html, useAction, useId, useLayoutEffect, useRef, useState } from "console/core";
 
 const FIRST = ["[data-focus]", ".dialog-body :is(input, select, textarea):not(:disabled)", ".dialog-foot button"];
 
@@ -13,7 +13,7 @@ const FIRST = ["[data-focus]", ".dialog-body :is(input, select, textarea):not(:d
 export function Dialog({ title, about, footer, onClose, onSubmit, busy, wide, children }) {
   const dialog = useRef(null);
   const id = useId();
-  useEffect(() => showModally(dialog.current), []);
+  useLayoutEffect(() => showModally(dialog.current), []);
   const close = (event) => {
     event?.preventDefault();
     if (!busy) onClose();

@@ -1,6 +1,6 @@
 /** The inside of an open menu: its place on the screen, its keys, and its items. */
 
-import { Icon, html, useEffect, useRef } from "console/core";
+import { Icon, html, useLayoutEffect, useRef } from "console/core";
 
 export { Menu } from "console/core";
 
@@ -10,7 +10,7 @@ const GAP = 4;
 export function MenuItems({ label, items }) {
   const list = useRef(null);
   const close = () => list.current.parentElement.hidePopover();
-  useEffect(() => {
+  useLayoutEffect(() => {
     const popover = list.current.parentElement;
     place(popover, popover.previousElementSibling);
     entriesOf(list.current)[0]?.focus();
