@@ -59,7 +59,7 @@ async def test_errors_before_any_handler_have_the_same_shape(
         ("PUT", "/api/short-links", "GET, POST"),
         ("TRACE", "/api/short-links", "GET, POST"),
         ("POST", "/api/short-links/x", "GET, PATCH, DELETE"),
-        ("PROPFIND", "/api/short-links/bulk", "POST"),
+        ("PROPFIND", "/api/short-links/bulk", "POST, PATCH"),
         ("POST", "/healthz", "GET, HEAD"),
         ("POST", "/readyz", "GET, HEAD"),
         ("DELETE", "/api/event", "GET, POST, OPTIONS"),
