@@ -27,7 +27,7 @@ export default function Links() {
   const create = useCallback(() => mayWrite && setOpen({ kind: "form" }), [mayWrite]);
   useShortcut("c", "Create a link", create);
   // What is not on screen is not selected: nobody changes what they do not see.
-  useEffect(() => setSelected(new Set()), [links.data]);
+  useEffect(() => setSelected((old) => new Set(rows.map(({ id }) => id).filter((id) => old.has(id)))), [links.data]);
   const dialog = { ...open, onClose: () => setOpen(null), onDone: links.reload };
   const selection = mayWrite && { selected, onSelect: setSelected, rowLabel: (link) => link.internal_name };
 

@@ -1,0 +1,173 @@
+"""The list of links and the page of one, as people use them."""
+
+import pytest
+from playwright.async_api import Page, expect
+
+from tests.console.conftest import OpenPage
+from tests.console.people import sign_in
+from tests.conversions.scene import drained
+from tests.factories import CHROME, create_link
+from tracker.access.accounts import Account
+from tracker.access.roles import Role
+from tracker.links.store import LinkFilter
+from tracker.service.services import Services
+
+
+async def test_a_link_is_created_with_a_checked_slug_and_utm_parameters(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    await create_link(services, account.id, "taken")
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto("/console/links")
+        await expect(page.get_by_role("button", name="New link")).to_be_visible()
+        await page.keyboard.press("c")
+        dialog = page.get_by_role("dialog")
+        await dialog.get_by_label("Destination").fill("https://shop.example/?x={country}#top")
+        for slug, said in (("no no", "1 to 64 of"), ("taken", "already taken"), ("free", "Free")):
+            await dialog.get_by_label("Slug").fill(slug)
+            await expect(dialog.get_by_text(said)).to_be_visible()
+        await dialog.get_by_text("UTM parameters").click()
+        await dialog.get_by_label("Source").fill("a b&c")
+        await page.reload()
+        await page.get_by_role("button", name="New link").click()
+        await expect(dialog.get_by_label("Slug")).to_have_value("free")
+        await dialog.get_by_label("New tag").fill("Spring")
+        await dialog.get_by_role("button", name="Add").click()
+        await expect(dialog.get_by_label("Spring", exact=True)).to_be_checked()
+        await dialog.get_by_role("button", name="Create", exact=True).click()
+        await expect(
+            page.get_by_text(f"{services.settings.base_url}/c/free is ready")
+        ).to_be_visible()
+    [made, _], _ = await services.links.page(account.id, LinkFilter(), 1, 25)
+    assert made.slug == "free"
+    assert made.destination_url == "https://shop.example/?x={country}&utm_source=a%20b%26c#top"
+    assert len(made.tags) == 1
+
+
+async def test_filters_are_in_the_url_and_survive_a_reload(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    tag = await services.tags.create(account.id, "Spring")
+    await create_link(services, account.id, "one", internal_name="First", tags=[tag.id])
+    await create_link(services, account.id, "two", internal_name="Second")
+    gone = await create_link(services, account.id, "gone", internal_name="Gone")
+    await services.links.change(gone.id, {"archived": True})
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto("/console/links?sort=name")
+        links = page.locator("tbody a[href^='/console/links/']")
+        await expect(links).to_have_text(["First", "Second"])
+        await expect(links).to_have_count(2)
+        await page.keyboard.press("/")
+        await page.keyboard.type("econ")
+        await expect(links).to_have_text(["Second"])
+        await expect(page).to_have_url("/console/links?sort=name&search=econ")
+        await page.reload()
+        await expect(links).to_have_text(["Second"])
+        await page.get_by_label("Search").fill("")
+        await page.get_by_role("button", name="Tags").click()
+        await page.get_by_role("dialog").get_by_label("Spring").check()
+        await page.get_by_role("button", name="Done").click()
+        await expect(links).to_have_text(["First"])
+        await page.goto("/console/links?state=archived")
+        await expect(links).to_have_text(["Gone"])
+        await page.goto("/console/links?search=nothing")
+        await page.get_by_role("button", name="Show all links").click()
+        await expect(links).to_have_count(2)
+
+
+async def test_selected_links_are_tagged_archived_and_brought_back(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    tag = await services.tags.create(account.id, "Spring")
+    for number in range(3):
+        await create_link(services, account.id, f"s{number}", internal_name=f"Link {number}")
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto("/console/links")
+        links = page.locator("tbody a[href^='/console/links/']")
+        await page.get_by_label("Select Link 0").check()
+        await page.get_by_label("Select Link 2").check()
+        bar = page.get_by_role("region", name="Selected links")
+        await expect(bar.get_by_text("2 links selected")).to_be_visible()
+        await bar.get_by_role("button", name="Tag").click()
+        await page.get_by_role("dialog").get_by_label("Spring").check()
+        await page.get_by_role("dialog").get_by_role("button", name="Save").click()
+        await expect(page.get_by_text("Tags of 2 links changed")).to_be_visible()
+        found, _ = await services.links.page(account.id, LinkFilter(tags=[tag.id]), 1, 25)
+        assert [one.slug for one in found] == ["s2", "s0"]
+        await page.get_by_label("Select all rows").check()
+        await bar.get_by_role("button", name="Archive").click()
+        await expect(page.get_by_text("3 links are archived")).to_be_visible()
+        await page.get_by_role("button", name="Undo").click()
+        await expect(links).to_have_count(3)
+        await page.get_by_role("button", name="Actions for Link 1").click()
+        await page.get_by_role("menuitem", name="Pause").click()
+        await expect(page.get_by_text("paused", exact=True)).to_be_visible()
+
+
+async def test_a_link_shows_its_clicks_and_who_changed_it(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    url = f"{services.settings.base_url}/healthz?from=link"
+    link = await create_link(services, account.id, "abc", url, internal_name="Spring")
+    async with open_page(user_agent=CHROME, accept_downloads=True) as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto(f"/console/links/{link.id}")
+        async with page.context.expect_page() as opened:
+            await page.get_by_role("link", name="Test click").click()
+        clicked = await opened.value
+        await clicked.wait_for_url("**/healthz?from=link&**")
+        assert "click_id=" in clicked.url
+        await clicked.close()
+        assert await drained(services) == 1
+        await page.reload()
+        figures = page.locator("dl.figures")
+        await expect(figures.get_by_role("definition").first).to_have_text("1")
+        loaded = "document.querySelector('.qr img').naturalWidth > 0"
+        assert await page.evaluate(loaded)
+        async with page.expect_download() as download:
+            await page.get_by_role("link", name="SVG").click()
+        assert (await download.value).suggested_filename == "abc.svg"
+        await page.get_by_role("button", name="Edit").click()
+        await page.get_by_role("dialog").get_by_label("Name").fill("Summer")
+        await page.get_by_role("dialog").get_by_role("button", name="Save").click()
+        await expect(page.get_by_role("heading", name="Summer")).to_be_visible()
+        entry = page.get_by_role("listitem").filter(has_text="changed")
+        await expect(entry.get_by_role("insertion")).to_have_text("Summer")
+        await page.get_by_role("button", name="Archive").click()
+        await expect(page.get_by_role("button", name="Restore")).to_be_visible()
+        await page.get_by_role("button", name="Restore").click()
+        await expect(page.get_by_role("button", name="Pause")).to_be_visible()
+
+
+@pytest.mark.parametrize("path", ["links", "links/{id}"])
+async def test_a_viewer_is_offered_no_change(
+    open_page: OpenPage, services: Services, account: Account, path: str
+) -> None:
+    link = await create_link(services, account.id)
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id, Role.VIEWER)
+        await page.goto(f"/console/{path.format(id=link.id)}")
+        await expect(page.get_by_text(link.internal_name).first).to_be_visible()
+        for name in ("New link", "Create many", "Edit", "Archive", "Pause"):
+            await expect(page.get_by_role("button", name=name)).to_have_count(0)
+        await expect(page.get_by_role("checkbox")).to_have_count(0)
+
+
+async def test_an_address_is_copied(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    await create_link(services, account.id, "abc")
+    async with open_page(permissions=["clipboard-read", "clipboard-write"]) as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto("/console/links")
+        await page.get_by_role("button", name="Copy", exact=False).first.click()
+        await expect(page.get_by_text("Copied", exact=True)).to_be_visible()
+        copied = await _clipboard(page)
+        assert copied == f"{services.settings.base_url}/c/abc"
+
+
+async def _clipboard(page: Page) -> str:
+    return str(await page.evaluate("navigator.clipboard.readText()"))
