@@ -1,0 +1,130 @@
+"""Attacks on the pages: where signing in leads, what stays after it, and who may frame them."""
+
+from urllib.parse import quote
+
+import pytest
+from playwright.async_api import expect
+
+from tests.api.person import PASSWORD
+from tests.console.conftest import OpenPage
+from tests.console.people import sign_in
+from tests.factories import create_link, create_person
+from tracker.access.accounts import Account
+from tracker.access.roles import Role
+from tracker.service.services import Services
+
+ELSEWHERE = [
+    "//evil.example/",
+    "/\\evil.example/",
+    "\\\\evil.example/",
+    "https://evil.example/",
+    "https:evil.example",
+    "javascript:alert(1)",
+    "/console/..//evil.example/",
+    "/console/%2e%2e//evil.example",
+    "/\t/evil.example",
+    "/\n/evil.example",
+    "/api/tags",
+    "/consoleevil",
+]
+
+
+async def test_signing_in_leads_only_to_pages_of_the_console(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto("/console/tags")
+        for next_page in ELSEWHERE:
+            chosen = await page.evaluate(
+                "async (next) => (await import('console/core')).nextPage(next)", next_page
+            )
+            assert chosen == "/console/links", next_page
+        kept = "/console/conversions?status=pending"
+        assert kept == await page.evaluate(
+            "async (next) => (await import('console/core')).nextPage(next)", kept
+        )
+
+
+@pytest.mark.parametrize(
+    ("next_page", "path"),
+    [("//evil.example/", "/console/links"), ("/console/tags", "/console/tags")],
+)
+async def test_a_person_is_led_where_they_wanted_to_go_but_never_elsewhere(
+    open_page: OpenPage, services: Services, account: Account, next_page: str, path: str
+) -> None:
+    password = await services.passwords.hash(PASSWORD)
+    person = await create_person(services, email="ada@example.com", password=password)
+    await services.members.add(account.id, person.id, Role.OWNER)
+    async with open_page() as (page, problems):
+        problems.expected.append("401 (Unauthorized)")
+        await page.goto(f"/console/sign-in?next={quote(next_page)}")
+        await page.get_by_label("E-mail").fill("ada@example.com")
+        await page.get_by_label("Password").fill("a wrong password")
+        await page.get_by_role("button", name="Sign in").click()
+        await expect(page.get_by_role("alert")).to_have_text("e-mail or password: wrong")
+        await page.get_by_label("Password").fill(PASSWORD)
+        await page.get_by_role("button", name="Sign in").click()
+        await expect(page).to_have_url(path)
+        await expect(page.get_by_role("button", name="Sign out")).to_be_visible()
+
+
+async def test_nothing_of_the_account_is_shown_after_signing_out(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    link = await create_link(services, account.id, internal_name="A secret campaign")
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto("/console/links")
+        await page.goto("/console/tags")
+        await page.goto(f"/console/links/{link.id}")
+        await expect(page.get_by_role("heading", name="A secret campaign")).to_be_visible()
+        await page.get_by_role("button", name="Sign out").click()
+        await expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+        for _ in range(2):
+            await page.go_back()
+            await expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+            assert "A secret campaign" not in await page.content()
+        assert await services.database["sessions"].count_documents({}) == 0
+
+
+async def test_a_session_that_ended_elsewhere_leads_to_sign_in(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    async with open_page() as (page, problems):
+        problems.expected.append("401 (Unauthorized)")
+        await sign_in(services, page, account.id)
+        await page.goto("/console/links")
+        await expect(page.get_by_role("heading", name="No links yet")).to_be_visible()
+        await services.database["sessions"].delete_many({})
+        await page.get_by_role("link", name="Tags").click()
+        await expect(page).to_have_url("/console/sign-in?next=%2Fconsole%2Ftags")
+
+
+async def test_another_accounts_ids_show_an_error_and_nothing_else(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    other = await services.accounts.create("Another")
+    link = await create_link(services, other.id, internal_name="Another's campaign")
+    async with open_page() as (page, problems):
+        problems.expected.append("403 (Forbidden)")
+        await sign_in(services, page, account.id)
+        await page.goto(f"/console/links/{link.id}")
+        await expect(page.get_by_role("alert").first).to_contain_text("belongs to another account")
+        assert "Another's campaign" not in await page.content()
+
+
+async def test_no_page_can_be_framed(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    async with open_page() as (page, problems):
+        problems.expected.append("frame")
+        await page.goto("/healthz")
+        await page.evaluate(
+            "() => { const frame = document.createElement('iframe');"
+            "frame.src = '/console/sign-in'; document.body.append(frame); }"
+        )
+        frame = page.frame_locator("iframe")
+        await expect(frame.get_by_role("heading", name="Sign in")).to_have_count(0)
+        await page.wait_for_load_state("networkidle")
+        await expect(frame.get_by_role("heading", name="Sign in")).to_have_count(0)

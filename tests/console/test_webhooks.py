@@ -1,0 +1,93 @@
+"""Webhooks as people use them, against a real receiver."""
+
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+from playwright.async_api import expect
+
+from tests.console.conftest import OpenPage
+from tests.console.people import sign_in
+from tests.factories import create_webhook
+from tests.webhooks.receiver import receiving
+from tests.webhooks.sending import converted
+from tracker.access.accounts import Account
+from tracker.service.services import Services
+
+
+@pytest.fixture
+def private_allowed(services: Services) -> Iterator[None]:
+    """Allow receivers on this machine."""
+    before = services.settings
+    services.settings = msgspec.structs.replace(before, webhook_allow_private=True)
+    yield
+    services.settings = before
+
+
+async def test_a_webhook_is_made_with_a_preview_and_its_secret_is_shown_once(
+    open_page: OpenPage, services: Services, account: Account, private_allowed: None
+) -> None:
+    async with receiving() as receiver, open_page() as (page, problems):
+        problems.expected.append("400 (Bad Request)")
+        await sign_in(services, page, account.id)
+        await page.goto("/console/webhooks")
+        await page.get_by_role("button", name="New webhook").click()
+        dialog = page.get_by_role("dialog")
+        await dialog.get_by_label("Target").fill(f"{receiver.url}/hook")
+        await dialog.get_by_label("Payload").fill('{"amount": "{value}", "by": "{nobody}"}')
+        await expect(dialog.get_by_text("nobody").last).to_be_visible()
+        await dialog.get_by_role("button", name="Create").click()
+        await expect(dialog.locator(".field .error")).to_contain_text("nobody")
+        await dialog.get_by_label("Payload").fill('{"amount": "{value}"}')
+        await expect(dialog.locator("pre")).to_contain_text('"amount": ')
+        await dialog.get_by_role("button", name="Create").click()
+        await expect(dialog.get_by_role("heading", name="The signing secret")).to_be_visible()
+        secret = receiver.secret = await dialog.locator("code").first.inner_text()
+        await dialog.get_by_role("button", name="I have copied it").click()
+        await expect(page.get_by_role("heading", name="127.0.0.1")).to_be_visible()
+        assert secret.startswith("whsec_")
+        assert secret not in await page.content()
+        await page.get_by_role("button", name="Send a test").click()
+        await expect(page.get_by_role("heading", name="The receiver took it")).to_be_visible()
+        await expect(page.get_by_role("dialog").get_by_text("200")).to_be_visible()
+
+
+async def test_a_failed_delivery_is_sent_again_and_the_secret_is_rotated(
+    open_page: OpenPage, services: Services, account: Account, private_allowed: None
+) -> None:
+    async with receiving() as receiver, open_page() as (page, _):
+        webhook = await create_webhook(services, account.id, f"{receiver.url}/hook")
+        await converted(services, account.id)
+        failed = {"$set": {"status": "failed", "attempts": [_attempt(webhook.created_at)]}}
+        await services.database["deliveries"].update_many({}, failed)
+        await sign_in(services, page, account.id)
+        await page.goto(f"/console/webhooks/{webhook.id}?status=failed")
+        await page.locator("summary").filter(has_text="answered 500").click()
+        await page.get_by_role("button", name="Send again").click()
+        await expect(page.get_by_text("It is sent again")).to_be_visible()
+        row = await services.database["deliveries"].find_one({})
+        assert row is not None
+        assert row["status"] == "due"
+        await page.get_by_role("button", name="Rotate the secret").click()
+        await page.get_by_role("button", name="Make a new secret").click()
+        await expect(page.get_by_role("heading", name="The signing secret")).to_be_visible()
+        await page.get_by_role("button", name="I have copied it").click()
+        await page.get_by_role("button", name="Delete the webhook").click()
+        await page.get_by_role("dialog").get_by_role("button", name="Delete the webhook").click()
+        await expect(page.get_by_role("heading", name="No webhooks yet")).to_be_visible()
+
+
+def _attempt(at: object) -> dict[str, object]:
+    return {"at": at, "milliseconds": 5, "code": 500, "answer": "down", "error": None}
+
+
+async def test_a_disabled_webhook_says_why(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    webhook = await create_webhook(services, account.id)
+    disabled = {"active": False, "disabled_reason": "gone", "disabled_at": webhook.created_at}
+    await services.database["webhooks"].update_one({"_id": webhook.id}, {"$set": disabled})
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto("/console/webhooks")
+        await expect(page.get_by_text("its receiver answered 410 Gone")).to_be_visible()
