@@ -21,6 +21,7 @@ from tests.test_import_order import ROOT
 from tracker.api.click_schema import EXAMPLE_SLUG
 from tracker.api.event_schema import EXAMPLE_PBK
 from tracker.api.schema import EXAMPLE_ACCOUNT
+from tracker.api.short_link_schema import EXAMPLE_LINK
 
 UNLIMITED = {"RATE_LIMIT_IP_PER_MINUTE": "0", "RATE_LIMIT_ACCOUNT_PER_HOUR": "0"}
 CHECKS = (
@@ -40,11 +41,13 @@ def fuzz(
 ) -> int:
     """Run schemathesis in `folder`; return its exit code. It prints its findings."""
     owner = new_owner(variables)
-    assert owner.create_link(service, slug=EXAMPLE_SLUG).status == 200
+    link = owner.create_link(service, slug=EXAMPLE_SLUG)
+    assert link.status == 200
     real = {
         EXAMPLE_ACCOUNT: owner.account_id,
         EXAMPLE_PBK: new_event_config(variables, owner),
         EXAMPLE_SLUG: EXAMPLE_SLUG,
+        EXAMPLE_LINK: json.loads(link.body)["id"],
     }
     known = {
         REAL: json.dumps(real),

@@ -141,12 +141,11 @@ class ChangeShortLinks(msgspec.Struct, forbid_unknown_fields=True, kw_only=True)
 
     account_id: AccountId = field(name="accountId")
     ids: Annotated[
-        list[UUID],
+        list[Annotated[UUID, Meta(examples=[EXAMPLE_LINK])]],
         Meta(
             min_length=1,
             max_length=MAX_BULK_LINKS,
             description="short links of the account, archived ones too",
-            extra_json_schema={"examples": [[EXAMPLE_LINK]]},
         ),
     ]
     active: bool | UnsetType = UNSET

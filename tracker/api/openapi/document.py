@@ -169,9 +169,15 @@ def _errors(endpoint: Endpoint) -> list[int]:
     never = set()
     if endpoint.body is Nothing:
         never.add(413)
-        if not endpoint.id_names:
-            never.add(404)
+    if not _names_object(endpoint):
+        never.add(404)
     return [status for status in ERRORS if status not in never]
+
+
+def _names_object(endpoint: Endpoint) -> bool:
+    """Return whether a request may name an object. Most ids in queries only filter."""
+    in_query = "domain_id" in endpoint.query.__struct_fields__
+    return bool(endpoint.id_names) or endpoint.body is not Nothing or in_query
 
 
 def _id(name: str) -> Described:
