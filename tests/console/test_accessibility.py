@@ -59,7 +59,7 @@ async def test_a_page_is_accessible_in_both_themes_and_fits_a_phone(
     open_page: OpenPage, services: Services, account: Account, route: str
 ) -> None:
     scene = await create_scene(services, account.id)
-    async with open_page(color_scheme="light") as (page, _):
+    async with open_page(color_scheme="light", reduced_motion="reduce") as (page, _):
         if route not in OUTSIDE:
             await sign_in(services, page, account.id)
         await show(page, path_of(route, scene))

@@ -142,6 +142,56 @@ async def test_a_link_shows_its_clicks_and_who_changed_it(
         await expect(page.get_by_role("button", name="Pause")).to_be_visible()
 
 
+async def test_a_draft_keeps_macros_and_is_discarded(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto("/console/links")
+        await page.get_by_role("button", name="Create your first link").click()
+        dialog = page.get_by_role("dialog")
+        destination = dialog.get_by_label("Destination")
+        await destination.fill("https://shop.example/offer?a={click_id}#top")
+        await dialog.get_by_text("UTM parameters").click()
+        await dialog.get_by_label("Content").fill("{country}")
+        await dialog.get_by_label("Medium").fill("email")
+        await dialog.get_by_label("Medium").fill("")
+        await expect(destination).to_have_value(
+            "https://shop.example/offer?a={click_id}&utm_content={country}#top"
+        )
+        await expect(dialog.get_by_label("Slug")).to_have_js_property("spellcheck", False)
+        await dialog.get_by_role("button", name="Discard the draft").click()
+        await expect(destination).to_have_value("")
+        await dialog.get_by_role("button", name="Cancel").click()
+        await page.get_by_role("button", name="New link").click()
+        await expect(destination).to_have_value("")
+
+
+async def test_many_links_are_paused_archived_and_one_is_restored(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    for name in ("One", "Two", "Three"):
+        await create_link(services, account.id, name, internal_name=name)
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto("/console/links")
+        bar = page.get_by_role("region", name="Selected links")
+        await page.get_by_label("Select One").check()
+        await page.get_by_label("Select Two").check()
+        await bar.get_by_role("button", name="Pause").click()
+        await expect(page.get_by_text("paused", exact=True)).to_have_count(2)
+        await bar.get_by_role("button", name="Archive").click()
+        await expect(page.locator("tbody tr")).to_have_count(1)
+        await expect(bar).to_have_count(0)
+        await page.get_by_label("State").select_option("Archived")
+        await page.get_by_role("button", name="Actions for One").click()
+        await page.get_by_role("menuitem", name="Restore").click()
+        await expect(page.get_by_text("“One” is restored")).to_be_visible()
+        await expect(page.locator("tbody tr")).to_have_count(1)
+    kept, _ = await services.links.page(account.id, LinkFilter(), 1, 25, "name")
+    assert [(one.internal_name, one.active) for one in kept] == [("One", False), ("Three", True)]
+
+
 @pytest.mark.parametrize("path", ["links", "links/{id}"])
 async def test_a_viewer_is_offered_no_change(
     open_page: OpenPage, services: Services, account: Account, path: str

@@ -54,7 +54,7 @@ function Domain({ domain, reload, onDelete }) {
         <${Button} kind="danger" icon="trash" label="Delete ${domain.domain_name}" onClick=${onDelete} />
       </div>`}
     </header>
-    <p class="about">Added <${Time} at=${domain.created_at} />${domain.links !== undefined && html` · <a href="/console/links?search=${encodeURIComponent(domain.domain_name)}">${format.count(domain.links, "link")}</a>`}</p>
+    <p class="about">Added <${Time} at=${domain.created_at} />${domain.links !== undefined && ` · ${format.count(domain.links, "link")}`}</p>
     ${!domain.verified && html`<${Records} verification=${domain.verification} />`}
     <${ErrorNote} error=${error} />
     <${LastCheck} check=${domain.last_check} />
@@ -89,7 +89,7 @@ function LastCheck({ check }) {
     <summary>Last check <${Time} at=${check.at} />: ${check.proven ? "found the record" : check.error ?? "did not find a record that fits"}</summary>
     ${seen.length
       ? html`<ul>${seen.map(([type, value]) => html`<li><strong>${type}</strong> <code>${value}</code></li>`)}</ul>`
-      : html`<p class="hint">The DNS had no TXT or CNAME record there.</p>`}
+      : !check.error && html`<p class="hint">The DNS had no TXT or CNAME record there.</p>`}
   </details>`;
 }
 
@@ -105,7 +105,7 @@ function AddDialog({ onClose, onDone }) {
     <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
     <${Button} kind="main" type="submit" busy=${busy}>Add<//>`;
   return html`<${Dialog} title="Add a domain" ...${{ footer, busy, onClose }} onSubmit=${add}>
-    <${TextField} label="Hostname" name="domain_name" placeholder="go.example.com" hint="Without https:// and without a path" required spellcheck="false" error=${error} value=${name} onInput=${setName} />
+    <${TextField} label="Hostname" name="domain_name" placeholder="go.example.com" hint="Without https:// and without a path" required spellcheck=${false} autocapitalize="none" error=${error} value=${name} onInput=${setName} />
     <${ErrorNote} error=${error} fields=${["domain_name"]} />
   <//>`;
 }

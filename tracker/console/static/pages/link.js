@@ -2,7 +2,7 @@
 
 import {
   Badge, Button, CopyButton, Empty, ErrorNote, OutLink, PageHeader, Skeleton, Tag, Time, api, can, format, html, lazy,
-  owned, toast, useAction, useLoad, useState,
+  owned, toast, useAction, useEffect, useLoad, useState,
 } from "console/core";
 import { Bars } from "console/parts/bars";
 import { Changes } from "console/parts/history";
@@ -23,7 +23,7 @@ export default function Link({ params }) {
   if (!link.data) return html`<${PageHeader} title="Link" back=${BACK} />${link.error ? html`<${ErrorNote} error=${link.error} retry=${link.reload} />` : html`<${Skeleton} lines=${6} />`}`;
   return html`
     <${PageHeader} title=${link.data.internal_name} back=${BACK}>
-      <${Actions} link=${link.data} onEdit=${() => setEditing(true)} onChanged=${changed} reload=${link.reload} />
+      <${Actions} link=${link.data} onEdit=${() => setEditing(true)} onChanged=${changed} />
     <//>
     <div class="columns link-facts"><${Facts} link=${link.data} /><section class="card"><h2>QR code</h2><${QrCode} link=${link.data} /></section></div>
     ${can("reports:read") && html`<${Days} link=${link.data} />`}
@@ -33,11 +33,11 @@ export default function Link({ params }) {
 
 const BACK = { href: "/console/links", label: "Links" };
 
-function Actions({ link, onEdit, onChanged, reload }) {
+function Actions({ link, onEdit, onChanged }) {
   const [act, busy] = useAction((work) => work().catch((error) => toast(error.message, { kind: "bad" })));
   const archive = async () => {
     await api.delete(`/api/short-links/${link.id}`);
-    reload();
+    onChanged({ ...link, archived: true });
     toast(`“${link.internal_name}” is archived`, { action: { label: "Undo", run: () => act(restore) } });
   };
   const restore = async () => onChanged(await api.post(`/api/short-links/${link.id}/restore`));
@@ -45,7 +45,7 @@ function Actions({ link, onEdit, onChanged, reload }) {
   if (!can("links:write")) return null;
   if (link.archived) return html`<${Button} kind="main" icon="refresh" busy=${busy} onClick=${() => act(restore)}>Restore<//>`;
   return html`
-    <a class="button" href=${testUrl(link)} target="_blank" rel="noopener noreferrer">Test click</a>
+    ${link.active && html`<a class="button" href=${testUrl(link)} target="_blank" rel="noopener noreferrer">Test click</a>`}
     <${Button} busy=${busy} onClick=${() => act(setActive(!link.active))}>${link.active ? "Pause" : "Activate"}<//>
     <${Button} kind="danger" icon="archive" busy=${busy} onClick=${() => act(archive)}>Archive<//>
     <${Button} kind="main" icon="edit" onClick=${onEdit}>Edit<//>`;
@@ -79,6 +79,12 @@ function Days({ link }) {
     () => api.post("/api/reports", owned({ dateRange: { from: range[0], to: range.at(-1) }, groupBy: "day", filters: { link: link.id }, pageSize: 100 })),
     [link.id],
   );
+  useEffect(() => {
+    // Who comes back from a test click expects to see it.
+    const again = () => document.hidden || report.reload();
+    document.addEventListener("visibilitychange", again);
+    return () => document.removeEventListener("visibilitychange", again);
+  }, []);
   if (!report.data) return html`<section class="card"><h2>Last ${DAYS} days</h2>${report.error ? html`<${ErrorNote} error=${report.error} retry=${report.reload} />` : html`<${Skeleton} lines=${5} />`}</section>`;
   const { rows, totals } = report.data;
   const by = new Map(rows.map((row) => [row.key, row]));

@@ -12,12 +12,14 @@ const POLL_MS = 2_000;
 /** The page. It looks every two seconds, while it is seen, whether the next step is done. */
 export default function Start() {
   const state = useLoad(progress, []);
-  useEffect(() => {
-    const timer = setInterval(() => document.hidden || state.reload(), POLL_MS);
-    return () => clearInterval(timer);
-  }, []);
   const { link, clicks, config, conversions } = state.data ?? {};
   const done = [Boolean(link), clicks > 0, conversions > 0];
+  const waits = !state.loading && !done.every(Boolean);
+  useEffect(() => {
+    // A slow answer is waited for: to ask again would start it anew.
+    const timer = waits && setInterval(() => document.hidden || state.reload(), POLL_MS);
+    return () => clearInterval(timer);
+  }, [waits]);
   const current = done.indexOf(false);
   const kind = (step) => (done[step] ? "done" : step === current ? "current" : "");
   return html`

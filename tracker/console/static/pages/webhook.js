@@ -50,8 +50,12 @@ export default function WebhookPage({ params }) {
 
 function Actions({ webhook, path, setOpen, onChanged }) {
   const [setActive, busy] = useAction(async (active) => {
-    onChanged(await api.patch(path, { active }));
-    toast(active ? "Active: new conversions are sent" : "Paused: new conversions are not sent");
+    try {
+      onChanged(await api.patch(path, { active }));
+      toast(active ? "Active: new conversions are sent" : "Paused: new conversions are not sent");
+    } catch (error) {
+      toast(error.message, { kind: "bad" });
+    }
   });
   const [test, testing] = useAction(async () => {
     try {

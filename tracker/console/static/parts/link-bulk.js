@@ -27,7 +27,7 @@ export function BulkDialog({ onClose, onDone }) {
     <${Button} disabled=${busy} onClick=${onClose}>Cancel<//>
     <${Button} kind="main" type="submit" busy=${busy} disabled=${!links.length || links.length > MOST}>Create ${format.count(links.length, "link")}<//>`;
   return html`<${Dialog} title="Create many links" about="All of them are created, or none." wide ...${{ footer, busy, onClose }} onSubmit=${create}>
-    <${TextField} label="One link a line" rows="8" class="code" spellcheck="false" placeholder=${EXAMPLE} hint="The destination, then a slug (- for a random one), then a name. Slug and name may be left out." error=${links.length > MOST ? `at most ${MOST} lines` : ""} value=${fields.text} onInput=${set("text")} />
+    <${TextField} label="One link a line" rows="8" class="code" spellcheck=${false} placeholder=${EXAMPLE} hint="The destination, then a slug (- for a random one), then a name. Slug and name may be left out." error=${links.length > MOST ? `at most ${MOST} lines` : ""} value=${fields.text} onInput=${set("text")} />
     ${options.length > 1 && html`<${Select} label="Domain" options=${options} value=${fields.domain_id} onInput=${set("domain_id")} />`}
     ${can("tags:read") && html`<${TagPicker} label="Tags of all of them" selected=${fields.tags} onChange=${set("tags")} />`}
     <${ErrorNote} error=${error && atLine(error)} />

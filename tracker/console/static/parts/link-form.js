@@ -67,7 +67,7 @@ function ShortUrl({ fields, set, error }) {
   const { text, bad } = useSlugState(fields.slug, fields.domain_id);
   return html`
     ${rows.length > 0 && html`<${Select} label="Domain" name="domain_id" options=${options} error=${error} value=${fields.domain_id} onInput=${set("domain_id")} />`}
-    <${TextField} label="Slug" name="slug" prefix="${host.replace(/ .*/, "")}/c/" maxlength="64" placeholder="random" spellcheck="false"
+    <${TextField} label="Slug" name="slug" prefix="${host.replace(/ .*/, "")}/c/" maxlength="64" placeholder="random" spellcheck=${false} autocapitalize="none"
       hint=${bad ? undefined : text || "Letters, digits, _ and -. It cannot be changed later."} error=${error?.field === "slug" ? error : bad && text} value=${fields.slug} onInput=${set("slug")} />`;
 }
 
@@ -104,6 +104,7 @@ function UtmBuilder({ url, onChange }) {
 export function withParameter(url, name, value) {
   const [, start, query = "", fragment] = /^([^?#]*)(?:\?([^#]*))?(#.*)?$/s.exec(url);
   const others = query.split("&").filter((part) => part && part.split("=")[0] !== name);
-  const parts = value ? [...others, `${name}=${encodeURIComponent(value)}`] : others;
+  const encoded = encodeURIComponent(value).replace(/%7B([\w.]+)%7D/g, "{$1}");
+  const parts = value ? [...others, `${name}=${encoded}`] : others;
   return start + (parts.length ? `?${parts.join("&")}` : "") + (fragment ?? "");
 }

@@ -1,7 +1,7 @@
 /** The form of a webhook, with a preview of its payload while the template is typed. */
 
 import {
-  Button, Checkbox, CopyButton, ErrorNote, Select, TextField, api, html, owned, toast, useAction, useEffect, useLoad,
+  ApiError, Button, Checkbox, ErrorNote, Select, TextField, api, html, owned, toast, useAction, useEffect, useLoad,
   useRef, useSettled, useState,
 } from "console/core";
 import { CodeBlock, Secret } from "console/parts/code";
@@ -55,12 +55,12 @@ function withoutEmpty({ name, ...others }) {
   return name.trim() ? { name, ...others } : others;
 }
 
-/** Return the JSON in `text`. Throws an error for the field if it is none. */
+/** Return the JSON in `text`. Throws an ApiError for the field if it is none. */
 function parsed(text) {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw Object.assign(new Error(`The template is not JSON: ${error.message}`), { field: "", rule: "" });
+    throw new ApiError(0, "", `payload_template: not JSON: ${error.message}`);
   }
 }
 
@@ -82,7 +82,7 @@ function TemplateEditor({ text, method, onInput, error }) {
     element.focus();
   };
   return html`<div class="template" ref=${area}>
-    <${TextField} label="Payload" name="payload_template" rows="9" class="code" spellcheck="false" hint="JSON with macros in braces. A value that is one macro keeps its type." error=${error} value=${text} onInput=${onInput} />
+    <${TextField} label="Payload" name="payload_template" rows="9" class="code" spellcheck=${false} hint="JSON with macros in braces. A value that is one macro keeps its type." error=${error} value=${text} onInput=${onInput} />
     <details>
       <summary>Macros</summary>
       <dl class="macros">${(macros.data?.rows ?? []).map(({ name, description, example }) => html`<div key=${name}>
@@ -103,7 +103,7 @@ function Preview({ text, method }) {
   }, [settled, method]);
   return html`<div class="stack close" aria-live="polite">
     <h3>Preview</h3>
-    ${preview.error ? html`<p class="error">${preview.error.message}</p>` : html`<${CodeBlock} text=${pretty(preview.data ?? "")} label="the preview" />`}
+    ${preview.error ? html`<p class="error">${preview.error.rule}</p>` : html`<${CodeBlock} text=${pretty(preview.data ?? "")} label="the preview" />`}
   </div>`;
 }
 

@@ -1,0 +1,84 @@
+"""The page of one link, as people use it."""
+
+from pathlib import Path
+
+from playwright.async_api import expect
+
+from tests.console.conftest import OpenPage
+from tests.console.people import sign_in
+from tests.conversions.scene import drained
+from tests.factories import CHROME, create_link
+from tracker.access.accounts import Account
+from tracker.service.services import Services
+
+
+async def test_a_link_is_edited_paused_archived_and_its_history_names_who_did_it(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    link = await create_link(services, account.id, "spring", internal_name="Spring")
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto(f"/console/links/{link.id}")
+        await page.get_by_role("button", name="Edit").click()
+        await page.get_by_label("Name", exact=True).fill("Summer")
+        await page.get_by_role("button", name="Save").click()
+        await expect(page.get_by_role("heading", name="Summer", exact=True)).to_be_visible()
+        history = page.locator(".history > li")
+        await expect(history.first).to_contain_text("Ada changed just now")
+        await expect(history.first.get_by_role("deletion")).to_have_text("Spring")
+        await expect(history.first.get_by_role("insertion")).to_have_text("Summer")
+        await page.get_by_role("button", name="Pause").click()
+        await expect(page.get_by_text("paused", exact=True)).to_be_visible()
+        await expect(history).to_have_count(2)
+        await expect(page.get_by_role("link", name="Test click")).to_have_count(0)
+        await page.get_by_role("button", name="Archive").click()
+        await expect(page.get_by_text("archived", exact=True).first).to_be_visible()
+        await expect(history.first).to_contain_text("Ada archived just now")
+        await page.get_by_role("button", name="Undo").click()
+        await expect(history.first).to_contain_text("Ada restored just now")
+        await expect(page.get_by_role("button", name="Edit")).to_be_visible()
+    found = await services.links.find(link.id)
+    assert found is not None
+    assert (found.internal_name, found.active, found.archived) == ("Summer", False, False)
+
+
+async def test_the_qr_code_is_seen_and_downloaded(
+    open_page: OpenPage, services: Services, account: Account, tmp_path: Path
+) -> None:
+    link = await create_link(services, account.id, "spring")
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto(f"/console/links/{link.id}")
+        picture = page.get_by_role("img", name="QR code of")
+        await expect(picture).to_have_js_property("complete", True)
+        assert await picture.evaluate("image => image.naturalWidth") > 0
+        for kind, begin in (("SVG", b"<svg"), ("PNG", b"\x89PNG")):
+            async with page.expect_download() as downloading:
+                await page.get_by_role("link", name=kind).click()
+            download = await downloading.value
+            assert download.suggested_filename == f"spring.{kind.lower()}"
+            await download.save_as(tmp_path / kind)
+            assert (tmp_path / kind).read_bytes().startswith(begin)
+
+
+async def test_a_test_click_is_seen_in_the_days_of_its_link(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    link = await create_link(services, account.id, "a", f"{services.settings.base_url}/healthz")
+    async with open_page(user_agent=CHROME) as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto(f"/console/links/{link.id}")
+        await expect(page.get_by_text("0 clicks")).to_be_visible()
+        async with page.expect_popup() as opening:
+            await page.get_by_role("link", name="Test click").click()
+        landing = await opening.value
+        await landing.wait_for_url(f"{services.settings.base_url}/healthz?*")
+        assert "utm_source=test&click_id=" in landing.url
+        await landing.close()
+        assert await drained(services) == 1
+        await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+        await expect(page.get_by_text("1 click", exact=True)).to_be_visible()
+        await page.get_by_text("As a table").first.click()
+        await expect(
+            page.get_by_role("table", name="Clicks by day").locator("td").last
+        ).to_have_text("1")
