@@ -1,5 +1,6 @@
 """A real browser, the console on a real server in this process, and people who are signed in."""
 
+import asyncio
 import os
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -23,6 +24,13 @@ from tracker.service.services import Services
 OpenPage = Callable[..., AbstractAsyncContextManager[tuple[Page, Problems]]]
 
 
+async def handlers_ended() -> None:
+    """Wait for handlers whose browser is gone. They would use stores that are closed."""
+    tasks = asyncio.all_tasks()
+    handlers = [one for one in tasks if "RequestHandler._execute" in repr(one.get_coro())]
+    await asyncio.gather(*handlers, return_exceptions=True)
+
+
 @contextmanager
 def running(
     settings: Settings, sockets: list[socket.socket], io_loop: AsyncIOLoop
@@ -39,6 +47,7 @@ def running(
     async def stop() -> None:
         server.stop()
         await server.finish(0, 0)
+        await handlers_ended()
         await services.stop()
         await services.close()
 
