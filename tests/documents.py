@@ -6,7 +6,8 @@ from tests.test_import_order import ROOT
 
 README, API, REPORTS = "README.md", "docs/api.md", "docs/reports.md"
 WEBHOOKS, OPERATIONS, SECURITY = "docs/webhooks.md", "docs/operations.md", "docs/security.md"
-GUIDES = (README, API, REPORTS, WEBHOOKS, OPERATIONS, SECURITY)
+CONSOLE = "docs/console.md"
+GUIDES = (README, API, REPORTS, WEBHOOKS, OPERATIONS, SECURITY, CONSOLE)
 
 
 def text(document: str) -> str:

@@ -2,16 +2,20 @@
 
 import re
 from typing import Any, get_args
+from uuid import UUID
 
 import msgspec
 import pytest
 
 from config.settings import Settings
 from lab.abuse.attacker import ROWS
-from tests.documents import API, GUIDES, REPORTS, SECURITY, WEBHOOKS, named, table, text
+from tests.documents import API, CONSOLE, GUIDES, REPORTS, SECURITY, WEBHOOKS, named, table, text
 from tests.test_import_order import ROOT
 from tracker import metrics
+from tracker.access.principal import OPERATOR, SCOPES, Principal
+from tracker.access.roles import SCOPES_OF, Role
 from tracker.api.report_schema import ReportFilters, ReportMeasures
+from tracker.api.routes import KEYED_ENDPOINTS
 from tracker.api.short_link_schema import CreateShortLink, ShortLink
 from tracker.api.webhook_schema import CreateWebhook
 from tracker.clicks.macros import MACROS
@@ -49,6 +53,25 @@ def test_a_table_has_exactly_the_names_of_the_code(
     document: str, header: str, names: set[Any]
 ) -> None:
     assert named(document, header) == names
+
+
+def test_the_table_of_roles_has_the_scopes_of_each_role() -> None:
+    writable = {one.scope for one in KEYED_ENDPOINTS if isinstance(one.scope, str)}
+    shown: set[str] = set()
+    for names, *cells in table(CONSOLE, "of the account"):
+        for name in re.findall(r"`(\w+)`", names):
+            shown.add(name)
+            for role, cell in zip(reversed(Role), cells, strict=True):
+                assert access(role, name, f"{name}:write" in writable) == cell, (role, name)
+    assert shown == set(SCOPES)
+
+
+def access(role: Role, name: str, writable: bool) -> str:
+    """Return what a role may do with what a scope names, in the words of the table."""
+    person = Principal(account_id=UUID(int=0), actor=OPERATOR, scopes=SCOPES_OF[role])
+    if writable and person.covers([f"{name}:write"]):
+        return "changes"
+    return "sees" if person.covers([f"{name}:read"]) else "no"
 
 
 def test_the_tables_of_errors_have_every_code_under_its_status() -> None:
