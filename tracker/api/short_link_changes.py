@@ -1,4 +1,4 @@
-"""`/api/short-links`: restore a link, and change many at once, all or none."""
+"""`/api/short-links`: change, archive and restore a link, and change many at once, all or none."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -6,22 +6,59 @@ from uuid import UUID
 
 from msgspec import UNSET
 
-from tracker.access.audit import Deed
+from tracker.access.audit import Change, Deed, differences
 from tracker.api.endpoint import Call, Endpoint, Nothing
 from tracker.api.limits import MAX_BULK_LINKS, MAX_TAGS
+from tracker.api.schema import Done, sent_fields
+from tracker.api.services import Services
 from tracker.api.short_link_schema import (
     EXAMPLE_LINK,
     ChangedShortLinks,
+    ChangeShortLink,
     ChangeShortLinks,
     ShortLink,
 )
-from tracker.api.short_links import LINKS, audit_target, check_own, find_own, link_changes
+from tracker.api.short_links import LINKS, audit_target, check_destination, check_own, find_own
 from tracker.db.transaction import Session
 from tracker.errors import BadRequest
 from tracker.links.link import Link
 from tracker.links.store import Revision
 
 _RESTORED: Final = "short_link.restored"
+
+
+async def _check_change(services: Services, body: ChangeShortLink) -> None:
+    if body.destination_url is not UNSET:
+        await check_destination(services, body.destination_url)
+
+
+async def change(call: Call[Nothing, ChangeShortLink]) -> ShortLink:
+    """Change the fields of a link that were sent.
+
+    Raises NotFound or Forbidden if the account has no such link or tag.
+    """
+    link = await LINKS.own(call)
+    fields = sent_fields(call.body)
+    tag_ids = fields.get("tags", [])
+    tags = await call.services.tags.find(tag_ids)
+    check_own(call, [("tags", tag_id, tags.get(tag_id)) for tag_id in tag_ids])
+    if not fields:
+        return await LINKS.show(call, link)
+    changed = await call.services.links.change(link.id, fields)
+    if changes := await _changes(call, link, changed):
+        await call.audit("short_link.changed", audit_target(changed), changes)
+    return await LINKS.show(call, changed)
+
+
+async def archive(call: Call[Nothing, Nothing]) -> Done:
+    """Archive a link: its redirect stops, reports keep its history, and its slug stays taken.
+
+    Raises NotFound or Forbidden if the account has no such link.
+    """
+    link = await LINKS.own(call)
+    archived = await call.services.links.change(link.id, {"archived": True})
+    await call.audit("short_link.archived", audit_target(link), differences(link, archived))
+    return Done()
 
 
 async def restore(call: Call[Nothing, Nothing]) -> ShortLink:
@@ -97,8 +134,21 @@ async def _hold_domains(call: Call[Any, Any], restored: Sequence[Link], session:
             )
 
 
+async def _changes(call: Call[Any, Any], before: Link, after: Link) -> dict[str, Change]:
+    """Return the fields in which a link differs, for the audit log, with the names of its tags."""
+    changes = differences(before, after, without=["tags"])
+    if before.tags != after.tags:
+        tags = await call.services.tags.find({*before.tags, *after.tags})
+        names = [
+            ", ".join(tags[one].name for one in link.tags if one in tags) or None
+            for link in (before, after)
+        ]
+        changes["tags"] = Change(before=names[0], after=names[1])
+    return changes
+
+
 async def _deed(call: Call[Any, Any], revision: Revision) -> Deed:
-    changes = await link_changes(call, *revision)
+    changes = await _changes(call, *revision)
     return Deed(action=_action(revision), target=audit_target(revision.after), changes=changes)
 
 
@@ -110,6 +160,25 @@ def _action(revision: Revision) -> str:
 
 
 ENDPOINTS = (
+    Endpoint(
+        "PATCH",
+        "/api/short-links/{id}",
+        "links:write",
+        change,
+        "Change a short link",
+        ShortLink,
+        body=ChangeShortLink,
+        check=_check_change,
+        example={"active": False},
+    ),
+    Endpoint(
+        "DELETE",
+        "/api/short-links/{id}",
+        "links:write",
+        archive,
+        "Archive a short link: its redirect stops, its reports stay",
+        Done,
+    ),
     Endpoint(
         "PATCH",
         "/api/short-links/bulk",

@@ -8,14 +8,13 @@ from uuid import UUID
 
 from msgspec import UNSET
 
-from tracker.access.audit import Change, Deed, Target, differences
+from tracker.access.audit import Deed, Target
 from tracker.api.endpoint import Call, Endpoint, Nothing, Owned
 from tracker.api.limits import MAX_BULK_LINKS, MAX_TEXT_CHARACTERS
 from tracker.api.resource import Resource, record_of
-from tracker.api.schema import Done, Page, sent_fields
+from tracker.api.schema import Page
 from tracker.api.services import Services
 from tracker.api.short_link_schema import (
-    ChangeShortLink,
     CreatedShortLinks,
     CreateShortLink,
     CreateShortLinks,
@@ -34,14 +33,14 @@ from tracker.links.tags import Tag
 
 
 async def _check_new(services: Services, body: CreateShortLink) -> None:
-    await _check_destination(services, body.destination_url)
+    await check_destination(services, body.destination_url)
 
 
 async def _check_all_new(services: Services, body: CreateShortLinks) -> None:
     seen = set()
     for at, one in _numbered(body.links).items():
         try:
-            await _check_destination(services, one.destination_url)
+            await check_destination(services, one.destination_url)
         except BadRequest as error:
             raise BadRequest(f"{at}{error.message}") from None
         if one.slug is None:
@@ -56,15 +55,10 @@ def _numbered(links: Sequence[NewShortLink]) -> dict[str, NewShortLink]:
     return {f"links[{number}].": one for number, one in enumerate(links)}
 
 
-async def _check_change(services: Services, body: ChangeShortLink) -> None:
-    if body.destination_url is not UNSET:
-        await _check_destination(services, body.destination_url)
+async def check_destination(services: Services, url: str) -> None:
+    """Check that a destination is no redirect of this service, which would be a loop.
 
-
-async def _check_destination(services: Services, url: str) -> None:
-    """Raise BadRequest if `url` is a redirect of this service, which would be a loop.
-
-    Custom domains that it serves count too.
+    Custom domains that it serves count too. Raises BadRequest if it is one.
     """
     address = destination.redirect_address(url)
     if address is None:
@@ -101,19 +95,6 @@ LINKS: Resource[Link, ShortLink] = Resource(
 def audit_target(link: Link) -> Target:
     """Return a link as the target of an audit entry."""
     return Target(kind="short_link", id=link.id, name=link.internal_name)
-
-
-async def link_changes(call: Call[Any, Any], before: Link, after: Link) -> dict[str, Change]:
-    """Return the fields in which a link differs, for the audit log, with the names of its tags."""
-    changes = differences(before, after, without=["tags"])
-    if before.tags != after.tags:
-        tags = await call.services.tags.find({*before.tags, *after.tags})
-        names = [
-            ", ".join(tags[one].name for one in link.tags if one in tags) or None
-            for link in (before, after)
-        ]
-        changes["tags"] = Change(before=names[0], after=names[1])
-    return changes
 
 
 async def find_own(call: Call[Any, Any]) -> Link:
@@ -168,35 +149,6 @@ async def show(call: Call[Nothing, Nothing]) -> ShortLink:
     Raises NotFound or Forbidden if the account has no such link.
     """
     return await LINKS.show(call, await find_own(call))
-
-
-async def change(call: Call[Nothing, ChangeShortLink]) -> ShortLink:
-    """Change the fields of a link that were sent.
-
-    Raises NotFound or Forbidden if the account has no such link or tag.
-    """
-    link = await LINKS.own(call)
-    fields = sent_fields(call.body)
-    tag_ids = fields.get("tags", [])
-    tags = await call.services.tags.find(tag_ids)
-    check_own(call, [("tags", tag_id, tags.get(tag_id)) for tag_id in tag_ids])
-    if not fields:
-        return await LINKS.show(call, link)
-    changed = await call.services.links.change(link.id, fields)
-    if changes := await link_changes(call, link, changed):
-        await call.audit("short_link.changed", audit_target(changed), changes)
-    return await LINKS.show(call, changed)
-
-
-async def archive(call: Call[Nothing, Nothing]) -> Done:
-    """Archive a link: its redirect stops, reports keep its history, and its slug stays taken.
-
-    Raises NotFound or Forbidden if the account has no such link.
-    """
-    link = await LINKS.own(call)
-    archived = await call.services.links.change(link.id, {"archived": True})
-    await call.audit("short_link.archived", audit_target(link), differences(link, archived))
-    return Done()
 
 
 async def _new_links(call: Call[Any, Any], sent: Mapping[str, NewShortLink]) -> list[NewLink]:
@@ -289,24 +241,5 @@ ENDPOINTS = (
         show,
         "Show a short link, also an archived one",
         ShortLink,
-    ),
-    Endpoint(
-        "PATCH",
-        "/api/short-links/{id}",
-        "links:write",
-        change,
-        "Change a short link",
-        ShortLink,
-        body=ChangeShortLink,
-        check=_check_change,
-        example={"active": False},
-    ),
-    Endpoint(
-        "DELETE",
-        "/api/short-links/{id}",
-        "links:write",
-        archive,
-        "Archive a short link: its redirect stops, its reports stay",
-        Done,
     ),
 )
