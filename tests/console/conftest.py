@@ -8,14 +8,14 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 
 import msgspec
 import pytest
-from playwright.async_api import Browser, Page, Playwright, async_playwright
+from playwright.async_api import Browser, Page, Playwright, async_playwright, expect
 from tornado.netutil import bind_sockets
 from tornado.platform.asyncio import AsyncIOLoop
 
 from config.settings import Settings
 from lab import chromium
 from tests.api.client import Client
-from tests.console.browser import Problems, opened
+from tests.console.browser import PATIENCE_MS, Problems, opened
 from tracker.access.accounts import Account
 from tracker.http.server import Server
 from tracker.service.front import make_server
@@ -59,6 +59,8 @@ def running(
 @pytest.fixture(scope="session")
 def browser(io_loop: AsyncIOLoop) -> Iterator[Browser]:
     """Yield a browser for all tests of this process."""
+
+    expect.set_options(timeout=PATIENCE_MS)
 
     async def start() -> tuple[Playwright, Browser]:
         program, environment = chromium.require()

@@ -91,6 +91,7 @@ async def test_a_conversion_shows_its_click_metadata_and_deliveries(
     event = make_event(7, click.id, at=now_ms(), account_id=account.id.bytes, metadata=metadata)
     await applied(services, [click, event])
     async with open_page() as (page, _):
+        await page.clock.install()
         await sign_in(services, page, account.id)
         await page.goto("/console/conversions")
         await page.locator("tbody a").first.click()
@@ -104,6 +105,12 @@ async def test_a_conversion_shows_its_click_metadata_and_deliveries(
         await expect(delivery).to_contain_text(webhook.name)
         await delivery.locator("summary").click()
         await expect(delivery.get_by_text("waiting")).to_be_visible()
+        await delivery.get_by_role("link", name=webhook.name).click()
+        await expect(page.locator("summary", has_text="Conversion 7")).to_be_visible()
+        failed = {"$set": {"status": "failed", "due_at": None}}
+        await services.database["deliveries"].update_many({}, failed)
+        await page.clock.fast_forward(6_000)  # after which the page looks again
+        await expect(page.get_by_text("failed", exact=True)).to_be_visible()
 
 
 @pytest.mark.parametrize("event_id", ["12", "nothing"])

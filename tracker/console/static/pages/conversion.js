@@ -1,6 +1,6 @@
 /** One conversion: its state, its click, its metadata, and its deliveries. */
 
-import { ErrorNote, OutLink, PageHeader, Skeleton, Time, api, format, html, useLoad } from "console/core";
+import { ErrorNote, OutLink, PageHeader, Skeleton, Time, api, can, format, html, useLoad } from "console/core";
 import { Deliveries } from "console/parts/deliveries";
 import { JsonViewer } from "console/parts/json";
 import { ConversionState, STATES } from "console/pages/conversions";
@@ -20,7 +20,11 @@ export default function ConversionPage({ params }) {
       ${data.metadata && html`<section class="card"><h2>Metadata</h2><${JsonViewer} text=${data.metadata} label="the metadata" /></section>`}
       ${data.deliveries && html`
         <h2>Deliveries</h2>
-        <${Deliveries} load=${{ data: { rows: data.deliveries }, reload: conversion.reload }} retryPath=${null} />`}`}`;
+        <${Deliveries} load=${{ data: { rows: data.deliveries }, reload: conversion.reload }} retryPath=${can("webhooks:write") ? retryPath : null} />`}`}`;
+}
+
+function retryPath({ id, webhook_id: webhook }) {
+  return `/api/webhooks/${webhook}/deliveries/${id}/retry`;
 }
 
 function Facts({ conversion }) {

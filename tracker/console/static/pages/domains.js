@@ -85,11 +85,11 @@ function Records({ verification: { txt, cname } }) {
 function LastCheck({ check }) {
   if (!check) return null;
   const seen = [...check.txt.map((value) => ["TXT", value]), ...check.cname.map((value) => ["CNAME", value])];
+  const outcome = html`Last check <${Time} at=${check.at} />: ${check.proven ? "found the record" : check.error ?? "did not find a record that fits"}`;
+  if (!seen.length) return html`<p class="about">${outcome}${!check.error && ". The DNS had no TXT or CNAME record there."}</p>`;
   return html`<details class="last-check" open=${!check.proven}>
-    <summary>Last check <${Time} at=${check.at} />: ${check.proven ? "found the record" : check.error ?? "did not find a record that fits"}</summary>
-    ${seen.length
-      ? html`<ul>${seen.map(([type, value]) => html`<li><strong>${type}</strong> <code>${value}</code></li>`)}</ul>`
-      : !check.error && html`<p class="hint">The DNS had no TXT or CNAME record there.</p>`}
+    <summary>${outcome}</summary>
+    <ul>${seen.map(([type, value]) => html`<li><strong>${type}</strong> <code>${value}</code></li>`)}</ul>
   </details>`;
 }
 

@@ -107,7 +107,7 @@ function SnippetsDialog({ config, onClose }) {
   });
   const footer = html`
     <${Button} busy=${busy} disabled=${!config.active} onClick=${send}>Send a test conversion<//>
-    <${Button} kind="main" onClick=${onClose}>Close<//>`;
+    <${Button} kind="main" data-focus onClick=${onClose}>Close<//>`;
   return html`<${Dialog} title="Report “${config.name}”" about="Replace CLICK_ID by the click_id that the landing page was opened with. A transaction_id counts once." wide ...${{ footer, onClose }}>
     ${snippets(location.origin, config.pbk).map(([title, text]) => html`<${CodeBlock} title=${title} label=${`the snippet: ${title}`} text=${text} />`)}
     <${ErrorNote} error=${error} />

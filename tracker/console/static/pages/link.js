@@ -120,12 +120,12 @@ function History({ history }) {
     <${ErrorNote} error=${history.error} retry=${history.reload} />
     ${!rows && !history.error && html`<${Skeleton} />`}
     ${rows?.length === 0 && html`<p class="about">No changes are recorded.</p>`}
-    <ol class="history">
-      ${rows?.map((entry) => html`<li key=${entry.id}>
+    ${rows?.length > 0 && html`<ol class="history">
+      ${rows.map((entry) => html`<li key=${entry.id}>
         <span><strong>${entry.actor.name}</strong> ${verb(entry.action)} <${Time} at=${entry.at} /></span>
         <${Changes} changes=${entry.changes} />
       </li>`)}
-    </ol>
+    </ol>`}
   </section>`;
 }
 

@@ -87,7 +87,7 @@ function columns(mayWrite, clicks, setOpen, reload) {
   return [
     { label: "Link", wide: true, cell: (link) => html`<${Name} link=${link} />` },
     { label: "Destination", cell: (link) => html`<span class="truncate destination"><${OutLink} url=${link.destination_url}>${link.destination_url.replace(/^https?:\/\//, "")}<//></span>` },
-    { label: "Tags", cell: (link) => html`<span class="tags">${link.tags.map(({ name }) => html`<${Tag}>${name}<//>`)}</span>` },
+    { label: "Tags", cell: ({ tags }) => tags.length > 0 && html`<span class="tags">${tags.map(({ name }) => html`<${Tag}>${name}<//>`)}</span>` },
     { label: "State", cell: (link) => html`<${State} link=${link} />` },
     { label: "Clicks, 30 days", numeric: true, cell: ({ id }) => (clicks ? format.number(clicks.get(id) ?? 0) : html`<span class="faint">…</span>`) },
     { label: "Created", cell: (link) => html`<${Time} at=${link.created_at} />` },

@@ -1,10 +1,11 @@
 /** Start: leads a new account through a link, a click, and a conversion, with what it has by now. */
 
 import {
-  Button, ErrorNote, OutLink, PageHeader, Skeleton, api, can, format, html, lazy, owned, toast, useAction, useEffect,
-  useLoad, useState,
+  Button, ErrorNote, OutLink, PageHeader, Skeleton, api, can, format, html, lazy, owned, toast, useAction, useLoad,
+  useState,
 } from "console/core";
 import { CodeBlock } from "console/parts/code";
+import { usePoll } from "console/parts/poll";
 
 const LinkDialog = lazy("console/parts/link-form", "LinkDialog");
 const POLL_MS = 2_000;
@@ -14,12 +15,7 @@ export default function Start() {
   const state = useLoad(progress, []);
   const { link, clicks, config, conversions } = state.data ?? {};
   const done = [Boolean(link), clicks > 0, conversions > 0];
-  const waits = !state.loading && !done.every(Boolean);
-  useEffect(() => {
-    // A slow answer is waited for: to ask again would start it anew.
-    const timer = waits && setInterval(() => document.hidden || state.reload(), POLL_MS);
-    return () => clearInterval(timer);
-  }, [waits]);
+  usePoll(state, !done.every(Boolean), POLL_MS);
   const current = done.indexOf(false);
   const kind = (step) => (done[step] ? "done" : step === current ? "current" : "");
   return html`

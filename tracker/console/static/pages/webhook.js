@@ -7,12 +7,14 @@ import {
 import { CodeBlock } from "console/parts/code";
 import { Deliveries } from "console/parts/deliveries";
 import { ConfirmDialog, Dialog } from "console/parts/dialog";
+import { usePoll } from "console/parts/poll";
 import { SecretDialog, WebhookDialog, pretty } from "console/parts/webhook-form";
 import { WebhookState } from "console/pages/webhooks";
 
 const BACK = { href: "/console/webhooks", label: "Webhooks" };
 const STATES = [["", "All"], ["due", "Waiting"], ["delivered", "Delivered"], ["failed", "Failed"], ["cancelled", "Cancelled"]];
 const RETRY_DAYS = 30;
+const POLL_MS = 5_000;
 
 /** The page. The filter of the deliveries is in the URL. */
 export default function WebhookPage({ params }) {
@@ -21,6 +23,7 @@ export default function WebhookPage({ params }) {
   const webhook = useLoad((signal) => api.get(path, {}, signal), [path]);
   const deliveries = useLoad((signal) => api.get(`${path}/deliveries`, { page, status }, signal), [path, page, status]);
   const [open, setOpen] = useState(null);
+  usePoll(deliveries, deliveries.data?.rows.some((one) => one.status === "due"), POLL_MS);
   if (!webhook.data) return html`<${PageHeader} title="Webhook" back=${BACK} />${webhook.error ? html`<${ErrorNote} error=${webhook.error} retry=${webhook.reload} />` : html`<${Skeleton} lines=${6} />`}`;
   const dialog = { ...open, webhook: webhook.data, onClose: () => setOpen(null), onDone: (saved) => webhook.set(() => saved) };
   const mayWrite = can("webhooks:write");

@@ -19,7 +19,7 @@ export function Deliveries({ load, retryPath }) {
 }
 
 function Delivery({ delivery, retryPath, reload }) {
-  const { status, attempts, kind, event_id: eventId, webhook_name: name } = delivery;
+  const { status, attempts, kind, event_id: eventId, webhook_name: name, webhook_id: webhook } = delivery;
   const last = attempts.at(-1);
   return html`<details class="card delivery">
     <summary>
@@ -35,7 +35,7 @@ function Delivery({ delivery, retryPath, reload }) {
     </li>`)}</ol>`}
     ${delivery.payload && html`<${CodeBlock} title="Payload" text=${delivery.payload} label="the payload" />`}
     <div class="row between">
-      ${eventId !== null && html`<a href="/console/conversions/${eventId}">Conversion ${eventId}</a>`}
+      ${webhook ? html`<a href="/console/webhooks/${webhook}">${name}</a>` : eventId !== null && html`<a href="/console/conversions/${eventId}">Conversion ${eventId}</a>`}
       ${retryPath && html`<${RetryButton} path=${retryPath(delivery)} reload=${reload} />`}
     </div>
   </details>`;
