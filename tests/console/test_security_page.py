@@ -1,0 +1,38 @@
+from playwright.async_api import expect
+
+from tests.api.person import BROWSER, PASSWORD
+from tests.console.conftest import OpenPage
+from tests.console.people import sign_in
+from tracker.access.accounts import Account
+from tracker.service.services import Services
+
+
+async def test_a_person_changes_their_password_and_ends_other_sessions(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    async with open_page() as (page, problems):
+        problems.expected.append("400 (Bad Request)")
+        await sign_in(services, page, account.id)
+        [member] = (await services.members.page(account.id, 1, 1))[0]
+        hashed = await services.passwords.hash(PASSWORD)
+        await services.people.change(member.person_id, {"password": hashed})
+        for _ in range(2):
+            await services.sessions.start(member.person_id, account.id, BROWSER)
+        await page.goto("/console/settings/security")
+        sessions = page.get_by_role("table").get_by_role("row")
+        await expect(sessions).to_have_count(1 + 3)
+        await page.get_by_role("button", name="End the session of").first.click()
+        await expect(sessions).to_have_count(1 + 2)
+        await page.get_by_label("Current password").fill("a wrong password")
+        await page.get_by_label("New password").fill("a few unrelated words")
+        await page.get_by_role("button", name="Change", exact=True).click()
+        await expect(page.locator(".field .error")).to_have_text("wrong")
+        await page.get_by_label("Current password").fill(PASSWORD)
+        await page.get_by_role("button", name="Change", exact=True).click()
+        await expect(page.get_by_text("your other sessions have ended")).to_be_visible()
+        await expect(sessions).to_have_count(1 + 1)
+        await page.reload()
+        await expect(sessions).to_have_count(1 + 1)
+    person = await services.people.find(member.person_id)
+    assert person is not None
+    assert await services.passwords.verify(person.password, "a few unrelated words")
