@@ -1,11 +1,11 @@
 """The common parts, on the page that shows all of them: keyboard, focus, small screens, digits."""
 
+import pytest
 from playwright.async_api import Page, expect
 
 from tests.console.conftest import OpenPage
 
 STYLE = "/console/style"
-NARROW = {"width": 360, "height": 740}
 
 
 async def shown(page: Page) -> None:
@@ -95,10 +95,16 @@ async def test_bars_have_a_table_of_the_same_numbers(open_page: OpenPage) -> Non
         await expect(series.locator("figcaption")).to_contain_text("20 Oct: 400 clicks")
 
 
-async def test_nothing_is_wider_than_a_narrow_screen(open_page: OpenPage) -> None:
+@pytest.mark.parametrize("width", [360, 800, 1024])
+async def test_nothing_is_wider_than_the_screen_and_rows_keep_their_menus(
+    open_page: OpenPage, width: int
+) -> None:
     async with open_page() as (page, _):
-        await page.set_viewport_size(NARROW)  # type: ignore[arg-type]
+        await page.set_viewport_size({"width": width, "height": 740})
         await shown(page)
-        assert await page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
-        card = page.get_by_role("row", name="Spring offer")
-        await expect(card.get_by_role("button", name="Actions for Spring offer")).to_be_visible()
+        assert await page.evaluate("document.documentElement.scrollWidth") <= width
+        menu = page.get_by_role("button", name="Actions for Spring offer")
+        await menu.scroll_into_view_if_needed()
+        box = await menu.bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] <= width
