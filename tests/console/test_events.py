@@ -72,12 +72,12 @@ async def test_a_new_account_is_led_through_a_link_a_click_and_a_conversion(
         url = str(await opening.get_attribute("href"))
         await page.context.request.get(url, max_redirects=0, headers={"User-Agent": CHROME})
         assert await drained(services) == 1
-        await expect(page.get_by_text("1 click so far")).to_be_visible()
+        await expect(page.get_by_text("1 click since yesterday")).to_be_visible()
         await page.get_by_role("button", name="Create “Purchase”").click()
         await page.get_by_role("button", name="Send a test conversion").click()
         await expect(page.get_by_text("Sent; it counts in a moment")).to_be_visible()
         assert await drained(services) == 1
-        await expect(page.get_by_text("1 conversion so far")).to_be_visible()
+        await expect(page.get_by_text("1 conversion since yesterday")).to_be_visible()
         await expect(page.get_by_text("That is all there is to it.")).to_be_visible()
 
 

@@ -53,7 +53,7 @@ function LinkStep({ link, reload }) {
 
 function ClickStep({ link, clicks }) {
   if (!link) return html`<p class="about">First create a link.</p>`;
-  if (clicks > 0) return html`<p>${format.count(clicks, "click")} so far.</p>`;
+  if (clicks > 0) return html`<p>${format.count(clicks, "click")} since yesterday.</p>`;
   return html`
     <p>Your visitor lands on the destination, with a <code>click_id</code> in its address.</p>
     <a class="button main" href=${link.short_url} target="_blank" rel="noopener noreferrer">Open ${link.short_url}</a>
@@ -70,7 +70,7 @@ function ConversionStep({ clicks, config, conversions, reload }) {
     toast("Sent; it counts in a moment");
     reload();
   });
-  if (conversions > 0) return html`<p>${format.count(conversions, "conversion")} so far. <a href="/console/conversions">See them</a></p>`;
+  if (conversions > 0) return html`<p>${format.count(conversions, "conversion")} since yesterday. <a href="/console/conversions">See them</a></p>`;
   if (!clicks) return html`<p class="about">First open the link.</p>`;
   if (!config) {
     return html`
