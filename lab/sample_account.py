@@ -62,7 +62,7 @@ BROWSERS: Final = (
     "Googlebot/2.1 (+http://www.google.com/bot.html)",
 )
 COUNTRIES: Final = ("DE", "SE", "US", "FR", "NL", "BR", "JP")
-TARGET: Final = "https://8.8.8.8/hooks/tracker"
+TARGET: Final = "https://hooks.acme.example/tracker"
 
 
 class SampleAccount:
@@ -199,6 +199,9 @@ class SampleAccount:
             key, _ = await keys.create(self.account.id, name, scopes)
             await self._set("api_keys", key.id, last_used_at=self._ago(hours=2))
         await self._services.domains.create(self.account.id, "go.acme.example")
+        for name in ("tags", "event_configs", "api_keys", "domains"):
+            made = {"$set": {"created_at": self._ago(days=DAYS + 5)}}
+            await self._services.database[name].update_many({}, made)
         ada = Actor(kind=ActorKind.MEMBER, id=self.members[0].person_id, name=PEOPLE[0][0])
         target = Target(kind="short_link", id=self.link.id, name=self.link.internal_name)
         for action, changes in (
