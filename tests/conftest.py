@@ -161,6 +161,15 @@ def services(settings: Settings, indexed: None, io_loop: AsyncIOLoop) -> Iterato
     io_loop.run_sync(lambda: _close(built))
 
 
+@pytest.fixture
+def private_allowed(services: Services) -> Iterator[None]:
+    """Allow webhooks to private networks during the test."""
+    before = services.settings
+    services.settings = msgspec.structs.replace(before, webhook_allow_private=True)
+    yield
+    services.settings = before
+
+
 async def _close(services: Services) -> None:
     await services.stop()
     await services.close()

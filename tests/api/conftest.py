@@ -90,15 +90,6 @@ def world(services: Services, client: Client, account: Account, other_account: A
 
 
 @pytest.fixture
-def private_allowed(services: Services) -> Iterator[None]:
-    """Allow webhooks to private networks during the test."""
-    before = services.settings
-    services.settings = msgspec.structs.replace(before, webhook_allow_private=True)
-    yield
-    services.settings = before
-
-
-@pytest.fixture
 def logged(services: Services) -> Iterator[Logged]:
     """Yield a function that returns the records logged since its last call."""
     root, written = logging.getLogger(), io.StringIO()

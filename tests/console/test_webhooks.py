@@ -1,9 +1,5 @@
 """Webhooks as people use them, against a real receiver."""
 
-from collections.abc import Iterator
-
-import msgspec
-import pytest
 from playwright.async_api import expect
 
 from tests.console.conftest import OpenPage
@@ -13,15 +9,6 @@ from tests.webhooks.receiver import receiving
 from tests.webhooks.sending import converted, sending
 from tracker.access.accounts import Account
 from tracker.service.services import Services
-
-
-@pytest.fixture
-def private_allowed(services: Services) -> Iterator[None]:
-    """Allow receivers on this machine."""
-    before = services.settings
-    services.settings = msgspec.structs.replace(before, webhook_allow_private=True)
-    yield
-    services.settings = before
 
 
 async def test_a_webhook_is_made_with_a_preview_and_its_secret_is_shown_once(

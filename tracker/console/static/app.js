@@ -2,9 +2,9 @@
 
 import { render } from "preact";
 import {
-  Button, ErrorNote, HOME, Icon, Skeleton, TextField, api, can, dismissToast, html,
-  lazy, loadSession, navigate, nextPage, queryText, route, session, shortcuts, signOut, signal, startRouter,
-  toast, toasts, useAction, useEffect, useLayoutEffect, useRef, useState, useTitle,
+  Button, ErrorNote, HOME, Skeleton, TextField, api, can, dismissToast, html, lazy, loadSession, navigate, nextPage,
+  queryText, route, session, shortcuts, signOut, signal, startRouter, toast, toasts, useAction, useEffect,
+  useLayoutEffect, useRef, useState, useTitle,
 } from "console/core";
 
 /** Every page: its path, with names of parameters after ":", and its module. */

@@ -1,7 +1,7 @@
 /** One link: where it leads, its QR code, its last 30 days, and what was changed. */
 
 import {
-  Badge, Button, CopyButton, Empty, ErrorNote, OutLink, PageHeader, Skeleton, Tag, Time, api, can, format, html, lazy,
+  Badge, Button, CopyButton, ErrorNote, OutLink, PageHeader, Skeleton, Tag, Time, api, can, format, html, lazy,
   owned, toast, useAction, useEffect, useLoad, useState,
 } from "console/core";
 import { Bars } from "console/parts/bars";

@@ -1,7 +1,7 @@
 /** Settings, API Keys: the keys of programs that use the API; each is shown once, when it is made. */
 
 import {
-  Badge, Button, Checkbox, Empty, ErrorNote, Field, Pagination, Select, Table, TextField, Time, api, can, format, html,
+  Badge, Button, Checkbox, Empty, ErrorNote, Pagination, Select, Table, TextField, Time, api, can, format, html,
   owned, route, session, toast, useAction, useCallback, useLoad, useShortcut, useState,
 } from "console/core";
 import { CodeBlock, Secret } from "console/parts/code";

@@ -1,8 +1,8 @@
 /** One webhook: its settings, a test, and its deliveries with every attempt. */
 
 import {
-  Badge, Button, Empty, ErrorNote, OutLink, PageHeader, Pagination, Skeleton, Table, Time, api, can, format, html, lazy,
-  navigate, route, setQuery, toast, useAction, useLoad, useState,
+  Badge, Button, ErrorNote, OutLink, PageHeader, Pagination, Skeleton, Time, api, can, format, html, navigate, route,
+  setQuery, toast, useAction, useLoad, useState,
 } from "console/core";
 import { CodeBlock } from "console/parts/code";
 import { Deliveries } from "console/parts/deliveries";

@@ -1,6 +1,8 @@
 /** The dialog that creates many links at once, one for each line. */
 
-import { Button, ErrorNote, Select, TextField, api, can, copy, format, html, owned, toast, useAction, useLoad, useState } from "console/core";
+import {
+  Button, ErrorNote, Select, TextField, api, can, copy, format, html, owned, toast, useAction, useLoad,
+} from "console/core";
 import { Dialog } from "console/parts/dialog";
 import { useDraft } from "console/parts/draft";
 import { TagPicker } from "console/parts/link-tags";

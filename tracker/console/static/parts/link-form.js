@@ -1,8 +1,7 @@
 /** The form of a link: to create one, or to change it. What is typed is kept as a draft. */
 
 import {
-  Button, Checkbox, ErrorNote, Field, Select, TextField, api, can, copy, html, owned, session, toast, useAction,
-  useEffect, useLoad, useSettled, useState,
+  Button, ErrorNote, Select, TextField, api, can, copy, html, owned, toast, useAction, useLoad, useSettled,
 } from "console/core";
 import { Dialog } from "console/parts/dialog";
 import { useDraft } from "console/parts/draft";

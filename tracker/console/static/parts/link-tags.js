@@ -1,8 +1,7 @@
 /** Tags of links: the picker in a form, the filter of the list, and tagging many links at once. */
 
 import {
-  Button, Checkbox, ErrorNote, Field, TextField, api, can, format, html, owned, setQuery, toast, useAction, useEffect,
-  useLoad, useRef, useState,
+  Button, Checkbox, ErrorNote, api, can, format, html, owned, setQuery, toast, useAction, useLoad, useState,
 } from "console/core";
 import { Dialog } from "console/parts/dialog";
 

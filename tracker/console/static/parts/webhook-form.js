@@ -1,8 +1,8 @@
 /** The form of a webhook, with a preview of its payload while the template is typed. */
 
 import {
-  ApiError, Button, Checkbox, ErrorNote, Select, TextField, api, html, owned, toast, useAction, useEffect, useLoad,
-  useRef, useSettled, useState,
+  ApiError, Button, Checkbox, ErrorNote, Select, TextField, api, html, owned, useAction, useLoad, useRef, useSettled,
+  useState,
 } from "console/core";
 import { CodeBlock, Secret } from "console/parts/code";
 import { Dialog } from "console/parts/dialog";
