@@ -1,6 +1,7 @@
 """Event configurations and the first run, up to a conversion that counts."""
 
 import re
+from decimal import Decimal
 
 from playwright.async_api import expect
 
@@ -29,11 +30,13 @@ async def test_every_snippet_reports_a_conversion_as_it_stands(
         snippets = await dialog.locator("pre").all_inner_texts()
         await dialog.get_by_role("button", name="Send a test conversion").click()
         await expect(page.get_by_text("is recorded")).to_be_visible()
+        click_id = str(await create_click(services, account.id))
+        given = f"const clickId = '{click_id}'; const orderId = 'order-3';"
+        await page.evaluate(f"async () => {{ {given} {snippets[-1]} }}")
     [config] = await services.event_configs.list(account.id)
     assert len(snippets) == 5
     assert all(config.pbk in text for text in snippets)
-    postback, pixel, curl, python, javascript = snippets
-    click_id = str(await create_click(services, account.id))
+    postback, pixel, curl, python, _ = snippets
 
     def filled(text: str, number: int) -> str:
         return text.replace("CLICK_ID", click_id).replace("ORDER_ID", f"order-{number}")
@@ -48,35 +51,41 @@ async def test_every_snippet_reports_a_conversion_as_it_stands(
         assert (await client.get(target.removeprefix(origin))).json()["clickStatus"] == "found"
     sent = await client.post("/api/event", body[1].encode(), Content_Type="application/json")
     assert sent.json()["clickStatus"] == "found"
-    assert f"{origin}/api/event" in python
-    assert f"{origin}/api/event" in javascript
+    assert f'"{origin}/api/event"' in python
+    compile(python, "snippet", "exec")
     await drained(services)
-    assert [one["payout"].to_decimal() for one in await stored_events(services)][1:] == [
-        one * 125 / 100 for one in (1, 1, 1)
-    ]
+    events = await stored_events(services)
+    assert {one["transaction_id"] for one in events[1:]} == {f"order-{n}" for n in range(4)}
+    assert [(one["payout"].to_decimal(), one["status"]) for one in events[1:]] == [
+        (Decimal("1.25"), "attributed")
+    ] * 4
 
 
 async def test_a_new_account_is_led_through_a_link_a_click_and_a_conversion(
     open_page: OpenPage, services: Services, account: Account
 ) -> None:
     async with open_page(user_agent=CHROME) as (page, _):
+        await page.clock.install()
         await sign_in(services, page, account.id)
         await page.goto("/console/links")
         await page.get_by_role("link", name="Show me how it works").click()
         await page.get_by_role("button", name="Create a link").click()
         dialog = page.get_by_role("dialog")
-        await dialog.get_by_label("Destination").fill("https://example.com/")
+        await dialog.get_by_label("Destination").fill(f"{services.settings.base_url}/healthz")
         await dialog.get_by_role("button", name="Create", exact=True).click()
-        # The destination is elsewhere: the click is made without leaving this host.
-        opening = page.get_by_role("link", name=re.compile("^Open http"))
-        url = str(await opening.get_attribute("href"))
-        await page.context.request.get(url, max_redirects=0, headers={"User-Agent": CHROME})
+        async with page.expect_popup() as opening:
+            await page.get_by_role("link", name=re.compile("^Open http")).click()
+        landing = await opening.value
+        await landing.wait_for_url("**/healthz?click_id=*")
+        await landing.close()
         assert await drained(services) == 1
+        await page.clock.fast_forward(3_000)  # after which the page looks again
         await expect(page.get_by_text("1 click since yesterday")).to_be_visible()
         await page.get_by_role("button", name="Create “Purchase”").click()
         await page.get_by_role("button", name="Send a test conversion").click()
         await expect(page.get_by_text("Sent; it counts in a moment")).to_be_visible()
         assert await drained(services) == 1
+        await page.clock.fast_forward(3_000)
         await expect(page.get_by_text("1 conversion since yesterday")).to_be_visible()
         await expect(page.get_by_text("That is all there is to it.")).to_be_visible()
 

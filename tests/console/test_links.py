@@ -65,6 +65,10 @@ async def test_filters_are_in_the_url_and_survive_a_reload(
         await expect(page).to_have_url("/console/links?sort=name&search=econ")
         await page.reload()
         await expect(links).to_have_text(["Second"])
+        await links.click()
+        await page.get_by_role("main").get_by_role("link", name="Links", exact=True).click()
+        await expect(page).to_have_url("/console/links?sort=name&search=econ")
+        await expect(links).to_have_text(["Second"])
         await page.get_by_label("Search").fill("")
         await page.get_by_role("button", name="Tags").click()
         await page.get_by_role("dialog").get_by_label("Spring").check()
@@ -92,7 +96,9 @@ async def test_selected_links_are_tagged_archived_and_brought_back(
         bar = page.get_by_role("region", name="Selected links")
         await expect(bar.get_by_text("2 links selected")).to_be_visible()
         await bar.get_by_role("button", name="Tag").click()
-        await page.get_by_role("dialog").get_by_label("Spring").check()
+        await page.get_by_role("dialog").get_by_label("New tag").fill("spring")
+        await page.keyboard.press("Enter")  # it is there: no second one is made
+        await expect(page.get_by_role("dialog").get_by_label("Spring")).to_be_checked()
         await page.get_by_role("dialog").get_by_role("button", name="Save").click()
         await expect(page.get_by_text("Tags of 2 links changed")).to_be_visible()
         found, _ = await services.links.page(account.id, LinkFilter(tags=[tag.id]), 1, 25)
@@ -190,6 +196,24 @@ async def test_many_links_are_paused_archived_and_one_is_restored(
         await expect(page.locator("tbody tr")).to_have_count(1)
     kept, _ = await services.links.page(account.id, LinkFilter(), 1, 25, "name")
     assert [(one.internal_name, one.active) for one in kept] == [("One", False), ("Three", True)]
+
+
+async def test_every_tag_can_be_found_among_many(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    tags = [await services.tags.create(account.id, f"Campaign {number}") for number in range(130)]
+    link = await create_link(services, account.id, "abc", tags=[tags[0].id])
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto(f"/console/links/{link.id}")
+        await page.get_by_role("button", name="Edit").click()
+        dialog = page.get_by_role("dialog")
+        await expect(dialog.get_by_role("checkbox")).to_have_count(130)
+        await dialog.get_by_label("New tag").fill("paign 77")
+        await expect(dialog.get_by_role("checkbox")).to_have_count(2)  # with the one it has
+        await dialog.get_by_label("Campaign 77").check()
+        await dialog.get_by_role("button", name="Save").click()
+        await expect(page.locator("dd .tag")).to_have_text(["Campaign 0", "Campaign 77"])
 
 
 @pytest.mark.parametrize("path", ["links", "links/{id}"])

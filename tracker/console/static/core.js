@@ -153,10 +153,12 @@ function currentRoute() {
 }
 
 let moved = false;
+let previous = "";
 
 /** Go to an address of the console. `replace` leaves no entry in the history. */
 export function navigate(href, { replace = false } = {}) {
   moved ||= !replace;
+  if (!replace) previous = location.pathname + location.search;
   history[replace ? "replaceState" : "pushState"](null, "", href);
   route.value = currentRoute();
   if (!replace) scrollTo(0, 0);
@@ -499,15 +501,20 @@ export function Time({ at, none = "–", exact }) {
   return html`<time datetime=${at} title=${format.exact(at)}>${exact ? format.time(at) : format.ago(at)}</time>`;
 }
 
-/** The head of a page: its title, what it is about, and its actions. Takes the focus. */
+/**
+ * The head of a page: its title, what it is about, and its actions. Takes the focus.
+ *
+ * `back` leads to the list with the filters with which it was left.
+ */
 export function PageHeader({ title, about, children, back }) {
   const heading = useRef(null);
+  const [from] = useState(previous);
   useTitle(title);
   // Not on the first page, where the focus begins at the top like in any document.
   useEffect(() => moved && heading.current.focus({ preventScroll: true }), []);
   return html`<header class="page-header">
     <div>
-      ${back && html`<a class="back" href=${back.href}>${back.label}</a>`}
+      ${back && html`<a class="back" href=${from.split("?")[0] === back.href ? from : back.href}>${back.label}</a>`}
       <h1 tabindex="-1" ref=${heading}>${title}</h1>
       ${about && html`<p class="about">${about}</p>`}
     </div>

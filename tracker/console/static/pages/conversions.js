@@ -3,6 +3,7 @@
 import {
   Badge, Button, Empty, Icon, PageHeader, Table, Tag, Time, api, can, format, html, route, setQuery, useLoad, useState,
 } from "console/core";
+import { loadAll } from "console/parts/all";
 
 const PAGE_SIZE = 50;
 
@@ -55,7 +56,7 @@ const COLUMNS = [
 ];
 
 function Filters({ filters }) {
-  const configs = useLoad((signal) => (can("event_configs:read") ? api.get("/api/event-configs", { pageSize: 100 }, signal) : Promise.resolve({ rows: [] })), []);
+  const configs = useLoad((signal) => (can("event_configs:read") ? loadAll("/api/event-configs", signal) : Promise.resolve({ rows: [] })), []);
   const pick = (name) => (event) => setQuery({ [name]: event.target.value });
   return html`<div class="filters">
     <${Icon} name="filter" />

@@ -89,7 +89,7 @@ function columns(mayWrite, clicks, setOpen, reload) {
     { label: "Destination", cell: (link) => html`<span class="truncate destination"><${OutLink} url=${link.destination_url}>${link.destination_url.replace(/^https?:\/\//, "")}<//></span>` },
     { label: "Tags", cell: ({ tags }) => tags.length > 0 && html`<span class="tags">${tags.map(({ name }) => html`<${Tag}>${name}<//>`)}</span>` },
     { label: "State", cell: (link) => html`<${State} link=${link} />` },
-    { label: "Clicks, 30 days", numeric: true, cell: ({ id }) => (clicks ? format.number(clicks.get(id) ?? 0) : html`<span class="faint">…</span>`) },
+    { label: "Clicks, 30 days", numeric: true, cell: ({ id }) => (clicks ? format.number(clicks.get(id) ?? 0) : html`<span class="faint">${clicks === null ? "…" : "–"}</span>`) },
     { label: "Created", cell: (link) => html`<${Time} at=${link.created_at} />` },
     { label: "Actions", actions: true, cell: (link) => html`<${Menu} label="Actions for ${link.internal_name}" items=${actions(link, mayWrite, setOpen, reload)} />` },
   ];
@@ -170,7 +170,10 @@ function NoLinks({ query, create }) {
   <//>`;
 }
 
-/** Return the clicks of the last 30 days by link, once the list itself is on screen. */
+/**
+ * Return the clicks of the last 30 days by link, once the list itself is on screen: null before, undefined
+ * if they cannot be had.
+ */
 function useClicks(rows) {
   const [clicks, setClicks] = useState(null);
   const ids = rows.map(({ id }) => id);
@@ -181,7 +184,7 @@ function useClicks(rows) {
     api
       .post("/api/reports", owned({ dateRange: lastDays(30), groupBy: "link", filters: { link: ids }, pageSize: 100 }))
       .then(({ rows: found }) => current && setClicks(new Map(found.map((row) => [row.key, row.clicks]))))
-      .catch(() => {});
+      .catch(() => current && setClicks(undefined));
     return () => (current = false);
   }, [ids.join()]);
   return clicks;

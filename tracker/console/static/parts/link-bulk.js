@@ -3,6 +3,7 @@
 import {
   Button, ErrorNote, Select, TextField, api, can, copy, format, html, owned, toast, useAction, useLoad,
 } from "console/core";
+import { loadAll } from "console/parts/all";
 import { Dialog } from "console/parts/dialog";
 import { useDraft } from "console/parts/draft";
 import { TagPicker } from "console/parts/link-tags";
@@ -13,7 +14,7 @@ const EXAMPLE = "https://shop.example/offer spring Spring offer\nhttps://shop.ex
 /** The dialog. All links are made, or none. */
 export function BulkDialog({ onClose, onDone }) {
   const { fields, set, dirty, clear } = useDraft("links:many", { text: "", domain_id: "", tags: [] });
-  const domains = useLoad((signal) => (can("domains:read") ? api.get("/api/domains", { pageSize: 100 }, signal) : Promise.resolve({ rows: [] })), []);
+  const domains = useLoad((signal) => (can("domains:read") ? loadAll("/api/domains", signal) : Promise.resolve({ rows: [] })), []);
   const links = parsed(fields.text);
   const [create, busy, error] = useAction(async () => {
     const others = { tags: fields.tags, ...(fields.domain_id && { domain_id: fields.domain_id }) };

@@ -3,6 +3,7 @@
 import {
   Button, ErrorNote, Select, TextField, api, can, copy, html, owned, toast, useAction, useLoad, useSettled,
 } from "console/core";
+import { loadAll } from "console/parts/all";
 import { Dialog } from "console/parts/dialog";
 import { useDraft } from "console/parts/draft";
 import { TagPicker } from "console/parts/link-tags";
@@ -59,7 +60,7 @@ function created({ destination_url, tags, ...others }) {
 
 /** The domain and the slug of a new link. The slug is checked while it is typed. */
 function ShortUrl({ fields, set, error }) {
-  const domains = useLoad((signal) => (can("domains:read") ? api.get("/api/domains", { pageSize: 100 }, signal) : Promise.resolve({ rows: [] })), []);
+  const domains = useLoad((signal) => (can("domains:read") ? loadAll("/api/domains", signal) : Promise.resolve({ rows: [] })), []);
   const rows = domains.data?.rows ?? [];
   const options = [["", location.host], ...rows.map(({ id, domain_name, verified }) => [id, verified ? domain_name : `${domain_name} (not verified)`])];
   const host = options.find(([id]) => id === fields.domain_id)?.[1] ?? location.host;

@@ -3,37 +3,41 @@
 import {
   Button, Checkbox, ErrorNote, api, can, format, html, owned, setQuery, toast, useAction, useLoad, useState,
 } from "console/core";
+import { loadAll } from "console/parts/all";
 import { Dialog } from "console/parts/dialog";
 
-const MAX_TAGS_SHOWN = 100;
-
 function useTags() {
-  return useLoad((signal) => api.get("/api/tags", { pageSize: MAX_TAGS_SHOWN }, signal), []);
+  return useLoad((signal) => loadAll("/api/tags", signal), []);
 }
 
-/** A set of boxes, one a tag, and a field that creates another. `selected` are ids. */
+/**
+ * A set of boxes, one a tag, and a field that finds a tag among many, or creates one. `selected` are ids.
+ */
 export function TagPicker({ selected, onChange, label = "Tags" }) {
   const tags = useTags();
   const [name, setName] = useState("");
-  const [create, busy, error] = useAction(async () => {
-    const tag = await api.post("/api/tags", owned({ name }));
-    tags.set((old) => ({ ...old, rows: [tag, ...(old?.rows ?? [])] }));
-    onChange([...selected, tag.id]);
+  const rows = tags.data?.rows ?? [];
+  const wanted = name.trim().toLowerCase();
+  const shown = rows.filter((tag) => tag.name.toLowerCase().includes(wanted) || selected.includes(tag.id));
+  const [add, busy, error] = useAction(async () => {
+    const known = rows.find((tag) => tag.name.toLowerCase() === wanted);
+    const tag = known ?? (await api.post("/api/tags", owned({ name })));
+    if (!known) tags.set((old) => ({ ...old, rows: [tag, ...(old?.rows ?? [])] }));
+    onChange([...new Set([...selected, tag.id])]);
     setName("");
   });
   const toggle = (id) => (on) => onChange(on ? [...selected, id] : selected.filter((one) => one !== id));
   const enter = (event) => {
     if (event.key !== "Enter") return;
     event.preventDefault();
-    if (name.trim()) create();
+    if (wanted) add();
   };
-  const rows = tags.data?.rows ?? [];
   return html`<fieldset class="tag-picker">
     <legend>${label}</legend>
-    <div class="boxes">${rows.map(({ id, name: text }) => html`<${Checkbox} key=${id} label=${text} checked=${selected.includes(id)} onInput=${toggle(id)} />`)}</div>
+    <div class="boxes">${shown.map(({ id, name: text }) => html`<${Checkbox} key=${id} label=${text} checked=${selected.includes(id)} onInput=${toggle(id)} />`)}</div>
     ${can("tags:write") && html`<div class="row">
-      <input type="text" aria-label="New tag" placeholder="New tag" maxlength="190" value=${name} onInput=${(event) => setName(event.target.value)} onKeyDown=${enter} />
-      <${Button} busy=${busy} disabled=${!name.trim()} onClick=${create}>Add<//>
+      <input type="text" aria-label="New tag" placeholder=${rows.length > 10 ? "Find or create a tag" : "New tag"} maxlength="190" value=${name} onInput=${(event) => setName(event.target.value)} onKeyDown=${enter} />
+      <${Button} busy=${busy} disabled=${!wanted} onClick=${add}>Add<//>
     </div>`}
     <${ErrorNote} error=${error ?? tags.error} />
   </fieldset>`;
