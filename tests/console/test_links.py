@@ -1,12 +1,11 @@
-"""The list of links and the page of one, as people use them."""
+"""The list of links, as people use it."""
 
 import pytest
 from playwright.async_api import Page, expect
 
 from tests.console.conftest import OpenPage
 from tests.console.people import sign_in
-from tests.conversions.scene import drained
-from tests.factories import CHROME, create_link
+from tests.factories import create_link
 from tracker.access.accounts import Account
 from tracker.access.roles import Role
 from tracker.links.store import LinkFilter
@@ -111,41 +110,6 @@ async def test_selected_links_are_tagged_archived_and_brought_back(
         await page.get_by_role("button", name="Actions for Link 1").click()
         await page.get_by_role("menuitem", name="Pause").click()
         await expect(page.get_by_text("paused", exact=True)).to_be_visible()
-
-
-async def test_a_link_shows_its_clicks_and_who_changed_it(
-    open_page: OpenPage, services: Services, account: Account
-) -> None:
-    url = f"{services.settings.base_url}/healthz?from=link"
-    link = await create_link(services, account.id, "abc", url, internal_name="Spring")
-    async with open_page(user_agent=CHROME, accept_downloads=True) as (page, _):
-        await sign_in(services, page, account.id)
-        await page.goto(f"/console/links/{link.id}")
-        async with page.context.expect_page() as opened:
-            await page.get_by_role("link", name="Test click").click()
-        clicked = await opened.value
-        await clicked.wait_for_url("**/healthz?from=link&**")
-        assert "click_id=" in clicked.url
-        await clicked.close()
-        assert await drained(services) == 1
-        await page.reload()
-        figures = page.locator("dl.figures")
-        await expect(figures.get_by_role("definition").first).to_have_text("1")
-        loaded = "document.querySelector('.qr img').naturalWidth > 0"
-        assert await page.evaluate(loaded)
-        async with page.expect_download() as download:
-            await page.get_by_role("link", name="SVG").click()
-        assert (await download.value).suggested_filename == "abc.svg"
-        await page.get_by_role("button", name="Edit").click()
-        await page.get_by_role("dialog").get_by_label("Name").fill("Summer")
-        await page.get_by_role("dialog").get_by_role("button", name="Save").click()
-        await expect(page.get_by_role("heading", name="Summer")).to_be_visible()
-        entry = page.get_by_role("listitem").filter(has_text="changed")
-        await expect(entry.get_by_role("insertion")).to_have_text("Summer")
-        await page.get_by_role("button", name="Archive").click()
-        await expect(page.get_by_role("button", name="Restore")).to_be_visible()
-        await page.get_by_role("button", name="Restore").click()
-        await expect(page.get_by_role("button", name="Pause")).to_be_visible()
 
 
 async def test_a_draft_keeps_macros_and_is_discarded(
