@@ -8,6 +8,8 @@ import msgspec
 
 from scripts.command import Command, Row, add_account, label
 from tracker.access.accounts import Account
+from tracker.access.audit import Target, differences
+from tracker.access.principal import OPERATOR
 from tracker.clock import iso
 from tracker.conversions.rules import checked_max_per_click, checked_max_value
 from tracker.errors import BadRequest, NotFound
@@ -63,16 +65,27 @@ async def _list(services: Services, parsed: argparse.Namespace) -> list[Row]:
 
 
 async def _set(services: Services, parsed: argparse.Namespace) -> list[Row]:
+    account = await _account(services, parsed)
     fields = {name: value for name in _RULES if (value := getattr(parsed, name)) is not _KEEP}
     if fields:
-        await services.account_rules.change(parsed.account, fields)
+        before = await services.account_rules.find(account.id)
+        after = await services.account_rules.change(account.id, fields)
+        if changes := differences(before, after):
+            target = Target(kind="account", id=account.id, name=account.name)
+            await services.audit.record(account.id, OPERATOR, "account.changed", target, changes)
     return await _show(services, parsed)
 
 
-async def _show(services: Services, parsed: argparse.Namespace) -> list[Row]:
+async def _account(services: Services, parsed: argparse.Namespace) -> Account:
+    """Return the account that the option names. Raises NotFound if there is none."""
     account = await services.accounts.find(parsed.account)
     if account is None:
         raise NotFound(f"account {parsed.account}: not found")
+    return account
+
+
+async def _show(services: Services, parsed: argparse.Namespace) -> list[Row]:
+    account = await _account(services, parsed)
     rules = await services.account_rules.find(parsed.account)
     return [_row(account) | msgspec.structs.asdict(rules)]
 

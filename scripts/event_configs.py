@@ -4,6 +4,8 @@ import argparse
 from decimal import Decimal, InvalidOperation
 
 from scripts.command import Command, Row, add_account, label, require_account
+from tracker.access.audit import Target
+from tracker.access.principal import OPERATOR
 from tracker.clock import iso
 from tracker.conversions.event_config import EventConfig, PayoutType, checked_payout
 from tracker.errors import BadRequest
@@ -18,6 +20,8 @@ async def _create(services: Services, parsed: argparse.Namespace) -> list[Row]:
     config = await services.event_configs.create(
         parsed.account, parsed.name, parsed.payout_type, parsed.payout
     )
+    target = Target(kind="event_config", id=config.id, name=config.name)
+    await services.audit.record(config.account_id, OPERATOR, "event_config.created", target)
     return [_row(config)]
 
 

@@ -2,7 +2,7 @@ from decimal import Decimal
 
 import msgspec
 
-from tracker.access.audit import AuditFilter, Change, Target, differences
+from tracker.access.audit import RETENTION_DAYS, AuditFilter, Change, Target, differences
 from tracker.access.principal import OPERATOR, Actor, ActorKind
 from tracker.ids import new_id
 from tracker.service.services import Services
@@ -55,3 +55,11 @@ def test_the_differences_of_two_structs_are_values_of_json() -> None:
         "payout": Change(before="1.50", after="2"),
     }
     assert differences(before, after)["tags"] == Change(before="[]", after='["x"]')
+
+
+async def test_mongodb_deletes_entries_after_the_days_that_documents_name(
+    services: Services,
+) -> None:
+    indexes = await services.database["audit"].index_information()
+    kept = [one["expireAfterSeconds"] for one in indexes.values() if "expireAfterSeconds" in one]
+    assert kept == [RETENTION_DAYS * 86_400]

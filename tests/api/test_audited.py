@@ -37,3 +37,4 @@ async def test_a_change_is_in_the_log_once(world: World, endpoint: Endpoint) -> 
     for entry in entries:
         assert (entry["account_id"], entry["actor"]["kind"]) == (world.account.id, "api_key")
         assert entry["target"]["name"]
+        assert entry["address"] == "127.0.0.0/24"

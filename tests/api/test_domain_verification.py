@@ -13,6 +13,7 @@ from tests.api.test_domains import NAME, PATH, add, send
 from tests.dns.dns_server import DnsServer
 from tests.factories import create_link
 from tracker.access.accounts import Account
+from tracker.access.audit import AuditFilter
 from tracker.clock import iso, now
 from tracker.links import verification
 from tracker.service.services import Services
@@ -55,6 +56,20 @@ async def test_an_added_domain_shows_the_records_that_prove_it(
     cname = domain["verification"]["cname"]
     assert cname["name"] == name
     assert re.fullmatch(r"a-[0-9a-f]{24}\.tracker\.test", cname["value"])
+
+
+async def test_a_proof_is_in_the_audit_log_once_and_a_failed_look_up_never(
+    services: Services, client: Client, account: Account, secret: str, dns: DnsServer
+) -> None:
+    domain = await add(client, secret, account)
+    assert (await verify(client, secret, domain)).status == 400
+    record = domain["verification"]["txt"]
+    dns.has(record["name"], "TXT", f'"{record["value"]}"')
+    for _ in range(2):
+        assert (await verify(client, secret, domain)).status == 200
+    wanted = AuditFilter(action="domain.verified")
+    [entry], _ = await services.audit.page(account.id, wanted, 1, 10)
+    assert (entry.target.id, entry.target.name) == (UUID(domain["id"]), domain["domain_name"])
 
 
 @pytest.mark.parametrize("kind", ["txt", "cname"])

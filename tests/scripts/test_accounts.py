@@ -1,10 +1,15 @@
 """Accounts, as an operator creates, lists and configures them; usage, errors and help."""
 
+from uuid import UUID
+
 import pytest
 
 from scripts import accounts
-from tests.scripts.conftest import Run, UsageError
+from tests.scripts.conftest import Awaited, Run, UsageError
+from tracker.access.audit import AuditFilter, Change
+from tracker.access.principal import OPERATOR
 from tracker.ids import new_id
+from tracker.service.services import Services
 
 
 def test_an_account_is_made_and_listed(run: Run) -> None:
@@ -117,6 +122,16 @@ def test_rules_against_forged_conversions_are_set_and_shown(run: Run) -> None:
     (changed,) = run.rows("accounts", "set", *named, "--max-value", "none")
     assert changed == shown | on | {"max_value": None}
     assert run.rows("accounts", "show", *named) == [changed]
+
+
+def test_rules_that_the_operator_changes_are_in_the_audit_log_once(
+    run: Run, account_id: str, services: Services, do: Awaited
+) -> None:
+    for _ in range(2):
+        run.rows("accounts", "set", "--account", account_id, "--require-pbk", "true")
+    [entry], _ = do(services.audit.page(UUID(account_id), AuditFilter(), 1, 10))
+    assert (entry.action, entry.actor) == ("account.changed", OPERATOR)
+    assert entry.changes == {"require_pbk": Change(before=False, after=True)}
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,15 @@
 """Event configurations, as an operator creates them."""
 
 from decimal import Decimal
+from uuid import UUID
 
 import pytest
 from tornado.platform.asyncio import AsyncIOLoop
 
 from scripts import event_configs
 from tests.scripts.conftest import Run, UsageError
+from tracker.access.audit import AuditFilter
+from tracker.access.principal import OPERATOR
 from tracker.ids import new_id
 from tracker.service.services import Services
 
@@ -26,6 +29,10 @@ def test_a_configuration_is_made_and_found_by_its_postback_key(
     assert found is not None
     assert (str(found.id), found.payout) == (made["id"], Decimal("12.5"))
     assert run.rows("event_configs", "list", "--account", account_id) == [made]
+    account = UUID(account_id)
+    [entry], _ = io_loop.run_sync(lambda: services.audit.page(account, AuditFilter(), 1, 10))
+    assert (entry.action, entry.actor) == ("event_config.created", OPERATOR)
+    assert (entry.target.id, entry.target.name) == (found.id, "Purchase")
 
 
 @pytest.mark.parametrize("sent", ["revshare", "REVSHARE", "RevShare"])
