@@ -20,9 +20,11 @@ export function TagPicker({ selected, onChange, label = "Tags" }) {
   const wanted = name.trim().toLowerCase();
   const shown = rows.filter((tag) => tag.name.toLowerCase().includes(wanted) || selected.includes(tag.id));
   const [add, busy, error] = useAction(async () => {
-    const known = rows.find((tag) => tag.name.toLowerCase() === wanted);
+    // A name may be typed before the list is there.
+    const { rows: all } = tags.data ?? (await loadAll("/api/tags"));
+    const known = all.find((tag) => tag.name.toLowerCase() === wanted);
     const tag = known ?? (await api.post("/api/tags", owned({ name })));
-    if (!known) tags.set((old) => ({ ...old, rows: [tag, ...(old?.rows ?? [])] }));
+    if (!known) tags.reload();
     onChange([...new Set([...selected, tag.id])]);
     setName("");
   });
