@@ -4,8 +4,10 @@ Our own overload is no failure of the store.
 """
 
 import asyncio
+import gc
 import socket
 import time
+from typing import Any
 
 import pytest
 
@@ -65,6 +67,39 @@ async def test_a_query_without_an_answer_in_time_is_cancelled() -> None:
     with pytest.raises(TimeoutError):
         await answer_within(0.05, hanging())
     assert cancelled.is_set()
+
+
+async def test_a_query_that_ignores_its_cancellation_is_cancelled_again() -> None:
+    cancellations = 0
+
+    async def hanging() -> None:
+        nonlocal cancellations
+        while cancellations < 2:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                cancellations += 1
+
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(5):
+            await answer_within(0.05, hanging())
+    assert cancellations == 2
+
+
+async def test_the_error_of_a_cancelled_query_is_not_reported_as_forgotten() -> None:
+    reported: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context))
+
+    async def failing() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            raise ConnectionError
+
+    with pytest.raises(TimeoutError):
+        await answer_within(0.05, failing())
+    gc.collect()
+    assert not reported
 
 
 async def test_an_answer_that_arrives_while_the_loop_is_blocked_is_in_time() -> None:

@@ -16,6 +16,9 @@ OPEN_SECONDS: Final = 1.0
 _ROUNDS: Final = 4
 """Parts of a time limit, see `answer_within`."""
 
+_CANCEL_SECONDS: Final = 0.1
+"""How long a cancelled query may clean up before it is cancelled again."""
+
 Result = TypeVar("Result")
 
 
@@ -60,6 +63,10 @@ async def answer_within(seconds: float, query: Coroutine[Any, Any, Result]) -> R
                 return task.result()
         raise TimeoutError
     finally:
-        if not task.done():
+        while not task.done():
+            # Again and again: PyMongo's selection of a server waits in `asyncio.wait_for`, which
+            # on Python 3.11 loses a cancellation that comes just as its own time is over.
             task.cancel()
-            await asyncio.wait({task})
+            await asyncio.wait({task}, timeout=_CANCEL_SECONDS)
+        if not task.cancelled():
+            task.exception()  # otherwise asyncio reports that nobody asked for it
