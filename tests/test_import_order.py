@@ -11,7 +11,13 @@ ROOT = Path(__file__).parent.parent
 
 # Rooms on one line do not import each other.
 ORDER = (
-    ("config", "tracker.clock", "tracker.errors", "tracker.multiprocess_metrics"),
+    (
+        "config",
+        "tracker.calendar",
+        "tracker.clock",
+        "tracker.errors",
+        "tracker.multiprocess_metrics",
+    ),
     ("tracker.dns", "tracker.ids", "tracker.limits", "tracker.metrics", "tracker.syntax"),
     ("tracker.loops",),
     ("tracker.db",),
