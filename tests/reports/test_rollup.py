@@ -193,14 +193,6 @@ def test_events_that_are_added_and_subtracted_leave_nothing(
     assert one.sums() == other.sums()
 
 
-def test_sums_that_cancel_out_need_no_update() -> None:
-    rollup = Rollup()
-    rollup.add_event(EVENT | {"status": "pending"}, sign=-1)
-    rollup.add_event(EVENT | {"status": "foreign_click"})
-    assert (rollup.sums(), list(rollup.updates(0))) == ({}, [])
-    assert not list(Rollup().updates(0))
-
-
 def test_the_arrival_of_its_click_moves_an_event_from_unknown_to_its_values() -> None:
     rollup = Rollup()
     rollup.add_event(EVENT | {"status": "pending"}, sign=-1)
@@ -333,3 +325,33 @@ def nested(added: Mapping[str, int | Decimal128]) -> dict[str, Any]:
             cell = cell.setdefault(field, {})
         cell[measure] = number
     return document
+
+
+def test_an_event_that_is_subtracted_is_a_change_of_its_day_hour_and_link() -> None:
+    rollup = Rollup()
+    rollup.add_event(EVENT, sign=-1)
+    rollup.add_event(JOINED)
+    changes = {
+        (one["q"]["_id"]["of"], one["q"]["_id"]["link_id"] is None): {
+            path: number for path, number in one["u"]["$inc"].items() if path.endswith("changes")
+        }
+        for one in rollup.updates(0)
+    }
+    counted = {"total.changes": 1, "hour.09.changes": 1}
+    assert changes == {("account", True): counted, ("link", True): counted, ("link", False): {}}
+
+
+def test_a_change_is_counted_even_if_no_sum_changes() -> None:
+    rollup = Rollup()
+    rollup.add_event(JOINED, sign=-1)
+    rollup.add_event(JOINED)
+    assert rollup.sums() == {}
+    assert [one["u"]["$inc"] for one in rollup.updates(0)] == [
+        {"total.changes": 1, "hour.09.changes": 1}
+    ] * 2
+
+
+def test_changes_and_corrections_are_no_sums() -> None:
+    assert stored_sums({"_id": {}, "total": {"clicks": 1, "changes": 2, "corrections": 3}}) == {
+        "total.clicks": 1
+    }

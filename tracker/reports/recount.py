@@ -23,7 +23,15 @@ from tracker.db.documents import run_updates
 from tracker.db.transaction import Session, in_transaction
 from tracker.reports.limits import RECOUNT_SECONDS, UPDATES_PER_TRANSACTION
 from tracker.reports.money import EXACT, differ
-from tracker.reports.rollup import Rollup, RollupId, Sums, increments, statement, stored_sums
+from tracker.reports.rollup import (
+    CORRECTIONS,
+    Rollup,
+    RollupId,
+    Sums,
+    increments,
+    statement,
+    stored_sums,
+)
 
 CORRECTION_SLOT: Final = 1000
 """The slot of corrections, above those of drains, so that a correction never waits for one."""
@@ -145,7 +153,7 @@ class Recount:
             statement(
                 rollup_id._asdict(),
                 CORRECTION_SLOT,
-                increments(sums),
+                {**increments(sums), f"total.{CORRECTIONS}": 1},
                 counted.domain_names.get(rollup_id),
             )
             for rollup_id, sums in counted.differences().items()

@@ -12,7 +12,10 @@ where a CELL has the measures that are not zero:
 - `clicks` of people, `unique` (the first click of a visitor on the link and day), `bots` (clicks of
   bots and prefetches);
 - `conversions`, `value` and `payout`, and of these `bot_conversions`, `bot_value` and `bot_payout`
-  for clicks of bots.
+  for clicks of bots;
+- in `total` and `hour` also `changes`, how often an event was subtracted, and in `total`
+  `corrections`. They only grow: joint counts (`reports/joint`) tell by them that a figure moved
+  from one value to another, which leaves the sums as they were.
 
 `link_id` is null for the account, and for conversions without a click, whose other values are
 `unknown`. A drain adds only to the documents of its slot, so that drains do not wait for each
@@ -51,6 +54,11 @@ _BOTS: Final = ("bots",)
 _CONVERSIONS: Final = ("conversions",)
 _BOT_CONVERSIONS: Final = ("conversions", "bot_conversions")
 
+CHANGES: Final = "changes"
+CORRECTIONS: Final = "corrections"
+_COUNTERS: Final = (CHANGES, CORRECTIONS)
+"""The measures of cells that are no sums of clicks or events."""
+
 _SUMMED: Final = frozenset(("total", "hour", "event", "domain", *dimensions.NAMES))
 """The fields of a document that hold cells."""
 
@@ -85,7 +93,7 @@ class _Document:
     `id` is its `_id` without the slot; `domain_name` is that of a link, None for an account.
     """
 
-    __slots__ = ("domain_name", "has_events", "id", "sums")
+    __slots__ = ("changes", "domain_name", "has_events", "id", "sums")
 
     def __init__(
         self, account_id: bytes, day: int, link_id: bytes | None, domain_name: str | None
@@ -100,6 +108,7 @@ class _Document:
         self.domain_name = domain_name
         self.has_events = False
         self.sums: defaultdict[str, int] = defaultdict(int)
+        self.changes: defaultdict[str, int] = defaultdict(int)
 
 
 class _Group:
@@ -145,6 +154,8 @@ class Rollup:
         place = (event.get("link_id"), event.get("domain_name", UNKNOWN), values)
         name = _config_name(event["event_config_id"])
         is_bot = event.get("bot") is not None
+        if sign < 0:
+            self._count_change(event)
         self._add(event, *place, name, _BOT_CONVERSIONS if is_bot else _CONVERSIONS, sign)
         for measure in _MONEY:
             if event[measure] is not None:
@@ -154,12 +165,14 @@ class Rollup:
 
     def sums(self) -> dict[RollupId, Sums]:
         """Return the sums by document, without zeros. Ids are as they are read from MongoDB."""
-        return {RollupId(**as_read(document.id)): sums for document, sums in self._added()}
+        return {RollupId(**as_read(one.id)): sums for one, sums in self._added() if sums}
 
     def updates(self, slot: int) -> Iterator[dict[str, Any]]:
         """Yield statements of the `update` command for the documents of `slot`; 5 µs each."""
         for document, sums in self._added():
             added = increments(sums) if document.has_events else sums
+            if document.changes:
+                added = {**added, **document.changes}
             yield statement(document.id, slot, added, document.domain_name)
 
     def domain_names(self) -> dict[RollupId, str]:
@@ -192,14 +205,31 @@ class Rollup:
             group = self._groups[key] = _Group(account, _paths(*key[2:]))
         of_link = self._links.get((account_id, day, link_id))
         if of_link is None:
-            of_link = _Document(account_id, day, link_id, domain_name)
-            self._links[account_id, day, link_id] = of_link
+            of_link = self._link(account_id, day, link_id, domain_name)
         group.total += number
         sums = of_link.sums
         for path in group.link_paths:
             sums[path] += number
         if event:
             of_link.has_events = group.account.has_events = True
+
+    def _count_change(self, event: Mapping[str, Any]) -> None:
+        """Count that an event is subtracted, in the documents of its link and its account."""
+        account_id, link_id = map(_as_bytes, (event["account_id"], event.get("link_id")))
+        assert account_id is not None
+        day = event["at"].toordinal()
+        of_link = self._link(account_id, day, link_id, event.get("domain_name", UNKNOWN))
+        for document in (of_link, self._account(account_id, day)):
+            document.changes[f"total.{CHANGES}"] += 1
+            document.changes[f"hour.{event['at'].hour:02}.{CHANGES}"] += 1
+
+    def _link(
+        self, account_id: bytes, day: int, link_id: bytes | None, domain_name: str
+    ) -> _Document:
+        key = (account_id, day, link_id)
+        if key not in self._links:
+            self._links[key] = _Document(account_id, day, link_id, domain_name)
+        return self._links[key]
 
     def _account(self, account_id: bytes, day: int) -> _Document:
         found = self._accounts.get((account_id, day))
@@ -215,7 +245,8 @@ class Rollup:
             for path in group.account_paths:
                 group.account.sums[path] += group.total
         for document in (*self._links.values(), *self._accounts.values()):
-            if sums := _without_zeros(document.sums):
+            sums = _without_zeros(document.sums)
+            if sums or document.changes:
                 yield document, sums
 
 
@@ -243,14 +274,25 @@ def increments(sums: Sums) -> Mapping[str, int | Decimal128]:
 
 
 def stored_sums(document: Mapping[str, Any]) -> Sums:
-    """Return the sums in a stored document, without zeros; fields of other releases are ignored."""
+    """Return the sums in a stored document, without zeros or counters of changes.
+
+    Fields of other releases are ignored.
+    """
     sums: Sums = {}
     for name in _SUMMED & document.keys():
         field = document[name]
         cells = {name: field} if name == "total" else {f"{name}.{key}": field[key] for key in field}
         for path, cell in cells.items():
-            sums |= {f"{path}.{measure}": _number(number) for measure, number in cell.items()}
+            sums |= {
+                f"{path}.{measure}": _number(number)
+                for measure, number in cell.items()
+                if measure not in _COUNTERS
+            }
     return _without_zeros(sums)
+
+
+def _as_bytes(one: UUID | bytes | None) -> bytes | None:
+    return one.bytes if isinstance(one, UUID) else one
 
 
 def _config_name(config_id: UUID | bytes | None) -> str:
