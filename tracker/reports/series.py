@@ -1,0 +1,112 @@
+"""Series: the measures of a range in steps of an hour, day, week or month. Pure.
+
+The rows of a report by hour or by day are added up to steps. Steps without rows are zero. Weeks
+begin on Monday. The first and last week or month may be cut off by the range; they have the key of
+the whole one.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import date, timedelta
+from decimal import Context, Decimal
+from typing import Final, Literal
+
+import msgspec
+
+from tracker.calendar import Calendar
+from tracker.errors import BadRequest
+from tracker.reports.day_range import DayRange
+from tracker.reports.query import Measures, Row
+
+Interval = Literal["hour", "day", "week", "month"]
+
+MAX_HOURLY_DAYS: Final = 31
+"""The limit of days in steps of an hour: they are as many steps as two years in days."""
+
+_DEFAULTS: Final[tuple[tuple[int, Interval], ...]] = ((2, "hour"), (92, "day"), (366, "week"))
+"""The longest range, in days, for which an interval is the default."""
+
+NO_MEASURES: Final = Measures(
+    clicks=0,
+    unique_clicks=0,
+    bot_clicks=0,
+    conversions=0,
+    value=Decimal(0),
+    payout=Decimal(0),
+)
+
+# Sums of money have up to 34 digits.
+_EXACT: Final = Context(prec=50)
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """A step of a series, named as a row of the report by its interval."""
+
+    key: str
+    measures: Measures
+
+
+def default_interval(days: DayRange) -> Interval:
+    """Return the interval that divides a range into neither few nor many steps."""
+    return next((interval for most, interval in _DEFAULTS if days.days <= most), "month")
+
+
+def rows_of(interval: Interval) -> Literal["hour", "day"]:
+    """Return the dimension whose rows make up the steps of an interval."""
+    return "hour" if interval == "hour" else "day"
+
+
+def step_keys(days: DayRange, interval: Interval, calendar: Calendar) -> list[str]:
+    """Return the keys of all steps, in order. A day has 23 to 25 hours in some calendars.
+
+    Raises BadRequest if hours are asked of the first or last day that dates have.
+    """
+    if interval != "hour":
+        return list(dict.fromkeys(_step_of(day.isoformat(), interval) for day in days.dates()))
+    try:
+        return [
+            calendar.hour_text(day, hour)
+            for day in days.dates()
+            for hour in range(calendar.hours_in(day))
+        ]
+    except OverflowError:
+        raise BadRequest("interval: hour is not for the first or last day of all dates") from None
+
+
+def series_of(
+    rows: Iterable[Row], days: DayRange, interval: Interval, calendar: Calendar
+) -> Sequence[Step]:
+    """Return the steps of `days`, made of the rows of a report by `rows_of` the interval.
+
+    Raises BadRequest as `step_keys` does.
+    """
+    sums = dict.fromkeys(step_keys(days, interval, calendar), NO_MEASURES)
+    for row in rows:
+        key = _step_of(row.key, interval)
+        sums[key] = _sum(sums[key], row.measures)
+    return [Step(key=key, measures=measures) for key, measures in sums.items()]
+
+
+def _step_of(key: str, interval: Interval) -> str:
+    """Return the key of the step to which a row by hour or day belongs."""
+    if interval == "month":
+        return key[:7]
+    if interval == "week":
+        day = date.fromisoformat(key)
+        return (day - timedelta(day.weekday())).isoformat()
+    return key
+
+
+def _sum(one: Measures, other: Measures) -> Measures:
+    return Measures(
+        clicks=one.clicks + other.clicks,
+        unique_clicks=one.unique_clicks + other.unique_clicks,
+        bot_clicks=one.bot_clicks + other.bot_clicks,
+        conversions=one.conversions + other.conversions,
+        value=_money(one.value, other.value),
+        payout=_money(one.payout, other.payout),
+    )
+
+
+def _money(one: Decimal, other: Decimal) -> Decimal:
+    """Return a sum without exponent or trailing zeros."""
+    return Decimal(f"{_EXACT.add(one, other).normalize(_EXACT):f}")
