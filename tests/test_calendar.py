@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracker.calendar import calendar_of, is_zone
+from tracker.calendar import Calendar, ChangedCalendar, calendar_of, is_zone
 
 
 def utc(text: str) -> datetime:
@@ -67,17 +67,57 @@ ZONES = [
 ]
 
 
-@given(
-    st.sampled_from(ZONES),
-    st.datetimes(datetime(1985, 1, 1), datetime(2037, 1, 1), timezones=st.just(UTC)),
-)
+MOMENTS = st.datetimes(datetime(1985, 1, 1), datetime(2037, 1, 1), timezones=st.just(UTC))
+
+
+@given(st.sampled_from(ZONES), MOMENTS)
 def test_every_moment_is_within_its_day_and_its_hour(zone: str, at: datetime) -> None:
-    calendar = calendar_of(zone)
+    check_moment(calendar_of(zone), at)
+
+
+def check_moment(calendar: Calendar, at: datetime) -> None:
     day, hour = calendar.day_and_hour(at)
     assert calendar.day_of(at) == day
     assert calendar.start_of(day) <= at < calendar.end_of(day)
     assert calendar.start_of_hour(day, hour) <= at < calendar.end_of_hour(day, hour)
     assert 0 <= hour < calendar.hours_in(day)
+
+
+FAR = ["Pacific/Kiritimati", "Etc/GMT+12", "Europe/Berlin", "UTC"]
+FIRST = date(2026, 3, 30)
+
+
+@given(
+    st.lists(st.sampled_from(FAR), min_size=3, max_size=3),
+    st.datetimes(datetime(2026, 3, 25), datetime(2026, 4, 5), timezones=st.just(UTC)),
+)
+def test_after_changes_of_the_zone_every_moment_is_in_one_day(
+    zones: list[str], at: datetime
+) -> None:
+    original, second, third = zones
+    before = ChangedCalendar(second, FIRST - timedelta(days=1), calendar_of(original))
+    changed = ChangedCalendar(third, FIRST, before)
+    check_moment(changed, at)
+    if at < before.start_of(FIRST):
+        assert changed.day_and_hour(at) == before.day_and_hour(at)
+        assert changed.local(at) == before.local(at)
+    elif at >= calendar_of(third).start_of(FIRST + timedelta(days=2)):
+        assert changed.day_and_hour(at) == calendar_of(third).day_and_hour(at)
+    days = [FIRST + timedelta(days=number) for number in range(-4, 5)]
+    for day in days:
+        assert (
+            changed.start_of(day)
+            <= changed.end_of(day)
+            == changed.start_of(day + timedelta(days=1))
+        )
+
+
+def test_the_first_day_after_a_change_begins_where_the_last_one_ended() -> None:
+    changed = ChangedCalendar("Europe/Berlin", FIRST, calendar_of("UTC"))
+    assert changed.start_of(FIRST) == utc("2026-03-30T00:00")
+    assert changed.hours_in(FIRST) == 22
+    assert changed.hour_text(FIRST, 0) == "2026-03-30T02:00+02:00"
+    assert changed.hour_text(FIRST - timedelta(days=1), 0) == "2026-03-29T00:00Z"
 
 
 @pytest.mark.parametrize(

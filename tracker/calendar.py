@@ -81,15 +81,40 @@ class Calendar:
         if self._start <= at < self._end:
             return
         day = self.local(at).date()
-        # The day that clocks show differs where midnight itself is repeated.
-        if at < self.start_of(day):
+        # The day that clocks show differs where midnight itself is repeated, and where an account
+        # has changed its zone.
+        while at < self.start_of(day):
             day -= _DAY
-        elif at >= self.end_of(day):
+        while at >= self.end_of(day):
             day += _DAY
         self._day, self._start, self._end = day, self.start_of(day), self.end_of(day)
 
     def _first_moment(self, day: date) -> datetime:
         return datetime.combine(day, time(), self._zone).astimezone(UTC)
+
+
+class ChangedCalendar(Calendar):
+    """The days and hours of a zone, from a day on; those before are of another calendar.
+
+    So days whose clicks are deleted, and cannot be counted again, stay as they were. Day `first`
+    begins where the other calendar begins it, so that no moment is in two days or in none: it is up
+    to 50 hours long, and may take the whole of the next one.
+    """
+
+    def __init__(self, zone: str, first: date, before: Calendar) -> None:
+        super().__init__(zone)
+        self._first = first
+        self._before = before
+        self._from = before.start_of(first)
+
+    def local(self, at: datetime) -> datetime:
+        """Return an aware datetime as clocks of its zone show it."""
+        return self._before.local(at) if at < self._from else super().local(at)
+
+    def _first_moment(self, day: date) -> datetime:
+        if day <= self._first:
+            return self._before.start_of(day)
+        return max(self._from, super()._first_moment(day))
 
 
 @lru_cache(CACHED_CALENDARS)

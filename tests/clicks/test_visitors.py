@@ -16,9 +16,11 @@ from tests.db.own_redis import unavailable_redis
 from tests.db.test_budget import skipped_writes
 from tests.factories import CHROME, make_click
 from tests.ingest import ledger
+from tracker.calendar import calendar_of
 from tracker.clicks import visitors
 from tracker.clicks.click import Click
 from tracker.clicks.visitors import TTL_SECONDS, Visitors
+from tracker.clock import moment
 from tracker.db import connect
 from tracker.db.budget import SKIPPED_FROM, Budget, OptionalWrite
 from tracker.ids import new_id
@@ -92,6 +94,31 @@ async def test_the_day_ends_at_midnight_utc(services: Services) -> None:
         False,
         False,
     ]
+
+
+async def test_the_day_of_an_account_ends_at_its_own_midnight(services: Services) -> None:
+    berlin = {FIRST.account_id: calendar_of("Europe/Berlin")}
+    midnight = FIRST.at - FIRST.at % DAY + DAY - 3_600_000
+    clicks = [again(at=midnight - 1), again(at=midnight), again(at=midnight + DAY - 1)]
+    found = await services.visitors.first_clicks(clicks, berlin)
+    assert [one.id in found for one in clicks] == [True, True, False]
+    salts: Any = await services.redis.keys("visitors:salt:*")
+    day = moment(midnight - 1).date().isoformat()
+    assert f"visitors:salt:Europe/Berlin:{day}".encode() in salts
+    for name in await services.redis.keys("visitors:*"):
+        assert TTL_SECONDS - 60 < await services.redis.ttl(name) <= TTL_SECONDS
+
+
+async def test_accounts_of_other_zones_keep_their_visitors_in_one_call(services: Services) -> None:
+    zones = [calendar_of(name) for name in ("Europe/Berlin", "Asia/Tokyo", "UTC")]
+    clicks = [make_click() for _ in range(4)]
+    calendars = {one.account_id: zone for one, zone in zip(clicks, zones, strict=False)}
+    assert len(await services.visitors.first_clicks(clicks, calendars)) == 4
+    later = [msgspec.structs.replace(one, id=make_click().id) for one in clicks]
+    assert await services.visitors.first_clicks(later, calendars) == set()
+    replayed = await services.visitors.first_clicks([*later, *clicks], calendars)
+    assert replayed == {one.id for one in clicks}
+    assert len(await services.redis.keys("visitors:salt:*")) == 3
 
 
 async def test_a_replayed_first_click_is_first_again_and_the_others_are_not(

@@ -1,4 +1,6 @@
-"""Unique clicks: the first of a visitor on a link and UTC day, without storing who visits.
+"""Unique clicks: the first of a visitor on a link and day, without storing who visits.
+
+- The day is that of the account's time zone. Each zone has keys of its own for it.
 
 - A visitor is a keyed hash of link, address and user agent.
 - The key is a random salt of the day. It lives 48 hours in Redis, shared by all processes, and
@@ -11,12 +13,13 @@ Called by the drain with the clicks of a batch.
 import secrets
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, Final
 
 from redis.asyncio import Redis
 
+from tracker.calendar import DEFAULT_ZONE, Calendar
 from tracker.clicks.click import Click
 from tracker.clock import day_of, moment
 from tracker.db import keys
@@ -84,6 +87,12 @@ return table.concat(answer)
 """
 
 
+Calendars = Mapping[bytes, Calendar]
+"""The calendars of accounts by their ids; accounts that are missing count in UTC."""
+
+UTC_ONLY: Final[Calendars] = {}
+
+
 class Visitors:
     """The visitors of the last two days, in Redis."""
 
@@ -94,7 +103,9 @@ class Visitors:
         self._salts: dict[str, bytes] = {}
         self._forget_at = 0.0
 
-    async def first_clicks(self, clicks: Sequence[Click]) -> set[bytes]:
+    async def first_clicks(
+        self, clicks: Sequence[Click], calendars: Calendars = UTC_ONLY
+    ) -> set[bytes]:
         """Return the ids of the clicks that are the first of their visitor.
 
         While Redis has no room for visitors, new visitors have no first click.
@@ -103,14 +114,11 @@ class Visitors:
         """
         found: set[bytes] = set()
         for start in range(0, len(clicks), _CLICKS_PER_SCRIPT):
-            found |= await self._first(clicks[start : start + _CLICKS_PER_SCRIPT])
+            found |= await self._first(clicks[start : start + _CLICKS_PER_SCRIPT], calendars)
         return found
 
-    async def _first(self, clicks: Sequence[Click]) -> set[bytes]:
-        by_number: defaultdict[int, list[Click]] = defaultdict(list)
-        for click in clicks:
-            by_number[click.at // _DAY_MS].append(click)
-        days = {day_of(moment(number * _DAY_MS)): of_day for number, of_day in by_number.items()}
+    async def _first(self, clicks: Sequence[Click], calendars: Calendars) -> set[bytes]:
+        days = _by_day(clicks, calendars)
         await self._load_salts(days)
         has_room = self._budget.has_room(OptionalWrite.VISITOR)
         arguments: list[str | bytes | int] = [TTL_SECONDS, int(has_room)]
@@ -139,6 +147,21 @@ class Visitors:
         new = secrets.token_bytes(_SALT_BYTES)
         salt: Any = await self._share_salt(keys=[keys.salt(day)], args=[new, TTL_SECONDS])
         return bytes(salt)
+
+
+def _by_day(clicks: Sequence[Click], calendars: Calendars) -> dict[str, list[Click]]:
+    """Return the clicks of each day, by its name in keys; in UTC that is `2026-01-31`."""
+    by_number: defaultdict[int, list[Click]] = defaultdict(list)
+    by_name: defaultdict[str, list[Click]] = defaultdict(list)
+    for click in clicks:
+        calendar = calendars.get(click.account_id) if calendars else None
+        if calendar is None or calendar.zone == DEFAULT_ZONE:
+            by_number[click.at // _DAY_MS].append(click)
+        else:
+            name = f"{calendar.zone}:{calendar.day_of(moment(click.at)).isoformat()}"
+            by_name[name].append(click)
+    of_utc = {day_of(moment(number * _DAY_MS)): found for number, found in by_number.items()}
+    return {**of_utc, **by_name}
 
 
 def _digest(salted: blake2b, click: Click) -> bytes:

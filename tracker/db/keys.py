@@ -13,7 +13,9 @@ transaction:<digest>           string   the event id given to a transaction id i
                                         events without an account
 rate_limit:<scope>:<owner>     string   requests in a window that began with the first; the window
 visitors:salt:<day>            string   the salt of the day's visitors; 48 h
-visitors:<day>:<bucket>        hash     visitor (salted hash): the id of the first click; 48 h
+visitors:<day>:<bucket>        hash     visitor (salted hash): the id of the first click; 48 h. In
+                                        both a day outside UTC has its zone: Europe/Paris:2026-01-31
+time_zones                     string   the drain that changes accounts' time zones; 60 s
 slot:<number>                  string   the drain that counts into this slot of the rollups; 10 s
 slot_sessions                  hash     slot: the MongoDB session of the drain that has or had it
 fleet:counters                 hash     what all drains have counted, by metric and labels (JSON)
@@ -37,6 +39,7 @@ PROBE = "probe"
 NEVER_SET = "nobody"
 SLOT_SESSIONS = "slot_sessions"
 FLEET_COUNTERS = "fleet:counters"
+TIME_ZONES_LEASE = "time_zones"
 
 
 def link(namespace: str, slug: str) -> str:
@@ -88,7 +91,7 @@ def transaction(scope: UUID, transaction_id: str) -> str:
 
 
 def salt(day: str) -> str:
-    """Return the key of the salt of a day's visitors."""
+    """Return the key of the salt of a day's visitors; `day` has its zone, unless that is UTC."""
     return f"visitors:salt:{day}"
 
 
