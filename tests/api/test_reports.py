@@ -82,6 +82,7 @@ async def test_a_report_has_rows_totals_the_request_and_the_page(
         "totals": dict(zip(MEASURES, (3, 1, 1, 2, 0.666667, 20, 10), strict=True)),
         "groupBy": "link",
         "dateRange": DAYS,
+        "timeZone": "UTC",
         "pagination": {"page": 1, "pageSize": 25, "totalRows": 3, "totalPages": 1},
     }
 

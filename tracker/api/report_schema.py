@@ -1,21 +1,29 @@
-"""The requests and answers of `/api/reports`, and the rules of their fields."""
+"""The requests of `/api/reports`, and the rules of their fields."""
 
 import re
-from decimal import Decimal
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
-from tracker.api.limits import MAX_FILTER_VALUES, MAX_REPORT_DAYS, MAX_TEXT_CHARACTERS
-from tracker.api.schema import AccountId, Day, Paged, Pagination, parse_day
+from tracker.api.limits import (
+    DEFAULT_PAGE_SIZE,
+    MAX_FILTER_VALUES,
+    MAX_REPORT_DAYS,
+    MAX_TEXT_CHARACTERS,
+)
+from tracker.api.report_answer import COLUMNS, Column
+from tracker.api.schema import AccountId, Day, PageNumber, PageSize, parse_day
 from tracker.clicks.country import UNKNOWN
 from tracker.clicks.dimensions import NAMES as VISITOR_DIMENSIONS
 from tracker.clicks.user_agent import Device
 from tracker.errors import BadRequest
 from tracker.links.hostnames import canonical_hostname
-from tracker.reports.query import Bots, GroupBy, Value
+from tracker.reports.comparison import Compared, other_range
+from tracker.reports.day_range import DayRange
+from tracker.reports.query import Bots, GroupBy, Query, Value
+from tracker.reports.series import MAX_HOURLY_DAYS, Interval
 
 _FILTERS = ("link", "tag", *VISITOR_DIMENSIONS, "domain")
 _COUNTRY = re.compile(r"[A-Za-z]{2}")
@@ -36,6 +44,17 @@ BotsIn = Annotated[
         "counted among them (include), or counted alone (only)"
     ),
 ]
+IntervalIn = Annotated[
+    Interval,
+    Meta(
+        description="adds a series: the measures of every step of the range, empty ones too. Weeks "
+        f"begin on Monday; hour is for at most {MAX_HOURLY_DAYS} days"
+    ),
+]
+Columns = Annotated[
+    list[Column],
+    Meta(min_length=1, max_length=len(COLUMNS), description="the measures to show; default: all"),
+]
 Text = Annotated[str, Meta(max_length=MAX_TEXT_CHARACTERS)]
 Ids = UUID | Annotated[list[UUID], Meta(max_length=MAX_FILTER_VALUES)]
 Texts = Text | Annotated[list[Text], Meta(max_length=MAX_FILTER_VALUES)]
@@ -43,7 +62,7 @@ Devices = Device | Annotated[list[Device], Meta(max_length=MAX_FILTER_VALUES)]
 
 
 class DateRange(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """Days in UTC, both included."""
+    """Days of the account's time zone, both included."""
 
     first: Annotated[Day, Meta(examples=["2026-01-01"])] = field(name="from")
     last: Annotated[Day, Meta(examples=["2026-01-31"])] = field(name="to")
@@ -54,6 +73,25 @@ class DateRange(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
             raise ValueError("from: must not be after to")
         if (last - first).days >= MAX_REPORT_DAYS:
             raise ValueError(f"to: at most {MAX_REPORT_DAYS} days, from and to included")
+
+    @classmethod
+    def of(cls, days: DayRange) -> Self:
+        """Return the range of these days."""
+        return cls(first=days.first.isoformat(), last=days.last.isoformat())
+
+    def days(self) -> DayRange:
+        """Return the days."""
+        return DayRange(parse_day("from", self.first), parse_day("to", self.last))
+
+
+Compare = Annotated[
+    Compared | DateRange,
+    Meta(
+        description="adds the same measures of other days, and the change: of as many days before "
+        "(previous_period), of the same dates a year before (previous_year; 28 for 29 February), "
+        "or of any days"
+    ),
+]
 
 
 class ReportFilters(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -94,22 +132,77 @@ def _country(text: str) -> str:
     return text.upper()
 
 
-class CreateReport(Paged, forbid_unknown_fields=True, kw_only=True):
-    """The report to compute."""
+class ReportRequest(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The part of a request that says which clicks and conversions are counted, and what is shown
+    of them."""
 
     account_id: AccountId = field(name="accountId")
     date_range: DateRange = field(name="dateRange")
-    group_by: Annotated[GroupBy, Meta(description=f"one row for each. {_CROSSED}")] = field(
-        name="groupBy"
-    )
     filters: ReportFilters = field(default_factory=ReportFilters)
     tag_operator: TagOperator | UnsetType = field(default=UNSET, name="tagOperator")
     bots: BotsIn | UnsetType = UNSET
+    compare: Compare | UnsetType = UNSET
+    interval: IntervalIn | UnsetType = UNSET
+    columns: Columns | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         within = self.filters
         self.tag_operator = _merge_filter("tagOperator", self.tag_operator, within.tag_operator)
         self.bots = _merge_filter("bots", self.bots, within.bots)
+        previous = self.previous_days()
+        if self.is_hourly():
+            name = "interval" if self.interval == "hour" else "dateRange"
+            _check_hourly(name, self.date_range.days())
+            if previous is not None:
+                _check_hourly("compare", previous)
+
+    def is_hourly(self) -> bool:
+        """Return whether the answer has steps of an hour."""
+        return self.interval == "hour"
+
+    def previous_days(self) -> DayRange | None:
+        """Return the days to compare with, if any. Raises ValueError if they precede the year 1."""
+        if isinstance(self.compare, UnsetType):
+            return None
+        if isinstance(self.compare, DateRange):
+            return self.compare.days()
+        try:
+            return other_range(self.date_range.days(), self.compare)
+        except OverflowError:
+            raise ValueError("compare: there are no days before 0001-01-01") from None
+
+    def query(self, account_id: UUID) -> Query:
+        """Return the query of all clicks and conversions, by day."""
+        days = self.date_range.days()
+        return Query(
+            account_id=account_id,
+            first=days.first,
+            last=days.last,
+            group_by="day",
+            filters=self.filters.values(),
+            all_tags=self.tag_operator == "AND",
+            bots="exclude" if self.bots is UNSET else self.bots,
+        )
+
+
+class CreateReport(ReportRequest, forbid_unknown_fields=True, kw_only=True):
+    """The report to compute."""
+
+    group_by: Annotated[GroupBy, Meta(description=f"one row for each. {_CROSSED}")] = field(
+        name="groupBy"
+    )
+    page: PageNumber = 1
+    page_size: PageSize = field(default=DEFAULT_PAGE_SIZE, name="pageSize")
+
+    def is_hourly(self) -> bool:
+        """Return whether the answer has steps of an hour, or compares each hour."""
+        compares_hours = self.group_by == "hour" and self.compare is not UNSET
+        return self.interval == "hour" or compares_hours
+
+
+def _check_hourly(name: str, days: DayRange) -> None:
+    if days.days > MAX_HOURLY_DAYS:
+        raise ValueError(f"{name}: by hour at most {MAX_HOURLY_DAYS} days")
 
 
 def _merge_filter(name: str, value: Any, within: Any) -> Any:
@@ -117,48 +210,3 @@ def _merge_filter(name: str, value: Any, within: Any) -> Any:
     if UNSET not in (value, within) and value != within:
         raise BadRequest(f"{name}: differs from filters.{name}, which is another place for it")
     return within if value is UNSET else value
-
-
-Unique = Annotated[
-    int, Meta(description="first clicks of visitors on a link and day; never a bot's")
-]
-Rate = Annotated[float, Meta(description="conversions / clicks, to six decimals; 0 without clicks")]
-
-
-class ReportMeasures(msgspec.Struct, kw_only=True):
-    """The figures of a report or of one of its rows."""
-
-    clicks: int
-    unique_clicks: Unique = field(name="uniqueClicks")
-    bot_clicks: int = field(name="botClicks")
-    conversions: int
-    conversion_rate: Rate = field(name="conversionRate")
-    value: Decimal
-    payout: Decimal
-
-
-class ReportRow(msgspec.Struct, kw_only=True):
-    """A row of a report: its key and name, and the fields of ReportMeasures."""
-
-    key: Annotated[str, Meta(description="id or value of the group")]
-    name: Annotated[str, Meta(description="name of the group, for people")]
-    clicks: int
-    unique_clicks: Unique = field(name="uniqueClicks")
-    bot_clicks: int = field(name="botClicks")
-    conversions: int
-    conversion_rate: Rate = field(name="conversionRate")
-    value: Decimal
-    payout: Decimal
-
-
-class ReportAnswer(msgspec.Struct, kw_only=True):
-    """A page of the rows of a report, with its totals."""
-
-    rows: Annotated[list[ReportRow], Meta(description="by clicks in descending order, then by key")]
-    totals: Annotated[
-        ReportMeasures,
-        Meta(description="sums over all clicks that match the filters, each counted once"),
-    ]
-    group_by: GroupBy = field(name="groupBy")
-    date_range: DateRange = field(name="dateRange")
-    pagination: Pagination

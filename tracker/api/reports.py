@@ -1,20 +1,44 @@
 """`/api/reports`: counts of an account's clicks and conversions, in groups."""
 
-from datetime import date
-from typing import Any
+from typing import Annotated
 
-from msgspec import UNSET
-from msgspec.structs import asdict
+import msgspec
+from msgspec import UNSET, Meta, UnsetType, field
+from msgspec.structs import replace
 
+from tracker.api.account_calendar import account_calendar
 from tracker.api.endpoint import Call, Endpoint, Nothing
-from tracker.api.report_schema import CreateReport, ReportAnswer, ReportMeasures, ReportRow
+from tracker.api.report_answer import ReportRow, ReportStep, ReportTotals, Shown
+from tracker.api.report_schema import CreateReport, DateRange, ReportRequest
+from tracker.api.schema import Pagination, TimeZone, pagination_of
 from tracker.api.services import Services
 from tracker.errors import BadRequest
 from tracker.links.hostnames import canonical_hostname
-from tracker.reports.query import Measures, Query, Row
+from tracker.reports.detailed import DetailedReport, read_detailed
+from tracker.reports.parts import parts_at_one_snapshot
+from tracker.reports.query import GroupBy
+from tracker.reports.series import Interval
 
 
-async def _check(services: Services, body: CreateReport) -> None:
+class ReportAnswer(msgspec.Struct, kw_only=True):
+    """A page of the rows of a report, with its totals."""
+
+    rows: Annotated[list[ReportRow], Meta(description="by clicks in descending order, then by key")]
+    totals: Annotated[
+        ReportTotals,
+        Meta(description="sums over all clicks that match the filters, each counted once"),
+    ]
+    group_by: GroupBy = field(name="groupBy")
+    date_range: DateRange = field(name="dateRange")
+    time_zone: TimeZone = field(name="timeZone")
+    pagination: Pagination
+    interval: Interval | UnsetType = UNSET
+    series: list[ReportStep] | UnsetType = UNSET
+    previous_date_range: DateRange | UnsetType = field(default=UNSET, name="previousDateRange")
+    previous_series: list[ReportStep] | UnsetType = field(default=UNSET, name="previousSeries")
+
+
+async def check_domains(services: Services, body: ReportRequest) -> None:
     """Check the domains in the filters. Raises BadRequest if one is not a hostname."""
     for name in body.filters.values().get("domain", []):
         if name != services.public_url.host and not canonical_hostname(str(name)):
@@ -26,39 +50,40 @@ async def create(call: Call[Nothing, CreateReport]) -> ReportAnswer:
 
     Raises RateLimited or Unavailable if too many reports wait, Unavailable if it takes too long.
     """
-    body = call.body
-    report = await call.services.reports.run(_query(call))
-    page = body.page_of([_row(row) for row in report.rows], report.total_rows)
-    return ReportAnswer(
-        rows=page.rows,
-        totals=ReportMeasures(**_measures(report.totals)),
+    body, services = call.body, call.services
+    calendar = await account_calendar(services, call.account_id)
+    query = replace(
+        body.query(call.account_id),
         group_by=body.group_by,
-        date_range=body.date_range,
-        pagination=page.pagination,
-    )
-
-
-def _query(call: Call[Nothing, CreateReport]) -> Query:
-    body = call.body
-    return Query(
-        account_id=call.account_id,
-        first=date.fromisoformat(body.date_range.first),
-        last=date.fromisoformat(body.date_range.last),
-        group_by=body.group_by,
-        filters=body.filters.values(),
-        all_tags=body.tag_operator == "AND",
-        bots="exclude" if body.bots is UNSET else body.bots,
         page=body.page,
         page_size=body.page_size,
     )
+    async with parts_at_one_snapshot(services.database, services.reports, calendar) as parts:
+        interval = None if body.interval is UNSET else body.interval
+        found = await read_detailed(parts, query, interval, body.previous_days())
+    return _answer(body, found, calendar.zone)
 
 
-def _row(row: Row) -> ReportRow:
-    return ReportRow(key=row.key, name=row.name, **_measures(row.measures))
-
-
-def _measures(measures: Measures) -> dict[str, Any]:
-    return {**asdict(measures), "conversion_rate": measures.conversion_rate}
+def _answer(body: CreateReport, found: DetailedReport, zone: str) -> ReportAnswer:
+    shown, before, previous = Shown(body.columns), found.before, body.previous_days()
+    answer = ReportAnswer(
+        rows=[
+            shown.row(row, before.rows[row.key] if before else None) for row in found.report.rows
+        ],
+        totals=shown.totals(found.report.totals, before.totals if before else None),
+        group_by=body.group_by,
+        date_range=body.date_range,
+        time_zone=zone,
+        pagination=pagination_of(body.page, body.page_size, found.report.total_rows),
+        interval=body.interval,
+    )
+    if found.steps is not None:
+        answer.series = shown.steps(found.steps)
+    if previous is not None:
+        answer.previous_date_range = DateRange.of(previous)
+    if before is not None and before.steps is not None:
+        answer.previous_series = shown.steps(before.steps)
+    return answer
 
 
 ENDPOINTS = (
@@ -70,11 +95,13 @@ ENDPOINTS = (
         "Count clicks and conversions, grouped and filtered",
         ReportAnswer,
         body=CreateReport,
-        check=_check,
+        check=check_domains,
         example={
             "dateRange": {"from": "2026-01-01", "to": "2026-01-31"},
             "groupBy": "link",
             "filters": {"country": ["DE", "FR"]},
+            "compare": "previous_period",
+            "interval": "week",
         },
     ),
 )

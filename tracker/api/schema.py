@@ -30,6 +30,10 @@ Timestamp = Annotated[
     ),
 ]
 Day = Annotated[str, Meta(extra_json_schema={"format": "date", "pattern": r"^\d{4}-\d{2}-\d{2}$"})]
+TimeZone = Annotated[
+    str,
+    Meta(description="IANA name of the zone whose days are counted", examples=["Europe/Berlin"]),
+]
 Text = Annotated[str, Meta(extra_json_schema={"minLength": 1, "maxLength": MAX_TEXT_CHARACTERS})]
 
 Row = TypeVar("Row")
@@ -51,23 +55,29 @@ class Page(msgspec.Struct, Generic[Row], kw_only=True):
     pagination: Pagination
 
 
+PageNumber = Annotated[int, Meta(ge=1, le=MAX_PAGE, description="1-based")]
+PageSize = Annotated[int, Meta(ge=1, le=MAX_PAGE_SIZE, description="rows on a page")]
+
+
 class Paged(msgspec.Struct, kw_only=True):
     """The part of a request that names a page."""
 
-    page: Annotated[int, Meta(ge=1, le=MAX_PAGE, description="1-based")] = 1
-    page_size: Annotated[int, Meta(ge=1, le=MAX_PAGE_SIZE, description="rows on a page")] = field(
-        default=DEFAULT_PAGE_SIZE, name="pageSize"
-    )
+    page: PageNumber = 1
+    page_size: PageSize = field(default=DEFAULT_PAGE_SIZE, name="pageSize")
 
     def page_of(self, rows: list[Any], total: int) -> Page[Any]:
         """Return `rows` as the requested page of `total` rows."""
-        pagination = Pagination(
-            page=self.page,
-            page_size=self.page_size,
-            total_rows=total,
-            total_pages=-(-total // self.page_size),
-        )
-        return Page(rows=rows, pagination=pagination)
+        return Page(rows=rows, pagination=pagination_of(self.page, self.page_size, total))
+
+
+def pagination_of(page: int, page_size: int, total: int) -> Pagination:
+    """Return the position of a page among the pages of `total` rows."""
+    return Pagination(
+        page=page,
+        page_size=page_size,
+        total_rows=total,
+        total_pages=-(-total // page_size),
+    )
 
 
 class AccountPage(Paged, kw_only=True):

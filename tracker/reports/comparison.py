@@ -66,5 +66,5 @@ def _fraction(now: Decimal | float, before: Decimal | float) -> float | None:
     """
     if not before:
         return None
-    old, new = Decimal(before), Decimal(now)
+    old, new = Decimal(str(before)), Decimal(str(now))  # a rate as it is shown, to six decimals
     return round(float(_EXACT.divide(_EXACT.subtract(new, old), abs(old))), DECIMALS)

@@ -1,0 +1,57 @@
+"""Reports with details: the rows of a page, their series, and the same of other days."""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from tracker.reports.compared_rows import measures_before
+from tracker.reports.day_range import DayRange
+from tracker.reports.parts import Parts
+from tracker.reports.query import Measures, Query, Report
+from tracker.reports.series import Interval, Step
+
+
+class Before(msgspec.Struct, frozen=True, kw_only=True):
+    """The figures of the days to compare with. `rows` has the measures of each row, by its key."""
+
+    totals: Measures
+    rows: Mapping[str, Measures]
+    steps: Sequence[Step] | None
+
+
+class DetailedReport(msgspec.Struct, frozen=True, kw_only=True):
+    """A report, and the details that were asked for, of the same snapshot."""
+
+    report: Report
+    steps: Sequence[Step] | None
+    before: Before | None
+
+
+async def read_detailed(
+    parts: Parts, query: Query, interval: Interval | None, previous: DayRange | None
+) -> DetailedReport:
+    """Return the report of a query.
+
+    It has a series if there is an `interval`, and is compared with the `previous` days if there are
+    any. Raises as `Parts.run` and `Parts.series`.
+    """
+    report = await parts.run("report", query)
+    steps = None
+    if interval is not None:
+        steps = (await parts.series("interval", query, interval)).steps
+    before = None
+    if previous is not None:
+        before = await _before(parts, query, report, interval, previous)
+    return DetailedReport(report=report, steps=steps, before=before)
+
+
+async def _before(
+    parts: Parts, query: Query, report: Report, interval: Interval | None, days: DayRange
+) -> Before:
+    rows = await measures_before(parts, query, report.rows, days)
+    other = msgspec.structs.replace(query, first=days.first, last=days.last)
+    if interval is None:
+        totals = await parts.totals("compare", other)
+        return Before(totals=totals, rows=rows, steps=None)
+    series = await parts.series("compare", other, interval)
+    return Before(totals=series.totals, rows=rows, steps=series.steps)

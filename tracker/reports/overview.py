@@ -1,0 +1,41 @@
+"""Overviews: the totals, the series and the first rows of several dimensions, in one request."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from tracker.reports.day_range import DayRange
+from tracker.reports.parts import Parts, Series
+from tracker.reports.query import Query, Report
+from tracker.reports.series import Interval
+
+
+class Overview(msgspec.Struct, frozen=True, kw_only=True):
+    """The figures of one snapshot. `panels` are the reports asked for, in their order."""
+
+    series: Series
+    previous: Series | None
+    panels: Sequence[Report]
+
+
+async def read_overview(
+    parts: Parts,
+    query: Query,
+    interval: Interval,
+    previous: DayRange | None,
+    panels: Sequence[Query],
+) -> Overview:
+    """Return the overview of a query's days, compared with the `previous` ones if there are any.
+
+    Raises as `Parts.run` and `Parts.series`.
+    """
+    series = await parts.series("series", query, interval)
+    before = None
+    if previous is not None:
+        other = msgspec.structs.replace(query, first=previous.first, last=previous.last)
+        before = await parts.series("compare", other, interval)
+    return Overview(
+        series=series,
+        previous=before,
+        panels=[await parts.run(f"panels[{n}]", panel) for n, panel in enumerate(panels)],
+    )

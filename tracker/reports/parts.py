@@ -1,0 +1,101 @@
+"""The reports that one request is made of: one snapshot, one after another, one time limit.
+
+They run one after another because a session of MongoDB takes one command at a time. So a request
+never occupies more than one place, however many parts it has.
+"""
+
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import NamedTuple
+
+import pymongo
+from motor.motor_asyncio import AsyncIOMotorClientSession
+from msgspec.structs import replace
+from pymongo.errors import PyMongoError
+
+from tracker.calendar import Calendar
+from tracker.db.connect import Database
+from tracker.errors import Unavailable
+from tracker.reports.day_range import DayRange
+from tracker.reports.limits import REPORT_SECONDS
+from tracker.reports.query import Measures, Query, Report
+from tracker.reports.run import Reports
+from tracker.reports.series import Interval, Step, rows_of, series_of, step_keys
+
+
+class Series(NamedTuple):
+    """The steps of a range, and its totals."""
+
+    steps: Sequence[Step]
+    totals: Measures
+
+
+class Parts:
+    """The parts of one request. The name of a part is the field that asks for it."""
+
+    def __init__(
+        self, reports: Reports, calendar: Calendar, session: AsyncIOMotorClientSession
+    ) -> None:
+        self.calendar = calendar
+        self._reports = reports
+        self._session = session
+        self._until = time.monotonic() + REPORT_SECONDS
+
+    async def run(self, name: str, query: Query) -> Report:
+        """Return the report of a part.
+
+        - Raises RateLimited if too many reports of the account wait.
+        - Raises Unavailable, which names the part, if the request takes too long or too many
+          reports wait.
+        - Raises PyMongoError if MongoDB does not answer.
+        """
+        left = self._until - time.monotonic()
+        if left <= 0:
+            raise _too_long(name)
+        try:
+            with pymongo.timeout(left):
+                return await self._reports.run(query, self._session)
+        except Unavailable as error:
+            rule = error.message.removeprefix("report: ")
+            raise Unavailable(f"{name}: {rule}", error.headers) from None
+        except PyMongoError as error:
+            if error.timeout and time.monotonic() >= self._until:
+                raise _too_long(name) from None
+            raise
+
+    async def totals(self, name: str, query: Query) -> Measures:
+        """Return the totals of a query, which are those of every dimension. Raises as `run`."""
+        return (await self.run(name, _whole(query, "day", 1))).totals
+
+    async def series(self, name: str, query: Query, interval: Interval) -> Series:
+        """Return the series of a query's days.
+
+        Raises BadRequest if hours are asked of the first or last day that dates have; and as `run`.
+        """
+        days = DayRange(query.first, query.last)
+        dimension = rows_of(interval)
+        count = len(step_keys(days, dimension, self.calendar))
+        report = await self.run(name, _whole(query, dimension, count))
+        steps = series_of(report.rows, days, interval, self.calendar)
+        return Series(steps, report.totals)
+
+
+@asynccontextmanager
+async def parts_at_one_snapshot(
+    database: Database, reports: Reports, calendar: Calendar
+) -> AsyncIterator[Parts]:
+    """Yield the parts of a request. Raises PyMongoError if MongoDB does not answer."""
+    async with await database.client.start_session(snapshot=True) as session:
+        yield Parts(reports, calendar, session)
+
+
+def _whole(query: Query, group_by: Interval, rows: int) -> Query:
+    """Return a query for all rows by a dimension of time."""
+    return replace(query, group_by=group_by, page=1, page_size=max(rows, 1))
+
+
+def _too_long(name: str) -> Unavailable:
+    return Unavailable(
+        f"{name}: not done after {REPORT_SECONDS:.0f} seconds; ask for fewer days, or leave it out"
+    )
