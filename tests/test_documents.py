@@ -99,8 +99,9 @@ def test_the_pasted_commands_end_in_the_report_that_is_shown(tmp_path: Path) -> 
             without_key(row) for row in shown["rows"]
         ]
         assert printed["totals"].items() >= shown["totals"].items()
-        [other] = blocks(REPORTS, "sh")
-        assert '"groupBy":"country"' in paste(other)
+        by_country, overview = blocks(REPORTS, "sh")
+        assert '"groupBy":"country"' in paste(by_country)
+        assert '"panels":{"link":' in paste(overview)
 
 
 def without_key(row: dict[str, Any]) -> dict[str, Any]:

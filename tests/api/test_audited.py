@@ -10,6 +10,7 @@ from tracker.api.routes import KEYED_ENDPOINTS
 
 UNAUDITED: Final = {
     "POST /api/reports": "reads",
+    "POST /api/reports/overview": "reads",
     "POST /api/webhooks/preview": "shows what a template would become",
     "POST /api/webhooks/{id}/test": "sends a sample; nothing of the account changes",
     "POST /api/webhooks/{id}/deliveries/retry": "the example finds no failed delivery",

@@ -50,6 +50,9 @@ MAX_TAGS: Final = 100
 MAX_REPORT_DAYS: Final = 731
 """The limit of days in a report: two years, one of them a leap year."""
 
+MAX_PANELS: Final = 20
+"""The limit of the dimensions in an overview: nearly all that there are."""
+
 MAX_VALID_KEYS: Final = 100
 """The limit of an account's API keys that are neither revoked nor expired."""
 

@@ -84,6 +84,7 @@ class DateRange(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         return DayRange(parse_day("from", self.first), parse_day("to", self.last))
 
 
+GroupByIn = Annotated[GroupBy, Meta(description=f"one row for each. {_CROSSED}")]
 Compare = Annotated[
     Compared | DateRange,
     Meta(
@@ -188,9 +189,7 @@ class ReportRequest(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 class CreateReport(ReportRequest, forbid_unknown_fields=True, kw_only=True):
     """The report to compute."""
 
-    group_by: Annotated[GroupBy, Meta(description=f"one row for each. {_CROSSED}")] = field(
-        name="groupBy"
-    )
+    group_by: GroupByIn = field(name="groupBy")
     page: PageNumber = 1
     page_size: PageSize = field(default=DEFAULT_PAGE_SIZE, name="pageSize")
 

@@ -25,6 +25,7 @@ from tracker.api import (
     metrics,
     own_sessions,
     qr_codes,
+    report_overview,
     reports,
     second_factor,
     session,
@@ -60,6 +61,7 @@ KEYED_ENDPOINTS: tuple[Endpoint, ...] = (
     *members.ENDPOINTS,
     *invitations.ENDPOINTS,
     *reports.ENDPOINTS,
+    *report_overview.ENDPOINTS,
 )
 """The endpoints that need an API key."""
 

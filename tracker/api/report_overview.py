@@ -1,0 +1,137 @@
+"""`/api/reports/overview`: what a page of reports shows, in one request and of one moment."""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType, field
+from msgspec.structs import replace
+
+from tracker.api.account_calendar import account_calendar
+from tracker.api.endpoint import Call, Endpoint, Nothing
+from tracker.api.limits import MAX_PAGE_SIZE, MAX_PANELS
+from tracker.api.report_answer import ReportChange, ReportMeasures, ReportRow, ReportStep, Shown
+from tracker.api.report_schema import DateRange, GroupByIn, ReportRequest
+from tracker.api.reports import check_domains
+from tracker.api.schema import TimeZone
+from tracker.reports.overview import Overview, read_overview
+from tracker.reports.parts import parts_at_one_snapshot
+from tracker.reports.query import Query
+from tracker.reports.series import Interval, default_interval
+
+
+class OverviewPanel(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The first rows by one dimension."""
+
+    group_by: GroupByIn = field(name="groupBy")
+    limit: Annotated[int, Meta(ge=1, le=MAX_PAGE_SIZE, description="rows")] = 10
+
+    def query(self, query: Query) -> Query:
+        """Return the query of the panel, with the days and filters of `query`."""
+        return replace(query, group_by=self.group_by, page_size=self.limit)
+
+
+class CreateOverview(ReportRequest, forbid_unknown_fields=True, kw_only=True):
+    """The overview to compute. Its interval follows from its days, unless one is named."""
+
+    panels: Annotated[
+        list[OverviewPanel], Meta(max_length=MAX_PANELS, description="one for each dimension")
+    ] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        first: dict[str, int] = {}
+        for number, panel in enumerate(self.panels):
+            if (other := first.setdefault(panel.group_by, number)) != number:
+                raise ValueError(f"panels[{number}].groupBy: panels[{other}] has it already")
+
+    def chosen_interval(self) -> Interval:
+        """Return the interval of the series."""
+        days = self.date_range.days()
+        return default_interval(days) if isinstance(self.interval, UnsetType) else self.interval
+
+    def is_hourly(self) -> bool:
+        """Return whether the series has steps of an hour."""
+        return self.chosen_interval() == "hour"
+
+
+class PanelRows(msgspec.Struct, kw_only=True):
+    """The first rows by a dimension, and how many there are in all."""
+
+    rows: list[ReportRow]
+    total_rows: int = field(name="totalRows")
+
+
+class OverviewAnswer(msgspec.Struct, kw_only=True):
+    """Totals, a series, and the first rows of each panel. All figures are of one moment."""
+
+    totals: Annotated[ReportMeasures, Meta(description="each click and conversion counts once")]
+    previous: ReportMeasures | UnsetType = UNSET
+    change: ReportChange | UnsetType = UNSET
+    interval: Interval
+    series: list[ReportStep]
+    previous_series: list[ReportStep] | UnsetType = field(default=UNSET, name="previousSeries")
+    panels: Annotated[dict[str, PanelRows], Meta(description="by groupBy")]
+    date_range: DateRange = field(name="dateRange")
+    previous_date_range: DateRange | UnsetType = field(default=UNSET, name="previousDateRange")
+    time_zone: TimeZone = field(name="timeZone")
+
+
+async def create(call: Call[Nothing, CreateOverview]) -> OverviewAnswer:
+    """Run an overview.
+
+    Raises RateLimited or Unavailable if too many reports wait, Unavailable if it takes too long.
+    """
+    body, services = call.body, call.services
+    calendar = await account_calendar(services, call.account_id)
+    query = body.query(call.account_id)
+    panels = [panel.query(query) for panel in body.panels]
+    async with parts_at_one_snapshot(services.database, services.reports, calendar) as parts:
+        found = await read_overview(
+            parts, query, body.chosen_interval(), body.previous_days(), panels
+        )
+    return _answer(body, found, calendar.zone)
+
+
+def _answer(body: CreateOverview, found: Overview, zone: str) -> OverviewAnswer:
+    shown, now = Shown(body.columns), found.series
+    answer = OverviewAnswer(
+        totals=shown.measures(now.totals),
+        interval=body.chosen_interval(),
+        series=shown.steps(now.steps),
+        panels={
+            panel.group_by: PanelRows(
+                rows=[shown.row(row, None) for row in report.rows], total_rows=report.total_rows
+            )
+            for panel, report in zip(body.panels, found.panels, strict=True)
+        },
+        date_range=body.date_range,
+        time_zone=zone,
+    )
+    previous, before = body.previous_days(), found.previous
+    if previous is not None and before is not None:
+        answer.previous = shown.measures(before.totals)
+        answer.change = shown.change(now.totals, before.totals)
+        answer.previous_series = shown.steps(before.steps)
+        answer.previous_date_range = DateRange.of(previous)
+    return answer
+
+
+ENDPOINTS = (
+    Endpoint(
+        "POST",
+        "/api/reports/overview",
+        "reports:read",
+        create,
+        "Count what a page of reports shows: totals, a series, the first rows by each dimension",
+        OverviewAnswer,
+        body=CreateOverview,
+        check=check_domains,
+        example={
+            "dateRange": {"from": "2026-01-01", "to": "2026-01-31"},
+            "filters": {"country": ["DE", "FR"]},
+            "compare": "previous_period",
+            "panels": [{"groupBy": "link", "limit": 5}, {"groupBy": "country"}],
+        },
+        operation_id="createReportOverview",
+    ),
+)
