@@ -6,7 +6,6 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 from msgspec.structs import replace
 
-from tracker.api.account_calendar import account_calendar
 from tracker.api.endpoint import Call, Endpoint, Nothing
 from tracker.api.limits import MAX_PAGE_SIZE, MAX_PANELS
 from tracker.api.report_answer import ReportChange, ReportMeasures, ReportRow, ReportStep, Shown
@@ -82,14 +81,13 @@ async def create(call: Call[Nothing, CreateOverview]) -> OverviewAnswer:
     Raises RateLimited or Unavailable if too many reports wait, Unavailable if it takes too long.
     """
     body, services = call.body, call.services
-    calendar = await account_calendar(services, call.account_id)
     query = body.query(call.account_id)
     panels = [panel.query(query) for panel in body.panels]
-    async with parts_at_one_snapshot(services.database, services.reports, calendar) as parts:
+    async with parts_at_one_snapshot(services.database, services.reports, call.account_id) as parts:
         found = await read_overview(
             parts, query, body.chosen_interval(), body.previous_days(), panels
         )
-    return _answer(body, found, calendar.zone)
+    return _answer(body, found, parts.calendar.zone)
 
 
 def _answer(body: CreateOverview, found: Overview, zone: str) -> OverviewAnswer:

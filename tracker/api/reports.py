@@ -6,7 +6,6 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 from msgspec.structs import replace
 
-from tracker.api.account_calendar import account_calendar
 from tracker.api.endpoint import Call, Endpoint, Nothing
 from tracker.api.report_answer import ReportRow, ReportStep, ReportTotals, Shown
 from tracker.api.report_schema import CreateReport, DateRange, ReportRequest
@@ -51,17 +50,16 @@ async def create(call: Call[Nothing, CreateReport]) -> ReportAnswer:
     Raises RateLimited or Unavailable if too many reports wait, Unavailable if it takes too long.
     """
     body, services = call.body, call.services
-    calendar = await account_calendar(services, call.account_id)
     query = replace(
         body.query(call.account_id),
         group_by=body.group_by,
         page=body.page,
         page_size=body.page_size,
     )
-    async with parts_at_one_snapshot(services.database, services.reports, calendar) as parts:
-        interval = None if body.interval is UNSET else body.interval
+    interval = None if body.interval is UNSET else body.interval
+    async with parts_at_one_snapshot(services.database, services.reports, call.account_id) as parts:
         found = await read_detailed(parts, query, interval, body.previous_days())
-    return _answer(body, found, calendar.zone)
+    return _answer(body, found, parts.calendar.zone)
 
 
 def _answer(body: CreateReport, found: DetailedReport, zone: str) -> ReportAnswer:

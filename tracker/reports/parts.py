@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import NamedTuple
+from uuid import UUID
 
 import pymongo
 from motor.motor_asyncio import AsyncIOMotorClientSession
@@ -17,6 +18,7 @@ from pymongo.errors import PyMongoError
 from tracker.calendar import Calendar
 from tracker.db.connect import Database
 from tracker.errors import Unavailable
+from tracker.reports.account_calendar import account_calendar
 from tracker.reports.day_range import DayRange
 from tracker.reports.limits import REPORT_SECONDS
 from tracker.reports.query import Measures, Query, Report
@@ -83,10 +85,11 @@ class Parts:
 
 @asynccontextmanager
 async def parts_at_one_snapshot(
-    database: Database, reports: Reports, calendar: Calendar
+    database: Database, reports: Reports, account_id: UUID
 ) -> AsyncIterator[Parts]:
-    """Yield the parts of a request. Raises PyMongoError if MongoDB does not answer."""
+    """Yield the parts of a request of an account. Raises PyMongoError if MongoDB does not answer."""
     async with await database.client.start_session(snapshot=True) as session:
+        calendar = await account_calendar(database, account_id, session)
         yield Parts(reports, calendar, session)
 
 
