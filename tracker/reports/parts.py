@@ -87,7 +87,7 @@ class Parts:
 async def parts_at_one_snapshot(
     database: Database, reports: Reports, account_id: UUID
 ) -> AsyncIterator[Parts]:
-    """Yield the parts of a request of an account. Raises PyMongoError if MongoDB does not answer."""
+    """Yield the parts of an account's request. Raises PyMongoError if MongoDB does not answer."""
     async with await database.client.start_session(snapshot=True) as session:
         calendar = await account_calendar(database, account_id, session)
         yield Parts(reports, calendar, session)
