@@ -6,9 +6,10 @@ from typing import Any, Final
 from bson import Decimal128
 
 from tests.conversions import scene
-from tests.factories import AT_MS, make_click
+from tests.factories import AT_MS, make_click, make_event
 from tracker.access.principal import OPERATOR
 from tracker.access.roles import Role
+from tracker.clicks.sources import FIELDS
 from tracker.clock import moment, now
 from tracker.conversions.event_config import PayoutType
 from tracker.conversions.rules import NO_RULES
@@ -138,6 +139,19 @@ async def test_a_pending_event_is_settled_when_its_click_arrives_and_keeps_unkno
     [event] = await scene.stored_events(services)
     assert (event["status"], event["country"]) == ("attributed", made["country"])
     assert event["added_later"] == UNKNOWN["added_later"]
+
+
+async def test_an_event_of_a_stored_click_without_source_fields_has_none(
+    services: Services,
+) -> None:
+    made: Any = services.enrichment.document(make_click(ACCOUNT, query="utm_source=news"))
+    before = {name: made[name] for name in made if name not in FIELDS}
+    assert len(before) == len(made) - 2
+    await services.database["clicks"].insert_one(before)
+    await scene.applied(services, [make_event(1, made["_id"])])
+    [event] = await scene.stored_events(services)
+    assert event["status"] == "attributed"
+    assert not set(FIELDS) & event.keys()
 
 
 async def test_a_stored_click_and_its_event_make_a_payload(services: Services) -> None:

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from tracker.conversions.attribution import DIMENSIONS, attribute
+from tracker.clicks.sources import FIELDS
+from tracker.conversions.attribution import CLICK_FIELDS, DIMENSIONS, attribute
 from tracker.conversions.document import Status
 
 # The same in every process that collects these tests: they are part of the tests' names.
@@ -29,6 +30,20 @@ def test_an_event_takes_over_account_moment_and_dimensions(account_id: bytes | N
         "click_at": "a moment",
         **{name: f"the {name}" for name in DIMENSIONS},
     }
+
+
+def test_an_event_takes_over_the_sources_that_its_click_has() -> None:
+    has = {"referrer_host": "t.co", "utm_term": "shoes"}
+    click: Any = STORED | has
+    fields = attribute(event(ACCOUNT), click)
+    assert {name: one for name, one in fields.items() if name in FIELDS} == has
+    assert not set(FIELDS) & attribute(event(OTHER), click).keys()
+
+
+def test_the_fields_of_a_click_that_are_read_suffice() -> None:
+    click: Any = STORED | dict.fromkeys(FIELDS, "a source") | {"referrer": "r", "query": "q"}
+    read: Any = {name: click[name] for name in CLICK_FIELDS}
+    assert attribute(event(None, CLICK), read) == attribute(event(None, CLICK), click)
 
 
 def test_a_click_of_another_account_gives_nothing_but_the_status() -> None:

@@ -15,6 +15,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from tests.conversions import scene
 from tests.factories import AT_MS, make_click, make_event
 from tracker.clicks.click import Click
+from tracker.clicks.sources import FIELDS
 from tracker.conversions.attribution import DIMENSIONS
 from tracker.db.keys import transaction
 from tracker.ids import new_click_id, new_id
@@ -23,7 +24,7 @@ from tracker.ingest.slot import Slot
 from tracker.service.services import Services
 
 ACCOUNT, OTHER = new_id(), new_id()
-CLICK = make_click(ACCOUNT)
+CLICK = make_click(ACCOUNT, query="utm_source=news&utm_term=")
 EVENT = make_event(1, CLICK.id, value="12.50", payout="1.25", metadata='{"a":1}')
 OF_CONFIG = msgspec.structs.replace(
     EVENT, id=2, account_id=ACCOUNT.bytes, event_config_id=new_id().bytes
@@ -59,6 +60,9 @@ async def test_click_and_event_meet_in_any_order(
     assert (row["country"], row["browser"], row["device"]) == ("US", "Chrome", "desktop")
     assert row["link_id"] == UUID(bytes=CLICK.link_id)
     assert row["domain_name"] == "go.example.com"
+    sources = {"referrer_host": "example.com", "utm_source": "news"}
+    assert {name: row[name] for name in FIELDS if name in row} == sources
+    assert {name: click[name] for name in FIELDS if name in click} == sources
 
 
 async def test_an_event_waits_until_its_click_is_there(services: Services) -> None:
@@ -82,7 +86,7 @@ async def test_an_event_takes_nothing_from_a_click_of_another_account(
     own, foreign = await applied(services, *batches)
     assert (own["status"], foreign["status"]) == ("attributed", "foreign_click")
     assert foreign["account_id"] == OTHER
-    assert not {"click_at", *DIMENSIONS} & foreign.keys()
+    assert not {"click_at", *DIMENSIONS, *FIELDS} & foreign.keys()
 
 
 async def test_an_event_that_names_no_click_is_left_alone(services: Services) -> None:

@@ -4,7 +4,18 @@ from datetime import datetime
 from typing import NotRequired, TypedDict
 
 
-class ClickDocument(TypedDict):
+class SourceFields(TypedDict, total=False):
+    """The source dimensions of a click (`clicks/sources`), each of which only some clicks have."""
+
+    referrer_host: str
+    utm_source: str
+    utm_medium: str
+    utm_campaign: str
+    utm_term: str
+    utm_content: str
+
+
+class ClickDocument(SourceFields):
     """A stored click: what the visitor sent, and the values derived from it.
 
     Ids are the 16 bytes of a UUID. `unique` says whether it is its visitor's first on the link and

@@ -9,6 +9,7 @@ from tracker.clicks.click import Click
 from tracker.clicks.country import Countries
 from tracker.clicks.dimensions import CACHED_VISITS, values_of
 from tracker.clicks.document import ClickDocument
+from tracker.clicks.sources import referrer_host, utm_values
 from tracker.clicks.user_agent import Agent, describe
 from tracker.clock import moment
 from tracker.db.documents import StoredId, shared_id
@@ -49,6 +50,11 @@ class Enrichment:
         document["referrer"] = click.referrer
         document["user_agent"] = click.user_agent
         document["query"] = click.query
+        # Tested here: a call for nothing costs more than all of it for a click without a source.
+        if click.referrer and (host := referrer_host(click.referrer)):
+            document["referrer_host"] = host
+        if "utm_" in click.query:
+            document.update(utm_values(click.query))  # type: ignore[typeddict-item]
         if self._store_ip:
             document["address"] = click.address
         return document

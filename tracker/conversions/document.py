@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final, TypedDict, cast
+from typing import Any, Final, cast
 
 from bson import Decimal128
 
+from tracker.clicks.document import SourceFields
 from tracker.conversions.rules import Rule
 
 
@@ -34,10 +35,11 @@ COUNTED: Final = (Status.PENDING, Status.NO_CLICK, Status.FOREIGN_CLICK, Status.
 """The states in which an event counts, if its account is known."""
 
 
-class _Optional(TypedDict, total=False):
+class _Optional(SourceFields, total=False):
     """Fields that only some events have.
 
-    - From `link_id` to `click_at`: values of the click that the event was attributed to.
+    - From `link_id` to `click_at`, and source dimensions: values of the click that the event was
+      attributed to.
     - `refused` is the rule that a refused event breaks.
     - `tell_at` is the state of its notification: see `conversions/notification_state`.
     - `expires_at` is when MongoDB deletes an event without an account.

@@ -20,7 +20,7 @@ from tracker.clicks.enrich import Enrichment
 from tracker.clicks.store import Clicks
 from tracker.clicks.visitors import Visitors
 from tracker.clock import now, now_ms
-from tracker.conversions.attribution import DIMENSIONS
+from tracker.conversions.attribution import CLICK_FIELDS
 from tracker.conversions.document import EventDocument, Status
 from tracker.conversions.event import Event
 from tracker.conversions.rules import NO_RULES, AccountRules
@@ -55,8 +55,6 @@ _UNOWNED_CLAIM_TTL_SECONDS = 60
 
 _BEHIND_MS = 60_000
 """Age of the oldest entry above which the journal is behind, and may hold clicks in time."""
-
-_CLICK_FIELDS = ["account_id", "at", *DIMENSIONS]
 
 ClicksById = Mapping[bytes, ClickDocument]
 
@@ -165,7 +163,7 @@ class Drain:
         """Store what is new and return it. Raises WriteConflict after _MAX_PLANS conflicts."""
         named = _clicks_of(events.values())
         clicks_of_events = {one: clicks[one] for one in named if one in clicks}
-        clicks_of_events |= await self._clicks.find(named, _CLICK_FIELDS)
+        clicks_of_events |= await self._clicks.find(named, CLICK_FIELDS)
         known = Known()
         for _ in range(_MAX_PLANS):
             bounds = await self._bounds(events.values(), clicks_of_events, checked)
@@ -214,7 +212,7 @@ class Drain:
         """Join the events that wait for one of these stored clicks."""
         last = 0
         while pending := await self._events.pending(click_ids, after=last):
-            clicks = await self._clicks.find(_clicks_of(pending), _CLICK_FIELDS)
+            clicks = await self._clicks.find(_clicks_of(pending), CLICK_FIELDS)
             await self._move(pending, clicks)
             last = pending[-1]["_id"]
 
