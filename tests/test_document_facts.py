@@ -15,7 +15,7 @@ from tracker import metrics
 from tracker.access.principal import OPERATOR, SCOPES, Principal
 from tracker.access.roles import SCOPES_OF, Role
 from tracker.api.report_answer import ReportMeasures
-from tracker.api.report_schema import ReportFilters
+from tracker.api.report_filters import ReportFilters
 from tracker.api.routes import KEYED_ENDPOINTS
 from tracker.api.short_link_schema import CreateShortLink, ShortLink
 from tracker.api.webhook_schema import CreateWebhook

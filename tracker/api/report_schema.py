@@ -1,49 +1,28 @@
 """The requests of `/api/reports`, and the rules of their fields."""
 
-import re
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 from uuid import UUID
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
-from tracker.api.limits import (
-    DEFAULT_PAGE_SIZE,
-    MAX_FILTER_VALUES,
-    MAX_REPORT_DAYS,
-    MAX_TEXT_CHARACTERS,
-)
+from tracker.api.limits import DEFAULT_PAGE_SIZE, MAX_REPORT_DAYS
 from tracker.api.report_answer import COLUMNS, Column
+from tracker.api.report_filters import BotsIn, ReportFilters, TagOperator
 from tracker.api.schema import AccountId, Day, PageNumber, PageSize, parse_day
-from tracker.clicks.country import UNKNOWN
 from tracker.clicks.dimensions import NAMES as VISITOR_DIMENSIONS
-from tracker.clicks.user_agent import Device
 from tracker.errors import BadRequest
-from tracker.links.hostnames import canonical_hostname
 from tracker.reports.comparison import Compared, other_range
 from tracker.reports.day_range import DayRange
-from tracker.reports.query import Bots, GroupBy, Query, Value
+from tracker.reports.query import GroupBy, Query
 from tracker.reports.series import MAX_HOURLY_DAYS, Interval
 
-_FILTERS = ("link", "tag", *VISITOR_DIMENSIONS, "domain")
-_COUNTRY = re.compile(r"[A-Za-z]{2}")
 _CROSSED = (
     f"If filters and groupBy have two different ones of {', '.join(VISITOR_DIMENSIONS[:-1])} and "
     f"{VISITOR_DIMENSIONS[-1]}, or filters have one of them and groupBy is hour or event, the "
     "report reads every click of its range, and takes longer the more there are"
 )
 
-TagOperator = Annotated[
-    Literal["OR", "AND"],
-    Meta(description="OR: links with any of the tags (default); AND: with all of them"),
-]
-BotsIn = Annotated[
-    Bots,
-    Meta(
-        description="clicks of bots and prefetches: left out of clicks (exclude, the default), "
-        "counted among them (include), or counted alone (only)"
-    ),
-]
 IntervalIn = Annotated[
     Interval,
     Meta(
@@ -55,10 +34,6 @@ Columns = Annotated[
     list[Column],
     Meta(min_length=1, max_length=len(COLUMNS), description="the measures to show; default: all"),
 ]
-Text = Annotated[str, Meta(max_length=MAX_TEXT_CHARACTERS)]
-Ids = UUID | Annotated[list[UUID], Meta(max_length=MAX_FILTER_VALUES)]
-Texts = Text | Annotated[list[Text], Meta(max_length=MAX_FILTER_VALUES)]
-Devices = Device | Annotated[list[Device], Meta(max_length=MAX_FILTER_VALUES)]
 
 
 class DateRange(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -93,44 +68,6 @@ Compare = Annotated[
         "or of any days"
     ),
 ]
-
-
-class ReportFilters(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """A value or a list for each filter: any value may match, and every non-empty filter has to."""
-
-    link: Annotated[Ids, Meta(description="ids of short links")] = []
-    tag: Annotated[Ids, Meta(description="ids of tags, as links have them now")] = []
-    device: Devices = []
-    country: Annotated[Texts, Meta(description="ISO 3166-1 alpha-2 or unknown, in any case")] = []
-    browser: Annotated[Texts, Meta(description="families, named as in reports")] = []
-    os: Annotated[Texts, Meta(description="families, named as in reports")] = []
-    domain: Annotated[
-        Texts, Meta(description="hostnames, including that of the service, or unknown")
-    ] = []
-    tag_operator: TagOperator | UnsetType = field(default=UNSET, name="tagOperator")
-    bots: BotsIn | UnsetType = UNSET
-
-    def __post_init__(self) -> None:
-        self.country = [_country(text) for text in _as_list(self.country)]
-        # The service's own host may be an IP address; `reports` refuses all other invalid names.
-        self.domain = [canonical_hostname(one) or one.lower() for one in _as_list(self.domain)]
-
-    def values(self) -> dict[str, list[Value]]:
-        """Return the values of each dimension that is filtered by."""
-        given = {name: getattr(self, name) for name in _FILTERS}
-        return {name: _as_list(value) for name, value in given.items() if value != []}
-
-
-def _as_list(value: Any) -> list[Any]:
-    return list(dict.fromkeys(value)) if isinstance(value, list) else [value]
-
-
-def _country(text: str) -> str:
-    if text.lower() == UNKNOWN:
-        return UNKNOWN
-    if not _COUNTRY.fullmatch(text):
-        raise ValueError("country: must be two letters such as DE, or unknown")
-    return text.upper()
 
 
 class ReportRequest(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):

@@ -1,0 +1,73 @@
+"""The filters of reports, and the rules of their values."""
+
+import re
+from typing import Annotated, Any, Literal, get_args
+from uuid import UUID
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType, field
+
+from tracker.api.limits import MAX_FILTER_VALUES, MAX_TEXT_CHARACTERS
+from tracker.clicks.country import UNKNOWN
+from tracker.clicks.user_agent import Device
+from tracker.links.hostnames import canonical_hostname
+from tracker.reports.query import Bots, Value
+
+Dimension = Literal["link", "tag", "device", "country", "browser", "os", "domain"]
+"""The dimensions that reports are filtered by."""
+
+_COUNTRY = re.compile(r"[A-Za-z]{2}")
+
+TagOperator = Annotated[
+    Literal["OR", "AND"],
+    Meta(description="OR: links with any of the tags (default); AND: with all of them"),
+]
+BotsIn = Annotated[
+    Bots,
+    Meta(
+        description="clicks of bots and prefetches: left out of clicks (exclude, the default), "
+        "counted among them (include), or counted alone (only)"
+    ),
+]
+Text = Annotated[str, Meta(max_length=MAX_TEXT_CHARACTERS)]
+Ids = UUID | Annotated[list[UUID], Meta(max_length=MAX_FILTER_VALUES)]
+Texts = Text | Annotated[list[Text], Meta(max_length=MAX_FILTER_VALUES)]
+Devices = Device | Annotated[list[Device], Meta(max_length=MAX_FILTER_VALUES)]
+
+
+class ReportFilters(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """A value or a list for each filter: any value may match, and every non-empty filter has to."""
+
+    link: Annotated[Ids, Meta(description="ids of short links")] = []
+    tag: Annotated[Ids, Meta(description="ids of tags, as links have them now")] = []
+    device: Devices = []
+    country: Annotated[Texts, Meta(description="ISO 3166-1 alpha-2 or unknown, in any case")] = []
+    browser: Annotated[Texts, Meta(description="families, named as in reports")] = []
+    os: Annotated[Texts, Meta(description="families, named as in reports")] = []
+    domain: Annotated[
+        Texts, Meta(description="hostnames, including that of the service, or unknown")
+    ] = []
+    tag_operator: TagOperator | UnsetType = field(default=UNSET, name="tagOperator")
+    bots: BotsIn | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        self.country = [_country(text) for text in _as_list(self.country)]
+        # The service's own host may be an IP address; `reports` refuses all other invalid names.
+        self.domain = [canonical_hostname(one) or one.lower() for one in _as_list(self.domain)]
+
+    def values(self) -> dict[str, list[Value]]:
+        """Return the values of each dimension that is filtered by."""
+        given = {name: getattr(self, name) for name in get_args(Dimension)}
+        return {name: _as_list(value) for name, value in given.items() if value != []}
+
+
+def _as_list(value: Any) -> list[Any]:
+    return list(dict.fromkeys(value)) if isinstance(value, list) else [value]
+
+
+def _country(text: str) -> str:
+    if text.lower() == UNKNOWN:
+        return UNKNOWN
+    if not _COUNTRY.fullmatch(text):
+        raise ValueError("country: must be two letters such as DE, or unknown")
+    return text.upper()
