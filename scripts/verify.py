@@ -10,9 +10,10 @@ from uuid import UUID
 from scripts.command import Command, Row, day, require_account, uuid
 from scripts.progress import Progress
 from tracker.db.retention import first_kept
+from tracker.reports.day_count import DayCount
 from tracker.reports.money import differ, sum_in_billionths
 from tracker.reports.query import Measures, Query
-from tracker.reports.recount import DayCount, Recount
+from tracker.reports.recount import Recount
 from tracker.reports.rollup import RollupId, Sums
 from tracker.service.services import Services
 

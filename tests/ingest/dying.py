@@ -71,6 +71,7 @@ def dying_drain(services: Services, slot: Slot, at: int) -> Drain:
     steps = Steps(at)
     drain = services.drain(slot)
     drain._writer._database = dying_database(services.database, steps)
+    drain._writer.calendars._database = drain._writer._database
     for name in PARTS:
         setattr(drain, name, steps.around(getattr(drain, name)))
     return drain

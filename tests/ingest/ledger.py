@@ -3,12 +3,15 @@
 from collections import Counter, defaultdict
 from uuid import UUID
 
+from tracker.access.time_zones import zone_in
 from tracker.reports.rollup import Rollup, RollupId, Sums, stored_sums
 from tracker.service.services import Services
 
 
 async def recounted(services: Services) -> dict[RollupId, Sums]:
-    rollup = Rollup()
+    accounts = services.database["accounts"].find()
+    calendars = {row["_id"].bytes: zone_in(row).calendars async for row in accounts}
+    rollup = Rollup(calendars)
     async for click in services.database["clicks"].find():
         rollup.add_click(click)
     async for event in services.database["events"].find():
@@ -33,7 +36,7 @@ async def totals(services: Services) -> Counter[str]:
     """Return the sums of all accounts and days by measure; money in billionths."""
     together: Counter[str] = Counter()
     for key, sums in (await counted(services)).items():
-        if key.of == "account":
+        if key.of.split()[0] == "account":
             together.update(
                 {path[6:]: number for path, number in sums.items() if path.startswith("total.")}
             )

@@ -206,10 +206,10 @@ async def test_nothing_of_a_batch_is_stored_if_redis_fails_during_its_enrichment
     """The whole batch is tried again, and each visitor is first once."""
     first_clicks, calls = services.visitors.first_clicks, 0
 
-    async def lost(clicks: Sequence[Click]) -> set[bytes]:
+    async def lost(clicks: Sequence[Click], calendars: Any) -> set[bytes]:
         nonlocal calls
         calls += 1
-        found = await first_clicks(clicks)
+        found = await first_clicks(clicks, calendars)
         if calls == 2:
             raise RedisConnectionError("reset")
         return found

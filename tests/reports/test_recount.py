@@ -12,7 +12,8 @@ from tests.conversions import scene
 from tests.factories import AT_MS, make_click, make_event
 from tracker.clock import day_of, moment
 from tracker.ids import new_id
-from tracker.reports.recount import DayCount, Recount
+from tracker.reports.day_count import DayCount
+from tracker.reports.recount import Recount
 from tracker.service.services import Services
 
 ACCOUNT = new_id()

@@ -22,6 +22,7 @@ from tracker.access.rate_limit import RateLimiter
 from tracker.access.sessions import Sessions
 from tracker.access.sign_in import SignIn
 from tracker.access.sign_in_limit import SignInLimit
+from tracker.access.time_zones import TimeZones
 from tracker.clicks.redirect import Redirect
 from tracker.clicks.store import Clicks
 from tracker.conversions.event_config import EventConfigs
@@ -61,6 +62,7 @@ class Services(Protocol):
     redis: Redis
     database: Database
     accounts: Accounts
+    time_zones: TimeZones
     api_keys: ApiKeys
     audit: Audit
     members: Members

@@ -4,11 +4,12 @@ Guarantee: everything counts exactly once. A document is inserted, or moves from
 next, in the transaction that updates the rollups accordingly. If it is stored already, or has left
 that state, the whole transaction is dropped and the caller plans again without it. So the rollups
 always equal the documents, however often a batch is delivered. The deliveries to webhooks are
-created in the same transaction.
+created in the same transaction. So is the check that the days are those of the accounts' calendars
+(`ingest/calendars`).
 """
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
@@ -22,9 +23,10 @@ from tracker.conversions.store import ClickAndConfig, Events
 from tracker.db.connect import Database
 from tracker.db.documents import DUPLICATE_KEY, as_read, as_stored, run_inserts, run_updates
 from tracker.db.transaction import Session, in_transaction
+from tracker.ingest.calendars import AccountCalendars, KnownCalendars, StaleCalendars
 from tracker.ingest.notification import should_notify
 from tracker.ingest.slot import Slot
-from tracker.reports.rollup import Rollup
+from tracker.reports.rollup import Calendars, Rollup
 from tracker.webhooks.creation import create_deliveries
 
 _RECORDS_PER_TURN, _EVENTS_PER_TURN = 400, 100
@@ -64,15 +66,24 @@ class WriteSet(NamedTuple):
         """Return whether there is nothing to write."""
         return not (self.clicks or self.events or self.moves)
 
+    def accounts(self) -> set[bytes]:
+        """Return the accounts that it counts for."""
+        found = {click["account_id"] for click in self.clicks}
+        for event in (*self.events, *(one.event for one in self.moves)):
+            if event["account_id"] is not None:
+                found.add(event["account_id"])
+        moved = (one.fields.get("account_id") for one in self.moves)
+        return found | {one for one in moved if one is not None}
+
     def events_to_notify(self) -> list[EventDocument]:
         """Return the events to notify webhooks of, as they are after the transaction."""
         arrived = [event for event in self.events if should_notify(None, event)]
         moved = [(event, changed(event, fields)) for event, fields in self.moves]
         return arrived + [after for before, after in moved if should_notify(before, after)]
 
-    async def rollup(self) -> Rollup:
+    async def rollup(self, calendars: Calendars) -> Rollup:
         """Return the sums that the write set adds. Waiting requests are served meanwhile."""
-        rollup = Rollup()
+        rollup = Rollup(calendars)
         for clicks in _pieces(self.clicks, _RECORDS_PER_TURN):
             for click in clicks:
                 rollup.add_click(click)
@@ -93,7 +104,7 @@ class WriteSet(NamedTuple):
 class BatchWriter:
     """The writer of a drain's write sets, one at a time because the drain has one session.
 
-    `made_due` is set when a write set has created deliveries.
+    `made_due` is set when a write set has created deliveries. `calendars` are those of its drain.
     """
 
     def __init__(self, database: Database, slot: Slot, made_due: asyncio.Event) -> None:
@@ -101,6 +112,7 @@ class BatchWriter:
         self._slot = slot
         self._made_due = made_due
         self._writing = asyncio.Lock()
+        self.calendars = AccountCalendars(database)
 
     async def write(self, write_set: WriteSet) -> None:
         """Store the whole write set, or nothing.
@@ -110,15 +122,37 @@ class BatchWriter:
         """
         if write_set.is_empty():
             return
-        rollup = await write_set.rollup()
-        async with self._writing:
-            await self._commit(write_set, rollup)
+        while True:
+            known = await self.known_calendars(write_set.accounts())
+            rollup = await write_set.rollup(known.calendars)
+            try:
+                async with self._writing:
+                    await self._commit(write_set, rollup, known)
+            except StaleCalendars as error:
+                self.calendars.renew(error.token)
+            else:
+                return
 
-    async def _commit(self, write_set: WriteSet, rollup: Rollup) -> None:
-        updates = await _statements(rollup, await self._slot.number())
+    async def known_calendars(self, account_ids: Collection[bytes]) -> KnownCalendars:
+        """Return the calendars of accounts as this drain knows them.
+
+        Raises PyMongoError if MongoDB has to be asked and does not answer.
+        """
+        return await self.calendars.of(account_ids, await self._slot.number())
+
+    async def _commit(self, write_set: WriteSet, rollup: Rollup, known: KnownCalendars) -> None:
+        slot = await self._slot.number()
+        updates = await _statements(rollup, slot)
         session = await self._slot.session()
+
+        async def work(session: Session) -> int:
+            created = await self._store(write_set, updates, session)
+            if updates:
+                await self.calendars.check(known, slot, session)
+            return created
+
         try:
-            if await in_transaction(session, lambda _: self._store(write_set, updates, session)):
+            if await in_transaction(session, work):
                 self._made_due.set()
         except WriteConflict:
             await self._catch_up(session)

@@ -136,6 +136,8 @@ class Drain:
     async def _documents(self, clicks: Sequence[Click]) -> ClicksById:
         """Return documents by id. The next clicks are enriched while Redis looks up visitors."""
         documents: dict[bytes, ClickDocument] = {}
+        known = await self._writer.known_calendars({one.account_id for one in clicks})
+        calendars = known.current()
         stored_at = now()
         look_up = None
         try:
@@ -148,7 +150,7 @@ class Drain:
                         by_people.append(click)
                 if look_up is not None:
                     _mark(documents, await look_up)
-                look_up = asyncio.create_task(self._visitors.first_clicks(by_people))
+                look_up = asyncio.create_task(self._visitors.first_clicks(by_people, calendars))
                 await asyncio.sleep(0)
             if look_up is not None:
                 _mark(documents, await look_up)

@@ -6,6 +6,7 @@ import gc
 import signal
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from functools import partial
 
 import msgspec
 import structlog
@@ -204,6 +205,7 @@ async def _drain_loops(services: Services, slot: Slot) -> AsyncIterator[None]:
     consumer = Consumer(services.redis, services.redis_waiting, drain.apply)
     fleet = CounterPublisher(services.redis)
     sender = services.sender()
+    changer = services.time_zone_changer()
     stop = asyncio.Event()
     loops = {
         "drain": lambda: consumer.run(stop),
@@ -212,6 +214,9 @@ async def _drain_loops(services: Services, slot: Slot) -> AsyncIterator[None]:
         "fleet": lambda: fleet.run(stop),
     }
     running = [_start_prepared(services, name, run, stop) for name, run in loops.items()]
+    # Never given up: clicks are drained without it.
+    change_zones = partial(changer.run, stop)
+    running.append(_start_prepared(services, "time_zones", change_zones, stop, max_failures=None))
     try:
         yield
     finally:
@@ -225,7 +230,11 @@ async def _drain_loops(services: Services, slot: Slot) -> AsyncIterator[None]:
 
 
 def _start_prepared(
-    services: Services, name: str, run: Callable[[], Awaitable[None]], stop: asyncio.Event
+    services: Services,
+    name: str,
+    run: Callable[[], Awaitable[None]],
+    stop: asyncio.Event,
+    max_failures: int | None = _MAX_FAILURES,
 ) -> asyncio.Task[None]:
     """Start a loop that waits until MongoDB is prepared before it runs."""
 
@@ -233,4 +242,4 @@ def _start_prepared(
         await services.prepared.wait()
         await run()
 
-    return services.loops.start(name, prepared, stop, _MAX_FAILURES)
+    return services.loops.start(name, prepared, stop, max_failures)

@@ -24,6 +24,7 @@ from tracker.access.second_factor import SecondFactor
 from tracker.access.sessions import Sessions
 from tracker.access.sign_in import SignIn
 from tracker.access.sign_in_limit import SignInLimit
+from tracker.access.time_zones import TimeZones
 from tracker.clicks.country import Countries
 from tracker.clicks.enrich import Enrichment
 from tracker.clicks.redirect import Redirect
@@ -47,6 +48,7 @@ from tracker.dns.resolver import LOOKUP_SECONDS, HostResolver
 from tracker.http.access_log import AccessLog
 from tracker.ingest.drain import Drain
 from tracker.ingest.slot import Slot
+from tracker.ingest.time_zone_change import TimeZoneChanger
 from tracker.journal.spool import Spool
 from tracker.journal.stream import Journal
 from tracker.limits.account_limiter import AccountLimiter
@@ -125,6 +127,7 @@ class Services:
         self.rate_limiter = RateLimiter(self.redis, self.breaker, *limits)
         self.pacing = Pacing()
         self.accounts = Accounts(self.database)
+        self.time_zones = TimeZones(self.database)
         self.api_keys = ApiKeys(self.database)
         self.audit = Audit(self.database)
         self.people = People(self.database)
@@ -302,6 +305,10 @@ class Services:
             self.deliveries,
             self.settings.pending_event_days,
         )
+
+    def time_zone_changer(self) -> TimeZoneChanger:
+        """Return the part of a drain that changes accounts' time zones."""
+        return TimeZoneChanger(self.mongodb, self.database, self.redis, self.time_zones)
 
     def sender(self) -> Sender:
         """Return a new sender, with concurrency limits of its own."""

@@ -1,0 +1,358 @@
+"""An account counts in another zone: exactly, beside drains, and wherever a drain is killed."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.conversions import scene
+from tests.factories import make_click, make_event
+from tests.ingest import ledger
+from tracker.access.accounts import Account
+from tracker.access.time_zones import AccountZone
+from tracker.calendar import calendar_of
+from tracker.clicks.click import Click
+from tracker.conversions.event import Event
+from tracker.ids import new_id
+from tracker.ingest import time_zone_change
+from tracker.ingest.time_zone_change import TimeZoneChanger
+from tracker.service.services import Services
+
+BERLIN = "Europe/Berlin"
+AUTUMN = datetime(2026, 10, 24, 12, tzinfo=UTC)
+"""The day after it has 25 hours in Berlin."""
+SPRING = datetime(2026, 3, 28, 12, tzinfo=UTC)
+"""The day after it has 23 hours in Berlin."""
+
+
+def milliseconds(at: datetime) -> int:
+    return int(at.timestamp() * 1000)
+
+
+class Traffic:
+    """Clicks and conversions of one account around the days on which clocks change."""
+
+    def __init__(self, account: Account) -> None:
+        self.account = account
+        self._random = Random(5)
+        self._links = [new_id().bytes for _ in range(3)]
+        self._number = 0
+
+    def clicks(self, number: int, days: int = 3) -> list[Click]:
+        return [self._click(days) for _ in range(number)]
+
+    def _click(self, days: int) -> Click:
+        minutes = self._random.randrange(days * 24 * 60)
+        at = self._random.choice((AUTUMN, SPRING)) + timedelta(minutes=minutes)
+        return make_click(
+            self.account.id,
+            at=milliseconds(at),
+            link_id=self._random.choice(self._links),
+            address=f"198.51.100.{self._random.randrange(50)}",
+        )
+
+    def events_of(self, clicks: Sequence[Click]) -> list[Event]:
+        found = []
+        for one in clicks:
+            self._number += 1
+            at = one.at + self._random.randrange(12) * 3_600_000
+            made = make_event(self._number, one.id, value="1.5", payout="0.25", at=at)
+            found.append(msgspec.structs.replace(made, account_id=self.account.id.bytes))
+        return found
+
+
+async def zone_of(services: Services, account: Account) -> AccountZone:
+    return await services.time_zones.find(account.id)
+
+
+async def carry_out(services: Services, changer: TimeZoneChanger | None = None) -> int:
+    """Do every step there is; return their number."""
+    changer, steps = changer or services.time_zone_changer(), 0
+    while await changer.step():
+        steps += 1
+    return steps
+
+
+async def zones_in_rollups(services: Services) -> set[str]:
+    found = await services.database["rollups"].distinct("_id.of")
+    return {one.partition(" ")[2] or "UTC" for one in found}
+
+
+async def expected(services: Services, zone: str) -> dict[str, dict[str, int]]:
+    """Return the clicks of each hour of each day, counted one by one."""
+    calendar = calendar_of(zone)
+    found: dict[str, dict[str, int]] = {}
+    async for click in services.database["clicks"].find():
+        day, hour = calendar.day_and_hour(click["at"])
+        hours = found.setdefault(day.isoformat(), {})
+        hours[f"{hour:02}"] = hours.get(f"{hour:02}", 0) + 1
+    return found
+
+
+async def counted(services: Services, zone: str) -> dict[str, dict[str, int]]:
+    """Return the clicks of each hour of each day in the rollups of a zone."""
+    found: dict[str, dict[str, int]] = {}
+    of = "account" if zone == "UTC" else f"account {zone}"
+    async for row in services.database["rollups"].find({"_id.of": of}):
+        for hour, cell in row.get("hour", {}).items():
+            if cell.get("clicks"):
+                hours = found.setdefault(row["_id"]["day"], {})
+                hours[hour] = hours.get(hour, 0) + cell["clicks"]
+    return found
+
+
+async def test_all_is_counted_in_the_new_zone_before_the_account_has_it(
+    services: Services,
+) -> None:
+    account = await services.accounts.create("Acme")
+    traffic = Traffic(account)
+    last_hour = make_click(account.id, at=milliseconds(datetime(2026, 10, 25, 22, 59, tzinfo=UTC)))
+    clicks = [last_hour, *traffic.clicks(200)]
+    await scene.applied(services, [*clicks, *traffic.events_of(clicks[:50])])
+    before = await counted(services, "UTC")
+    assert before == await expected(services, "UTC")
+    assert (await services.time_zones.request(account.id, BERLIN))[0] == "UTC"
+    changer = services.time_zone_changer()
+    done: list[int] = []
+    while (found := await zone_of(services, account)).zone == "UTC":
+        assert await counted(services, "UTC") == before
+        if found.change is not None and found.change.days is not None:
+            done.append(found.change.days_done)
+            assert found.change.days == 8
+        assert await changer.step()
+    assert done == list(range(9))
+    assert await counted(services, BERLIN) == await expected(services, BERLIN)
+    await carry_out(services, changer)
+    assert await zone_of(services, account) == AccountZone(zone=BERLIN)
+    assert await zones_in_rollups(services) == {BERLIN}
+    await ledger.check(services)
+    days = await expected(services, BERLIN)
+    assert "24" in days["2026-10-25"]
+    assert "23" not in days["2026-03-29"]
+
+
+async def test_drains_count_on_while_days_are_counted_again(services: Services) -> None:
+    """Late clicks, new ones and conversions that wait for their clicks are among them."""
+    account = await services.accounts.create("Acme")
+    traffic = Traffic(account)
+    late = traffic.clicks(40)
+    await scene.applied(services, [*traffic.clicks(100), *traffic.events_of(late)])
+    await services.time_zones.request(account.id, BERLIN)
+    done = asyncio.Event()
+
+    async def drain(own: Services, waiting: list[Click]) -> None:
+        drain = scene.drain_of(own)
+        while not done.is_set() or waiting:
+            batch = [waiting.pop() for _ in range(min(2, len(waiting)))]
+            await drain.apply([*batch, *traffic.clicks(3, days=5)])
+
+    async with scene.process(services.settings) as other:
+        drains = [
+            asyncio.create_task(drain(one, waiting))
+            for one, waiting in ((services, late[:20]), (other, late[20:]))
+        ]
+        changers = [services.time_zone_changer(), other.time_zone_changer()]
+        while (await zone_of(services, account)) != AccountZone(zone=BERLIN):
+            await asyncio.gather(*(one.step() for one in changers))
+        done.set()
+        await asyncio.gather(*drains)
+    await ledger.check(services)
+    assert await counted(services, BERLIN) == await expected(services, BERLIN)
+    assert await zones_in_rollups(services) == {BERLIN}
+    assert await services.database["events"].count_documents({"status": "attributed"}) == 40
+
+
+class Killed(Exception):
+    """The end of a drain that is killed."""
+
+
+@pytest.mark.parametrize("at", range(0, 30, 3))
+async def test_a_change_goes_on_where_a_drain_was_killed(
+    services: Services, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    account = await services.accounts.create("Acme")
+    traffic = Traffic(account)
+    clicks = traffic.clicks(30, days=1)
+    await scene.applied(services, [*clicks, *traffic.events_of(clicks[:9])])
+    await services.time_zones.request(account.id, BERLIN)
+    changer, left = services.time_zone_changer(), at
+    database = services.database
+
+    class Dying:
+        client = database.client
+        codec_options = database.codec_options
+
+        async def command(self, *arguments: Any, **options: Any) -> Any:
+            nonlocal left
+            left -= 1
+            if left < 0:
+                raise Killed
+            return await database.command(*arguments, **options)
+
+        def __getitem__(self, name: str) -> Any:
+            nonlocal left
+            left -= 1
+            if left < 0:
+                raise Killed
+            return database[name]
+
+    dying: Any = Dying()
+    changer._database = changer._recount._database = dying
+    changer._recount._days._database = dying
+    try:
+        await carry_out(services, changer)
+    except Killed:
+        await scene.applied(services, traffic.clicks(5))
+    await services.redis.delete("time_zones")
+    await carry_out(services)
+    assert await zone_of(services, account) == AccountZone(zone=BERLIN)
+    await ledger.check(services)
+
+
+async def test_a_drain_that_knew_the_old_calendars_counts_its_batch_again(
+    services: Services,
+) -> None:
+    """It had begun its batch before the change, and ends it after the days are counted."""
+    account = await services.accounts.create("Acme")
+    traffic = Traffic(account)
+    drain = scene.drain_of(services)
+    await drain.apply(traffic.clicks(10))
+    known = await drain._writer.known_calendars({account.id.bytes})
+    assert known.calendars == {}
+    await services.time_zones.request(account.id, BERLIN)
+    changer = services.time_zone_changer()
+    while (await zone_of(services, account)).zone == "UTC":
+        await changer.step()
+    await drain.apply(traffic.clicks(10))
+    await carry_out(services, changer)
+    await ledger.check(services)
+    assert await zones_in_rollups(services) == {BERLIN}
+
+
+async def test_another_request_abandons_the_change_in_progress(services: Services) -> None:
+    account = await services.accounts.create("Acme")
+    await scene.applied(services, Traffic(account).clicks(50))
+    changer = services.time_zone_changer()
+    await services.time_zones.request(account.id, BERLIN)
+    for _ in range(4):
+        await changer.step()
+    assert await zones_in_rollups(services) == {"UTC", BERLIN}
+    before, found = await services.time_zones.request(account.id, "Asia/Tokyo")
+    assert (before, found.zone, found.obsolete) == (BERLIN, "UTC", (BERLIN,))
+    await carry_out(services, changer)
+    assert await zone_of(services, account) == AccountZone(zone="Asia/Tokyo")
+    assert await zones_in_rollups(services) == {"Asia/Tokyo"}
+    await ledger.check(services)
+    await services.time_zones.request(account.id, BERLIN)
+    for _ in range(4):
+        await changer.step()
+    await services.time_zones.request(account.id, "Asia/Tokyo")
+    await carry_out(services, changer)
+    assert await zones_in_rollups(services) == {"Asia/Tokyo"}
+    await ledger.check(services)
+
+
+async def test_a_step_of_an_abandoned_change_changes_nothing(services: Services) -> None:
+    account = await services.accounts.create("Acme")
+    await scene.applied(services, Traffic(account).clicks(50))
+    slow = services.time_zone_changer()
+    await services.time_zones.request(account.id, BERLIN)
+    for _ in range(3):
+        await slow.step()
+    found = await zone_of(services, account)
+    assert found.change is not None
+    assert found.next_calendar is not None
+    await services.time_zones.request(account.id, "UTC")
+    with pytest.raises(time_zone_change._Abandoned):
+        await slow._count(account.id, found, found.change, found.next_calendar)
+    await carry_out(services, slow)
+    assert await zone_of(services, account) == AccountZone()
+    assert await zones_in_rollups(services) == {"UTC"}
+
+
+async def test_days_whose_clicks_are_deleted_keep_their_figures(services: Services) -> None:
+    """Clicks are deleted before the second day; nothing counts twice, nor is anything lost."""
+    account = await services.accounts.create("Acme")
+    traffic = Traffic(account)
+    clicks = traffic.clicks(300, days=6)
+    await scene.applied(services, [*clicks, *traffic.events_of(clicks[:30])])
+    await services.database["counters"].insert_one(
+        {"_id": "click_retention", "first_kept": "2026-10-25"}
+    )
+    in_utc = await counted(services, "UTC")
+    deleted = {"at": {"$lt": datetime(2026, 10, 25, tzinfo=UTC)}}
+    await services.database["clicks"].delete_many(deleted)
+    totals = await ledger.totals(services)
+    changer = services.time_zone_changer()
+    for zone in ("America/Los_Angeles", "Pacific/Kiritimati", "UTC"):
+        await services.time_zones.request(account.id, zone)
+        await carry_out(services, changer)
+        found = await zone_of(services, account)
+        assert found.zone == zone
+        assert {one.until for one in found.earlier} == {"2026-10-26"}
+        assert await zones_in_rollups(services) == {zone}
+        assert await ledger.totals(services) == totals
+        in_zone = await counted(services, zone)
+        for day in in_utc:
+            if day < "2026-10-26":
+                assert in_zone[day] == in_utc[day]
+        late = traffic.clicks(20, days=6)
+        await scene.applied(services, late)
+        for _ in late:
+            totals["clicks"] += 1
+        totals["unique"] = (await ledger.totals(services))["unique"]
+        assert await ledger.totals(services) == totals
+        in_utc = await counted(services, zone)
+
+
+async def test_clicks_that_are_deleted_before_they_were_counted_are_copied(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account = await services.accounts.create("Acme")
+    traffic = Traffic(account)
+    await scene.applied(services, traffic.clicks(100, days=6))
+    totals = await ledger.totals(services)
+    changer = services.time_zone_changer()
+    await services.time_zones.request(account.id, BERLIN)
+    for _ in range(3):
+        await changer.step()
+    deleted = {"at": {"$lt": datetime(2026, 10, 25, tzinfo=UTC)}}
+    await services.database["clicks"].delete_many(deleted)
+    await services.database["counters"].insert_one(
+        {"_id": "click_retention", "first_kept": "2026-10-25"}
+    )
+    await carry_out(services, changer)
+    found = await zone_of(services, account)
+    assert (found.zone, found.earlier[0].until) == (BERLIN, "2026-10-26")
+    assert await ledger.totals(services) == totals
+
+
+async def test_one_drain_at_a_time_changes_zones(services: Services) -> None:
+    account = await services.accounts.create("Acme")
+    await services.time_zones.request(account.id, BERLIN)
+    one, other = services.time_zone_changer(), services.time_zone_changer()
+    assert await one.step()
+    assert not await other.step()
+    stop = asyncio.Event()
+    stop.set()
+    await one.run(stop)
+    assert await other.step()
+
+
+async def test_the_loop_changes_zones_until_it_is_stopped(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time_zone_change, "MAX_PAUSE_SECONDS", 0.02)
+    account = await services.accounts.create("Acme")
+    stop = asyncio.Event()
+    running = asyncio.create_task(services.time_zone_changer().run(stop))
+    await services.time_zones.request(account.id, BERLIN)
+    while await zone_of(services, account) != AccountZone(zone=BERLIN):
+        await asyncio.sleep(0.01)
+    stop.set()
+    await running
+    assert not await services.redis.exists("time_zones")

@@ -1,0 +1,223 @@
+"""Changes of accounts' time zones: everything is counted again in the new one, day by day.
+
+All drains run the loop, and a lease lets one of them work. Each step is stored in the account's
+document (`access/time_zones`), so that any drain goes on where another was killed.
+
+1. Drains begin to count in the new zone too. Fences make sure that all of them do
+   (`ingest/calendars`).
+2. Each day is counted from the stored clicks and events, and what its rollups lack is added. That
+   commutes with what drains add meanwhile. Days whose clicks may be deleted already are copied
+   from the rollups of the old zone instead; the calendars make them the same days.
+3. One update makes it the account's zone.
+4. Once no drain counts in the old zone, its rollups are deleted.
+
+Reports read the old zone until step 3 and the new one from then on, and both are exact all the
+time. Another request abandons the change: every transaction of a step writes the account's
+document, and ends with `_Abandoned` if the change is no longer the account's.
+"""
+
+import asyncio
+import contextlib
+import random
+from datetime import date, timedelta
+from functools import partial
+from typing import Any, Final
+from uuid import UUID, uuid4
+
+import structlog
+from msgspec.structs import asdict
+from pymongo.errors import PyMongoError
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from tracker.access.time_zones import AccountZone, TimeZones, ZoneChange
+from tracker.calendar import Calendar
+from tracker.db import keys
+from tracker.db.connect import Database, MongoClient
+from tracker.db.retention import first_kept
+from tracker.db.transaction import Session, run_in_transaction
+from tracker.ingest.calendars import raise_fences
+from tracker.ingest.lease import Lease
+from tracker.loops import cancel_and_wait
+from tracker.reports.recount import Recount, first_whole_day
+from tracker.reports.rollup import of_zone
+
+log = structlog.get_logger(__name__)
+
+MAX_PAUSE_SECONDS: Final = 2.0
+"""The longest pause between two looks for work."""
+
+LEASE_SECONDS: Final = 60.0
+"""A day that takes longer may be counted by two drains, which is slow and not wrong."""
+
+_KEPT_DAYS: Final = 1
+"""Days that clicks must still be kept for, so that none is deleted before it is counted."""
+
+_FIRST_DAY, _LAST_DAY = "0001-01-01", "9999-12-31"
+
+_REMOVED: Final = {"rollups": 500, "joint_counts": 20, "day_columns": 20}
+"""The collections that have documents of a zone, and how many are deleted at once."""
+
+
+class _Abandoned(Exception):
+    """The end of a step whose change is no longer that of the account."""
+
+
+class TimeZoneChanger:
+    """The part of a drain that changes accounts' time zones."""
+
+    def __init__(
+        self, client: MongoClient, database: Database, redis: Redis, time_zones: TimeZones
+    ) -> None:
+        self._database = database
+        self._time_zones = time_zones
+        self._recount = Recount(client, database)
+        self._lease = Lease(redis, keys.TIME_ZONES_LEASE, LEASE_SECONDS)
+        # The days of the change that was worked on last, because to find them takes a while.
+        self._days: tuple[str, list[str]] = ("", [])
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Change time zones until `stop` is set; the step in progress is cancelled then.
+
+        Raises what a step raises, except PyMongoError and RedisError: a store is unavailable then.
+        """
+        working = asyncio.create_task(self._work())
+        stopping = asyncio.create_task(stop.wait())
+        try:
+            await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)
+            if working.done():
+                working.result()
+        finally:
+            await cancel_and_wait(working)
+            await cancel_and_wait(stopping)
+            with contextlib.suppress(RedisError):
+                await self._lease.release()
+
+    async def _work(self) -> None:
+        while True:
+            try:
+                if await self.step():
+                    continue
+            except (PyMongoError, RedisError) as error:
+                log.warning("a change of a time zone waits", error=type(error).__name__)
+            await asyncio.sleep(MAX_PAUSE_SECONDS * random.uniform(0.5, 1))  # noqa: S311
+
+    async def step(self) -> bool:
+        """Do the next step of the oldest change; return False if there is none to do here.
+
+        Raises PyMongoError or RedisError if a store fails; the next call tries again.
+        """
+        due = await self._time_zones.next_due()
+        if due is None or not await self._lease.hold():
+            return False
+        account_id, found = due
+        with contextlib.suppress(_Abandoned):
+            if found.obsolete:
+                await self._remove(account_id, found.obsolete[0])
+            elif found.change is None:
+                await self._time_zones.settle(account_id)
+            elif found.next_calendar is None:
+                await self._begin(account_id, found, found.change)
+            elif found.change.days is None:
+                await self._find_days(account_id, found, found.change)
+            else:
+                await self._count(account_id, found, found.change, found.next_calendar)
+        return True
+
+    async def _begin(self, account_id: UUID, found: AccountZone, change: ZoneChange) -> None:
+        """Let drains count in the new zone too."""
+        first = await self._first_counted(account_id, found.calendar)
+        begun = {"is_counting": True, "first": first}
+        await self._update(account_id, change, begun)
+        log.info("a time zone changes", account_id=str(account_id), zone=change.zone)
+
+    async def _first_counted(self, account_id: UUID, calendar: Calendar) -> str | None:
+        """Return the first day that is counted again; None if none has to be copied before it."""
+        kept = await first_kept(self._database)
+        if not kept:
+            return None
+        kept = (date.fromisoformat(kept) + timedelta(days=_KEPT_DAYS)).isoformat()
+        first = first_whole_day(calendar, kept)
+        older = await self._recount.days(account_id, _FIRST_DAY, first, calendar)
+        return first if any(day < first for day in older) else None
+
+    async def _find_days(self, account_id: UUID, found: AccountZone, change: ZoneChange) -> None:
+        """Store how many days there are to do, once every drain counts in the new zone too."""
+        await raise_fences(self._database)
+        days = await self._all_days(account_id, found)
+        await self._update(account_id, change, {"days": len(days)})
+
+    async def _count(
+        self, account_id: UUID, found: AccountZone, change: ZoneChange, calendar: Calendar
+    ) -> None:
+        """Count the next day again, or complete the change if none is left."""
+        known, days = self._days
+        if known != change.id:
+            days = await self._all_days(account_id, found)
+            self._days = change.id, days
+        day = next((one for one in days if one > change.done_through), None)
+        if day is None:
+            if await self._time_zones.complete(account_id, found):
+                log.info("a time zone has changed", account_id=str(account_id), zone=change.zone)
+            return
+        check = partial(self._check, account_id, change)
+        if change.first is not None and day < change.first:
+            await self._recount.copy(account_id, day, calendar.zone, found.zone, check)
+        else:
+            await self._recount.correct(account_id, day, calendar, check)
+            if first_whole_day(calendar, await first_kept(self._database)) > day:
+                await self._start_again(account_id, change)
+                return
+        done = {"done_through": day, "days_done": change.days_done + 1}
+        await self._update(account_id, change, done)
+
+    async def _check(self, account_id: UUID, change: ZoneChange, session: Session) -> None:
+        """Keep the change that of the account until the transaction ends."""
+        step = {"$inc": {"time_zone_steps": 1}}
+        if not await self._time_zones.update_change(account_id, change, step, session):
+            raise _Abandoned
+
+    async def _start_again(self, account_id: UUID, change: ZoneChange) -> None:
+        """Begin a change once more: clicks may have been deleted before they were counted."""
+        again = ZoneChange(id=uuid4().hex, zone=change.zone, requested_at=change.requested_at)
+        await self._update(account_id, change, asdict(again))
+        log.warning("a time zone is counted again", account_id=str(account_id))
+
+    async def _all_days(self, account_id: UUID, found: AccountZone) -> list[str]:
+        """Return the days that are counted again or copied, oldest first."""
+        calendar, change = found.next_calendar, found.change
+        assert calendar is not None and change is not None
+        days = set(await self._recount.days(account_id, _FIRST_DAY, _LAST_DAY, calendar))
+        if change.first is not None:
+            copied = await self._recount.days(account_id, _FIRST_DAY, change.first, found.calendar)
+            days |= {day for day in copied if day < change.first}
+        return sorted(days)
+
+    async def _update(self, account_id: UUID, change: ZoneChange, fields: dict[str, Any]) -> None:
+        update = {"$set": {f"time_zone_change.{name}": value for name, value in fields.items()}}
+        if not await self._time_zones.update_change(account_id, change, update):
+            raise _Abandoned
+
+    async def _remove(self, account_id: UUID, zone: str) -> None:
+        """Delete what was counted in a zone, once no drain counts in it."""
+        await raise_fences(self._database)
+        of = [of_zone(name, zone) for name in ("account", "link", "month")]
+        for name, number in _REMOVED.items():
+            in_zone = {"_id.of": {"$in": of}} if name == "rollups" else {"_id.zone": zone}
+            matching = {"_id.account_id": account_id, **in_zone}
+            while ids := await self._ids(name, matching, number):
+                await self._remove_some(account_id, zone, name, ids)
+                await self._lease.hold()
+        await self._time_zones.forget_obsolete(account_id, zone)
+
+    async def _ids(self, name: str, matching: dict[str, Any], number: int) -> list[Any]:
+        rows = self._database[name].find(matching, ["_id"]).limit(number)
+        return [row["_id"] async for row in rows]
+
+    async def _remove_some(self, account_id: UUID, zone: str, name: str, ids: list[Any]) -> None:
+        async def work(session: Session) -> None:
+            if not await self._time_zones.hold_obsolete(account_id, zone, session):
+                raise _Abandoned
+            await self._database[name].delete_many({"_id": {"$in": ids}}, session=session)
+
+        await run_in_transaction(self._database, work)
