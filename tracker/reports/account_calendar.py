@@ -4,7 +4,8 @@ from uuid import UUID
 
 from motor.motor_asyncio import AsyncIOMotorClientSession
 
-from tracker.calendar import DEFAULT_ZONE, Calendar, calendar_of
+from tracker.access.time_zones import TimeZones
+from tracker.calendar import Calendar
 from tracker.db.connect import Database
 
 
@@ -12,4 +13,4 @@ async def account_calendar(
     database: Database, account_id: UUID, session: AsyncIOMotorClientSession
 ) -> Calendar:
     """Return the calendar of an account, read in `session` as its reports are."""
-    return calendar_of(DEFAULT_ZONE)
+    return (await TimeZones(database).find(account_id, session)).calendar
