@@ -1,13 +1,18 @@
-"""Recount rollups from stored clicks and events, and correct them."""
+"""Recount rollups from stored clicks and events, and correct them and the sources of both."""
 
 import argparse
+from collections import Counter
+from datetime import timedelta
+from uuid import UUID
 
 from scripts.command import Command, Row, day, require_account, uuid
 from scripts.progress import Progress
+from tracker.clock import start_of
 from tracker.db import indexes
 from tracker.db.retention import first_kept
 from tracker.errors import TrackerError
 from tracker.reports.recount import Recount
+from tracker.reports.source_backfill import Range, SourceBackfill
 from tracker.service.services import Services
 
 
@@ -23,18 +28,30 @@ async def _rebuild(services: Services, parsed: argparse.Namespace) -> list[Row]:
         for account in accounts
         for one in await recount.days(account, parsed.first, parsed.last)
     ]
-    corrected: dict[str, int] = {}
+    backfill = SourceBackfill(services.database)
+    days: Counter[UUID] = Counter()
+    derived: Counter[UUID] = Counter()
+    corrected: Counter[UUID] = Counter()
     with Progress("days of accounts", len(work)) as progress:
         for account, one in work:
-            corrected[str(account)] = corrected.get(str(account), 0) + await recount.correct(
-                account, one
-            )
+            days[account] += 1
+            derived[account] += await backfill.run(_range(account, one))
+            corrected[account] += await recount.correct(account, one)
             progress.advance()
-    days = [str(account) for account, _ in work]
     return [
-        {"account_id": account, "days": days.count(account), "figures_corrected": number}
-        for account, number in corrected.items()
+        {
+            "account_id": str(account),
+            "days": days[account],
+            "figures_corrected": corrected[account],
+            "sources_derived": derived[account],
+        }
+        for account in days
     ]
+
+
+def _range(account: UUID, day_of_account: str) -> Range:
+    start = start_of(day_of_account)
+    return Range(account, start, start + timedelta(days=1))
 
 
 async def _check(services: Services, parsed: argparse.Namespace) -> None:
@@ -58,7 +75,8 @@ def main() -> None:
         "rebuild_rollups",
         "Recount the rollups of these days from the stored clicks and events, while the service "
         "runs. Missing indexes are made first. Wrong figures are corrected, one day at a time; "
-        "right ones stay.",
+        "right ones stay. Clicks that an earlier release has stored, and their conversions, get "
+        "their referrer's host and utm parameters.",
         "python -m scripts.rebuild_rollups --from 2026-01-01 --to 2026-01-31",
     )
     parser = command.always(_rebuild)

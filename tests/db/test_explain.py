@@ -29,6 +29,7 @@ from tracker.links.link import Link
 from tracker.links.store import LinkFilter, LinkOrder
 from tracker.links.tags import Tag
 from tracker.reports.recount import Recount
+from tracker.reports.source_backfill import Range, SourceBackfill
 from tracker.service.services import Services
 from tracker.webhooks.creation import create_deliveries
 from tracker.webhooks.delivery import Status
@@ -268,6 +269,9 @@ OTHERS: dict[str, Query] = {
     "deliveries by id": lambda scene: scene.services.deliveries.find_all([new_id()]),
     "days with events": lambda scene: Recount(scene.services.mongodb, scene.services.database).days(
         ACCOUNT, "0001-01-01", "9999-12-31"
+    ),
+    "documents without sources": lambda scene: SourceBackfill(scene.services.database).run(
+        Range(ACCOUNT, moment(0), now())
     ),
     "stored events": lambda scene: scene.services.events.stored(range(1, 500)),
     "holders of transaction ids": lambda scene: scene.services.events.holders(

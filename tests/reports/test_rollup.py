@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.factories import make_click_document, make_event_document
+from tracker.calendar import calendar_of
 from tracker.clicks.country import UNKNOWN
 from tracker.conversions.document import COUNTED, Status
 from tracker.db.documents import as_read
@@ -355,3 +356,16 @@ def test_changes_and_corrections_are_no_sums() -> None:
     assert stored_sums({"_id": {}, "total": {"clicks": 1, "changes": 2, "corrections": 3}}) == {
         "total.clicks": 1
     }
+
+
+def test_a_correction_is_counted_for_link_and_account_in_each_calendar() -> None:
+    zones = ("UTC", "Pacific/Auckland")
+    rollup = Rollup({ACCOUNT.bytes: [calendar_of(zone) for zone in zones]})
+    rollup.add_correction(JOINED)
+    rollup.add_correction(JOINED)
+    assert rollup.sums() == {}
+    statements = list(rollup.updates(0))
+    assert {one["q"]["_id"]["of"] for one in statements} == {
+        *("account", "link", "account Pacific/Auckland", "link Pacific/Auckland")
+    }
+    assert [one["u"]["$inc"] for one in statements] == [{"total.corrections": 2}] * 4

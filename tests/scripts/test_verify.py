@@ -62,9 +62,28 @@ def test_a_difference_is_explained_and_exits_1_until_it_is_rebuilt(
     assert f"{DAY} account: total.clicks is 15 in the rollups, 10 in the documents" in ended.stderr
     assert '"in reports": 15' in ended.stdout
     [row] = run.rows("rebuild_rollups", *RANGE)
-    assert row == {"account_id": str(account.id), "days": 1, "figures_corrected": 1}
+    assert row == {
+        "account_id": str(account.id),
+        "days": 1,
+        "figures_corrected": 1,
+        "sources_derived": 0,
+    }
     assert run("verify").returncode == 0
     assert run.rows("rebuild_rollups", *RANGE)[0]["figures_corrected"] == 0
+
+
+def test_clicks_of_an_earlier_release_and_their_events_get_their_sources(
+    run: Run, account: Account, services: Services, mongodb: MongoClient[dict[str, Any]]
+) -> None:
+    database = mongodb[services.settings.mongodb_database]
+    for name in ("clicks", "events"):
+        database[name].update_many({}, {"$unset": {"referrer_host": ""}})
+    [row] = run.rows("rebuild_rollups", *RANGE)
+    assert (row["figures_corrected"], row["sources_derived"]) == (0, 20)
+    for name in ("clicks", "events"):
+        assert database[name].distinct("referrer_host") == ["example.com"]
+    assert run.rows("rebuild_rollups", *RANGE)[0]["sources_derived"] == 0
+    assert run.rows("verify")[0]["differences"] == 0
 
 
 def test_only_the_chosen_days_and_accounts_are_compared_and_rebuilt(

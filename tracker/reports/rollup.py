@@ -173,13 +173,21 @@ class Rollup:
         for day, hour in self._hours(event):
             self._add_event(event, day, hour, sign)
 
+    def add_correction(self, document: Mapping[str, Any]) -> None:
+        """Count that a value that rollups do not count by has changed in a click or an event."""
+        for day, _ in self._hours(document):
+            for one in self._documents_of(document, day):
+                one.changes[f"total.{CORRECTIONS}"] += 1
+
     def _add_event(self, event: Mapping[str, Any], day: _Day, hour: int, sign: int) -> None:
         values = (hour, tuple(event.get(name, UNKNOWN) for name in dimensions.NAMES))
         place = (day, event.get("link_id"), event.get("domain_name", UNKNOWN))
         name = _config_name(event["event_config_id"])
         is_bot = event.get("bot") is not None
         if sign < 0:
-            self._count_change(event, *place, hour)
+            for document in self._documents_of(event, day):
+                document.changes[f"total.{CHANGES}"] += 1
+                document.changes[f"hour.{hour:02}.{CHANGES}"] += 1
         measures: tuple[str, ...] = _BOT_CONVERSIONS if is_bot else _CONVERSIONS
         self._add(event["account_id"], *place, values, name, measures, sign)
         for measure in _MONEY:
@@ -253,21 +261,13 @@ class Rollup:
         if event:
             of_link.has_events = group.account.has_events = True
 
-    def _count_change(
-        self,
-        event: Mapping[str, Any],
-        day: _Day,
-        link_id: UUID | bytes | None,
-        domain_name: str,
-        hour: int,
-    ) -> None:
-        """Count that an event is subtracted, in the documents of its link and its account."""
-        account_id = _as_bytes(event["account_id"])
+    def _documents_of(self, source: Mapping[str, Any], day: _Day) -> tuple[_Document, _Document]:
+        """Return the documents of the link and of the account that count a click or an event."""
+        account_id = _as_bytes(source["account_id"])
         assert account_id is not None
+        link_id, domain_name = source.get("link_id"), source.get("domain_name", UNKNOWN)
         of_link = self._link(account_id, day, _as_bytes(link_id), domain_name)
-        for document in (of_link, self._account(account_id, day)):
-            document.changes[f"total.{CHANGES}"] += 1
-            document.changes[f"hour.{hour:02}.{CHANGES}"] += 1
+        return of_link, self._account(account_id, day)
 
     def _link(
         self, account_id: bytes, day: _Day, link_id: bytes | None, domain_name: str
