@@ -25,6 +25,8 @@ reset_tzpath(to=())
 
 _HOUR: Final = timedelta(hours=1)
 _DAY: Final = timedelta(days=1)
+_END: Final = datetime.max.replace(tzinfo=UTC)
+"""The end of the last day that dates have."""
 
 
 class Calendar:
@@ -43,7 +45,7 @@ class Calendar:
 
     def end_of(self, day: date) -> datetime:
         """Return the first moment after a day, in UTC."""
-        return self._start_of(day + _DAY)
+        return _END if day == date.max else self._start_of(day + _DAY)
 
     def day_of(self, at: datetime) -> date:
         """Return the day of an aware datetime."""

@@ -187,7 +187,7 @@ async def test_rows_are_paginated(services: Services, api: KeyedClient, account:
         ({"dateRange": {"from": "2026-01-01"}}, "dateRange.to: required"),
         ({"dateRange": {**DAYS, "till": "x"}}, "dateRange.till: unknown field"),
         ({"dateRange": None}, "dateRange: must be"),
-        ({"groupBy": "city"}, "groupBy: must be browser or country or day"),
+        ({"groupBy": "city"}, "groupBy: must be bot or browser or country"),
         ({"groupBy": "$device"}, "groupBy: must be"),
         ({"groupBy": ["link"]}, "groupBy: must be"),
         ({"filters": {"city": "x"}}, "filters.city: unknown field"),
@@ -250,7 +250,10 @@ async def test_a_report_that_takes_too_long_is_503_with_advice(
     monkeypatch.setattr("tracker.reports.run.REPORT_SECONDS", 1e-9)
     response = await report(api, account)
     assert response.status == 503
-    assert response.error == "report: not done after 30 seconds; ask for fewer days"
+    assert response.error == (
+        "report: not done after 30 seconds; ask for fewer days, or try again: "
+        "the days that were counted are kept"
+    )
 
 
 async def test_a_report_needs_the_scope_reports_read(

@@ -1,10 +1,12 @@
 """Reports counted one by one in Python, which every pipeline must equal."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 from decimal import Context, Decimal, localcontext
 from typing import Any, get_args
 
 from tests.reports.history import History
+from tracker.reports.dimensions import UTM
 from tracker.reports.query import GroupBy, Measures, Query
 
 Document = dict[str, Any]
@@ -59,7 +61,15 @@ def keys_of(history: History, host: str, one: Document) -> Keys:
     """Return the rows that a click or an event belongs to, by dimension."""
     link_id = one.get("link_id")
     keys = {name: [one.get(name, "unknown")] for name in get_args(GroupBy)}
+    is_event, day = "status" in one, one["at"].date()
+    absent = "unknown" if is_event and link_id is None else None
     keys |= {
+        **{name: [one.get(name) or absent or "none"] for name in (*UTM, "bot")},
+        "referrer": [one.get("referrer_host") or absent or "direct"],
+        "week": [day - timedelta(days=day.weekday())],
+        "month": [f"{day:%Y-%m}"],
+        "weekday": [day.isoweekday()],
+        "hour_of_day": [f"{one['at']:%H}"],
         "link": [link_id or "unknown"],
         "tag": [] if link_id is None else history.tags[link_id],
         "day": [f"{one['at']:%Y-%m-%d}"],

@@ -30,6 +30,14 @@ VALUES = {
     "browser": ("Chrome", "Google app", "Other", "unknown"),
     "os": ("iOS", "Windows", "unknown"),
 }
+SOURCES = {
+    "referrer_host": ("news.example", "www.example.org", None),
+    "utm_source": ("mail", "Ünïcode ☂", None, None),
+    "utm_medium": ("cpc", None),
+    "utm_campaign": ("spring", "summer", None),
+    "utm_term": (None, "shoes"),
+    "utm_content": (None, "a=b&c"),
+}
 MONEY = ("0.000000001", "0.0000000005", "19.99", "-3", "1E+15", "12345678901234.123456789", "0")
 
 
@@ -73,6 +81,51 @@ async def made(services: Services, random: Random, clicks: int = 300, events: in
     return history
 
 
+async def more(services: Services, random: Random, history: History) -> History:
+    """Store more clicks and events of the history's days, and return the longer history."""
+    links = sorted({(one["account_id"], one["link_id"]) for one in history.clicks})
+    of_link = {one["link_id"]: one for one in history.clicks}
+    clicks = [
+        _click_of(random, account_id, link_id, of_link[link_id]["domain_name"])
+        for account_id, link_id in random.choices(links, k=random.randrange(6))
+    ]
+    configs = sorted({one["event_config_id"] for one in history.events} - {None})
+    first = 1 + max(one["_id"] for one in history.events)
+    events = [
+        _event(random, number, history.account_id, history.clicks, configs)
+        for number in range(first, first + random.randrange(4))
+    ]
+    await store(services, random, clicks, events)
+    return history._replace(clicks=history.clicks + clicks, events=history.events + events)
+
+
+async def moved(services: Services, random: Random, history: History) -> History:
+    """Attribute pending events of the account to clicks of its own; return the new history."""
+    pending = [
+        one
+        for one in history.events
+        if one["status"] == Status.PENDING and one["account_id"] == history.account_id
+    ]
+    own = [one for one in history.clicks if one["account_id"] == history.account_id]
+    events = {one["_id"]: one for one in history.events}
+    rollup = Rollup()
+    for event in random.sample(pending, min(2, len(pending))):
+        after = event | _of_click(random.choice(own)) | {"status": Status.ATTRIBUTED}
+        rollup.add_event(event, sign=-1)
+        rollup.add_event(after)
+        await services.database["events"].replace_one({"_id": event["_id"]}, after)
+        events[event["_id"]] = after
+    await _update(services, rollup, 0)
+    return history._replace(events=list(events.values()))
+
+
+async def _update(services: Services, rollup: Rollup, slot: int) -> None:
+    if updates := list(rollup.updates(slot)):
+        await services.database.command(
+            "update", "rollups", updates=updates, codec_options=services.database.codec_options
+        )
+
+
 async def store(
     services: Services,
     random: Random,
@@ -89,13 +142,7 @@ async def store(
     for event in events:
         random.choice(rollups).add_event(event)
     for number, rollup in enumerate(rollups):
-        if updates := list(rollup.updates(number % SLOTS)):
-            await services.database.command(
-                "update",
-                "rollups",
-                updates=updates,
-                codec_options=services.database.codec_options,
-            )
+        await _update(services, rollup, number % SLOTS)
 
 
 def _moment(random: Random) -> datetime:
@@ -111,16 +158,24 @@ def _moment(random: Random) -> datetime:
 
 
 def _click(random: Random, link: Any) -> dict[str, Any]:
+    return _click_of(random, link.account_id, link.id, link.domain_name)
+
+
+def _click_of(random: Random, account_id: UUID, link_id: UUID, domain_name: str) -> dict[str, Any]:
     bot = random.choice([None, None, None, "crawler", "prefetch"])
     return make_click_document(
-        account_id=link.account_id,
-        link_id=link.id,
+        account_id=account_id,
+        link_id=link_id,
         at=_moment(random),
-        domain_name=link.domain_name,
+        domain_name=domain_name,
         **{name: random.choice(values) for name, values in VALUES.items()},
         bot=bot,
         unique=bot is None and random.random() < 0.6,
-    )
+    ) | {
+        name: value
+        for name, values in SOURCES.items()
+        if (value := random.choice(values)) is not None
+    }
 
 
 def _event(
@@ -140,8 +195,13 @@ def _event(
         payout=_money(random),
         status=status,
         transaction_scope=None,
-        **({name: click[name] for name in DIMENSIONS} if status == Status.ATTRIBUTED else {}),
+        **(_of_click(click) if status == Status.ATTRIBUTED else {}),
     )
+
+
+def _of_click(click: dict[str, Any]) -> dict[str, Any]:
+    """Return what an event takes over from its click."""
+    return {name: click[name] for name in (*DIMENSIONS, *SOURCES) if name in click}
 
 
 def _money(random: Random) -> Decimal128 | None:

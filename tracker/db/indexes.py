@@ -170,6 +170,10 @@ INDEXES: dict[str, list[IndexModel]] = {
     "conversion_locks": [
         IndexModel([("at", ASCENDING)], name="expiry", expireAfterSeconds=3600),
     ],
+    "joint_counts": [
+        # Only those by some dimensions have it (`reports/joint_counts`).
+        IndexModel([("expires_at", ASCENDING)], name="expiry", expireAfterSeconds=0, sparse=True),
+    ],
     "rollups": [
         IndexModel(
             [

@@ -1,90 +1,111 @@
-"""The dimensions of reports, and where each is read, as tables. Pure.
+"""The dimensions of reports as tables: what each is in documents, in rollups and in time. Pure.
 
-- Rollups of an account have the day as a field, those of a link also link, tags and domain.
-- Both have maps by one more dimension, and none by two at once: a report that crosses two such
-  dimensions reads the clicks and events themselves.
+- A *counted* dimension is a column of joint counts. Clicks and events have its value, or lack it.
+- A *time* dimension is derived from the day, and from the number of the hour in it.
+- A tag belongs to links, and is joined when a report is read.
+
+Rollups of an account have the day as a field, those of a link also the link and its domain. Both
+have maps by one more dimension, and none by two at once.
 """
 
-from collections.abc import Collection
-from typing import Any, Final, Literal, NamedTuple
+from collections.abc import Collection, Mapping
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from tracker.clicks.country import UNKNOWN
 from tracker.clicks.dimensions import NAMES as VISITOR_DIMENSIONS
-from tracker.reports.field_names import encoded
 
-_FIELDS: Final = {"account": {"day"}, "link": {"day", "link", "tag", "domain"}}
+NO_VALUE: Final = "none"
+"""The value of clicks that have none, such as no campaign or no reason to be a bot's."""
+
+DIRECT: Final = "direct"
+"""The referrer of clicks that sent none."""
+
+NO_EVENT: Final = ""
+"""The event configuration of clicks. Reports by event leave it out."""
+
+NO_KEY: Final = {"link": UNKNOWN, "event": NO_VALUE}
+"""The key in a report of conversions without a link or an event configuration."""
+
+UTM: Final = ("utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content")
+TIME: Final = ("hour", "day", "week", "month", "hour_of_day", "weekday")
+HOURS: Final = ("hour", "hour_of_day")
+"""The time dimensions that need the hour of each click."""
+
+OfDocuments: TypeAlias = Literal["clicks", "events"]
+
+
+class Counted(NamedTuple):
+    """A dimension as clicks and events have it.
+
+    - `field`: the field of documents.
+    - `absent`: its value if a click, or the click of an event, lacks the field.
+    """
+
+    field: str
+    absent: str
+
+
+COUNTED: Final[Mapping[str, Counted]] = {
+    **{name: Counted(name, UNKNOWN) for name in VISITOR_DIMENSIONS},
+    "domain": Counted("domain_name", UNKNOWN),
+    "referrer": Counted("referrer_host", DIRECT),
+    **{name: Counted(name, NO_VALUE) for name in UTM},
+    "bot": Counted("bot", NO_VALUE),
+}
+"""The dimensions of joint counts whose values are texts. The others are the three below."""
+
+LINK: Final = "link"
+HOUR: Final = "hour"
+EVENT: Final = "event"
+
+ALL_COUNTED: Final = (LINK, HOUR, EVENT, *COUNTED)
+"""Every column of joint counts, in their order. Clicks have no event."""
+
+
+def value_of(name: str, of: OfDocuments) -> Any:
+    """Return the expression of a dimension's value in clicks or events.
+
+    Events without a click have no link, and what the click would have told is unknown.
+    """
+    field, absent = COUNTED[name]
+    if of == "clicks" or absent == UNKNOWN:
+        return {"$ifNull": [f"${field}", absent]}
+    no_click = {"$eq": [{"$type": "$link_id"}, "missing"]}
+    return {"$ifNull": [f"${field}", {"$cond": [no_click, UNKNOWN, absent]}]}
+
+
 _MAPS: Final = {
-    "account": {*VISITOR_DIMENSIONS, "hour", "event", "domain"},
-    "link": {*VISITOR_DIMENSIONS, "hour", "event"},
+    "account": frozenset((*VISITOR_DIMENSIONS, HOUR, EVENT, "domain")),
+    "link": frozenset((*VISITOR_DIMENSIONS, HOUR, EVENT)),
 }
+_FIELDS: Final = {"account": frozenset[str](), "link": frozenset((LINK, "domain"))}
 
 
-class Source(NamedTuple):
-    """The documents that a report reads.
+class RollupSource(NamedTuple):
+    """Rollups that have everything that a report needs.
 
-    - `of`: rollups of the `account` or of each `link`, or the `clicks` and events themselves.
-    - `map`: the map of the rollups whose cells are added up; None for their totals.
+    `of` is `account` or `link`; `map` is the map whose cells are added up, None for the totals.
     """
 
-    of: Literal["account", "link", "clicks"]
-    map: str | None = None
+    of: str
+    map: str | None
 
 
-def source_of(group_by: str, filters: Collection[str]) -> Source:
-    """Return the smallest source that has all these dimensions."""
-    wanted = {group_by, *filters}
-    for of in ("account", "link"):
-        crossed = wanted - _FIELDS[of]
-        if len(crossed) <= 1 and crossed <= _MAPS[of]:
-            return Source(of, next(iter(crossed), None))
-    return Source("clicks")
+def rollups_for(needed: Collection[str]) -> RollupSource | None:
+    """Return the smallest rollups that have these counted dimensions; None if none has them."""
+    for of, maps in _MAPS.items():
+        crossed = set(needed) - _FIELDS[of]
+        if len(crossed) <= 1 and crossed <= maps:
+            return RollupSource(of, next(iter(crossed), None))
+    return None
 
 
-SORTED_LAST: Final = True
-"""The key of rows without a link or event configuration: MongoDB sorts it after all ids. (MaxKey
-too, but MongoDB 6.0 may answer another value for it.)"""
-
-NO_KEY: Final = {"link": UNKNOWN, "event": "none"}
-"""The key in a report for `SORTED_LAST`, by dimension."""
-
-_LINK_KEYS: Final[dict[str, Any]] = {
-    "link": {"$ifNull": ["$_id.link_id", SORTED_LAST]},
-    "day": "$_id.day",
-    "domain": "$domain_name",
-    "hour": {"$concat": ["$_id.day", "T", "$cell.k", ":00Z"]},
-}
-# Only names of domains hold dots, which maps encode.
-_ACCOUNT_KEYS: Final = _LINK_KEYS | {
-    "domain": {"$replaceAll": {"input": "$cell.k", "find": encoded("."), "replacement": "."}}
-}
-_CLICK_KEYS: Final[dict[str, Any]] = {
-    "link": {"$ifNull": ["$link_id", SORTED_LAST]},
-    "day": {"$dateToString": {"date": "$at", "format": "%Y-%m-%d"}},
-    "domain": {"$ifNull": ["$domain_name", UNKNOWN]},
-    "hour": {"$dateToString": {"date": "$at", "format": "%Y-%m-%dT%H:00Z"}},
-    "event": {"$literal": None},  # clicks belong to no event configuration
-    **{name: {"$ifNull": [f"${name}", UNKNOWN]} for name in VISITOR_DIMENSIONS},
-}
-_EVENT_KEYS: Final = _CLICK_KEYS | {"event": {"$ifNull": ["$event_config_id", SORTED_LAST]}}
-_KEYS: Final = {
-    "account": _ACCOUNT_KEYS,
-    "link": _LINK_KEYS,
-    "clicks": _CLICK_KEYS,
-    "events": _EVENT_KEYS,
-}
-
-
-def key(group_by: str, of: str, host: str) -> Any:
-    """Return the expression for the key of a row.
-
-    `of` names the documents: rollups (`account`, `link`) with one `cell` of their map, `clicks` or
-    `events`. Grouped by tag it is the link's key, because tags are joined later. `host` is the name
-    of the default domain.
-    """
-    if group_by == "tag":
-        return _KEYS[of]["link"]
-    found = _KEYS[of].get(group_by, "$cell.k")
-    if group_by != "domain":
-        return found
-    default = encoded("") if of == "account" else ""
-    return {"$cond": [{"$eq": [found, default]}, {"$literal": host}, found]}
+def needed_for(group_by: str, filters: Collection[str]) -> tuple[str, ...]:
+    """Return the counted dimensions that a report needs, in the order of ALL_COUNTED."""
+    asked = {group_by, *filters}
+    found = {name for name in asked if name in COUNTED or name in (LINK, EVENT)}
+    if "tag" in asked:
+        found.add(LINK)
+    if group_by in HOURS:
+        found.add(HOUR)
+    return tuple(name for name in ALL_COUNTED if name in found)

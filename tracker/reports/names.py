@@ -1,10 +1,11 @@
-"""The names of report rows that people read.
+"""The names of report rows that people read, and the search in them.
 
-Links, tags and event configurations have their current names, values of visitors an English label.
+Links, tags and event configurations have their current names, all other values an English label.
 """
 
-from collections.abc import Collection
-from typing import Final
+import re
+from collections.abc import Collection, Mapping
+from typing import Any, Final
 from uuid import UUID
 
 from motor.motor_asyncio import AsyncIOMotorClientSession
@@ -12,14 +13,25 @@ from motor.motor_asyncio import AsyncIOMotorClientSession
 from tracker.clicks.country import UNKNOWN
 from tracker.clicks.dimensions import LABELS
 from tracker.db.connect import Database
-from tracker.reports.dimensions import NO_KEY
+from tracker.reports.dimensions import DIRECT, NO_KEY, NO_VALUE, UTM
 
 _STORED_NAMES: Final = {
     "link": ("links", "internal_name"),
     "tag": ("tags", "name"),
     "event": ("event_configs", "name"),
 }
-_NAMES_WITHOUT_ID: Final = {"link": "No click", "event": "No event configuration"}
+_WEEKDAYS: Final = (
+    *("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
+)
+_OWN_NAMES: Final[Mapping[tuple[str, str], str]] = {
+    ("link", NO_KEY["link"]): "No click",
+    ("event", NO_KEY["event"]): "No event configuration",
+    ("referrer", DIRECT): "Direct",
+    ("bot", NO_VALUE): "People",
+    **{(name, NO_VALUE): "None" for name in UTM},
+    **{("weekday", str(number)): name for number, name in enumerate(_WEEKDAYS, 1)},
+    **{("hour_of_day", f"{hour:02}"): f"{hour:02}:00" for hour in range(24)},
+}
 
 
 async def names_of(
@@ -29,20 +41,54 @@ async def names_of(
     session: AsyncIOMotorClientSession,
 ) -> dict[str, str]:
     """Return the name of each key. Raises PyMongoError if MongoDB does not answer."""
-    if group_by not in _STORED_NAMES:
-        return {key: _name(group_by, key) for key in keys}
-    collection, field = _STORED_NAMES[group_by]
-    without = NO_KEY.get(group_by)
-    ids = [UUID(key) for key in keys if key != without]
-    found = database[collection].find({"_id": {"$in": ids}}, [field], session=session)
-    named = {str(row["_id"]): row[field] async for row in found}
+    named: dict[str, str] = {}
+    if group_by in _STORED_NAMES:
+        collection, field = _STORED_NAMES[group_by]
+        ids = [UUID(key) for key in keys if (group_by, key) not in _OWN_NAMES]
+        found = database[collection].find({"_id": {"$in": ids}}, [field], session=session)
+        named = {str(row["_id"]): row[field] async for row in found}
     # A key whose record is gone is its own name.
+    return {key: named.get(key) or _name(group_by, key) for key in keys}
+
+
+async def found_by(
+    database: Database,
+    account_id: UUID,
+    group_by: str,
+    keys: Collection[str],
+    text: str,
+    session: AsyncIOMotorClientSession,
+) -> set[str]:
+    """Return those of the keys whose name, or which themselves, have `text`, in any case.
+
+    Raises PyMongoError if MongoDB does not answer.
+    """
+    if group_by not in _STORED_NAMES:
+        return {key for key in keys if _has(text, _name(group_by, key)) or _has(text, key)}
+    collection, field = _STORED_NAMES[group_by]
+    matching: dict[str, Any] = {
+        "account_id": account_id,
+        field: {"$regex": re.escape(text), "$options": "i"},
+    }
+    rows = database[collection].find(matching, ["_id"], session=session)
+    found = {str(row["_id"]) async for row in rows}
     return {
-        key: _NAMES_WITHOUT_ID[group_by] if key == without else named.get(key, key) for key in keys
+        key
+        for key in keys
+        if key in found or _has(text, key) or _has(text, _OWN_NAMES.get((group_by, key), ""))
     }
 
 
+def _has(text: str, name: str) -> bool:
+    return text.casefold() in name.casefold()
+
+
 def _name(group_by: str, key: str) -> str:
+    own = _OWN_NAMES.get((group_by, key))
+    if own is not None:
+        return own
     if key == UNKNOWN:
         return "Unknown"
+    if group_by == "bot":
+        return key.replace("_", " ").capitalize()
     return LABELS.get(group_by, str)(key)

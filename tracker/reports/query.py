@@ -11,18 +11,51 @@ import msgspec
 from tracker.reports.limits import DEFAULT_PAGE_ROWS
 
 GroupBy = Literal[
-    "link", "tag", "device", "country", "browser", "os", "day", "hour", "domain", "event"
+    "link",
+    "tag",
+    "device",
+    "country",
+    "browser",
+    "os",
+    "day",
+    "hour",
+    "domain",
+    "event",
+    "referrer",
+    "utm_source",
+    "utm_medium",
+    "utm_campaign",
+    "utm_term",
+    "utm_content",
+    "bot",
+    "week",
+    "month",
+    "hour_of_day",
+    "weekday",
+]
+SortBy = Literal[
+    "clicks",
+    "unique_clicks",
+    "bot_clicks",
+    "conversions",
+    "conversion_rate",
+    "value",
+    "payout",
+    "key",
+    "name",
 ]
 Bots = Literal["exclude", "include", "only"]
 Value = UUID | str
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):
-    """A checked request for a report. Days are UTC, both ends included.
+    """A checked request for a report. Days are the account's, both ends included.
 
-    `filters` has the wanted values by dimension: ids of links and tags, hostnames (the service's
-    own for the default domain), others as clicks have them. `all_tags`: links must have every tag,
-    not just one.
+    - `filters` has the wanted values by dimension: ids of links, tags and event configurations,
+      hostnames (the service's own for the default domain), others as clicks have them.
+    - `all_tags`: links must have every tag, not just one.
+    - `sort` and `descending` order the rows; equal ones are in the order of their keys.
+    - `search`: only rows whose name or key has this text, in any case; totals are of all rows.
     """
 
     account_id: UUID
@@ -32,6 +65,9 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     filters: Mapping[str, Sequence[Value]] = {}
     all_tags: bool = False
     bots: Bots = "exclude"
+    sort: SortBy = "clicks"
+    descending: bool = True
+    search: str | None = None
     page: int = 1
     page_size: int = DEFAULT_PAGE_ROWS
 

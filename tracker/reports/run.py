@@ -1,36 +1,36 @@
 """Reports: each query is answered from one snapshot, so that its figures agree."""
 
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
-from decimal import Context, Decimal
+import asyncio
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from typing import Any, Final
 from uuid import UUID
 
 import pymongo
-from bson import Decimal128
 from motor.motor_asyncio import AsyncIOMotorClientSession
 from pymongo.errors import ExecutionTimeout
 
+from tracker.clock import now
 from tracker.db.connect import Database
 from tracker.errors import Unavailable
-from tracker.reports.dimensions import NO_KEY, SORTED_LAST
+from tracker.reports.account_calendar import account_calendar
+from tracker.reports.columns import Columns
+from tracker.reports.counts import Scope, Snapshot
+from tracker.reports.dimensions import LINK, NO_KEY
 from tracker.reports.limits import REPORT_SECONDS
-from tracker.reports.names import names_of
-from tracker.reports.pipelines import Aggregation, aggregation
-from tracker.reports.query import Measures, Query, Report, Row
+from tracker.reports.names import found_by, names_of
+from tracker.reports.query import Query, Report, Row
 from tracker.reports.queue import ReportQueue
+from tracker.reports.reading import Reading
+from tracker.reports.rows import Rows, rows_of, totals_of
 
-_TOO_LONG: Final = f"report: not done after {REPORT_SECONDS:.0f} seconds; ask for fewer days"
-
-_NONE: Final = Measures(
-    clicks=0,
-    unique_clicks=0,
-    bot_clicks=0,
-    conversions=0,
-    value=Decimal(0),
-    payout=Decimal(0),
+_TOO_LONG: Final = (
+    f"report: not done after {REPORT_SECONDS:.0f} seconds; ask for fewer days, or try again: the "
+    "days that were counted are kept"
 )
-_EXACT: Final = Context(prec=50)
+
+_FEW_LINKS: Final = 1000
+"""Links whose tags are looked up one by one; of more, all of the account's are read."""
 
 
 class Reports:
@@ -54,27 +54,67 @@ class Reports:
             return await self._run(query, own)
 
     async def _run(self, query: Query, session: AsyncIOMotorClientSession) -> Report:
-        links = await self._links(query, session)
-        wanted = aggregation(query, links, self._host)
-        found = await self._aggregated(query.account_id, wanted, session)
-        without = NO_KEY.get(query.group_by, "")
-        keys = [without if row["_id"] == SORTED_LAST else str(row["_id"]) for row in found["rows"]]
-        names = await names_of(self._database, query.group_by, keys, session)
+        calendar = await account_calendar(self._database, query.account_id, session)
+        table = await self._read(query, Scope(query.account_id, calendar), session)
+        tags = await self._tags(query, table, session)
+        rows = await asyncio.to_thread(
+            rows_of, table, query.group_by, query.bots, calendar, self._host, tags
+        )
+        if query.search:
+            keys = await found_by(
+                self._database, query.account_id, query.group_by, rows.keys, query.search, session
+            )
+            rows = rows.chosen(keys)
+        page = await self._page(query, rows, session)
+        names = await names_of(self._database, query.group_by, page.keys, session)
         return Report(
             rows=[
-                Row(key=key, name=names[key], measures=_measures(row))
-                for key, row in zip(keys, found["rows"], strict=True)
+                Row(key=key, name=names[key], measures=measures)
+                for key, measures in zip(page.keys, page.measures(), strict=True)
             ],
-            total_rows=found["count"][0]["rows"] if found["count"] else 0,
-            totals=_measures(found["totals"][0]) if found["totals"] else _NONE,
+            total_rows=len(rows.keys),
+            totals=totals_of(table, query.bots),
         )
+
+    async def _read(
+        self, query: Query, scope: Scope, session: AsyncIOMotorClientSession
+    ) -> Columns:
+        """Return what the query counts. A turn is taken once, if clicks have to be read."""
+        links = await self._links(query, session)
+        async with AsyncExitStack() as stack:
+            has_turn = False
+
+            async def take_turn() -> None:
+                nonlocal has_turn
+                if not has_turn:
+                    has_turn = True
+                    turn = self._queue.turn(query.account_id, REPORT_SECONDS)
+                    await stack.enter_async_context(turn)
+
+            snapshot = Snapshot(session, now(), take_turn)
+            reading = Reading(self._database, query, scope, snapshot, links, self._wanted(query))
+            try:
+                with pymongo.timeout(REPORT_SECONDS):
+                    return await reading.table()
+            except ExecutionTimeout:
+                raise Unavailable(_TOO_LONG) from None
+
+    def _wanted(self, query: Query) -> dict[str, Sequence[str]]:
+        """Return the values of filters as documents have them: the default domain is empty."""
+        found: dict[str, Sequence[str]] = {}
+        for name, values in query.filters.items():
+            if name not in ("link", "tag"):
+                texts = list(dict.fromkeys(map(str, values)))
+                is_default = name == "domain" and self._host in texts
+                found[name] = [*texts, ""] if is_default else texts
+        return found
 
     async def _links(
         self, query: Query, session: AsyncIOMotorClientSession
     ) -> Sequence[UUID] | None:
         """Return the ids of the links that the filters by link and tag let through.
 
-        None without such filters. Other accounts' ids are harmless: rollups match the account too.
+        None without such filters. Other accounts' ids are harmless: counts match the account too.
         """
         ids, tags = query.filters.get("link"), query.filters.get("tag")
         if tags is None:
@@ -88,33 +128,25 @@ class Reports:
         rows = self._database["links"].find(matching, ["_id"], session=session)
         return [row["_id"] async for row in rows]
 
-    async def _aggregated(
-        self, account_id: UUID, wanted: Aggregation, session: AsyncIOMotorClientSession
-    ) -> Mapping[str, Any]:
-        collection = self._database[wanted.collection]
-        turn = self._queue.turn(account_id, REPORT_SECONDS) if wanted.reads_clicks else None
-        async with turn or nullcontext():
-            try:
-                with pymongo.timeout(REPORT_SECONDS):
-                    answer = collection.aggregate(wanted.stages, session=session, allowDiskUse=True)
-                    [found] = await answer.to_list(None)
-            except ExecutionTimeout:
-                raise Unavailable(_TOO_LONG) from None
-        return found
+    async def _tags(
+        self, query: Query, table: Columns, session: AsyncIOMotorClientSession
+    ) -> dict[str, list[str]]:
+        """Return the tags of the account's links by id, if the report is grouped by them."""
+        if query.group_by != "tag" or not table.rows:
+            return {}
+        matching: dict[str, Any] = {"account_id": query.account_id, "tags": {"$ne": []}}
+        links = [UUID(one) for one in table.dimensions[LINK].values if one != NO_KEY[LINK]]
+        if len(links) <= _FEW_LINKS:
+            matching["_id"] = {"$in": links}
+        rows = self._database["links"].find(matching, ["tags"], session=session)
+        return {str(row["_id"]): [str(tag) for tag in row["tags"]] async for row in rows}
 
-
-def _measures(sums: Mapping[str, Any]) -> Measures:
-    return Measures(
-        clicks=sums["clicks"],
-        unique_clicks=sums["unique_clicks"],
-        bot_clicks=sums["bot_clicks"],
-        conversions=sums["conversions"],
-        value=_money(sums["value"]),
-        payout=_money(sums["payout"]),
-    )
-
-
-def _money(total: int | Decimal128) -> Decimal:
-    """Return a sum without exponent or trailing zeros."""
-    exact = total.to_decimal() if isinstance(total, Decimal128) else Decimal(total)
-    return Decimal(f"{exact.normalize(_EXACT):f}")
+    async def _page(self, query: Query, rows: Rows, session: AsyncIOMotorClientSession) -> Rows:
+        names: dict[str, str] = {}
+        if query.sort == "name":
+            names = await names_of(self._database, query.group_by, rows.keys, session)
+        first = (query.page - 1) * query.page_size
+        ordered = await asyncio.to_thread(
+            rows.ordered, query.sort, query.descending, names, first + query.page_size
+        )
+        return ordered.page(first, query.page_size)

@@ -1,0 +1,149 @@
+"""Reports stay exact whatever lands after their counts were kept: late clicks, events that move,
+corrections, and clicks that retention deletes.
+"""
+
+from datetime import UTC, date, datetime, timedelta
+from random import Random
+from typing import Any
+
+import pytest
+
+from tests.reports.counted import Counted
+from tests.reports.history import DAYS, FIRST, History, made, more, moved
+from tests.reports.test_run import GROUPS, HOST, check, drawn
+from tracker.reports import columns_document
+from tracker.reports.query import Query
+from tracker.service.services import Services
+
+CROSSED: dict[str, Any] = {"country": ["DE", "FR"], "device": ["mobile", "tv"]}
+LAST = FIRST + timedelta(DAYS - 1)
+
+
+def query_of(
+    history: History,
+    group_by: Any,
+    filters: dict[str, Any] | None = None,
+    first: date = FIRST,
+    last: date = LAST,
+) -> Query:
+    return Query(
+        account_id=history.account_id,
+        group_by=group_by,
+        filters=filters or {},
+        first=first,
+        last=last,
+    )
+
+
+def crossed(history: History, group_by: Any = "os") -> Query:
+    return query_of(history, group_by, CROSSED)
+
+
+async def kept(services: Services) -> int:
+    return await services.database["joint_counts"].count_documents({})
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_counts_that_are_kept_never_make_a_report_wrong(
+    services: Services, seed: int
+) -> None:
+    random = Random(seed)
+    history = await made(services, random)
+    for _ in range(4):
+        counted = Counted(history, HOST)
+        for _ in range(25):
+            await check(services, counted, drawn(random, history, random.choice(GROUPS)))
+        history = await more(services, random, history)
+        history = await moved(services, random, history)
+
+
+@pytest.mark.parametrize("hour", [0, 9, 10, 23])
+async def test_a_day_that_is_not_over_is_counted_by_its_hours(
+    services: Services, monkeypatch: pytest.MonkeyPatch, hour: int
+) -> None:
+    random = Random(hour)
+    now = datetime(FIRST.year, FIRST.month, FIRST.day, hour, 30, tzinfo=UTC) + timedelta(1)
+    monkeypatch.setattr("tracker.reports.run.now", lambda: now)
+    history = await made(services, random)
+    for _ in range(2):
+        counted = Counted(history, HOST)
+        for _ in range(60):
+            await check(services, counted, drawn(random, history, random.choice(GROUPS)))
+        history = await more(services, random, history)
+        history = await moved(services, random, history)
+
+
+async def test_a_report_that_finds_its_counts_reads_no_clicks(services: Services) -> None:
+    history = await made(services, Random(1))
+    before = await services.reports.run(crossed(history))
+    await services.database["clicks"].delete_many({})
+    await services.database["events"].delete_many({})
+    assert await services.reports.run(crossed(history)) == before
+
+
+async def test_clicks_that_were_deleted_before_they_were_counted_are_unknown(
+    services: Services,
+) -> None:
+    history = await made(services, Random(2))
+    by_day = await services.reports.run(query_of(history, "day"))
+    await services.database["clicks"].delete_many({"account_id": history.account_id})
+    report = await services.reports.run(query_of(history, "referrer"))
+    assert report.totals == by_day.totals
+    clicks = {row.key: row.measures.clicks for row in report.rows}
+    assert clicks["unknown"] == by_day.totals.clicks
+
+
+async def test_a_report_of_a_part_of_the_range_uses_what_another_has_kept(
+    services: Services,
+) -> None:
+    history = await made(services, Random(3))
+    await services.reports.run(crossed(history))
+    before = await kept(services)
+    await services.reports.run(query_of(history, "os", CROSSED, last=FIRST + timedelta(1)))
+    assert await kept(services) == before
+
+
+async def test_counts_of_many_rows_are_several_documents(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(columns_document, "ROWS_PER_DOCUMENT", 3)
+    random = Random(4)
+    history = await made(services, random)
+    counted = Counted(history, HOST)
+    for _ in range(30):
+        await check(services, counted, drawn(random, history, "link"))
+    assert await services.database["joint_counts"].find_one({"parts": {"$gt": 5}})
+
+
+async def test_a_part_of_another_version_is_not_read(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(columns_document, "ROWS_PER_DOCUMENT", 3)
+    history = await made(services, Random(5))
+    before = await services.reports.run(crossed(history, "link"))
+    torn = {"_id.part": 1}
+    await services.database["joint_counts"].update_many(torn, {"$set": {"version": None}})
+    assert await services.reports.run(crossed(history, "link")) == before
+
+
+async def test_counts_by_some_dimensions_expire(services: Services) -> None:
+    history = await made(services, Random(6))
+    await services.reports.run(crossed(history))
+    rows = await services.database["joint_counts"].find({}).to_list(None)
+    assert rows
+    soon = datetime.now(UTC) + timedelta(days=30)
+    assert all(row["expires_at"] > soon for row in rows)
+
+
+async def test_a_whole_month_is_kept_as_one(services: Services) -> None:
+    history = await made(services, Random(7))
+    year = date(2025, 1, 1), date(2026, 12, 31)
+    for group_by in ("os", "link", "month"):
+        query = query_of(history, group_by, CROSSED, *year)
+        report = await services.reports.run(query)
+        assert report.totals == Counted(history, HOST).totals(query)
+    months = await services.database["joint_counts"].distinct("_id.period")
+    assert {"2026-01", "2026-02"} <= set(months)
+    late = await more(services, Random(8), history)
+    query = query_of(history, "month", CROSSED, *year)
+    assert (await services.reports.run(query)).totals == Counted(late, HOST).totals(query)

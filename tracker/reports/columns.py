@@ -1,0 +1,195 @@
+"""Tables of counts in columns: the distinct combinations of some dimensions, and their measures.
+
+A column of a dimension is a list of its distinct values, and for each row the number of its value
+in that list. Measures are whole numbers: 64 bits for counts, Python's own for money, which is in
+billionths and may be as large as senders like. Pure, and made for size: a million rows are added up
+in some milliseconds, by numpy, which leaves the interpreter to others meanwhile.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Codes: TypeAlias = npt.NDArray[np.int64]
+Numbers: TypeAlias = npt.NDArray[Any]
+
+CLICK_MEASURES: Final = ("clicks", "unique", "bots")
+EVENT_COUNTS: Final = ("conversions", "bot_conversions")
+MONEY: Final = ("value", "payout", "bot_value", "bot_payout")
+MEASURES: Final = (*CLICK_MEASURES, *EVENT_COUNTS, *MONEY)
+
+_DIRECT: Final = 4_000_000
+"""Combinations that are numbered by an array of all possible ones; more are sorted instead."""
+
+
+class Column:
+    """The values of one dimension: distinct ones, and the number of its value for each row."""
+
+    __slots__ = ("codes", "values")
+
+    def __init__(self, values: Sequence[str], codes: Codes) -> None:
+        self.values = values
+        self.codes = codes
+
+    def mapped(self, name_of: Callable[[str], str]) -> "Column":
+        """Return the column with each value replaced; replaced values may be equal."""
+        values, codes = _numbered([name_of(one) for one in self.values])
+        return Column(values, codes[self.codes] if len(codes) else self.codes)
+
+    def used(self) -> "Column":
+        """Return the column without the values that no row has."""
+        used, codes = np.unique(self.codes, return_inverse=True)
+        if len(used) == len(self.values):
+            return self
+        return Column([self.values[number] for number in used], codes)
+
+
+class Columns:
+    """A table: a column for each dimension, an array for each measure. It is never changed."""
+
+    __slots__ = ("dimensions", "measures", "rows")
+
+    def __init__(
+        self, dimensions: Mapping[str, Column], measures: Mapping[str, Numbers], rows: int
+    ) -> None:
+        self.dimensions = dimensions
+        self.measures = measures
+        self.rows = rows
+
+    def total(self, measure: str) -> int:
+        """Return the sum of a measure; 0 if the table has none of that name."""
+        found = self.measures.get(measure)
+        return int(found.sum()) if found is not None and self.rows else 0
+
+    def by(self, names: Sequence[str]) -> "Columns":
+        """Return the sums by these dimensions alone. All of them must be columns of the table."""
+        columns = {name: self.dimensions[name] for name in names}
+        number_of_row, first_rows = _combinations(list(columns.values()), self.rows)
+        found = {
+            name: Column(column.values, column.codes[first_rows])
+            for name, column in columns.items()
+        }
+        measures = {
+            name: _sums(numbers, number_of_row, len(first_rows))
+            for name, numbers in self.measures.items()
+        }
+        return Columns(found, measures, len(first_rows))
+
+    def where(self, name: str, wanted: Collection[str]) -> "Columns":
+        """Return the rows whose value of a dimension is one of those wanted."""
+        column = self.dimensions[name]
+        is_wanted = np.fromiter(
+            (one in wanted for one in column.values), dtype=bool, count=len(column.values)
+        )
+        return self.of_rows(np.flatnonzero(is_wanted[column.codes]))
+
+    def of_rows(self, numbers: Codes) -> "Columns":
+        """Return the rows with these numbers, in their order."""
+        return Columns(
+            {name: Column(one.values, one.codes[numbers]) for name, one in self.dimensions.items()},
+            {name: one[numbers] for name, one in self.measures.items()},
+            len(numbers),
+        )
+
+    def with_column(self, name: str, column: Column) -> "Columns":
+        """Return the table with one more column, or with that one replaced."""
+        return Columns({**self.dimensions, name: column}, self.measures, self.rows)
+
+    def with_constant(self, name: str, value: str) -> "Columns":
+        """Return the table with one more column, whose value is the same in all rows."""
+        return self.with_column(name, Column([value], np.zeros(self.rows, np.int64)))
+
+
+def empty(names: Iterable[str]) -> Columns:
+    """Return a table of these dimensions without rows."""
+    return Columns({name: Column([], np.zeros(0, np.int64)) for name in names}, {}, 0)
+
+
+def of_columns(
+    dimensions: Mapping[str, Sequence[str]], measures: Mapping[str, Sequence[int]]
+) -> Columns:
+    """Return the table whose dimensions and measures have these values, row by row."""
+    columns = {name: Column(*_numbered(values)) for name, values in dimensions.items()}
+    arrays = {name: np.array(numbers, _type(name)) for name, numbers in measures.items()}
+    return Columns(columns, arrays, max((len(one) for one in arrays.values()), default=0))
+
+
+def joined(tables: Sequence[Columns], names: Sequence[str]) -> Columns:
+    """Return the rows of all tables, one after the other. A measure that one lacks is 0 there."""
+    tables = [table for table in tables if table.rows]
+    if not tables:
+        return empty(names)
+    columns = {}
+    for name in names:
+        numbers: dict[str, int] = {}
+        codes = [_renumbered(table.dimensions[name], numbers) for table in tables]
+        columns[name] = Column(list(numbers), np.concatenate(codes))
+    present = {name for table in tables for name in table.measures}
+    measures: dict[str, Numbers] = {
+        name: np.concatenate(
+            [table.measures.get(name, np.zeros(table.rows, _type(name))) for table in tables]
+        )
+        for name in MEASURES
+        if name in present
+    }
+    return Columns(columns, measures, sum(table.rows for table in tables))
+
+
+def _type(measure: str) -> Any:
+    return object if measure in MONEY else np.int64
+
+
+def _numbered(values: Sequence[str]) -> tuple[list[str], Codes]:
+    """Return the distinct values in their order, and the number of each value among them."""
+    numbers: dict[str, int] = {}
+    for one in values:
+        numbers.setdefault(one, len(numbers))
+    codes = np.fromiter(map(numbers.__getitem__, values), np.int64, count=len(values))
+    return list(numbers), codes
+
+
+def _renumbered(column: Column, numbers: dict[str, int]) -> Codes:
+    """Return the codes of a column in the numbers that several tables share, and add to those."""
+    known = np.fromiter(
+        (numbers.setdefault(one, len(numbers)) for one in column.values),
+        np.int64,
+        count=len(column.values),
+    )
+    return known[column.codes]
+
+
+def _combinations(columns: Sequence[Column], rows: int) -> tuple[Codes, Codes]:
+    """Return the number of each row's combination, and a row of each combination."""
+    key = np.zeros(rows, np.int64)
+    size = 1
+    for column in columns:
+        count = max(len(column.values), 1)
+        if size * count > np.iinfo(np.int64).max:
+            distinct, key = np.unique(key, return_inverse=True)
+            size = max(len(distinct), 1)
+        key = key * count + column.codes
+        size *= count
+    return _few(key, size) if size <= _DIRECT else _many(key)
+
+
+def _few(key: Codes, size: int) -> tuple[Codes, Codes]:
+    """Number the combinations by an array of all that are possible: a tenth of sorting's time."""
+    row_of = np.full(size, -1, np.int64)
+    row_of[key] = np.arange(len(key))
+    present = np.flatnonzero(row_of >= 0)
+    number_of = np.zeros(size, np.int64)
+    number_of[present] = np.arange(len(present))
+    return number_of[key], row_of[present]
+
+
+def _many(key: Codes) -> tuple[Codes, Codes]:
+    _, first_rows, number_of_row = np.unique(key, return_index=True, return_inverse=True)
+    return number_of_row, first_rows
+
+
+def _sums(numbers: Numbers, number_of_row: Codes, size: int) -> Numbers:
+    found = np.zeros(size, numbers.dtype)
+    np.add.at(found, number_of_row, numbers)
+    return found

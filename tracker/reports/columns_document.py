@@ -1,0 +1,70 @@
+"""Columns as documents in MongoDB: numbers packed into binary, as narrow as they allow. Pure.
+
+The distinct values of a dimension are one text, a line for each: no value holds a line break. Money
+is a text too, because it has no largest number. A table with many rows is several documents.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from tracker.reports.columns import MONEY, Column, Columns, Numbers, joined
+
+ROWS_PER_DOCUMENT: Final = 200_000
+"""Rows of one document. With all dimensions they take some 5 MB; MongoDB allows 16."""
+
+_TYPES: Final = ("<u1", "<u2", "<u4", "<i8")
+
+
+def documents_of(table: Columns) -> Iterator[dict[str, Any]]:
+    """Yield the fields of the documents that hold the table, at least one."""
+    for start in range(0, max(table.rows, 1), ROWS_PER_DOCUMENT):
+        part = table.of_rows(np.arange(start, min(start + ROWS_PER_DOCUMENT, table.rows)))
+        yield {
+            "rows": part.rows,
+            "columns": {name: _column(one.used()) for name, one in part.dimensions.items()},
+            "measures": {name: _measure(name, one) for name, one in part.measures.items()},
+        }
+
+
+def table_of(documents: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Columns:
+    """Return the table that these documents hold, with the columns of these dimensions."""
+    return joined([_part(one, names) for one in documents], names)
+
+
+def _part(document: Mapping[str, Any], names: Sequence[str]) -> Columns:
+    columns = {}
+    for name in names:
+        stored = document["columns"][name]
+        columns[name] = Column(stored["values"].split("\n"), _unpacked(stored))
+    measures = {name: _numbers(name, one) for name, one in document["measures"].items()}
+    return Columns(columns, measures, document["rows"])
+
+
+def _column(column: Column) -> dict[str, Any]:
+    return {"values": "\n".join(column.values), **_packed(column.codes)}
+
+
+def _measure(name: str, numbers: Numbers) -> Any:
+    return " ".join(map(str, numbers)) if name in MONEY else _packed(numbers)
+
+
+def _numbers(name: str, stored: Any) -> Numbers:
+    if name in MONEY:
+        return np.array([int(one) for one in stored.split()], object)
+    return _unpacked(stored)
+
+
+def _packed(numbers: Numbers) -> dict[str, Any]:
+    low, high = (int(numbers.min()), int(numbers.max())) if len(numbers) else (0, 0)
+    kind = next(one for one in _TYPES if _fits(low, high, np.iinfo(np.dtype(one))))
+    return {"type": kind, "numbers": numbers.astype(kind).tobytes()}
+
+
+def _fits(low: int, high: int, limits: Any) -> bool:
+    return bool(limits.min <= low and high <= limits.max)
+
+
+def _unpacked(stored: Mapping[str, Any]) -> Numbers:
+    return np.frombuffer(stored["numbers"], stored["type"]).astype(np.int64)

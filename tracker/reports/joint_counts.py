@@ -1,0 +1,111 @@
+"""Joint counts in MongoDB: counts of a period by every combination of some dimensions, once made.
+
+A document is
+
+    {_id: {account_id, zone, link_id, of: "clicks" | "events", by: "country,device",
+           period: "2026-01-31", part},
+     mark, version, parts, rows, columns: {...}, measures: {...}, expires_at}
+
+with the table of `reports/columns_document`. All parts of a table have the same random `version`,
+because others may store it at the same time. `link_id` is null for a whole account. Counts by all
+dimensions (`by` is `*`) do not expire: those by fewer are made from them, also when retention has
+deleted the clicks. Called by `reports/counts`, which decides what is valid.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from datetime import timedelta
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+from tracker.clock import now
+from tracker.db.connect import Database
+from tracker.db.transaction import Session
+from tracker.ids import new_id
+from tracker.reports.columns import Columns
+from tracker.reports.columns_document import documents_of, table_of
+from tracker.reports.dimensions import ALL_COUNTED, OfDocuments
+
+ALL: Final = "*"
+"""The name of all dimensions."""
+
+KEPT: Final = timedelta(days=35)
+"""How long counts by some dimensions are kept. They are made again from those by all."""
+
+
+class JointId(NamedTuple):
+    """The key of kept counts: whose clicks or events, by which dimensions, in which period."""
+
+    account_id: UUID
+    zone: str
+    link_id: UUID | None
+    of: OfDocuments
+    by: str
+    period: str
+
+
+class Kept(NamedTuple):
+    """Kept counts and their mark."""
+
+    mark: list[int]
+    table: Columns
+
+
+def name_of(dimensions: Collection[str]) -> str:
+    """Return the name of a set of dimensions, whatever their order."""
+    return ",".join(name for name in ALL_COUNTED if name in dimensions)
+
+
+class JointCounts:
+    """The stored joint counts of all accounts."""
+
+    def __init__(self, database: Database) -> None:
+        self._counts = database["joint_counts"]
+
+    async def find(
+        self, ids: Collection[JointId], names: Sequence[str], session: Session
+    ) -> dict[JointId, Kept]:
+        """Return the counts that are stored among `ids`, with the columns of these dimensions."""
+        if not ids:
+            return {}
+        wanted = {"_id": {"$in": [_stored(one, 0) for one in ids]}}
+        fields = {"mark": 1, "version": 1, "parts": 1, "rows": 1, "measures": 1} | {
+            f"columns.{name}": 1 for name in names
+        }
+        found: defaultdict[JointId, list[Mapping[str, Any]]] = defaultdict(list)
+        async for row in self._counts.find(wanted, fields, session=session):
+            found[_id(row["_id"])].append(row)
+        for one, parts in found.items():
+            others = [_stored(one, number) for number in range(1, parts[0]["parts"])]
+            if others:
+                rest = self._counts.find({"_id": {"$in": others}}, fields, session=session)
+                parts += [row async for row in rest if row["version"] == parts[0]["version"]]
+        return {
+            one: Kept(list(parts[0]["mark"]), table_of(parts, names))
+            for one, parts in found.items()
+            if len(parts) == parts[0]["parts"]
+        }
+
+    async def marks(self, ids: Collection[JointId]) -> dict[JointId, list[int]]:
+        """Return the marks of the counts that are stored among `ids`."""
+        wanted = {"_id": {"$in": [_stored(one, 0) for one in ids]}}
+        rows = self._counts.find(wanted, ["mark"])
+        return {_id(row["_id"]): list(row["mark"]) async for row in rows}
+
+    async def keep(self, one: JointId, kept: Kept) -> None:
+        """Store counts in the place of those that were there. Raises PyMongoError if it fails."""
+        version, parts = new_id(), list(documents_of(kept.table))
+        # The first part last: it names how many there are.
+        for number, part in reversed(list(enumerate(parts))):
+            fields = {**part, "mark": kept.mark, "version": version, "parts": len(parts)}
+            if one.by != ALL:
+                fields["expires_at"] = now() + KEPT
+            await self._counts.replace_one({"_id": _stored(one, number)}, fields, upsert=True)
+
+
+def _stored(one: JointId, part: int) -> dict[str, Any]:
+    return {**one._asdict(), "part": part}
+
+
+def _id(stored: Mapping[str, Any]) -> JointId:
+    return JointId(**{name: stored[name] for name in JointId._fields})

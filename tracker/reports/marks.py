@@ -1,0 +1,124 @@
+"""Marks of periods: what rollups say of a period, by which kept counts are known to be complete.
+
+Counts of a period are kept with the mark that its rollups had in the same snapshot. Clicks and
+counted events are only ever added; whatever moves one from a value to another adds to `changes` or
+`corrections` (`reports/rollup`). So as long as the mark is the same, the counts are.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+from tracker.db.connect import Database
+from tracker.db.transaction import Session
+from tracker.reports.columns import CLICK_MEASURES, Columns
+from tracker.reports.dimensions import OfDocuments
+from tracker.reports.periods import Period
+from tracker.reports.rollup import CHANGES, CORRECTIONS, of_zone
+
+_SUMMED: Final = (*CLICK_MEASURES, "conversions", CHANGES, CORRECTIONS)
+_TOTALS: Final = [f"total.{name}" for name in _SUMMED]
+
+
+class Mark(NamedTuple):
+    """The sums of a period's rollups, and how often they were changed and corrected."""
+
+    clicks: int = 0
+    unique: int = 0
+    bots: int = 0
+    conversions: int = 0
+    changes: int = 0
+    corrections: int = 0
+
+    def of(self, documents: OfDocuments) -> list[int]:
+        """Return the part that tells whether counts of clicks, or of events, are complete."""
+        if documents == "clicks":
+            return [self.clicks, self.unique, self.bots, self.corrections]
+        return [self.conversions, self.changes, self.corrections]
+
+    def is_empty(self, documents: OfDocuments) -> bool:
+        """Return whether there are no clicks, or no events, to count."""
+        return not (self.clicks or self.bots if documents == "clicks" else self.conversions)
+
+    def missing(self, counted: Columns) -> dict[str, int]:
+        """Return the clicks that rollups have and `counted` lacks, by measure; none if empty.
+
+        Retention deletes clicks, but not what they were counted in.
+        """
+        by_measure = {name: getattr(self, name) - counted.total(name) for name in CLICK_MEASURES}
+        return by_measure if any(by_measure.values()) else {}
+
+
+class _Day:
+    """The sums of a day, and of its hours by their numbers as text, in the order of _SUMMED."""
+
+    __slots__ = ("hours", "total")
+
+    def __init__(self) -> None:
+        self.total = [0] * len(_SUMMED)
+        self.hours: defaultdict[str, list[int]] = defaultdict(lambda: [0] * len(_SUMMED))
+
+
+class Marks:
+    """The marks of the periods of a range."""
+
+    def __init__(self, days: Mapping[str, _Day]) -> None:
+        self._days = days
+
+    def of(self, period: Period) -> Mark:
+        """Return the mark of a period of the range."""
+        days = [self._days[day] for day in map(date.isoformat, period.dates()) if day in self._days]
+        if period.hour is None:
+            return Mark(*(sum(column) for column in zip(*(day.total for day in days), strict=True)))
+        hour = f"{period.hour:02}"
+        marks = [
+            Mark(*day.hours[hour])._replace(corrections=Mark(*day.total).corrections)
+            for day in days
+            if hour in day.hours
+        ]
+        return marks[0] if marks else Mark()
+
+
+async def marks_of(
+    database: Database, matching: Mapping[str, Any], periods: Sequence[Period], session: Session
+) -> Marks:
+    """Return the marks of these periods in the snapshot of `session`.
+
+    `matching` selects the rollups, of an account or of one link. Raises PyMongoError if MongoDB
+    does not answer in time.
+    """
+    found = database["rollups"]
+    first, last = min(one.first for one in periods), max(one.last for one in periods)
+    of_range = {"_id.day": {"$gte": first.isoformat(), "$lte": last.isoformat()}}
+    days: dict[str, _Day] = defaultdict(_Day)
+    async for row in found.find({**matching, **of_range}, _TOTALS, session=session):
+        _add(days[row["_id"]["day"]].total, row.get("total", {}))
+    with_hours = sorted({one.first.isoformat() for one in periods if one.hour is not None})
+    if with_hours:
+        of_days = {**matching, "_id.day": {"$in": with_hours}}
+        async for row in found.find(of_days, ["hour"], session=session):
+            for hour, cell in row.get("hour", {}).items():
+                _add(days[row["_id"]["day"]].hours[hour], cell)
+    return Marks(days)
+
+
+def _add(sums: list[int], cell: Mapping[str, int]) -> None:
+    for number, name in enumerate(_SUMMED):
+        sums[number] += int(cell.get(name, 0))
+
+
+def rollups_of(
+    account_id: UUID, zone: str, of: str | None = None, link_id: UUID | None = None
+) -> dict[str, Any]:
+    """Return what selects rollups of a calendar: `of` the account, or of each of its links.
+
+    With a link only its own. Without `of` the account's, or the link's.
+    """
+    of = of or ("account" if link_id is None else "link")
+    found: dict[str, Any] = {
+        "_id.account_id": account_id,
+        "_id.of": of_zone(of, zone),
+    }
+    return found if link_id is None else {**found, "_id.link_id": link_id}

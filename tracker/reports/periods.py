@@ -1,0 +1,95 @@
+"""The periods that joint counts are kept for: months, days and hours of a calendar. Pure.
+
+A report's range is cut into the fewest periods: whole months that are over, then days, and hours of
+a day that is not over, because their counts can be kept already.
+"""
+
+from calendar import monthrange
+from collections.abc import Iterator
+from datetime import date, datetime, timedelta
+from typing import Final, Literal, NamedTuple
+
+from tracker.calendar import Calendar
+from tracker.reports.day_range import DayRange
+
+SETTLING: Final = timedelta(minutes=10)
+"""How long after its end a day may get clicks still, in all likelihood. Later ones are counted as
+well: the counts that are kept then no longer agree with the rollups, and are made again."""
+
+Kind = Literal["month", "day", "hour"]
+
+
+class Period(NamedTuple):
+    """A month, a day, or an hour of a day.
+
+    `key` is its name in stored counts: `2026-01`, `2026-01-31` or `2026-01-31T09`, with the number
+    of the hour. `start` and `end` are moments, `end` is not included.
+    """
+
+    kind: Kind
+    key: str
+    first: date
+    last: date
+    start: datetime
+    end: datetime
+    hour: int | None = None
+
+    def dates(self) -> Iterator[date]:
+        """Yield its days."""
+        yield from DayRange(self.first, self.last).dates()
+
+
+def day_period(calendar: Calendar, day: date) -> Period:
+    """Return the period of one day."""
+    return Period(
+        "day", day.isoformat(), day, day, calendar.start_of(day), calendar.end_of(day), None
+    )
+
+
+def month_period(calendar: Calendar, day: date) -> Period:
+    """Return the period of the month that `day` is in."""
+    first, last = day.replace(day=1), _end_of_month(day)
+    start, end = calendar.start_of(first), calendar.end_of(last)
+    return Period("month", f"{first:%Y-%m}", first, last, start, end)
+
+
+def hours_of(calendar: Calendar, day: date) -> list[Period]:
+    """Return the periods of the hours of a day."""
+    return [
+        Period(
+            "hour",
+            f"{day.isoformat()}T{hour:02}",
+            day,
+            day,
+            calendar.start_of_hour(day, hour),
+            calendar.end_of_hour(day, hour),
+            hour,
+        )
+        for hour in range(calendar.hours_in(day))
+    ]
+
+
+def periods_of(
+    calendar: Calendar, first: date, last: date, now: datetime, months: bool
+) -> list[Period]:
+    """Return the periods from `first` to `last`: months only if they are over and wanted."""
+    found: list[Period] = []
+    for day in DayRange(first, last).dates():
+        if found and day <= found[-1].last:
+            continue
+        if months and day.day == 1:
+            month = month_period(calendar, day)
+            if month.last <= last and is_over(month, now):
+                found.append(month)
+                continue
+        found.append(day_period(calendar, day))
+    return found
+
+
+def is_over(period: Period, now: datetime) -> bool:
+    """Return whether a period has ended, and had time to settle."""
+    return period.end <= now - SETTLING
+
+
+def _end_of_month(day: date) -> date:
+    return day.replace(day=monthrange(day.year, day.month)[1])
