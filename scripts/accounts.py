@@ -1,4 +1,4 @@
-"""Make and list accounts, and set their rules against forged conversions."""
+"""Make and list accounts, and set their time zones and rules against forged conversions."""
 
 import argparse
 from decimal import Decimal, InvalidOperation
@@ -8,8 +8,9 @@ import msgspec
 
 from scripts.command import Command, Row, add_account, label
 from tracker.access.accounts import Account
-from tracker.access.audit import Target, differences
+from tracker.access.audit import Change, Target, differences
 from tracker.access.principal import OPERATOR
+from tracker.access.time_zones import ZoneChange, checked_zone
 from tracker.clock import iso
 from tracker.conversions.rules import checked_max_per_click, checked_max_value
 from tracker.errors import BadRequest, NotFound
@@ -43,6 +44,13 @@ def _max_per_click(text: str) -> int | None:
         raise argparse.ArgumentTypeError(error.message.removeprefix("max_per_click: ")) from None
 
 
+def _time_zone(text: str) -> str:
+    try:
+        return checked_zone(text)
+    except BadRequest as error:
+        raise argparse.ArgumentTypeError(error.message.removeprefix("time_zone: ")) from None
+
+
 _METAVARS: Final = {_boolean: "true|false", _max_value: "NUMBER", _max_per_click: "NUMBER"}
 _RULES: Final = {
     "require_pbk": (_boolean, "reject conversions without a postback key"),
@@ -65,14 +73,19 @@ async def _list(services: Services, parsed: argparse.Namespace) -> list[Row]:
 
 
 async def _set(services: Services, parsed: argparse.Namespace) -> list[Row]:
-    account = await _account(services, parsed)
+    account, changes = await _account(services, parsed), dict[str, Change]()
     fields = {name: value for name in _RULES if (value := getattr(parsed, name)) is not _KEEP}
     if fields:
         before = await services.account_rules.find(account.id)
         after = await services.account_rules.change(account.id, fields)
-        if changes := differences(before, after):
-            target = Target(kind="account", id=account.id, name=account.name)
-            await services.audit.record(account.id, OPERATOR, "account.changed", target, changes)
+        changes |= differences(before, after)
+    if parsed.time_zone is not None:
+        zone, _ = await services.time_zones.request(account.id, parsed.time_zone)
+        if zone != parsed.time_zone:
+            changes["time_zone"] = Change(before=zone, after=parsed.time_zone)
+    if changes:
+        target = Target(kind="account", id=account.id, name=account.name)
+        await services.audit.record(account.id, OPERATOR, "account.changed", target, changes)
     return await _show(services, parsed)
 
 
@@ -87,7 +100,16 @@ async def _account(services: Services, parsed: argparse.Namespace) -> Account:
 async def _show(services: Services, parsed: argparse.Namespace) -> list[Row]:
     account = await _account(services, parsed)
     rules = await services.account_rules.find(parsed.account)
-    return [_row(account) | msgspec.structs.asdict(rules)]
+    zone = await services.time_zones.find(parsed.account)
+    zones = {"time_zone": zone.zone}
+    if zone.change is not None:
+        zones["time_zone_change"] = _progress(zone.change)
+    return [_row(account) | zones | msgspec.structs.asdict(rules)]
+
+
+def _progress(change: ZoneChange) -> str:
+    days = "not known yet" if change.days is None else change.days
+    return f"{change.zone}, {change.days_done} of the days counted again; in all: {days}"
 
 
 def _row(account: Account) -> Row:
@@ -98,16 +120,19 @@ def main() -> None:
     """Run the command."""
     command = Command(
         "accounts",
-        "Make and list accounts, and set their rules against forged conversions.",
+        "Make and list accounts, and set their time zones and rules against forged conversions.",
         'python -m scripts.accounts create "Acme Media"',
     )
     create = command.action("create", "make an account", _create)
     create.add_argument("name", type=label, help="name for people")
     command.action("list", "list all accounts, oldest first", _list)
-    about = "show an account and its rules against forged conversions"
+    about = "show an account, its time zone and its rules against forged conversions"
     add_account(command.action("show", about, _show))
-    change = command.action("set", "set rules against forged conversions", _set)
+    about = "set the time zone, and rules against forged conversions"
+    change = command.action("set", about, _set)
     add_account(change)
+    about = "zone of days and hours in reports; a drain counts everything again before it changes"
+    change.add_argument("--time-zone", type=_time_zone, metavar="NAME", help=about)
     for name, (kind, about) in _RULES.items():
         option = "--" + name.replace("_", "-")
         change.add_argument(option, type=kind, default=_KEEP, metavar=_METAVARS[kind], help=about)

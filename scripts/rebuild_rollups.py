@@ -2,18 +2,21 @@
 
 import argparse
 from collections import Counter
-from datetime import timedelta
+from datetime import date
+from typing import Final
 from uuid import UUID
 
 from scripts.command import Command, Row, day, require_account, uuid
 from scripts.progress import Progress
-from tracker.clock import start_of
+from tracker.calendar import Calendar
 from tracker.db import indexes
 from tracker.db.retention import first_kept
 from tracker.errors import TrackerError
-from tracker.reports.recount import Recount
+from tracker.reports.recount import Recount, first_whole_day
 from tracker.reports.source_backfill import Range, SourceBackfill
 from tracker.service.services import Services
+
+_LAST_DAY: Final = "9999-12-31"
 
 
 async def _rebuild(services: Services, parsed: argparse.Namespace) -> list[Row]:
@@ -23,21 +26,16 @@ async def _rebuild(services: Services, parsed: argparse.Namespace) -> list[Row]:
         await require_account(services, parsed.account)
     recount = Recount(services.mongodb, services.database)
     accounts = [parsed.account] if parsed.account else await recount.accounts()
-    work = [
-        (account, one)
-        for account in accounts
-        for one in await recount.days(account, parsed.first, parsed.last)
-    ]
+    work = [one for account in accounts for one in await _days(services, recount, account, parsed)]
     backfill = SourceBackfill(services.database)
-    days: Counter[UUID] = Counter()
     derived: Counter[UUID] = Counter()
     corrected: Counter[UUID] = Counter()
     with Progress("days of accounts", len(work)) as progress:
-        for account, one in work:
-            days[account] += 1
-            derived[account] += await backfill.run(_range(account, one))
-            corrected[account] += await recount.correct(account, one)
+        for account, one, calendar in work:
+            derived[account] += await backfill.run(_range(account, one, calendar))
+            corrected[account] += await recount.correct(account, one, calendar)
             progress.advance()
+    days = Counter(account for account, _ in {(account, one) for account, one, _ in work})
     return [
         {
             "account_id": str(account),
@@ -45,13 +43,28 @@ async def _rebuild(services: Services, parsed: argparse.Namespace) -> list[Row]:
             "figures_corrected": corrected[account],
             "sources_derived": derived[account],
         }
-        for account in days
+        for account in corrected
     ]
 
 
-def _range(account: UUID, day_of_account: str) -> Range:
-    start = start_of(day_of_account)
-    return Range(account, start, start + timedelta(days=1))
+def _range(account: UUID, day_of_account: str, calendar: Calendar) -> Range:
+    one = date.fromisoformat(day_of_account)
+    return Range(account, calendar.start_of(one), calendar.end_of(one))
+
+
+async def _days(
+    services: Services, recount: Recount, account: UUID, parsed: argparse.Namespace
+) -> list[tuple[UUID, str, Calendar]]:
+    """Return the days of an account in its calendar, and those done in that which it changes to."""
+    kept, zone = await first_kept(services.database), await services.time_zones.find(account)
+    work = []
+    for calendar in zone.calendars:
+        is_new = calendar is not zone.calendar
+        last = zone.change.done_through if is_new and zone.change else _LAST_DAY
+        first = max(parsed.first, first_whole_day(calendar, kept))
+        days = await recount.days(account, first, min(parsed.last, last), calendar)
+        work += [(account, one, calendar) for one in days]
+    return work
 
 
 async def _check(services: Services, parsed: argparse.Namespace) -> None:
@@ -82,8 +95,8 @@ def main() -> None:
     parser = command.always(_rebuild)
     parser.add_argument("--account", type=uuid, metavar="ID", help="only this account")
     for name, dest, about in (
-        ("--from", "first", "first day, UTC"),
-        ("--to", "last", "last day, UTC"),
+        ("--from", "first", "first day, of the account's time zone"),
+        ("--to", "last", "last day, of the account's time zone"),
     ):
         parser.add_argument(name, dest=dest, type=day, required=True, metavar="DAY", help=about)
     command.main()

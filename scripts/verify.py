@@ -9,12 +9,13 @@ from uuid import UUID
 
 from scripts.command import Command, Row, day, require_account, uuid
 from scripts.progress import Progress
+from tracker.access.time_zones import AccountZone
 from tracker.db.retention import first_kept
 from tracker.reports.day_count import DayCount
 from tracker.reports.money import differ, sum_in_billionths
 from tracker.reports.query import Measures, Query
-from tracker.reports.recount import Recount
-from tracker.reports.rollup import RollupId, Sums
+from tracker.reports.recount import Recount, first_whole_day
+from tracker.reports.rollup import RollupId, Sums, of_zone
 from tracker.service.services import Services
 
 _SHOWN_DIFFERENCES = 20
@@ -31,19 +32,53 @@ async def _verify(services: Services, parsed: argparse.Namespace) -> list[Row]:
 async def _verify_account(
     services: Services, recount: Recount, account: UUID, parsed: argparse.Namespace
 ) -> Row:
-    days = await recount.days(
-        account, max(parsed.first, await first_kept(services.database)), parsed.last
-    )
-    sums: Counter[str] = Counter()
-    with Progress(f"account {account}, days", len(days)) as progress:
-        for one in days:
-            async with await services.mongodb.start_session(snapshot=True) as session:
-                counted = await recount.count_day(account, one, session)
-                reported_day = await services.reports.run(_query(account, one), session)
-            sums.update(_figures(counted, reported_day.totals))
-            _explain(counted)
-            progress.advance()
-    return {"account_id": account, "days": len(days), **_columns(sums)}
+    while True:
+        zone = await services.time_zones.find(account)
+        days = await _days(services, recount, account, zone, parsed)
+        sums: Counter[str] = Counter()
+        with Progress(f"account {account}, days", len(days)) as progress:
+            for one in days:
+                found = await _verify_day(services, recount, account, one, zone)
+                if found is None:
+                    break
+                sums.update(found)
+                progress.advance()
+            else:
+                return {"account_id": account, "days": len(days), **_columns(sums)}
+
+
+async def _days(
+    services: Services,
+    recount: Recount,
+    account: UUID,
+    zone: AccountZone,
+    parsed: argparse.Namespace,
+) -> list[str]:
+    kept = first_whole_day(zone.calendar, await first_kept(services.database))
+    return await recount.days(account, max(parsed.first, kept), parsed.last, zone.calendar)
+
+
+async def _verify_day(
+    services: Services, recount: Recount, account: UUID, one: str, zone: AccountZone
+) -> Counter[str] | None:
+    """Return the figures of a day; None if the account has changed its zone meanwhile.
+
+    While it does, the rollups of the new zone are compared too, of the days that are done.
+    """
+    async with await services.mongodb.start_session(snapshot=True) as session:
+        found = await services.time_zones.find(account, session)
+        if (found.zone, found.earlier) != (zone.zone, zone.earlier):
+            return None
+        counted = await recount.count_day(account, one, session, zone.calendar)
+        reported_day = await services.reports.run(_query(account, one), session)
+        figures = _figures(counted, reported_day.totals)
+        _explain(counted)
+        new, change = found.next_calendar, found.change
+        if new is not None and change is not None and one <= change.done_through:
+            in_new = await recount.count_day(account, one, session, new)
+            figures["differences"] += sum(map(len, in_new.differences().values()))
+            _explain(in_new)
+    return figures
 
 
 def _query(account: UUID, one: str) -> Query:
@@ -82,7 +117,8 @@ def _columns(sums: Counter[str]) -> dict[str, int]:
 
 
 def _account_sums(counted: DayCount, sums: dict[RollupId, Sums]) -> Sums:
-    return sums.get(RollupId(counted.account_id, "account", counted.day, None), {})
+    of = of_zone("account", counted.zone)
+    return sums.get(RollupId(counted.account_id, of, counted.day, None), {})
 
 
 def _clicks(sums: Sums) -> int:
@@ -102,7 +138,8 @@ def _explain(counted: DayCount) -> None:
         for path, number in sorted(sums.items())
     ]
     for rollup_id, path, number in differences[:_SHOWN_DIFFERENCES]:
-        where = f"link {rollup_id.link_id}" if rollup_id.of == "link" else "account"
+        of, _, zone = rollup_id.of.partition(" ")
+        where = (f"link {rollup_id.link_id}" if of == "link" else of) + (f" in {zone}" * bool(zone))
         stored = counted.stored.get(rollup_id, {}).get(path, 0)
         print(
             f"{counted.day} {where}: {path} is {stored:,} in the rollups, "
@@ -130,7 +167,7 @@ def main() -> None:
         type=day,
         default="0001-01-01",
         metavar="DAY",
-        help="first day, UTC [all]",
+        help="first day, of the account's time zone [all]",
     )
     parser.add_argument(
         "--to",
@@ -138,7 +175,7 @@ def main() -> None:
         type=day,
         default="9999-12-31",
         metavar="DAY",
-        help="last day, UTC [all]",
+        help="last day, of the account's time zone [all]",
     )
     command.main(is_wrong=lambda row: bool(row["differences"]))
 

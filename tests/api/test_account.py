@@ -8,7 +8,8 @@ from tests.api.client import Client
 from tests.api.keyed_client import KeyedClient
 from tests.api.records import journaled_events
 from tests.api.scopes import each_scope_of
-from tests.factories import create_click, create_event_config
+from tests.conversions import scene
+from tests.factories import create_click, create_event_config, make_click
 from tracker.access.accounts import Account
 from tracker.clock import iso
 from tracker.service.services import Services
@@ -32,6 +33,8 @@ async def test_an_account_is_shown_with_every_rule_off(
         "id": str(account.id),
         "name": "Acme",
         "created_at": iso(account.created_at),
+        "time_zone": "UTC",
+        "time_zone_change": None,
         "conversion_rules": OFF,
     }
 
@@ -150,3 +153,36 @@ async def test_a_wrong_name_of_an_account_is_refused(
 ) -> None:
     answer = await api.patch(PATH, accountId=str(account.id), name=name)
     assert (answer.status, answer.error.startswith("name: ")) == (400, True)
+
+
+async def test_a_time_zone_is_requested_audited_and_shown_until_all_is_counted(
+    api: KeyedClient, account: Account, services: Services
+) -> None:
+    await scene.applied(services, [make_click(account.id)])
+    asked = await api.patch(PATH, accountId=str(account.id), time_zone="Europe/Berlin")
+    assert (asked.status, asked.json()["time_zone"]) == (200, "UTC")
+    change = asked.json()["time_zone_change"]
+    assert (change["time_zone"], change["days"], change["days_done"]) == ("Europe/Berlin", None, 0)
+    again = await api.patch(PATH, accountId=str(account.id), time_zone="Europe/Berlin")
+    assert again.json() == asked.json()
+    changer = services.time_zone_changer()
+    for _ in range(3):
+        assert await changer.step()
+    shown = (await api.get(f"{PATH}?accountId={account.id}")).json()
+    assert shown["time_zone_change"] == change | {"days": 1, "days_done": 1}
+    while await changer.step():
+        pass
+    shown = (await api.get(f"{PATH}?accountId={account.id}")).json()
+    assert (shown["time_zone"], shown["time_zone_change"]) == ("Europe/Berlin", None)
+    [entry] = (await api.get(f"/api/audit?accountId={account.id}")).json()["rows"]
+    assert entry["changes"] == {"time_zone": {"before": "UTC", "after": "Europe/Berlin"}}
+
+
+@pytest.mark.parametrize("zone", ["", "Mars/Olympus", "europe/berlin", "+01:00", "../etc", 1, None])
+async def test_an_unknown_time_zone_is_refused_by_name(
+    api: KeyedClient, account: Account, zone: object
+) -> None:
+    refused = await api.patch(PATH, accountId=str(account.id), name="New", time_zone=zone)
+    assert (refused.status, refused.error.startswith("time_zone: must be ")) == (400, True)
+    shown = (await api.get(f"{PATH}?accountId={account.id}")).json()
+    assert (shown["name"], shown["time_zone_change"]) == ("Acme", None)

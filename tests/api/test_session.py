@@ -45,7 +45,7 @@ async def test_a_person_signs_in_and_out(
         "name": "Ada",
         "totp": False,
     }
-    assert record["account"] == {"id": str(account.id), "name": "Acme"}
+    assert record["account"] == {"id": str(account.id), "name": "Acme", "time_zone": "UTC"}
     assert (record["role"], "links:*" in record["scopes"]) == ("editor", True)
     cookie: dict[str, str | bytes] = {"Cookie": f"session={secret_in(response)}", **FROM_CONSOLE}
     shown = await client.request("GET", "/api/session", cookie)

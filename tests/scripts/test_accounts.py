@@ -109,6 +109,7 @@ def test_rules_against_forged_conversions_are_set_and_shown(run: Run) -> None:
     named = ("--account", account["id"])
     (shown,) = run.rows("accounts", "show", *named)
     off = {
+        "time_zone": "UTC",
         "require_pbk": False,
         "no_negative_values": False,
         "max_value": None,
@@ -151,3 +152,23 @@ def test_wrong_rules_exit_2_and_say_why(
     usage_error: UsageError, arguments: tuple[str, ...]
 ) -> None:
     assert "error: " in usage_error(accounts.main, *arguments)
+
+
+def test_a_time_zone_is_requested_and_audited(run: Run, services: Services, do: Awaited) -> None:
+    (account,) = run.rows("accounts", "create", "Acme")
+    named = ("--account", account["id"])
+    (shown,) = run.rows("accounts", "set", *named, "--time-zone", "Europe/Berlin")
+    assert shown["time_zone"] == "UTC"
+    assert shown["time_zone_change"].startswith("Europe/Berlin, 0 of the days")
+    assert run.rows("accounts", "set", *named, "--time-zone", "Europe/Berlin") == [shown]
+    entries, total = do(services.audit.page(UUID(account["id"]), AuditFilter(), 1, 10))
+    assert total == 1
+    assert entries[0].changes == {"time_zone": Change(before="UTC", after="Europe/Berlin")}
+    assert entries[0].actor == OPERATOR
+
+
+def test_an_unknown_time_zone_is_wrong_usage(usage_error: UsageError) -> None:
+    error = usage_error(
+        accounts.main, "set", "--account", str(new_id()), "--time-zone", "Mars/Olympus"
+    )
+    assert "--time-zone: must be an IANA time zone" in error

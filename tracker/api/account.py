@@ -1,4 +1,4 @@
-"""`/api/account`: the account of the key, and its rules against forged conversions."""
+"""`/api/account`: the account of the key, its time zone, its rules against forged conversions."""
 
 from decimal import Decimal
 from typing import Annotated, Any
@@ -9,6 +9,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 
 from tracker.access.accounts import Account
 from tracker.access.audit import Change, Target, differences
+from tracker.access.time_zones import AccountZone, checked_zone
 from tracker.api.endpoint import Call, Endpoint, Nothing
 from tracker.api.schema import AccountId, Text, Timestamp, sent_fields, trimmed
 from tracker.clock import iso
@@ -53,12 +54,25 @@ class ConversionRulesRecord(msgspec.Struct, kw_only=True):
     max_per_click: Annotated[int | None, Meta(description="null: any number")]
 
 
+class TimeZoneChangeRecord(msgspec.Struct, kw_only=True):
+    """A change of the time zone in progress: reports have the old zone until all days are done."""
+
+    time_zone: Annotated[str, Meta(description="the new one")]
+    requested_at: Timestamp
+    days: Annotated[int | None, Meta(description="days to count again; null: not known yet")]
+    days_done: int
+
+
 class AccountRecord(msgspec.Struct, kw_only=True):
     """An account and its settings."""
 
     id: UUID
     name: str
     created_at: Timestamp
+    time_zone: Annotated[str, Meta(description="IANA name; the zone of days and hours in reports")]
+    time_zone_change: Annotated[
+        TimeZoneChangeRecord | None, Meta(description="null: none in progress")
+    ]
     conversion_rules: ConversionRulesRecord
 
 
@@ -88,37 +102,59 @@ class ChangeAccount(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
     account_id: AccountId = field(name="accountId")
     name: Text | UnsetType = UNSET
+    time_zone: (
+        Annotated[str, Meta(description="IANA name", examples=["Europe/Berlin"])] | UnsetType
+    ) = UNSET
     conversion_rules: ChangeConversionRules | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         if self.name is not UNSET:
             self.name = trimmed("name", self.name)
+        if self.time_zone is not UNSET:
+            self.time_zone = checked_zone(self.time_zone)
 
 
 async def show(call: Call[AccountQuery, Nothing]) -> AccountRecord:
     """Return the account of the key. Raises NotFound if it no longer exists."""
-    return _record(await _account(call), await call.services.account_rules.find(call.account_id))
+    services = call.services
+    account, rules = await _account(call), await services.account_rules.find(call.account_id)
+    return _record(account, rules, await services.time_zones.find(call.account_id))
 
 
 async def change(call: Call[Nothing, ChangeAccount]) -> AccountRecord:
-    """Change the name and the rules that were sent.
+    """Change the name and the rules that were sent, and request the time zone.
 
     Raises NotFound if the account no longer exists.
     """
-    account, rules = await _account(call), await call.services.account_rules.find(call.account_id)
+    services = call.services
+    account, rules = await _account(call), await services.account_rules.find(call.account_id)
     changes: dict[str, Change] = {}
     sent = call.body.conversion_rules
     changed = {} if sent is UNSET else sent_fields(sent)
     if changed:
-        after = await call.services.account_rules.change(call.account_id, changed)
+        after = await services.account_rules.change(call.account_id, changed)
         changes |= differences(rules, after)
         rules = after
     if call.body.name not in (UNSET, account.name):
         changes["name"] = Change(before=account.name, after=call.body.name)
-        account = await call.services.accounts.rename(account.id, str(call.body.name))
+        account = await services.accounts.rename(account.id, str(call.body.name))
+    zone = await _change_zone(call, changes)
     if changes:
         await call.audit("account.changed", _target(account), changes)
-    return _record(account, rules)
+    return _record(account, rules, zone)
+
+
+async def _change_zone(
+    call: Call[Nothing, ChangeAccount], changes: dict[str, Change]
+) -> AccountZone:
+    """Request the time zone that was sent, if it is another; return what the account has now."""
+    time_zones, wanted = call.services.time_zones, call.body.time_zone
+    if wanted is UNSET:
+        return await time_zones.find(call.account_id)
+    before, zone = await time_zones.request(call.account_id, wanted)
+    if before != wanted:
+        changes["time_zone"] = Change(before=before, after=wanted)
+    return zone
 
 
 async def _account(call: Call[Any, Any]) -> Account:
@@ -133,11 +169,21 @@ def _target(account: Account) -> Target:
     return Target(kind="account", id=account.id, name=account.name)
 
 
-def _record(account: Account, rules: ConversionRules) -> AccountRecord:
+def _record(account: Account, rules: ConversionRules, zone: AccountZone) -> AccountRecord:
+    change = zone.change
     return AccountRecord(
         id=account.id,
         name=account.name,
         created_at=iso(account.created_at),
+        time_zone=zone.zone,
+        time_zone_change=None
+        if change is None
+        else TimeZoneChangeRecord(
+            time_zone=change.zone,
+            requested_at=iso(change.requested_at),
+            days=change.days,
+            days_done=change.days_done,
+        ),
         conversion_rules=ConversionRulesRecord(**msgspec.structs.asdict(rules)),
     )
 
@@ -148,7 +194,7 @@ ENDPOINTS = (
         "/api/account",
         "account:read",
         show,
-        "Show the account and its rules against forged conversions",
+        "Show the account, its time zone, and its rules against forged conversions",
         AccountRecord,
         query=AccountQuery,
     ),
@@ -157,7 +203,7 @@ ENDPOINTS = (
         "/api/account",
         "account:write",
         change,
-        "Change the name, and the rules against forged conversions; what is left out stays",
+        "Change the name, time zone, and rules of the account; what is left out stays",
         AccountRecord,
         body=ChangeAccount,
         example={"conversion_rules": {"require_pbk": True, "max_per_click": 1}},

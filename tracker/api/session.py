@@ -36,10 +36,18 @@ class PersonRecord(msgspec.Struct, kw_only=True):
 
 
 class AccountReference(msgspec.Struct, kw_only=True):
+    """An account by its name."""
+
+    id: UUID
+    name: str
+
+
+class SessionAccount(msgspec.Struct, kw_only=True):
     """The account that a session is for."""
 
     id: UUID
     name: str
+    time_zone: Annotated[str, Meta(description="IANA name; the zone of days and hours in reports")]
 
 
 class MembershipRecord(msgspec.Struct, kw_only=True):
@@ -54,7 +62,7 @@ class SessionRecord(msgspec.Struct, kw_only=True):
     """A person signed in to an account."""
 
     person: PersonRecord
-    account: AccountReference
+    account: SessionAccount
     role: Role
     scopes: Annotated[list[str] | None, Meta(description="of the role; null: all")]
     accounts: list[MembershipRecord]
@@ -138,11 +146,17 @@ async def session_record(services: Services, session: Session) -> SessionRecord:
     current = next((one for one in members if one.account_id == session.account_id), None)
     if person is None or current is None or current.account_id not in names:
         raise NotFound("session: its account is gone; sign in again")
-    return _record(session, person, current, members, names)
+    zone = (await services.time_zones.find(current.account_id)).zone
+    return _record(session, person, current, members, names, zone)
 
 
 def _record(
-    session: Session, person: Person, current: Member, members: list[Member], names: dict[UUID, str]
+    session: Session,
+    person: Person,
+    current: Member,
+    members: list[Member],
+    names: dict[UUID, str],
+    time_zone: str,
 ) -> SessionRecord:
     scopes = SCOPES_OF[current.role]
     accounts = [
@@ -154,7 +168,9 @@ def _record(
         person=PersonRecord(
             id=person.id, email=person.email, name=person.name, totp=person.has_totp
         ),
-        account=AccountReference(id=current.account_id, name=names[current.account_id]),
+        account=SessionAccount(
+            id=current.account_id, name=names[current.account_id], time_zone=time_zone
+        ),
         role=current.role,
         scopes=None if scopes is None else list(scopes),
         accounts=sorted(accounts, key=lambda one: one.name.casefold()),

@@ -17,10 +17,11 @@ from uuid import UUID
 import pymongo
 from motor.motor_asyncio import AsyncIOMotorCursor
 
+from tracker.access.time_zones import TimeZones
 from tracker.clicks.sources import FIELDS, sources_of
 from tracker.conversions.document import Status
 from tracker.db.connect import Collection, Database
-from tracker.db.documents import StoredId, run_updates, stored_ids, with_byte_ids
+from tracker.db.documents import StoredId, owner_id, run_updates, stored_ids, with_byte_ids
 from tracker.db.transaction import Session, run_in_transaction
 from tracker.reports.limits import RECOUNT_SECONDS
 from tracker.reports.recount import CORRECTION_SLOT
@@ -100,17 +101,25 @@ class SourceBackfill:
         if not wrong:
             return 0
         statements = [_statement(document, sources) for document, sources in wrong]
-        rollup = Rollup()
-        for document, _ in wrong:
-            rollup.add_correction(document)
-        marks = list(rollup.updates(CORRECTION_SLOT))
 
         async def work(session: Session) -> None:
+            marks = await self._marks([document for document, _ in wrong], session)
             await run_updates(self._database, collection, statements, session)
             await run_updates(self._database, "rollups", marks, session)
 
         await run_in_transaction(self._database, work)
         return len(wrong)
+
+    async def _marks(
+        self, documents: Sequence[Document], session: Session
+    ) -> Sequence[Mapping[str, Any]]:
+        """Return the updates that mark rollups as corrected, in each calendar of the account."""
+        account_id = documents[0]["account_id"]
+        zone = await TimeZones(self._database).find(owner_id(account_id), session)
+        rollup = Rollup({account_id: zone.calendars})
+        for document in documents:
+            rollup.add_correction(document)
+        return list(rollup.updates(CORRECTION_SLOT))
 
 
 async def _pages(
