@@ -113,6 +113,19 @@ async def test_the_rollups_of_the_link_and_the_account_are_marked_and_their_sums
     assert rows == ["go.example.com"]
 
 
+async def test_the_marks_are_in_the_calendars_of_the_account(services: Services) -> None:
+    """The day in Berlin begins an hour before that in UTC."""
+    row = {"_id": ACCOUNT, "name": "A", "created_at": moment(AT_MS), "time_zone": "Europe/Berlin"}
+    await services.database["accounts"].insert_one(row)
+    late = start_of(DAY) + timedelta(hours=23, minutes=30)
+    await stored(services, [visit(at=int(late.timestamp() * 1000))])
+    assert await backfilled(services) == 2
+    marked = services.database["rollups"].find({f"total.{CORRECTIONS}": 2})
+    found = {(row["_id"]["of"], row["_id"]["day"]) async for row in marked}
+    day = (late + timedelta(days=1)).date().isoformat()
+    assert found == {("account Europe/Berlin", day), ("link Europe/Berlin", day)}
+
+
 async def test_documents_and_marks_change_together_or_not_at_all(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
