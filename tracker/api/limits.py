@@ -53,6 +53,9 @@ MAX_REPORT_DAYS: Final = 731
 MAX_PANELS: Final = 20
 """The limit of the dimensions in an overview: nearly all that there are."""
 
+DEFAULT_VALUE_DAYS: Final = 90
+"""The days whose values are found for a filter, unless the request names others."""
+
 MAX_VALID_KEYS: Final = 100
 """The limit of an account's API keys that are neither revoked nor expired."""
 

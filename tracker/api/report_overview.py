@@ -9,7 +9,14 @@ from msgspec.structs import replace
 from tracker.api.endpoint import Call, Endpoint, Nothing
 from tracker.api.limits import MAX_PAGE_SIZE, MAX_PANELS
 from tracker.api.report_answer import ReportChange, ReportMeasures, ReportRow, ReportStep, Shown
-from tracker.api.report_schema import DateRange, GroupByIn, ReportRequest
+from tracker.api.report_schema import (
+    DEFAULT_SORT,
+    DateRange,
+    GroupByIn,
+    ReportRequest,
+    Search,
+    Sort,
+)
 from tracker.api.reports import check_domains
 from tracker.api.schema import TimeZone
 from tracker.reports.overview import Overview, read_overview
@@ -23,10 +30,18 @@ class OverviewPanel(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
     group_by: GroupByIn = field(name="groupBy")
     limit: Annotated[int, Meta(ge=1, le=MAX_PAGE_SIZE, description="rows")] = 10
+    sort: Sort = DEFAULT_SORT
+    search: Search = ""
 
     def query(self, query: Query) -> Query:
         """Return the query of the panel, with the days and filters of `query`."""
-        return replace(query, group_by=self.group_by, page_size=self.limit)
+        return replace(
+            query,
+            group_by=self.group_by,
+            sort=self.sort,
+            search=self.search,
+            page_size=self.limit,
+        )
 
 
 class CreateOverview(ReportRequest, forbid_unknown_fields=True, kw_only=True):

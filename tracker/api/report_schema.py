@@ -1,12 +1,12 @@
 """The requests of `/api/reports`, and the rules of their fields."""
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Final, Literal, Self
 from uuid import UUID
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
-from tracker.api.limits import DEFAULT_PAGE_SIZE, MAX_REPORT_DAYS
+from tracker.api.limits import DEFAULT_PAGE_SIZE, MAX_REPORT_DAYS, MAX_TEXT_CHARACTERS
 from tracker.api.report_answer import COLUMNS, Column
 from tracker.api.report_filters import BotsIn, ReportFilters, TagOperator
 from tracker.api.schema import AccountId, Day, PageNumber, PageSize, parse_day
@@ -29,6 +29,34 @@ IntervalIn = Annotated[
         description="adds a series: the measures of every step of the range, empty ones too. Weeks "
         f"begin on Monday; hour is for at most {MAX_HOURLY_DAYS} days"
     ),
+]
+DEFAULT_SORT: Final = "-clicks"
+Sort = Annotated[
+    Literal[
+        "clicks",
+        "-clicks",
+        "uniqueClicks",
+        "-uniqueClicks",
+        "botClicks",
+        "-botClicks",
+        "conversions",
+        "-conversions",
+        "conversionRate",
+        "-conversionRate",
+        "value",
+        "-value",
+        "payout",
+        "-payout",
+        "key",
+        "-key",
+        "name",
+        "-name",
+    ],
+    Meta(description="a measure, key or name; with - in descending order. Ties are by key"),
+]
+Search = Annotated[
+    str,
+    Meta(max_length=MAX_TEXT_CHARACTERS, description="only rows with this text in their name"),
 ]
 Columns = Annotated[
     list[Column],
@@ -127,6 +155,8 @@ class CreateReport(ReportRequest, forbid_unknown_fields=True, kw_only=True):
     """The report to compute."""
 
     group_by: GroupByIn = field(name="groupBy")
+    sort: Sort = DEFAULT_SORT
+    search: Search = ""
     page: PageNumber = 1
     page_size: PageSize = field(default=DEFAULT_PAGE_SIZE, name="pageSize")
 

@@ -22,7 +22,7 @@ from tracker.reports.series import Interval
 class ReportAnswer(msgspec.Struct, kw_only=True):
     """A page of the rows of a report, with its totals."""
 
-    rows: Annotated[list[ReportRow], Meta(description="by clicks in descending order, then by key")]
+    rows: Annotated[list[ReportRow], Meta(description="in the order of sort, then by key")]
     totals: Annotated[
         ReportTotals,
         Meta(description="sums over all clicks that match the filters, each counted once"),
@@ -53,6 +53,8 @@ async def create(call: Call[Nothing, CreateReport]) -> ReportAnswer:
     query = replace(
         body.query(call.account_id),
         group_by=body.group_by,
+        sort=body.sort,
+        search=body.search,
         page=body.page,
         page_size=body.page_size,
     )

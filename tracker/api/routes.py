@@ -26,6 +26,7 @@ from tracker.api import (
     own_sessions,
     qr_codes,
     report_overview,
+    report_values,
     reports,
     second_factor,
     session,
@@ -62,6 +63,7 @@ KEYED_ENDPOINTS: tuple[Endpoint, ...] = (
     *invitations.ENDPOINTS,
     *reports.ENDPOINTS,
     *report_overview.ENDPOINTS,
+    *report_values.ENDPOINTS,
 )
 """The endpoints that need an API key."""
 

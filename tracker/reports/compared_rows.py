@@ -31,7 +31,8 @@ async def measures_before(
     """
     if not rows:
         return {}
-    other = replace(query, first=days.first, last=days.last, page=1, page_size=_ALL_ROWS)
+    first, last = days
+    other = replace(query, first=first, last=last, search="", page=1, page_size=_ALL_ROWS)
     for interval in _OF_TIME:
         if interval == query.group_by:
             return await _of_time(parts, query, other, interval)

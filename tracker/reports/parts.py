@@ -95,7 +95,7 @@ async def parts_at_one_snapshot(
 
 def _whole(query: Query, group_by: Interval, rows: int) -> Query:
     """Return a query for all rows by a dimension of time."""
-    return replace(query, group_by=group_by, page=1, page_size=max(rows, 1))
+    return replace(query, group_by=group_by, search="", page=1, page_size=max(rows, 1))
 
 
 def _too_long(name: str) -> Unavailable:
