@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from random import Random
-from typing import Any
+from typing import Any, get_args
 from uuid import UUID, uuid4
 
 import pytest
@@ -19,6 +19,8 @@ from tests.factories import (
 )
 from tests.reports.history import store
 from tracker.access.accounts import Account
+from tracker.api.report_filters import BotReason
+from tracker.clicks.bots import REASONS
 from tracker.service.services import Services
 
 AT = datetime(2026, 1, 31, 9, 30, tzinfo=UTC)
@@ -207,6 +209,12 @@ async def test_rows_are_paginated(services: Services, api: KeyedClient, account:
         ({"filters": {"country": "ß"}}, "filters.country: must be two letters"),
         ({"filters": {"domain": "https://a.example"}}, "filters.domain: must be a hostname"),
         ({"filters": {"domain": ["a.example", ""]}}, "filters.domain: must be a hostname"),
+        ({"filters": {"event": "purchase"}}, "filters.event: must be a UUID such as "),
+        ({"filters": {"event": ["none", "None"]}}, "filters.event: must be a UUID such as "),
+        ({"filters": {"bot": "robot"}}, "filters.bot: must be crawler or headless or"),
+        ({"filters": {"referrer": "x" * 256}}, "filters.referrer: must be"),
+        ({"filters": {"utm_source": ["x"] * 101}}, "filters.utm_source: must be"),
+        ({"filters": {"utmSource": "x"}}, "filters.utmSource: unknown field"),
         ({"filters": {"tagOperator": "XOR"}}, "filters.tagOperator: must be AND or OR"),
         ({"filters": {"bots": "none"}}, "filters.bots: must be exclude or include or only"),
         ({"filters": {"bots": "only"}, "bots": "include"}, "bots: differs from filters.bots"),
@@ -262,3 +270,7 @@ async def test_a_report_needs_the_scope_reports_read(
     for scopes, status in ((["links:*"], 403), (["reports:read"], 200)):
         _, secret = await services.api_keys.create(account.id, "A", scopes=scopes)
         assert (await report(KeyedClient(client, secret), account)).status == status
+
+
+def test_the_reasons_to_be_a_bot_are_those_of_clicks() -> None:
+    assert set(get_args(BotReason)) == {*REASONS, "none"}

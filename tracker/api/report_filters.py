@@ -10,11 +10,34 @@ from msgspec import UNSET, Meta, UnsetType, field
 from tracker.api.limits import MAX_FILTER_VALUES, MAX_TEXT_CHARACTERS
 from tracker.clicks.country import UNKNOWN
 from tracker.clicks.user_agent import Device
+from tracker.errors import BadRequest
+from tracker.ids import parse_id
 from tracker.links.hostnames import canonical_hostname
+from tracker.reports.dimensions import NO_KEY
 from tracker.reports.query import Bots, Value
 
-Dimension = Literal["link", "tag", "device", "country", "browser", "os", "domain"]
+Dimension = Literal[
+    "link",
+    "tag",
+    "device",
+    "country",
+    "browser",
+    "os",
+    "domain",
+    "event",
+    "referrer",
+    "utm_source",
+    "utm_medium",
+    "utm_campaign",
+    "utm_term",
+    "utm_content",
+    "bot",
+]
 """The dimensions that reports are filtered by."""
+
+BotReason = Literal[
+    "prefetch", "no_user_agent", "preview", "crawler", "headless", "library", "none"
+]
 
 _COUNTRY = re.compile(r"[A-Za-z]{2}")
 
@@ -32,7 +55,9 @@ BotsIn = Annotated[
 Text = Annotated[str, Meta(max_length=MAX_TEXT_CHARACTERS)]
 Ids = UUID | Annotated[list[UUID], Meta(max_length=MAX_FILTER_VALUES)]
 Texts = Text | Annotated[list[Text], Meta(max_length=MAX_FILTER_VALUES)]
+BotReasons = BotReason | Annotated[list[BotReason], Meta(max_length=MAX_FILTER_VALUES)]
 Devices = Device | Annotated[list[Device], Meta(max_length=MAX_FILTER_VALUES)]
+Utm = Annotated[Texts, Meta(description="as reports show them; none: clicks without it")]
 
 
 class ReportFilters(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -47,13 +72,29 @@ class ReportFilters(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     domain: Annotated[
         Texts, Meta(description="hostnames, including that of the service, or unknown")
     ] = []
+    event: Annotated[
+        Texts, Meta(description="ids of event configurations; none: conversions without one")
+    ] = []
+    referrer: Annotated[
+        Texts, Meta(description="hosts, in any case; direct: clicks without a referrer")
+    ] = []
+    utm_source: Utm = []
+    utm_medium: Utm = []
+    utm_campaign: Utm = []
+    utm_term: Utm = []
+    utm_content: Utm = []
+    bot: Annotated[
+        BotReasons, Meta(description="why clicks count as a bot's; none: those of people")
+    ] = []
     tag_operator: TagOperator | UnsetType = field(default=UNSET, name="tagOperator")
     bots: BotsIn | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         self.country = [_country(text) for text in _as_list(self.country)]
         # The service's own host may be an IP address; `reports` refuses all other invalid names.
-        self.domain = [canonical_hostname(one) or one.lower() for one in _as_list(self.domain)]
+        self.referrer = [_host(one) for one in _as_list(self.referrer)]
+        self.domain = [_host(one) for one in _as_list(self.domain)]
+        self.event = [_event(one) for one in _as_list(self.event)]
 
     def values(self) -> dict[str, list[Value]]:
         """Return the values of each dimension that is filtered by."""
@@ -63,6 +104,20 @@ class ReportFilters(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 def _as_list(value: Any) -> list[Any]:
     return list(dict.fromkeys(value)) if isinstance(value, list) else [value]
+
+
+def _host(text: str) -> str:
+    """Return a hostname in its canonical form; other text in lower case."""
+    return canonical_hostname(text) or text.lower()
+
+
+def _event(text: str) -> str:
+    if text == NO_KEY["event"]:
+        return text
+    try:
+        return str(parse_id("event", text))
+    except BadRequest as error:
+        raise ValueError(f"{error.message}, or none") from None
 
 
 def _country(text: str) -> str:
