@@ -88,7 +88,7 @@ async def test_without_days_the_last_90_are_searched(
 @pytest.mark.parametrize(
     ("fields", "error"),
     [
-        ({"dimension": "day"}, "dimension: must be browser or country or"),
+        ({"dimension": "day"}, "dimension: must be bot or browser or country or"),
         ({"dimension": "$where"}, "dimension: must be"),
         ({"limit": 0}, "limit: must be a whole number"),
         ({"limit": 101}, "limit: must be a whole number"),

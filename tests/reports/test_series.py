@@ -93,10 +93,9 @@ def test_a_day_has_the_hours_that_clocks_of_the_zone_show(
     assert {number: keys[number] for number in some} == some
 
 
-@pytest.mark.parametrize("day", ["9999-12-31", "0001-01-01"])
-def test_hours_where_dates_end_are_refused(day: str) -> None:
+def test_hours_where_dates_begin_are_refused() -> None:
     with pytest.raises(BadRequest, match="interval: hour"):
-        step_keys(days(day, day), "hour", calendar_of("Europe/Berlin"))
+        step_keys(days("0001-01-01", "0001-01-01"), "hour", calendar_of("Asia/Tokyo"))
 
 
 @given(

@@ -1,6 +1,6 @@
 """The answers of `/api/reports`: measures, of which a request may choose some."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Annotated, Any, Final, Literal
 
@@ -8,13 +8,13 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
 from tracker.reports.comparison import change_of
-from tracker.reports.query import Measures, Row
+from tracker.reports.query import Measures, Row, SortBy
 from tracker.reports.series import Step
 
 Column = Literal[
     "clicks", "uniqueClicks", "botClicks", "conversions", "conversionRate", "value", "payout"
 ]
-COLUMNS: Final[dict[Column, str]] = {
+COLUMNS: Final[Mapping[str, SortBy]] = {
     "clicks": "clicks",
     "uniqueClicks": "unique_clicks",
     "botClicks": "bot_clicks",
@@ -120,8 +120,8 @@ class Shown:
     """The form of the figures in an answer that shows these columns, all without any."""
 
     def __init__(self, columns: Sequence[Column] | UnsetType) -> None:
-        wanted = COLUMNS if isinstance(columns, UnsetType) else columns
-        self._fields = [COLUMNS[name] for name in wanted]
+        wanted: Iterable[str] = COLUMNS if isinstance(columns, UnsetType) else columns
+        self._fields: list[str] = [COLUMNS[name] for name in wanted]
 
     def measures(self, measures: Measures) -> ReportMeasures:
         """Return measures."""

@@ -16,6 +16,7 @@ from tracker.api.report_schema import (
     ReportRequest,
     Search,
     Sort,
+    order_of,
 )
 from tracker.api.reports import check_domains
 from tracker.api.schema import TimeZone
@@ -35,10 +36,12 @@ class OverviewPanel(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
     def query(self, query: Query) -> Query:
         """Return the query of the panel, with the days and filters of `query`."""
+        order = order_of(self.sort)
         return replace(
             query,
             group_by=self.group_by,
-            sort=self.sort,
+            sort=order.sort,
+            descending=order.descending,
             search=self.search,
             page_size=self.limit,
         )

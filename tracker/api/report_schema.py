@@ -1,6 +1,6 @@
 """The requests of `/api/reports`, and the rules of their fields."""
 
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, NamedTuple, Self
 from uuid import UUID
 
 import msgspec
@@ -10,18 +10,11 @@ from tracker.api.limits import DEFAULT_PAGE_SIZE, MAX_REPORT_DAYS, MAX_TEXT_CHAR
 from tracker.api.report_answer import COLUMNS, Column
 from tracker.api.report_filters import BotsIn, ReportFilters, TagOperator
 from tracker.api.schema import AccountId, Day, PageNumber, PageSize, parse_day
-from tracker.clicks.dimensions import NAMES as VISITOR_DIMENSIONS
 from tracker.errors import BadRequest
 from tracker.reports.comparison import Compared, other_range
 from tracker.reports.day_range import DayRange
-from tracker.reports.query import GroupBy, Query
+from tracker.reports.query import GroupBy, Query, SortBy
 from tracker.reports.series import MAX_HOURLY_DAYS, Interval
-
-_CROSSED = (
-    f"If filters and groupBy have two different ones of {', '.join(VISITOR_DIMENSIONS[:-1])} and "
-    f"{VISITOR_DIMENSIONS[-1]}, or filters have one of them and groupBy is hour or event, the "
-    "report reads every click of its range, and takes longer the more there are"
-)
 
 IntervalIn = Annotated[
     Interval,
@@ -30,6 +23,7 @@ IntervalIn = Annotated[
         f"begin on Monday; hour is for at most {MAX_HOURLY_DAYS} days"
     ),
 ]
+_SORTED: Final[dict[str, SortBy]] = {**COLUMNS, "key": "key", "name": "name"}
 DEFAULT_SORT: Final = "-clicks"
 Sort = Annotated[
     Literal[
@@ -56,12 +50,27 @@ Sort = Annotated[
 ]
 Search = Annotated[
     str,
-    Meta(max_length=MAX_TEXT_CHARACTERS, description="only rows with this text in their name"),
+    Meta(
+        max_length=MAX_TEXT_CHARACTERS,
+        description="only rows with this text in their name or key, in any case",
+    ),
 ]
 Columns = Annotated[
     list[Column],
     Meta(min_length=1, max_length=len(COLUMNS), description="the measures to show; default: all"),
 ]
+
+
+class Order(NamedTuple):
+    """The order of rows, as a query takes it."""
+
+    sort: SortBy
+    descending: bool
+
+
+def order_of(sort: Sort) -> Order:
+    """Return the order of rows that a request names."""
+    return Order(_SORTED[sort.removeprefix("-")], sort.startswith("-"))
 
 
 class DateRange(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -87,7 +96,13 @@ class DateRange(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         return DayRange(parse_day("from", self.first), parse_day("to", self.last))
 
 
-GroupByIn = Annotated[GroupBy, Meta(description=f"one row for each. {_CROSSED}")]
+GroupByIn = Annotated[
+    GroupBy,
+    Meta(
+        description="one row for each. The first report by a combination of dimensions counts each "
+        "day by it, and takes longer; the counts are kept"
+    ),
+]
 Compare = Annotated[
     Compared | DateRange,
     Meta(

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from tracker.api.endpoint import Call, Endpoint, Nothing
 from tracker.api.report_answer import ReportRow, ReportStep, ReportTotals, Shown
-from tracker.api.report_schema import CreateReport, DateRange, ReportRequest
+from tracker.api.report_schema import CreateReport, DateRange, ReportRequest, order_of
 from tracker.api.schema import Pagination, TimeZone, pagination_of
 from tracker.api.services import Services
 from tracker.errors import BadRequest
@@ -50,10 +50,12 @@ async def create(call: Call[Nothing, CreateReport]) -> ReportAnswer:
     Raises RateLimited or Unavailable if too many reports wait, Unavailable if it takes too long.
     """
     body, services = call.body, call.services
+    order = order_of(body.sort)
     query = replace(
         body.query(call.account_id),
         group_by=body.group_by,
-        sort=body.sort,
+        sort=order.sort,
+        descending=order.descending,
         search=body.search,
         page=body.page,
         page_size=body.page_size,

@@ -31,8 +31,15 @@ async def measures_before(
     """
     if not rows:
         return {}
-    first, last = days
-    other = replace(query, first=first, last=last, search="", page=1, page_size=_ALL_ROWS)
+    other = replace(
+        query,
+        first=days.first,
+        last=days.last,
+        sort="key",
+        search=None,
+        page=1,
+        page_size=_ALL_ROWS,
+    )
     for interval in _OF_TIME:
         if interval == query.group_by:
             return await _of_time(parts, query, other, interval)

@@ -17,7 +17,7 @@ from pymongo.errors import PyMongoError
 
 from tracker.calendar import Calendar
 from tracker.db.connect import Database
-from tracker.errors import Unavailable
+from tracker.errors import BadRequest, Unavailable
 from tracker.reports.account_calendar import account_calendar
 from tracker.reports.day_range import DayRange
 from tracker.reports.limits import REPORT_SECONDS
@@ -47,6 +47,7 @@ class Parts:
     async def run(self, name: str, query: Query) -> Report:
         """Return the report of a part.
 
+        - Raises BadRequest if the calendar does not have the days, where dates begin.
         - Raises RateLimited if too many reports of the account wait.
         - Raises Unavailable, which names the part, if the request takes too long or too many
           reports wait.
@@ -61,6 +62,9 @@ class Parts:
         except Unavailable as error:
             rule = error.message.removeprefix("report: ")
             raise Unavailable(f"{name}: {rule}", error.headers) from None
+        except OverflowError:
+            zone = self.calendar.zone
+            raise BadRequest(f"{name}: the calendar of {zone} does not have all days") from None
         except PyMongoError as error:
             if error.timeout and time.monotonic() >= self._until:
                 raise _too_long(name) from None
@@ -73,7 +77,7 @@ class Parts:
     async def series(self, name: str, query: Query, interval: Interval) -> Series:
         """Return the series of a query's days.
 
-        Raises BadRequest if hours are asked of the first or last day that dates have; and as `run`.
+        Raises BadRequest if hours are asked of the first day that dates have; and as `run`.
         """
         days = DayRange(query.first, query.last)
         dimension = rows_of(interval)
@@ -95,7 +99,8 @@ async def parts_at_one_snapshot(
 
 def _whole(query: Query, group_by: Interval, rows: int) -> Query:
     """Return a query for all rows by a dimension of time."""
-    return replace(query, group_by=group_by, search="", page=1, page_size=max(rows, 1))
+    size = max(rows, 1)
+    return replace(query, group_by=group_by, sort="key", search=None, page=1, page_size=size)
 
 
 def _too_long(name: str) -> Unavailable:

@@ -58,7 +58,7 @@ def rows_of(interval: Interval) -> Literal["hour", "day"]:
 def step_keys(days: DayRange, interval: Interval, calendar: Calendar) -> list[str]:
     """Return the keys of all steps, in order. A day has 23 to 25 hours in some calendars.
 
-    Raises BadRequest if hours are asked of the first or last day that dates have.
+    Raises BadRequest if hours are asked of the first day that dates have.
     """
     if interval != "hour":
         return list(dict.fromkeys(_step_of(day.isoformat(), interval) for day in days.dates()))
@@ -69,7 +69,7 @@ def step_keys(days: DayRange, interval: Interval, calendar: Calendar) -> list[st
             for hour in range(calendar.hours_in(day))
         ]
     except OverflowError:
-        raise BadRequest("interval: hour is not for the first or last day of all dates") from None
+        raise BadRequest("interval: hour is not for the first day of all dates") from None
 
 
 def series_of(
