@@ -1,7 +1,7 @@
 """Clicks and events of an earlier release get the sources that they would be stored with now."""
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -16,6 +16,7 @@ from tracker.clock import day_of, moment, start_of
 from tracker.db.documents import run_updates
 from tracker.db.transaction import run_in_transaction
 from tracker.ids import new_id
+from tracker.reports.query import Query
 from tracker.reports.recount import CORRECTION_SLOT, Recount
 from tracker.reports.rollup import CORRECTIONS
 from tracker.reports.source_backfill import Range, SourceBackfill
@@ -203,3 +204,25 @@ async def test_an_event_that_took_nothing_over_gets_nothing(services: Services) 
     await scene.applied(services, [foreign, pending, make_event(3, account_id=ACCOUNT.bytes)])
     assert await backfilled(services) == await backfilled(services, of_day(OTHER)) == 0
     assert await sources(services, "events") == [{}, {}, {}]
+
+
+async def reported(
+    services: Services, by: str, **filters: list[UUID]
+) -> dict[str, tuple[int, int]]:
+    """Return clicks and conversions of the day by the keys of a report."""
+    one = date.fromisoformat(DAY)
+    query = Query(account_id=ACCOUNT, first=one, last=one, group_by=by, filters=filters)  # type: ignore[arg-type]
+    rows = (await services.reports.run(query)).rows
+    return {row.key: (row.measures.clicks, row.measures.conversions) for row in rows}
+
+
+@pytest.mark.parametrize("filters", [{}, {"link": [LINK]}])
+async def test_reports_that_were_read_before_show_the_sources_afterwards(
+    services: Services, filters: dict[str, list[UUID]]
+) -> None:
+    await stored(services, [visit(), visit(referrer="")])
+    assert await reported(services, "referrer", **filters) == {"direct": (2, 2)}
+    assert await reported(services, "utm_source", **filters) == {"none": (2, 2)}
+    await backfilled(services)
+    assert await reported(services, "referrer", **filters) == {"direct": (1, 1), "t.co": (1, 1)}
+    assert await reported(services, "utm_source", **filters) == {"news": (2, 2)}
