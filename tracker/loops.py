@@ -9,7 +9,7 @@ Guarantee: no loop ends unnoticed.
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Final
 
 import structlog
@@ -155,6 +155,19 @@ async def _sleep(until: asyncio.Event | None, seconds: float) -> None:
         return
     with contextlib.suppress(TimeoutError):
         await asyncio.wait_for(until.wait(), seconds)
+
+
+async def run_until(stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
+    """Run `work` until `stop` is set; then it is cancelled. Raises what it raises before that."""
+    loop = asyncio.get_running_loop()
+    working, stopping = loop.create_task(work), loop.create_task(stop.wait())
+    try:
+        await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            working.result()
+    finally:
+        await cancel_and_wait(working)
+        await cancel_and_wait(stopping)
 
 
 async def cancel_and_wait(task: asyncio.Task[Any]) -> None:

@@ -6,7 +6,7 @@ from decimal import Context, Decimal, localcontext
 from typing import Any, get_args
 
 from tests.reports.history import History
-from tracker.reports.dimensions import UTM
+from tracker.clicks.sources import SOURCES
 from tracker.reports.query import GroupBy, Measures, Query
 
 Document = dict[str, Any]
@@ -64,8 +64,8 @@ def keys_of(history: History, host: str, one: Document) -> Keys:
     is_event, day = "status" in one, one["at"].date()
     absent = "unknown" if is_event and link_id is None else None
     keys |= {
-        **{name: [one.get(name) or absent or "none"] for name in (*UTM, "bot")},
-        "referrer": [one.get("referrer_host") or absent or "direct"],
+        **{one_of.name: [one.get(one_of.field) or absent or one_of.absent] for one_of in SOURCES},
+        "bot": [one.get("bot") or absent or "none"],
         "week": [day - timedelta(days=day.weekday())],
         "month": [f"{day:%Y-%m}"],
         "weekday": [day.isoweekday()],

@@ -7,17 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracker.clicks.country import COUNTRIES
-from tracker.clicks.dimensions import NAMES
 from tracker.clicks.user_agent import BROWSERS, DEVICES, SYSTEMS
-from tracker.reports.dimensions import RollupSource, needed_for, rollups_for
+from tracker.reports.dimensions import ALL_COUNTED, RollupSource, needed_for, rollups_for
 from tracker.reports.field_names import decoded, encoded
 from tracker.reports.query import GroupBy
 
 CROSSED = None
 
 
-def test_reports_group_by_every_visitor_dimension() -> None:
-    assert set(NAMES) <= set(get_args(GroupBy))
+def test_reports_group_by_every_dimension_that_is_counted() -> None:
+    assert set(ALL_COUNTED) <= set(get_args(GroupBy))
 
 
 @pytest.mark.parametrize(

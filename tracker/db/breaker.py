@@ -10,14 +10,13 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any, Final, TypeVar
 
+from tracker.loops import cancel_and_wait
+
 OPEN_SECONDS: Final = 1.0
 """How long a store is left alone after it failed."""
 
 _ROUNDS: Final = 4
 """Parts of a time limit, see `answer_within`."""
-
-_CANCEL_SECONDS: Final = 0.1
-"""How long a cancelled query may clean up before it is cancelled again."""
 
 Result = TypeVar("Result")
 
@@ -63,10 +62,8 @@ async def answer_within(seconds: float, query: Coroutine[Any, Any, Result]) -> R
                 return task.result()
         raise TimeoutError
     finally:
-        while not task.done():
-            # Again and again: PyMongo's selection of a server waits in `asyncio.wait_for`, which
-            # on Python 3.11 loses a cancellation that comes just as its own time is over.
-            task.cancel()
-            await asyncio.wait({task}, timeout=_CANCEL_SECONDS)
+        # Until it has ended: PyMongo's selection of a server waits in `asyncio.wait_for`, which on
+        # Python 3.11 loses a cancellation that comes just as its own time is over.
+        await cancel_and_wait(task)
         if not task.cancelled():
             task.exception()  # otherwise asyncio reports that nobody asked for it

@@ -171,6 +171,7 @@ INDEXES: dict[str, list[IndexModel]] = {
         IndexModel([("at", ASCENDING)], name="expiry", expireAfterSeconds=3600),
     ],
     "joint_counts": [
+        IndexModel([("_id.account_id", ASCENDING), ("_id.period", ASCENDING)], name="by_account"),
         # Only those by some dimensions have it (`reports/joint_counts`).
         IndexModel([("expires_at", ASCENDING)], name="expiry", expireAfterSeconds=0, sparse=True),
     ],

@@ -16,6 +16,7 @@ visitors:salt:<day>            string   the salt of the day's visitors; 48 h
 visitors:<day>:<bucket>        hash     visitor (salted hash): the id of the first click; 48 h. In
                                         both a day outside UTC has its zone: Europe/Paris:2026-01-31
 time_zones                     string   the drain that changes accounts' time zones; 60 s
+joint_counts                   string   the drain that counts finished days ahead; 60 s
 slot:<number>                  string   the drain that counts into this slot of the rollups; 10 s
 slot_sessions                  hash     slot: the MongoDB session of the drain that has or had it
 fleet:counters                 hash     what all drains have counted, by metric and labels (JSON)
@@ -40,6 +41,7 @@ NEVER_SET = "nobody"
 SLOT_SESSIONS = "slot_sessions"
 FLEET_COUNTERS = "fleet:counters"
 TIME_ZONES_LEASE = "time_zones"
+JOINT_COUNTS_LEASE = "joint_counts"
 
 
 def link(namespace: str, slug: str) -> str:

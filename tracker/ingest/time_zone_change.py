@@ -38,7 +38,7 @@ from tracker.db.retention import first_kept
 from tracker.db.transaction import Session, run_in_transaction
 from tracker.ingest.calendars import raise_fences
 from tracker.ingest.lease import Lease
-from tracker.loops import cancel_and_wait
+from tracker.loops import run_until
 from tracker.reports.recount import Recount, first_whole_day
 from tracker.reports.rollup import of_zone
 
@@ -55,7 +55,7 @@ _KEPT_DAYS: Final = 1
 
 _FIRST_DAY, _LAST_DAY = "0001-01-01", "9999-12-31"
 
-_REMOVED: Final = {"rollups": 500, "joint_counts": 20, "day_columns": 20}
+_REMOVED: Final = {"rollups": 500, "joint_counts": 20}
 """The collections that have documents of a zone, and how many are deleted at once."""
 
 
@@ -81,15 +81,9 @@ class TimeZoneChanger:
 
         Raises what a step raises, except PyMongoError and RedisError: a store is unavailable then.
         """
-        working = asyncio.create_task(self._work())
-        stopping = asyncio.create_task(stop.wait())
         try:
-            await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)
-            if working.done():
-                working.result()
+            await run_until(stop, self._work())
         finally:
-            await cancel_and_wait(working)
-            await cancel_and_wait(stopping)
             with contextlib.suppress(RedisError):
                 await self._lease.release()
 

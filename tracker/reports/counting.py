@@ -5,7 +5,7 @@ and an array with the ids: that takes MongoDB half as long as to group by severa
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
@@ -47,14 +47,22 @@ _EVENT_MEASURES: Final = {
 
 
 class Span(NamedTuple):
-    """Documents of one period: what selects them, and the moments of `start` and `end`.
+    """Documents of a stretch of time: what selects them, from `start` to before `end`.
 
-    `start` is the first moment of a day if hours are counted, which have their numbers from there.
+    `day_start` is where the numbers of hours begin.
     """
 
     matching: Mapping[str, Any]
     start: datetime
     end: datetime
+    day_start: datetime
+
+    def divided(self, parts: int) -> Iterator["Span"]:
+        """Yield the stretches of that many equal parts."""
+        step = (self.end - self.start) / parts
+        for number in range(parts):
+            end = self.end if number == parts - 1 else self.start + (number + 1) * step
+            yield self._replace(start=self.start + number * step, end=end)
 
     def filter(self) -> dict[str, Any]:
         """Return the filter of its documents."""
@@ -117,7 +125,7 @@ async def _count_events(
 
 def _key(of: OfDocuments, span: Span, names: Sequence[str]) -> list[Any]:
     """Return the expressions to group by: ids and the hour, then all texts as one."""
-    hour = {"$floor": {"$divide": [{"$subtract": ["$at", span.start]}, _HOUR_MS]}}
+    hour = {"$floor": {"$divide": [{"$subtract": ["$at", span.day_start]}, _HOUR_MS]}}
     own = {LINK: "$link_id", HOUR: hour, EVENT: "$event_config_id"}
     texts = [value_of(name, of) for name in names if name not in own]
     between: list[Any] = [_SEPARATOR] * (2 * len(texts) - 1)

@@ -25,7 +25,7 @@ from tracker.reports import columns
 from tracker.reports.columns import CLICK_MEASURES, EVENT_COUNTS, MONEY, Columns
 from tracker.reports.counting import Span, count
 from tracker.reports.dimensions import EVENT, HOUR, NO_EVENT, OfDocuments, rollups_for
-from tracker.reports.joint_counts import ALL, JointCounts, JointId, Kept, name_of
+from tracker.reports.joint_counts import ALL, JointCounts, JointId, Kept, is_all, name_of
 from tracker.reports.marks import Marks, marks_of, rollups_of
 from tracker.reports.periods import Period, day_period, is_over
 from tracker.reports.pipelines import RollupQuery, stages_of, table_of
@@ -34,6 +34,12 @@ _MEASURES: Final[dict[OfDocuments, Sequence[str]]] = {
     "clicks": CLICK_MEASURES,
     "events": (*EVENT_COUNTS, *MONEY),
 }
+
+
+_OF: Final[tuple[OfDocuments, ...]] = ("clicks", "events")
+
+_CLICKS_AT_ONCE: Final = 20_000
+"""About how many clicks one pipeline counts: it may have as many rows."""
 
 
 class Scope(NamedTuple):
@@ -56,7 +62,7 @@ class Scope(NamedTuple):
 class Snapshot(NamedTuple):
     """The snapshot that a report is read in: its session, and when it began.
 
-    `before_counting` is called before clicks and events themselves are read.
+    `before_counting` is called each time before clicks and events themselves are read.
     """
 
     session: Session
@@ -95,6 +101,23 @@ class Counts:
                 table = table.with_constant(HOUR, f"{period.hour:02}")
             found.append((period, table))
         return found
+
+    async def missing(self, by: Sequence[str], periods: Sequence[Period]) -> list[Period]:
+        """Return the periods whose counts by these dimensions are missing, or no longer valid.
+
+        Raises PyMongoError if MongoDB does not answer.
+        """
+        session = self._snapshot.session
+        self._marks = await marks_of(self._database, self._scope.rollups(), periods, session)
+        wanted = {
+            self._id(of, name_of(by), period): (period, self._marks.of(period).of(of))
+            for period in periods
+            for of in _OF
+            if not self._marks.of(period).is_empty(of)
+        }
+        kept = await self._joint.marks(wanted, session)
+        found = [period for one, (period, mark) in wanted.items() if kept.get(one) != mark]
+        return list(dict.fromkeys(found))
 
     async def _of_kind(
         self, by: Sequence[str], periods: Sequence[Period]
@@ -142,7 +165,7 @@ class Counts:
         self, of: OfDocuments, names: Sequence[str], period: Period
     ) -> Columns | None:
         """Return the counts made from those by all dimensions; None if these are not valid."""
-        if period.kind != "day" or self._scope.link_id is not None:
+        if period.kind != "day" or self._scope.link_id is not None or is_all(names):
             return None
         one = self._id(of, ALL, period)
         found = (await self._joint.find([one], names, self._snapshot.session)).get(one)
@@ -171,11 +194,16 @@ class Counts:
     async def _from_documents(
         self, of: OfDocuments, names: Sequence[str], period: Period
     ) -> Columns:
-        await self._snapshot.before_counting()
-        span = Span(self._scope.documents(), period.start, period.end)
-        table = await count(self._database, of, span, names, self._snapshot.session)
+        mark = self._marks.of(period)
+        day_start = self._scope.calendar.start_of(period.first)
+        whole = Span(self._scope.documents(), period.start, period.end, day_start)
+        tables = []
+        for span in whole.divided(1 + (mark.clicks + mark.bots) // _CLICKS_AT_ONCE):
+            await self._snapshot.before_counting()
+            tables.append(await count(self._database, of, span, names, self._snapshot.session))
+        table = columns.joined(tables, names).by(names)
         if of == "clicks":
-            table = with_missing(table, self._marks.of(period).missing(table), names)
+            table = with_missing(table, mark.missing(table), names)
         return table
 
     def _id(self, of: OfDocuments, by: str, period: Period) -> JointId:

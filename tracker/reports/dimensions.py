@@ -13,12 +13,10 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from tracker.clicks.country import UNKNOWN
 from tracker.clicks.dimensions import NAMES as VISITOR_DIMENSIONS
+from tracker.clicks.sources import SOURCES
 
 NO_VALUE: Final = "none"
-"""The value of clicks that have none, such as no campaign or no reason to be a bot's."""
-
-DIRECT: Final = "direct"
-"""The referrer of clicks that sent none."""
+"""The value of people's clicks as reasons to be a bot's, and of no event configuration."""
 
 NO_EVENT: Final = ""
 """The event configuration of clicks. Reports by event leave it out."""
@@ -26,7 +24,6 @@ NO_EVENT: Final = ""
 NO_KEY: Final = {"link": UNKNOWN, "event": NO_VALUE}
 """The key in a report of conversions without a link or an event configuration."""
 
-UTM: Final = ("utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content")
 TIME: Final = ("hour", "day", "week", "month", "hour_of_day", "weekday")
 HOURS: Final = ("hour", "hour_of_day")
 """The time dimensions that need the hour of each click."""
@@ -48,8 +45,7 @@ class Counted(NamedTuple):
 COUNTED: Final[Mapping[str, Counted]] = {
     **{name: Counted(name, UNKNOWN) for name in VISITOR_DIMENSIONS},
     "domain": Counted("domain_name", UNKNOWN),
-    "referrer": Counted("referrer_host", DIRECT),
-    **{name: Counted(name, NO_VALUE) for name in UTM},
+    **{source.name: Counted(source.field, source.absent) for source in SOURCES},
     "bot": Counted("bot", NO_VALUE),
 }
 """The dimensions of joint counts whose values are texts. The others are the three below."""

@@ -24,7 +24,7 @@ from tracker.db.transaction import Session
 from tracker.ids import new_id
 from tracker.reports.columns import Columns
 from tracker.reports.columns_document import documents_of, table_of
-from tracker.reports.dimensions import ALL_COUNTED, OfDocuments
+from tracker.reports.dimensions import ALL_COUNTED, EVENT, OfDocuments
 
 ALL: Final = "*"
 """The name of all dimensions."""
@@ -53,7 +53,14 @@ class Kept(NamedTuple):
 
 def name_of(dimensions: Collection[str]) -> str:
     """Return the name of a set of dimensions, whatever their order."""
+    if is_all(dimensions):
+        return ALL
     return ",".join(name for name in ALL_COUNTED if name in dimensions)
+
+
+def is_all(dimensions: Collection[str]) -> bool:
+    """Return whether these are all dimensions; clicks have no event."""
+    return {EVENT, *dimensions} == set(ALL_COUNTED)
 
 
 class JointCounts:
@@ -86,10 +93,10 @@ class JointCounts:
             if len(parts) == parts[0]["parts"]
         }
 
-    async def marks(self, ids: Collection[JointId]) -> dict[JointId, list[int]]:
+    async def marks(self, ids: Collection[JointId], session: Session) -> dict[JointId, list[int]]:
         """Return the marks of the counts that are stored among `ids`."""
         wanted = {"_id": {"$in": [_stored(one, 0) for one in ids]}}
-        rows = self._counts.find(wanted, ["mark"])
+        rows = self._counts.find(wanted, ["mark"], session=session)
         return {_id(row["_id"]): list(row["mark"]) async for row in rows}
 
     async def keep(self, one: JointId, kept: Kept) -> None:

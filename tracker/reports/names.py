@@ -12,8 +12,9 @@ from motor.motor_asyncio import AsyncIOMotorClientSession
 
 from tracker.clicks.country import UNKNOWN
 from tracker.clicks.dimensions import LABELS
+from tracker.clicks.sources import SOURCES
 from tracker.db.connect import Database
-from tracker.reports.dimensions import DIRECT, NO_KEY, NO_VALUE, UTM
+from tracker.reports.dimensions import NO_KEY, NO_VALUE
 
 _STORED_NAMES: Final = {
     "link": ("links", "internal_name"),
@@ -26,9 +27,8 @@ _WEEKDAYS: Final = (
 _OWN_NAMES: Final[Mapping[tuple[str, str], str]] = {
     ("link", NO_KEY["link"]): "No click",
     ("event", NO_KEY["event"]): "No event configuration",
-    ("referrer", DIRECT): "Direct",
     ("bot", NO_VALUE): "People",
-    **{(name, NO_VALUE): "None" for name in UTM},
+    **{(source.name, source.absent): source.absent.capitalize() for source in SOURCES},
     **{("weekday", str(number)): name for number, name in enumerate(_WEEKDAYS, 1)},
     **{("hour_of_day", f"{hour:02}"): f"{hour:02}:00" for hour in range(24)},
 }

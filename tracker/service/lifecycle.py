@@ -205,7 +205,7 @@ async def _drain_loops(services: Services, slot: Slot) -> AsyncIterator[None]:
     consumer = Consumer(services.redis, services.redis_waiting, drain.apply)
     fleet = CounterPublisher(services.redis)
     sender = services.sender()
-    changer = services.time_zone_changer()
+    changer, counting = services.time_zone_changer(), services.joint_counting()
     stop = asyncio.Event()
     loops = {
         "drain": lambda: consumer.run(stop),
@@ -214,9 +214,10 @@ async def _drain_loops(services: Services, slot: Slot) -> AsyncIterator[None]:
         "fleet": lambda: fleet.run(stop),
     }
     running = [_start_prepared(services, name, run, stop) for name, run in loops.items()]
-    # Never given up: clicks are drained without it.
-    change_zones = partial(changer.run, stop)
-    running.append(_start_prepared(services, "time_zones", change_zones, stop, max_failures=None))
+    # Never given up: clicks are drained without them.
+    for name, run in (("time_zones", changer.run), ("joint_counts", counting.run)):
+        loop = partial(run, stop)
+        running.append(_start_prepared(services, name, loop, stop, max_failures=None))
     try:
         yield
     finally:

@@ -47,6 +47,7 @@ from tracker.db.secret_box import Purpose, SecretBox
 from tracker.dns.resolver import LOOKUP_SECONDS, HostResolver
 from tracker.http.access_log import AccessLog
 from tracker.ingest.drain import Drain
+from tracker.ingest.joint_counting import JointCounting
 from tracker.ingest.slot import Slot
 from tracker.ingest.time_zone_change import TimeZoneChanger
 from tracker.journal.spool import Spool
@@ -305,6 +306,10 @@ class Services:
             self.deliveries,
             self.settings.pending_event_days,
         )
+
+    def joint_counting(self) -> JointCounting:
+        """Return a new counter of finished days, for a drain."""
+        return JointCounting(self.database, self.redis)
 
     def time_zone_changer(self) -> TimeZoneChanger:
         """Return the part of a drain that changes accounts' time zones."""

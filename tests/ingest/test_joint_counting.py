@@ -1,0 +1,107 @@
+"""Finished days are counted ahead while drains are idle, and again when something lands late."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import Any
+
+import pytest
+
+from tests.reports.counted import Counted
+from tests.reports.history import DAYS, FIRST, History, made, more
+from tests.reports.test_run import HOST, check
+from tracker.db import keys
+from tracker.ingest import joint_counting
+from tracker.ingest.joint_counting import IDLE_ENTRIES, JointCounting
+from tracker.reports.query import Query
+from tracker.service.services import Services
+
+NOW = datetime(FIRST.year, FIRST.month, FIRST.day, 12, tzinfo=UTC) + timedelta(DAYS)
+
+
+@pytest.fixture(autouse=True)
+def days_are_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(joint_counting, "now", lambda: NOW)
+    monkeypatch.setattr(joint_counting, "_BUSY_SECONDS", 0.01)
+
+
+async def set_the_scene(services: Services) -> History:
+    history = await made(services, Random(1))
+    await services.database["accounts"].insert_one({"_id": history.account_id})
+    return history
+
+
+def counting(services: Services) -> JointCounting:
+    return JointCounting(services.database, services.redis)
+
+
+def query_of(history: History, group_by: Any, **filters: Any) -> Query:
+    last = FIRST + timedelta(DAYS - 1)
+    return Query(
+        account_id=history.account_id, first=FIRST, last=last, group_by=group_by, filters=filters
+    )
+
+
+@pytest.mark.parametrize(
+    ("group_by", "filters"),
+    [
+        ("os", {"country": ["DE"], "device": ["mobile"]}),
+        ("hour", {"browser": ["Chrome"]}),
+        ("referrer", {"utm_source": ["mail", "none"]}),
+        ("link", {"bot": ["crawler"], "os": ["iOS"]}),
+        ("event", {"country": ["DE", "FR"]}),
+        ("weekday", {"utm_campaign": ["spring"]}),
+    ],
+)
+async def test_a_report_of_days_that_were_counted_ahead_reads_no_clicks(
+    services: Services, group_by: str, filters: dict[str, Any]
+) -> None:
+    history = await set_the_scene(services)
+    assert await counting(services).count_days() == DAYS
+    for collection in ("clicks", "events"):
+        await services.database[collection].delete_many({})
+    await check(services, Counted(history, HOST), query_of(history, group_by, **filters))
+
+
+async def test_a_day_is_counted_once_and_again_when_a_click_lands_late(services: Services) -> None:
+    history = await set_the_scene(services)
+    assert await counting(services).count_days() == DAYS
+    assert await counting(services).count_days() == 0
+    later = await more(services, Random(4), history)
+    new = later.clicks[len(history.clicks) :] + later.events[len(history.events) :]
+    days = {one["at"].date() for one in new if one["account_id"] == history.account_id}
+    assert days
+    assert 0 < await counting(services).count_days() <= len(days)
+    await check(services, Counted(later, HOST), query_of(later, "os", country=["DE"]))
+
+
+async def test_counts_by_all_dimensions_do_not_expire(services: Services) -> None:
+    await set_the_scene(services)
+    await counting(services).count_days()
+    rows = await services.database["joint_counts"].find({}).to_list(None)
+    assert {row["_id"]["by"] for row in rows} == {"*"}
+    assert not any("expires_at" in row for row in rows)
+
+
+async def test_nothing_is_counted_while_drains_are_busy(services: Services) -> None:
+    await set_the_scene(services)
+    for _ in range(IDLE_ENTRIES + 1):
+        await services.redis.xadd(keys.JOURNAL, {"d": b""})
+    task = asyncio.create_task(counting(services).count_days())
+    await asyncio.wait([task], timeout=0.1)
+    assert await services.database["joint_counts"].count_documents({}) == 0
+    await services.redis.delete(keys.JOURNAL)
+    assert await task == DAYS
+
+
+async def test_only_one_of_several_drains_counts(services: Services) -> None:
+    stop = asyncio.Event()
+    one, other = counting(services), counting(services)
+    running = asyncio.create_task(one.run(stop))
+    holder = None
+    while holder is None:
+        holder = await services.redis.get(keys.JOINT_COUNTS_LEASE)
+    assert not await other._lease.hold()
+    stop.set()
+    await running
+    assert await other._lease.hold()

@@ -1,0 +1,117 @@
+"""The counting of finished days by all dimensions, so that the first to ask need not wait for it.
+
+All drains run the loop, and a lease lets one of them work. It works only while the journal is
+short, and rests as long as it works: a busy drain pays nothing. What it makes are joint counts like
+any others (`reports/counts`), and those by fewer dimensions are made from them. They stay when
+retention deletes the clicks.
+"""
+
+import asyncio
+import contextlib
+import random
+import time
+from datetime import timedelta
+from typing import Final
+from uuid import UUID
+
+import pymongo
+import structlog
+from pymongo.errors import PyMongoError
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from tracker.clock import now
+from tracker.db import keys
+from tracker.db.connect import Database
+from tracker.db.transaction import Session
+from tracker.ingest.lease import Lease
+from tracker.loops import run_until
+from tracker.reports.account_calendar import account_calendar
+from tracker.reports.counts import Counts, Scope, Snapshot
+from tracker.reports.dimensions import ALL_COUNTED
+from tracker.reports.limits import RECOUNT_SECONDS
+from tracker.reports.periods import Period, day_period, is_over
+
+log = structlog.get_logger(__name__)
+
+DAYS: Final = 35
+"""Days back from today that are counted ahead: all that reports by default show."""
+
+IDLE_ENTRIES: Final = 50
+"""Entries of the journal up to which the drains count as idle."""
+
+_PAUSE_SECONDS: Final = 600.0
+"""The pause between two looks at all accounts, and the least age of a day that is looked at."""
+
+_LEASE_SECONDS: Final = 60.0
+_BUSY_SECONDS: Final = 1.0
+
+
+class JointCounting:
+    """The part of a drain that counts finished days ahead."""
+
+    def __init__(self, database: Database, redis: Redis) -> None:
+        self._database = database
+        self._redis = redis
+        self._lease = Lease(redis, keys.JOINT_COUNTS_LEASE, _LEASE_SECONDS)
+        self._worked_since = 0.0
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Count days until `stop` is set; the one in progress is given up then."""
+        try:
+            await run_until(stop, self._work())
+        finally:
+            with contextlib.suppress(RedisError):
+                await self._lease.release()
+
+    async def _work(self) -> None:
+        while True:
+            try:
+                if await self._lease.hold():
+                    await self.count_days()
+            except (PyMongoError, RedisError) as error:
+                log.warning("days are not counted ahead", error=type(error).__name__)
+            await asyncio.sleep(_PAUSE_SECONDS * random.uniform(0.5, 1))  # noqa: S311
+
+    async def count_days(self) -> int:
+        """Count the days of all accounts that are over and not counted; return how many they are.
+
+        Raises PyMongoError or RedisError if a store fails.
+        """
+        counted = 0
+        async for account in self._database["accounts"].find({}, ["_id"]):
+            for period in await self._days(account["_id"]):
+                await self._count(account["_id"], period)
+                counted += 1
+        return counted
+
+    async def _days(self, account_id: UUID) -> list[Period]:
+        """Return the days of an account that are over, and whose counts are missing or outdated."""
+        async with await self._database.client.start_session(snapshot=True) as session:
+            scope, snapshot, days = await self._scope(account_id, session)
+            counts = Counts(self._database, scope, snapshot)
+            return await counts.missing(ALL_COUNTED, days)
+
+    async def _count(self, account_id: UUID, period: Period) -> None:
+        async with await self._database.client.start_session(snapshot=True) as session:
+            scope, snapshot, _ = await self._scope(account_id, session)
+            with pymongo.timeout(RECOUNT_SECONDS):
+                await Counts(self._database, scope, snapshot).tables(ALL_COUNTED, [period])
+
+    async def _scope(
+        self, account_id: UUID, session: Session
+    ) -> tuple[Scope, Snapshot, list[Period]]:
+        calendar = await account_calendar(self._database, account_id, session)
+        today = calendar.day_of(now())
+        days = [day_period(calendar, today - timedelta(number)) for number in range(1, DAYS + 1)]
+        snapshot = Snapshot(session, now(), self._wait_until_idle)
+        return Scope(account_id, calendar), snapshot, [day for day in days if is_over(day, now())]
+
+    async def _wait_until_idle(self) -> None:
+        """Rest as long as was worked since the last call, and until the journal is short."""
+        worked = time.monotonic() - self._worked_since
+        await asyncio.sleep(min(worked, _BUSY_SECONDS))
+        while await self._redis.xlen(keys.JOURNAL) > IDLE_ENTRIES:  # noqa: ASYNC110
+            await asyncio.sleep(_BUSY_SECONDS)
+        await self._lease.hold()
+        self._worked_since = time.monotonic()
