@@ -4,7 +4,7 @@ Every figure is that of a report which asks for nothing else.
 """
 
 from decimal import localcontext
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -22,9 +22,12 @@ from tests.api.reported import (
 )
 from tests.reports.counted import WIDE
 from tracker.access.accounts import Account
+from tracker.reports.query import GroupBy
+from tracker.reports.series import Interval
 from tracker.service.services import Services
 
-BY_KEY = ("link", "tag", "device", "country", "browser", "os", "domain", "event")
+BY_TIME = get_args(Interval)
+BY_KEY = [group_by for group_by in get_args(GroupBy) if group_by not in BY_TIME]
 
 
 def assert_compared(row: dict[str, Any], before: Figures) -> None:
@@ -80,6 +83,22 @@ async def test_days_and_hours_are_compared_in_their_order(
     found = await scene.report(groupBy="day", dateRange=days(0, 2), compare=days(2, 3))
     [third] = [row for row in found["rows"] if row["key"] == days(2, 2)["from"]]
     assert (third["previous"], set(third["change"].values())) == (NOTHING, {None})
+
+
+@pytest.mark.parametrize("group_by", ["week", "month"])
+async def test_weeks_and_months_are_compared_in_their_order(
+    services: Services, client: Client, group_by: str
+) -> None:
+    scene = await reported(services, client)
+    before = await scene.report(groupBy=group_by, dateRange=days(0, 1), sort="key")
+    found = await scene.report(
+        groupBy=group_by, dateRange=days(1, 3), compare=days(0, 1), sort="key"
+    )
+    assert [row["key"] for row in found["rows"]] == (
+        ["2026-01-26", "2026-02-02"] if group_by == "week" else ["2026-01", "2026-02"]
+    )
+    assert_compared(found["rows"][0], figures(before["rows"][0]))
+    assert_compared(found["rows"][1], NOTHING)
 
 
 async def test_a_series_has_every_step_with_the_figures_of_its_row(

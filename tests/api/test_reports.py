@@ -97,6 +97,7 @@ async def test_rows_have_the_keys_and_names_of_their_dimension(
     await services.links.change(link.id, {"tags": [tag.id]})
     config = await create_event_config(services, account.id)
     one = click(account.id, link.id, device="tv", country="CI", os="iOS")
+    one |= {"referrer_host": "news.example", "utm_source": "Mail"}
     unknown = dict.fromkeys(("device", "country", "browser", "os"), "unknown")
     clicks = [one, click(account.id, link.id, domain_name="go.example.com", **unknown)]
     events = [event(1, one, event_config_id=config.id), event(2, clicks[1])]
@@ -112,6 +113,13 @@ async def test_rows_have_the_keys_and_names_of_their_dimension(
         "hour": [(f"2026-01-31T{hour}:00Z", f"2026-01-31T{hour}:00Z") for hour in ("09", "10")],
         "domain": [("go.example.com", "go.example.com"), ("tracker.test", "tracker.test")],
         "event": [(str(config.id), "Purchase"), ("none", "No event configuration")],
+        "week": [("2026-01-26", "2026-01-26")],
+        "month": [("2026-01", "2026-01")],
+        "weekday": [("6", "Saturday")],
+        "hour_of_day": [("09", "09:00"), ("10", "10:00")],
+        "bot": [("none", "People")],
+        "referrer": [("direct", "Direct"), ("news.example", "news.example")],
+        "utm_source": [("Mail", "Mail"), ("none", "None")],
     }
     for group_by, rows in shown.items():
         # The second reads clicks, if anything does.
@@ -273,4 +281,4 @@ async def test_a_report_needs_the_scope_reports_read(
 
 
 def test_the_reasons_to_be_a_bot_are_those_of_clicks() -> None:
-    assert set(get_args(BotReason)) == {*REASONS, "none"}
+    assert set(get_args(BotReason)) == {*REASONS, "none", "unknown"}

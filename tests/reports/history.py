@@ -17,7 +17,7 @@ from tests.factories import (
 from tracker.conversions.attribution import DIMENSIONS
 from tracker.conversions.document import Status
 from tracker.ids import new_id
-from tracker.reports.rollup import Rollup
+from tracker.reports.rollup import Calendars, Rollup
 from tracker.service.services import Services
 
 FIRST = date(2026, 1, 30)
@@ -131,12 +131,13 @@ async def store(
     random: Random,
     clicks: Sequence[dict[str, Any]],
     events: Sequence[dict[str, Any]],
+    calendars: Calendars | None = None,
 ) -> None:
     """Store the documents, and their rollups in batches of several slots."""
     for collection, documents in (("clicks", clicks), ("events", events)):
         if documents:
             await services.database[collection].insert_many(documents)
-    rollups = [Rollup() for _ in range(2 * SLOTS)]
+    rollups = [Rollup(calendars) for _ in range(2 * SLOTS)]
     for click in clicks:
         random.choice(rollups).add_click(click)
     for event in events:

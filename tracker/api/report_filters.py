@@ -36,7 +36,7 @@ Dimension = Literal[
 """The dimensions that reports are filtered by."""
 
 BotReason = Literal[
-    "prefetch", "no_user_agent", "preview", "crawler", "headless", "library", "none"
+    "prefetch", "no_user_agent", "preview", "crawler", "headless", "library", "none", "unknown"
 ]
 
 _COUNTRY = re.compile(r"[A-Za-z]{2}")
@@ -84,7 +84,11 @@ class ReportFilters(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     utm_term: Utm = []
     utm_content: Utm = []
     bot: Annotated[
-        BotReasons, Meta(description="why clicks count as a bot's; none: those of people")
+        BotReasons,
+        Meta(
+            description="why clicks count as a bot's; none: those of people; unknown: conversions "
+            "without a click"
+        ),
     ] = []
     tag_operator: TagOperator | UnsetType = field(default=UNSET, name="tagOperator")
     bots: BotsIn | UnsetType = UNSET

@@ -15,6 +15,7 @@ from tracker.calendar import Calendar
 from tracker.clock import now
 from tracker.errors import BadRequest
 from tracker.reports.day_range import DayRange
+from tracker.reports.dimensions import NO_KEY
 from tracker.reports.parts import parts_at_one_snapshot
 from tracker.reports.query import Query
 
@@ -66,7 +67,6 @@ class ReportValues(msgspec.Struct, kw_only=True):
     """The values of a dimension that match a text."""
 
     rows: Annotated[list[ReportValue], Meta(description="most clicks first, then by key")]
-    total_rows: Annotated[int, Meta(description="how many match")] = field(name="totalRows")
     dimension: Dimension
     date_range: DateRange = field(name="dateRange")
     time_zone: TimeZone = field(name="timeZone")
@@ -89,16 +89,19 @@ async def list_values(call: Call[ListReportValues, Nothing]) -> ReportValues:
                 first=days.first,
                 last=days.last,
                 group_by=query.dimension,
+                # People have no reason to be a bot's.
+                bots="include" if query.dimension == "bot" else "exclude",
                 search=query.search,
-                page_size=query.limit,
+                page_size=query.limit + 1,
             ),
         )
+    # No filter by link takes the row of conversions without one.
+    rows = [row for row in report.rows if (query.dimension, row.key) != ("link", NO_KEY["link"])]
     return ReportValues(
         rows=[
             ReportValue(key=row.key, name=row.name, clicks=row.measures.clicks)
-            for row in report.rows
+            for row in rows[: query.limit]
         ],
-        total_rows=report.total_rows,
         dimension=query.dimension,
         date_range=date_range,
         time_zone=parts.calendar.zone,
