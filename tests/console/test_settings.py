@@ -5,6 +5,8 @@ from playwright.async_api import Page, expect
 
 from tests.console.conftest import OpenPage
 from tests.console.people import sign_in
+from tests.conversions import scene
+from tests.factories import make_click
 from tracker.access.accounts import Account
 from tracker.access.roles import Role
 from tracker.service.services import Services
@@ -56,6 +58,41 @@ async def test_the_account_is_renamed_and_its_rules_are_switched(
         await expect(page.get_by_text("Saved")).to_have_count(3)
     rules = await services.account_rules.find(account.id)
     assert (rules.require_pbk, str(rules.max_value)) == (True, "250.5")
+
+
+async def test_the_time_zone_is_changed_while_its_progress_is_shown(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    await scene.applied(services, [make_click(account.id)])
+    async with open_page() as (page, problems):
+        problems.expected.append("400 (Bad Request)")
+        await sign_in(services, page, account.id)
+        await page.goto("/console/settings/account")
+        zone = page.get_by_label("Time zone", exact=True)
+        await expect(zone).to_have_value("UTC")
+        await expect(page.locator("#time-zones option[value='Europe/Berlin']")).to_have_count(1)
+        card = page.locator("form", has=zone)
+        await zone.fill("Mars/Olympus")
+        await card.get_by_role("button", name="Save").click()
+        await expect(card.get_by_text("must be an IANA time zone")).to_be_visible()
+        await zone.fill("Europe/Berlin")
+        await card.get_by_role("button", name="Save").click()
+        await expect(card.get_by_text("Until then reports are in UTC.")).to_be_visible()
+        await card.get_by_role("button", name="Keep UTC").click()
+        await expect(card.get_by_role("status")).to_have_count(0)
+        await expect(zone).to_have_value("UTC")
+        await zone.fill("Europe/Berlin")
+        await card.get_by_role("button", name="Save").click()
+        await expect(card.get_by_text("It begins in a moment")).to_be_visible()
+        changer = services.time_zone_changer()
+        for _ in range(3):
+            await changer.step()
+        await expect(card.get_by_text("1 of 1 day done")).to_be_visible()
+        while await changer.step():
+            pass
+        await expect(page.get_by_text("Reports are in Europe/Berlin now")).to_be_visible()
+        await expect(card.get_by_role("status")).to_have_count(0)
+    assert (await services.time_zones.find(account.id)).zone == "Europe/Berlin"
 
 
 async def test_a_member_is_invited_promoted_and_removed(

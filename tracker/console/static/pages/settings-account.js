@@ -1,7 +1,8 @@
-/** Settings, Account: its name, and the rules against forged conversions. */
+/** Settings, Account: its name, its time zone, and the rules against forged conversions. */
 
 import {
-  Button, ErrorNote, Skeleton, Switch, TextField, api, can, html, owned, session, toast, useAction, useLoad, useState,
+  Button, ErrorNote, Skeleton, Switch, TextField, api, can, format, html, owned, session, toast, useAction, useEffect,
+  useLoad, useState,
 } from "console/core";
 import { CopyValue } from "console/parts/code";
 import { SettingsHeader } from "console/parts/settings";
@@ -12,9 +13,13 @@ const SWITCHES = [
   ["no_negative_values", "No values below zero", "Refunds are then refused too."],
 ];
 
+/** How often the progress of a change of the time zone is asked for. */
+const PROGRESS_MS = 2000;
+
 /** The page. */
 export default function AccountSettings() {
   const account = useLoad((signal) => api.get("/api/account", {}, signal), []);
+  useZoneChange(account);
   return html`
     <${SettingsHeader} title="Account" />
     <${ErrorNote} error=${account.error} retry=${account.reload} />
@@ -25,21 +30,35 @@ function Forms({ account, onChanged }) {
   const change = async (fields) => {
     const changed = await api.patch("/api/account", owned(fields));
     onChanged(changed);
-    if (fields.name) session.value = { ...session.value, ...renamed(changed) };
+    remember(changed);
     toast("Saved");
   };
   return html`<div class="columns">
     <${NameForm} account=${account} change=${change} />
+    <${TimeZoneForm} account=${account} change=${change} />
     <${RulesForm} rules=${account.conversion_rules} change=${change} />
   </div>`;
 }
 
-/** Return the parts of the session that show the name of its account. */
-function renamed({ id, name }) {
-  return {
-    account: { id, name },
-    accounts: session.value.accounts.map((one) => (one.id === id ? { ...one, name } : one)),
-  };
+/** Show the account as it is now in the session. */
+function remember({ id, name, time_zone }) {
+  const accounts = session.value.accounts.map((one) => (one.id === id ? { ...one, name } : one));
+  session.value = { ...session.value, account: { id, name, time_zone }, accounts };
+}
+
+/** Load the account again and again while its time zone changes. */
+function useZoneChange({ data, loading, reload }) {
+  const changing = data?.time_zone_change?.time_zone;
+  useEffect(() => {
+    if (!changing || loading) return undefined;
+    const timer = setTimeout(reload, PROGRESS_MS);
+    return () => clearTimeout(timer);
+  }, [changing, loading]);
+  useEffect(() => {
+    if (!data || data.time_zone === session.value.account.time_zone) return;
+    remember(data);
+    toast(`Reports are in ${data.time_zone} now`);
+  }, [data?.time_zone]);
 }
 
 function NameForm({ account, change }) {
@@ -57,6 +76,45 @@ function NameForm({ account, change }) {
     <${ErrorNote} error=${error} fields=${["name"]} />
     ${!fixed && html`<div class="row end"><${Button} kind="main" type="submit" busy=${busy} disabled=${name.trim() === account.name}>Save<//></div>`}
   </form>`;
+}
+
+function TimeZoneForm({ account, change }) {
+  const current = account.time_zone_change?.time_zone ?? account.time_zone;
+  const [zone, setZone] = useState(current);
+  const [save, busy, error] = useAction((time_zone) => change({ time_zone }));
+  const submit = (event) => {
+    event.preventDefault();
+    save(zone.trim());
+  };
+  const keep = () => {
+    setZone(account.time_zone);
+    save(account.time_zone);
+  };
+  const fixed = !can("account:write");
+  return html`<form class="card" onSubmit=${submit}>
+    <h2>Time zone</h2>
+    <${TextField} label="Time zone" name="time_zone" list="time-zones" hint="Days and hours in reports are those of this zone, such as Europe/Berlin. Type a city." required disabled=${fixed} error=${error} value=${zone} onInput=${setZone} />
+    <datalist id="time-zones">${zones().map((one) => html`<option value=${one} />`)}</datalist>
+    <${ErrorNote} error=${error} fields=${["time_zone"]} />
+    ${account.time_zone_change && html`<${ZoneProgress} account=${account} />`}
+    ${!fixed && html`<div class="row end">
+      ${account.time_zone_change && html`<${Button} busy=${busy} onClick=${keep}>Keep ${account.time_zone}<//>`}
+      <${Button} kind="main" type="submit" busy=${busy} disabled=${zone.trim() === current}>Save<//>
+    </div>`}
+  </form>`;
+}
+
+/** The zones that the browser knows. Not every browser has UTC among them. */
+function zones() {
+  return [...new Set(["UTC", ...(Intl.supportedValuesOf?.("timeZone") ?? [])])];
+}
+
+function ZoneProgress({ account: { time_zone, time_zone_change: change } }) {
+  const done = change.days === null ? "It begins in a moment" : `${format.number(change.days_done)} of ${format.count(change.days, "day")} done`;
+  return html`<div class="stack close" role="status">
+    <p>Everything is being counted again in ${change.time_zone}. ${done}. Until then reports are in ${time_zone}.</p>
+    <progress aria-label="Days counted again" max=${change.days || 1} value=${change.days_done} />
+  </div>`;
 }
 
 function RulesForm({ rules, change }) {
