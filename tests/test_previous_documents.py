@@ -9,6 +9,7 @@ from tests.conversions import scene
 from tests.factories import AT_MS, make_click, make_event
 from tracker.access.principal import OPERATOR
 from tracker.access.roles import Role
+from tracker.access.time_zones import AccountZone
 from tracker.clicks.sources import FIELDS
 from tracker.clock import moment, now
 from tracker.conversions.event_config import PayoutType
@@ -173,3 +174,13 @@ async def test_a_rollup_is_reported_without_the_fields_it_lacks(services: Servic
     query = Query(account_id=ACCOUNT, first=one_day, last=one_day, group_by="day")
     totals = (await services.reports.run(query)).totals
     assert (totals.clicks, totals.unique_clicks) == (3, 0)
+
+
+async def test_an_account_without_a_time_zone_counts_in_utc(services: Services) -> None:
+    row = {"_id": ACCOUNT, "name": "A", "created_at": AT, **UNKNOWN}
+    await services.database["accounts"].insert_one(row)
+    assert await services.time_zones.find(ACCOUNT) == AccountZone()
+    await services.time_zones.request(ACCOUNT, "Europe/Berlin")
+    found = await services.database["accounts"].find_one({"_id": ACCOUNT})
+    assert found is not None
+    assert found["added_later"] == UNKNOWN["added_later"]
