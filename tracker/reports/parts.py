@@ -105,6 +105,6 @@ def _whole(query: Query, group_by: Interval, rows: int) -> Query:
 
 def _too_long(name: str) -> Unavailable:
     return Unavailable(
-        f"{name}: not done after {REPORT_SECONDS:.0f} seconds; ask for fewer days, leave it out, or "
-        "try again: the days that were counted are kept"
+        f"{name}: not done after {REPORT_SECONDS:.0f} seconds; ask for fewer days, leave it out, "
+        "or try again: the days that were counted are kept"
     )
