@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from random import Random
 from typing import Any
 
@@ -17,9 +17,12 @@ from tracker.access.time_zones import AccountZone
 from tracker.calendar import calendar_of
 from tracker.clicks.click import Click
 from tracker.conversions.event import Event
+from tracker.db.transaction import Session
 from tracker.ids import new_id
-from tracker.ingest import time_zone_change
+from tracker.ingest import joint_counting, time_zone_change
+from tracker.ingest.joint_counting import JointCounting
 from tracker.ingest.time_zone_change import TimeZoneChanger
+from tracker.reports.query import Query
 from tracker.service.services import Services
 
 BERLIN = "Europe/Berlin"
@@ -27,6 +30,7 @@ AUTUMN = datetime(2026, 10, 24, 12, tzinfo=UTC)
 """The day after it has 25 hours in Berlin."""
 SPRING = datetime(2026, 3, 28, 12, tzinfo=UTC)
 """The day after it has 23 hours in Berlin."""
+FIRST, LAST = date(2026, 3, 20), date(2026, 11, 1)
 
 
 def milliseconds(at: datetime) -> int:
@@ -82,11 +86,13 @@ async def zones_in_rollups(services: Services) -> set[str]:
     return {one.partition(" ")[2] or "UTC" for one in found}
 
 
-async def expected(services: Services, zone: str) -> dict[str, dict[str, int]]:
+async def expected(
+    services: Services, zone: str, session: Session | None = None
+) -> dict[str, dict[str, int]]:
     """Return the clicks of each hour of each day, counted one by one."""
     calendar = calendar_of(zone)
     found: dict[str, dict[str, int]] = {}
-    async for click in services.database["clicks"].find():
+    async for click in services.database["clicks"].find(session=session):
         day, hour = calendar.day_and_hour(click["at"])
         hours = found.setdefault(day.isoformat(), {})
         hours[f"{hour:02}"] = hours.get(f"{hour:02}", 0) + 1
@@ -103,6 +109,22 @@ async def counted(services: Services, zone: str) -> dict[str, dict[str, int]]:
                 hours = found.setdefault(row["_id"]["day"], {})
                 hours[hour] = hours.get(hour, 0) + cell["clicks"]
     return found
+
+
+async def check_report(services: Services, account: Account) -> str:
+    """Check a report by hour against the clicks at one moment; return its zone."""
+    query = Query(account_id=account.id, group_by="hour", page_size=1000, first=FIRST, last=LAST)
+    async with await services.mongodb.start_session(snapshot=True) as session:
+        zone = (await services.time_zones.find(account.id, session)).zone
+        report = await services.reports.run(query, session)
+        hours = await expected(services, zone, session)
+    named = {
+        calendar_of(zone).hour_text(date.fromisoformat(day), int(hour)): number
+        for day, of_day in hours.items()
+        for hour, number in of_day.items()
+    }
+    assert {row.key: row.measures.clicks for row in report.rows if row.measures.clicks} == named
+    return zone
 
 
 async def test_all_is_counted_in_the_new_zone_before_the_account_has_it(
@@ -136,7 +158,10 @@ async def test_all_is_counted_in_the_new_zone_before_the_account_has_it(
 
 
 async def test_drains_count_on_while_days_are_counted_again(services: Services) -> None:
-    """Late clicks, new ones and conversions that wait for their clicks are among them."""
+    """Late clicks, new ones and conversions that wait for their clicks are among them.
+
+    Reports are exact at every moment.
+    """
     account = await services.accounts.create("Acme")
     traffic = Traffic(account)
     late = traffic.clicks(40)
@@ -156,8 +181,13 @@ async def test_drains_count_on_while_days_are_counted_again(services: Services) 
             for one, waiting in ((services, late[:20]), (other, late[20:]))
         ]
         changers = [services.time_zone_changer(), other.time_zone_changer()]
+        zones = []
         while (await zone_of(services, account)) != AccountZone(zone=BERLIN):
+            zones.append(await check_report(services, account))
             await asyncio.gather(*(one.step() for one in changers))
+        zones.append(await check_report(services, account))
+        assert zones == sorted(zones, reverse=True)
+        assert set(zones) == {"UTC", BERLIN}
         done.set()
         await asyncio.gather(*drains)
     await ledger.check(services)
@@ -307,6 +337,36 @@ async def test_days_whose_clicks_are_deleted_keep_their_figures(services: Servic
         totals["unique"] = (await ledger.totals(services))["unique"]
         assert await ledger.totals(services) == totals
         in_utc = await counted(services, zone)
+
+
+async def test_reports_of_several_dimensions_outlive_clicks_and_a_change(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was counted ahead of a day is copied with the day."""
+    monkeypatch.setattr(joint_counting, "now", lambda: AUTUMN + timedelta(days=9))
+    account = await services.accounts.create("Acme")
+    traffic = Traffic(account)
+    clicks = traffic.clicks(100, days=6)
+    await scene.applied(services, [*clicks, *traffic.events_of(clicks[:30])])
+    await JointCounting(services.database, services.redis).count_days()
+    await services.database["counters"].insert_one(
+        {"_id": "click_retention", "first_kept": "2026-10-25"}
+    )
+    deleted = {"at": {"$lt": datetime(2026, 10, 25, tzinfo=UTC)}}
+    assert (await services.database["clicks"].delete_many(deleted)).deleted_count > 5
+    query = Query(
+        account_id=account.id,
+        first=AUTUMN.date(),
+        last=LAST,
+        group_by="browser",
+        filters={"os": ["Windows"], "device": ["desktop"]},
+    )
+    before = await services.reports.run(query)
+    assert [row.key for row in before.rows] == ["Chrome"]
+    await services.time_zones.request(account.id, BERLIN)
+    await carry_out(services)
+    assert await services.database["joint_counts"].distinct("_id.zone") == [BERLIN]
+    assert await services.reports.run(query) == before
 
 
 async def test_clicks_that_are_deleted_before_they_were_counted_are_copied(

@@ -7,7 +7,8 @@ document (`access/time_zones`), so that any drain goes on where another was kill
    (`ingest/calendars`).
 2. Each day is counted from the stored clicks and events, and what its rollups lack is added. That
    commutes with what drains add meanwhile. Days whose clicks may be deleted already are copied
-   from the rollups of the old zone instead; the calendars make them the same days.
+   from the rollups of the old zone instead, with their joint counts; the calendars make them the
+   same days.
 3. One update makes it the account's zone.
 4. Once no drain counts in the old zone, its rollups are deleted.
 
@@ -39,6 +40,8 @@ from tracker.db.transaction import Session, run_in_transaction
 from tracker.ingest.calendars import raise_fences
 from tracker.ingest.lease import Lease
 from tracker.loops import run_until
+from tracker.reports.joint_copy import JointCopy
+from tracker.reports.periods import day_period
 from tracker.reports.recount import Recount, first_whole_day
 from tracker.reports.rollup import of_zone
 
@@ -72,6 +75,7 @@ class TimeZoneChanger:
         self._database = database
         self._time_zones = time_zones
         self._recount = Recount(client, database)
+        self._joint_copy = JointCopy(client, database)
         self._lease = Lease(redis, keys.TIME_ZONES_LEASE, LEASE_SECONDS)
         # The days of the change that was worked on last, because to find them takes a while.
         self._days: tuple[str, list[str]] = ("", [])
@@ -157,6 +161,8 @@ class TimeZoneChanger:
         check = partial(self._check, account_id, change)
         if change.first is not None and day < change.first:
             await self._recount.copy(account_id, day, calendar.zone, found.zone, check)
+            period = day_period(calendar, date.fromisoformat(day))
+            await self._joint_copy.copy(account_id, period, calendar, found.calendar)
         else:
             await self._recount.correct(account_id, day, calendar, check)
             if first_whole_day(calendar, await first_kept(self._database)) > day:
