@@ -35,7 +35,7 @@ class Client:
     """A client with a connection for each request. Header values and the target may be bytes."""
 
     def __init__(self, port: int) -> None:
-        self._port = port
+        self.port = port
 
     async def get(self, target: str | bytes, **headers: str | bytes) -> Response:
         return await self.request("GET", target, headers)
@@ -65,7 +65,7 @@ class Client:
         return _parsed(await self.raw(request))
 
     async def raw(self, request: bytes) -> bytes:
-        reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         try:
             writer.write(request)
             return await reader.read()
@@ -81,4 +81,18 @@ def _bytes(text: str | bytes) -> bytes:
 def _parsed(raw: bytes) -> Response:
     head, _, body = raw.partition(b"\r\n\r\n")
     status_line, _, fields = head.decode("latin-1").partition("\r\n")
-    return Response(int(status_line.split()[1]), HTTPHeaders.parse(fields), body)
+    headers = HTTPHeaders.parse(fields)
+    if headers.get("Transfer-Encoding") == "chunked":
+        body = _whole(body)
+    return Response(int(status_line.split()[1]), headers, body)
+
+
+def _whole(chunked: bytes) -> bytes:
+    """Return a chunked body, after a check that its last chunk has come."""
+    body = b""
+    while True:
+        size, _, chunked = chunked.partition(b"\r\n")
+        if int(size, 16) == 0:
+            assert chunked == b"\r\n"
+            return body
+        body, chunked = body + chunked[: int(size, 16)], chunked[int(size, 16) + 2 :]

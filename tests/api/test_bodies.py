@@ -25,7 +25,7 @@ BULK = f"{LINKS}/bulk"
 
 @asynccontextmanager
 async def connected(client: Client) -> AsyncIterator[Connection]:
-    async with client_of(client._port) as connection:
+    async with client_of(client.port) as connection:
         yield connection
 
 

@@ -10,6 +10,7 @@ import msgspec
 from tracker.access.audit import Change, Deed, Target
 from tracker.access.principal import Principal
 from tracker.access.sessions import Session
+from tracker.api.export import Export
 from tracker.api.handler import Handler
 from tracker.api.limits import MAX_BODY_BYTES, MAX_IGNORED_BODY_BYTES
 from tracker.api.openapi.parts import Described
@@ -136,6 +137,8 @@ class Endpoint(NamedTuple):
     - If the body decides what is done, `scope` is a function of the body whose docstring names the
       scopes, and `answer` is a tuple of the possible types.
     - `answer` is a MediaType if the endpoint returns `Content` and not a value for JSON.
+    - `export` has all rows of a list, for requests for CSV or NDJSON. The query, or the body if
+      there is one, then has the field `format`.
     """
 
     method: str
@@ -149,6 +152,7 @@ class Endpoint(NamedTuple):
     check: Callable[[Services, Any], Awaitable[None]] | None = None
     example: dict[str, Any] | None = None
     operation_id: str | None = None
+    export: Export | None = None
 
     def scope_of(self, body: Any) -> str | None:
         """Return the scope that a request with this parsed body needs; None: only a session."""

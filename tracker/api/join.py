@@ -67,7 +67,7 @@ class PreviewHandler(_Handler):
 
     async def post(self) -> None:
         """Answer with what a token is for. Raises NotFound if it is not open."""
-        body, _ = parse_body(PreviewJoin, self.body())
+        body = parse_body(PreviewJoin, self.body()).value
         preview = await self.services.joining.preview(body.token)
         self.finish_with(Content(JSON, msgspec.json.encode(_record(preview))))
 
@@ -82,7 +82,7 @@ class JoinHandler(_Handler):
         rule, Unauthorized if the person's password or code is wrong, RateLimited after too many
         attempts.
         """
-        body, _ = parse_body(Join, self.body())
+        body = parse_body(Join, self.body()).value
         answers = Answers(password=body.password, email=body.email, name=body.name, code=body.code)
         session, secret = await self.services.joining.join(body.token, answers, self.client)
         await self.answer_session(session, secret)

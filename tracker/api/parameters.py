@@ -48,10 +48,11 @@ _JSON_NAMES = {
 
 
 class Parsed(NamedTuple, Generic[Kind]):
-    """The parsed body or query, and the account that it names, if any."""
+    """The parsed body or query, the account that it names, if any, and the names of its fields."""
 
     value: Kind
     account_id: UUID | None
+    sent: frozenset[str] = frozenset()
 
 
 def parse_body(kind: type[Kind], body: bytes) -> Parsed[Kind]:
@@ -143,7 +144,7 @@ def _parse_fields(kind: type[Kind], fields: dict[str, Any]) -> Parsed[Kind]:
     own = next((name for name in _ACCOUNT_NAMES if name in _field_types(kind)), None)
     if own is not None and account_id is not None:
         fields[own] = account_id
-    return Parsed(_convert(kind, fields), account_id)
+    return Parsed(_convert(kind, fields), account_id, frozenset(fields))
 
 
 def _take_account(fields: dict[str, Any]) -> UUID | None:

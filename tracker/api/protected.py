@@ -20,6 +20,8 @@ from tracker.access.principal import Principal
 from tracker.access.rate_limit import Usage
 from tracker.access.sessions import SignedIn
 from tracker.api.endpoint import EVENT_ID, Answer, Call, Endpoint, Nothing
+from tracker.api.export import FormName, check_taken, requested_form
+from tracker.api.export_stream import ExportStream
 from tracker.api.handler import JSON, Content, Handler
 from tracker.api.limits import MAX_API_KEY_CHARACTERS
 from tracker.api.parameters import Parsed, parse_body, parse_query
@@ -47,6 +49,8 @@ class ProtectedHandler(Handler):
         self.usages: list[Usage] = []
         self.signed_in: SignedIn | None = None
         self.cookie: SessionCookie | None = None
+        self.varies: list[str] = []
+        self.export: ExportStream | None = None
         # Every request is counted, whatever is wrong with it: Tornado must not reject its method
         # before that.
         self.SUPPORTED_METHODS = (*RequestHandler.SUPPORTED_METHODS, self.request.method or "")
@@ -140,20 +144,48 @@ class ProtectedHandler(Handler):
     async def _run(self, path: Sequence[str]) -> None:
         endpoint = self.endpoints[self.request.method or ""]
         ids, event_ids = _parsed_path(endpoint, path)
-        query, named_in_query = parse_query(endpoint.query, self.request.query)
-        body, named_in_body = self._parsed_body(endpoint.body)
+        query = parse_query(endpoint.query, self.request.query)
+        body = self._parsed_body(endpoint.body)
+        form = self._form(endpoint, query if endpoint.body is Nothing else body)
         if endpoint.check is not None:
-            await endpoint.check(self.services, body)
-        scope = endpoint.scope_of(body)
+            await endpoint.check(self.services, body.value)
+        scope = endpoint.scope_of(body.value)
         if scope is None:
             self._check_person()
         else:
-            self._check_account(named_in_query, named_in_body)
+            self._check_account(query.account_id, body.account_id)
             self.principal.require(scope)
         address = truncated(self.client_address())
         session = self.signed_in.session if self.signed_in else None
-        call = Call(self.services, self.principal, address, session, ids, event_ids, query, body)
-        self._finish_with_result(await endpoint.run(call))
+        checked = self.services, self.principal, address, session, ids, event_ids
+        call = Call(*checked, query.value, body.value)
+        if endpoint.export is not None and form is not None:
+            await self._send_export(ExportStream(self, endpoint.export, form, call))
+        else:
+            self._finish_with_result(await endpoint.run(call))
+
+    def _form(self, endpoint: Endpoint, request: Parsed[Any]) -> FormName | None:
+        """Return the form of export that is asked for, None if the answer is JSON.
+
+        Raises BadRequest if a field is not for exports.
+        """
+        if endpoint.export is None:
+            return None
+        self.varies = ["Accept"]
+        form = requested_form(request.value.format, self.header("Accept"))
+        if form is not None:
+            check_taken(endpoint.export, form, request.sent)
+        return form
+
+    async def _send_export(self, export: ExportStream) -> None:
+        self.export = export
+        self._set_common_headers()
+        await export.send()
+
+    def on_connection_close(self) -> None:
+        """End an export: its client has gone."""
+        if self.export is not None:
+            self.export.leave()
 
     def _check_person(self) -> None:
         if self.signed_in is None:
@@ -189,12 +221,18 @@ class ProtectedHandler(Handler):
 
         They are set here because Tornado clears the headers of an answer that becomes an error.
         """
+        self._set_common_headers()
+        return super().finish(chunk)
+
+    def _set_common_headers(self) -> None:
+        varies = self.varies
         if self.usages:
             self._show_limits(self.usages)
         if self.cookie is not None:
             self.set_header("Cache-Control", "no-store")
-            self.set_header("Vary", "Authorization, Cookie")
-        return super().finish(chunk)
+            varies = ["Authorization", "Cookie", *varies]
+        if varies:
+            self.set_header("Vary", ", ".join(varies))
 
     def _show_limits(self, usages: Sequence[Usage]) -> None:
         """Set the X-RateLimit headers for the tighter limit, and the IETF draft's for all."""

@@ -6,6 +6,7 @@ from uuid import UUID
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
+from tracker.api.export import FormatIn
 from tracker.api.limits import DEFAULT_PAGE_SIZE, MAX_REPORT_DAYS, MAX_TEXT_CHARACTERS
 from tracker.api.report_answer import COLUMNS, Column
 from tracker.api.report_filters import BotsIn, ReportFilters, TagOperator
@@ -174,6 +175,7 @@ class CreateReport(ReportRequest, forbid_unknown_fields=True, kw_only=True):
     search: Search = ""
     page: PageNumber = 1
     page_size: PageSize = field(default=DEFAULT_PAGE_SIZE, name="pageSize")
+    format: FormatIn = UNSET
 
     def is_hourly(self) -> bool:
         """Return whether the answer has steps of an hour, or compares each hour."""

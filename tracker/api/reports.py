@@ -1,13 +1,16 @@
 """`/api/reports`: counts of an account's clicks and conversions, in groups."""
 
-from typing import Annotated
+from collections.abc import AsyncGenerator, Sequence
+from typing import Annotated, Final
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 from msgspec.structs import replace
 
 from tracker.api.endpoint import Call, Endpoint, Nothing
-from tracker.api.report_answer import ReportRow, ReportStep, ReportTotals, Shown
+from tracker.api.export import Export
+from tracker.api.export_stream import pieces
+from tracker.api.report_answer import COLUMNS, ReportRow, ReportStep, ReportTotals, Shown
 from tracker.api.report_schema import CreateReport, DateRange, ReportRequest, order_of
 from tracker.api.schema import Pagination, TimeZone, pagination_of
 from tracker.api.services import Services
@@ -15,8 +18,11 @@ from tracker.errors import BadRequest
 from tracker.links.hostnames import canonical_hostname
 from tracker.reports.detailed import DetailedReport, read_detailed
 from tracker.reports.parts import parts_at_one_snapshot
-from tracker.reports.query import GroupBy
+from tracker.reports.query import GroupBy, Query, Row
 from tracker.reports.series import Interval
+
+EXPORTED_PAGE_ROWS: Final = 5000
+"""Rows of a report that are read at once for a file: about 25 ms of the event loop."""
 
 
 class ReportAnswer(msgspec.Struct, kw_only=True):
@@ -49,9 +55,38 @@ async def create(call: Call[Nothing, CreateReport]) -> ReportAnswer:
 
     Raises RateLimited or Unavailable if too many reports wait, Unavailable if it takes too long.
     """
-    body, services = call.body, call.services
-    order = order_of(body.sort)
-    query = replace(
+    body, query, services = call.body, _query(call), call.services
+    interval = None if body.interval is UNSET else body.interval
+    async with parts_at_one_snapshot(services.database, services.reports, call.account_id) as parts:
+        found = await read_detailed(parts, query, interval, body.previous_days())
+    return _answer(body, found, parts.calendar.zone)
+
+
+async def all_rows(
+    call: Call[Nothing, CreateReport],
+) -> AsyncGenerator[list[ReportRow], None]:
+    """Yield all rows of a report, in pieces. Raises as `create`."""
+    for page in await _all_pages(call):
+        for rows in pieces(page.report.rows):
+            yield _rows(call.body, page, rows)
+
+
+async def _all_pages(call: Call[Nothing, CreateReport]) -> list[DetailedReport]:
+    """Return all pages of a report, read before the first is sent: a snapshot does not last."""
+    services, previous = call.services, call.body.previous_days()
+    query = replace(_query(call), page_size=EXPORTED_PAGE_ROWS)
+    pages: list[DetailedReport] = []
+    async with parts_at_one_snapshot(services.database, services.reports, call.account_id) as parts:
+        while True:
+            pages.append(await read_detailed(parts, query, None, previous))
+            if query.page * query.page_size >= pages[-1].report.total_rows:
+                return pages
+            query = replace(query, page=query.page + 1)
+
+
+def _query(call: Call[Nothing, CreateReport]) -> Query:
+    body, order = call.body, order_of(call.body.sort)
+    return replace(
         body.query(call.account_id),
         group_by=body.group_by,
         sort=order.sort,
@@ -60,18 +95,25 @@ async def create(call: Call[Nothing, CreateReport]) -> ReportAnswer:
         page=body.page,
         page_size=body.page_size,
     )
-    interval = None if body.interval is UNSET else body.interval
-    async with parts_at_one_snapshot(services.database, services.reports, call.account_id) as parts:
-        found = await read_detailed(parts, query, interval, body.previous_days())
-    return _answer(body, found, parts.calendar.zone)
+
+
+def _rows(body: CreateReport, found: DetailedReport, rows: Sequence[Row]) -> list[ReportRow]:
+    shown, before = Shown(body.columns), found.before
+    return [shown.row(row, before.rows[row.key] if before else None) for row in rows]
+
+
+def _columns(call: Call[Nothing, CreateReport]) -> list[str]:
+    """Return the columns of a report as CSV."""
+    body = call.body
+    measures = list(COLUMNS) if isinstance(body.columns, UnsetType) else body.columns
+    compared = [] if body.compare is UNSET else ["previous", "change"]
+    return ["key", "name", *measures, *(f"{part}.{one}" for part in compared for one in measures)]
 
 
 def _answer(body: CreateReport, found: DetailedReport, zone: str) -> ReportAnswer:
     shown, before, previous = Shown(body.columns), found.before, body.previous_days()
     answer = ReportAnswer(
-        rows=[
-            shown.row(row, before.rows[row.key] if before else None) for row in found.report.rows
-        ],
+        rows=_rows(body, found, found.report.rows),
         totals=shown.totals(found.report.totals, before.totals if before else None),
         group_by=body.group_by,
         date_range=body.date_range,
@@ -105,5 +147,8 @@ ENDPOINTS = (
             "compare": "previous_period",
             "interval": "week",
         },
+        export=Export(
+            "report", ReportRow, all_rows, _columns, without=("page", "pageSize", "interval")
+        ),
     ),
 )

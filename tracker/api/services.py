@@ -36,6 +36,7 @@ from tracker.http.access_log import AccessLog
 from tracker.journal.stream import Journal
 from tracker.limits.account_limiter import AccountLimiter
 from tracker.limits.pacing import Pacing
+from tracker.limits.running_exports import RunningExports
 from tracker.links.counts import LinkCounts
 from tracker.links.domains import Domains
 from tracker.links.own_hosts import OwnHosts
@@ -79,6 +80,7 @@ class Services(Protocol):
     client_address: ClientAddress
     rate_limiter: RateLimiter
     pacing: Pacing
+    exports: RunningExports
     links: Links
     link_counts: LinkCounts
     qr_codes: QrCodes

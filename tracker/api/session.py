@@ -127,7 +127,7 @@ class SignInHandler(SignedOutHandler):
         Raises BadRequest if a field is missing, Unauthorized if e-mail, password or code is wrong,
         Forbidden if the person is a member of no account, RateLimited after too many attempts.
         """
-        body, _ = parse_body(SignIn, self.body())
+        body = parse_body(SignIn, self.body()).value
         email = normal_email("email", body.email)
         session, secret = await self.services.sign_in.sign_in(
             email, body.password, self.client, body.code

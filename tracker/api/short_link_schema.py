@@ -6,6 +6,7 @@ from uuid import UUID
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
+from tracker.api.export import FormatIn
 from tracker.api.limits import (
     MAX_BULK_LINKS,
     MAX_SEARCH_CHARACTERS,
@@ -193,6 +194,7 @@ class ListShortLinks(AccountPage, kw_only=True):
     sort: Annotated[
         LinkOrder, Meta(description="name and slug ignore case, and 9 comes before 10")
     ] = "newest"
+    format: FormatIn = UNSET
 
     def tag_ids(self) -> list[UUID]:
         """Return the selected tags. Raises BadRequest if one is not an id or there are too many."""

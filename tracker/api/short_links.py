@@ -1,6 +1,6 @@
 """`/api/short-links`: create, list, show, change and archive short links."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
@@ -10,6 +10,7 @@ from msgspec import UNSET
 
 from tracker.access.audit import Deed, Target
 from tracker.api.endpoint import Call, Endpoint, Nothing, Owned
+from tracker.api.export import Export
 from tracker.api.limits import MAX_BULK_LINKS, MAX_TEXT_CHARACTERS
 from tracker.api.resource import Resource, record_of
 from tracker.api.schema import Page
@@ -132,15 +133,28 @@ async def create_many(call: Call[Nothing, CreateShortLinks]) -> CreatedShortLink
 async def list_links(call: Call[ListShortLinks, Nothing]) -> Page[ShortLink]:
     """Return a page of the account's links, filtered by tags, text and state, in any order."""
     query = call.query
-    matching = LinkFilter(
+    matching = _filter(query)
+    fetch = partial(call.services.links.page, call.account_id, matching, order=query.sort)
+    return await LINKS.page(call, query, fetch)
+
+
+async def all_links(
+    call: Call[ListShortLinks, Nothing],
+) -> AsyncGenerator[list[ShortLink], None]:
+    """Yield all of the account's links that pass the filters, in pieces."""
+    query = call.query
+    async for links in call.services.links.all_of(call.account_id, _filter(query), query.sort):
+        yield await LINKS.show_all(call, links)
+
+
+def _filter(query: ListShortLinks) -> LinkFilter:
+    return LinkFilter(
         tags=query.tag_ids(),
         all_tags=query.tag_operator == "AND",
         search=query.search,
         active=None if query.active is UNSET else query.active,
         archived=query.archived,
     )
-    fetch = partial(call.services.links.page, call.account_id, matching, order=query.sort)
-    return await LINKS.page(call, query, fetch)
 
 
 async def show(call: Call[Nothing, Nothing]) -> ShortLink:
@@ -211,6 +225,7 @@ ENDPOINTS = (
         "List short links, archived ones apart",
         Page[ShortLink],
         query=ListShortLinks,
+        export=Export("links", ShortLink, all_links),
     ),
     Endpoint(
         "POST",

@@ -141,8 +141,9 @@ class Connection(asyncio.Protocol):
 
     def abort(self) -> None:
         """End at once, whatever is not sent yet."""
+        reset = self._dispatcher.endless
         self._give_up()
-        self._flow.abort()
+        self._flow.abort(reset)
 
     def pause_writing(self) -> None:
         """Note that the client does not read."""

@@ -50,6 +50,9 @@ class Receiver(Protocol):
     def close(self, linger: bool = False) -> None:
         """Send what was written, and end."""
 
+    def abort(self) -> None:
+        """End at once, whatever is not sent yet."""
+
     def advance(self, resume: Callable[[], None] | None = None) -> None:
         """Call `resume`, then process the received bytes as far as possible."""
 
@@ -117,6 +120,16 @@ class Dispatcher:
         if exchange is self.exchange:
             self._connection.close(linger=True)
             self.abandon()
+
+    def cut(self, exchange: Exchange) -> None:
+        """End at once: the answer of `exchange` remains incomplete, and its client can tell."""
+        if exchange is self.exchange:
+            self._connection.abort()
+
+    @property
+    def endless(self) -> bool:
+        """Return whether an answer is being sent that only the end of the connection ends."""
+        return self.exchange is not None and self.exchange.endless
 
     # Called by the connection. All of these raise what the delegate raises.
 

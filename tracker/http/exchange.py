@@ -45,6 +45,9 @@ class ResponseWriter(Protocol):
     def break_off(self, exchange: "Exchange") -> None:
         """Send what was written, and end: the answer remains incomplete."""
 
+    def cut(self, exchange: "Exchange") -> None:
+        """End at once: the answer remains incomplete."""
+
     def answered(self, exchange: "Exchange") -> None:
         """Note that the answer is complete."""
 
@@ -146,7 +149,17 @@ class Exchange(HTTPConnection):
         self._done = True
         self._connection.answered(self)
 
+    def cut(self) -> None:
+        """End the connection at once. The answer remains incomplete, and the client can tell."""
+        if not self._done:
+            self._connection.cut(self)
+
     # Called by the dispatcher.
+
+    @property
+    def endless(self) -> bool:
+        """Return whether only the end of the connection ends the body, as with HTTP/1.0."""
+        return self.begun and not self._chunked and self._bytes_left is None
 
     def detach(self) -> Callable[[], None] | None:
         """Stop writing, and return the callback for a client that has gone, if any."""

@@ -6,6 +6,7 @@ together. Futures of writes wait while the client does not read.
 
 import asyncio
 import socket
+import struct
 import sys
 from typing import Any, Final, cast
 
@@ -15,6 +16,10 @@ from tracker.http.server_state import ServerState
 
 _MAX_PIECES: Final = 64
 """Pieces that are sent together. With more, a slow client would be noticed later."""
+
+
+_RESET: Final = struct.pack("ii", 1, 0)
+"""The value of SO_LINGER with which the end of a connection is a reset."""
 
 
 class Peer:
@@ -140,8 +145,15 @@ class FlowControl:
         if self._discarded > self._state.limits.linger_bytes:
             self.pause_reading()
 
-    def abort(self) -> None:
-        """Cut the connection, whatever is not sent yet."""
+    def abort(self, reset: bool = False) -> None:
+        """Cut the connection, whatever is not sent yet.
+
+        With `reset` TCP ends it as an error, where an ordinary end would look like that of the
+        answer.
+        """
+        client = self._transport.get_extra_info("socket") if reset else None
+        if client is not None:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
         self._transport.abort()
 
     def shut(self, linger: bool) -> None:

@@ -7,7 +7,7 @@ copy of a link that is being changed expires (see `db/cache`).
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple
 from uuid import UUID
 
@@ -18,6 +18,7 @@ from pymongo.errors import BulkWriteError, DuplicateKeyError
 
 from tracker.clock import now, now_ms
 from tracker.db import keys
+from tracker.db.all_of import all_of
 from tracker.db.connect import Database
 from tracker.db.documents import DUPLICATE_KEY, document, record, run_updates
 from tracker.db.paging import NEWEST_FIRST, OLDEST_FIRST, Order, by_name, page_of
@@ -151,6 +152,14 @@ class Links:
         matching = {"account_id": account_id, **_matching(wanted)}
         rows, total = await page_of(self._links, matching, page, page_size, _ORDERS[order])
         return [record(Link, row) for row in rows], total
+
+    async def all_of(
+        self, account_id: UUID, wanted: LinkFilter, order: LinkOrder = "newest"
+    ) -> AsyncGenerator[list[Link], None]:
+        """Yield all links that the filter finds, in pieces, as `db/all_of` does."""
+        matching = {"account_id": account_id, **_matching(wanted)}
+        async for rows in all_of(self._database, self._links.name, matching, _ORDERS[order]):
+            yield [record(Link, row) for row in rows]
 
     async def has_slug(self, domain_id: UUID | None, slug: str) -> bool:
         """Return whether a link on the domain has the slug, or had it before it was archived."""

@@ -35,6 +35,9 @@ log = structlog.get_logger(__name__)
 IN_FLIGHT_SECONDS: Final = 8.0
 """How long a stop waits for requests in flight."""
 
+EXPORTS_SECONDS: Final = 4.0
+"""How long a stop waits for exports. Those of a slow reader would take the time of all."""
+
 LIMITS: Final = Limits(target_bytes=56 * 1024, head_bytes=64 * 1024)
 """A target may be longer than an event's query, so that it is the handler that rejects the query. A
 page of any origin can read the handler's error, but not the server's."""
@@ -79,7 +82,10 @@ async def serve_requests(
         yield
     finally:
         server.stop()
-        await server.finish(IN_FLIGHT_SECONDS, QUIET_SECONDS)
+        await asyncio.gather(
+            services.exports.finish(EXPORTS_SECONDS),
+            server.finish(IN_FLIGHT_SECONDS, QUIET_SECONDS),
+        )
         await services.stop()
 
 

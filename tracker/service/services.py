@@ -55,6 +55,7 @@ from tracker.journal.stream import Journal
 from tracker.limits.account_limiter import AccountLimiter
 from tracker.limits.allowance import Allowance
 from tracker.limits.pacing import Pacing
+from tracker.limits.running_exports import RunningExports
 from tracker.links.cache import link_cache
 from tracker.links.counts import LinkCounts
 from tracker.links.domain_cache import domain_cache
@@ -127,6 +128,7 @@ class Services:
         )
         self.rate_limiter = RateLimiter(self.redis, self.breaker, *limits)
         self.pacing = Pacing()
+        self.exports = RunningExports()
         self.accounts = Accounts(self.database)
         self.time_zones = TimeZones(self.database)
         self.api_keys = ApiKeys(self.database)

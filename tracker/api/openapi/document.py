@@ -11,13 +11,16 @@ from typing import Any
 from tracker import __version__
 from tracker.api.endpoint import EVENT_ID, Endpoint, MediaType, Nothing, PublicEndpoint
 from tracker.api.event_schema import EVENT_SCHEMAS
+from tracker.api.export import MEDIA_TYPES
 from tracker.api.join_schema import JOIN_SCHEMAS
 from tracker.api.openapi.parts import (
     API_KEY,
     BINARY,
     ERRORS,
+    FILE_NAME,
     RATE_LIMIT,
     SESSION,
+    TEXT,
     Described,
     components,
     error,
@@ -102,7 +105,7 @@ def _operation(endpoint: Endpoint, schemas: Schemas) -> Described:
         operation["requestBody"] = {"required": True, "content": content}
     done = {
         "description": "Done.",
-        "headers": RATE_LIMIT,
+        "headers": RATE_LIMIT | ({} if endpoint.export is None else FILE_NAME),
         "content": _content(endpoint, schemas),
     }
     errors = {str(status): error(status) for status in _errors(endpoint)}
@@ -112,7 +115,10 @@ def _operation(endpoint: Endpoint, schemas: Schemas) -> Described:
 def _content(endpoint: Endpoint, schemas: Schemas) -> Described:
     if isinstance(endpoint.answer, MediaType):
         return {endpoint.answer.name: {"schema": BINARY}}
-    return json_content(schemas.answer(endpoint))
+    files = (
+        {} if endpoint.export is None else {one: {"schema": TEXT} for one in MEDIA_TYPES.values()}
+    )
+    return json_content(schemas.answer(endpoint)) | files
 
 
 def _public_operation(endpoint: PublicEndpoint) -> Described:

@@ -71,6 +71,9 @@ REQUEST_ID = _refs("X-Request-Id")
 RATE_LIMIT = REQUEST_ID | _refs(*(name for name in _HEADERS if "RateLimit" in name))
 """The headers of an operation that needs a key."""
 
+FILE_NAME = {"Content-Disposition": header("The name of the file; of CSV and NDJSON alone.", TEXT)}
+"""The header of answers that may be files."""
+
 _ERROR_CODE = _refs(CODE_HEADER)
 
 _STATUS_HEADERS = {

@@ -1,0 +1,244 @@
+"""Lists as files: CSV and NDJSON with all rows, and the requests for them."""
+
+import csv
+import io
+from random import Random
+from typing import Any
+
+import orjson
+import pytest
+
+from tests.api.client import Client, Response
+from tests.api.keyed_client import KeyedClient
+from tests.api.person import signed_in
+from tests.api.test_reports import DAYS, click, event
+from tests.api.test_short_link_list import make_many
+from tests.factories import create_link
+from tests.reports.history import store
+from tracker.access.accounts import Account
+from tracker.api import reports
+from tracker.api.endpoint import Endpoint, Nothing
+from tracker.api.export_rows import columns_of
+from tracker.api.routes import KEYED_ENDPOINTS
+from tracker.service.services import Services
+
+EXPORTING = [one for one in KEYED_ENDPOINTS if one.export is not None]
+BY_PATH = pytest.mark.parametrize("endpoint", EXPORTING, ids=lambda one: one.path)
+MEASURES = ["clicks", "uniqueClicks", "botClicks", "conversions", "conversionRate"]
+
+
+def table(response: Response) -> list[list[str]]:
+    """Return the fields of CSV, after a check of its headers."""
+    assert response.status == 200
+    assert response.headers["Content-Type"] == "text/csv; charset=utf-8"
+    return list(csv.reader(io.StringIO(response.body.decode(), newline="")))
+
+
+def lines(response: Response) -> list[Any]:
+    """Return the values of NDJSON, after a check of its headers."""
+    assert response.status == 200
+    assert response.headers["Content-Type"] == "application/x-ndjson; charset=utf-8"
+    return [orjson.loads(line) for line in response.body.splitlines()]
+
+
+async def ask(
+    client: Client,
+    secret: str,
+    endpoint: Endpoint,
+    account: Account,
+    accept: str = "",
+    **fields: Any,
+) -> Response:
+    """Send a request for a list, with an Accept header if there is one."""
+    headers: dict[str, str | bytes] = {"Authorization": f"Bearer {secret}"}
+    if accept:
+        headers["Accept"] = accept
+    given = {"accountId": str(account.id)} | fields
+    if endpoint.body is Nothing:
+        query = "&".join(f"{name}={value}" for name, value in given.items())
+        return await client.request(endpoint.method, f"{endpoint.path}?{query}", headers)
+    body = orjson.dumps({**(endpoint.example or {}), "interval": None} | given)
+    body = orjson.dumps({n: v for n, v in orjson.loads(body).items() if v is not None})
+    return await client.request(endpoint.method, endpoint.path, headers, body)
+
+
+@BY_PATH
+@pytest.mark.parametrize("form", ["csv", "ndjson"])
+async def test_a_list_without_rows_is_a_file_without_rows(
+    client: Client, secret: str, account: Account, endpoint: Endpoint, form: str
+) -> None:
+    response = await ask(client, secret, endpoint, account, format=form)
+    assert response.headers["X-Content-Type-Options"] == "nosniff"
+    assert response.headers["Content-Disposition"].startswith("attachment; filename=")
+    assert response.headers["Content-Disposition"].endswith(f'.{form}"')
+    assert "X-RateLimit-Limit" in response.headers
+    if form == "ndjson":
+        assert lines(response) == []
+    else:
+        [header] = table(response)
+        assert endpoint.export is not None
+        assert set(header) <= {column.name for column in columns_of(endpoint.export.record)}
+
+
+@BY_PATH
+@pytest.mark.parametrize(
+    ("accept", "kind"),
+    [
+        ("text/csv", "text/csv; charset=utf-8"),
+        ("application/x-ndjson", "application/x-ndjson; charset=utf-8"),
+        ("application/x-ndjson, text/csv;q=0.9", "application/x-ndjson; charset=utf-8"),
+        ("application/json, text/csv;q=0.9", "application/json; charset=utf-8"),
+        ("*/*", "application/json; charset=utf-8"),
+    ],
+)
+async def test_accept_chooses_the_form(
+    client: Client, secret: str, account: Account, endpoint: Endpoint, accept: str, kind: str
+) -> None:
+    response = await ask(client, secret, endpoint, account, accept)
+    assert response.headers["Content-Type"] == kind
+    assert response.headers["Vary"] == "Accept"
+
+
+@BY_PATH
+async def test_the_field_decides_before_the_header(
+    client: Client, secret: str, account: Account, endpoint: Endpoint
+) -> None:
+    response = await ask(client, secret, endpoint, account, "text/csv", format="json")
+    assert response.headers["Content-Type"] == "application/json; charset=utf-8"
+    response = await ask(client, secret, endpoint, account, format="xlsx")
+    assert (response.status, response.error) == (400, "format: must be csv or json or ndjson")
+
+
+@BY_PATH
+@pytest.mark.parametrize("name", ["page", "pageSize", "cursor"])
+async def test_a_file_has_no_pages(
+    client: Client, secret: str, account: Account, endpoint: Endpoint, name: str
+) -> None:
+    request = endpoint.query if endpoint.body is Nothing else endpoint.body
+    if name not in request.__struct_encode_fields__:
+        return
+    value = "x" if name == "cursor" else 1
+    response = await ask(client, secret, endpoint, account, "text/csv", **{name: value})
+    assert response.status == 400
+    if name != "cursor":
+        assert response.error == f"{name}: not with text/csv, which is all rows"
+
+
+@BY_PATH
+async def test_a_file_needs_the_scope_and_the_account(
+    services: Services,
+    client: Client,
+    secret: str,
+    account: Account,
+    other_account: Account,
+    endpoint: Endpoint,
+) -> None:
+    _, narrow = await services.api_keys.create(account.id, "narrow", ["tags:read"])
+    assert (await ask(client, narrow, endpoint, account, format="csv")).status == 403
+    assert (await ask(client, secret, endpoint, other_account, format="csv")).status == 403
+
+
+async def test_links_are_all_there_in_each_order(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    newest = await make_many(services, account, 250)
+    [links] = [one for one in EXPORTING if one.path == "/api/short-links"]
+    for sort, expected in {
+        "newest": newest,
+        "oldest": newest[::-1],
+        "slug": newest[::-1],
+        "name": newest[::-1],
+    }.items():
+        response = await ask(client, secret, links, account, format="csv", sort=sort)
+        header, *rows = table(response)
+        assert [row[header.index("slug")] for row in rows] == expected
+
+
+async def test_a_row_of_ndjson_is_that_of_the_list(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    await create_link(services, account.id, "b")
+    await create_link(services, account.id, "a", internal_name="Größe")
+    target = f"/api/short-links?accountId={account.id}&search=e"
+    listed = (await api.get(target)).json()["rows"]
+    assert lines(await api.get(f"{target}&format=ndjson")) == listed
+
+
+async def test_cells_are_as_in_json_but_safe(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    tag = await services.tags.create(account.id, "=SUM(A1)")
+    link = await create_link(
+        services, account.id, "abc", tags=[tag.id], internal_name='=1+1,\r\n"two"'
+    )
+    response = await api.get(f"/api/short-links?accountId={account.id}&format=csv")
+    header, row = table(response)
+    cells = dict(zip(header, row, strict=True))
+    assert cells["internal_name"] == '\'=1+1,\r\n"two"'
+    assert cells["id"] == str(link.id)
+    assert orjson.loads(cells["tags"]) == [{"id": str(tag.id), "name": "=SUM(A1)"}]
+    assert (cells["active"], cells["domain_id"]) == ("true", "")
+    assert response.body.count(b"\r\n") == 3
+
+
+async def test_filters_choose_the_rows(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    await create_link(services, account.id, "one")
+    await create_link(services, account.id, "two")
+    target = f"/api/short-links?accountId={account.id}&search=two"
+    assert [row["slug"] for row in lines(await api.get(f"{target}&format=ndjson"))] == ["two"]
+
+
+async def test_a_report_is_a_table_with_its_columns(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    link = await create_link(services, account.id, "abc", internal_name="-5")
+    one = click(account.id, link.id)
+    await store(services, Random(1), [one], [event(1, one, value=None)])
+    body = {"accountId": str(account.id), "dateRange": DAYS, "groupBy": "link", "format": "csv"}
+    header, row = table(await api.post("/api/reports", **body))
+    assert header == ["key", "name", *MEASURES, "value", "payout"]
+    assert row[:3] == [str(link.id), "'-5", "1"]
+    compared = {**body, "columns": ["clicks"], "compare": "previous_period"}
+    header, row = table(await api.post("/api/reports", **compared))
+    assert header == ["key", "name", "clicks", "previous.clicks", "change.clicks"]
+    assert row == [str(link.id), "'-5", "1", "0", ""]
+
+
+async def test_a_report_is_read_in_pages_and_sent_whole(
+    services: Services, api: KeyedClient, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reports, "EXPORTED_PAGE_ROWS", 2)
+    links = [await create_link(services, account.id, f"s{number}") for number in range(5)]
+    clicks = [click(account.id, link.id) for link in links]
+    await store(services, Random(1), clicks, [])
+    body = {"accountId": str(account.id), "dateRange": DAYS, "groupBy": "link"}
+    listed = (await api.post("/api/reports", **body)).json()["rows"]
+    assert lines(await api.post("/api/reports", **body, format="ndjson")) == listed
+    assert len(listed) == 5
+
+
+async def test_a_report_as_a_file_has_no_series(api: KeyedClient, account: Account) -> None:
+    body = {"accountId": str(account.id), "dateRange": DAYS, "groupBy": "link", "interval": "day"}
+    response = await api.post("/api/reports", **body, format="csv")
+    assert (response.status, response.error) == (
+        400,
+        "interval: not with text/csv, which is all rows",
+    )
+
+
+@pytest.mark.parametrize(("site", "status"), [("same-origin", 200), ("cross-site", 403)])
+async def test_a_link_of_the_console_downloads_a_file(
+    services: Services, client: Client, account: Account, site: str, status: int
+) -> None:
+    person = await signed_in(services, client, account.id)
+    headers: dict[str, str | bytes] = {
+        "Cookie": f"session={person.secret}",
+        "Sec-Fetch-Site": site,
+        "Sec-Fetch-Mode": "navigate",
+    }
+    target = f"/api/short-links?accountId={account.id}&format=csv"
+    response = await client.request("GET", target, headers)
+    assert response.status == status
+    assert response.headers["Cache-Control"] == "no-store"
