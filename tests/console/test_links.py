@@ -1,5 +1,8 @@
 """The list of links, as people use it."""
 
+import re
+from pathlib import Path
+
 import pytest
 from playwright.async_api import Page, expect
 
@@ -209,3 +212,20 @@ async def test_an_address_is_copied(
 
 async def _clipboard(page: Page) -> str:
     return str(await page.evaluate("navigator.clipboard.readText()"))
+
+
+async def test_what_the_filters_find_is_downloaded_as_csv(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    for slug in ("one", "two"):
+        await create_link(services, account.id, slug)
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto("/console/links?search=two&page=1")
+        async with page.expect_download() as downloading:
+            await page.get_by_role("link", name="CSV").click()
+        download = await downloading.value
+        assert re.fullmatch(r"links-\d{4}-\d\d-\d\d\.csv", download.suggested_filename)
+        header, row = Path(await download.path()).read_text().splitlines()
+        assert header.startswith("id,internal_name,slug,")
+        assert ",two," in row

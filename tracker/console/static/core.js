@@ -362,6 +362,7 @@ const ICONS = {
   chevron: "m6 8 4 4 4-4",
   close: "M5 5l10 10M15 5 5 15",
   copy: "M7.5 7.5h9v9h-9zM12.5 7.5v-4h-9v9h4",
+  download: "M10 3.5v9M6.5 9.5 10 13l3.5-3.5M4 16.5h12",
   edit: "m12.5 4 3.5 3.5L7.5 16H4v-3.5z",
   external: "M11 4h5v5M16 4l-7.5 7.5M13.5 11.5V16h-9.5V6.5h4.5",
   filter: "M3 5h14l-5.5 6.5V16l-3-1.5v-3z",
@@ -400,6 +401,12 @@ export function Button({ kind = "plain", icon, label, href, busy, children, clas
   const given = { class: `button ${kind} ${only ? "only-icon" : ""} ${more}`, "aria-label": label, title: only ? label : undefined, ...others };
   if (href) return html`<a href=${href} ...${given}>${content}</a>`;
   return html`<button type="button" aria-busy=${busy || undefined} ...${given} disabled=${others.disabled || busy}>${content}</button>`;
+}
+
+/** A link that downloads all rows of a list that these filters find, not only those of a page. */
+export function CsvButton({ path, query }) {
+  const href = path + queryText(owned({ ...query, page: null, format: "csv" }));
+  return html`<${Button} icon="download" href=${href} download>CSV<//>`;
 }
 
 const MenuItems = lazy("console/parts/menu", "MenuItems");

@@ -1,8 +1,8 @@
 /** Links: the list, with search, filters, and changes of many at once. */
 
 import {
-  Badge, Button, CopyButton, Empty, Menu, OutLink, PageHeader, Pagination, SearchBox, Table, Tag, Time, api, can, format,
-  html, lazy, owned, route, setQuery, toast, useAction, useCallback, useEffect, useLoad, useShortcut, useState,
+  Badge, Button, CopyButton, CsvButton, Empty, Menu, OutLink, PageHeader, Pagination, SearchBox, Table, Tag, Time, api, can,
+  format, html, lazy, owned, route, setQuery, toast, useAction, useCallback, useEffect, useLoad, useShortcut, useState,
 } from "console/core";
 
 // The first page is painted before any of these is loaded.
@@ -33,6 +33,7 @@ export default function Links() {
 
   return html`
     <${PageHeader} title="Links">
+      <${CsvButton} path="/api/short-links" query=${parameters(query)} />
       ${mayWrite && html`
         <${Button} onClick=${() => setOpen({ kind: "many" })}>Create many<//>
         <${Button} kind="main" icon="plus" onClick=${create}>New link<//>`}
