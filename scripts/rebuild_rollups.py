@@ -12,6 +12,7 @@ from tracker.calendar import Calendar
 from tracker.db import indexes
 from tracker.db.retention import first_kept
 from tracker.errors import TrackerError
+from tracker.reports.joint_check import JointCheck
 from tracker.reports.recount import Recount, first_whole_day
 from tracker.reports.source_backfill import Range, SourceBackfill
 from tracker.service.services import Services
@@ -34,6 +35,9 @@ async def _rebuild(services: Services, parsed: argparse.Namespace) -> list[Row]:
         for account, one, calendar in work:
             derived[account] += await backfill.run(_range(account, one, calendar))
             corrected[account] += await recount.correct(account, one, calendar)
+            async with await services.mongodb.start_session(snapshot=True) as session:
+                check = JointCheck(services.database, account, calendar)
+                corrected[account] += await check.remove_wrong(one, session)
             progress.advance()
     days = Counter(account for account, _ in {(account, one) for account, one, _ in work})
     return [

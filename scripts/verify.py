@@ -12,6 +12,7 @@ from scripts.progress import Progress
 from tracker.access.time_zones import AccountZone
 from tracker.db.retention import first_kept
 from tracker.reports.day_count import DayCount
+from tracker.reports.joint_check import JointCheck
 from tracker.reports.money import differ, sum_in_billionths
 from tracker.reports.query import Measures, Query
 from tracker.reports.recount import Recount, first_whole_day
@@ -73,6 +74,14 @@ async def _verify_day(
         reported_day = await services.reports.run(_query(account, one), session)
         figures = _figures(counted, reported_day.totals)
         _explain(counted)
+        wrong = await JointCheck(services.database, account, zone.calendar).wrong(one, session)
+        figures["differences"] += len(wrong)
+        for counts in wrong:
+            print(
+                f"{counts.period}: the kept counts of {counts.of} by {counts.by} differ from the "
+                "documents",
+                file=sys.stderr,
+            )
         new, change = found.next_calendar, found.change
         if new is not None and change is not None and one <= change.done_through:
             in_new = await recount.count_day(account, one, session, new)

@@ -6,6 +6,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from tests.reports.counted import Counted
 from tests.reports.history import DAYS, FIRST, History, made, more
@@ -81,6 +82,22 @@ async def test_counts_by_all_dimensions_do_not_expire(services: Services) -> Non
     rows = await services.database["joint_counts"].find({}).to_list(None)
     assert {row["_id"]["by"] for row in rows} == {"*"}
     assert not any("expires_at" in row for row in rows)
+
+
+async def test_large_hours_of_a_day_that_is_not_over_are_counted_ahead_too(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history = await set_the_scene(services)
+    noon = datetime(FIRST.year, FIRST.month, FIRST.day, 12, tzinfo=UTC)
+    monkeypatch.setattr(joint_counting, "now", lambda: noon)
+    monkeypatch.setattr("tracker.reports.run.now", lambda: noon)
+    monkeypatch.setattr(joint_counting, "LARGE_HOUR", 1)
+    assert await counting(services).count_days() > 0
+    rows = await services.database["joint_counts"].find({}).to_list(None)
+    assert {row["_id"]["period"] for row in rows} <= {f"{FIRST}T{hour:02}" for hour in range(12)}
+    assert all("expires_at" in row for row in rows)
+    query = query_of(history, "os", country=["DE", "FR"])
+    await check(services, Counted(history, HOST), structs.replace(query, last=FIRST))
 
 
 async def test_nothing_is_counted_while_drains_are_busy(services: Services) -> None:

@@ -81,7 +81,7 @@ async def test_a_report_equals_a_count_one_by_one(services: Services, group_by: 
     random = Random(group_by)
     history = await made(services, random)
     counted = Counted(history, HOST)
-    for _ in range(60):
+    for _ in range(30):
         query = drawn(random, history, group_by)
         await check(services, counted, query)
 

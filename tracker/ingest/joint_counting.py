@@ -1,4 +1,4 @@
-"""The counting of finished days by all dimensions, so that the first to ask need not wait for it.
+"""The counting of what is over by all dimensions, so that the first to ask need not wait for it.
 
 All drains run the loop, and a lease lets one of them work. It works only while the journal is
 short, and rests as long as it works: a busy drain pays nothing. What it makes are joint counts like
@@ -30,7 +30,7 @@ from tracker.reports.account_calendar import account_calendar
 from tracker.reports.counts import Counts, Scope, Snapshot
 from tracker.reports.dimensions import ALL_COUNTED
 from tracker.reports.limits import RECOUNT_SECONDS
-from tracker.reports.periods import Period, day_period, is_over
+from tracker.reports.periods import Period, day_period, hours_of, is_over
 
 log = structlog.get_logger(__name__)
 
@@ -39,6 +39,9 @@ DAYS: Final = 35
 
 IDLE_ENTRIES: Final = 50
 """Entries of the journal up to which the drains count as idle."""
+
+LARGE_HOUR: Final = 5_000
+"""Clicks, or events, from which on an hour of the day that is not over is counted ahead too."""
 
 _PAUSE_SECONDS: Final = 600.0
 """The pause between two looks at all accounts, and the least age of a day that is looked at."""
@@ -74,38 +77,43 @@ class JointCounting:
             await asyncio.sleep(_PAUSE_SECONDS * random.uniform(0.5, 1))  # noqa: S311
 
     async def count_days(self) -> int:
-        """Count the days of all accounts that are over and not counted; return how many they are.
+        """Count the days, and large hours, that are over and not counted; return their number.
 
         Raises PyMongoError or RedisError if a store fails.
         """
         counted = 0
         async for account in self._database["accounts"].find({}, ["_id"]):
-            for period in await self._days(account["_id"]):
-                await self._count(account["_id"], period)
+            for period in await self._missing(account["_id"]):
+                async with await self._database.client.start_session(snapshot=True) as session:
+                    counts = Counts(self._database, *await self._reading(account["_id"], session))
+                    with pymongo.timeout(RECOUNT_SECONDS):
+                        await counts.tables(ALL_COUNTED, [period])
                 counted += 1
         return counted
 
-    async def _days(self, account_id: UUID) -> list[Period]:
-        """Return the days of an account that are over, and whose counts are missing or outdated."""
+    async def _missing(self, account_id: UUID) -> list[Period]:
+        """Return the periods of an account whose counts are missing or outdated."""
         async with await self._database.client.start_session(snapshot=True) as session:
-            scope, snapshot, days = await self._scope(account_id, session)
+            scope, snapshot = await self._reading(account_id, session)
+            today = scope.calendar.day_of(snapshot.now)
+            days = [
+                day_period(scope.calendar, today - timedelta(number)) for number in range(DAYS + 1)
+            ]
+            over = [one for one in days if is_over(one, snapshot.now)]
+            hours = [
+                hour
+                for day in days
+                if day not in over
+                for hour in hours_of(scope.calendar, day.first)
+                if is_over(hour, snapshot.now)
+            ]
             counts = Counts(self._database, scope, snapshot)
-            return await counts.missing(ALL_COUNTED, days)
+            found = await counts.missing(ALL_COUNTED, over)
+            return found + await counts.missing(ALL_COUNTED, hours, LARGE_HOUR)
 
-    async def _count(self, account_id: UUID, period: Period) -> None:
-        async with await self._database.client.start_session(snapshot=True) as session:
-            scope, snapshot, _ = await self._scope(account_id, session)
-            with pymongo.timeout(RECOUNT_SECONDS):
-                await Counts(self._database, scope, snapshot).tables(ALL_COUNTED, [period])
-
-    async def _scope(
-        self, account_id: UUID, session: Session
-    ) -> tuple[Scope, Snapshot, list[Period]]:
+    async def _reading(self, account_id: UUID, session: Session) -> tuple[Scope, Snapshot]:
         calendar = await account_calendar(self._database, account_id, session)
-        today = calendar.day_of(now())
-        days = [day_period(calendar, today - timedelta(number)) for number in range(1, DAYS + 1)]
-        snapshot = Snapshot(session, now(), self._wait_until_idle)
-        return Scope(account_id, calendar), snapshot, [day for day in days if is_over(day, now())]
+        return Scope(account_id, calendar), Snapshot(session, now(), self._wait_until_idle)
 
     async def _wait_until_idle(self) -> None:
         """Rest as long as was worked since the last call, and until the journal is short."""

@@ -13,7 +13,7 @@ retention has deleted are counted as unknown, so that sums always equal those of
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
@@ -24,8 +24,8 @@ from tracker.db.transaction import Session
 from tracker.reports import columns
 from tracker.reports.columns import CLICK_MEASURES, EVENT_COUNTS, MONEY, Columns
 from tracker.reports.counting import Span, count
-from tracker.reports.dimensions import EVENT, HOUR, NO_EVENT, OfDocuments, rollups_for
-from tracker.reports.joint_counts import ALL, JointCounts, JointId, Kept, is_all, name_of
+from tracker.reports.dimensions import ALL_COUNTED, EVENT, HOUR, NO_EVENT, OfDocuments, rollups_for
+from tracker.reports.joint_counts import JointCounts, JointId, Kept, name_of
 from tracker.reports.marks import Marks, marks_of, rollups_of
 from tracker.reports.periods import Period, day_period, is_over
 from tracker.reports.pipelines import RollupQuery, stages_of, table_of
@@ -37,6 +37,9 @@ _MEASURES: Final[dict[OfDocuments, Sequence[str]]] = {
 
 
 _OF: Final[tuple[OfDocuments, ...]] = ("clicks", "events")
+
+_LANDING: Final = timedelta(seconds=30)
+"""How long after it was made a click has landed, in all likelihood; see `Counts._so_far`."""
 
 _CLICKS_AT_ONCE: Final = 20_000
 """About how many clicks one pipeline counts: it may have as many rows."""
@@ -102,18 +105,21 @@ class Counts:
             found.append((period, table))
         return found
 
-    async def missing(self, by: Sequence[str], periods: Sequence[Period]) -> list[Period]:
+    async def missing(
+        self, by: Sequence[str], periods: Sequence[Period], at_least: int = 1
+    ) -> list[Period]:
         """Return the periods whose counts by these dimensions are missing, or no longer valid.
 
-        Raises PyMongoError if MongoDB does not answer.
+        Clicks, or events, are left out if they are fewer than `at_least`. Raises PyMongoError if
+        MongoDB does not answer.
         """
         session = self._snapshot.session
         self._marks = await marks_of(self._database, self._scope.rollups(), periods, session)
         wanted = {
-            self._id(of, name_of(by), period): (period, self._marks.of(period).of(of))
+            self._id(of, by, period): (period, self._marks.of(period).of(of))
             for period in periods
             for of in _OF
-            if not self._marks.of(period).is_empty(of)
+            if self._marks.of(period).count(of) >= at_least
         }
         kept = await self._joint.marks(wanted, session)
         found = [period for one, (period, mark) in wanted.items() if kept.get(one) != mark]
@@ -135,28 +141,57 @@ class Counts:
         """Return the tables of clicks or events of those periods that have some."""
         marks = {one: self._marks.of(one) for one in periods}
         ids = {
-            period: self._id(of, name_of(names), period)
-            for period, mark in marks.items()
-            if not mark.is_empty(of)
+            period: self._id(of, names, period) for period, mark in marks.items() if mark.count(of)
         }
         kept = await self._joint.find(ids.values(), names, self._snapshot.session)
         found = []
         for period, one in ids.items():
             known, mark = kept.get(one), marks[period].of(of)
-            if known is None or known.mark != mark:
-                known = Kept(mark, await self._made(of, names, period))
-                if is_over(period, self._snapshot.now):
-                    await self._joint.keep(one, known)
-            found.append((period, known.table))
+            if known is not None and known.mark == mark:
+                table = known.table
+            elif is_over(period, self._snapshot.now):
+                table = await self._made(of, names, period)
+                await self._joint.keep(one, Kept(mark, table))
+            else:
+                table = await self._so_far(one, known, names, period)
+            found.append((period, table))
+        return found
+
+    async def _so_far(
+        self, one: JointId, known: Kept | None, names: Sequence[str], period: Period
+    ) -> Columns:
+        """Return the counts of a period that is not over.
+
+        Those of an hour are kept up to a moment ago, and next time read from there. If clicks from
+        before that moment have landed since, the figures do not equal the mark, and the hour is
+        counted from its beginning.
+        """
+        now = self._snapshot.now
+        if period.hour is None or period.start > now - _LANDING:
+            return await self._made(one.of, names, period)
+        mark = self._marks.of(period)
+        settled = min(now - _LANDING, period.end)
+        through, table = period.start, columns.empty(names)
+        if known is not None and known.through and mark.continues(one.of, known.mark):
+            through, table = max(known.through, period.start), known.table
+        before = await self._counted(one.of, names, period, through, max(settled, through))
+        kept = columns.joined([table, before], names).by(names)
+        after = await self._counted(one.of, names, period, max(settled, through), period.end)
+        found = columns.joined([kept, after], names).by(names)
+        if not mark.equals(one.of, found):
+            if through > period.start:
+                return await self._so_far(one, None, names, period)
+            return with_missing(found, mark.missing(found), names) if one.of == "clicks" else found
+        await self._joint.keep(one, Kept(mark.of_table(one.of, kept), kept, max(settled, through)))
         return found
 
     async def _made(self, of: OfDocuments, names: Sequence[str], period: Period) -> Columns:
-        if period.kind != "hour":
-            whole = await self._from_all(of, names, period)
-            if whole is not None:
-                return whole
-            if self._scope.link_id is None and rollups_for(names) is not None:
-                return await self._from_rollups(of, names, period)
+        whole = await self._from_all(of, names, period)
+        if whole is not None:
+            return whole
+        has_rollups = period.kind != "hour" and self._scope.link_id is None
+        if has_rollups and rollups_for(names) is not None:
+            return await self._from_rollups(of, names, period)
         if period.kind == "month":
             return await self._from_days(of, names, period)
         return await self._from_documents(of, names, period)
@@ -165,13 +200,15 @@ class Counts:
         self, of: OfDocuments, names: Sequence[str], period: Period
     ) -> Columns | None:
         """Return the counts made from those by all dimensions; None if these are not valid."""
-        if period.kind != "day" or self._scope.link_id is not None or is_all(names):
+        one = self._id(of, ALL_COUNTED, period)
+        if period.kind == "month" or self._scope.link_id is not None:
             return None
-        one = self._id(of, ALL, period)
+        if one == self._id(of, names, period):
+            return None
         found = (await self._joint.find([one], names, self._snapshot.session)).get(one)
         if found is None or found.mark != self._marks.of(period).of(of):
             return None
-        return found.table.by(names)
+        return await asyncio.to_thread(found.table.by, names)
 
     async def _from_rollups(self, of: OfDocuments, names: Sequence[str], period: Period) -> Columns:
         source = rollups_for(names)
@@ -189,25 +226,35 @@ class Counts:
     async def _from_days(self, of: OfDocuments, names: Sequence[str], period: Period) -> Columns:
         days = [day_period(self._scope.calendar, day) for day in period.dates()]
         tables = await self._of_documents(of, names, days)
-        return columns.joined([table for _, table in tables], names).by(names)
+        return await asyncio.to_thread(
+            lambda: columns.joined([table for _, table in tables], names).by(names)
+        )
 
     async def _from_documents(
         self, of: OfDocuments, names: Sequence[str], period: Period
     ) -> Columns:
-        mark = self._marks.of(period)
-        day_start = self._scope.calendar.start_of(period.first)
-        whole = Span(self._scope.documents(), period.start, period.end, day_start)
-        tables = []
-        for span in whole.divided(1 + (mark.clicks + mark.bots) // _CLICKS_AT_ONCE):
-            await self._snapshot.before_counting()
-            tables.append(await count(self._database, of, span, names, self._snapshot.session))
-        table = columns.joined(tables, names).by(names)
+        table = await self._counted(of, names, period, period.start, period.end)
         if of == "clicks":
-            table = with_missing(table, mark.missing(table), names)
+            table = with_missing(table, self._marks.of(period).missing(table), names)
         return table
 
-    def _id(self, of: OfDocuments, by: str, period: Period) -> JointId:
+    async def _counted(
+        self, of: OfDocuments, names: Sequence[str], period: Period, start: datetime, end: datetime
+    ) -> Columns:
+        """Return the counts of the documents of a part of a period."""
+        mark = self._marks.of(period)
+        day_start = self._scope.calendar.start_of(period.first)
+        share = (end - start) / (period.end - period.start)
+        parts = 1 + int(share * (mark.clicks + mark.bots)) // _CLICKS_AT_ONCE
+        tables = []
+        for span in Span(self._scope.documents(), start, end, day_start).divided(parts):
+            await self._snapshot.before_counting()
+            tables.append(await count(self._database, of, span, names, self._snapshot.session))
+        return await asyncio.to_thread(lambda: columns.joined(tables, names).by(names))
+
+    def _id(self, of: OfDocuments, names: Sequence[str], period: Period) -> JointId:
         account_id, calendar, link_id = self._scope
+        by = name_of(names, of_hour=period.hour is not None)
         return JointId(account_id, calendar.zone, link_id, of, by, period.key)
 
 

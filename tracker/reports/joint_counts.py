@@ -4,17 +4,18 @@ A document is
 
     {_id: {account_id, zone, link_id, of: "clicks" | "events", by: "country,device",
            period: "2026-01-31", part},
-     mark, version, parts, rows, columns: {...}, measures: {...}, expires_at}
+     mark, through, version, parts, rows, columns: {...}, measures: {...}, expires_at}
 
 with the table of `reports/columns_document`. All parts of a table have the same random `version`,
 because others may store it at the same time. `link_id` is null for a whole account. Counts by all
-dimensions (`by` is `*`) do not expire: those by fewer are made from them, also when retention has
-deleted the clicks. Called by `reports/counts`, which decides what is valid.
+dimensions (`by` is `*`) of days do not expire: those by fewer are made from them, also when
+retention has deleted the clicks. Called by `reports/counts`, which decides what is valid.
 """
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
@@ -24,7 +25,7 @@ from tracker.db.transaction import Session
 from tracker.ids import new_id
 from tracker.reports.columns import Columns
 from tracker.reports.columns_document import documents_of, table_of
-from tracker.reports.dimensions import ALL_COUNTED, EVENT, OfDocuments
+from tracker.reports.dimensions import ALL_COUNTED, EVENT, HOUR, OfDocuments
 
 ALL: Final = "*"
 """The name of all dimensions."""
@@ -43,24 +44,29 @@ class JointId(NamedTuple):
     by: str
     period: str
 
+    def is_of_hour(self) -> bool:
+        """Return whether the period is an hour."""
+        return "T" in self.period
+
 
 class Kept(NamedTuple):
-    """Kept counts and their mark."""
+    """Kept counts and their mark.
+
+    `through` is the moment up to which the documents of an hour were read that was not over.
+    """
 
     mark: list[int]
     table: Columns
+    through: datetime | None = None
 
 
-def name_of(dimensions: Collection[str]) -> str:
-    """Return the name of a set of dimensions, whatever their order."""
-    if is_all(dimensions):
-        return ALL
-    return ",".join(name for name in ALL_COUNTED if name in dimensions)
+def name_of(dimensions: Collection[str], of_hour: bool = False) -> str:
+    """Return the name of a set of dimensions, whatever their order.
 
-
-def is_all(dimensions: Collection[str]) -> bool:
-    """Return whether these are all dimensions; clicks have no event."""
-    return {EVENT, *dimensions} == set(ALL_COUNTED)
+    Clicks have no event, and the counts of an hour need no hour.
+    """
+    missing = set(ALL_COUNTED) - {EVENT, *dimensions} - ({HOUR} if of_hour else set())
+    return ",".join(name for name in ALL_COUNTED if name in dimensions) if missing else ALL
 
 
 class JointCounts:
@@ -76,7 +82,7 @@ class JointCounts:
         if not ids:
             return {}
         wanted = {"_id": {"$in": [_stored(one, 0) for one in ids]}}
-        fields = {"mark": 1, "version": 1, "parts": 1, "rows": 1, "measures": 1} | {
+        fields = {"mark": 1, "through": 1, "version": 1, "parts": 1, "rows": 1, "measures": 1} | {
             f"columns.{name}": 1 for name in names
         }
         found: defaultdict[JointId, list[Mapping[str, Any]]] = defaultdict(list)
@@ -88,10 +94,24 @@ class JointCounts:
                 rest = self._counts.find({"_id": {"$in": others}}, fields, session=session)
                 parts += [row async for row in rest if row["version"] == parts[0]["version"]]
         return {
-            one: Kept(list(parts[0]["mark"]), table_of(parts, names))
+            one: Kept(
+                list(parts[0]["mark"]),
+                await asyncio.to_thread(table_of, parts, names),
+                parts[0].get("through"),
+            )
             for one, parts in found.items()
             if len(parts) == parts[0]["parts"]
         }
+
+    async def ids(self, matching: Mapping[str, Any], session: Session) -> list[JointId]:
+        """Return the ids of the counts that match a filter."""
+        rows = self._counts.find({**matching, "_id.part": 0}, ["_id"], session=session)
+        return [_id(row["_id"]) async for row in rows]
+
+    async def remove(self, ids: Collection[JointId]) -> None:
+        """Remove counts. Raises PyMongoError if it fails."""
+        # The other parts are never read without the first one.
+        await self._counts.delete_many({"_id": {"$in": [_stored(one, 0) for one in ids]}})
 
     async def marks(self, ids: Collection[JointId], session: Session) -> dict[JointId, list[int]]:
         """Return the marks of the counts that are stored among `ids`."""
@@ -105,7 +125,9 @@ class JointCounts:
         # The first part last: it names how many there are.
         for number, part in reversed(list(enumerate(parts))):
             fields = {**part, "mark": kept.mark, "version": version, "parts": len(parts)}
-            if one.by != ALL:
+            if kept.through is not None:
+                fields["through"] = kept.through
+            if one.by != ALL or one.is_of_hour():
                 fields["expires_at"] = now() + KEPT
             await self._counts.replace_one({"_id": _stored(one, number)}, fields, upsert=True)
 

@@ -38,9 +38,24 @@ class Mark(NamedTuple):
             return [self.clicks, self.unique, self.bots, self.corrections]
         return [self.conversions, self.changes, self.corrections]
 
-    def is_empty(self, documents: OfDocuments) -> bool:
-        """Return whether there are no clicks, or no events, to count."""
-        return not (self.clicks or self.bots if documents == "clicks" else self.conversions)
+    def count(self, documents: OfDocuments) -> int:
+        """Return the number of clicks, or of events, to count."""
+        return self.clicks + self.bots if documents == "clicks" else self.conversions
+
+    def of_table(self, documents: OfDocuments, counted: Columns) -> list[int]:
+        """Return the mark that `counted` has, if it is a part of the period's counts."""
+        if documents == "clicks":
+            return [*map(counted.total, CLICK_MEASURES), self.corrections]
+        return [counted.total("conversions"), self.changes, self.corrections]
+
+    def equals(self, documents: OfDocuments, counted: Columns) -> bool:
+        """Return whether `counted` has the sums of the period."""
+        return self.of_table(documents, counted) == self.of(documents)
+
+    def continues(self, documents: OfDocuments, before: Sequence[int]) -> bool:
+        """Return whether there were only additions since counts had the mark `before`."""
+        changed = len(CLICK_MEASURES) if documents == "clicks" else 1
+        return self.of(documents)[changed:] == list(before)[changed:]
 
     def missing(self, counted: Columns) -> dict[str, int]:
         """Return the clicks that rollups have and `counted` lacks, by measure; none if empty.

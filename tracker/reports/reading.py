@@ -9,6 +9,7 @@
 So the cost depends on days, and on the different values of what is asked for, never on clicks.
 """
 
+import asyncio
 from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import Final
@@ -63,8 +64,10 @@ class Reading:
         Raises PyMongoError if MongoDB does not answer, and what `before_counting` raises.
         """
         names = [*([DAY] if self._by_day else []), *self._needed]
-        tables = [self._passing(one) for one in await self._tables()]
-        return columns.joined([one.by(names) for one in tables], names)
+        tables = await self._tables()
+        return await asyncio.to_thread(
+            lambda: columns.joined([self._passing(one).by(names) for one in tables], names)
+        )
 
     async def _tables(self) -> list[Columns]:
         if self._links is not None and not self._links:
