@@ -1,0 +1,76 @@
+"""A handler that cannot complete its answer cuts it, so that no client takes it for a whole one."""
+
+import ssl
+from asyncio import IncompleteReadError
+from pathlib import Path
+from typing import cast
+
+import pytest
+import trustme
+from tornado.web import RequestHandler
+
+from tests.http.serving import application, client_of, get, serving, until
+from tests.http.test_tls import issue, trusting
+from tracker.http.exchange import Exchange
+from tracker.http.tls import server_context
+
+
+class Cut(RequestHandler):
+    """A handler that cuts its answer after the first piece."""
+
+    left = False
+
+    async def get(self) -> None:
+        Cut.left = False
+        self.write(b"a part")
+        await self.flush()
+        cast("Exchange", self.request.connection).cut()
+
+    def on_connection_close(self) -> None:
+        Cut.left = True
+
+
+async def test_an_answer_in_chunks_that_is_cut_has_no_last_chunk() -> None:
+    async with serving(application(("/", Cut))) as (server, port), client_of(port) as client:
+        client.send(get())
+        with pytest.raises((IncompleteReadError, ConnectionResetError)):
+            await client.answer()
+        await until(lambda: not server.connections)
+    assert Cut.left
+
+
+async def test_an_answer_that_its_connection_ends_is_cut_by_a_reset() -> None:
+    async with serving(application(("/", Cut))) as (server, port), client_of(port) as client:
+        client.send(get(version="1.0"))
+        with pytest.raises(ConnectionResetError):
+            await client.answer()
+        await until(lambda: not server.connections)
+
+
+async def test_an_answer_is_cut_over_tls(tmp_path: Path) -> None:
+    authority = trustme.CA()
+    context = server_context(*issue(authority, tmp_path))
+    trust: ssl.SSLContext = trusting(authority)
+    for version in ("1.0", "1.1"):
+        async with (
+            serving(application(("/", Cut)), tls=context) as (_, port),
+            client_of(port, trust) as client,
+        ):
+            client.send(get(version=version))
+            with pytest.raises((IncompleteReadError, OSError)):
+                await client.answer()
+
+
+class Whole(RequestHandler):
+    """A handler that cuts its answer when it is complete."""
+
+    def get(self) -> None:
+        self.finish(b"whole")
+        cast("Exchange", self.request.connection).cut()
+
+
+async def test_a_complete_answer_is_not_cut() -> None:
+    async with serving(application(("/", Whole))) as (_, port), client_of(port) as client:
+        for _ in range(2):
+            client.send(get())
+            assert (await client.answer()).body == b"whole"
