@@ -25,6 +25,7 @@ ORDER = (
     ("tracker.clicks",),
     ("tracker.conversions", "tracker.webhooks"),
     ("tracker.reports",),
+    ("tracker.feeds",),
     ("tracker.ingest",),
     ("tracker.api",),
     ("tracker.console",),

@@ -1,12 +1,10 @@
 """The log of conversions: rows and filters, cursors, and one conversion with all about it."""
 
-import base64
 from typing import Any, get_args
 from uuid import UUID
 
 import pytest
 
-from tests.api.client import Client
 from tests.api.keyed_client import KeyedClient
 from tests.conversions import scene
 from tests.factories import (
@@ -22,7 +20,7 @@ from tests.webhooks.sending import listening, sending
 from tracker.access.accounts import Account
 from tracker.api.conversion_schema import StatusName
 from tracker.clock import iso, moment
-from tracker.conversions.log import SHOWN
+from tracker.feeds.conversions import SHOWN
 from tracker.ids import new_id
 from tracker.service.services import Services
 
@@ -75,7 +73,9 @@ async def test_a_conversion_has_the_names_of_its_link_and_event_configuration(
         services, account, 7, value="12.50", payout="2.50", transaction_id="t-1"
     )
     [row] = await rows(api, account)
-    assert list(row) == ROW
+    assert list(row) == [*ROW, "click", "deliveries"]
+    assert row["click"]["id"] == row["click_id"]
+    assert row["deliveries"] == {"due": 0, "delivered": 0, "failed": 0, "cancelled": 0}
     assert row["event_config"] | {"id": 0} == {"id": 0, "name": "Purchase"}
     assert row["link"] | {"id": 0} == {"id": 0, "internal_name": "A link", "slug": "s7"}
     assert (row["event_id"], row["at"]) == (7, iso(moment(AT_MS + 7)))
@@ -98,7 +98,7 @@ async def test_names_are_those_of_archived_links_and_event_configurations_too(
 async def test_filters_by_state_link_configuration_and_days(
     services: Services, api: KeyedClient, account: Account
 ) -> None:
-    link_id, config_id = new_id(), new_id()
+    link_id, config_id = (await create_link(services, account.id)).id, new_id()
     await store(services, account, 1, at=moment(AT_MS - 86_400_000))
     await store(services, account, 2, status="refused", refused="max_value", link_id=link_id)
     await store(services, account, 3, status="pending", event_config_id=config_id)
@@ -107,6 +107,8 @@ async def test_filters_by_state_link_configuration_and_days(
     assert (refused["event_id"], refused["refused"]) == (2, "max_value")
     assert await ids(api, account, f"&link_id={link_id}") == [2]
     assert await ids(api, account, f"&event_config_id={config_id}") == [3]
+    assert await ids(api, account, f"&link={link_id}&event={config_id}") == []
+    assert await ids(api, account, "&status=refused&status=pending") == [3, 2]
     assert await ids(api, account, f"&event_config_id={config_id}&status=refused") == []
     day, before = iso(moment(AT_MS))[:10], iso(moment(AT_MS - 86_400_000))[:10]
     assert await ids(api, account, f"&from={day}") == [3, 2]
@@ -126,6 +128,11 @@ async def test_filters_by_state_link_configuration_and_days(
         ("&pageSize=0", "pageSize: must be"),
         ("&pageSize=101", "pageSize: must be"),
         ("&Status=refused", "Status: unknown parameter; did you mean status?"),
+        ("&country=DEU", "country: must be two letters such as DE, or unknown"),
+        ("&domain=..", "domain: must be a hostname such as go.example.com"),
+        ("&device=phone", "device: must be bot or desktop or mobile or tablet or tv or unknown"),
+        ("&bots=yes", "bots: must be exclude or include or only"),
+        ("&cursor=x&since=x", "since: not together with cursor"),
     ],
 )
 async def test_a_wrong_filter_is_400_and_names_field_and_rule(
@@ -146,7 +153,7 @@ async def test_cursors_lead_through_all_pages(
     for size in (25, 25, 9):
         response = await api.get(f"/api/conversions?accountId={account.id}{cursor}")
         page = response.json()
-        assert list(page) == ["rows", "next_cursor", "searched_to"]
+        assert list(page) == ["rows", "next_cursor", "since_cursor", "searched_to"]
         assert len(page["rows"]) == size
         seen += [row["event_id"] for row in page["rows"]]
         cursor = f"&cursor={page['next_cursor']}"
@@ -154,42 +161,35 @@ async def test_cursors_lead_through_all_pages(
     assert page["next_cursor"] is None
 
 
-async def test_a_cursor_that_no_page_has_is_400(
+async def test_a_conversion_is_listed_since_a_cursor_when_it_is_stored_and_when_it_is_settled(
     services: Services, api: KeyedClient, account: Account
 ) -> None:
-    await store(services, account, 1, 2)
-    page = (await api.get(f"/api/conversions?accountId={account.id}&pageSize=1")).json()
-    good = page["next_cursor"]
-    assert await ids(api, account, f"&cursor={good}") == [1]
-    packed = base64.urlsafe_b64decode(good + "==")
-    beyond = [b"\xff" * 16, b"\x7f" * 8 + packed[8:], packed[:8] + bytes(8), packed + b"x"]
-    wrong = [
-        *("", "x", "1", "%00", "%C3%A4", "=", good[:-1], good + "A", good + "==", good[:-1] + "_"),
-        *(base64.urlsafe_b64encode(one).rstrip(b"=").decode() for one in beyond),
-    ]
-    for cursor in wrong:
-        message = await error(api, account, f"&cursor={cursor}")
-        assert message in (
-            "cursor: must be the next_cursor of a page",
-            "parameters: no null characters",
-        )
+    page = f"/api/conversions?accountId={account.id}"
+    since = (await api.get(page)).json()["since_cursor"]
+    click = make_click(account.id)
+    event = make_event(1, click.id, account_id=account.id.bytes)
+    seen = []
+    for records in ([event], [click], []):
+        await scene.applied(services, records)
+        found = (await api.get(f"{page}&since={since}")).json()
+        assert (found["next_cursor"], found["searched_to"]) == (None, None)
+        seen.append([(row["event_id"], row["status"]) for row in found["rows"]])
+        since = found["since_cursor"]
+    assert seen == [[(1, "pending")], [(1, "attributed")], []]
 
 
-async def test_an_account_sees_only_its_own_conversions_with_any_cursor(
-    services: Services,
-    client: Client,
-    api: KeyedClient,
-    account: Account,
-    other_account: Account,
+async def test_a_listed_conversion_has_its_click_and_the_number_of_its_deliveries(
+    services: Services, api: KeyedClient, account: Account
 ) -> None:
-    await store(services, other_account, 1, 2, 3)
-    await store(services, account, 4)
-    _, secret = await services.api_keys.create(other_account.id, "theirs")
-    theirs = KeyedClient(client, secret)
-    target = f"/api/conversions?accountId={other_account.id}&pageSize=1"
-    cursor = (await theirs.get(target)).json()["next_cursor"]
-    assert await ids(api, account) == [4]
-    assert await ids(api, account, f"&cursor={cursor}") == []
+    async with listening(services, account.id), listening(services, account.id) as (failing, _):
+        failing.behaviour = answer(500, b"no")
+        async with sending(services) as sender:
+            await convert(services, account, 1)
+            await sender.burst()
+    [row] = await rows(api, account)
+    shown = (await api.get("/api/conversions/1")).json()
+    assert row["click"] == shown["click"]
+    assert row["deliveries"] == {"due": 1, "delivered": 1, "failed": 0, "cancelled": 0}
 
 
 async def test_one_conversion_has_its_click_its_metadata_and_its_deliveries(
@@ -215,6 +215,8 @@ async def test_one_conversion_has_its_click_its_metadata_and_its_deliveries(
         "bot": None,
         "referrer": "https://a.example/ä",
         "query": "a=%C3%A4",
+        "referrer_host": "a.example",
+        **dict.fromkeys(("utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content")),
     }
     [delivery] = shown["deliveries"]
     assert (delivery["webhook_id"], delivery["webhook_name"]) == (str(webhook.id), "A webhook")
@@ -250,6 +252,8 @@ async def test_a_key_that_may_not_read_webhooks_does_not_see_deliveries(
         await scene.applied(services, [make_event(1, account_id=account.id.bytes)])
     shown = (await scoped_api.get("/api/conversions/1")).json()
     assert (shown["event_id"], shown["deliveries"]) == (1, None)
+    [row] = await rows(scoped_api, account)
+    assert (row["event_id"], row["deliveries"]) == (1, None)
 
 
 async def test_deliveries_to_deleted_webhooks_and_messages_are_not_shown(

@@ -15,14 +15,19 @@ from tests.factories import (
     create_event_config,
     create_link,
     create_webhook,
+    make_click_document,
     make_event_document,
 )
 from tracker.clock import moment, now
 from tracker.conversions.document import Status as Event
 from tracker.conversions.event_config import EventConfig
-from tracker.conversions.log import ConversionLog, LogFilter, Position
 from tracker.db import keys
 from tracker.db.transaction import Session
+from tracker.feeds.clicks import CLICKS
+from tracker.feeds.conversions import ConversionFeed
+from tracker.feeds.feed import Feed
+from tracker.feeds.filter import FeedFilter
+from tracker.feeds.page import Place, Position
 from tracker.ids import new_id
 from tracker.links.domain import DnsCheck, Domain
 from tracker.links.link import Link
@@ -101,7 +106,12 @@ async def set_the_scene(services: Services) -> Scene:
     await multiplied(services, "api_keys", sha256=lambda number: number.to_bytes(32, "big"))
     click_ids = [new_id() for _ in range(MANY)]
     await services.database["clicks"].insert_many(
-        [{"_id": one, "account_id": ACCOUNT, "link_id": link.id, "at": now()} for one in click_ids]
+        [
+            make_click_document(
+                _id=one, account_id=ACCOUNT, link_id=link.id, at=moment(AT_MS + number)
+            )
+            for number, one in enumerate(click_ids)
+        ]
     )
     await services.database["events"].insert_many(
         [
@@ -146,9 +156,18 @@ def links_page(page: int = 1, order: LinkOrder = "newest", **wanted: Any) -> Que
     )
 
 
-def log_page(wanted: LogFilter, after: Position | None = None) -> Query:
-    return lambda scene: ConversionLog(scene.services.database, max_examined=50).page(
-        ACCOUNT, wanted, after, 25
+def conversions(after: Place | None = None, **wanted: Any) -> Query:
+    return lambda scene: ConversionFeed(scene.services.database, "", max_examined=50).page(
+        ACCOUNT, FeedFilter(**wanted), after, 25
+    )
+
+
+def clicks(after: Place | None = None, **values: Callable[[Scene], list[UUID | str]]) -> Query:
+    return lambda scene: Feed(CLICKS, scene.services.database, "", max_examined=50).page(
+        ACCOUNT,
+        FeedFilter(values={name: one(scene) for name, one in values.items()}),
+        after,
+        25,
     )
 
 
@@ -205,13 +224,29 @@ LISTS: dict[str, Query] = {
     "keys for the operator": lambda scene: scene.services.api_keys.list(ACCOUNT),
     "event configs for the operator": lambda scene: scene.services.event_configs.list(ACCOUNT),
 }
-LOGS: dict[str, Query] = {
-    "conversions": log_page(LogFilter()),
-    "conversions after a position": log_page(LogFilter(), Position(now(), 500)),
-    "conversions of a state": log_page(LogFilter(status=Event.REFUSED)),
-    "conversions of a time": log_page(LogFilter(first=moment(AT_MS), last=now())),
-    "conversions of a link": log_page(LogFilter(link_id=new_id()), Position(now(), 500)),
+FEEDS: dict[str, dict[str, Query]] = {
+    "log": {
+        "conversions": conversions(),
+        "conversions after a position": conversions(Position(now(), 500)),
+        "conversions of a state": conversions(statuses=[Event.REFUSED]),
+        "conversions of a time": conversions(first=moment(AT_MS), last=now()),
+        "conversions of an event configuration": conversions(
+            Position(now(), 500), values={"event": [str(new_id())]}
+        ),
+    },
+    "by_account": {
+        "clicks": clicks(),
+        "clicks after a position": clicks(Position(moment(AT_MS + 500), UUID(int=2**128 - 1))),
+        "clicks of a bot": clicks(bot=lambda _: ["crawler"]),
+        "clicks of a common tag": clicks(tag=lambda scene: [scene.common.id]),
+    },
+    "by_link_and_time": {
+        "clicks of a link": clicks(link=lambda scene: [scene.link.id]),
+        "clicks of a rare tag": clicks(tag=lambda scene: [scene.rare.id]),
+    },
 }
+"""Pages of feeds, by the index that gives their order."""
+
 OTHERS: dict[str, Query] = {
     "a link by id": lambda scene: scene.services.links.find(scene.link.id),
     "a link by slug": lambda scene: cached(
@@ -263,7 +298,7 @@ OTHERS: dict[str, Query] = {
     "whose clicks those are": lambda scene: asyncio.gather(
         *(scene.services.look_ups.owners.submit(one.bytes) for one in scene.click_ids[:500])
     ),
-    "a conversion by id": lambda scene: scene.services.conversion_log.find(7),
+    "a conversion by id": lambda scene: scene.services.conversion_feed.find(7),
     "links by id": lambda scene: scene.services.links.find_all([scene.link.id, new_id()]),
     "event configs by id": lambda scene: scene.services.event_configs.find_all([scene.config.id]),
     "deliveries by id": lambda scene: scene.services.deliveries.find_all([new_id()]),
@@ -358,12 +393,15 @@ async def test_lists_are_read_in_their_order_from_an_index_and_counted_from_one(
             assert not plan & {"COLLSCAN", "SORT", "_id_"}, (name, plan)
 
 
-async def test_conversions_are_read_in_their_order_from_one_index(services: Services) -> None:
+async def test_feeds_are_read_in_their_order_from_one_index(services: Services) -> None:
     scene = await set_the_scene(services)
-    for name, query in LOGS.items():
-        for plan in await explained(scene, query):
-            assert plan >= {"IXSCAN", "log"}, (name, plan)
-            assert not plan & {"COLLSCAN", "SORT", "OR", "_id_"}, (name, plan)
+    for index, queries in FEEDS.items():
+        for name, query in queries.items():
+            plans = [one for one in await explained(scene, query) if index in one]
+            assert plans, name
+            for plan in plans:
+                assert "IXSCAN" in plan, (name, plan)
+                assert not plan & {"COLLSCAN", "SORT", "OR", "_id_"}, (name, plan)
 
 
 async def test_no_look_up_or_change_reads_a_whole_collection(

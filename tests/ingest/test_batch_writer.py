@@ -143,7 +143,7 @@ async def test_a_move_from_a_state_that_has_passed_is_a_conflict(
     assert await scene.dump(services) == before
 
 
-@pytest.mark.parametrize("at", range(10))
+@pytest.mark.parametrize("at", range(12))
 async def test_a_death_before_the_commit_stores_nothing_and_a_second_try_stores_all(
     services: Services, at: int
 ) -> None:
@@ -161,9 +161,9 @@ async def test_a_death_before_the_commit_stores_nothing_and_a_second_try_stores_
     assert (await ledger.totals(services))["clicks"] == 1
 
 
-async def test_ten_steps_are_all_that_lead_to_a_commit(services: Services) -> None:
+async def test_twelve_steps_are_all_that_lead_to_a_commit(services: Services) -> None:
     _, write_set = await everything(services)
-    alive = dying_database(services.database, Steps(10))
+    alive = dying_database(services.database, Steps(12))
     await BatchWriter(alive, Slot(services.redis, services.mongodb), asyncio.Event()).write(
         write_set
     )

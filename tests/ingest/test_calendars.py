@@ -62,16 +62,17 @@ class Held:
         self._calendars: Any = drain._writer.calendars
 
     def before(self) -> None:
-        async def check(*arguments: Any) -> None:
+        async def check(*arguments: Any) -> int:
             await self._wait()
-            await self._check(*arguments)
+            return await self._check(*arguments)
 
         self._calendars.check = check
 
     def after(self) -> None:
-        async def check(*arguments: Any) -> None:
-            await self._check(*arguments)
+        async def check(*arguments: Any) -> int:
+            number = await self._check(*arguments)
             await self._wait()
+            return number
 
         self._calendars.check = check
 

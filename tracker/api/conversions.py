@@ -1,29 +1,32 @@
-"""`/api/conversions`: the log of an account's conversions."""
+"""`/api/conversions`: the feed of an account's conversions, and one of them."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
+from msgspec.structs import asdict
+
+from tracker.api.click_records import ClickLink, ConversionClick
+from tracker.api.clicks import click_record
 from tracker.api.conversion_schema import (
-    ConversionClick,
     ConversionDelivery,
     ConversionDetail,
     ConversionEventConfig,
-    ConversionLink,
-    ConversionPage,
     ConversionRecord,
+    DeliveryCounts,
     ListConversions,
-    cursor_of,
+    ListedConversion,
 )
 from tracker.api.deliveries import delivery_record
 from tracker.api.endpoint import Call, Endpoint, Nothing
+from tracker.api.feed_schema import FeedAnswer, cursor_fields
 from tracker.api.resource import Resource, record_of
 from tracker.api.services import Services
-from tracker.clicks.document import ClickDocument, decoded
-from tracker.clock import iso
-from tracker.conversions.log import LoggedEvent
+from tracker.feeds.conversions import LoggedEvent
 from tracker.webhooks.delivery import delivery_id
 from tracker.webhooks.limits import MAX_WEBHOOKS_PER_ACCOUNT
+from tracker.webhooks.store import Webhook
 
 
 async def _show(services: Services, events: Sequence[LoggedEvent]) -> list[ConversionRecord]:
@@ -42,7 +45,7 @@ async def _show(services: Services, events: Sequence[LoggedEvent]) -> list[Conve
                 event,
                 event_id=event.id,
                 event_config=record_of(ConversionEventConfig, config) if config else None,
-                link=record_of(ConversionLink, link) if link else None,
+                link=record_of(ClickLink, link) if link else None,
             )
         )
     return records
@@ -50,22 +53,45 @@ async def _show(services: Services, events: Sequence[LoggedEvent]) -> list[Conve
 
 CONVERSIONS: Resource[LoggedEvent, ConversionRecord] = Resource(
     "conversion",
-    lambda call: call.services.conversion_log.find(call.event_ids[0]),
+    lambda call: call.services.conversion_feed.find(call.event_ids[0]),
     _show,
 )
 
 
-async def list_conversions(call: Call[ListConversions, Nothing]) -> ConversionPage:
-    """Return a page of the account's conversions, newest first."""
-    query = call.query
-    page = await call.services.conversion_log.page(
-        call.account_id, query.filter(), query.position(), query.page_size
+async def show_conversions(
+    services: Services, account_id: UUID, events: Sequence[LoggedEvent], with_deliveries: bool
+) -> list[ListedConversion]:
+    """Return the rows of an account's conversions, with one query for each kind of their parts."""
+    clicks = await _clicks(services, account_id, [one.click_id for one in events])
+    deliveries: dict[int, DeliveryCounts] = {}
+    if with_deliveries:
+        deliveries = await _delivery_counts(services, account_id, events)
+    return [
+        ListedConversion(
+            **asdict(record),
+            click=clicks.get(event.click_id),
+            deliveries=deliveries.get(event.id),
+        )
+        for event, record in zip(events, await _show(services, events), strict=True)
+    ]
+
+
+async def list_conversions(
+    call: Call[ListConversions, Nothing],
+) -> FeedAnswer[ListedConversion]:
+    """Return a page of the account's conversions.
+
+    Raises BadRequest if a filter breaks a rule or a cursor cannot be used.
+    """
+    query, services = call.query, call.services
+    zone = await services.time_zones.find(call.account_id)
+    wanted = query.filter(zone.calendar, services.public_url.host)
+    page = await services.conversion_feed.page(
+        call.account_id, wanted, query.place(), query.page_size
     )
-    return ConversionPage(
-        rows=await CONVERSIONS.show_all(call, page.events),
-        next_cursor=cursor_of(page.next) if page.next else None,
-        searched_to=iso(page.searched_to) if page.searched_to else None,
-    )
+    sees_deliveries = call.principal.covers(["webhooks:read"])
+    rows = await show_conversions(services, call.account_id, page.rows, sees_deliveries)
+    return FeedAnswer(rows=rows, **cursor_fields(query, page))
 
 
 async def show(call: Call[Nothing, Nothing]) -> ConversionDetail:
@@ -75,42 +101,48 @@ async def show(call: Call[Nothing, Nothing]) -> ConversionDetail:
     """
     event = await CONVERSIONS.own(call)
     sees_deliveries = call.principal.covers(["webhooks:read"])
-    return record_of(
-        ConversionDetail,
-        await CONVERSIONS.show(call, event),
-        click=await _click(call, event.click_id),
+    clicks = await _clicks(call.services, call.account_id, [event.click_id])
+    return ConversionDetail(
+        **asdict(await CONVERSIONS.show(call, event)),
+        click=clicks.get(event.click_id),
         metadata=event.metadata,
         deliveries=await _deliveries(call, event) if sees_deliveries else None,
     )
 
 
-async def _click(call: Call[Any, Any], click_id: UUID | None) -> ConversionClick | None:
-    """Return the account's stored click with this id."""
-    if click_id is None:
-        return None
-    click = (await call.services.clicks.find([click_id.bytes])).get(click_id.bytes)
-    is_own = click is not None and click["account_id"] == call.account_id.bytes
-    return _click_record(click_id, click) if click is not None and is_own else None
+async def _clicks(
+    services: Services, account_id: UUID, ids: Iterable[UUID | None]
+) -> dict[UUID | None, ConversionClick]:
+    """Return those of these clicks that are stored and the account's, by id."""
+    given = {one for one in ids if one is not None}
+    found = await services.click_feed.find_all(account_id, given)
+    return {click.id: click_record(ConversionClick, click) for click in found}
 
 
-def _click_record(click_id: UUID, click: ClickDocument) -> ConversionClick:
-    return ConversionClick(
-        id=click_id,
-        at=iso(click["at"]),
-        link_id=UUID(bytes=click["link_id"]),
-        country=click["country"],
-        device=click["device"],
-        browser=click["browser"],
-        os=click["os"],
-        bot=click["bot"],
-        referrer=decoded(click["referrer"]) or None,
-        query=decoded(click["query"]),
-    )
+async def _delivery_counts(
+    services: Services, account_id: UUID, events: Sequence[LoggedEvent]
+) -> dict[int, DeliveryCounts]:
+    """Return the number of deliveries in each state, by event."""
+    ids = {
+        delivery_id(webhook.id, event.id): event.id
+        for webhook in await _webhooks(services, account_id)
+        for event in events
+    }
+    counts = {event.id: Counter[str]() for event in events}
+    for delivery, status in (await services.deliveries.statuses(ids)).items():
+        counts[ids[delivery]][status] += 1
+    return {event_id: DeliveryCounts(**found) for event_id, found in counts.items()}
+
+
+async def _webhooks(services: Services, account_id: UUID) -> Sequence[Webhook]:
+    """Return the webhooks of an account, newest first."""
+    webhooks, _ = await services.webhooks.page(account_id, 1, MAX_WEBHOOKS_PER_ACCOUNT)
+    return webhooks
 
 
 async def _deliveries(call: Call[Any, Any], event: LoggedEvent) -> list[ConversionDelivery]:
     """Return the deliveries of a conversion to the account's webhooks, newest webhook first."""
-    webhooks, _ = await call.services.webhooks.page(call.account_id, 1, MAX_WEBHOOKS_PER_ACCOUNT)
+    webhooks = await _webhooks(call.services, call.account_id)
     ids = {delivery_id(one.id, event.id): one for one in webhooks}
     found = await call.services.deliveries.find_all(ids)
     return [
@@ -126,8 +158,8 @@ ENDPOINTS = (
         "/api/conversions",
         "conversions:read",
         list_conversions,
-        "List conversions, newest first; a page begins where the cursor of the one before ended",
-        ConversionPage,
+        "List conversions, newest first, or everything that was stored after a cursor",
+        FeedAnswer[ListedConversion],
         query=ListConversions,
     ),
     Endpoint(

@@ -29,6 +29,7 @@ Kind = TypeVar("Kind", bound=msgspec.Struct)
 
 _ACCOUNT_NAMES = ("accountId", "account_id")
 _INTEGER = re.compile(r"-?[0-9]{1,20}", re.ASCII)
+_NUMBERED = re.compile(r"(\w+)\[[0-9]+\](:.*)", re.ASCII | re.DOTALL)
 _LIST_INDEX = re.compile(r"\[[0-9]*\]\Z", re.ASCII)
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
@@ -85,7 +86,13 @@ def parse_query(kind: type[Kind], raw: str) -> Parsed[Kind]:
                 raise BadRequest(f"{name}: given more than once")
         else:
             _check_no_typo(name, types)
-    return _parse_fields(kind, fields)
+    try:
+        return _parse_fields(kind, fields)
+    except BadRequest as error:
+        # A value has no number where a name is only repeated.
+        if match := _NUMBERED.match(error.message):
+            raise BadRequest(match[1] + match[2]) from None
+        raise
 
 
 def _check_no_typo(name: str, types: Mapping[str, set[type]]) -> None:

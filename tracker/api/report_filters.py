@@ -94,11 +94,11 @@ class ReportFilters(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     bots: BotsIn | UnsetType = UNSET
 
     def __post_init__(self) -> None:
-        self.country = [_country(text) for text in _as_list(self.country)]
+        self.country = [country_of(text) for text in _as_list(self.country)]
         # The service's own host may be an IP address; `reports` refuses all other invalid names.
-        self.referrer = [_host(one) for one in _as_list(self.referrer)]
-        self.domain = [_host(one) for one in _as_list(self.domain)]
-        self.event = [_event(one) for one in _as_list(self.event)]
+        self.referrer = [host_of(one) for one in _as_list(self.referrer)]
+        self.domain = [host_of(one) for one in _as_list(self.domain)]
+        self.event = [event_of(one) for one in _as_list(self.event)]
 
     def values(self) -> dict[str, list[Value]]:
         """Return the values of each dimension that is filtered by."""
@@ -110,12 +110,16 @@ def _as_list(value: Any) -> list[Any]:
     return list(dict.fromkeys(value)) if isinstance(value, list) else [value]
 
 
-def _host(text: str) -> str:
+def host_of(text: str) -> str:
     """Return a hostname in its canonical form; other text in lower case."""
     return canonical_hostname(text) or text.lower()
 
 
-def _event(text: str) -> str:
+def event_of(text: str) -> str:
+    """Return the id of an event configuration in its canonical form, or `none`.
+
+    Raises ValueError, which names the field, if it is neither.
+    """
     if text == NO_KEY["event"]:
         return text
     try:
@@ -124,7 +128,11 @@ def _event(text: str) -> str:
         raise ValueError(f"{error.message}, or none") from None
 
 
-def _country(text: str) -> str:
+def country_of(text: str) -> str:
+    """Return the code of a country in capitals, or `unknown`.
+
+    Raises ValueError, which names the field, if it is neither.
+    """
     if text.lower() == UNKNOWN:
         return UNKNOWN
     if not _COUNTRY.fullmatch(text):

@@ -27,11 +27,13 @@ from tracker.clicks.redirect import Redirect
 from tracker.clicks.store import Clicks
 from tracker.conversions.event_config import EventConfigs
 from tracker.conversions.event_ids import EventIds
-from tracker.conversions.log import ConversionLog
 from tracker.conversions.record import Recorder
 from tracker.conversions.rules import AccountRules
 from tracker.db.connect import Database
 from tracker.dns.resolver import HostResolver
+from tracker.feeds.clicks import StoredClick
+from tracker.feeds.conversions import ConversionFeed
+from tracker.feeds.feed import Feed
 from tracker.http.access_log import AccessLog
 from tracker.journal.stream import Journal
 from tracker.limits.account_limiter import AccountLimiter
@@ -97,7 +99,8 @@ class Services(Protocol):
     event_ids: EventIds
     account_rules: AccountRules
     recorder: Recorder
-    conversion_log: ConversionLog
+    click_feed: Feed[StoredClick]
+    conversion_feed: ConversionFeed
     reports: Reports
     webhooks: Webhooks
     deliveries: Deliveries

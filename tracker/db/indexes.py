@@ -135,7 +135,7 @@ INDEXES: dict[str, list[IndexModel]] = {
     ],
     "events": [
         # The state comes before the time, so that a rare one is found among millions. Without a
-        # filter by state MongoDB merges the events of each (`conversions/log`).
+        # filter by state MongoDB merges the events of each (`feeds/conversions`).
         IndexModel(
             [
                 ("account_id", ASCENDING),
@@ -166,6 +166,10 @@ INDEXES: dict[str, list[IndexModel]] = {
             unique=True,
             partialFilterExpression={"transaction_id": _EXISTING},
         ),
+    ],
+    "arrivals": [
+        # 8 days: `feeds/arrivals.KEPT_DAYS`.
+        IndexModel([("at", ASCENDING)], name="expiry", expireAfterSeconds=8 * 24 * 3600),
     ],
     "conversion_locks": [
         IndexModel([("at", ASCENDING)], name="expiry", expireAfterSeconds=3600),

@@ -23,6 +23,7 @@ from tracker.conversions.store import ClickAndConfig, Events
 from tracker.db.connect import Database
 from tracker.db.documents import DUPLICATE_KEY, as_read, as_stored, run_inserts, run_updates
 from tracker.db.transaction import Session, in_transaction
+from tracker.feeds.arrivals import Arrivals
 from tracker.ingest.calendars import AccountCalendars, KnownCalendars, StaleCalendars
 from tracker.ingest.notification import should_notify
 from tracker.ingest.slot import Slot
@@ -80,6 +81,11 @@ class WriteSet(NamedTuple):
         arrived = [event for event in self.events if should_notify(None, event)]
         moved = [(event, changed(event, fields)) for event, fields in self.moves]
         return arrived + [after for before, after in moved if should_notify(before, after)]
+
+    def arrivals(self) -> Arrivals:
+        """Return the clicks that the write set adds, and the events that enter a state with it."""
+        moved = [changed(event, fields) for event, fields in self.moves if "status" in fields]
+        return Arrivals(self.clicks, [*self.events, *moved])
 
     async def rollup(self, calendars: Calendars) -> Rollup:
         """Return the sums that the write set adds. Waiting requests are served meanwhile."""
@@ -142,13 +148,14 @@ class BatchWriter:
 
     async def _commit(self, write_set: WriteSet, rollup: Rollup, known: KnownCalendars) -> None:
         slot = await self._slot.number()
-        updates = await _statements(rollup, slot)
+        updates, arrivals = await _statements(rollup, slot), write_set.arrivals()
         session = await self._slot.session()
 
         async def work(session: Session) -> int:
             created = await self._store(write_set, updates, session)
-            if updates:
-                await self.calendars.check(known, slot, session)
+            if updates or arrivals:
+                number = await self.calendars.check(known, slot, session)
+                await arrivals.store(self._database, slot, number, session)
             return created
 
         try:

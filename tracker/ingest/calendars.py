@@ -2,7 +2,7 @@
 
 A drain remembers the calendars of accounts. A change of calendars is a fence: whoever makes it
 writes a new token to the fence of every slot (`raise_fences`). A drain writes the fence of its slot
-last in each transaction, and reads the token. So each of its transactions
+after the rollups of each transaction, and reads the token. So each of its transactions
 
 - ends before the new token is written, which waits for it,
 - or conflicts with it, and is tried again,
@@ -75,10 +75,11 @@ class AccountCalendars:
         found = {one: known[one] for one in account_ids if known.get(one, _UTC_ONLY) != _UTC_ONLY}
         return KnownCalendars(token, found)
 
-    async def check(self, known: KnownCalendars, slot: int, session: Session) -> None:
+    async def check(self, known: KnownCalendars, slot: int, session: Session) -> int:
         """Write the fence of the slot, in the transaction that counts in these calendars.
 
-        Raises StaleCalendars if they are not valid any more.
+        Return the number of the transaction in its slot. Raises StaleCalendars if they are not
+        valid any more.
         """
         answer = await self._database.command(
             {
@@ -93,6 +94,7 @@ class AccountCalendars:
         token = answer["value"].get("token")
         if token != known.token:
             raise StaleCalendars(token)
+        return int(answer["value"]["batches"])
 
     def renew(self, token: str | None) -> None:
         """Forget the calendars of before that token."""

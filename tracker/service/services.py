@@ -34,7 +34,6 @@ from tracker.conversions.append import AppendOnce
 from tracker.conversions.caps import Caps
 from tracker.conversions.event_config import EventConfigs, event_config_cache
 from tracker.conversions.event_ids import EventIds, SpareBlock
-from tracker.conversions.log import ConversionLog
 from tracker.conversions.look_ups import LookUps
 from tracker.conversions.record import Recorder
 from tracker.conversions.rules import AccountRules, rules_cache
@@ -45,6 +44,9 @@ from tracker.db.budget import Budget, BudgetMeter
 from tracker.db.changes import Changes
 from tracker.db.secret_box import Purpose, SecretBox
 from tracker.dns.resolver import LOOKUP_SECONDS, HostResolver
+from tracker.feeds.clicks import CLICKS, StoredClick
+from tracker.feeds.conversions import ConversionFeed
+from tracker.feeds.feed import Feed
 from tracker.http.access_log import AccessLog
 from tracker.ingest.drain import Drain
 from tracker.ingest.joint_counting import JointCounting
@@ -239,7 +241,8 @@ class Services:
 
     def _build_conversions(self) -> None:
         self.events = Events(self.database)
-        self.conversion_log = ConversionLog(self.database)
+        self.click_feed: Feed[StoredClick] = Feed(CLICKS, self.database, self.public_url.host)
+        self.conversion_feed = ConversionFeed(self.database, self.public_url.host)
         self.event_configs = EventConfigs(self.database, self.pbk_cache)
         self.account_rules = AccountRules(self.database, self.rules_cache)
         self.secret_box = SecretBox(self.settings.secret_keys, Purpose.WEBHOOK)

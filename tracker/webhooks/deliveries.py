@@ -196,6 +196,11 @@ class Deliveries:
         rows = self._deliveries.find({"_id": {"$in": list(ids)}}, _SHOWN_FIELDS)
         return {row["_id"]: record(Delivery, row) async for row in rows}
 
+    async def statuses(self, ids: Collection[UUID]) -> dict[UUID, Status]:
+        """Return the states of the deliveries that exist among `ids`, by id."""
+        rows = self._deliveries.find({"_id": {"$in": list(ids)}}, ["status"])
+        return {row["_id"]: Status(row["status"]) async for row in rows}
+
     async def page(
         self, webhook_id: UUID, statuses: Collection[Status], page: int, page_size: int
     ) -> tuple[list[Delivery], int]:

@@ -1,0 +1,179 @@
+"""Filters let pass what a plain reading of their words lets pass, by time and by storing."""
+
+from collections.abc import Mapping
+from random import Random
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from tests.factories import AT_MS, create_link, make_click_document, make_event_document
+from tests.feeds.scene import follow, store_arrivals
+from tracker.clock import moment
+from tracker.db.transaction import run_in_transaction
+from tracker.feeds.feed import Feed
+from tracker.feeds.filter import FeedFilter
+from tracker.ids import new_id
+from tracker.service.services import Services
+
+ACCOUNT, TAG, OTHER_TAG = new_id(), new_id(), new_id()
+CONFIGS = [new_id(), new_id()]
+HOST = "tracker.test"
+VALUES: dict[str, list[Any]] = {
+    "country": ["DE", "FR", "unknown"],
+    "device": ["mobile", "desktop"],
+    "browser": ["Chrome", "Firefox"],
+    "os": ["Android", "iOS"],
+    "domain_name": ["", "go.example.com"],
+    "bot": [None, None, "crawler", "prefetch"],
+    "referrer_host": [None, "a.example", "b.example"],
+    "utm_source": [None, "mail", "$where", "a.b"],
+    "utm_content": [None, "none"],
+}
+SHOWN = {"domain_name": "domain", "referrer_host": "referrer"}
+MISSING = {"bot": "none", "referrer_host": "direct", "utm_source": "none", "utm_content": "none"}
+
+
+def shown(name: str, value: Any) -> Any:
+    """Return a value of a click as filters name it."""
+    if value is None:
+        return MISSING[name]
+    return HOST if (name, value) == ("domain_name", "") else value
+
+
+def random_values(random: Random) -> dict[str, Any]:
+    picked = {name: random.choice(values) for name, values in VALUES.items()}
+    optional = ("referrer_host", "utm_source", "utm_content")
+    return {name: one for name, one in picked.items() if one is not None or name not in optional}
+
+
+def random_filter(random: Random, link_ids: list[UUID], **fields: Any) -> FeedFilter:
+    """Return a filter by up to three dimensions, with one or more values of each."""
+    names = random.sample(sorted(VALUES), random.randrange(4))
+    values: dict[str, list[Any]] = {
+        SHOWN.get(name, name): [
+            shown(name, one) for one in random.sample(VALUES[name], random.randrange(1, 3))
+        ]
+        for name in names
+    }
+    if random.random() < 0.3:
+        values["link"] = random.sample(link_ids, 2)
+    if random.random() < 0.3:
+        values["tag"] = random.sample([TAG, OTHER_TAG], random.randrange(1, 3))
+    bots: Any = random.choice(["include", "exclude", "only"])
+    all_tags = random.random() < 0.5
+    return FeedFilter(values=values, bots=bots, all_tags=all_tags, **fields)
+
+
+def passes(document: Mapping[str, Any], wanted: FeedFilter, tags: Mapping[UUID, set[UUID]]) -> bool:
+    """Return whether a document passes, read as the words of the filter say."""
+    link_id = document.get("link_id")
+    is_event = "status" in document
+    for name in VALUES:
+        values = wanted.values.get(SHOWN.get(name, name))
+        own = shown(name, document.get(name)) if link_id or not is_event else "unknown"
+        if values is not None and own not in values:
+            return False
+    if wanted.values.get("link") and link_id not in wanted.values["link"]:
+        return False
+    if named := set(wanted.values.get("tag", ())):
+        own_tags = tags.get(link_id, set()) if link_id else set()
+        if not (named <= own_tags if wanted.all_tags else named & own_tags):
+            return False
+    configs = wanted.values.get("event")
+    if configs and str(document["event_config_id"] or "none") not in configs:
+        return False
+    if wanted.statuses and document["status"] not in wanted.statuses:
+        return False
+    is_bot = document.get("bot") is not None
+    left_out = {"include": False, "exclude": is_bot and not is_event, "only": not is_bot}
+    return not left_out[wanted.bots]
+
+
+async def links_with_tags(services: Services) -> dict[UUID, set[UUID]]:
+    tags = [[], [TAG], [OTHER_TAG], [TAG, OTHER_TAG]]
+    links = [
+        await create_link(services, ACCOUNT, f"s{number}", tags=one)
+        for number, one in enumerate(tags)
+    ]
+    return {link.id: set(link.tags) for link in links}
+
+
+async def check(
+    services: Services,
+    feed: Feed[Any],
+    documents: list[dict[str, Any]],
+    wanted: list[FeedFilter],
+    tags: Mapping[UUID, set[UUID]],
+) -> None:
+    """Check that every filter lets the right documents pass, newest first and as stored."""
+    for one in wanted:
+        expected = [row["_id"] for row in documents if passes(row, one, tags)]
+        by_time = [page async for page in feed.pages(ACCOUNT, one, size=7)]
+        assert [row.id for page in by_time for row in page.rows] == expected[::-1], one
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_filters_of_clicks(services: Services, seed: int) -> None:
+    random, tags = Random(seed), await links_with_tags(services)
+    documents: Any = [
+        make_click_document(
+            account_id=ACCOUNT,
+            link_id=random.choice(list(tags)),
+            at=moment(AT_MS + number),
+            **random_values(random),
+        )
+        for number in range(40)
+    ]
+    wanted = [random_filter(random, list(tags)) for _ in range(15)]
+    follower = await follow(services.click_feed, ACCOUNT)
+    await services.database["clicks"].insert_many(documents)
+    stored = [{**row, **{f: row[f].bytes for f in ("_id", "account_id")}} for row in documents]
+    await run_in_transaction(
+        services.database, lambda session: store_arrivals(services, 0, session, stored)
+    )
+    await check(services, services.click_feed, documents, wanted, tags)
+    for one in wanted:
+        expected = [row["_id"] for row in documents if passes(row, one, tags)]
+        pages = services.click_feed.pages(ACCOUNT, one, follower.bookmark, 7)
+        assert [row.id async for page in pages for row in page.rows] == expected
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_filters_of_conversions(services: Services, seed: int) -> None:
+    random, tags = Random(seed), await links_with_tags(services)
+    documents: Any = [
+        make_event_document(
+            number,
+            account_id=ACCOUNT,
+            event_config_id=random.choice([None, *CONFIGS]),
+            at=moment(AT_MS + number),
+            **(
+                {**random_values(random), "link_id": random.choice(list(tags))}
+                | {"status": "attributed"}
+                if random.random() < 0.7
+                else {}
+            ),
+        )
+        for number in range(1, 41)
+    ]
+    wanted = [random_filter(random, list(tags)) for _ in range(12)]
+    wanted += [
+        random_filter(random, list(tags), statuses=["attributed"]),
+        FeedFilter(values={"event": [str(CONFIGS[0]), "none"]}),
+        FeedFilter(values={"country": ["unknown", "DE"]}),
+        FeedFilter(values={"referrer": ["direct"]}),
+        FeedFilter(values={"referrer": ["direct", "unknown"], "bot": ["none", "unknown"]}),
+    ]
+    follower = await follow(services.conversion_feed, ACCOUNT)
+    await services.database["events"].insert_many(documents)
+    stored = [{**row, "account_id": ACCOUNT.bytes} for row in documents]
+    await run_in_transaction(
+        services.database,
+        lambda session: store_arrivals(services, 0, session, events=stored),
+    )
+    await check(services, services.conversion_feed, documents, wanted, tags)
+    for one in wanted:
+        expected = [row["_id"] for row in documents if passes(row, one, tags)]
+        pages = services.conversion_feed.pages(ACCOUNT, one, follower.bookmark, 7)
+        assert [row.id async for page in pages for row in page.rows] == expected

@@ -1,0 +1,268 @@
+"""A follower gets each click and each state once, however late, by whom, and in which order."""
+
+import asyncio
+from datetime import timedelta
+from random import Random
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from tests.conversions import scene
+from tests.conversions.scene import applied, drain_of
+from tests.factories import AT_MS, create_link, make_click, make_event
+from tests.feeds.scene import Follower, follow, ids_of, make_clicks, store_arrivals
+from tracker.clicks.click import Click
+from tracker.clock import moment
+from tracker.conversions.document import Status
+from tracker.db.transaction import Session
+from tracker.errors import BadRequest
+from tracker.feeds.clicks import CLICKS
+from tracker.feeds.conversions import ConversionFeed
+from tracker.feeds.feed import Feed
+from tracker.feeds.filter import FeedFilter
+from tracker.feeds.page import Bookmark
+from tracker.feeds.storing_order import MAX_AGE_DAYS
+from tracker.ids import new_id
+from tracker.ingest.drain import Drain
+from tracker.ingest.slot import Slot
+from tracker.service.services import Services
+
+ACCOUNT, OTHER = new_id(), new_id()
+HOUR_MS = 3_600_000
+
+
+def drain_in_slot(services: Services, number: int) -> Drain:
+    """Return a drain that counts in this slot without a lease, as while Redis is unavailable."""
+    slot = Slot(services.redis, services.mongodb)
+    slot._number = number
+    return services.drain(slot)
+
+
+async def test_a_follower_gets_what_was_stored_after_its_bookmark_in_that_order(
+    services: Services,
+) -> None:
+    before, *batches = (make_clicks(ACCOUNT, 4) for _ in range(3))
+    await applied(services, before)
+    follower = await follow(services.click_feed, ACCOUNT)
+    assert await follower.catch_up() == []
+    for batch in batches:
+        await applied(services, batch)
+        await follower.catch_up()
+    assert follower.ids == [one for batch in batches for one in ids_of(batch)]
+
+
+async def test_clicks_that_were_made_before_others_and_are_stored_after_them_are_not_missed(
+    services: Services,
+) -> None:
+    follower = await follow(services.click_feed, ACCOUNT)
+    newest, late = make_click(ACCOUNT), make_click(ACCOUNT, at=AT_MS - 1000 * HOUR_MS)
+    await applied(services, [newest])
+    assert await follower.catch_up() == ids_of([newest])
+    await drain_in_slot(services, 5).apply([late])
+    assert await follower.catch_up() == ids_of([newest, late])
+    assert await follower.catch_up() == ids_of([newest, late])
+
+
+async def test_a_transaction_that_was_begun_before_a_poll_and_ends_after_it_is_not_missed(
+    services: Services,
+) -> None:
+    follower = await follow(services.click_feed, ACCOUNT)
+    early, later = (services.enrichment.document(make_click(ACCOUNT)) for _ in range(2))
+
+    async def store(document: Any, slot: int, session: Session) -> None:
+        await services.database["clicks"].insert_one(document, session=session)
+        await store_arrivals(services, slot, session, [document])
+
+    async with (
+        await services.mongodb.start_session() as first,
+        await services.mongodb.start_session() as second,
+        first.start_transaction(),
+    ):
+        await store(early, 0, first)
+        async with second.start_transaction():
+            await store(later, 1, second)
+        assert await follower.catch_up() == [UUID(bytes=later["_id"])]
+    assert await follower.catch_up() == [UUID(bytes=one["_id"]) for one in (later, early)]
+
+
+def schedule(random: Random, drains: int) -> list[list[list[Click]]]:
+    """Return batches for each drain, whose clicks were made in any order, some delivered twice."""
+    batches = []
+    for _ in range(drains):
+        of_drain = [
+            [
+                make_click(random.choice((ACCOUNT, OTHER)), at=AT_MS - random.randrange(HOUR_MS))
+                for _ in range(random.randrange(1, 9))
+            ]
+            for _ in range(6)
+        ]
+        batches.append([*of_drain, random.choice(of_drain)])
+    return batches
+
+
+@pytest.mark.parametrize("slots", [(0, 1, 2), (7, 7, 7), (3, 3, 60)])
+@pytest.mark.parametrize("seed", range(2))
+async def test_whatever_several_drains_store_while_followers_read_each_gets_it_once(
+    services: Services, slots: tuple[int, ...], seed: int
+) -> None:
+    random = Random(seed)
+    batches = schedule(random, len(slots))
+    followers = [
+        await follow(services.click_feed, account) for account in (ACCOUNT, OTHER, ACCOUNT)
+    ]
+    over = asyncio.Event()
+
+    async def drain(slot: int, own: list[list[Click]]) -> None:
+        drain = drain_in_slot(services, slot)
+        for batch in own:
+            await drain.apply(batch)
+
+    async def read(follower: Follower) -> None:
+        while not over.is_set():
+            await follower.page(size=random.randrange(1, 6))
+            await asyncio.sleep(0)
+
+    reading = [asyncio.ensure_future(read(one)) for one in followers]
+    await asyncio.gather(*map(drain, slots, batches))
+    over.set()
+    await asyncio.gather(*reading)
+    clicks = {click.id: click for own in batches for batch in own for click in batch}
+    for follower, account in zip(followers, (ACCOUNT, OTHER, ACCOUNT), strict=True):
+        expected = ids_of([one for one in clicks.values() if one.account_id == account.bytes])
+        assert sorted(await follower.catch_up()) == sorted(expected)
+
+
+async def test_pages_of_any_size_lead_through_a_batch_of_several_documents(
+    services: Services,
+) -> None:
+    follower, hasty = [await follow(services.click_feed, ACCOUNT) for _ in range(2)]
+    batches = [make_clicks(ACCOUNT, number) for number in (1500, 1, 1024)]
+    for batch in batches:
+        await applied(services, batch)
+    expected = [one for batch in batches for one in ids_of(batch)]
+    assert await follower.catch_up(size=333) == expected
+    await hasty.page(size=1023)
+    await hasty.page(size=1)
+    await hasty.page(size=2)
+    assert await hasty.catch_up(size=5000) == expected
+
+
+async def test_a_filtered_page_looks_at_a_bounded_number_and_the_next_goes_on(
+    services: Services,
+) -> None:
+    link = await create_link(services, ACCOUNT)
+    feed = Feed(CLICKS, services.database, "tracker.test", max_examined_stored=10)
+    follower = await follow(feed, ACCOUNT)
+    mine = make_click(ACCOUNT, link_id=link.id.bytes)
+    await applied(services, [*make_clicks(ACCOUNT, 25), mine])
+    wanted = FeedFilter(values={"link": [link.id]})
+    pages = [await follower.page(wanted) for _ in range(3)]
+    assert [len(page.rows) for page in pages] == [0, 0, 1]
+    assert all(page.next == page.bookmark for page in pages[:2])
+    assert pages[0].searched_to is not None
+    assert pages[2].searched_to is None
+    assert follower.ids == ids_of([mine])
+
+
+async def test_filters_by_time_hold_for_what_is_stored_later(services: Services) -> None:
+    follower = await follow(services.click_feed, ACCOUNT)
+    clicks = [make_click(ACCOUNT, at=AT_MS + number) for number in range(4)]
+    await applied(services, clicks)
+    at = [row.at for row in (await services.click_feed.page(ACCOUNT, FeedFilter(), None, 9)).rows]
+    wanted = FeedFilter(first=at[2], last=at[1])
+    assert await follower.catch_up(wanted) == ids_of(clicks[1:3])
+
+
+async def test_a_conversion_comes_with_each_state_that_it_is_read_in(services: Services) -> None:
+    follower, slow = [await follow(services.conversion_feed, ACCOUNT) for _ in range(2)]
+    click = make_click(ACCOUNT)
+    events = [make_event(n, click.id, account_id=ACCOUNT.bytes) for n in (1, 2)]
+    await applied(services, events)
+    await follower.catch_up()
+    await applied(services, [click, make_event(3, account_id=ACCOUNT.bytes)])
+    await follower.catch_up()
+    await slow.catch_up(size=1)
+    seen = [(row.id, row.status) for row in follower.rows]
+    assert sorted(seen) == [
+        (1, Status.ATTRIBUTED),
+        (1, Status.PENDING),
+        (2, Status.ATTRIBUTED),
+        (2, Status.PENDING),
+        (3, Status.NO_CLICK),
+    ]
+    assert sorted((row.id, row.status) for row in slow.rows) == [
+        (1, Status.ATTRIBUTED),
+        (2, Status.ATTRIBUTED),
+        (3, Status.NO_CLICK),
+    ]
+
+
+async def test_a_conversion_of_no_account_comes_once_its_account_is_known(
+    services: Services,
+) -> None:
+    follower, stranger = [
+        await follow(services.conversion_feed, account) for account in (ACCOUNT, OTHER)
+    ]
+    click = make_click(ACCOUNT)
+    await applied(services, [make_event(1, click.id)])
+    assert await follower.catch_up() == []
+    await applied(services, [click])
+    assert await follower.catch_up() == [1]
+    assert await stranger.catch_up() == []
+
+
+async def test_states_are_a_filter_and_notifications_are_none_of_them(services: Services) -> None:
+    follower = await follow(services.conversion_feed, ACCOUNT)
+    click = make_click(ACCOUNT)
+    await applied(services, [make_event(1, click.id, account_id=ACCOUNT.bytes)])
+    await services.database["events"].update_one({"_id": 1}, {"$set": {"tell_at": moment(AT_MS)}})
+    assert await drain_of(services).notify_overdue() == 1
+    assert await follower.catch_up(FeedFilter(statuses=[Status.ATTRIBUTED])) == []
+    await applied(services, [click])
+    assert await follower.catch_up(FeedFilter(statuses=[Status.ATTRIBUTED])) == [1]
+
+
+async def test_what_retention_has_deleted_is_left_out(services: Services) -> None:
+    follower = await follow(services.click_feed, ACCOUNT)
+    clicks = make_clicks(ACCOUNT, 5)
+    await applied(services, clicks)
+    gone = {"_id": {"$in": ids_of(clicks[1:4])}}
+    await services.database["clicks"].delete_many(gone)
+    assert await follower.catch_up(size=2) == ids_of([clicks[0], clicks[4]])
+
+
+async def test_a_bookmark_is_refused_once_what_follows_it_may_be_deleted(
+    services: Services,
+) -> None:
+    follower = await follow(services.click_feed, ACCOUNT)
+    at, positions = follower.bookmark
+    follower.bookmark = Bookmark(at - timedelta(days=MAX_AGE_DAYS, seconds=-60), positions)
+    await follower.page()
+    follower.bookmark = Bookmark(at - timedelta(days=MAX_AGE_DAYS, seconds=60), positions)
+    with pytest.raises(BadRequest, match="since: is older than 7 days"):
+        await follower.page()
+
+
+async def test_a_bookmark_of_what_a_backup_does_not_have_is_refused(services: Services) -> None:
+    await applied(services, make_clicks(ACCOUNT, 1))
+    follower = await follow(services.click_feed, ACCOUNT)
+    await services.database["drain_fences"].delete_many({})
+    with pytest.raises(BadRequest, match="since: is of what a restored backup has lost"):
+        await follower.page()
+
+
+async def test_arrivals_are_deleted_a_day_after_bookmarks_end(services: Services) -> None:
+    index = (await services.database["arrivals"].index_information())["expiry"]
+    assert index["expireAfterSeconds"] == (MAX_AGE_DAYS + 1) * 24 * 3600
+
+
+async def test_reading_all_pages_from_a_bookmark_ends_where_nothing_more_is_stored(
+    services: Services,
+) -> None:
+    feed = ConversionFeed(services.database, "tracker.test")
+    follower = await follow(feed, ACCOUNT)
+    await scene.applied(services, [make_event(n, account_id=ACCOUNT.bytes) for n in range(1, 8)])
+    pages = [page async for page in feed.pages(ACCOUNT, start=follower.bookmark, size=3)]
+    assert [row.id for page in pages for row in page.rows] == list(range(1, 8))
+    assert pages[-1].next is None

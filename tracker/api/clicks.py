@@ -1,0 +1,78 @@
+"""`/api/clicks`: the feed of an account's clicks."""
+
+from collections.abc import Sequence
+from typing import TypeVar
+from uuid import UUID
+
+from tracker.api.click_records import ClickFields, ClickLink, ClickRecord
+from tracker.api.endpoint import Call, Endpoint, Nothing
+from tracker.api.feed_schema import FeedAnswer, FeedQuery, cursor_fields
+from tracker.api.resource import record_of
+from tracker.api.services import Services
+from tracker.clicks.document import decoded
+from tracker.feeds.arrivals import FeedName
+from tracker.feeds.clicks import StoredClick
+from tracker.feeds.conversion_counts import count_conversions
+
+Record = TypeVar("Record", bound=ClickFields)
+
+
+class ListClicks(FeedQuery, kw_only=True):
+    """The page of clicks to list."""
+
+    FEED = FeedName.CLICKS
+
+
+async def show_clicks(
+    services: Services, account_id: UUID, clicks: Sequence[StoredClick]
+) -> list[ClickRecord]:
+    """Return the records of clicks, with one query for their links and one for conversions."""
+    links = await services.links.find_all({click.link_id for click in clicks})
+    ids = [click.id for click in clicks]
+    conversions = await count_conversions(services.database, account_id, ids) if ids else {}
+    records = []
+    for click in clicks:
+        link = links.get(click.link_id)
+        records.append(
+            click_record(
+                ClickRecord,
+                click,
+                link=record_of(ClickLink, link) if link else None,
+                domain=click.domain_name or services.public_url.host,
+                conversions=conversions.get(click.id, 0),
+            )
+        )
+    return records
+
+
+def click_record(kind: type[Record], click: StoredClick, **others: object) -> Record:
+    """Return a record of a click: `others`, and the remaining fields of `kind` from the click."""
+    texts = {"referrer": decoded(click.referrer) or None, "query": decoded(click.query)}
+    return record_of(kind, click, **texts, **others)
+
+
+async def list_clicks(call: Call[ListClicks, Nothing]) -> FeedAnswer[ClickRecord]:
+    """Return a page of the account's clicks.
+
+    Raises BadRequest if a filter breaks a rule or a cursor cannot be used.
+    """
+    query, services = call.query, call.services
+    zone = await services.time_zones.find(call.account_id)
+    wanted = query.filter(zone.calendar, services.public_url.host)
+    page = await services.click_feed.page(call.account_id, wanted, query.place(), query.page_size)
+    rows = await show_clicks(services, call.account_id, page.rows)
+    return FeedAnswer(rows=rows, **cursor_fields(query, page))
+
+
+ENDPOINTS = (
+    Endpoint(
+        "GET",
+        "/api/clicks",
+        # Not reports:read, which shows sums: like conversions, clicks are of single visitors.
+        "conversions:read",
+        list_clicks,
+        "List clicks, newest first, or everything that was stored after a cursor",
+        FeedAnswer[ClickRecord],
+        query=ListClicks,
+    ),
+)

@@ -1,0 +1,111 @@
+"""Cursors: places in the feeds of an account as text, with a check of what they are for.
+
+A cursor holds nothing that its account may not know, and decides nothing but where a page of the
+account begins. So its check is no secret: it finds out cursors that are cut, made up, or of another
+account or feed.
+"""
+
+import base64
+import struct
+from collections.abc import Mapping
+from datetime import datetime
+from hashlib import blake2b
+from typing import Final
+from uuid import UUID
+
+from tracker.clock import moment
+from tracker.errors import BadRequest
+from tracker.feeds.arrivals import FeedName
+from tracker.feeds.page import Bookmark, Place, Position
+from tracker.ids import MAX_EVENT_ID
+
+CHECK_BYTES: Final = 8
+MAX_CURSOR_CHARACTERS: Final = 1000
+"""More than a bookmark of every slot has."""
+
+_TIME: Final = struct.Struct(">Q")
+_EVENT_ID: Final = struct.Struct(">Q")
+_SLOT: Final = struct.Struct(">BQ")
+_MAX_MS: Final = 253_402_300_799_999
+"""The last millisecond of the year 9999."""
+
+
+class FeedCursors:
+    """The cursors of one feed of an account."""
+
+    def __init__(self, feed: FeedName, account_id: UUID) -> None:
+        self._feed = feed
+        self._account_id = account_id
+
+    def cursor_of(self, place: Place) -> str:
+        """Return a place as text."""
+        packed = _packed(place)
+        checked = self._check(type(place), packed) + packed
+        return base64.urlsafe_b64encode(checked).rstrip(b"=").decode()
+
+    def position_of(self, cursor: str) -> Position:
+        """Return the position that `cursor_of` has made a cursor of.
+
+        Raises BadRequest if it has not.
+        """
+        try:
+            at, packed_id = self._unpacked(Position, cursor)
+            return Position(at, self._id(packed_id))
+        except (ValueError, struct.error):
+            raise BadRequest(f"cursor: must be the next_cursor of a page {self._of}") from None
+
+    def bookmark_of(self, cursor: str) -> Bookmark:
+        """Return the bookmark that `cursor_of` has made a cursor of.
+
+        Raises BadRequest if it has not.
+        """
+        try:
+            at, packed = self._unpacked(Bookmark, cursor)
+            return Bookmark(at, dict(_SLOT.iter_unpack(packed)))
+        except (ValueError, struct.error):
+            raise BadRequest(f"since: must be the since_cursor of a page {self._of}") from None
+
+    @property
+    def _of(self) -> str:
+        return f"of the same account's {self._feed}"
+
+    def _id(self, packed: bytes) -> UUID | int:
+        if self._feed is FeedName.CLICKS:
+            return UUID(bytes=packed)
+        [event_id] = _EVENT_ID.unpack(packed)
+        if event_id > MAX_EVENT_ID:
+            raise ValueError("no event has such an id")
+        return int(event_id)
+
+    def _unpacked(self, kind: type[Place], cursor: str) -> tuple[datetime, bytes]:
+        """Return the time of a place and the rest. Raises ValueError or struct.error."""
+        if len(cursor) > MAX_CURSOR_CHARACTERS:
+            raise ValueError("too long")
+        padding = "=" * (-len(cursor) % 4)
+        checked = base64.b64decode(cursor + padding, altchars=b"-_", validate=True)
+        packed = checked[CHECK_BYTES:]
+        again = base64.urlsafe_b64encode(checked).rstrip(b"=").decode()
+        if checked[:CHECK_BYTES] != self._check(kind, packed) or again != cursor:
+            raise ValueError("not one of ours")
+        [ms] = _TIME.unpack(packed[: _TIME.size])
+        if ms > _MAX_MS:
+            raise ValueError("no such time")
+        return moment(ms), packed[_TIME.size :]
+
+    def _check(self, kind: type[Place], packed: bytes) -> bytes:
+        person = f"{self._feed[:6]} {kind.__name__}".encode()
+        digest = blake2b(
+            packed, digest_size=CHECK_BYTES, key=self._account_id.bytes, person=person[:16]
+        )
+        return digest.digest()
+
+
+def _packed(place: Place) -> bytes:
+    time = _TIME.pack(round(place.at.timestamp() * 1000))
+    if isinstance(place, Bookmark):
+        return time + _slots(place.positions)
+    return time + (place.id.bytes if isinstance(place.id, UUID) else _EVENT_ID.pack(place.id))
+
+
+def _slots(positions: Mapping[int, int]) -> bytes:
+    return b"".join(_SLOT.pack(*one) for one in sorted(positions.items()))

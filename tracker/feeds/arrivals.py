@@ -1,0 +1,137 @@
+"""Arrivals: the ids of clicks and conversions in the order in which they were stored.
+
+A click may be stored hours after it was made, by any of several drains, so no time of a click says
+what was stored after a moment. Therefore each transaction also stores the ids of what it adds, for
+each account:
+
+    {_id: {account_id, feed: "clicks" | "conversions", slot, position}, at, entries}
+
+- `position` is the number of the transaction in its slot, and the index of the first entry among
+  those of the account. Every transaction increments the number in the fence of its slot
+  (`ingest/calendars`). So two transactions of one slot never commit in another order than that of
+  their numbers, even if two drains share it.
+- `entries` are at most ENTRIES_PER_DOCUMENT clicks or conversions, packed. A conversion is in one
+  for each state that it enters, with that state.
+
+Guarantee: whoever has read a slot up to a number, in a snapshot in which the slot has that number,
+has read everything that was ever stored in it until then.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from enum import StrEnum
+from itertools import islice
+from struct import Struct
+from typing import Any, Final, NamedTuple
+
+from tracker.clicks.document import ClickDocument
+from tracker.clock import now
+from tracker.conversions.document import EventDocument, Status
+from tracker.db.connect import Database
+from tracker.db.documents import run_inserts, shared_id
+from tracker.db.transaction import Session
+
+FENCES: Final = "drain_fences"
+"""The collection with the document of each slot, whose `batches` number its transactions."""
+
+KEPT_DAYS: Final = 8
+"""Days after which MongoDB deletes arrivals (`db/indexes`)."""
+
+ENTRIES_PER_DOCUMENT: Final = 1024
+"""So many ids take 16 KB, and a page of a hundred rows reads no more than it needs."""
+
+_MAX_ENTRIES: Final = 2**20
+"""Entries of one account in one transaction; a batch has far fewer."""
+
+_DOCUMENTS_PER_COMMAND: Final = 500
+
+_STATES: Final = (
+    Status.PENDING,
+    Status.ATTRIBUTED,
+    Status.NO_CLICK,
+    Status.FOREIGN_CLICK,
+    Status.DUPLICATE,
+    Status.REFUSED,
+)
+"""The states in entries, by number; a claimed event is not listed before it becomes another one."""
+
+_NUMBERS: Final = {state: number for number, state in enumerate(_STATES)}
+_CONVERSION: Final = Struct(">QB")
+_CLICK_BYTES: Final = 16
+
+
+class FeedName(StrEnum):
+    """The feeds of an account."""
+
+    CLICKS = "clicks"
+    CONVERSIONS = "conversions"
+
+
+class ConversionEntry(NamedTuple):
+    """A conversion, and the state that it has entered."""
+
+    event_id: int
+    status: Status
+
+
+class Arrivals:
+    """The entries that one transaction stores, by account."""
+
+    def __init__(
+        self, clicks: Iterable[ClickDocument] = (), events: Iterable[EventDocument] = ()
+    ) -> None:
+        """Collect `clicks`, and `events` that enter the state that they have."""
+        self._clicks: defaultdict[bytes, list[bytes]] = defaultdict(list)
+        self._events: defaultdict[bytes, list[bytes]] = defaultdict(list)
+        for click in clicks:
+            self._clicks[click["account_id"]].append(click["_id"])
+        for event in events:
+            account_id, number = event["account_id"], _NUMBERS.get(event["status"])
+            if account_id is not None and number is not None:
+                self._events[account_id].append(_CONVERSION.pack(event["_id"], number))
+
+    def __bool__(self) -> bool:
+        """Return whether there are entries."""
+        return bool(self._clicks or self._events)
+
+    async def store(self, database: Database, slot: int, number: int, session: Session) -> None:
+        """Store the entries in the transaction of `session`, which has this number in its slot.
+
+        Raises PyMongoError if MongoDB fails.
+        """
+        documents = self._documents(slot, first_position(number), now())
+        while piece := list(islice(documents, _DOCUMENTS_PER_COMMAND)):
+            await run_inserts(database, "arrivals", piece, session)
+
+    def _documents(self, slot: int, position: int, at: datetime) -> Iterator[dict[str, Any]]:
+        feeds = ((FeedName.CLICKS, self._clicks), (FeedName.CONVERSIONS, self._events))
+        for feed, by_account in feeds:
+            for account_id, entries in by_account.items():
+                for start in range(0, len(entries), ENTRIES_PER_DOCUMENT):
+                    yield {
+                        "_id": {
+                            "account_id": shared_id(account_id),
+                            "feed": feed,
+                            "slot": slot,
+                            "position": position + start,
+                        },
+                        "at": at,
+                        "entries": b"".join(entries[start : start + ENTRIES_PER_DOCUMENT]),
+                    }
+
+
+def first_position(number: int) -> int:
+    """Return the position of the first entry of a slot's transaction with this number."""
+    return number * _MAX_ENTRIES
+
+
+def click_ids(entries: bytes) -> Sequence[bytes]:
+    """Return the ids of clicks in the `entries` of a document."""
+    return [entries[at : at + _CLICK_BYTES] for at in range(0, len(entries), _CLICK_BYTES)]
+
+
+def conversion_entries(entries: bytes) -> Sequence[ConversionEntry]:
+    """Return the conversions in the `entries` of a document."""
+    unpacked = _CONVERSION.iter_unpack(entries)
+    return [ConversionEntry(event_id, _STATES[number]) for event_id, number in unpacked]

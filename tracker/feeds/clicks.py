@@ -1,0 +1,71 @@
+"""The feed of clicks. Its rows have no address, and nothing of the user agent but what it is."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+import msgspec
+
+from tracker.db.documents import record
+from tracker.feeds.arrivals import FeedName, click_ids
+from tracker.feeds.feed import Kind, Links, with_links
+from tracker.feeds.filter import Conditions, FeedFilter, conditions_for_clicks
+from tracker.feeds.time_order import Range
+
+MAX_MERGED_LINKS: Final = 100
+"""Links whose clicks MongoDB merges by time. The clicks of more are found among those of the
+account."""
+
+_LOWEST_ID: Final = UUID(int=0)
+
+
+class StoredClick(msgspec.Struct, frozen=True, kw_only=True):
+    """A stored click. Its referrer and query have one character for each byte."""
+
+    id: UUID
+    at: datetime
+    link_id: UUID
+    domain_name: str
+    country: str
+    device: str
+    browser: str
+    os: str
+    bot: str | None
+    unique: bool
+    referrer: str = ""
+    query: str = ""
+    referrer_host: str | None = None
+    utm_source: str | None = None
+    utm_medium: str | None = None
+    utm_campaign: str | None = None
+    utm_term: str | None = None
+    utm_content: str | None = None
+
+
+def _row(document: Mapping[str, Any]) -> StoredClick:
+    return record(StoredClick, document)
+
+
+def _entries(packed: bytes) -> Sequence[tuple[UUID, None]]:
+    return [(UUID(bytes=one), None) for one in click_ids(packed)]
+
+
+def _scan(account_id: UUID, wanted: FeedFilter, links: Links, conditions: Conditions) -> Range:
+    """Return the clicks of the account, or of its links if they are few."""
+    if links is not None and len(links) <= MAX_MERGED_LINKS:
+        bounds = [*with_links(links), *wanted.times]
+        return Range("by_link_and_time", bounds, conditions, _LOWEST_ID)
+    bounds = [{"account_id": account_id}, *wanted.times]
+    return Range("by_account", bounds, [*conditions, *with_links(links)], _LOWEST_ID)
+
+
+CLICKS: Final = Kind(
+    FeedName.CLICKS,
+    "clicks",
+    [name for name in StoredClick.__struct_fields__ if name != "id"],
+    _row,
+    _entries,
+    conditions_for_clicks,
+    _scan,
+)

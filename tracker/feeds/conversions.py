@@ -1,0 +1,91 @@
+"""The feed of conversions, and one of them."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Final
+from uuid import UUID
+
+import msgspec
+from bson import Decimal128
+
+from tracker.conversions.document import Status
+from tracker.conversions.rules import Rule
+from tracker.db.connect import Database
+from tracker.db.documents import record
+from tracker.feeds.arrivals import FeedName, conversion_entries
+from tracker.feeds.feed import Feed, Kind, Links, with_links
+from tracker.feeds.filter import Conditions, FeedFilter, conditions_for_conversions
+from tracker.feeds.time_order import Range
+
+SHOWN: Final = tuple(one for one in Status if one is not Status.CLAIMED)
+"""The states of conversions in the feed. A claimed event becomes another one when it counts."""
+
+
+class LoggedEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """A stored event with an account. The fields of its click are None while it has none."""
+
+    id: int
+    account_id: UUID
+    at: datetime
+    status: Status
+    refused: Rule | None = None
+    event_config_id: UUID | None
+    click_id: UUID | None
+    link_id: UUID | None = None
+    value: Decimal | None
+    payout: Decimal | None
+    transaction_id: str | None = None
+    metadata: str | None = None
+    country: str | None = None
+    device: str | None = None
+    browser: str | None = None
+    os: str | None = None
+    bot: str | None = None
+
+
+def _row(document: Mapping[str, Any]) -> LoggedEvent:
+    # MongoDB returns large numbers in a type of its own.
+    money = {name: _money(document.get(name)) for name in ("value", "payout")}
+    return record(LoggedEvent, {**document, "_id": int(document["_id"]), **money})
+
+
+def _money(value: Decimal128 | None) -> Decimal | None:
+    return None if value is None else value.to_decimal()
+
+
+def _scan(account_id: UUID, wanted: FeedFilter, links: Links, conditions: Conditions) -> Range:
+    """Return the conversions of the account in the wanted states, which the index decides too."""
+    states = list(wanted.statuses or SHOWN)
+    bounds = [{"account_id": account_id, "status": {"$in": states}}, *wanted.times]
+    return Range("log", bounds, [*conditions, *with_links(links)], 0)
+
+
+_FIELDS: Final = [name for name in LoggedEvent.__struct_fields__ if name != "id"]
+
+CONVERSIONS: Final = Kind(
+    FeedName.CONVERSIONS,
+    "events",
+    _FIELDS,
+    _row,
+    conversion_entries,
+    conditions_for_conversions,
+    _scan,
+)
+
+
+class ConversionFeed(Feed[LoggedEvent]):
+    """The feed of conversions, which also finds one by its id."""
+
+    def __init__(self, database: Database, host: str, **limits: int) -> None:
+        super().__init__(CONVERSIONS, database, host, **limits)
+
+    async def find(self, event_id: int) -> LoggedEvent | None:
+        """Return the event with this id; None if there is none or it has no account yet.
+
+        Raises PyMongoError if MongoDB does not answer.
+        """
+        document = await self._collection.find_one({"_id": event_id}, _FIELDS)
+        if document is None or document["account_id"] is None or document["status"] not in SHOWN:
+            return None
+        return _row(document)

@@ -1,0 +1,150 @@
+"""A feed of an account's clicks or conversions: one page, or all that follow a place."""
+
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from typing import Any, Final, Generic, NamedTuple, TypeVar
+from uuid import UUID
+
+from tracker.db.connect import Database
+from tracker.db.transaction import Session
+from tracker.feeds import storing_order, time_order
+from tracker.feeds.arrivals import FeedName
+from tracker.feeds.filter import Conditions, FeedFilter
+from tracker.feeds.links import wanted_links
+from tracker.feeds.page import Bookmark, FeedPage, Place, Position
+from tracker.feeds.storing_order import Entries, Source, StoringOrder, bookmark_of_now
+from tracker.feeds.time_order import Range, page_by_time
+
+Row = TypeVar("Row")
+Links = Sequence[UUID] | None
+"""The ids of the links that a filter lets through; None if it does not filter by them."""
+
+PAGE_ROWS: Final = 500
+"""Rows of a page where all pages are read."""
+
+_EVERYTHING: Final = FeedFilter()
+
+
+class Kind(NamedTuple, Generic[Row]):
+    """The documents of a feed, their rows, and how they are found.
+
+    - `fields` are the fields of documents that `row` makes a row of.
+    - `entries` reads ids and states in the entries of arrivals.
+    - `conditions` returns those of a filter, without time, state and link, given the default host.
+    - `scan` returns the range of an account to read by time: what these conditions leave of it.
+    """
+
+    name: FeedName
+    collection: str
+    fields: Sequence[str]
+    row: Callable[[Mapping[str, Any]], Row]
+    entries: Entries
+    conditions: Callable[[FeedFilter, str], Conditions]
+    scan: Callable[[UUID, FeedFilter, Links, Conditions], Range]
+
+
+class Feed(Generic[Row]):
+    """The feeds of one kind, of all accounts. `host` is the name of the default domain.
+
+    A page by time examines at most `max_examined` rows, one by storing `max_examined_stored`.
+    """
+
+    def __init__(
+        self,
+        kind: Kind[Row],
+        database: Database,
+        host: str,
+        max_examined: int = time_order.MAX_EXAMINED,
+        max_examined_stored: int = storing_order.MAX_EXAMINED,
+    ) -> None:
+        self._kind = kind
+        self._database = database
+        self._collection = database[kind.collection]
+        self._host = host
+        self._max_examined = max_examined
+        self._max_examined_stored = max_examined_stored
+
+    async def page(
+        self, account_id: UUID, wanted: FeedFilter, start: Place | None, size: int
+    ) -> FeedPage[Row]:
+        """Return the next `size` rows of an account that pass a filter.
+
+        They are the newest, or what is older than a position, newest first, or what was stored
+        after a bookmark, oldest first. Raises BadRequest if the bookmark cannot be used, and
+        PyMongoError if MongoDB does not answer.
+        """
+        if isinstance(start, Position):
+            return await self._older(account_id, wanted, start, size, None)
+        async with await self._database.client.start_session(snapshot=True) as session:
+            if isinstance(start, Bookmark):
+                return await self._stored_after(account_id, wanted, start, size, session)
+            bookmark = await bookmark_of_now(self._database, session)
+            page = await self._older(account_id, wanted, None, size, session)
+            return page._replace(bookmark=bookmark)
+
+    async def pages(
+        self,
+        account_id: UUID,
+        wanted: FeedFilter = _EVERYTHING,
+        start: Place | None = None,
+        size: int = PAGE_ROWS,
+    ) -> AsyncIterator[FeedPage[Row]]:
+        """Yield all pages that begin at a place and follow each other. Raises as `page` does."""
+        while True:
+            page = await self.page(account_id, wanted, start, size)
+            yield page
+            if page.next is None:
+                return
+            start = page.next
+
+    async def find_all(self, account_id: UUID, ids: Collection[UUID | int]) -> list[Row]:
+        """Return the rows of the account that exist among `ids`, in any order.
+
+        Raises PyMongoError if MongoDB does not answer.
+        """
+        if not ids:
+            return []
+        own = {"_id": {"$in": list(ids)}, "account_id": account_id}
+        rows = self._collection.find(own, self._kind.fields)
+        return [self._kind.row(one) async for one in rows]
+
+    async def _older(
+        self,
+        account_id: UUID,
+        wanted: FeedFilter,
+        after: Position | None,
+        size: int,
+        session: Session | None,
+    ) -> FeedPage[Row]:
+        links = await wanted_links(self._database, account_id, wanted, session)
+        conditions = self._kind.conditions(wanted, self._host)
+        within = self._kind.scan(account_id, wanted, links, conditions)
+        found = await page_by_time(
+            self._collection, within, after, size, self._kind.fields, self._max_examined, session
+        )
+        rows = [self._kind.row(one) for one in found.rows]
+        return FeedPage(rows, found.next, None, found.searched_to)
+
+    async def _stored_after(
+        self,
+        account_id: UUID,
+        wanted: FeedFilter,
+        start: Bookmark,
+        size: int,
+        session: Session,
+    ) -> FeedPage[Row]:
+        links = await wanted_links(self._database, account_id, wanted, session)
+        of_values = self._kind.conditions(wanted, self._host)
+        conditions = [*wanted.times, *wanted.states, *of_values, *with_links(links)]
+        source = Source(
+            self._kind.name, self._collection, self._kind.entries, account_id, conditions
+        )
+        order = StoringOrder(self._database, source, session)
+        found = await order.page(start, size, self._kind.fields, self._max_examined_stored)
+        following = None if found.searched_to is None else found.bookmark
+        rows = [self._kind.row(one) for one in found.rows]
+        return FeedPage(rows, following, found.bookmark, found.searched_to)
+
+
+def with_links(links: Links) -> Conditions:
+    """Return the condition that the link is one of these, if there are any to compare with."""
+    return [] if links is None else [{"link_id": {"$in": list(links)}}]

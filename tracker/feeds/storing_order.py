@@ -1,0 +1,208 @@
+"""Pages of a feed in the order of storing: everything that was stored after a bookmark.
+
+The arrivals of each slot are read in the order in which they were stored, and those of several
+slots merged by the time of storing. A bookmark says how far each slot was read.
+
+Guarantee: of the pages that begin with a bookmark and follow each other, each click is on exactly
+one, however late it was stored and by whom, and so is each state that a conversion was in when it
+was read. A conversion that has left a state before it was read is listed with the later one only.
+"""
+
+import heapq
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import aclosing
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+from tracker.clock import now
+from tracker.conversions.document import Status
+from tracker.db.connect import Collection, Database
+from tracker.db.transaction import Session
+from tracker.errors import BadRequest
+from tracker.feeds.arrivals import (
+    ENTRIES_PER_DOCUMENT,
+    FENCES,
+    KEPT_DAYS,
+    FeedName,
+    first_position,
+)
+from tracker.feeds.filter import Conditions
+from tracker.feeds.page import Bookmark
+
+MAX_EXAMINED: Final = 10_000
+"""Clicks or conversions that one page looks at."""
+
+MAX_AGE_DAYS: Final = KEPT_DAYS - 1
+"""Days for which a bookmark can be used. A day less than arrivals are kept, so that all that follow
+it are there."""
+
+_ENTRIES_PER_QUERY: Final = 1000
+
+
+Entries = Callable[[bytes], Sequence[tuple[UUID | int, Status | None]]]
+"""Returns the ids in the entries of arrivals, each with its state."""
+
+
+class Entry(NamedTuple):
+    """A click or a conversion that was stored, where, and when. A conversion has its state."""
+
+    slot: int
+    position: int
+    at: datetime
+    id: UUID | int
+    status: Status | None
+
+
+class Source(NamedTuple):
+    """A feed of an account: its name, its documents, and the conditions for them.
+
+    `entries` reads ids and states in the entries of arrivals.
+    """
+
+    feed: FeedName
+    collection: Collection
+    entries: Entries
+    account_id: UUID
+    conditions: Conditions
+
+
+class StoredPage(NamedTuple):
+    """The rows of a page, and the bookmark after them.
+
+    `searched_to` is None if nothing more is stored; else it is when the last row that was looked at
+    was stored.
+    """
+
+    rows: list[dict[str, Any]]
+    bookmark: Bookmark
+    searched_to: datetime | None
+
+
+async def bookmark_of_now(database: Database, session: Session) -> Bookmark:
+    """Return the place after everything that the snapshot of `session` has.
+
+    Raises PyMongoError if MongoDB does not answer.
+    """
+    at = now()  # before the first read of the session, with which the snapshot begins
+    used = {"_id": {"$gte": 0}, "batches": {"$gt": 0}}
+    rows = await database[FENCES].find(used, ["batches"], session=session).to_list(None)
+    return Bookmark(at, {row["_id"]: first_position(row["batches"] + 1) for row in rows})
+
+
+class StoringOrder:
+    """The pages of a feed in the snapshot of a session."""
+
+    def __init__(self, database: Database, source: Source, session: Session) -> None:
+        self._database = database
+        self._source = source
+        self._session = session
+
+    async def page(
+        self, start: Bookmark, size: int, fields: Sequence[str], max_examined: int
+    ) -> StoredPage:
+        """Return the next `size` rows after a bookmark, with these fields.
+
+        Raises BadRequest if the bookmark is too old, or of what the store has lost. Raises
+        PyMongoError if MongoDB does not answer.
+        """
+        end = await bookmark_of_now(self._database, self._session)
+        _check(start, end)
+        found: list[Entry] = []
+        read, last, examined = dict(start.positions), None, 0
+        async with aclosing(self._entries(start, end)) as entries:
+            while len(found) < size and examined < max_examined:
+                most = _ENTRIES_PER_QUERY if self._source.conditions else size - len(found)
+                piece = await _take(entries, min(most, max_examined - examined))
+                if not piece:
+                    return StoredPage(await self._rows(found, fields), end, None)
+                passing = await self._passing(piece)
+                for entry in piece:
+                    if len(found) == size:
+                        break
+                    read[entry.slot], last = entry.position + 1, entry.at
+                    examined += 1
+                    if (entry.id, entry.status) in passing:
+                        found.append(entry)
+        at = start.at if last is None else max(start.at, last)
+        return StoredPage(await self._rows(found, fields), Bookmark(at, read), at)
+
+    async def _entries(self, start: Bookmark, end: Bookmark) -> AsyncGenerator[Entry, None]:
+        """Yield the entries between two places, merged by the time of storing."""
+        firsts = {slot: start.positions.get(slot, 0) for slot in end.positions}
+        unread = [slot for slot, first in firsts.items() if first < end.positions[slot]]
+        documents = {slot: self._documents(slot, firsts[slot]) for slot in unread}
+        try:
+            async for slot, at, document in _merged(documents):
+                position = document["_id"]["position"]
+                for number, entry in enumerate(self._source.entries(document["entries"]), position):
+                    if number >= firsts[slot]:
+                        yield Entry(slot, number, at, *entry)
+        finally:
+            for cursor in documents.values():
+                await cursor.close()
+
+    def _documents(self, slot: int, first: int) -> Any:
+        """Return a cursor of the documents of a slot, from that with the position `first`."""
+        of_slot = {
+            "account_id": self._source.account_id,
+            "feed": self._source.feed,
+            "slot": slot,
+        }
+        within = {
+            "$gte": {**of_slot, "position": first - first % ENTRIES_PER_DOCUMENT},
+            "$lt": {**of_slot, "position": 2**63 - 1},
+        }
+        found = self._database["arrivals"].find({"_id": within}, session=self._session)
+        return found.sort("_id", 1)
+
+    async def _passing(self, entries: Sequence[Entry]) -> set[tuple[UUID | int, Status | None]]:
+        """Return the entries that pass the conditions and are in the state of their document."""
+        found = self._find([entry.id for entry in entries], ["status"])
+        return {(row["_id"], row.get("status")) async for row in found}
+
+    async def _rows(self, entries: Sequence[Entry], fields: Sequence[str]) -> list[dict[str, Any]]:
+        rows = {row["_id"]: row async for row in self._find([one.id for one in entries], fields)}
+        return [rows[entry.id] for entry in entries]
+
+    def _find(self, ids: Sequence[UUID | int], fields: Sequence[str]) -> Any:
+        own = {"_id": {"$in": ids}, "account_id": self._source.account_id}
+        matching = {"$and": [own, *self._source.conditions]}
+        return self._source.collection.find(matching, list(fields), session=self._session)
+
+
+def _check(start: Bookmark, end: Bookmark) -> None:
+    if end.at - start.at > timedelta(days=MAX_AGE_DAYS):
+        raise BadRequest(
+            f"since: is older than {MAX_AGE_DAYS} days; begin with pages by time, from then"
+        )
+    if any(end.positions.get(slot, 0) < start.positions[slot] for slot in start.positions):
+        raise BadRequest("since: is of what a restored backup has lost; begin with pages by time")
+
+
+async def _merged(
+    documents: Mapping[int, Any],
+) -> AsyncIterator[tuple[int, datetime, dict[str, Any]]]:
+    """Yield each slot, time and document, oldest first; those of one slot stay in their order.
+
+    The times do not go back, even if the clocks of drains differ.
+    """
+    heads: list[tuple[datetime, int, dict[str, Any]]] = []
+    for slot, cursor in documents.items():
+        if (document := await anext(cursor, None)) is not None:
+            heapq.heappush(heads, (document["at"], slot, document))
+    latest = datetime.min.replace(tzinfo=UTC)
+    while heads:
+        at, slot, document = heapq.heappop(heads)
+        latest = max(latest, at)
+        yield slot, latest, document
+        if (document := await anext(documents[slot], None)) is not None:
+            heapq.heappush(heads, (document["at"], slot, document))
+
+
+async def _take(entries: AsyncIterator[Entry], number: int) -> list[Entry]:
+    """Return the next entries: so many, or all that are left."""
+    taken: list[Entry] = []
+    while len(taken) < number and (entry := await anext(entries, None)) is not None:
+        taken.append(entry)
+    return taken
