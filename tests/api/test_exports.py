@@ -190,6 +190,29 @@ async def test_filters_choose_the_rows(
     assert [row["slug"] for row in lines(await api.get(f"{target}&format=ndjson"))] == ["two"]
 
 
+@pytest.mark.parametrize("path", ["/api/clicks", "/api/conversions"])
+async def test_a_feed_is_a_file_of_all_its_pages(
+    services: Services, api: KeyedClient, account: Account, path: str
+) -> None:
+    link = await create_link(services, account.id, "abc")
+    clicks = [click(account.id, link.id) for _ in range(130)]
+    await store(services, Random(1), clicks, [event(n, of) for n, of in enumerate(clicks, 1)])
+    target = f"{path}?accountId={account.id}&link={link.id}"
+    listed = (await api.get(f"{target}&pageSize=100")).json()
+    rest = (await api.get(f"{target}&pageSize=100&cursor={listed['next_cursor']}")).json()
+    assert lines(await api.get(f"{target}&format=ndjson")) == [*listed["rows"], *rest["rows"]]
+    header, *rows = table(await api.get(f"{target}&format=csv"))
+    assert len(rows) == 130
+    assert {row[header.index("link.slug")] for row in rows} == {"abc"}
+
+
+async def test_a_file_of_a_feed_begins_at_no_cursor(api: KeyedClient, account: Account) -> None:
+    listed = (await api.get(f"/api/clicks?accountId={account.id}")).json()
+    since = listed["since_cursor"]
+    response = await api.get(f"/api/clicks?accountId={account.id}&since={since}&format=csv")
+    assert (response.status, response.error) == (400, "since: not with text/csv, which is all rows")
+
+
 async def test_a_report_is_a_table_with_its_columns(
     services: Services, api: KeyedClient, account: Account
 ) -> None:

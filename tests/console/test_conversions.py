@@ -1,6 +1,7 @@
 """The log of conversions and the page of one, as people use them."""
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -42,6 +43,10 @@ async def test_the_log_is_filtered_by_its_address(
         await page.get_by_label("State").select_option("no click")
         await expect(rows).to_have_count(1)
         await expect(rows).to_contain_text("12.50")
+        async with page.expect_download() as downloading:
+            await page.get_by_role("link", name="CSV").click()
+        _, row = Path(await (await downloading.value).path()).read_text().splitlines()
+        assert ",12.50," in row
         await page.get_by_label("State").select_option("Every state")
         await page.get_by_label("Event configuration").select_option("Purchase")
         await expect(rows.get_by_role("link", name="Spring")).to_be_visible()

@@ -1,11 +1,14 @@
 """`/api/clicks`: the feed of an account's clicks."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from typing import TypeVar
 from uuid import UUID
 
 from tracker.api.click_records import ClickFields, ClickLink, ClickRecord
 from tracker.api.endpoint import Call, Endpoint, Nothing
+from tracker.api.export import Export
+from tracker.api.feed_export import all_of_feed
 from tracker.api.feed_schema import FeedAnswer, FeedQuery, cursor_fields
 from tracker.api.resource import record_of
 from tracker.api.services import Services
@@ -64,6 +67,15 @@ async def list_clicks(call: Call[ListClicks, Nothing]) -> FeedAnswer[ClickRecord
     return FeedAnswer(rows=rows, **cursor_fields(query, page))
 
 
+async def all_clicks(
+    call: Call[ListClicks, Nothing],
+) -> AsyncGenerator[list[ClickRecord], None]:
+    """Yield all of the account's clicks that pass the filters. Raises as `list_clicks`."""
+    async with aclosing(all_of_feed(call, call.services.click_feed)) as found:
+        async for clicks in found:
+            yield await show_clicks(call.services, call.account_id, clicks)
+
+
 ENDPOINTS = (
     Endpoint(
         "GET",
@@ -74,5 +86,6 @@ ENDPOINTS = (
         "List clicks, newest first, or everything that was stored after a cursor",
         FeedAnswer[ClickRecord],
         query=ListClicks,
+        export=Export("clicks", ClickRecord, all_clicks),
     ),
 )

@@ -1,7 +1,8 @@
 """`/api/conversions`: the feed of an account's conversions, and one of them."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from contextlib import aclosing
 from typing import Any
 from uuid import UUID
 
@@ -20,6 +21,8 @@ from tracker.api.conversion_schema import (
 )
 from tracker.api.deliveries import delivery_record
 from tracker.api.endpoint import Call, Endpoint, Nothing
+from tracker.api.export import Export
+from tracker.api.feed_export import all_of_feed
 from tracker.api.feed_schema import FeedAnswer, cursor_fields
 from tracker.api.resource import Resource, record_of
 from tracker.api.services import Services
@@ -94,6 +97,19 @@ async def list_conversions(
     return FeedAnswer(rows=rows, **cursor_fields(query, page))
 
 
+async def all_conversions(
+    call: Call[ListConversions, Nothing],
+) -> AsyncGenerator[list[ListedConversion], None]:
+    """Yield all of the account's conversions that pass the filters.
+
+    Raises as `list_conversions`.
+    """
+    sees_deliveries = call.principal.covers(["webhooks:read"])
+    async with aclosing(all_of_feed(call, call.services.conversion_feed)) as found:
+        async for events in found:
+            yield await show_conversions(call.services, call.account_id, events, sees_deliveries)
+
+
 async def show(call: Call[Nothing, Nothing]) -> ConversionDetail:
     """Return a conversion with its click, its metadata and its deliveries.
 
@@ -161,6 +177,7 @@ ENDPOINTS = (
         "List conversions, newest first, or everything that was stored after a cursor",
         FeedAnswer[ListedConversion],
         query=ListConversions,
+        export=Export("conversions", ListedConversion, all_conversions),
     ),
     Endpoint(
         "GET",

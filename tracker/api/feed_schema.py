@@ -6,8 +6,9 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, get_args
 from uuid import UUID
 
 import msgspec
-from msgspec import Meta, field
+from msgspec import UNSET, Meta, field
 
+from tracker.api.export import FormatIn
 from tracker.api.feed_cursors import FeedCursors
 from tracker.api.limits import DEFAULT_PAGE_SIZE, MAX_FILTER_VALUES
 from tracker.api.report_filters import BotReason, Dimension, Text, country_of, host_of
@@ -90,6 +91,7 @@ class FeedQuery(msgspec.Struct, kw_only=True):
             "(exclude; their conversions are not), or shown alone (only)"
         ),
     ] = "include"
+    format: FormatIn = UNSET
 
     def __post_init__(self) -> None:
         self.country = [country_of(text) for text in self.country]

@@ -1,6 +1,6 @@
 """A feed of an account's clicks or conversions: one page, or all that follow a place."""
 
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 from uuid import UUID
 
@@ -87,7 +87,7 @@ class Feed(Generic[Row]):
         wanted: FeedFilter = _EVERYTHING,
         start: Place | None = None,
         size: int = PAGE_ROWS,
-    ) -> AsyncIterator[FeedPage[Row]]:
+    ) -> AsyncGenerator[FeedPage[Row], None]:
         """Yield all pages that begin at a place and follow each other. Raises as `page` does."""
         while True:
             page = await self.page(account_id, wanted, start, size)

@@ -1,7 +1,7 @@
 /** Conversions: the log, newest first, with what became of each. */
 
 import {
-  Badge, Button, Empty, Icon, PageHeader, Table, Tag, Time, api, can, format, html, route, setQuery, useLoad, useState,
+  Badge, Button, CsvButton, Empty, Icon, PageHeader, Table, Tag, Time, api, can, format, html, route, setQuery, useLoad, useState,
 } from "console/core";
 import { loadAll } from "console/parts/all";
 
@@ -38,6 +38,7 @@ export default function Conversions() {
   const narrowed = Object.values(filters).some(Boolean);
   return html`
     <${PageHeader} title="Conversions" about="Every conversion that was accepted, and what became of it.">
+      <${CsvButton} path="/api/conversions" query=${filters} />
       <${Button} icon="refresh" onClick=${first.reload}>Refresh<//>
     <//>
     <${Filters} filters=${filters} />
