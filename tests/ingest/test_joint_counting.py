@@ -64,6 +64,19 @@ async def test_a_report_of_days_that_were_counted_ahead_reads_no_clicks(
     await check(services, Counted(history, HOST), query_of(history, group_by, **filters))
 
 
+async def test_a_report_of_one_link_is_made_of_the_counts_of_the_account(
+    services: Services,
+) -> None:
+    history = await set_the_scene(services)
+    await counting(services).count_days()
+    links = {one["link_id"] for one in history.clicks if one["account_id"] == history.account_id}
+    for collection in ("clicks", "events"):
+        await services.database[collection].delete_many({})
+    for link_id in (*sorted(links), history.foreign_link):
+        query = query_of(history, "referrer", link=[link_id], os=["iOS"])
+        await check(services, Counted(history, HOST), query)
+
+
 async def test_a_day_is_counted_once_and_again_when_a_click_lands_late(services: Services) -> None:
     history = await set_the_scene(services)
     assert await counting(services).count_days() == DAYS

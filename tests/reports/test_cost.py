@@ -142,9 +142,9 @@ async def test_the_first_report_that_crosses_dimensions_reads_the_clicks_and_eve
     marks = {"rollups": DAYS * SLOTS}
     counted = {"clicks": every, "events": every, "joint_counts": 0}
     assert await scene.read("os", device=["mobile"]) == marks | counted
-    # Of one link only its clicks.
+    # Of one link only its clicks, and its rollups besides the account's.
     read = await scene.read("os", device=["mobile"], link=list(scene.links[:1]))
-    assert (read["clicks"], read["rollups"]) == (DAYS * SLOTS, DAYS * SLOTS)
+    assert (read["clicks"], read["rollups"]) == (DAYS * SLOTS, 2 * DAYS * SLOTS)
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,15 @@ from tracker.db.transaction import Session
 from tracker.reports import columns
 from tracker.reports.columns import CLICK_MEASURES, EVENT_COUNTS, MONEY, Columns
 from tracker.reports.counting import Span, count
-from tracker.reports.dimensions import ALL_COUNTED, EVENT, HOUR, NO_EVENT, OfDocuments, rollups_for
+from tracker.reports.dimensions import (
+    ALL_COUNTED,
+    EVENT,
+    HOUR,
+    LINK,
+    NO_EVENT,
+    OfDocuments,
+    rollups_for,
+)
 from tracker.reports.joint_counts import JointCounts, JointId, Kept, name_of
 from tracker.reports.marks import Marks, marks_of, rollups_of
 from tracker.reports.periods import Period, day_period, is_over
@@ -82,6 +90,8 @@ class Counts:
         self._scope = scope
         self._snapshot = snapshot
         self._marks = Marks({})
+        # Those of the whole account, whose counts by all dimensions have those of each link.
+        self._account_marks = Marks({})
 
     async def tables(
         self, by: Sequence[str], periods: Sequence[Period]
@@ -93,9 +103,12 @@ class Counts:
         """
         if not periods:
             return []
-        self._marks = await marks_of(
-            self._database, self._scope.rollups(), periods, self._snapshot.session
-        )
+        session = self._snapshot.session
+        of_account = self._scope._replace(link_id=None)
+        self._account_marks = await marks_of(self._database, of_account.rollups(), periods, session)
+        self._marks = self._account_marks
+        if self._scope.link_id is not None:
+            self._marks = await marks_of(self._database, self._scope.rollups(), periods, session)
         hours = [one for one in periods if one.hour is not None]
         longer = [one for one in periods if one.hour is None]
         found = await self._of_kind(by, longer)
@@ -200,15 +213,16 @@ class Counts:
         self, of: OfDocuments, names: Sequence[str], period: Period
     ) -> Columns | None:
         """Return the counts made from those by all dimensions; None if these are not valid."""
-        one = self._id(of, ALL_COUNTED, period)
-        if period.kind == "month" or self._scope.link_id is not None:
+        one = self._id(of, ALL_COUNTED, period)._replace(link_id=None)
+        if period.kind == "month" or one == self._id(of, names, period):
             return None
-        if one == self._id(of, names, period):
+        link_id = self._scope.link_id
+        read = list(names) if link_id is None else [LINK, *_without(LINK, names)]
+        found = (await self._joint.find([one], read, self._snapshot.session)).get(one)
+        if found is None or found.mark != self._account_marks.of(period).of(of):
             return None
-        found = (await self._joint.find([one], names, self._snapshot.session)).get(one)
-        if found is None or found.mark != self._marks.of(period).of(of):
-            return None
-        return await asyncio.to_thread(found.table.by, names)
+        table = found.table if link_id is None else found.table.where(LINK, {str(link_id)})
+        return await asyncio.to_thread(table.by, names)
 
     async def _from_rollups(self, of: OfDocuments, names: Sequence[str], period: Period) -> Columns:
         source = rollups_for(names)
