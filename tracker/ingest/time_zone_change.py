@@ -168,7 +168,9 @@ class TimeZoneChanger:
             if first_whole_day(calendar, await first_kept(self._database)) > day:
                 await self._start_again(account_id, change)
                 return
-        done = {"done_through": day, "days_done": change.days_done + 1}
+        # A drain that goes on with a change may find days that are new since they were counted.
+        number = min(change.days_done + 1, change.days or 0)
+        done = {"done_through": day, "days_done": number}
         await self._update(account_id, change, done)
 
     async def _check(self, account_id: UUID, change: ZoneChange, session: Session) -> None:

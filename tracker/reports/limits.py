@@ -15,8 +15,9 @@ REPORT_SECONDS: Final = 30.0
 RECOUNT_SECONDS: Final = 240
 """The time limit for one day of one account. MongoDB keeps a snapshot for five minutes."""
 
-UPDATES_PER_TRANSACTION: Final = 1000
-"""Rollups that a recount corrects at once: MongoDB limits the size of a transaction."""
+SUMS_PER_TRANSACTION: Final = 20_000
+"""Sums that a recount corrects at once. MongoDB limits the size of a transaction, and the driver
+encodes so many in 10 ms, while no request is served."""
 
 DEFAULT_PAGE_ROWS: Final = 25
 """Rows on a page of a report, unless the query says otherwise."""

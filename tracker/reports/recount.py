@@ -7,7 +7,7 @@ report sees either the old figure or the right one.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID
@@ -22,7 +22,7 @@ from tracker.db.connect import Database, MongoClient
 from tracker.db.documents import run_updates
 from tracker.db.transaction import Session, in_transaction
 from tracker.reports.day_count import UTC, DayCount, DayCounts, version_id
-from tracker.reports.limits import RECOUNT_SECONDS, UPDATES_PER_TRANSACTION
+from tracker.reports.limits import RECOUNT_SECONDS, SUMS_PER_TRANSACTION
 from tracker.reports.rollup import CORRECTIONS, RollupId, Sums, increments, of_zone, statement
 
 CORRECTION_SLOT: Final = 1000
@@ -124,20 +124,19 @@ class Recount:
         in_correction: InCorrection | None,
     ) -> bool:
         """Add the differences, in transactions; return False if another correction came first."""
-        updates = [
-            statement(
-                rollup_id._asdict(),
-                CORRECTION_SLOT,
-                {**increments(sums), f"total.{CORRECTIONS}": 1},
-                counted.domain_names.get(rollup_id),
-            )
-            for rollup_id, sums in missing.items()
-        ]
         async with await self._client.start_session() as session:
-            for number, start in enumerate(range(0, len(updates), UPDATES_PER_TRANSACTION)):
-                piece = updates[start : start + UPDATES_PER_TRANSACTION]
+            for number, piece in enumerate(_pieces(missing)):
+                updates = [
+                    statement(
+                        rollup_id._asdict(),
+                        CORRECTION_SLOT,
+                        {**increments(missing[rollup_id]), f"total.{CORRECTIONS}": 1},
+                        counted.domain_names.get(rollup_id),
+                    )
+                    for rollup_id in piece
+                ]
                 version = counted.version + number
-                if not await self._correct_piece(counted, version, piece, session, in_correction):
+                if not await self._correct_piece(counted, version, updates, session, in_correction):
                     return False
         return True
 
@@ -186,6 +185,20 @@ class Recount:
             day = calendar.day_of(row["at"])
             days.add(day.isoformat())
             after = {"at": {"$gte": calendar.end_of(day)}}
+
+
+def _pieces(missing: Mapping[RollupId, Sums]) -> Iterator[list[RollupId]]:
+    """Yield the documents that one transaction corrects."""
+    piece: list[RollupId] = []
+    size = 0
+    for rollup_id, sums in missing.items():
+        piece.append(rollup_id)
+        size += len(sums)
+        if size >= SUMS_PER_TRANSACTION:
+            yield piece
+            piece, size = [], 0
+    if piece:
+        yield piece
 
 
 def first_whole_day(calendar: Calendar, kept: str) -> str:
