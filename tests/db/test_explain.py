@@ -29,6 +29,7 @@ from tracker.feeds.feed import Feed
 from tracker.feeds.filter import FeedFilter
 from tracker.feeds.page import Place, Position
 from tracker.ids import new_id
+from tracker.ingest.calendars import AccountCalendars
 from tracker.links.domain import DnsCheck, Domain
 from tracker.links.link import Link
 from tracker.links.store import LinkFilter, LinkOrder
@@ -187,6 +188,14 @@ async def held(scene: Scene, session: Session) -> None:
     assert await scene.services.domains.hold([scene.domain.id], session) == {scene.domain.id}
 
 
+async def remove_zone(services: Services) -> None:
+    zone = "Europe/Berlin"
+    await services.database["accounts"].update_one(
+        {"_id": ACCOUNT}, {"$set": {"time_zones_obsolete": [zone]}}, upsert=True
+    )
+    await services.time_zone_changer()._remove(ACCOUNT, zone)
+
+
 LISTS: dict[str, Query] = {
     "links": links_page(),
     "a later page of links": links_page(page=5),
@@ -286,6 +295,12 @@ OTHERS: dict[str, Query] = {
     "a key by its secret": lambda scene: scene.services.api_keys.authenticate(scene.secret),
     "a webhook by id": lambda scene: scene.services.webhooks.find(new_id()),
     "an account by id": lambda scene: scene.services.accounts.find(new_id()),
+    "an account's time zone": lambda scene: scene.services.time_zones.find(new_id()),
+    "accounts whose time zone changes": lambda scene: scene.services.time_zones.next_due(),
+    "calendars of accounts": lambda scene: AccountCalendars(scene.services.database).of(
+        [one.bytes for one in ACCOUNTS], 0
+    ),
+    "rollups of an abandoned zone": lambda scene: remove_zone(scene.services),
     "clicks by id": lambda scene: scene.services.clicks.find(
         [one.bytes for one in scene.click_ids[:500]]
     ),

@@ -1,6 +1,7 @@
 """Rollups equal the sums of the documents; differences are found, and corrected in one step."""
 
 import asyncio
+from datetime import date, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -10,10 +11,12 @@ from bson import Decimal128
 
 from tests.conversions import scene
 from tests.factories import AT_MS, make_click, make_event
+from tracker.calendar import calendar_of
 from tracker.clock import day_of, moment
 from tracker.ids import new_id
 from tracker.reports.day_count import DayCount
-from tracker.reports.recount import Recount
+from tracker.reports.recount import Recount, first_whole_day
+from tracker.reports.rollup import RollupId
 from tracker.service.services import Services
 
 ACCOUNT = new_id()
@@ -148,6 +151,42 @@ async def test_a_reader_never_sees_a_figure_between_the_wrong_and_the_right(
     done.set()
     await reading
     assert seen <= {125, 25}
+
+
+@pytest.mark.parametrize(
+    ("zone", "expected"),
+    [
+        ("UTC", "2026-01-31"),
+        ("Europe/Berlin", "2026-02-01"),
+        ("America/New_York", "2026-01-31"),
+    ],
+)
+def test_the_first_whole_day_begins_no_earlier_than_the_first_in_utc(
+    zone: str, expected: str
+) -> None:
+    assert first_whole_day(calendar_of(zone), "2026-01-31") == expected
+    assert first_whole_day(calendar_of(zone), "") == ""
+
+
+async def test_a_day_of_25_hours_is_counted_and_copied(services: Services) -> None:
+    berlin, day = calendar_of("Europe/Berlin"), "2026-10-25"
+    start = berlin.start_of(date.fromisoformat(day))
+    moments = [start + timedelta(hours=number, minutes=59) for number in range(-1, 26)]
+    clicks = [make_click(ACCOUNT, at=int(at.timestamp() * 1000)) for at in moments]
+    await scene.applied(services, clicks)
+    recount = Recount(services.mongodb, services.database)
+    assert await recount.correct(ACCOUNT, day, berlin) > 0
+    assert await recount.correct(ACCOUNT, day, berlin) == 0
+    async with await services.mongodb.start_session(snapshot=True) as session:
+        found = await recount.count_day(ACCOUNT, day, session, berlin)
+    sums = found.stored[RollupId(ACCOUNT, "account Europe/Berlin", day, None)]
+    hours = {f"hour.{number:02}.clicks": 1 for number in range(25)}
+    of_hours = [path for path in sums if path.startswith("hour.") and path.endswith("clicks")]
+    assert {path: sums[path] for path in of_hours} == hours
+    await recount.copy(ACCOUNT, day, "Asia/Tokyo", "Europe/Berlin")
+    async with await services.mongodb.start_session(snapshot=True) as session:
+        copied = await recount.count_day(ACCOUNT, day, session, calendar_of("Asia/Tokyo"))
+    assert copied.stored[RollupId(ACCOUNT, "account Asia/Tokyo", day, None)] == sums
 
 
 async def test_accounts_with_records_and_accounts_with_rollups_are_found(
