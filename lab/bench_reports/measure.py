@@ -16,7 +16,7 @@ from tracker.errors import Unavailable
 from tracker.ingest.joint_counting import DAYS
 from tracker.reports.account_calendar import account_calendar
 from tracker.reports.comparison import other_range
-from tracker.reports.counts import Counts, Scope, Snapshot
+from tracker.reports.counts import Counts
 from tracker.reports.day_range import DayRange
 from tracker.reports.dimensions import ALL_COUNTED
 from tracker.reports.joint_counts import ALL
@@ -24,6 +24,7 @@ from tracker.reports.overview import read_overview
 from tracker.reports.parts import parts_at_one_snapshot
 from tracker.reports.periods import day_period
 from tracker.reports.query import Query
+from tracker.reports.scope import Scope, Snapshot
 from tracker.service.services import Services
 
 _RAW_SECONDS: Final = 600

@@ -27,10 +27,11 @@ from tracker.db.transaction import Session
 from tracker.ingest.lease import Lease
 from tracker.loops import run_until
 from tracker.reports.account_calendar import account_calendar
-from tracker.reports.counts import Counts, Scope, Snapshot
+from tracker.reports.counts import Counts
 from tracker.reports.dimensions import ALL_COUNTED
 from tracker.reports.limits import RECOUNT_SECONDS
 from tracker.reports.periods import Period, day_period, hours_of, is_over
+from tracker.reports.scope import Scope, Snapshot
 
 log = structlog.get_logger(__name__)
 

@@ -12,15 +12,12 @@ retention has deleted are counted as unknown, so that sums always equal those of
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any, Final, NamedTuple
-from uuid import UUID
+from typing import Final
 
-from tracker.calendar import Calendar
 from tracker.clicks.country import UNKNOWN
 from tracker.db.connect import Database
-from tracker.db.transaction import Session
 from tracker.reports import columns
 from tracker.reports.columns import CLICK_MEASURES, EVENT_COUNTS, MONEY, Columns
 from tracker.reports.counting import Span, count
@@ -34,9 +31,11 @@ from tracker.reports.dimensions import (
     rollups_for,
 )
 from tracker.reports.joint_counts import JointCounts, JointId, Kept, name_of
-from tracker.reports.marks import Marks, marks_of, rollups_of
+from tracker.reports.marks import Marks, marks_of
 from tracker.reports.periods import Period, day_period, is_over
-from tracker.reports.pipelines import RollupQuery, stages_of, table_of
+from tracker.reports.pipelines import RollupQuery
+from tracker.reports.rollup_table import rollup_table
+from tracker.reports.scope import Scope, Snapshot
 
 _MEASURES: Final[dict[OfDocuments, Sequence[str]]] = {
     "clicks": CLICK_MEASURES,
@@ -51,34 +50,6 @@ _LANDING: Final = timedelta(seconds=30)
 
 _CLICKS_AT_ONCE: Final = 20_000
 """About how many clicks one pipeline counts: it may have as many rows."""
-
-
-class Scope(NamedTuple):
-    """Whose clicks and events are counted: an account's, or those of one of its links."""
-
-    account_id: UUID
-    calendar: Calendar
-    link_id: UUID | None = None
-
-    def rollups(self, of: str | None = None) -> dict[str, Any]:
-        """Return what selects its rollups: of the `account`, of each `link`, or of its link."""
-        return rollups_of(self.account_id, self.calendar.zone, of, self.link_id)
-
-    def documents(self) -> dict[str, Any]:
-        """Return what selects its clicks and events."""
-        found: dict[str, Any] = {"account_id": self.account_id}
-        return found if self.link_id is None else {**found, "link_id": self.link_id}
-
-
-class Snapshot(NamedTuple):
-    """The snapshot that a report is read in: its session, and when it began.
-
-    `before_counting` is called each time before clicks and events themselves are read.
-    """
-
-    session: Session
-    now: datetime
-    before_counting: Callable[[], Awaitable[None]]
 
 
 class Counts:
@@ -213,16 +184,23 @@ class Counts:
         self, of: OfDocuments, names: Sequence[str], period: Period
     ) -> Columns | None:
         """Return the counts made from those by all dimensions; None if these are not valid."""
+        found = await self._by_all(of, names, period)
+        if found is None or found.mark != self._account_marks.of(period).of(of):
+            return None
+        return found.table
+
+    async def _by_all(self, of: OfDocuments, names: Sequence[str], period: Period) -> Kept | None:
+        """Return what is kept by all dimensions, valid or not, and summed up by these."""
         one = self._id(of, ALL_COUNTED, period)._replace(link_id=None)
-        if period.kind == "month" or one == self._id(of, names, period):
+        if period.kind == "month":
             return None
         link_id = self._scope.link_id
         read = list(names) if link_id is None else [LINK, *_without(LINK, names)]
         found = (await self._joint.find([one], read, self._snapshot.session)).get(one)
-        if found is None or found.mark != self._account_marks.of(period).of(of):
+        if found is None:
             return None
         table = found.table if link_id is None else found.table.where(LINK, {str(link_id)})
-        return await asyncio.to_thread(table.by, names)
+        return Kept(found.mark, await asyncio.to_thread(table.by, names))
 
     async def _from_rollups(self, of: OfDocuments, names: Sequence[str], period: Period) -> Columns:
         source = rollups_for(names)
@@ -248,9 +226,13 @@ class Counts:
         self, of: OfDocuments, names: Sequence[str], period: Period
     ) -> Columns:
         table = await self._counted(of, names, period, period.start, period.end)
-        if of == "clicks":
-            table = with_missing(table, self._marks.of(period).missing(table), names)
-        return table
+        if of == "events" or not self._marks.of(period).missing(table):
+            return table
+        # Retention has deleted clicks: what was counted before knows more of them.
+        kept = await self._by_all(of, names, period)
+        if kept is not None and _clicks(kept.table) > _clicks(table):
+            table = kept.table
+        return with_missing(table, self._marks.of(period).missing(table), names)
 
     async def _counted(
         self, of: OfDocuments, names: Sequence[str], period: Period, start: datetime, end: datetime
@@ -272,12 +254,6 @@ class Counts:
         return JointId(account_id, calendar.zone, link_id, of, by, period.key)
 
 
-async def rollup_table(database: Database, query: RollupQuery, session: Session) -> Columns:
-    """Return what a query of rollups adds up. Raises PyMongoError if MongoDB does not answer."""
-    rows = database["rollups"].aggregate(stages_of(query), session=session, allowDiskUse=True)
-    return await asyncio.to_thread(table_of, query, await rows.to_list(None))
-
-
 def with_missing(table: Columns, missing: dict[str, int], names: Sequence[str]) -> Columns:
     """Return the counts of clicks with those that retention has deleted, whose values are unknown.
 
@@ -291,6 +267,10 @@ def with_missing(table: Columns, missing: dict[str, int], names: Sequence[str]) 
         {name: [one] for name, one in missing.items()},
     )
     return columns.joined([table, rest], names)
+
+
+def _clicks(table: Columns) -> int:
+    return table.total("clicks") + table.total("bots")
 
 
 def _without(name: str, names: Sequence[str]) -> list[str]:

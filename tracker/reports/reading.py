@@ -18,11 +18,13 @@ from uuid import UUID
 from tracker.db.connect import Database
 from tracker.reports import columns
 from tracker.reports.columns import Columns
-from tracker.reports.counts import Counts, Scope, Snapshot, rollup_table
+from tracker.reports.counts import Counts
 from tracker.reports.dimensions import LINK, TIME, RollupSource, needed_for, rollups_for
 from tracker.reports.periods import Period, hours_of, is_over, periods_of
 from tracker.reports.pipelines import DAY, RollupQuery
 from tracker.reports.query import Query
+from tracker.reports.rollup_table import rollup_table
+from tracker.reports.scope import Scope, Snapshot
 
 _LONG: Final = 62
 """Days of a range beyond which counts of its months are kept, though rollups have them too."""

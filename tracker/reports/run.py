@@ -15,7 +15,6 @@ from tracker.db.connect import Database
 from tracker.errors import Unavailable
 from tracker.reports.account_calendar import account_calendar
 from tracker.reports.columns import Columns
-from tracker.reports.counts import Scope, Snapshot
 from tracker.reports.dimensions import LINK, NO_KEY
 from tracker.reports.limits import REPORT_SECONDS
 from tracker.reports.names import found_by, names_of
@@ -23,6 +22,7 @@ from tracker.reports.query import Query, Report, Row
 from tracker.reports.queue import ReportQueue
 from tracker.reports.reading import Reading
 from tracker.reports.rows import Rows, rows_of, totals_of
+from tracker.reports.scope import Scope, Snapshot
 
 _TOO_LONG: Final = (
     f"report: not done after {REPORT_SECONDS:.0f} seconds; ask for fewer days, or try again: the "

@@ -1,0 +1,38 @@
+"""The scope and the snapshot of a report: whose clicks and events it counts, and of when."""
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from tracker.calendar import Calendar
+from tracker.db.transaction import Session
+from tracker.reports.marks import rollups_of
+
+
+class Scope(NamedTuple):
+    """Whose clicks and events are counted: an account's, or those of one of its links."""
+
+    account_id: UUID
+    calendar: Calendar
+    link_id: UUID | None = None
+
+    def rollups(self, of: str | None = None) -> dict[str, Any]:
+        """Return what selects its rollups: of the `account`, of each `link`, or of its link."""
+        return rollups_of(self.account_id, self.calendar.zone, of, self.link_id)
+
+    def documents(self) -> dict[str, Any]:
+        """Return what selects its clicks and events."""
+        found: dict[str, Any] = {"account_id": self.account_id}
+        return found if self.link_id is None else {**found, "link_id": self.link_id}
+
+
+class Snapshot(NamedTuple):
+    """The snapshot that a report is read in: its session, and when it began.
+
+    `before_counting` is called each time before clicks and events themselves are read.
+    """
+
+    session: Session
+    now: datetime
+    before_counting: Callable[[], Awaitable[None]]
