@@ -74,7 +74,7 @@ class StoredPage(NamedTuple):
     was stored.
     """
 
-    rows: list[dict[str, Any]]
+    rows: Sequence[dict[str, Any]]
     bookmark: Bookmark
     searched_to: datetime | None
 
@@ -108,30 +108,35 @@ class StoringOrder:
         """
         end = await bookmark_of_now(self._database, self._session)
         _check(start, end)
-        found: list[Entry] = []
+        found: list[dict[str, Any]] = []
         read, last, examined = dict(start.positions), None, 0
-        async with aclosing(self._entries(start, end)) as entries:
+        async with aclosing(self._entries(start, end, size)) as entries:
             while len(found) < size and examined < max_examined:
                 most = _ENTRIES_PER_QUERY if self._source.conditions else size - len(found)
                 piece = await _take(entries, min(most, max_examined - examined))
                 if not piece:
-                    return StoredPage(await self._rows(found, fields), end, None)
-                passing = await self._passing(piece)
+                    return StoredPage(await self._whole(found, fields), end, None)
+                passing = await self._passing(piece, fields)
                 for entry in piece:
                     if len(found) == size:
                         break
                     read[entry.slot], last = entry.position + 1, entry.at
                     examined += 1
-                    if (entry.id, entry.status) in passing:
-                        found.append(entry)
+                    if row := passing.get((entry.id, entry.status)):
+                        found.append(row)
         at = start.at if last is None else max(start.at, last)
-        return StoredPage(await self._rows(found, fields), Bookmark(at, read), at)
+        return StoredPage(await self._whole(found, fields), Bookmark(at, read), at)
 
-    async def _entries(self, start: Bookmark, end: Bookmark) -> AsyncGenerator[Entry, None]:
-        """Yield the entries between two places, merged by the time of storing."""
+    async def _entries(
+        self, start: Bookmark, end: Bookmark, size: int
+    ) -> AsyncGenerator[Entry, None]:
+        """Yield the entries between two places, merged by the time of storing.
+
+        `size` is that of the page that needs them.
+        """
         firsts = {slot: start.positions.get(slot, 0) for slot in end.positions}
         unread = [slot for slot, first in firsts.items() if first < end.positions[slot]]
-        documents = {slot: self._documents(slot, firsts[slot]) for slot in unread}
+        documents = {slot: self._documents(slot, firsts[slot], size) for slot in unread}
         try:
             async for slot, at, document in _merged(documents):
                 position = document["_id"]["position"]
@@ -142,8 +147,12 @@ class StoringOrder:
             for cursor in documents.values():
                 await cursor.close()
 
-    def _documents(self, slot: int, first: int) -> Any:
-        """Return a cursor of the documents of a slot, from that with the position `first`."""
+    def _documents(self, slot: int, first: int, size: int) -> Any:
+        """Return a cursor of the documents of a slot, from that with the position `first`.
+
+        A page may need one of 1,024 entries, or many of one entry: MongoDB returns a tenth of
+        `size` at once.
+        """
         of_slot = {
             "account_id": self._source.account_id,
             "feed": self._source.feed,
@@ -154,16 +163,28 @@ class StoringOrder:
             "$lt": {**of_slot, "position": 2**63 - 1},
         }
         found = self._database["arrivals"].find({"_id": within}, session=self._session)
-        return found.sort("_id", 1)
+        return found.sort("_id", 1).batch_size(max(2, size // 10))
 
-    async def _passing(self, entries: Sequence[Entry]) -> set[tuple[UUID | int, Status | None]]:
-        """Return the entries that pass the conditions and are in the state of their document."""
-        found = self._find([entry.id for entry in entries], ["status"])
-        return {(row["_id"], row.get("status")) async for row in found}
+    async def _passing(
+        self, entries: Sequence[Entry], fields: Sequence[str]
+    ) -> dict[tuple[UUID | int, Status | None], dict[str, Any]]:
+        """Return the rows that pass the conditions, by id and the state that they are in.
 
-    async def _rows(self, entries: Sequence[Entry], fields: Sequence[str]) -> list[dict[str, Any]]:
-        rows = {row["_id"]: row async for row in self._find([one.id for one in entries], fields)}
-        return [rows[entry.id] for entry in entries]
+        With conditions, which few may pass, they are not whole yet.
+        """
+        needed = ["status"] if self._source.conditions else fields
+        found = self._find([entry.id for entry in entries], needed)
+        return {(row["_id"], row.get("status")): row async for row in found}
+
+    async def _whole(
+        self, found: Sequence[dict[str, Any]], fields: Sequence[str]
+    ) -> Sequence[dict[str, Any]]:
+        """Return the rows that `_passing` has found, with all their fields."""
+        if not (found and self._source.conditions):
+            return found
+        ids = [row["_id"] for row in found]
+        rows = {row["_id"]: row async for row in self._find(ids, fields)}
+        return [rows[one] for one in ids]
 
     def _find(self, ids: Sequence[UUID | int], fields: Sequence[str]) -> Any:
         own = {"_id": {"$in": ids}, "account_id": self._source.account_id}

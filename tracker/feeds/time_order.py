@@ -23,6 +23,11 @@ MAX_EXAMINED: Final = 50_000
 them and 0.07 s to read them all (measured in an account with 600,000 conversions)."""
 
 
+_FEW_FOR_EACH_ROW: Final = 20
+"""Rows that are examined first for each row of a page. To count off MAX_EXAMINED takes 0.03 s, even
+if the first rows pass."""
+
+
 class Range(NamedTuple):
     """The part of a collection that a page is of.
 
@@ -62,15 +67,35 @@ async def page_by_time(
         within = within._replace(
             bounds=[*within.bounds, {"at": {"$lte": after.at}, "$nor": [newer]}]
         )
-    end = await _end(collection, within, max_examined, session) if within.others else None
-    if end is not None:
-        within = within._replace(bounds=[*within.bounds, {"at": {"$gte": end}}])
-    rows = await _newest(collection, within, size, fields, session)
+    rows, end = await _newest_examined(collection, within, size, fields, max_examined, session)
     if len(rows) > size:
         last = rows[size - 1]
         return TimePage(rows[:size], Position(last["at"], last["_id"]), None)
     following = None if end is None else Position(end, within.lowest_id)
     return TimePage(rows, following, end)
+
+
+async def _newest_examined(
+    collection: Collection,
+    within: Range,
+    size: int,
+    fields: Sequence[str],
+    max_examined: int,
+    session: Session | None,
+) -> tuple[list[dict[str, Any]], datetime | None]:
+    """Return the newest rows as `_newest` does, and the time where the examined ones end, if any.
+
+    If a page is full after few rows, no more are counted off.
+    """
+    if not within.others:
+        return await _newest(collection, within, size, fields, session), None
+    for limit in sorted({min(_FEW_FOR_EACH_ROW * size, max_examined), max_examined}):
+        end = await _end(collection, within, limit, session)
+        bounds = [*within.bounds, *([{"at": {"$gte": end}}] if end is not None else [])]
+        rows = await _newest(collection, within._replace(bounds=bounds), size, fields, session)
+        if len(rows) > size or end is None:
+            break
+    return rows, end
 
 
 async def _end(

@@ -17,7 +17,7 @@ const RESOURCES = [
   ["tags", "Tags"],
   ["domains", "Domains"],
   ["event_configs", "Event configurations"],
-  ["conversions", "Conversions"],
+  ["conversions", "Clicks and conversions"],
   ["webhooks", "Webhooks"],
   ["reports", "Reports"],
   ["account", "Account"],
