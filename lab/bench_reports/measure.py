@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import pymongo
 from msgspec.structs import replace
+from pymongo.errors import PyMongoError
 
 from lab.bench_reports.kinds import PANELS, Kind
 from scripts.progress import Progress
@@ -96,12 +97,15 @@ async def _no_wait() -> None:
 
 
 async def _first(services: Services, kind: Kind) -> tuple[float, int]:
-    """Return the milliseconds of a first look, and its requests. Raises Unavailable."""
+    """Return the milliseconds of a first look, and its requests.
+
+    Raises Unavailable or PyMongoError if it never ends.
+    """
     began = time.perf_counter()
     for requests in range(1, _MAX_REQUESTS + 1):
         try:
             await _read(services, kind)
-        except Unavailable:
+        except (Unavailable, PyMongoError):
             if requests == _MAX_REQUESTS:
                 raise
         else:

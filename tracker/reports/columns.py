@@ -21,7 +21,11 @@ MONEY: Final = ("value", "payout", "bot_value", "bot_payout")
 MEASURES: Final = (*CLICK_MEASURES, *EVENT_COUNTS, *MONEY)
 
 _DIRECT: Final = 4_000_000
-"""Combinations that are numbered by an array of all possible ones; more are sorted instead."""
+_DIRECT_PER_ROW: Final = 16
+_FEW_COMBINATIONS: Final = 4096
+"""Combinations are numbered by an array of all possible ones, unless that is longer than any of
+these allow: it then takes longer than to sort the rows. With 3,000 rows of 4 million combinations
+it was 100 ms instead of 0.1."""
 
 
 class Column:
@@ -171,7 +175,8 @@ def _combinations(columns: Sequence[Column], rows: int) -> tuple[Codes, Codes]:
             size = max(len(distinct), 1)
         key = key * count + column.codes
         size *= count
-    return _few(key, size) if size <= _DIRECT else _many(key)
+    limit = min(_DIRECT, max(_FEW_COMBINATIONS, _DIRECT_PER_ROW * rows))
+    return _few(key, size) if size <= limit else _many(key)
 
 
 def _few(key: Codes, size: int) -> tuple[Codes, Codes]:
