@@ -1,6 +1,8 @@
 """The page of one link, as people use it."""
 
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 from playwright.async_api import expect
 
@@ -9,6 +11,8 @@ from tests.console.people import sign_in
 from tests.conversions.scene import drained
 from tests.factories import CHROME, create_link
 from tracker.access.accounts import Account
+from tracker.calendar import calendar_of
+from tracker.clock import now
 from tracker.service.services import Services
 
 
@@ -82,3 +86,23 @@ async def test_a_test_click_is_seen_in_the_days_of_its_link(
         await expect(
             page.get_by_role("table", name="Clicks by day").locator("td").last
         ).to_have_text("1")
+
+
+async def test_the_days_of_a_link_are_those_of_the_account_s_time_zone(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    # One of the two has another date than UTC at any time.
+    zone = "Pacific/Kiritimati" if now().hour >= 10 else "Etc/GMT+12"
+    chosen = {"$set": {"time_zone": zone}}
+    await services.database["accounts"].update_one({"_id": account.id}, chosen)
+    today = calendar_of(zone).day_of(now())
+    assert today != now().date()
+    link = await create_link(services, account.id, "spring")
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        async with page.expect_request("**/api/reports") as asked:
+            await page.goto(f"/console/links/{link.id}")
+        sent: Any = (await asked.value).post_data_json
+        await expect(page.get_by_text(f"Days of {zone}, without bots")).to_be_visible()
+    assert sent["dateRange"]["to"] == today.isoformat()
+    assert sent["dateRange"]["from"] == (today - timedelta(days=29)).isoformat()

@@ -222,6 +222,20 @@ const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle:
 const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
 const UNITS = [["day", 86_400], ["hour", 3_600], ["minute", 60]];
 
+/** Return the last days of the account's time zone up to today, oldest first, as `2026-01-31`. */
+export function lastDays(count) {
+  const zone = session.value.account.time_zone;
+  const today = new Intl.DateTimeFormat("en-CA", { timeZone: zone, year: "numeric", month: "2-digit", day: "2-digit" }).format();
+  const ago = (days) => new Date(Date.parse(today) - days * 86_400_000).toISOString().slice(0, 10);
+  return Array.from({ length: count }, (_, index) => ago(count - 1 - index));
+}
+
+/** Return the same as the range of days of a report. */
+export function lastRange(count) {
+  const days = lastDays(count);
+  return { from: days[0], to: days.at(-1) };
+}
+
 /** Formats of numbers and times, in the reader's language and time zone. */
 export const format = {
   number: (value) => NUMBER.format(value),

@@ -1,7 +1,7 @@
 /** Conversions: the log, newest first, with what became of each. */
 
 import {
-  Badge, Button, CsvButton, Empty, Icon, PageHeader, Table, Tag, Time, api, can, format, html, route, setQuery, useLoad, useState,
+  Badge, Button, CsvButton, Empty, Icon, PageHeader, Table, Tag, Time, api, can, format, html, route, session, setQuery, useLoad, useState,
 } from "console/core";
 import { loadAll } from "console/parts/all";
 
@@ -71,7 +71,7 @@ function Filters({ filters }) {
     </select>
     <label class="row">From <input type="date" value=${filters.from ?? ""} onChange=${pick("from")} /></label>
     <label class="row">to <input type="date" value=${filters.to ?? ""} onChange=${pick("to")} /></label>
-    <span class="hint">Days of UTC</span>
+    <span class="hint">Days of ${session.value.account.time_zone}</span>
     ${filters.link_id && html`<${Tag} label="the filter by link" onRemove=${() => setQuery({ link_id: null })}>one link<//>`}
   </div>`;
 }

@@ -1,8 +1,8 @@
 /** One link: where it leads, its QR code, its last 30 days, and what was changed. */
 
 import {
-  Badge, Button, CopyButton, ErrorNote, OutLink, PageHeader, Skeleton, Tag, Time, api, can, format, html, lazy,
-  owned, toast, useAction, useEffect, useLoad, useState,
+  Badge, Button, CopyButton, ErrorNote, OutLink, PageHeader, Skeleton, Tag, Time, api, can, format, html, lastDays, lazy,
+  owned, session, toast, useAction, useEffect, useLoad, useState,
 } from "console/core";
 import { Bars } from "console/parts/bars";
 import { Changes } from "console/parts/history";
@@ -74,7 +74,7 @@ function Facts({ link }) {
 
 /** The clicks and conversions of the last days, from one report by day. */
 function Days({ link }) {
-  const range = days();
+  const range = lastDays(DAYS);
   const report = useLoad(
     () => api.post("/api/reports", owned({ dateRange: { from: range[0], to: range.at(-1) }, groupBy: "day", filters: { link: link.id }, pageSize: 100 })),
     [link.id],
@@ -90,7 +90,7 @@ function Days({ link }) {
   const by = new Map(rows.map((row) => [row.key, row]));
   const series = (measure) => range.map((day) => ({ day, value: by.get(day)?.[measure] ?? 0 }));
   return html`<section class="card">
-    <header class="row between"><h2>Last ${DAYS} days</h2><span class="hint">Days of UTC, without bots</span></header>
+    <header class="row between"><h2>Last ${DAYS} days</h2><span class="hint">Days of ${session.value.account.time_zone}, without bots</span></header>
     <dl class="figures">
       <div><dt>Clicks</dt><dd>${format.number(totals.clicks)}</dd></div>
       <div><dt>Visitors</dt><dd>${format.number(totals.uniqueClicks)}</dd></div>
@@ -105,12 +105,6 @@ function Days({ link }) {
     </div>
     ${can("conversions:read") && html`<p><a href="/console/conversions?link_id=${link.id}">Its conversions, one by one</a></p>`}
   </section>`;
-}
-
-/** Return the last days of UTC as text, oldest first. */
-function days() {
-  const now = Date.now();
-  return Array.from({ length: DAYS }, (_, index) => new Date(now - (DAYS - 1 - index) * 86_400_000).toISOString().slice(0, 10));
 }
 
 function History({ history }) {

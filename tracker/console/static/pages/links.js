@@ -2,7 +2,7 @@
 
 import {
   Badge, Button, CopyButton, CsvButton, Empty, Menu, OutLink, PageHeader, Pagination, SearchBox, Table, Tag, Time, api, can,
-  format, html, lazy, owned, route, setQuery, toast, useAction, useCallback, useEffect, useLoad, useShortcut, useState,
+  format, html, lastRange, lazy, owned, route, setQuery, toast, useAction, useCallback, useEffect, useLoad, useShortcut, useState,
 } from "console/core";
 
 // The first page is painted before any of these is loaded.
@@ -183,16 +183,10 @@ function useClicks(rows) {
     if (!ids.length || !can("reports:read")) return undefined;
     let current = true;
     api
-      .post("/api/reports", owned({ dateRange: lastDays(30), groupBy: "link", filters: { link: ids }, pageSize: 100 }))
+      .post("/api/reports", owned({ dateRange: lastRange(30), groupBy: "link", filters: { link: ids }, pageSize: 100 }))
       .then(({ rows: found }) => current && setClicks(new Map(found.map((row) => [row.key, row.clicks]))))
       .catch(() => current && setClicks(undefined));
     return () => (current = false);
   }, [ids.join()]);
   return clicks;
-}
-
-/** Return a range of days for a report: today, of UTC, and the days before it. */
-function lastDays(number) {
-  const day = (ago) => new Date(Date.now() - ago * 86_400_000).toISOString().slice(0, 10);
-  return { from: day(number - 1), to: day(0) };
 }

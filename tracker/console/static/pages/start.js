@@ -1,7 +1,7 @@
 /** Start: leads a new account through a link, a click, and a conversion, with what it has by now. */
 
 import {
-  Button, ErrorNote, OutLink, PageHeader, Skeleton, api, can, format, html, lazy, owned, toast, useAction, useLoad,
+  Button, ErrorNote, OutLink, PageHeader, Skeleton, api, can, format, html, lastRange, lazy, owned, toast, useAction, useLoad,
   useState,
 } from "console/core";
 import { CodeBlock } from "console/parts/code";
@@ -36,8 +36,7 @@ async function progress(signal) {
     api.get("/api/short-links", { pageSize: 1 }, signal),
     can("event_configs:read") ? api.get("/api/event-configs", { pageSize: 1 }, signal) : { rows: [] },
   ]);
-  const day = (ago) => new Date(Date.now() - ago * 86_400_000).toISOString().slice(0, 10);
-  const report = await api.post("/api/reports", owned({ dateRange: { from: day(1), to: day(0) }, groupBy: "day", filters: { bots: "include" } }));
+  const report = await api.post("/api/reports", owned({ dateRange: lastRange(2), groupBy: "day", filters: { bots: "include" } }));
   const { clicks, conversions } = report.totals;
   return { link: links.rows[0], config: configs.rows[0], clicks, conversions };
 }

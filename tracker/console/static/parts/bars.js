@@ -52,7 +52,7 @@ function Bar({ at, height }) {
 
 const DAY = new Intl.DateTimeFormat(undefined, { weekday: "short", day: "numeric", month: "short", timeZone: "UTC" });
 
-/** Return a day of a report, which is a day in UTC, in the reader's language. */
+/** Return a day of a report, whatever its zone, in the reader's language. */
 function dayText(day) {
   return DAY.format(new Date(`${day}T00:00:00Z`));
 }
