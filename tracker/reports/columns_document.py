@@ -1,7 +1,8 @@
 """Columns as documents in MongoDB: numbers packed into binary, as narrow as they allow. Pure.
 
 The distinct values of a dimension are one text, a line for each: no value holds a line break. Money
-is a text too, because it has no largest number. A table with many rows is several documents.
+is a text too, because it has no largest number. A table with many rows, or long values, is several
+documents.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,18 +15,44 @@ from tracker.reports.columns import MONEY, Column, Columns, Numbers, joined
 ROWS_PER_DOCUMENT: Final = 200_000
 """Rows of one document. With all dimensions they take some 5 MB; MongoDB allows 16."""
 
+MAX_BYTES: Final = 8_000_000
+"""Bytes of one document, about: strangers choose values, and may send other ones each time."""
+
 _TYPES: Final = ("<u1", "<u2", "<u4", "<i8")
 
 
 def documents_of(table: Columns) -> Iterator[dict[str, Any]]:
     """Yield the fields of the documents that hold the table, at least one."""
     for start in range(0, max(table.rows, 1), ROWS_PER_DOCUMENT):
-        part = table.of_rows(np.arange(start, min(start + ROWS_PER_DOCUMENT, table.rows)))
-        yield {
-            "rows": part.rows,
-            "columns": {name: _column(one.used()) for name, one in part.dimensions.items()},
-            "measures": {name: _measure(name, one) for name, one in part.measures.items()},
-        }
+        yield from _divided(table, start, min(start + ROWS_PER_DOCUMENT, table.rows))
+
+
+def _divided(table: Columns, start: int, end: int) -> Iterator[dict[str, Any]]:
+    """Yield the documents of a part of the rows: one, or those of its halves if it is too large."""
+    document = _document(table.of_rows(np.arange(start, end)))
+    if end - start > 1 and _size(document) > MAX_BYTES:
+        middle = (start + end) // 2
+        yield from _divided(table, start, middle)
+        yield from _divided(table, middle, end)
+    else:
+        yield document
+
+
+def _document(part: Columns) -> dict[str, Any]:
+    return {
+        "rows": part.rows,
+        "columns": {name: _column(one.used()) for name, one in part.dimensions.items()},
+        "measures": {name: _measure(name, one) for name, one in part.measures.items()},
+    }
+
+
+def _size(stored: Any) -> int:
+    """Return the bytes of the texts and numbers of a document."""
+    if isinstance(stored, dict):
+        return sum(map(_size, stored.values()))
+    if isinstance(stored, str):
+        return len(stored) if stored.isascii() else len(stored.encode())
+    return len(stored) if isinstance(stored, bytes) else 0
 
 
 def table_of(documents: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Columns:

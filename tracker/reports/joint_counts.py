@@ -121,7 +121,9 @@ class JointCounts:
 
     async def keep(self, one: JointId, kept: Kept) -> None:
         """Store counts in the place of those that were there. Raises PyMongoError if it fails."""
-        version, parts = new_id(), list(documents_of(kept.table))
+        # In a thread, because a large table takes some tenths of a second.
+        version = new_id()
+        parts = await asyncio.to_thread(lambda: list(documents_of(kept.table)))
         # The first part last: it names how many there are.
         for number, part in reversed(list(enumerate(parts))):
             fields = {**part, "mark": kept.mark, "version": version, "parts": len(parts)}
