@@ -2,6 +2,7 @@
 corrections, and clicks that retention deletes.
 """
 
+import asyncio
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from random import Random
@@ -19,6 +20,7 @@ from tracker.ids import new_id
 from tracker.reports import columns_document
 from tracker.reports.joint_check import JointCheck
 from tracker.reports.query import Query
+from tracker.reports.recount import Recount
 from tracker.service.services import Services
 
 CROSSED: dict[str, Any] = {"country": ["DE", "FR"], "device": ["mobile", "tv"]}
@@ -223,3 +225,43 @@ async def test_counts_that_are_wrong_are_found_and_removed(
             async with await services.mongodb.start_session(snapshot=True) as session:
                 await check_of.remove_wrong(day, session)
         assert await wrong() == 0
+
+
+async def test_rollups_of_links_that_are_corrected_are_right_in_counts_of_the_account(
+    services: Services,
+) -> None:
+    history = await made(services, Random(13))
+    by_link = query_of(history, "link", first=date(2026, 1, 1), last=date(2026, 2, 28))
+    of_link = {
+        "_id.account_id": history.account_id,
+        "_id.of": "link",
+        "_id.day": FIRST.isoformat(),
+        "total.clicks": {"$exists": True},
+    }
+    await services.database["rollups"].update_one(of_link, {"$inc": {"total.clicks": 5}})
+    wrong = await services.reports.run(by_link)
+    recount = Recount(services.mongodb, services.database)
+    assert await recount.correct(history.account_id, FIRST.isoformat()) == 1
+    await check(services, Counted(history, HOST), by_link)
+    assert (await services.reports.run(by_link)).totals != wrong.totals
+
+
+async def test_reports_of_one_snapshot_count_clicks_once(services: Services) -> None:
+    history = await made(services, Random(14))
+    async with await services.mongodb.start_session(snapshot=True) as session:
+        before = await services.reports.run(crossed(history), session)
+        async with profiled(services.database) as rows:
+            assert await services.reports.run(crossed(history), session) == before
+    assert not [row for row in rows if row["ns"].endswith((".clicks", ".events"))]
+
+
+async def test_reports_that_waited_for_a_turn_use_what_was_counted_meanwhile(
+    services: Services,
+) -> None:
+    history = await made(services, Random(15))
+    async with profiled(services.database) as rows:
+        reports = [services.reports.run(crossed(history)) for _ in range(5)]
+        answers = await asyncio.gather(*reports)
+    assert all(one == answers[0] for one in answers)
+    counted = [row for row in rows if row["ns"].endswith(".clicks") and row["docsExamined"]]
+    assert len(counted) == DAYS

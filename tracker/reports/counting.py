@@ -118,8 +118,11 @@ async def _count_events(
     found = database["events"].aggregate(
         [{"$match": counted}, {"$group": group}], session=session, allowDiskUse=True
     )
-    rows = await found.to_list(None)
-    measures = {name: [_number(row[name]) for row in rows] for name in sums}
+    return await asyncio.to_thread(_events_table, names, await found.to_list(None))
+
+
+def _events_table(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Columns:
+    measures = {name: [_number(row[name]) for row in rows] for name in _EVENT_MEASURES}
     return columns.of_columns(_dimensions(names, [row["_id"] for row in rows]), measures)
 
 

@@ -1,7 +1,7 @@
 """Counts by several dimensions at once: kept ones where they are valid, else made and kept.
 
 What is kept for a period is valid exactly as long as its mark equals that of the rollups in the
-same snapshot (`reports/marks`). Otherwise it is made again, from the cheapest source there is:
+snapshot (`reports/marks`), also if it was kept after the snapshot began. Otherwise it is made again, from the cheapest source there is:
 
 1. the counts of that day by all dimensions, if those are valid: 50 ns a click;
 2. rollups, if they have these dimensions;
@@ -48,8 +48,8 @@ _OF: Final[tuple[OfDocuments, ...]] = ("clicks", "events")
 _LANDING: Final = timedelta(seconds=30)
 """How long after it was made a click has landed, in all likelihood; see `Counts._so_far`."""
 
-_CLICKS_AT_ONCE: Final = 20_000
-"""About how many clicks one pipeline counts: it may have as many rows."""
+_DOCUMENTS_AT_ONCE: Final = 20_000
+"""About how many clicks, or events, one pipeline counts: it may have as many rows."""
 
 
 class Counts:
@@ -127,19 +127,32 @@ class Counts:
         ids = {
             period: self._id(of, names, period) for period, mark in marks.items() if mark.count(of)
         }
-        kept = await self._joint.find(ids.values(), names, self._snapshot.session)
+        kept = await self._joint.find(ids.values(), names)
         found = []
         for period, one in ids.items():
             known, mark = kept.get(one), marks[period].of(of)
             if known is not None and known.mark == mark:
                 table = known.table
             elif is_over(period, self._snapshot.now):
-                table = await self._made(of, names, period)
-                await self._joint.keep(one, Kept(mark, table))
+                table = await self._completed(one, names, period)
             else:
                 table = await self._so_far(one, known, names, period)
             found.append((period, table))
         return found
+
+    async def _completed(self, one: JointId, names: Sequence[str], period: Period) -> Columns:
+        """Return the counts of a period that is over, and keep them."""
+        mark = self._marks.of(period).of(one.of)
+        table = await self._without_documents(one.of, names, period)
+        if table is None:
+            await self._snapshot.before_counting()
+            # Another report may have counted it while this one waited for its turn.
+            known = (await self._joint.find([one], names)).get(one)
+            if known is not None and known.mark == mark:
+                return known.table
+            table = await self._from_documents(one.of, names, period)
+        await self._joint.keep(one, Kept(mark, table))
+        return table
 
     async def _so_far(
         self, one: JointId, known: Kept | None, names: Sequence[str], period: Period
@@ -170,15 +183,20 @@ class Counts:
         return found
 
     async def _made(self, of: OfDocuments, names: Sequence[str], period: Period) -> Columns:
+        table = await self._without_documents(of, names, period)
+        return await self._from_documents(of, names, period) if table is None else table
+
+    async def _without_documents(
+        self, of: OfDocuments, names: Sequence[str], period: Period
+    ) -> Columns | None:
+        """Return the counts made from others; None if only the documents have what they need."""
         whole = await self._from_all(of, names, period)
         if whole is not None:
             return whole
         has_rollups = period.kind != "hour" and self._scope.link_id is None
         if has_rollups and rollups_for(names) is not None:
             return await self._from_rollups(of, names, period)
-        if period.kind == "month":
-            return await self._from_days(of, names, period)
-        return await self._from_documents(of, names, period)
+        return await self._from_days(of, names, period) if period.kind == "month" else None
 
     async def _from_all(
         self, of: OfDocuments, names: Sequence[str], period: Period
@@ -196,7 +214,7 @@ class Counts:
             return None
         link_id = self._scope.link_id
         read = list(names) if link_id is None else [LINK, *_without(LINK, names)]
-        found = (await self._joint.find([one], read, self._snapshot.session)).get(one)
+        found = (await self._joint.find([one], read)).get(one)
         if found is None:
             return None
         table = found.table if link_id is None else found.table.where(LINK, {str(link_id)})
@@ -238,10 +256,10 @@ class Counts:
         self, of: OfDocuments, names: Sequence[str], period: Period, start: datetime, end: datetime
     ) -> Columns:
         """Return the counts of the documents of a part of a period."""
-        mark = self._marks.of(period)
+        documents = self._marks.of(period).count(of)
         day_start = self._scope.calendar.start_of(period.first)
         share = (end - start) / (period.end - period.start)
-        parts = 1 + int(share * (mark.clicks + mark.bots)) // _CLICKS_AT_ONCE
+        parts = 1 + int(share * documents) // _DOCUMENTS_AT_ONCE
         tables = []
         for span in Span(self._scope.documents(), start, end, day_start).divided(parts):
             await self._snapshot.before_counting()

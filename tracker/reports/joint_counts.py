@@ -76,9 +76,12 @@ class JointCounts:
         self._counts = database["joint_counts"]
 
     async def find(
-        self, ids: Collection[JointId], names: Sequence[str], session: Session
+        self, ids: Collection[JointId], names: Sequence[str], session: Session | None = None
     ) -> dict[JointId, Kept]:
-        """Return the counts that are stored among `ids`, with the columns of these dimensions."""
+        """Return the counts that are stored among `ids`, with the columns of these dimensions.
+
+        Without a session as they are now. Their marks tell what they are valid for.
+        """
         if not ids:
             return {}
         wanted = {"_id": {"$in": [_stored(one, 0) for one in ids]}}

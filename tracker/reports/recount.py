@@ -135,6 +135,8 @@ class Recount:
                     )
                     for rollup_id in piece
                 ]
+                if _account_of(counted) not in piece:
+                    updates.append(_mark(counted))
                 version = counted.version + number
                 if not await self._correct_piece(counted, version, updates, session, in_correction):
                     return False
@@ -185,6 +187,20 @@ class Recount:
             day = calendar.day_of(row["at"])
             days.add(day.isoformat())
             after = {"at": {"$gte": calendar.end_of(day)}}
+
+
+def _account_of(counted: DayCount) -> RollupId:
+    of = of_zone("account", counted.zone)
+    return RollupId(counted.account_id, of, counted.day, None)
+
+
+def _mark(counted: DayCount) -> dict[str, Any]:
+    """Return the update that marks the account's rollup: counts are made from those of links too.
+
+    They are valid by the mark of the account alone (`reports/counts`).
+    """
+    account = _account_of(counted)._asdict()
+    return statement(account, CORRECTION_SLOT, {f"total.{CORRECTIONS}": 1}, None)
 
 
 def _pieces(missing: Mapping[RollupId, Sums]) -> Iterator[list[RollupId]]:
