@@ -1,7 +1,8 @@
 """Counts by several dimensions at once: kept ones where they are valid, else made and kept.
 
 What is kept for a period is valid exactly as long as its mark equals that of the rollups in the
-snapshot (`reports/marks`), also if it was kept after the snapshot began. Otherwise it is made again, from the cheapest source there is:
+snapshot (`reports/marks`), also if it was kept after the snapshot began. Otherwise it is made
+again, from the cheapest source there is:
 
 1. the counts of that day by all dimensions, if those are valid: 50 ns a click;
 2. rollups, if they have these dimensions;

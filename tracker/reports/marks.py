@@ -21,6 +21,9 @@ from tracker.reports.rollup import CHANGES, CORRECTIONS, of_zone
 _SUMMED: Final = (*CLICK_MEASURES, "conversions", CHANGES, CORRECTIONS)
 _TOTALS: Final = [f"total.{name}" for name in _SUMMED]
 
+_ROWS_PER_READ: Final = 1000
+"""Rollups that are read at once. Waiting requests are served between reads."""
+
 
 class Mark(NamedTuple):
     """The sums of a period's rollups, and how often they were changed and corrected."""
@@ -108,7 +111,8 @@ async def marks_of(
     first, last = min(one.first for one in periods), max(one.last for one in periods)
     of_range = {"_id.day": {"$gte": first.isoformat(), "$lte": last.isoformat()}}
     days: dict[str, _Day] = defaultdict(_Day)
-    async for row in found.find({**matching, **of_range}, _TOTALS, session=session):
+    rows = found.find({**matching, **of_range}, _TOTALS, session=session, batch_size=_ROWS_PER_READ)
+    async for row in rows:
         _add(days[row["_id"]["day"]].total, row.get("total", {}))
     with_hours = sorted({one.first.isoformat() for one in periods if one.hour is not None})
     if with_hours:

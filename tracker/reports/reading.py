@@ -10,7 +10,7 @@ So the cost depends on days, and on the different values of what is asked for, n
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date, timedelta
 from typing import Final
 from uuid import UUID
@@ -65,11 +65,15 @@ class Reading:
 
         Raises PyMongoError if MongoDB does not answer, and what `before_counting` raises.
         """
+        return await asyncio.to_thread(self._joined, await self._tables())
+
+    def _joined(self, tables: Sequence[Columns]) -> Columns:
         names = [*([DAY] if self._by_day else []), *self._needed]
-        tables = await self._tables()
-        return await asyncio.to_thread(
-            lambda: columns.joined([self._passing(one).by(names) for one in tables], names)
-        )
+        wanted = {name: frozenset(values) for name, values in self._wanted.items()}
+        if self._links is not None and LINK in self._needed:
+            # Once for all tables: a tag may have 20,000 links, and a range two tables a day.
+            wanted[LINK] = frozenset(map(str, self._links))
+        return columns.joined([_passing(one, wanted).by(names) for one in tables], names)
 
     async def _tables(self) -> list[Columns]:
         if self._links is not None and not self._links:
@@ -96,9 +100,12 @@ class Reading:
         if self._links is not None and len(self._links) * days <= _FEW:
             return [await self._from_rollups(source, query.first, query.last)]
         periods = self._periods(months=True)
-        over = [one for one in periods if is_over(one, self._snapshot.now)]
+        over: list[Period] = []
+        under_way: list[Period] = []
+        for one in periods:
+            (over if is_over(one, self._snapshot.now) else under_way).append(one)
         found = await self._counted(self._scope, self._needed, over)
-        for first, last in _runs([one.first for one in periods if one not in over]):
+        for first, last in _runs([one.first for one in under_way]):
             found.append(await self._from_rollups(source, first, last))
         return found
 
@@ -142,13 +149,12 @@ class Reading:
         )
         return await rollup_table(self._database, query, self._snapshot.session)
 
-    def _passing(self, table: Columns) -> Columns:
-        """Return the rows that pass every filter."""
-        if self._links is not None and LINK in table.dimensions:
-            table = table.where(LINK, {str(one) for one in self._links})
-        for name, values in self._wanted.items():
-            table = table.where(name, set(values))
-        return table
+
+def _passing(table: Columns, wanted: Mapping[str, Collection[str]]) -> Columns:
+    """Return the rows that pass every filter."""
+    for name, values in wanted.items():
+        table = table.where(name, values)
+    return table
 
 
 def _runs(days: Sequence[date]) -> list[tuple[date, date]]:
