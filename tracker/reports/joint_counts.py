@@ -89,22 +89,15 @@ class JointCounts:
             f"columns.{name}": 1 for name in names
         }
         found: defaultdict[JointId, list[Mapping[str, Any]]] = defaultdict(list)
-        async for row in self._counts.find(wanted, fields, session=session):
+        for row in await self._counts.find(wanted, fields, session=session).to_list(None):
             found[_id(row["_id"])].append(row)
         for one, parts in found.items():
             others = [_stored(one, number) for number in range(1, parts[0]["parts"])]
             if others:
                 rest = self._counts.find({"_id": {"$in": others}}, fields, session=session)
                 parts += [row async for row in rest if row["version"] == parts[0]["version"]]
-        return {
-            one: Kept(
-                list(parts[0]["mark"]),
-                await asyncio.to_thread(table_of, parts, names),
-                parts[0].get("through"),
-            )
-            for one, parts in found.items()
-            if len(parts) == parts[0]["parts"]
-        }
+        # In one thread for all: to start one for each of sixty days takes longer than its work.
+        return await asyncio.to_thread(_kept, found, names)
 
     async def ids(self, matching: Mapping[str, Any], session: Session) -> list[JointId]:
         """Return the ids of the counts that match a filter."""
@@ -135,6 +128,17 @@ class JointCounts:
             if one.by != ALL or one.is_of_hour():
                 fields["expires_at"] = now() + KEPT
             await self._counts.replace_one({"_id": _stored(one, number)}, fields, upsert=True)
+
+
+def _kept(
+    found: Mapping[JointId, Sequence[Mapping[str, Any]]], names: Sequence[str]
+) -> dict[JointId, Kept]:
+    """Return the counts whose parts are all there."""
+    return {
+        one: Kept(list(parts[0]["mark"]), table_of(parts, names), parts[0].get("through"))
+        for one, parts in found.items()
+        if len(parts) == parts[0]["parts"]
+    }
 
 
 def _stored(one: JointId, part: int) -> dict[str, Any]:
