@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from msgspec import structs
+from pymongo.errors import ExecutionTimeout
 
 from tests.reports.counted import Counted
 from tests.reports.history import DAYS, FIRST, History, made, more
@@ -14,6 +15,7 @@ from tests.reports.test_run import HOST, check
 from tracker.db import keys
 from tracker.ingest import joint_counting
 from tracker.ingest.joint_counting import IDLE_ENTRIES, JointCounting
+from tracker.reports.counts import Counts
 from tracker.reports.query import Query
 from tracker.service.services import Services
 
@@ -143,6 +145,23 @@ async def test_nothing_is_counted_while_drains_are_busy(services: Services) -> N
     assert await services.database["joint_counts"].count_documents({}) == 0
     await services.redis.delete(keys.JOURNAL)
     assert await task == DAYS
+
+
+async def test_a_day_that_takes_too_long_does_not_keep_others_from_being_counted(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history = await set_the_scene(services)
+    tables = Counts.tables
+
+    async def refused(self: Counts, by: Any, periods: Any) -> Any:
+        if periods[0].first == FIRST + timedelta(DAYS - 1):
+            raise ExecutionTimeout("operation exceeded time limit", 50)
+        return await tables(self, by, periods)
+
+    monkeypatch.setattr(Counts, "tables", refused)
+    assert await counting(services).count_days() == DAYS - 1
+    monkeypatch.undo()
+    await check(services, Counted(history, HOST), query_of(history, "os", country=["DE"]))
 
 
 async def test_only_one_of_several_drains_counts(services: Services) -> None:

@@ -3,6 +3,7 @@
 Links, tags and event configurations have their current names, all other values an English label.
 """
 
+import asyncio
 import re
 from collections.abc import Collection, Mapping
 from typing import Any, Final
@@ -47,8 +48,10 @@ async def names_of(
         ids = [UUID(key) for key in keys if (group_by, key) not in _OWN_NAMES]
         found = database[collection].find({"_id": {"$in": ids}}, [field], session=session)
         named = {str(row["_id"]): row[field] async for row in found}
-    # A key whose record is gone is its own name.
-    return {key: named.get(key) or _name(group_by, key) for key in keys}
+    # A key whose record is gone is its own name. In a thread, because there may be 100,000.
+    return await asyncio.to_thread(
+        lambda: {key: named.get(key) or _name(group_by, key) for key in keys}
+    )
 
 
 async def found_by(
@@ -64,7 +67,10 @@ async def found_by(
     Raises PyMongoError if MongoDB does not answer.
     """
     if group_by not in _STORED_NAMES:
-        return {key for key in keys if _has(text, _name(group_by, key)) or _has(text, key)}
+        # In a thread, because there may be 100,000.
+        return await asyncio.to_thread(
+            lambda: {key for key in keys if _has(text, _name(group_by, key)) or _has(text, key)}
+        )
     collection, field = _STORED_NAMES[group_by]
     matching: dict[str, Any] = {
         "account_id": account_id,

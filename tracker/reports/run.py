@@ -64,7 +64,7 @@ class Reports:
             keys = await found_by(
                 self._database, query.account_id, query.group_by, rows.keys, query.search, session
             )
-            rows = rows.chosen(keys)
+            rows = await asyncio.to_thread(rows.chosen, keys)
         page = await self._page(query, rows, session)
         names = await names_of(self._database, query.group_by, page.keys, session)
         return Report(
@@ -126,7 +126,7 @@ class Reports:
         if ids is not None:
             matching["_id"] = {"$in": list(ids)}
         rows = self._database["links"].find(matching, ["_id"], session=session)
-        return [row["_id"] async for row in rows]
+        return [row["_id"] for row in await rows.to_list(None)]
 
     async def _tags(
         self, query: Query, table: Columns, session: AsyncIOMotorClientSession
@@ -139,7 +139,10 @@ class Reports:
         if len(links) <= _FEW_LINKS:
             matching["_id"] = {"$in": links}
         rows = self._database["links"].find(matching, ["tags"], session=session)
-        return {str(row["_id"]): [str(tag) for tag in row["tags"]] async for row in rows}
+        found = await rows.to_list(None)
+        return await asyncio.to_thread(
+            lambda: {str(row["_id"]): [str(tag) for tag in row["tags"]] for row in found}
+        )
 
     async def _page(self, query: Query, rows: Rows, session: AsyncIOMotorClientSession) -> Rows:
         names: dict[str, str] = {}

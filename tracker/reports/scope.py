@@ -30,7 +30,8 @@ class Scope(NamedTuple):
 class Snapshot(NamedTuple):
     """The snapshot that a report is read in: its session, and when it began.
 
-    `before_counting` is called each time before clicks and events themselves are read.
+    `before_counting` is called each time before clicks and events themselves are read, or the
+    rollups of all links.
     """
 
     session: Session
