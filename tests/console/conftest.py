@@ -24,11 +24,20 @@ from tracker.service.services import Services
 OpenPage = Callable[..., AbstractAsyncContextManager[tuple[Page, Problems]]]
 
 
+HANDLER_SECONDS = 40
+"""How long a handler may go on after its browser is gone: longer than any limit of the service."""
+
+
 async def handlers_ended() -> None:
     """Wait for handlers whose browser is gone. They would use stores that are closed."""
     tasks = asyncio.all_tasks()
     handlers = [one for one in tasks if "RequestHandler._execute" in repr(one.get_coro())]
-    await asyncio.gather(*handlers, return_exceptions=True)
+    if not handlers:
+        return
+    _, stuck = await asyncio.wait(handlers, timeout=HANDLER_SECONDS)
+    for one in stuck:
+        one.print_stack()
+    assert not stuck
 
 
 @contextmanager
