@@ -1,6 +1,7 @@
 """Reports: each query is answered from one snapshot, so that its figures agree."""
 
 import asyncio
+import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -9,7 +10,7 @@ from uuid import UUID
 
 import pymongo
 from motor.motor_asyncio import AsyncIOMotorClientSession
-from pymongo.errors import ExecutionTimeout
+from pymongo.errors import PyMongoError
 
 from tracker.clock import now
 from tracker.db.connect import Database
@@ -94,11 +95,14 @@ class Reports:
 
             snapshot = Snapshot(session, now(), take_turn)
             reading = Reading(self._database, query, scope, snapshot, links, self._wanted(query))
+            until = time.monotonic() + REPORT_SECONDS
             try:
                 with pymongo.timeout(REPORT_SECONDS):
                     return await reading.table()
-            except ExecutionTimeout:
-                raise Unavailable(_TOO_LONG) from None
+            except PyMongoError as error:
+                if error.timeout and time.monotonic() >= until:
+                    raise Unavailable(_TOO_LONG) from None
+                raise
 
     def _wanted(self, query: Query) -> dict[str, Sequence[str]]:
         """Return the values of filters as documents have them: the default domain is empty."""
