@@ -3,8 +3,9 @@
 import asyncio
 import os
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from typing import Any
 
 import msgspec
 import pytest
@@ -28,9 +29,12 @@ HANDLER_SECONDS = 40
 """How long a handler may go on after its browser is gone: longer than any limit of the service."""
 
 
-async def handlers_ended() -> None:
-    """Wait for handlers whose browser is gone. They would use stores that are closed."""
-    tasks = asyncio.all_tasks()
+async def handlers_ended(before: Collection[asyncio.Task[Any]]) -> None:
+    """Wait for handlers whose browser is gone. They would use stores that are closed.
+
+    Those that were there `before` are of other tests.
+    """
+    tasks = asyncio.all_tasks().difference(before)
     handlers = [one for one in tasks if "RequestHandler._execute" in repr(one.get_coro())]
     if not handlers:
         return
@@ -56,10 +60,11 @@ def running(
     async def stop() -> None:
         server.stop()
         await server.finish(0, 0)
-        await handlers_ended()
+        await handlers_ended(before)
         await services.stop()
         await services.close()
 
+    before = asyncio.all_tasks(io_loop.asyncio_loop)
     services, server = io_loop.run_sync(start)
     yield services
     io_loop.run_sync(stop)
