@@ -1,7 +1,9 @@
 """Limits of bodies: each endpoint's, and none beyond a few bytes before the key is checked."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import orjson
 import pytest
@@ -214,3 +216,23 @@ async def test_a_body_is_freed_when_its_client_disconnects(services: Services) -
         await until(lambda: memory.held == 999)
         client.cut()
         await until(lambda: memory.held == 0)
+
+
+async def test_a_client_that_leaves_before_its_body_is_complete_leaves_no_handler(
+    client: Client, services: Services, account: Account
+) -> None:
+    _, secret = await services.api_keys.create(account.id, "A")
+    before = asyncio.all_tasks()
+
+    def handlers() -> list[asyncio.Task[Any]]:
+        new = asyncio.all_tasks() - before
+        return [one for one in new if "RequestHandler._execute" in repr(one.get_coro())]
+
+    _, writer = await asyncio.open_connection("127.0.0.1", client.port)
+    head = f"POST /api/reports HTTP/1.1\r\nHost: tracker.test\r\nAuthorization: Bearer {secret}\r\n"
+    writer.write(head.encode() + f"Content-Length: {EARLY_BYTES + 1}\r\n\r\n{{".encode())
+    await until(lambda: bool(handlers()))
+    waiting = handlers()
+    writer.close()
+    async with asyncio.timeout(10):
+        await asyncio.wait(waiting)

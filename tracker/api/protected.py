@@ -183,7 +183,8 @@ class ProtectedHandler(Handler):
         await export.send()
 
     def on_connection_close(self) -> None:
-        """End an export: its client has gone."""
+        """End an export, or the wait for the body: the client has gone."""
+        super().on_connection_close()
         if self.export is not None:
             self.export.leave()
 
