@@ -29,7 +29,7 @@ from tracker.feeds.feed import Feed
 from tracker.feeds.filter import FeedFilter
 from tracker.feeds.page import Place, Position
 from tracker.ids import new_id
-from tracker.ingest.calendars import AccountCalendars
+from tracker.ingest.calendars import AccountCalendars, raise_fences
 from tracker.links.domain import DnsCheck, Domain
 from tracker.links.link import Link
 from tracker.links.store import LinkFilter, LinkOrder
@@ -80,6 +80,7 @@ async def multiplied(services: Services, collection: str, **changed: Callable[[i
 
 async def set_the_scene(services: Services) -> Scene:
     await services.accounts.create("Acme")
+    await raise_fences(services.database)
     rare, common = [await services.tags.create(ACCOUNT, name) for name in ("rare", "common")]
     domain = await services.domains.create(ACCOUNT, "go.example")
     config = await create_event_config(services, ACCOUNT)
