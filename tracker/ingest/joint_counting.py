@@ -7,7 +7,6 @@ retention deletes the clicks.
 """
 
 import asyncio
-import contextlib
 import random
 import time
 from datetime import timedelta
@@ -25,7 +24,6 @@ from tracker.db import keys
 from tracker.db.connect import Database
 from tracker.db.transaction import Session
 from tracker.ingest.lease import Lease
-from tracker.loops import run_until
 from tracker.reports.account_calendar import account_calendar
 from tracker.reports.counts import Counts
 from tracker.reports.dimensions import ALL_COUNTED
@@ -62,11 +60,7 @@ class JointCounting:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Count days until `stop` is set; the one in progress is given up then."""
-        try:
-            await run_until(stop, self._work())
-        finally:
-            with contextlib.suppress(RedisError):
-                await self._lease.release()
+        await self._lease.run_until(stop, self._work())
 
     async def _work(self) -> None:
         while True:

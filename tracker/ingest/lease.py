@@ -1,11 +1,16 @@
 """A lease in Redis: work that one of several drains does at a time."""
 
-from typing import Final
+import asyncio
+import contextlib
+from collections.abc import Coroutine
+from typing import Any, Final
 from uuid import uuid4
 
 from redis.asyncio import Redis
+from redis.exceptions import RedisError
 
 from tracker.db import keys
+from tracker.loops import run_until
 
 # Takes the lease, or keeps it. It begins with a deletion, of a name that nobody uses: a full Redis
 # refuses a script that begins with a write that takes room.
@@ -43,6 +48,17 @@ class Lease:
         arguments: list[str | int] = [self._holder, self._milliseconds]
         self._held = bool(await self._hold(keys=[self._key, keys.NEVER_SET], args=arguments))
         return self._held
+
+    async def run_until(self, stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
+        """Run work that holds the lease until `stop` is set, and end the lease then.
+
+        Raises what it raises before that.
+        """
+        try:
+            await run_until(stop, work)
+        finally:
+            with contextlib.suppress(RedisError):
+                await self.release()
 
     async def release(self) -> None:
         """End the lease, if it is held. Raises RedisError if Redis fails."""

@@ -39,7 +39,6 @@ from tracker.db.retention import first_kept
 from tracker.db.transaction import Session, run_in_transaction
 from tracker.ingest.calendars import raise_fences
 from tracker.ingest.lease import Lease
-from tracker.loops import run_until
 from tracker.reports.joint_copy import JointCopy
 from tracker.reports.periods import day_period
 from tracker.reports.recount import Recount, first_whole_day
@@ -85,11 +84,7 @@ class TimeZoneChanger:
 
         Raises what a step raises, except PyMongoError and RedisError: a store is unavailable then.
         """
-        try:
-            await run_until(stop, self._work())
-        finally:
-            with contextlib.suppress(RedisError):
-                await self._lease.release()
+        await self._lease.run_until(stop, self._work())
 
     async def _work(self) -> None:
         while True:

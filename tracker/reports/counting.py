@@ -9,8 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from bson import Decimal128
-
 from tracker.clicks.country import UNKNOWN
 from tracker.conversions import document as event_document
 from tracker.db.connect import Database
@@ -25,7 +23,7 @@ from tracker.reports.dimensions import (
     OfDocuments,
     value_of,
 )
-from tracker.reports.money import billionths
+from tracker.reports.money import whole_number
 
 _HOUR_MS: Final = 3_600_000
 _SEPARATOR: Final = "\n"
@@ -122,7 +120,7 @@ async def _count_events(
 
 
 def _events_table(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Columns:
-    measures = {name: [_number(row[name]) for row in rows] for name in _EVENT_MEASURES}
+    measures = {name: [whole_number(row[name]) for row in rows] for name in _EVENT_MEASURES}
     return columns.of_columns(_dimensions(names, [row["_id"] for row in rows]), measures)
 
 
@@ -164,7 +162,3 @@ def _text(name: str, value: Any) -> str:
     if value is None:
         return UNKNOWN if name == LINK else NO_VALUE
     return str(value)
-
-
-def _number(stored: Any) -> int:
-    return billionths(stored) if isinstance(stored, Decimal128) else int(stored)

@@ -3,10 +3,8 @@
 Called by `verify` and `rebuild_rollups` for each day, in the snapshot of a session.
 """
 
-from calendar import monthrange
 from collections.abc import Sequence
 from datetime import date
-from typing import Any
 from uuid import UUID
 
 from tracker.calendar import Calendar
@@ -16,8 +14,9 @@ from tracker.reports.columns import Columns, joined
 from tracker.reports.counting import Span, count
 from tracker.reports.dimensions import ALL_COUNTED, EVENT, HOUR
 from tracker.reports.joint_counts import ALL, JointCounts, JointId
-from tracker.reports.marks import marks_of, rollups_of
+from tracker.reports.marks import marks_of
 from tracker.reports.periods import Period, day_period, hours_of, month_period
+from tracker.reports.scope import Scope
 
 
 class JointCheck:
@@ -54,17 +53,14 @@ class JointCheck:
         """Return whether counts equal the documents, or are not valid anyway."""
         names = _names(one)
         kept = (await self._joint.find([one], names, session)).get(one)
-        rollups = rollups_of(one.account_id, one.zone, None, one.link_id)
-        mark = (await marks_of(self._database, rollups, [period], session)).of(period)
+        scope = Scope(one.account_id, self._calendar, one.link_id)
+        mark = (await marks_of(self._database, scope.rollups(), [period], session)).of(period)
         if kept is None or kept.mark != mark.of(one.of):
             return True
-        matching: dict[str, Any] = {"account_id": one.account_id}
-        if one.link_id is not None:
-            matching["link_id"] = one.link_id
         tables = []
         for part in period.dates():
             span = Span(
-                matching,
+                scope.documents(),
                 max(period.start, self._calendar.start_of(part)),
                 min(period.end, self._calendar.end_of(part)),
                 self._calendar.start_of(part),
@@ -75,9 +71,8 @@ class JointCheck:
 
 def _periods(calendar: Calendar, day: date) -> list[Period]:
     periods = [day_period(calendar, day), *hours_of(calendar, day)]
-    if day.day == monthrange(day.year, day.month)[1]:
-        periods.append(month_period(calendar, day))
-    return periods
+    month = month_period(calendar, day)
+    return [*periods, month] if month.last == day else periods
 
 
 def _names(one: JointId) -> Sequence[str]:

@@ -28,6 +28,11 @@ def billionths(money: Decimal128) -> int:
     return _billionths_of(money.bid)
 
 
+def whole_number(stored: int | Decimal128) -> int:
+    """Return a stored sum as a whole number: money in billionths, counts as they are."""
+    return billionths(stored) if isinstance(stored, Decimal128) else stored
+
+
 @lru_cache(maxsize=CACHED_AMOUNTS)
 def _billionths_of(bid: bytes) -> int:
     """Return the billionths of a Decimal128 by its bytes.

@@ -8,14 +8,12 @@ from datetime import date
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
-from bson import Decimal128
-
 from tracker.clicks.country import UNKNOWN
 from tracker.reports import columns
 from tracker.reports.columns import CLICK_MEASURES, MEASURES, Columns
 from tracker.reports.dimensions import EVENT, LINK, NO_EVENT, RollupSource
 from tracker.reports.field_names import decoded, encoded
-from tracker.reports.money import billionths
+from tracker.reports.money import whole_number
 
 Stages = list[dict[str, Any]]
 
@@ -75,7 +73,7 @@ def table_of(query: RollupQuery, rows: Sequence[Mapping[str, Any]]) -> Columns:
     keys = [row["_id"] or {} for row in rows]
     return columns.of_columns(
         {name: _values(query, name, keys) for name in names},
-        {measure: [_number(row[measure]) for row in rows] for measure in query.measures},
+        {measure: [whole_number(row[measure]) for row in rows] for measure in query.measures},
     )
 
 
@@ -121,7 +119,3 @@ def _cell(name: str, value: str) -> dict[str, Any]:
     """
     field = {"$literal": encoded(value)}
     return {"k": field, "v": {"$getField": {"field": field, "input": f"${name}"}}}
-
-
-def _number(stored: Any) -> int:
-    return billionths(stored) if isinstance(stored, Decimal128) else stored

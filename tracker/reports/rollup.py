@@ -49,7 +49,7 @@ from tracker.conversions.document import COUNTED
 from tracker.db.documents import as_read, owner_id, shared_id
 from tracker.reports.field_names import encoded
 from tracker.reports.limits import CACHED_DAYS, CACHED_PATHS
-from tracker.reports.money import billionths, decimal_of_billionths
+from tracker.reports.money import billionths, decimal_of_billionths, whole_number
 
 _MONEY: Final = ("value", "payout")
 """The ends of the paths of amounts, which are in billionths here."""
@@ -335,7 +335,7 @@ def stored_sums(document: Mapping[str, Any]) -> Sums:
         cells = {name: field} if name == "total" else {f"{name}.{key}": field[key] for key in field}
         for path, cell in cells.items():
             sums |= {
-                f"{path}.{measure}": _number(number)
+                f"{path}.{measure}": whole_number(number)
                 for measure, number in cell.items()
                 if measure not in _COUNTERS
             }
@@ -376,7 +376,3 @@ def _without_zeros(sums: Sums) -> Sums:
     if all(sums.values()):
         return sums
     return {path: number for path, number in sums.items() if number}
-
-
-def _number(stored: int | Decimal128) -> int:
-    return billionths(stored) if isinstance(stored, Decimal128) else stored

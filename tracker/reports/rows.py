@@ -1,7 +1,7 @@
 """The rows of a report, from the counts that it has read: keys, order, and one page. Pure."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from datetime import date, timedelta
+from datetime import date
 from decimal import Decimal
 from typing import Final
 
@@ -12,6 +12,7 @@ from tracker.reports.columns import Column, Columns, Numbers
 from tracker.reports.dimensions import HOUR, HOURS, LINK, NO_EVENT, NO_KEY
 from tracker.reports.pipelines import DAY
 from tracker.reports.query import Bots, Measures, SortBy
+from tracker.reports.series import step_of
 
 # Money is reported by the advertiser: it is not hidden because its click looked like a bot's.
 _EXCLUDE: Final[Mapping[str, tuple[str, ...]]] = {
@@ -163,15 +164,10 @@ def _keyed(
     return table
 
 
-def _week(day: str) -> str:
-    at = date.fromisoformat(day)
-    return (at - timedelta(days=at.weekday())).isoformat()
-
-
 _DAYS: Final[Mapping[str, Callable[[str], str]]] = {
     "day": str,
-    "week": _week,
-    "month": lambda day: day[:7],
+    "week": lambda day: step_of(day, "week"),
+    "month": lambda day: step_of(day, "month"),
     "weekday": lambda day: str(date.fromisoformat(day).isoweekday()),
 }
 """The key of each time dimension that is derived from the day."""

@@ -61,7 +61,7 @@ def step_keys(days: DayRange, interval: Interval, calendar: Calendar) -> list[st
     Raises BadRequest if hours are asked of the first day that dates have.
     """
     if interval != "hour":
-        return list(dict.fromkeys(_step_of(day.isoformat(), interval) for day in days.dates()))
+        return list(dict.fromkeys(step_of(day.isoformat(), interval) for day in days.dates()))
     try:
         return [
             calendar.hour_text(day, hour)
@@ -81,12 +81,12 @@ def series_of(
     """
     sums = dict.fromkeys(step_keys(days, interval, calendar), NO_MEASURES)
     for row in rows:
-        key = _step_of(row.key, interval)
+        key = step_of(row.key, interval)
         sums[key] = _sum(sums[key], row.measures)
     return [Step(key=key, measures=measures) for key, measures in sums.items()]
 
 
-def _step_of(key: str, interval: Interval) -> str:
+def step_of(key: str, interval: Interval) -> str:
     """Return the key of the step to which a row by hour or day belongs."""
     if interval == "month":
         return key[:7]
