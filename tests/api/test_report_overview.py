@@ -123,7 +123,7 @@ async def test_all_parts_are_of_one_moment(
     before = await scene.ask(PATH, **asked)
     run, ran = services.reports.run, 0
 
-    async def run_and_delete(query: Query, session: Any = None) -> Report:
+    async def run_and_delete(query: Query, session: Any, _is_thorough: bool) -> Report:
         nonlocal ran
         report = await run(query, session)
         ran += 1
@@ -142,7 +142,7 @@ async def test_the_parts_of_an_overview_run_one_after_another(
     scene = await reported(services, client)
     run, running = services.reports.run, 0
 
-    async def run_alone(query: Query, session: Any = None) -> Report:
+    async def run_alone(query: Query, session: Any, _is_thorough: bool) -> Report:
         nonlocal running
         running += 1
         assert running == 1
@@ -169,7 +169,7 @@ async def test_an_overview_that_takes_too_long_says_which_part_to_narrow(
 
     run = services.reports.run
 
-    async def run_until_country(query: Query, session: Any = None) -> Report:
+    async def run_until_country(query: Query, session: Any, _is_thorough: bool) -> Report:
         if query.group_by == "country":
             monkeypatch.setattr("tracker.reports.run.REPORT_SECONDS", 1e-9)
         return await run(query, session)
@@ -196,7 +196,7 @@ async def test_filters_and_domains_are_checked_as_for_a_report(
 @pytest.mark.parametrize(
     ("fields", "error"),
     [
-        ({"panels": [{"groupBy": "os"}] * 21}, "panels: must be"),
+        ({"panels": [{"groupBy": "os"}] * 26}, "panels: must be"),
         ({"panels": [{"groupBy": "city"}]}, "panels[0].groupBy: must be bot or browser or"),
         ({"panels": [{"limit": 3}]}, "panels[0].groupBy: required"),
         ({"panels": [{"groupBy": "os", "limit": 0}]}, "panels[0].limit: must be a whole number"),

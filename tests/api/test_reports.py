@@ -117,6 +117,7 @@ async def test_rows_have_the_keys_and_names_of_their_dimension(
         "month": [("2026-01", "2026-01")],
         "weekday": [("6", "Saturday")],
         "hour_of_day": [("09", "09:00"), ("10", "10:00")],
+        "hour_of_week": [("6T09", "Saturday 09:00"), ("6T10", "Saturday 10:00")],
         "bot": [("none", "People")],
         "referrer": [("direct", "Direct"), ("news.example", "news.example")],
         "utm_source": [("Mail", "Mail"), ("none", "None")],

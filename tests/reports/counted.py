@@ -70,6 +70,7 @@ def keys_of(history: History, host: str, one: Document) -> Keys:
         "month": [f"{day:%Y-%m}"],
         "weekday": [day.isoweekday()],
         "hour_of_day": [f"{one['at']:%H}"],
+        "hour_of_week": [f"{day.isoweekday()}T{one['at']:%H}"],
         "link": [link_id or "unknown"],
         "tag": [] if link_id is None else history.tags[link_id],
         "day": [f"{one['at']:%Y-%m-%d}"],

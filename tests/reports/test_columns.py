@@ -95,6 +95,17 @@ def test_a_table_is_stored_and_read_unchanged(rows: list[Row], size: int) -> Non
     assert sums(read.by(NAMES)) == added(rows)
 
 
+@given(ROWS, st.integers(1, 5), st.sets(VALUES))
+def test_only_the_rows_that_pass_a_filter_are_read(
+    rows: list[Row], size: int, wanted: set[str]
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(columns_document, "ROWS_PER_DOCUMENT", size)
+        documents = list(documents_of(table(rows)))
+    read = table_of(documents, NAMES, {"os": wanted})
+    assert sums(read.by(NAMES)) == added([row for row in rows if row[1] in wanted])
+
+
 def test_only_the_columns_that_are_wanted_are_read() -> None:
     [document] = documents_of(table([("DE", "iOS", 1, 2)]))
     del document["columns"]["os"]

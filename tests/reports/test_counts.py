@@ -17,10 +17,14 @@ from tests.reports.history import DAYS, FIRST, History, made, more, moved, store
 from tests.reports.test_run import GROUPS, HOST, check, drawn
 from tracker.calendar import calendar_of
 from tracker.ids import new_id
-from tracker.reports import columns_document
+from tracker.reports import columns, columns_document, counting
+from tracker.reports.document_counts import DocumentCounts
 from tracker.reports.joint_check import JointCheck
+from tracker.reports.joint_counts import JointCounts, JointId, Kept
+from tracker.reports.periods import day_period
 from tracker.reports.query import Query
 from tracker.reports.recount import Recount
+from tracker.reports.scope import Scope, Snapshot
 from tracker.service.services import Services
 
 CROSSED: dict[str, Any] = {"country": ["DE", "FR"], "device": ["mobile", "tv"]}
@@ -79,6 +83,59 @@ async def test_a_day_that_is_not_over_is_counted_by_its_hours(
             await check(services, counted, drawn(random, history, random.choice(GROUPS)))
         history = await more(services, random, history)
         history = await moved(services, random, history)
+
+
+@pytest.mark.parametrize("listed", [1, 3])
+async def test_clicks_of_links_that_are_not_listed_are_counted_by_their_ids(
+    services: Services, monkeypatch: pytest.MonkeyPatch, listed: int
+) -> None:
+    monkeypatch.setattr(counting, "LISTED_LINKS", listed)
+    random = Random(listed)
+    history = await made(services, random)
+    counted = Counted(history, HOST)
+    for group_by in ("link", "tag", "os"):
+        await check(services, counted, query_of(history, group_by, CROSSED))
+
+
+async def test_a_thorough_report_counts_days_for_all_others_of_them(services: Services) -> None:
+    history = await made(services, Random(8))
+    counted = Counted(history, HOST)
+    await services.reports.run(crossed(history), is_thorough=True)
+    for collection in ("clicks", "events"):
+        await services.database[collection].delete_many({})
+    for group_by in ("os", "link", "hour", "referrer", "event", "utm_campaign"):
+        await check(services, counted, query_of(history, group_by, CROSSED))
+
+
+async def test_counts_that_take_the_place_of_more_leave_nothing_of_them(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(columns_document, "ROWS_PER_DOCUMENT", 1)
+    joint = JointCounts(services.database)
+    one = JointId(new_id(), "UTC", None, "clicks", "*", "2026-01-31")
+    other = one._replace(period="2026-02-01")
+    for rows in (3, 2):
+        values = [f"{number}" for number in range(rows)]
+        table = columns.of_columns({"os": values}, {"clicks": [1] * rows})
+        for stored in (one, other):
+            await joint.keep(stored, Kept([rows], table))
+    assert await kept(services) == 2 * 2
+    await joint.remove([one])
+    assert await kept(services) == 2
+
+
+async def test_a_day_that_a_zone_skips_has_no_documents(services: Services) -> None:
+    calendar = calendar_of("Pacific/Apia")
+    period = day_period(calendar, date(2011, 12, 30))
+    assert period.start == period.end
+    async with await services.mongodb.start_session(snapshot=True) as session:
+        snapshot = Snapshot(session, datetime.now(UTC), _at_once)
+        counts = DocumentCounts(services.database, Scope(new_id(), calendar), snapshot)
+        assert (await counts.count("clicks", ["os"], period, 5)).rows == 0
+
+
+async def _at_once() -> None:
+    pass
 
 
 async def test_a_report_that_finds_its_counts_reads_no_clicks(services: Services) -> None:

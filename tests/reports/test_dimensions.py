@@ -37,6 +37,7 @@ def test_reports_group_by_every_dimension_that_is_counted() -> None:
         ("day", ["tag"], RollupSource("link", None)),
         ("hour", ["link"], RollupSource("link", "hour")),
         ("hour_of_day", ["link"], RollupSource("link", "hour")),
+        ("hour_of_week", ["country"], CROSSED),
         ("event", ["tag"], RollupSource("link", "event")),
         ("device", ["domain"], RollupSource("link", "device")),
         ("domain", ["device"], RollupSource("link", "device")),

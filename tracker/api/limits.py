@@ -50,8 +50,8 @@ MAX_TAGS: Final = 100
 MAX_REPORT_DAYS: Final = 731
 """The limit of days in a report: two years, one of them a leap year."""
 
-MAX_PANELS: Final = 20
-"""The limit of the dimensions in an overview: nearly all that there are."""
+MAX_PANELS: Final = 25
+"""The limit of the dimensions in an overview: more than there are."""
 
 DEFAULT_VALUE_DAYS: Final = 90
 """The days whose values are found for a filter, unless the request names others."""

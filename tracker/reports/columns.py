@@ -39,8 +39,12 @@ class Column:
 
     def mapped(self, name_of: Callable[[str], str]) -> "Column":
         """Return the column with each value replaced; replaced values may be equal."""
-        values, codes = _numbered([name_of(one) for one in self.values])
-        return Column(values, codes[self.codes] if len(codes) else self.codes)
+        found = column_of([name_of(one) for one in self.values])
+        return Column(found.values, found.codes[self.codes])
+
+    def is_one_of(self, wanted: Collection[str]) -> Codes:
+        """Return for each row 1 if its value is wanted, else 0."""
+        return passing(self.values, wanted)[self.codes].astype(np.int64)
 
     def used(self) -> "Column":
         """Return the column without the values that no row has."""
@@ -84,10 +88,7 @@ class Columns:
     def where(self, name: str, wanted: Collection[str]) -> "Columns":
         """Return the rows whose value of a dimension is one of those wanted."""
         column = self.dimensions[name]
-        is_wanted = np.fromiter(
-            (one in wanted for one in column.values), dtype=bool, count=len(column.values)
-        )
-        return self.of_rows(np.flatnonzero(is_wanted[column.codes]))
+        return self.of_rows(np.flatnonzero(passing(column.values, wanted)[column.codes]))
 
     def of_rows(self, numbers: Codes) -> "Columns":
         """Return the rows with these numbers, in their order."""
@@ -106,6 +107,11 @@ class Columns:
         return self.with_column(name, Column([value], np.zeros(self.rows, np.int64)))
 
 
+def column_of(values: Sequence[str]) -> Column:
+    """Return the column that has these values, row by row."""
+    return Column(*_numbered(values))
+
+
 def empty(names: Iterable[str]) -> Columns:
     """Return a table of these dimensions without rows."""
     return Columns({name: Column([], np.zeros(0, np.int64)) for name in names}, {}, 0)
@@ -115,7 +121,7 @@ def of_columns(
     dimensions: Mapping[str, Sequence[str]], measures: Mapping[str, Sequence[int]]
 ) -> Columns:
     """Return the table whose dimensions and measures have these values, row by row."""
-    columns = {name: Column(*_numbered(values)) for name, values in dimensions.items()}
+    columns = {name: column_of(values) for name, values in dimensions.items()}
     arrays = {name: np.array(numbers, _type(name)) for name, numbers in measures.items()}
     return Columns(columns, arrays, max((len(one) for one in arrays.values()), default=0))
 
@@ -141,15 +147,18 @@ def joined(tables: Sequence[Columns], names: Sequence[str]) -> Columns:
     return Columns(columns, measures, sum(table.rows for table in tables))
 
 
+def passing(values: Sequence[str], wanted: Collection[str]) -> npt.NDArray[np.bool_]:
+    """Return for each value whether it is wanted."""
+    return np.fromiter((one in wanted for one in values), dtype=bool, count=len(values))
+
+
 def _type(measure: str) -> Any:
     return object if measure in MONEY else np.int64
 
 
 def _numbered(values: Sequence[str]) -> tuple[list[str], Codes]:
     """Return the distinct values in their order, and the number of each value among them."""
-    numbers: dict[str, int] = {}
-    for one in values:
-        numbers.setdefault(one, len(numbers))
+    numbers = {one: number for number, one in enumerate(dict.fromkeys(values))}
     codes = np.fromiter(map(numbers.__getitem__, values), np.int64, count=len(values))
     return list(numbers), codes
 

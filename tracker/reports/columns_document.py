@@ -5,12 +5,13 @@ is a text too, because it has no largest number. A table with many rows, or long
 documents.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
 
-from tracker.reports.columns import MONEY, Column, Columns, Numbers, joined
+from tracker.reports.columns import MONEY, Codes, Column, Columns, Numbers, joined, passing
 
 ROWS_PER_DOCUMENT: Final = 200_000
 """Rows of one document. With all dimensions they take some 5 MB; MongoDB allows 16."""
@@ -55,18 +56,30 @@ def _size(stored: Any) -> int:
     return len(stored) if isinstance(stored, bytes) else 0
 
 
-def table_of(documents: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Columns:
-    """Return the table that these documents hold, with the columns of these dimensions."""
-    return joined([_part(one, names) for one in documents], names)
+def table_of(
+    documents: Sequence[Mapping[str, Any]],
+    names: Sequence[str],
+    wanted: Mapping[str, Collection[str]] = MappingProxyType({}),
+) -> Columns:
+    """Return the table that these documents hold, with the columns of these dimensions.
+
+    `wanted` has the only values of some of them that are read.
+    """
+    return joined([_part(one, names, wanted) for one in documents], names)
 
 
-def _part(document: Mapping[str, Any], names: Sequence[str]) -> Columns:
-    columns = {}
-    for name in names:
-        stored = document["columns"][name]
-        columns[name] = Column(stored["values"].split("\n"), _unpacked(stored))
-    measures = {name: _numbers(name, one) for name, one in document["measures"].items()}
-    return Columns(columns, measures, document["rows"])
+def _part(
+    document: Mapping[str, Any], names: Sequence[str], wanted: Mapping[str, Collection[str]]
+) -> Columns:
+    values = {name: document["columns"][name]["values"].split("\n") for name in names}
+    codes = {name: _unpacked(document["columns"][name]) for name in names}
+    # First the rows, as narrow as they are stored: of most filters few are left to be widened.
+    rows = np.arange(document["rows"])
+    for name in wanted:
+        rows = rows[passing(values[name], wanted[name])[codes[name][rows]]]
+    columns = {name: Column(values[name], codes[name][rows].astype(np.int64)) for name in names}
+    measures = {name: _numbers(name, one, rows) for name, one in document["measures"].items()}
+    return Columns(columns, measures, len(rows))
 
 
 def _column(column: Column) -> dict[str, Any]:
@@ -77,10 +90,11 @@ def _measure(name: str, numbers: Numbers) -> Any:
     return " ".join(map(str, numbers)) if name in MONEY else _packed(numbers)
 
 
-def _numbers(name: str, stored: Any) -> Numbers:
+def _numbers(name: str, stored: Any, rows: Codes) -> Numbers:
     if name in MONEY:
-        return np.array([int(one) for one in stored.split()], object)
-    return _unpacked(stored)
+        texts = stored.split()
+        return np.array([int(texts[row]) for row in rows], object)
+    return _unpacked(stored)[rows].astype(np.int64)
 
 
 def _packed(numbers: Numbers) -> dict[str, Any]:
@@ -94,4 +108,5 @@ def _fits(low: int, high: int, limits: Any) -> bool:
 
 
 def _unpacked(stored: Mapping[str, Any]) -> Numbers:
-    return np.frombuffer(stored["numbers"], stored["type"]).astype(np.int64)
+    found: Numbers = np.frombuffer(stored["numbers"], stored["type"])
+    return found

@@ -15,7 +15,7 @@ from tracker.reports.series import NO_MEASURES, Interval, step_keys
 
 _NAME: Final = "compare"
 _OF_TIME: Final[tuple[Interval, ...]] = get_args(Interval)
-_NOT_FILTERED: Final = ("event", "hour_of_day", "weekday")
+_NOT_FILTERED: Final = ("event", "hour_of_day", "weekday", "hour_of_week")
 """Dimensions with so few rows that all of them are read."""
 
 _ALL_ROWS: Final = 10**6

@@ -13,15 +13,13 @@ retention has deleted are counted as unknown, so that sums always equal those of
 """
 
 import asyncio
-from collections.abc import Sequence
-from datetime import datetime, timedelta
+from collections.abc import Collection, Mapping, Sequence
+from datetime import timedelta
 from typing import Final
 
-from tracker.clicks.country import UNKNOWN
 from tracker.db.connect import Database
 from tracker.reports import columns
 from tracker.reports.columns import CLICK_MEASURES, EVENT_COUNTS, MONEY, Columns
-from tracker.reports.counting import Span, count
 from tracker.reports.dimensions import (
     ALL_COUNTED,
     EVENT,
@@ -31,7 +29,8 @@ from tracker.reports.dimensions import (
     OfDocuments,
     rollups_for,
 )
-from tracker.reports.joint_counts import JointCounts, JointId, Kept, name_of
+from tracker.reports.document_counts import DocumentCounts, with_missing
+from tracker.reports.joint_counts import Found, JointCounts, JointId, Kept, name_of
 from tracker.reports.marks import Marks, marks_of
 from tracker.reports.periods import Period, day_period, is_over
 from tracker.reports.pipelines import RollupQuery
@@ -49,18 +48,26 @@ _OF: Final[tuple[OfDocuments, ...]] = ("clicks", "events")
 _LANDING: Final = timedelta(seconds=30)
 """How long after it was made a click has landed, in all likelihood; see `Counts._so_far`."""
 
-_DOCUMENTS_AT_ONCE: Final = 20_000
-"""About how many clicks, or events, one pipeline counts: it may have as many rows."""
-
 
 class Counts:
-    """The counts of a scope by several dimensions, in a snapshot."""
+    """The counts of a scope by several dimensions, in a snapshot.
 
-    def __init__(self, database: Database, scope: Scope, snapshot: Snapshot) -> None:
+    Rows without the `wanted` values of some dimensions may be missing in its tables.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        scope: Scope,
+        snapshot: Snapshot,
+        wanted: Mapping[str, Collection[str]] | None = None,
+    ) -> None:
         self._database = database
+        self._wanted = wanted or {}
         self._joint = JointCounts(database)
         self._scope = scope
         self._snapshot = snapshot
+        self._documents = DocumentCounts(database, scope, snapshot)
         self._marks = Marks({})
         # Those of the whole account, whose counts by all dimensions have those of each link.
         self._account_marks = Marks({})
@@ -129,17 +136,23 @@ class Counts:
             period: self._id(of, names, period) for period, mark in marks.items() if mark.count(of)
         }
         kept = await self._joint.find(ids.values(), names)
-        found = []
+        valid = {
+            period: kept[one]
+            for period, one in ids.items()
+            if one in kept and kept[one].mark == marks[period].of(of)
+        }
+        tables = await asyncio.to_thread(self._tables_of, valid)
         for period, one in ids.items():
-            known, mark = kept.get(one), marks[period].of(of)
-            if known is not None and known.mark == mark:
-                table = known.table
-            elif is_over(period, self._snapshot.now):
-                table = await self._completed(one, names, period)
+            if period in valid:
+                continue
+            if is_over(period, self._snapshot.now):
+                tables[period] = await self._completed(one, names, period)
             else:
-                table = await self._so_far(one, known, names, period)
-            found.append((period, table))
-        return found
+                tables[period] = await self._so_far(one, kept.get(one), names, period)
+        return [(period, tables[period]) for period in ids]
+
+    def _tables_of(self, kept: Mapping[Period, Found]) -> dict[Period, Columns]:
+        return {period: found.table(self._wanted) for period, found in kept.items()}
 
     async def _completed(self, one: JointId, names: Sequence[str], period: Period) -> Columns:
         """Return the counts of a period that is over, and keep them."""
@@ -150,13 +163,27 @@ class Counts:
             # Another report may have counted it while this one waited for its turn.
             known = (await self._joint.find([one], names)).get(one)
             if known is not None and known.mark == mark:
-                return known.table
-            table = await self._from_documents(one.of, names, period)
+                return await asyncio.to_thread(known.table, self._wanted)
+            table = await self._counted(one, names, period)
         await self._joint.keep(one, Kept(mark, table))
         return table
 
+    async def _counted(self, one: JointId, names: Sequence[str], period: Period) -> Columns:
+        """Return the counts of the documents of a period, and keep those by all dimensions too if
+        others of them are asked for next.
+        """
+        if not self._snapshot.is_thorough or self._scope.link_id is not None:
+            return await self._from_documents(one.of, names, period)
+        every = _without(EVENT, ALL_COUNTED) if one.of == "clicks" else ALL_COUNTED
+        if period.hour is not None:
+            every = _without(HOUR, every)
+        table = await self._from_documents(one.of, every, period)
+        kept = Kept(self._marks.of(period).of(one.of), table)
+        await self._joint.keep(self._id(one.of, every, period), kept)
+        return await asyncio.to_thread(table.by, names)
+
     async def _so_far(
-        self, one: JointId, known: Kept | None, names: Sequence[str], period: Period
+        self, one: JointId, known: Found | None, names: Sequence[str], period: Period
     ) -> Columns:
         """Return the counts of a period that is not over.
 
@@ -168,19 +195,22 @@ class Counts:
         if period.hour is None or period.start > now - _LANDING:
             return await self._made(one.of, names, period)
         mark = self._marks.of(period)
+        expected = mark.count(one.of)
         settled = min(now - _LANDING, period.end)
         through, table = period.start, columns.empty(names)
         if known is not None and known.through and mark.continues(one.of, known.mark):
-            through, table = max(known.through, period.start), known.table
-        before = await self._counted(one.of, names, period, through, max(settled, through))
+            through, table = max(known.through, period.start), known.table()
+        before = await self._documents.count(
+            one.of, names, period, expected, through, max(settled, through)
+        )
         kept = columns.joined([table, before], names).by(names)
-        after = await self._counted(one.of, names, period, max(settled, through), period.end)
+        after = await self._documents.count(one.of, names, period, expected, settled)
         found = columns.joined([kept, after], names).by(names)
         if not mark.equals(one.of, found):
             if through > period.start:
                 return await self._so_far(one, None, names, period)
             return with_missing(found, mark.missing(found), names) if one.of == "clicks" else found
-        await self._joint.keep(one, Kept(mark.of_table(one.of, kept), kept, max(settled, through)))
+        await self._joint.keep(one, Kept(mark.of_table(one.of, kept), kept, settled))
         return found
 
     async def _made(self, of: OfDocuments, names: Sequence[str], period: Period) -> Columns:
@@ -218,8 +248,8 @@ class Counts:
         found = (await self._joint.find([one], read)).get(one)
         if found is None:
             return None
-        table = found.table if link_id is None else found.table.where(LINK, {str(link_id)})
-        return Kept(found.mark, await asyncio.to_thread(table.by, names))
+        wanted = {} if link_id is None else {LINK: {str(link_id)}}
+        return Kept(found.mark, await asyncio.to_thread(lambda: found.table(wanted).by(names)))
 
     async def _from_rollups(self, of: OfDocuments, names: Sequence[str], period: Period) -> Columns:
         source = rollups_for(names)
@@ -246,7 +276,7 @@ class Counts:
     async def _from_documents(
         self, of: OfDocuments, names: Sequence[str], period: Period
     ) -> Columns:
-        table = await self._counted(of, names, period, period.start, period.end)
+        table = await self._documents.count(of, names, period, self._marks.of(period).count(of))
         if of == "events" or not self._marks.of(period).missing(table):
             return table
         # Retention has deleted clicks: what was counted before knows more of them.
@@ -255,39 +285,10 @@ class Counts:
             table = kept.table
         return with_missing(table, self._marks.of(period).missing(table), names)
 
-    async def _counted(
-        self, of: OfDocuments, names: Sequence[str], period: Period, start: datetime, end: datetime
-    ) -> Columns:
-        """Return the counts of the documents of a part of a period."""
-        documents = self._marks.of(period).count(of)
-        day_start = self._scope.calendar.start_of(period.first)
-        share = (end - start) / (period.end - period.start)
-        parts = 1 + int(share * documents) // _DOCUMENTS_AT_ONCE
-        tables = []
-        for span in Span(self._scope.documents(), start, end, day_start).divided(parts):
-            await self._snapshot.before_counting()
-            tables.append(await count(self._database, of, span, names, self._snapshot.session))
-        return await asyncio.to_thread(lambda: columns.joined(tables, names).by(names))
-
     def _id(self, of: OfDocuments, names: Sequence[str], period: Period) -> JointId:
         account_id, calendar, link_id = self._scope
         by = name_of(names, of_hour=period.hour is not None)
         return JointId(account_id, calendar.zone, link_id, of, by, period.key)
-
-
-def with_missing(table: Columns, missing: dict[str, int], names: Sequence[str]) -> Columns:
-    """Return the counts of clicks with those that retention has deleted, whose values are unknown.
-
-    Their hour is the first of the day.
-    """
-    if not missing:
-        return table
-    values = ["00" if name == HOUR else UNKNOWN for name in names]
-    rest = columns.of_columns(
-        {name: [value] for name, value in zip(names, values, strict=True)},
-        {name: [one] for name, one in missing.items()},
-    )
-    return columns.joined([table, rest], names)
 
 
 def _clicks(table: Columns) -> int:

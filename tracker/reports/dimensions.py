@@ -24,8 +24,8 @@ NO_EVENT: Final = ""
 NO_KEY: Final = {"link": UNKNOWN, "event": NO_VALUE}
 """The key in a report of conversions without a link or an event configuration."""
 
-TIME: Final = ("hour", "day", "week", "month", "hour_of_day", "weekday")
-HOURS: Final = ("hour", "hour_of_day")
+TIME: Final = ("hour", "day", "week", "month", "hour_of_day", "weekday", "hour_of_week")
+HOURS: Final = ("hour", "hour_of_day", "hour_of_week")
 """The time dimensions that need the hour of each click."""
 
 OfDocuments: TypeAlias = Literal["clicks", "events"]
@@ -51,6 +51,7 @@ COUNTED: Final[Mapping[str, Counted]] = {
 """The dimensions of joint counts whose values are texts. The others are the three below."""
 
 LINK: Final = "link"
+REFERRER: Final = "referrer"
 HOUR: Final = "hour"
 EVENT: Final = "event"
 

@@ -66,7 +66,7 @@ class JointCheck:
                 self._calendar.start_of(part),
             )
             tables.append(await count(self._database, one.of, span, names, session))
-        return _rows(tables, names) == _rows([kept.table], names)
+        return _rows(tables, names) == _rows([kept.table()], names)
 
 
 def _periods(calendar: Calendar, day: date) -> list[Period]:

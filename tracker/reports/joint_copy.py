@@ -46,7 +46,7 @@ class JointCopy:
                 if kept is None or kept.mark != before.of(of) or not _agree(before, after):
                     continue
                 copied = one._replace(zone=calendar.zone)
-                await self._joint.keep(copied, Kept(after.of(of), kept.table))
+                await self._joint.keep(copied, Kept(after.of(of), kept.table()))
 
 
 def _agree(one: Mark, other: Mark) -> bool:

@@ -33,6 +33,8 @@ ALL: Final = "*"
 KEPT: Final = timedelta(days=35)
 """How long counts by some dimensions are kept. They are made again from those by all."""
 
+_MAX_PARTS: Final = 2**31 - 1
+
 
 class JointId(NamedTuple):
     """The key of kept counts: whose clicks or events, by which dimensions, in which period."""
@@ -50,7 +52,7 @@ class JointId(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """Kept counts and their mark.
+    """Counts to keep, and their mark.
 
     `through` is the moment up to which the documents of an hour were read that was not over.
     """
@@ -58,6 +60,23 @@ class Kept(NamedTuple):
     mark: list[int]
     table: Columns
     through: datetime | None = None
+
+
+class Found(NamedTuple):
+    """Counts that are kept: their mark, `through` as above, and their documents."""
+
+    mark: list[int]
+    through: datetime | None
+    names: Sequence[str]
+    parts: Sequence[Mapping[str, Any]]
+
+    def table(self, wanted: Mapping[str, Collection[str]] | None = None) -> Columns:
+        """Return the table, or only those of its rows that have the `wanted` values.
+
+        Called in a thread: a large table takes some milliseconds.
+        """
+        known = {name: one for name, one in (wanted or {}).items() if name in self.names}
+        return table_of(self.parts, self.names, known)
 
 
 def name_of(dimensions: Collection[str], of_hour: bool = False) -> str:
@@ -77,7 +96,7 @@ class JointCounts:
 
     async def find(
         self, ids: Collection[JointId], names: Sequence[str], session: Session | None = None
-    ) -> dict[JointId, Kept]:
+    ) -> dict[JointId, Found]:
         """Return the counts that are stored among `ids`, with the columns of these dimensions.
 
         Without a session as they are now. Their marks tell what they are valid for.
@@ -96,8 +115,11 @@ class JointCounts:
             if others:
                 rest = self._counts.find({"_id": {"$in": others}}, fields, session=session)
                 parts += [row async for row in rest if row["version"] == parts[0]["version"]]
-        # In one thread for all: to start one for each of sixty days takes longer than its work.
-        return await asyncio.to_thread(_kept, found, names)
+        return {
+            one: Found(list(parts[0]["mark"]), parts[0].get("through"), names, parts)
+            for one, parts in found.items()
+            if len(parts) == parts[0]["parts"]
+        }
 
     async def ids(self, matching: Mapping[str, Any], session: Session) -> list[JointId]:
         """Return the ids of the counts that match a filter."""
@@ -106,8 +128,13 @@ class JointCounts:
 
     async def remove(self, ids: Collection[JointId]) -> None:
         """Remove counts. Raises PyMongoError if it fails."""
-        # The other parts are never read without the first one.
-        await self._counts.delete_many({"_id": {"$in": [_stored(one, 0) for one in ids]}})
+        await self._remove_parts(ids, 0)
+
+    async def _remove_parts(self, ids: Collection[JointId], first: int) -> None:
+        """Remove the parts from a number on."""
+        for one in ids:
+            from_first = {"$gte": _stored(one, first), "$lt": _stored(one, _MAX_PARTS)}
+            await self._counts.delete_many({"_id": from_first})
 
     async def marks(self, ids: Collection[JointId], session: Session) -> dict[JointId, list[int]]:
         """Return the marks of the counts that are stored among `ids`."""
@@ -127,18 +154,10 @@ class JointCounts:
                 fields["through"] = kept.through
             if one.by != ALL or one.is_of_hour():
                 fields["expires_at"] = now() + KEPT
-            await self._counts.replace_one({"_id": _stored(one, number)}, fields, upsert=True)
-
-
-def _kept(
-    found: Mapping[JointId, Sequence[Mapping[str, Any]]], names: Sequence[str]
-) -> dict[JointId, Kept]:
-    """Return the counts whose parts are all there."""
-    return {
-        one: Kept(list(parts[0]["mark"]), table_of(parts, names), parts[0].get("through"))
-        for one, parts in found.items()
-        if len(parts) == parts[0]["parts"]
-    }
+            stored = {"_id": _stored(one, number)}
+            done = await self._counts.replace_one(stored, fields, upsert=True)
+        if done.matched_count:
+            await self._remove_parts([one], len(parts))
 
 
 def _stored(one: JointId, part: int) -> dict[str, Any]:

@@ -32,6 +32,11 @@ _OWN_NAMES: Final[Mapping[tuple[str, str], str]] = {
     **{(source.name, source.absent): source.absent.capitalize() for source in SOURCES},
     **{("weekday", str(number)): name for number, name in enumerate(_WEEKDAYS, 1)},
     **{("hour_of_day", f"{hour:02}"): f"{hour:02}:00" for hour in range(24)},
+    **{
+        ("hour_of_week", f"{number}T{hour:02}"): f"{name} {hour:02}:00"
+        for number, name in enumerate(_WEEKDAYS, 1)
+        for hour in range(24)
+    },
 }
 
 

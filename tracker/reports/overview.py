@@ -29,6 +29,7 @@ async def read_overview(
 
     Raises as `Parts.run` and `Parts.series`.
     """
+    parts.expect([query, *panels])
     series = await parts.series("series", query, interval)
     before = None
     if previous is not None:

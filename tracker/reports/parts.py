@@ -7,7 +7,7 @@ never occupies more than one place, however many parts it has.
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import NamedTuple
+from typing import Final, NamedTuple
 from uuid import UUID
 
 import pymongo
@@ -20,6 +20,7 @@ from tracker.db.connect import Database
 from tracker.errors import BadRequest, Unavailable
 from tracker.reports.account_calendar import account_calendar
 from tracker.reports.day_range import DayRange
+from tracker.reports.dimensions import needed_for, rollups_for
 from tracker.reports.limits import REPORT_SECONDS
 from tracker.reports.query import Measures, Query, Report
 from tracker.reports.run import Reports
@@ -33,6 +34,10 @@ class Series(NamedTuple):
     totals: Measures
 
 
+_MANY: Final = 3
+"""Combinations of dimensions from which on it takes less time to count by all of them at once."""
+
+
 class Parts:
     """The parts of one request. The name of a part is the field that asks for it."""
 
@@ -42,7 +47,14 @@ class Parts:
         self.calendar = calendar
         self._reports = reports
         self._session = session
+        self._is_thorough = False
         self._until = time.monotonic() + REPORT_SECONDS
+
+    def expect(self, queries: Sequence[Query]) -> None:
+        """Count days for all of these queries at once, if several of them would have to."""
+        needed = {needed_for(one.group_by, one.filters) for one in queries}
+        crossed = [one for one in needed if rollups_for(one) is None]
+        self._is_thorough = len(crossed) >= _MANY
 
     async def run(self, name: str, query: Query) -> Report:
         """Return the report of a part.
@@ -58,7 +70,7 @@ class Parts:
             raise _too_long(name)
         try:
             with pymongo.timeout(left):
-                return await self._reports.run(query, self._session)
+                return await self._reports.run(query, self._session, self._is_thorough)
         except Unavailable as error:
             rule = error.message.removeprefix("report: ")
             raise Unavailable(f"{name}: {rule}", error.headers) from None

@@ -32,6 +32,7 @@ GroupBy = Literal[
     "month",
     "hour_of_day",
     "weekday",
+    "hour_of_week",
 ]
 SortBy = Literal[
     "clicks",

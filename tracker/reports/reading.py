@@ -59,6 +59,10 @@ class Reading:
         self._wanted = wanted
         self._needed = needed_for(query.group_by, query.filters)
         self._by_day = query.group_by in TIME
+        self._passing = {name: frozenset(values) for name, values in wanted.items()}
+        if links is not None and LINK in self._needed:
+            # Once for all tables: a tag may have 20,000 links, and a range two tables a day.
+            self._passing[LINK] = frozenset(map(str, links))
 
     async def table(self) -> Columns:
         """Return the counts that pass the filters, by the needed dimensions, and by day if asked.
@@ -69,11 +73,7 @@ class Reading:
 
     def _joined(self, tables: Sequence[Columns]) -> Columns:
         names = [*([DAY] if self._by_day else []), *self._needed]
-        wanted = {name: frozenset(values) for name, values in self._wanted.items()}
-        if self._links is not None and LINK in self._needed:
-            # Once for all tables: a tag may have 20,000 links, and a range two tables a day.
-            wanted[LINK] = frozenset(map(str, self._links))
-        return columns.joined([_passing(one, wanted).by(names) for one in tables], names)
+        return columns.joined([_passing(one, self._passing).by(names) for one in tables], names)
 
     async def _tables(self) -> list[Columns]:
         if self._links is not None and not self._links:
@@ -130,7 +130,8 @@ class Reading:
     async def _counted(
         self, scope: Scope, by: Sequence[str], periods: Sequence[Period]
     ) -> list[Columns]:
-        counts = Counts(self._database, scope, self._snapshot)
+        wanted = {name: one for name, one in self._passing.items() if name in by}
+        counts = Counts(self._database, scope, self._snapshot, wanted)
         return [
             table.with_constant(DAY, period.first.isoformat()) if self._by_day else table
             for period, table in await counts.tables(by, periods)

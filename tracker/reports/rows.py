@@ -64,9 +64,9 @@ class Rows:
         """
         if by in ("key", "name"):
             shown = [names[key].casefold() if by == "name" else key for key in self.keys]
-            numbers = sorted(
-                range(len(shown)), key=lambda one: (shown[one], self.keys[one]), reverse=descending
-            )
+            by_key = sorted(range(len(shown)), key=self.keys.__getitem__)
+            # Sorting is stable, in reverse too.
+            numbers = sorted(by_key, key=shown.__getitem__, reverse=descending)
             return self._at(numbers[:at_most])
         figures = self._figures(by)
         signed = -figures if descending else figures
@@ -173,16 +173,24 @@ _DAYS: Final[Mapping[str, Callable[[str], str]]] = {
 """The key of each time dimension that is derived from the day."""
 
 
+_HOURS: Final[Mapping[str, Callable[[Calendar, date, int], str]]] = {
+    "hour": lambda calendar, day, hour: calendar.hour_text(day, hour),
+    "hour_of_day": lambda calendar, day, hour: f"{calendar.clock_hour(day, hour):02}",
+    "hour_of_week": lambda calendar, day, hour: (
+        f"{day.isoweekday()}T{calendar.clock_hour(day, hour):02}"
+    ),
+}
+"""The key of each time dimension that is derived from the number of the hour in its day."""
+
+
 def _by_hour(table: Columns, group_by: str, calendar: Calendar) -> Columns:
+    key_of = _HOURS[group_by]
     table = table.by([DAY, HOUR])
     days, hours = table.dimensions[DAY], table.dimensions[HOUR]
-    keys = []
-    for day_code, hour_code in zip(days.codes, hours.codes, strict=True):
-        day, hour = date.fromisoformat(days.values[day_code]), int(hours.values[hour_code])
-        if group_by == "hour":
-            keys.append(calendar.hour_text(day, hour))
-        else:
-            keys.append(f"{calendar.clock_hour(day, hour):02}")
+    keys = [
+        key_of(calendar, date.fromisoformat(days.values[day]), int(hours.values[hour]))
+        for day, hour in zip(days.codes, hours.codes, strict=True)
+    ]
     return table.with_column(group_by, Column(keys, np.arange(len(keys))).mapped(str))
 
 

@@ -43,21 +43,30 @@ class Reports:
         self._host = host
         self._queue = ReportQueue()
 
-    async def run(self, query: Query, session: AsyncIOMotorClientSession | None = None) -> Report:
+    async def run(
+        self,
+        query: Query,
+        session: AsyncIOMotorClientSession | None = None,
+        is_thorough: bool = False,
+    ) -> Report:
         """Return the report of a query, read in `session` if there is one, else in a snapshot.
+
+        With `is_thorough` days that have to be counted are counted for many other reports too.
 
         - Raises RateLimited if too many reports of the account wait.
         - Raises Unavailable if it takes too long, or too many reports of all accounts wait.
         - Raises PyMongoError if MongoDB does not answer.
         """
         if session is not None:
-            return await self._run(query, session)
+            return await self._run(query, session, is_thorough)
         async with await self._database.client.start_session(snapshot=True) as own:
-            return await self._run(query, own)
+            return await self._run(query, own, is_thorough)
 
-    async def _run(self, query: Query, session: AsyncIOMotorClientSession) -> Report:
+    async def _run(
+        self, query: Query, session: AsyncIOMotorClientSession, is_thorough: bool
+    ) -> Report:
         calendar = await account_calendar(self._database, query.account_id, session)
-        table = await self._read(query, Scope(query.account_id, calendar), session)
+        table = await self._read(query, Scope(query.account_id, calendar), session, is_thorough)
         tags = await self._tags(query, table, session)
         rows = await asyncio.to_thread(
             rows_of, table, query.group_by, query.bots, calendar, self._host, tags
@@ -79,7 +88,11 @@ class Reports:
         )
 
     async def _read(
-        self, query: Query, scope: Scope, session: AsyncIOMotorClientSession
+        self,
+        query: Query,
+        scope: Scope,
+        session: AsyncIOMotorClientSession,
+        is_thorough: bool,
     ) -> Columns:
         """Return what the query counts. A turn is taken once, if clicks have to be read."""
         links = await self._links(query, session)
@@ -93,7 +106,7 @@ class Reports:
                     turn = self._queue.turn(query.account_id, REPORT_SECONDS)
                     await stack.enter_async_context(turn)
 
-            snapshot = Snapshot(session, now(), take_turn)
+            snapshot = Snapshot(session, now(), take_turn, is_thorough)
             reading = Reading(self._database, query, scope, snapshot, links, self._wanted(query))
             until = time.monotonic() + REPORT_SECONDS
             try:

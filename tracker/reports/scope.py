@@ -31,9 +31,11 @@ class Snapshot(NamedTuple):
     """The snapshot that a report is read in: its session, and when it began.
 
     `before_counting` is called each time before clicks and events themselves are read, or the
-    rollups of all links.
+    rollups of all links. With `is_thorough` these are counted by all dimensions at once, because
+    others of them are asked for next.
     """
 
     session: Session
     now: datetime
     before_counting: Callable[[], Awaitable[None]]
+    is_thorough: bool = False
