@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import sys
 from typing import Final
 
 from config.settings import Settings
@@ -10,6 +11,7 @@ from lab.harness import on_own_stores, option_parser
 from lab.scene import open_services
 from scripts.command import positive
 from tracker.ingest.slot import kept_slot
+from tracker.service.roles import SWITCH_INTERVAL_SECONDS
 
 _LINKS: Final = 200
 _LINKS_OF_YEAR: Final = 20_000
@@ -17,6 +19,7 @@ _LINKS_OF_YEAR: Final = 20_000
 
 async def measure(settings: Settings, parsed: argparse.Namespace) -> None:
     """Fill the accounts of each scene, and print its tables."""
+    sys.setswitchinterval(SWITCH_INTERVAL_SECONDS)  # as the service does
     print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores", flush=True)
     links = parsed.links or (_LINKS_OF_YEAR if parsed.year else _LINKS)
     async with open_services(settings) as services:

@@ -14,6 +14,7 @@ from uuid import UUID
 
 from tracker.clicks.country import UNKNOWN
 from tracker.conversions import document as event_document
+from tracker.db.all_rows import all_rows
 from tracker.db.connect import Database
 from tracker.db.transaction import Session
 from tracker.reports import columns
@@ -31,7 +32,6 @@ from tracker.reports.dimensions import (
 from tracker.reports.money import whole_number
 
 _HOUR_MS: Final = 3_600_000
-_ROWS_AT_ONCE: Final = 20_000
 LISTED_LINKS: Final = 1000
 """Links whose clicks say their number in a list instead of their id."""
 _BETWEEN: Final = "\r"
@@ -114,19 +114,7 @@ async def read(
     if of == "events":
         wanted = {**wanted, "status": {"$in": list(event_document.COUNTED)}}
         make, stage = _events_table, _events_stage(span, names)
-    # Motor hands over row by row, in the event loop: the driver below it takes half as long.
-    rows = await asyncio.to_thread(
-        lambda: (
-            database[of]
-            .delegate.aggregate(
-                [{"$match": wanted}, stage],
-                session=session.delegate,
-                allowDiskUse=True,
-                batchSize=_ROWS_AT_ONCE,
-            )
-            .to_list()
-        )
-    )
+    rows = await all_rows(database[of], [{"$match": wanted}, stage], session)
     return lambda: make(span, names, rows)
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 
+from tracker.db.all_rows import all_rows
 from tracker.db.connect import Database
 from tracker.db.transaction import Session
 from tracker.reports.columns import Columns
@@ -10,5 +11,5 @@ from tracker.reports.pipelines import RollupQuery, stages_of, table_of
 
 async def rollup_table(database: Database, query: RollupQuery, session: Session) -> Columns:
     """Return what a query of rollups adds up. Raises PyMongoError if MongoDB does not answer."""
-    rows = database["rollups"].aggregate(stages_of(query), session=session, allowDiskUse=True)
-    return await asyncio.to_thread(table_of, query, await rows.to_list(None))
+    rows = await all_rows(database["rollups"], stages_of(query), session)
+    return await asyncio.to_thread(table_of, query, rows)
