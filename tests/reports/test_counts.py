@@ -200,6 +200,18 @@ async def test_counts_by_some_dimensions_expire(services: Services) -> None:
     assert all(row["expires_at"] > soon for row in rows)
 
 
+async def test_a_month_is_made_of_all_that_its_days_have_whatever_a_report_filters_by(
+    services: Services,
+) -> None:
+    history = await made(services, Random(9))
+    counted = Counted(history, HOST)
+    year = date(2025, 1, 1), date(2026, 12, 31)
+    await check(services, counted, query_of(history, "day", CROSSED, *year))
+    for country in ("DE", "FR", "US"):
+        filters: dict[str, Any] = {"country": [country]}
+        await check(services, counted, query_of(history, "device", filters, *year))
+
+
 async def test_a_whole_month_is_kept_as_one(services: Services) -> None:
     history = await made(services, Random(7))
     year = date(2025, 1, 1), date(2026, 12, 31)

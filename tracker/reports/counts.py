@@ -121,16 +121,24 @@ class Counts:
         self, by: Sequence[str], periods: Sequence[Period]
     ) -> list[tuple[Period, Columns]]:
         found = []
-        for period, table in await self._of_documents("clicks", _without(EVENT, by), periods):
+        names, wanted = _without(EVENT, by), self._wanted
+        for period, table in await self._of_documents("clicks", names, periods, wanted):
             if EVENT in by:
                 table = table.with_constant(EVENT, NO_EVENT)
             found.append((period, table))
-        return [*found, *await self._of_documents("events", by, periods)]
+        return [*found, *await self._of_documents("events", by, periods, wanted)]
 
     async def _of_documents(
-        self, of: OfDocuments, names: Sequence[str], periods: Sequence[Period]
+        self,
+        of: OfDocuments,
+        names: Sequence[str],
+        periods: Sequence[Period],
+        wanted: Mapping[str, Collection[str]],
     ) -> list[tuple[Period, Columns]]:
-        """Return the tables of clicks or events of those periods that have some."""
+        """Return the tables of clicks or events of those periods that have some.
+
+        Rows without the `wanted` values may be missing.
+        """
         marks = {one: self._marks.of(one) for one in periods}
         ids = {
             period: self._id(of, names, period) for period, mark in marks.items() if mark.count(of)
@@ -141,7 +149,7 @@ class Counts:
             for period, one in ids.items()
             if one in kept and kept[one].mark == marks[period].of(of)
         }
-        tables = await asyncio.to_thread(self._tables_of, valid)
+        tables = await asyncio.to_thread(_tables_of, valid, wanted)
         for period, one in ids.items():
             if period in valid:
                 continue
@@ -150,9 +158,6 @@ class Counts:
             else:
                 tables[period] = await self._so_far(one, kept.get(one), names, period)
         return [(period, tables[period]) for period in ids]
-
-    def _tables_of(self, kept: Mapping[Period, Found]) -> dict[Period, Columns]:
-        return {period: found.table(self._wanted) for period, found in kept.items()}
 
     async def _completed(self, one: JointId, names: Sequence[str], period: Period) -> Columns:
         """Return the counts of a period that is over, and keep them."""
@@ -163,7 +168,7 @@ class Counts:
             # Another report may have counted it while this one waited for its turn.
             known = (await self._joint.find([one], names)).get(one)
             if known is not None and known.mark == mark:
-                return await asyncio.to_thread(known.table, self._wanted)
+                return await asyncio.to_thread(known.table)
             table = await self._counted(one, names, period)
         await self._joint.keep(one, Kept(mark, table))
         return table
@@ -268,7 +273,7 @@ class Counts:
 
     async def _from_days(self, of: OfDocuments, names: Sequence[str], period: Period) -> Columns:
         days = [day_period(self._scope.calendar, day) for day in period.dates()]
-        tables = await self._of_documents(of, names, days)
+        tables = await self._of_documents(of, names, days, {})
         return await asyncio.to_thread(
             lambda: columns.joined([table for _, table in tables], names).by(names)
         )
@@ -289,6 +294,12 @@ class Counts:
         account_id, calendar, link_id = self._scope
         by = name_of(names, of_hour=period.hour is not None)
         return JointId(account_id, calendar.zone, link_id, of, by, period.key)
+
+
+def _tables_of(
+    kept: Mapping[Period, Found], wanted: Mapping[str, Collection[str]]
+) -> dict[Period, Columns]:
+    return {period: found.table(wanted) for period, found in kept.items()}
 
 
 def _clicks(table: Columns) -> int:
