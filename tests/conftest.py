@@ -14,6 +14,8 @@ import uvloop
 from hypothesis import HealthCheck
 from hypothesis import settings as of_hypothesis
 from pymongo import MongoClient
+from pymongo.database import Database
+from pymongo.write_concern import WriteConcern
 from tornado.platform.asyncio import AsyncIOLoop
 
 from config import logging
@@ -125,15 +127,30 @@ def settings(
     with redis.Redis.from_url(stores.redis_url) as client:
         client.flushall()
     database = mongodb[stores.mongodb_database]
-    for name in database.list_collection_names(filter={"name": {"$not": {"$regex": "^system\\."}}}):
-        if database[name].find_one({}, ["_id"]):
-            database[name].delete_many({})
+    # The last delete waits for a majority, and so for all before it.
+    names_to_empty = _with_documents(database)
+    for name in names_to_empty[:-1]:
+        database.get_collection(name, write_concern=WriteConcern(w=1)).delete_many({})
+    for name in names_to_empty[-1:]:
+        database[name].delete_many({})
     return msgspec.structs.replace(
         stores,
         base_url="http://tracker.test",
         data_dir=str(tmp_path),
         dns_resolver=names.address,
     )
+
+
+def _with_documents(database: Database[dict[str, Any]]) -> list[str]:
+    """Return the names of the collections that have a document, with one query for all."""
+    names = database.list_collection_names(filter={"name": {"$not": {"$regex": "^system\\."}}})
+    if not names:
+        return []
+    pipeline: list[dict[str, Any]] = []
+    for name in names:
+        one: list[dict[str, Any]] = [{"$limit": 1}, {"$project": {"_id": {"$literal": name}}}]
+        pipeline += [{"$unionWith": {"coll": name, "pipeline": one}}] if pipeline else one
+    return [found["_id"] for found in database[names[0]].aggregate(pipeline)]
 
 
 @pytest.fixture(scope="session")
