@@ -1,6 +1,7 @@
 """Finished days are counted ahead while drains are idle, and again when something lands late."""
 
 import asyncio
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
@@ -15,6 +16,7 @@ from tests.reports.test_run import HOST, check
 from tracker.db import keys
 from tracker.ingest import joint_counting
 from tracker.ingest.joint_counting import IDLE_ENTRIES, JointCounting
+from tracker.reports import limits
 from tracker.reports.counts import Counts
 from tracker.reports.query import Query
 from tracker.service.services import Services
@@ -131,9 +133,40 @@ async def test_large_hours_of_a_day_that_is_not_over_are_counted_ahead_too(
     assert await counting(services).count_days() > 0
     rows = await services.database["joint_counts"].find({}).to_list(None)
     assert {row["_id"]["period"] for row in rows} <= {f"{FIRST}T{hour:02}" for hour in range(12)}
-    assert all("expires_at" in row for row in rows)
     query = query_of(history, "os", country=["DE", "FR"])
     await check(services, Counted(history, HOST), structs.replace(query, last=FIRST))
+    # A day that is over has all that its hours have.
+    monkeypatch.setattr(joint_counting, "now", lambda: NOW)
+    await counting(services).count_days()
+    periods = await services.database["joint_counts"].distinct("_id.period", {"_id.by": "*"})
+    assert not [period for period in periods if "T" in period]
+
+
+async def test_large_days_are_counted_ahead_hour_by_hour(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history = await set_the_scene(services)
+    every = [*history.clicks, *history.events]
+    in_hours = Counter(f"{one['at']:%Y-%m-%dT%H}" for one in every)
+    monkeypatch.setattr(limits, "LARGE_DAY", max(in_hours.values()))
+    assert await counting(services).count_days() > DAYS
+    assert await counting(services).count_days() == 0
+    rows = await services.database["joint_counts"].find({}).to_list(None)
+    assert any("T" in row["_id"]["period"] for row in rows)
+    assert not any("expires_at" in row for row in rows)
+    for collection in ("clicks", "events"):
+        await services.database[collection].delete_many({})
+    for group_by in ("referrer", "hour", "link"):
+        query = query_of(history, group_by, os=["iOS"], device=["mobile"])
+        await check(services, Counted(history, HOST), query)
+
+
+async def test_an_hour_that_is_too_large_is_not_counted_by_all_dimensions(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await set_the_scene(services)
+    monkeypatch.setattr(limits, "LARGE_DAY", 0)
+    assert await counting(services).count_days() == 0
 
 
 async def test_nothing_is_counted_while_drains_are_busy(services: Services) -> None:

@@ -16,8 +16,9 @@ from tests.reports.counted import Counted
 from tests.reports.history import DAYS, FIRST, History, made, more, moved, store
 from tests.reports.test_run import GROUPS, HOST, check, drawn
 from tracker.calendar import calendar_of
+from tracker.errors import BadRequest
 from tracker.ids import new_id
-from tracker.reports import columns, columns_document, counting
+from tracker.reports import columns, columns_document, counting, limits
 from tracker.reports.document_counts import DocumentCounts
 from tracker.reports.joint_check import JointCheck
 from tracker.reports.joint_counts import JointCounts, JointId, Kept
@@ -67,6 +68,38 @@ async def test_counts_that_are_kept_never_make_a_report_wrong(
             await check(services, counted, drawn(random, history, random.choice(GROUPS)))
         history = await more(services, random, history)
         history = await moved(services, random, history)
+
+
+async def test_a_large_day_is_counted_hour_by_hour(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "LARGE_DAY", 2)
+    random = Random(10)
+    history = await made(services, random)
+    for _ in range(2):
+        counted = Counted(history, HOST)
+        for _ in range(30):
+            await check(services, counted, drawn(random, history, random.choice(GROUPS)))
+        history = await more(services, random, history)
+        history = await moved(services, random, history)
+    hours = {"_id.period": {"$regex": "T"}}
+    assert await services.database["joint_counts"].find_one(hours)
+
+
+async def test_a_report_of_too_many_values_is_refused_first_look_or_later(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history = await made(services, Random(11))
+    query = query_of(history, "utm_campaign")
+    rule = r"^report: these days have more than 2 values of utm_campaign; ask for fewer days$"
+    with monkeypatch.context() as patch:
+        patch.setattr(limits, "MAX_ROWS", 2)
+        with pytest.raises(BadRequest, match=rule):
+            await services.reports.run(query)
+    await services.reports.run(query)
+    monkeypatch.setattr(limits, "MAX_ROWS", 2)
+    with pytest.raises(BadRequest, match=rule):
+        await services.reports.run(query)
 
 
 @pytest.mark.parametrize("hour", [0, 10])

@@ -3,7 +3,8 @@
 All drains run the loop, and a lease lets one of them work. It works only while the journal is
 short, and rests as long as it works: a busy drain pays nothing. What it makes are joint counts like
 any others (`reports/counts`), and those by fewer dimensions are made from them. They stay when
-retention deletes the clicks.
+retention deletes the clicks. A large day is counted hour by hour, so that neither time nor memory
+grows with it; an hour with more clicks than `reports/limits` allows for a day is left out.
 """
 
 import asyncio

@@ -6,7 +6,8 @@ again, from the cheapest source there is:
 
 1. the counts of that day by all dimensions, if those are valid: 50 ns a click;
 2. rollups, if they have these dimensions;
-3. the clicks and events themselves: 2 µs each, in a turn of the account (`reports/queue`).
+3. the counts of its parts: of the days of a month, or of the hours of a large day;
+4. the clicks and events themselves: 2 to 5 µs each, in a turn of the account (`reports/queue`).
 
 Guarantee: a table has exactly the figures that the documents of the snapshot have. Clicks that
 retention has deleted are counted as unknown, so that sums always equal those of the rollups.
@@ -18,30 +19,21 @@ from datetime import timedelta
 from typing import Final
 
 from tracker.db.connect import Database
-from tracker.reports import columns
-from tracker.reports.columns import CLICK_MEASURES, EVENT_COUNTS, MONEY, Columns
+from tracker.errors import BadRequest
+from tracker.reports import columns, limits
+from tracker.reports.columns import Columns
+from tracker.reports.count_sources import CountSources, without
 from tracker.reports.dimensions import (
     ALL_COUNTED,
     EVENT,
     HOUR,
-    LINK,
     NO_EVENT,
     OfDocuments,
-    rollups_for,
 )
-from tracker.reports.document_counts import DocumentCounts, with_missing
-from tracker.reports.joint_counts import Found, JointCounts, JointId, Kept, name_of
-from tracker.reports.marks import Marks, marks_of
-from tracker.reports.periods import Period, day_period, is_over
-from tracker.reports.pipelines import RollupQuery
-from tracker.reports.rollup_table import rollup_table
+from tracker.reports.document_counts import with_missing
+from tracker.reports.joint_counts import ALL, Found, JointId, Kept
+from tracker.reports.periods import Period, day_period, hours_of, is_over
 from tracker.reports.scope import Scope, Snapshot
-
-_MEASURES: Final[dict[OfDocuments, Sequence[str]]] = {
-    "clicks": CLICK_MEASURES,
-    "events": (*EVENT_COUNTS, *MONEY),
-}
-
 
 _OF: Final[tuple[OfDocuments, ...]] = ("clicks", "events")
 
@@ -62,71 +54,52 @@ class Counts:
         snapshot: Snapshot,
         wanted: Mapping[str, Collection[str]] | None = None,
     ) -> None:
-        self._database = database
         self._wanted = wanted or {}
-        self._joint = JointCounts(database)
         self._scope = scope
         self._snapshot = snapshot
-        self._documents = DocumentCounts(database, scope, snapshot)
-        self._marks = Marks({})
-        # Those of the whole account, whose counts by all dimensions have those of each link.
-        self._account_marks = Marks({})
+        self._sources = CountSources(database, scope, snapshot)
+        self._joint = self._sources.joint
+        self._marks = self._sources.marks
 
     async def tables(
         self, by: Sequence[str], periods: Sequence[Period]
     ) -> list[tuple[Period, Columns]]:
         """Return the tables of each period that has clicks or events, by these dimensions.
 
-        Clicks and events have a table each. Raises PyMongoError if MongoDB does not answer, and
-        what `before_counting` raises.
+        Clicks and events have a table each.
+
+        - Raises BadRequest if they have too many rows.
+        - Raises PyMongoError if MongoDB does not answer, and what `before_counting` raises.
         """
-        if not periods:
-            return []
-        session = self._snapshot.session
-        of_account = self._scope._replace(link_id=None)
-        self._account_marks = await marks_of(self._database, of_account.rollups(), periods, session)
-        self._marks = self._account_marks
-        if self._scope.link_id is not None:
-            self._marks = await marks_of(self._database, self._scope.rollups(), periods, session)
-        hours = [one for one in periods if one.hour is not None]
-        longer = [one for one in periods if one.hour is None]
-        found = await self._of_kind(by, longer)
-        for period, table in await self._of_kind([name for name in by if name != HOUR], hours):
-            if HOUR in by:
-                table = table.with_constant(HOUR, f"{period.hour:02}")
-            found.append((period, table))
-        return found
+        await self._sources.read_marks(periods)
+        clicks = await self._of_documents("clicks", without(EVENT, by), periods, self._wanted)
+        if EVENT in by:
+            clicks = [(period, table.with_constant(EVENT, NO_EVENT)) for period, table in clicks]
+        return [*clicks, *await self._of_documents("events", by, periods, self._wanted)]
 
     async def missing(
         self, by: Sequence[str], periods: Sequence[Period], at_least: int = 1
     ) -> list[Period]:
         """Return the periods whose counts by these dimensions are missing, or no longer valid.
 
-        Clicks, or events, are left out if they are fewer than `at_least`. Raises PyMongoError if
-        MongoDB does not answer.
-        """
-        session = self._snapshot.session
-        self._marks = await marks_of(self._database, self._scope.rollups(), periods, session)
-        wanted = {
-            self._id(of, by, period): (period, self._marks.of(period).of(of))
-            for period in periods
-            for of in _OF
-            if self._marks.of(period).count(of) >= at_least
-        }
-        kept = await self._joint.marks(wanted, session)
-        found = [period for one, (period, mark) in wanted.items() if kept.get(one) != mark]
-        return list(dict.fromkeys(found))
+        - Instead of a large day its hours.
+        - Clicks, or events, are left out if they are fewer than `at_least`, or too many for a table
+          by all dimensions.
 
-    async def _of_kind(
-        self, by: Sequence[str], periods: Sequence[Period]
-    ) -> list[tuple[Period, Columns]]:
-        found = []
-        names, wanted = _without(EVENT, by), self._wanted
-        for period, table in await self._of_documents("clicks", names, periods, wanted):
-            if EVENT in by:
-                table = table.with_constant(EVENT, NO_EVENT)
-            found.append((period, table))
-        return [*found, *await self._of_documents("events", by, periods, wanted)]
+        Raises PyMongoError if MongoDB does not answer.
+        """
+        await self._sources.read_marks(periods)
+        pieces = [piece for one in periods for piece in self._parts(one) or [one]]
+        await self._sources.read_marks(pieces)
+        wanted = {
+            self._sources.id_of(of, by, piece): (piece, self._marks.of(piece).of(of))
+            for piece in pieces
+            for of in _OF
+            if at_least <= self._marks.of(piece).count(of) <= limits.LARGE_DAY
+        }
+        kept = await self._joint.marks(wanted, self._snapshot.session)
+        found = [piece for one, (piece, mark) in wanted.items() if kept.get(one) != mark]
+        return list(dict.fromkeys(found))
 
     async def _of_documents(
         self,
@@ -139,9 +112,29 @@ class Counts:
 
         Rows without the `wanted` values may be missing.
         """
+        hours = [one for one in periods if one.hour is not None]
+        longer = [one for one in periods if one.hour is None]
+        found = await self._of_kind(of, names, longer, wanted)
+        for period, table in await self._of_kind(of, without(HOUR, names), hours, wanted):
+            if HOUR in names:
+                table = table.with_constant(HOUR, f"{period.hour:02}")
+            found.append((period, table))
+        return found
+
+    async def _of_kind(
+        self,
+        of: OfDocuments,
+        names: Sequence[str],
+        periods: Sequence[Period],
+        wanted: Mapping[str, Collection[str]],
+    ) -> list[tuple[Period, Columns]]:
+        if not periods:
+            return []
         marks = {one: self._marks.of(one) for one in periods}
         ids = {
-            period: self._id(of, names, period) for period, mark in marks.items() if mark.count(of)
+            period: self._sources.id_of(of, names, period)
+            for period, mark in marks.items()
+            if mark.count(of)
         }
         kept = await self._joint.find(ids.values(), names)
         valid = {
@@ -149,8 +142,11 @@ class Counts:
             for period, one in ids.items()
             if one in kept and kept[one].mark == marks[period].of(of)
         }
+        if not wanted:
+            _check_rows(names, sum(found.rows() for found in valid.values()))
         tables = await asyncio.to_thread(_tables_of, valid, wanted)
         for period, one in ids.items():
+            _check_rows(names, sum(table.rows for table in tables.values()))
             if period in valid:
                 continue
             if is_over(period, self._snapshot.now):
@@ -170,21 +166,30 @@ class Counts:
             if known is not None and known.mark == mark:
                 return await asyncio.to_thread(known.table)
             table = await self._counted(one, names, period)
-        await self._joint.keep(one, Kept(mark, table))
+        await self._keep(one, Kept(mark, table), period)
         return table
+
+    async def _keep(self, one: JointId, kept: Kept, period: Period) -> None:
+        await self._joint.keep(one, kept)
+        if one.by == ALL and period.kind == "day":
+            # It has all that its hours have.
+            hours = hours_of(self._scope.calendar, period.first)
+            await self._joint.remove([one._replace(period=hour.key) for hour in hours])
 
     async def _counted(self, one: JointId, names: Sequence[str], period: Period) -> Columns:
         """Return the counts of the documents of a period, and keep those by all dimensions too if
         others of them are asked for next.
         """
-        if not self._snapshot.is_thorough or self._scope.link_id is not None:
-            return await self._from_documents(one.of, names, period)
-        every = _without(EVENT, ALL_COUNTED) if one.of == "clicks" else ALL_COUNTED
+        mark = self._marks.of(period)
+        is_small = mark.count(one.of) <= limits.LARGE_DAY
+        if not (self._snapshot.is_thorough and is_small and one.link_id is None):
+            return await self._sources.from_documents(one.of, names, period)
+        every = without(EVENT, ALL_COUNTED) if one.of == "clicks" else ALL_COUNTED
         if period.hour is not None:
-            every = _without(HOUR, every)
-        table = await self._from_documents(one.of, every, period)
-        kept = Kept(self._marks.of(period).of(one.of), table)
-        await self._joint.keep(self._id(one.of, every, period), kept)
+            every = without(HOUR, every)
+        table = await self._sources.from_documents(one.of, every, period)
+        kept = Kept(mark.of(one.of), table)
+        await self._keep(self._sources.id_of(one.of, every, period), kept, period)
         return await asyncio.to_thread(table.by, names)
 
     async def _so_far(
@@ -201,15 +206,15 @@ class Counts:
             return await self._made(one.of, names, period)
         mark = self._marks.of(period)
         expected = mark.count(one.of)
-        settled = min(now - _LANDING, period.end)
         through, table = period.start, columns.empty(names)
         if known is not None and known.through and mark.continues(one.of, known.mark):
             through, table = max(known.through, period.start), known.table()
-        before = await self._documents.count(
-            one.of, names, period, expected, through, max(settled, through)
+        settled = max(min(now - _LANDING, period.end), through)
+        before = await self._sources.documents.count(
+            one.of, names, period, expected, through, settled
         )
         kept = columns.joined([table, before], names).by(names)
-        after = await self._documents.count(one.of, names, period, expected, settled)
+        after = await self._sources.documents.count(one.of, names, period, expected, settled)
         found = columns.joined([kept, after], names).by(names)
         if not mark.equals(one.of, found):
             if through > period.start:
@@ -220,91 +225,49 @@ class Counts:
 
     async def _made(self, of: OfDocuments, names: Sequence[str], period: Period) -> Columns:
         table = await self._without_documents(of, names, period)
-        return await self._from_documents(of, names, period) if table is None else table
+        return await self._sources.from_documents(of, names, period) if table is None else table
 
     async def _without_documents(
         self, of: OfDocuments, names: Sequence[str], period: Period
     ) -> Columns | None:
         """Return the counts made from others; None if only the documents have what they need."""
-        whole = await self._from_all(of, names, period)
+        whole = await self._sources.from_all(of, names, period)
         if whole is not None:
             return whole
-        has_rollups = period.kind != "hour" and self._scope.link_id is None
-        if has_rollups and rollups_for(names) is not None:
-            return await self._from_rollups(of, names, period)
-        return await self._from_days(of, names, period) if period.kind == "month" else None
+        summed = await self._sources.from_rollups(of, names, period)
+        if summed is not None:
+            return summed
+        parts = self._parts(period)
+        return await self._from_parts(of, names, parts) if parts else None
 
-    async def _from_all(
-        self, of: OfDocuments, names: Sequence[str], period: Period
-    ) -> Columns | None:
-        """Return the counts made from those by all dimensions; None if these are not valid."""
-        found = await self._by_all(of, names, period)
-        if found is None or found.mark != self._account_marks.of(period).of(of):
-            return None
-        return found.table
-
-    async def _by_all(self, of: OfDocuments, names: Sequence[str], period: Period) -> Kept | None:
-        """Return what is kept by all dimensions, valid or not, and summed up by these."""
-        one = self._id(of, ALL_COUNTED, period)._replace(link_id=None)
+    def _parts(self, period: Period) -> list[Period]:
+        """Return the periods whose counts make up those of a month or a large day; else none."""
+        calendar = self._scope.calendar
         if period.kind == "month":
-            return None
-        link_id = self._scope.link_id
-        read = list(names) if link_id is None else [LINK, *_without(LINK, names)]
-        found = (await self._joint.find([one], read)).get(one)
-        if found is None:
-            return None
-        wanted = {} if link_id is None else {LINK: {str(link_id)}}
-        return Kept(found.mark, await asyncio.to_thread(lambda: found.table(wanted).by(names)))
+            return [day_period(calendar, day) for day in period.dates()]
+        mark = self._marks.of(period)
+        is_large = period.kind == "day" and sum(map(mark.count, _OF)) > limits.LARGE_DAY
+        return hours_of(calendar, period.first) if is_large else []
 
-    async def _from_rollups(self, of: OfDocuments, names: Sequence[str], period: Period) -> Columns:
-        source = rollups_for(names)
-        assert source is not None
-        if LINK in names:  # a month of 20,000 links takes as long as a million clicks
-            await self._snapshot.before_counting()
-        query = RollupQuery(
-            matching=self._scope.rollups(source.of),
-            source=source,
-            names=names,
-            first=period.first,
-            last=period.last,
-            measures=_MEASURES[of],
-        )
-        return await rollup_table(self._database, query, self._snapshot.session)
-
-    async def _from_days(self, of: OfDocuments, names: Sequence[str], period: Period) -> Columns:
-        days = [day_period(self._scope.calendar, day) for day in period.dates()]
-        tables = await self._of_documents(of, names, days, {})
+    async def _from_parts(
+        self, of: OfDocuments, names: Sequence[str], parts: Sequence[Period]
+    ) -> Columns:
+        await self._sources.read_marks(parts)
+        tables = await self._of_documents(of, names, parts, {})
         return await asyncio.to_thread(
             lambda: columns.joined([table for _, table in tables], names).by(names)
         )
 
-    async def _from_documents(
-        self, of: OfDocuments, names: Sequence[str], period: Period
-    ) -> Columns:
-        table = await self._documents.count(of, names, period, self._marks.of(period).count(of))
-        if of == "events" or not self._marks.of(period).missing(table):
-            return table
-        # Retention has deleted clicks: what was counted before knows more of them.
-        kept = await self._by_all(of, names, period)
-        if kept is not None and _clicks(kept.table) > _clicks(table):
-            table = kept.table
-        return with_missing(table, self._marks.of(period).missing(table), names)
 
-    def _id(self, of: OfDocuments, names: Sequence[str], period: Period) -> JointId:
-        account_id, calendar, link_id = self._scope
-        by = name_of(names, of_hour=period.hour is not None)
-        return JointId(account_id, calendar.zone, link_id, of, by, period.key)
+def _check_rows(names: Sequence[str], rows: int) -> None:
+    """Raise BadRequest if a report has to add up more rows than memory allows."""
+    if rows > limits.MAX_ROWS:
+        by = " and ".join(names)
+        rule = f"these days have more than {limits.MAX_ROWS:,} values of {by}; ask for fewer days"
+        raise BadRequest(f"report: {rule}")
 
 
 def _tables_of(
     kept: Mapping[Period, Found], wanted: Mapping[str, Collection[str]]
 ) -> dict[Period, Columns]:
     return {period: found.table(wanted) for period, found in kept.items()}
-
-
-def _clicks(table: Columns) -> int:
-    return table.total("clicks") + table.total("bots")
-
-
-def _without(name: str, names: Sequence[str]) -> list[str]:
-    return [one for one in names if one != name]

@@ -14,7 +14,7 @@ from tracker.reports.columns import Columns, joined
 from tracker.reports.counting import Span, count
 from tracker.reports.dimensions import ALL_COUNTED, EVENT, HOUR
 from tracker.reports.joint_counts import ALL, JointCounts, JointId
-from tracker.reports.marks import marks_of
+from tracker.reports.marks import mark_of
 from tracker.reports.periods import Period, day_period, hours_of, month_period
 from tracker.reports.scope import Scope
 
@@ -54,7 +54,7 @@ class JointCheck:
         names = _names(one)
         kept = (await self._joint.find([one], names, session)).get(one)
         scope = Scope(one.account_id, self._calendar, one.link_id)
-        mark = (await marks_of(self._database, scope.rollups(), [period], session)).of(period)
+        mark = await mark_of(self._database, scope.rollups(), period, session)
         if kept is None or kept.mark != mark.of(one.of):
             return True
         tables = []

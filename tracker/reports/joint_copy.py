@@ -9,7 +9,7 @@ from tracker.calendar import Calendar
 from tracker.db.connect import Database, MongoClient
 from tracker.reports.dimensions import ALL_COUNTED, EVENT, OfDocuments
 from tracker.reports.joint_counts import ALL, JointCounts, JointId, Kept
-from tracker.reports.marks import Mark, marks_of, rollups_of
+from tracker.reports.marks import Mark, mark_of, rollups_of
 from tracker.reports.periods import Period
 
 
@@ -31,11 +31,7 @@ class JointCopy:
         """
         async with await self._client.start_session(snapshot=True) as session:
             before, after = [
-                (
-                    await marks_of(
-                        self._database, rollups_of(account_id, one.zone), [period], session
-                    )
-                ).of(period)
+                await mark_of(self._database, rollups_of(account_id, one.zone), period, session)
                 for one in (original, calendar)
             ]
             sources: tuple[OfDocuments, ...] = ("clicks", "events")

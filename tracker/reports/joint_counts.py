@@ -8,8 +8,8 @@ A document is
 
 with the table of `reports/columns_document`. All parts of a table have the same random `version`,
 because others may store it at the same time. `link_id` is null for a whole account. Counts by all
-dimensions (`by` is `*`) of days do not expire: those by fewer are made from them, also when
-retention has deleted the clicks. Called by `reports/counts`, which decides what is valid.
+dimensions (`by` is `*`) do not expire: those by fewer are made from them, also when retention has
+deleted the clicks. Called by `reports/counts`, which decides what is valid.
 """
 
 import asyncio
@@ -69,6 +69,10 @@ class Found(NamedTuple):
     through: datetime | None
     names: Sequence[str]
     parts: Sequence[Mapping[str, Any]]
+
+    def rows(self) -> int:
+        """Return the number of rows of the table."""
+        return sum(part["rows"] for part in self.parts)
 
     def table(self, wanted: Mapping[str, Collection[str]] | None = None) -> Columns:
         """Return the table, or only those of its rows that have the `wanted` values.
@@ -132,9 +136,11 @@ class JointCounts:
 
     async def _remove_parts(self, ids: Collection[JointId], first: int) -> None:
         """Remove the parts from a number on."""
-        for one in ids:
-            from_first = {"$gte": _stored(one, first), "$lt": _stored(one, _MAX_PARTS)}
-            await self._counts.delete_many({"_id": from_first})
+        ranges = [
+            {"_id": {"$gte": _stored(one, first), "$lt": _stored(one, _MAX_PARTS)}} for one in ids
+        ]
+        if ranges:
+            await self._counts.delete_many({"$or": ranges})
 
     async def marks(self, ids: Collection[JointId], session: Session) -> dict[JointId, list[int]]:
         """Return the marks of the counts that are stored among `ids`."""
@@ -152,7 +158,7 @@ class JointCounts:
             fields = {**part, "mark": kept.mark, "version": version, "parts": len(parts)}
             if kept.through is not None:
                 fields["through"] = kept.through
-            if one.by != ALL or one.is_of_hour():
+            if one.by != ALL:
                 fields["expires_at"] = now() + KEPT
             stored = {"_id": _stored(one, number)}
             done = await self._counts.replace_one(stored, fields, upsert=True)

@@ -15,6 +15,15 @@ REPORT_SECONDS: Final = 30.0
 RECOUNT_SECONDS: Final = 240
 """The time limit for one day of one account. MongoDB keeps a snapshot for five minutes."""
 
+LARGE_DAY: Final = 500_000
+"""Clicks and events of a day beyond which it is counted hour by hour: a table by all dimensions may
+have a row for each, which takes some 500 bytes while it is made. Of an hour with more there is no
+such table."""
+
+MAX_ROWS: Final = 2_000_000
+"""Combinations of values that one report adds up in memory, over all of its days, some 200 bytes
+each."""
+
 SUMS_PER_TRANSACTION: Final = 20_000
 """Sums that a recount corrects at once. MongoDB limits the size of a transaction, and the driver
 encodes so many in 10 ms, while no request is served."""

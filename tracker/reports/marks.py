@@ -6,8 +6,7 @@ counted events are only ever added; whatever moves one from a value to another a
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from datetime import date
+from collections.abc import Mapping, Sequence, Set
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
@@ -80,47 +79,77 @@ class _Day:
 
 
 class Marks:
-    """The marks of the periods of a range."""
+    """The marks of periods in one snapshot. `matching` selects rollups of an account or a link."""
 
-    def __init__(self, days: Mapping[str, _Day]) -> None:
-        self._days = days
+    def __init__(self, database: Database, matching: Mapping[str, Any], session: Session) -> None:
+        self._rollups = database["rollups"]
+        self._matching = matching
+        self._session = session
+        self._months: dict[str, list[int]] = {}
+        self._days: dict[str, _Day] = {}
+        self._with_hours: set[str] = set()
+
+    async def read(self, periods: Sequence[Period]) -> None:
+        """Read the marks of these periods. Raises PyMongoError if MongoDB does not answer."""
+        months = {one.key for one in periods if one.kind == "month"} - self._months.keys()
+        days = {one.first.isoformat() for one in periods if one.kind != "month"}
+        with_hours = {one.first.isoformat() for one in periods if one.kind == "hour"}
+        if months:
+            await self._read_months(months)
+        if days - self._days.keys():
+            await self._read_days(days - self._days.keys())
+        if with_hours - self._with_hours:
+            await self._read_hours(with_hours - self._with_hours)
 
     def of(self, period: Period) -> Mark:
-        """Return the mark of a period of the range."""
-        days = [self._days[day] for day in map(date.isoformat, period.dates()) if day in self._days]
+        """Return the mark of a period that was read."""
+        if period.kind == "month":
+            return Mark(*self._months.get(period.key, ()))
+        day = self._days[period.first.isoformat()]
         if period.hour is None:
-            return Mark(*(sum(column) for column in zip(*(day.total for day in days), strict=True)))
+            return Mark(*day.total)
         hour = f"{period.hour:02}"
-        marks = [
-            Mark(*day.hours[hour])._replace(corrections=Mark(*day.total).corrections)
-            for day in days
-            if hour in day.hours
-        ]
-        return marks[0] if marks else Mark()
+        if hour not in day.hours:
+            return Mark()
+        return Mark(*day.hours[hour])._replace(corrections=Mark(*day.total).corrections)
+
+    async def _read_months(self, months: Set[str]) -> None:
+        # MongoDB adds up the days: a range of two years has as many as 731.
+        month = {"$substrBytes": ["$_id.day", 0, len("2026-01")]}
+        sums = {name: {"$sum": f"$total.{name}"} for name in _SUMMED}
+        of_range = {"_id.day": {"$gte": min(months), "$lte": f"{max(months)}-31"}}
+        stages = [{"$match": {**self._matching, **of_range}}, {"$group": {"_id": month, **sums}}]
+        async for row in self._rollups.aggregate(stages, session=self._session):
+            self._months[row["_id"]] = [int(row[name]) for name in _SUMMED]
+
+    async def _read_days(self, days: Set[str]) -> None:
+        self._days.update({day: _Day() for day in days})
+        of_days = {**self._matching, "_id.day": {"$in": sorted(days)}}
+        rows = self._rollups.find(
+            of_days, _TOTALS, session=self._session, batch_size=_ROWS_PER_READ
+        )
+        async for row in rows:
+            _add(self._days[row["_id"]["day"]].total, row.get("total", {}))
+
+    async def _read_hours(self, days: Set[str]) -> None:
+        self._with_hours |= days
+        of_days = {**self._matching, "_id.day": {"$in": sorted(days)}}
+        async for row in self._rollups.find(of_days, ["hour"], session=self._session):
+            for hour, cell in row.get("hour", {}).items():
+                _add(self._days[row["_id"]["day"]].hours[hour], cell)
 
 
-async def marks_of(
-    database: Database, matching: Mapping[str, Any], periods: Sequence[Period], session: Session
-) -> Marks:
-    """Return the marks of these periods in the snapshot of `session`.
+async def mark_of(
+    database: Database, matching: Mapping[str, Any], period: Period, session: Session
+) -> Mark:
+    """Return the mark of one period in the snapshot of `session`.
 
     `matching` selects the rollups, of an account or of one link. Raises PyMongoError if MongoDB
     does not answer in time.
     """
-    found = database["rollups"]
-    first, last = min(one.first for one in periods), max(one.last for one in periods)
-    of_range = {"_id.day": {"$gte": first.isoformat(), "$lte": last.isoformat()}}
-    days: dict[str, _Day] = defaultdict(_Day)
-    rows = found.find({**matching, **of_range}, _TOTALS, session=session, batch_size=_ROWS_PER_READ)
-    async for row in rows:
-        _add(days[row["_id"]["day"]].total, row.get("total", {}))
-    with_hours = sorted({one.first.isoformat() for one in periods if one.hour is not None})
-    if with_hours:
-        of_days = {**matching, "_id.day": {"$in": with_hours}}
-        async for row in found.find(of_days, ["hour"], session=session):
-            for hour, cell in row.get("hour", {}).items():
-                _add(days[row["_id"]["day"]].hours[hour], cell)
-    return Marks(days)
+    marks = Marks(database, matching, session)
+    await marks.read([period])
+    return marks.of(period)
 
 
 def _add(sums: list[int], cell: Mapping[str, int]) -> None:

@@ -59,7 +59,8 @@ class Parts:
     async def run(self, name: str, query: Query) -> Report:
         """Return the report of a part.
 
-        - Raises BadRequest if the calendar does not have the days, where dates begin.
+        - Raises BadRequest, which names the part, if the calendar does not have the days, where
+          dates begin, or if they have too many values.
         - Raises RateLimited if too many reports of the account wait.
         - Raises Unavailable, which names the part, if the request takes too long or too many
           reports wait.
@@ -71,9 +72,9 @@ class Parts:
         try:
             with pymongo.timeout(left):
                 return await self._reports.run(query, self._session, self._is_thorough)
-        except Unavailable as error:
+        except (BadRequest, Unavailable) as error:
             rule = error.message.removeprefix("report: ")
-            raise Unavailable(f"{name}: {rule}", error.headers) from None
+            raise type(error)(f"{name}: {rule}", error.headers) from None
         except OverflowError:
             zone = self.calendar.zone
             raise BadRequest(f"{name}: the calendar of {zone} does not have all days") from None

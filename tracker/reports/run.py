@@ -53,6 +53,7 @@ class Reports:
 
         With `is_thorough` days that have to be counted are counted for many other reports too.
 
+        - Raises BadRequest if the days have too many values of what is asked for.
         - Raises RateLimited if too many reports of the account wait.
         - Raises Unavailable if it takes too long, or too many reports of all accounts wait.
         - Raises PyMongoError if MongoDB does not answer.
