@@ -173,6 +173,11 @@ BODIES_DROPPED = Counter(
     "Request bodies dropped because all bodies being received held too much memory.",
     registry=REGISTRY,
 )
+EXPORTS_CUT = Counter(
+    "tracker_exports_cut",
+    "Exports whose connection was cut before their last row, because of an error or a time limit.",
+    registry=REGISTRY,
+)
 
 DRAIN_COUNTERS = (
     DRAINED,

@@ -18,6 +18,7 @@ from tracker.access.accounts import Account
 from tracker.api import export_stream
 from tracker.links.link import Link
 from tracker.links.store import Links
+from tracker.metrics import EXPORTS_CUT
 from tracker.service.services import Services
 
 RECEIVE_BYTES = 16_384
@@ -142,11 +143,13 @@ async def test_an_error_in_the_middle_cuts_the_connection(
     monkeypatch: pytest.MonkeyPatch,
     logged: Logged,
 ) -> None:
+    before = EXPORTS_CUT._value.get()
     await source(services, account, monkeypatch, fail_at=2)
     async with client_of(client.port) as reader:
         reader.send(request_of(account, secret))
         with pytest.raises((IncompleteReadError, ConnectionResetError)):
             await reader.answer()
+    assert EXPORTS_CUT._value.get() == before + 1
     [record] = failures(logged)
     assert (record["event"], record["export"]) == ("export cut", "links")
     assert record["reason"] == "ServerSelectionTimeoutError"

@@ -21,6 +21,7 @@ from tracker.errors import TrackerError, Unavailable
 from tracker.http.exchange import Exchange
 from tracker.limits.running_exports import RETRY_SECONDS
 from tracker.loops import cancel_and_wait
+from tracker.metrics import EXPORTS_CUT
 
 log = structlog.get_logger(__name__)
 
@@ -114,6 +115,7 @@ class ExportStream:
             return
         if not self._begun:
             raise error
+        EXPORTS_CUT.inc()
         expected = isinstance(error, TrackerError)
         log.error(
             "export cut",
