@@ -86,6 +86,15 @@ async def test_a_large_day_is_counted_hour_by_hour(
     assert await services.database["joint_counts"].find_one(hours)
 
 
+async def test_a_large_day_whose_hours_do_not_have_all_of_it_is_counted_whole(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "LARGE_DAY", 2)
+    history = await made(services, Random(12))
+    await services.database["rollups"].update_many({}, {"$unset": {"hour": 1}})
+    await check(services, Counted(history, HOST), crossed(history))
+
+
 async def test_a_report_of_too_many_values_is_refused_first_look_or_later(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:

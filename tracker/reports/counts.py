@@ -89,7 +89,7 @@ class Counts:
         Raises PyMongoError if MongoDB does not answer.
         """
         await self._sources.read_marks(periods)
-        pieces = [piece for one in periods for piece in self._parts(one) or [one]]
+        pieces = [piece for one in periods for piece in await self._parts(one) or [one]]
         await self._sources.read_marks(pieces)
         wanted = {
             self._sources.id_of(of, by, piece): (piece, self._marks.of(piece).of(of))
@@ -237,17 +237,23 @@ class Counts:
         summed = await self._sources.from_rollups(of, names, period)
         if summed is not None:
             return summed
-        parts = self._parts(period)
+        parts = await self._parts(period)
         return await self._from_parts(of, names, parts) if parts else None
 
-    def _parts(self, period: Period) -> list[Period]:
+    async def _parts(self, period: Period) -> list[Period]:
         """Return the periods whose counts make up those of a month or a large day; else none."""
         calendar = self._scope.calendar
         if period.kind == "month":
             return [day_period(calendar, day) for day in period.dates()]
-        mark = self._marks.of(period)
-        is_large = period.kind == "day" and sum(map(mark.count, _OF)) > limits.LARGE_DAY
-        return hours_of(calendar, period.first) if is_large else []
+        counts = {of: self._marks.of(period).count(of) for of in _OF}
+        if period.kind == "hour" or sum(counts.values()) <= limits.LARGE_DAY:
+            return []
+        hours = hours_of(calendar, period.first)
+        await self._sources.read_marks(hours)
+        marks = [self._marks.of(hour) for hour in hours]
+        # The first day of a zone may have clicks before or after its hours.
+        is_whole = all(sum(mark.count(of) for mark in marks) == counts[of] for of in _OF)
+        return hours if is_whole else []
 
     async def _from_parts(
         self, of: OfDocuments, names: Sequence[str], parts: Sequence[Period]
