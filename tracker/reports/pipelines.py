@@ -3,7 +3,7 @@
 Text from a client is only ever a value in a pipeline, never an operator or a field name.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any, Final, NamedTuple
 from uuid import UUID
@@ -42,7 +42,10 @@ class RollupQuery(NamedTuple):
 
 
 def stages_of(query: RollupQuery) -> Stages:
-    """Return the stages that yield a document {_id: {d, l, m, c}, measures} for each group."""
+    """Return the stages that yield a document {_id: {d, l, m, c}, measures} for each group.
+
+    If each group is a cell of a rollup, they yield a document {link, cells} for each rollup.
+    """
     matching: dict[str, Any] = {
         **query.matching,
         "_id.day": {"$gte": query.first.isoformat(), "$lte": query.last.isoformat()},
@@ -50,6 +53,10 @@ def stages_of(query: RollupQuery) -> Stages:
     if query.links is not None:
         matching["_id.link_id"] = {"$in": list(query.links)}
     stages: Stages = [{"$match": matching}]
+    if _is_of_each_link(query):
+        assert query.source.map is not None
+        cells = _of_map(query.source.map, query.cells)
+        return [*stages, {"$project": {"_id": 0, "link": "$_id.link_id", "cells": cells}}]
     at = "total"
     if query.source.map is not None:
         cells = _of_map(query.source.map, query.cells)
@@ -69,12 +76,34 @@ def stages_of(query: RollupQuery) -> Stages:
 
 def table_of(query: RollupQuery, rows: Sequence[Mapping[str, Any]]) -> Columns:
     """Return the rows that the stages yield as a table, with the day as a dimension if wanted."""
+    if _is_of_each_link(query):
+        rows = list(_groups(rows, query.measures))
     names = [*([DAY] if query.by_day else []), *query.names]
     keys = [row["_id"] or {} for row in rows]
     return columns.of_columns(
         {name: _values(query, name, keys) for name in names},
         {measure: [whole_number(row[measure]) for row in rows] for measure in query.measures},
     )
+
+
+def _is_of_each_link(query: RollupQuery) -> bool:
+    """Return whether each cell is a group: those of the links of one day.
+
+    MongoDB need not add them up, and sends the id of a link once, not with each of its cells.
+    """
+    names = {LINK, query.source.map}
+    return query.first == query.last and not query.by_day and set(query.names) == names
+
+
+def _groups(
+    rollups: Sequence[Mapping[str, Any]], measures: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    for rollup in rollups:
+        for cell in rollup["cells"]:
+            found = cell.get("v") or {}
+            sums = {name: found.get(name, 0) for name in measures}
+            if any(sums.values()):
+                yield {"_id": {"l": rollup.get("link"), "c": cell["k"]}, **sums}
 
 
 def _has_domain_field(query: RollupQuery) -> bool:
