@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from tracker.reports.day_range import DayRange
-from tracker.reports.parts import Parts, Series
+from tracker.reports.parts import Parts, Series, is_of_rollups
 from tracker.reports.query import Query, Report
 from tracker.reports.series import Interval
 
@@ -35,8 +35,12 @@ async def read_overview(
     if previous is not None:
         other = msgspec.structs.replace(query, first=previous.first, last=previous.last)
         before = await parts.series("compare", other, interval)
+    # What is counted for a panel that no rollup answers answers those after it in less time than
+    # rollups of each link.
+    order = sorted(range(len(panels)), key=lambda number: is_of_rollups(panels[number]))
+    found = {number: await parts.run(f"panels[{number}]", panels[number]) for number in order}
     return Overview(
         series=series,
         previous=before,
-        panels=[await parts.run(f"panels[{n}]", panel) for n, panel in enumerate(panels)],
+        panels=[found[number] for number in range(len(panels))],
     )

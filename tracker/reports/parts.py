@@ -52,9 +52,9 @@ class Parts:
 
     def expect(self, queries: Sequence[Query]) -> None:
         """Count days for all of these queries at once, if several of them would have to."""
-        needed = {needed_for(one.group_by, one.filters) for one in queries}
-        crossed = [one for one in needed if rollups_for(one) is None]
-        self._is_thorough = len(crossed) >= _MANY
+        crossed = [one for one in queries if not is_of_rollups(one)]
+        needed = {needed_for(one.group_by, one.filters) for one in crossed}
+        self._is_thorough = len(needed) >= _MANY
 
     async def run(self, name: str, query: Query) -> Report:
         """Return the report of a part.
@@ -98,6 +98,11 @@ class Parts:
         report = await self.run(name, _whole(query, dimension, count))
         steps = series_of(report.rows, days, interval, self.calendar)
         return Series(steps, report.totals)
+
+
+def is_of_rollups(query: Query) -> bool:
+    """Return whether rollups have the dimensions that the query needs."""
+    return rollups_for(needed_for(query.group_by, query.filters)) is not None
 
 
 @asynccontextmanager
