@@ -1,4 +1,4 @@
-"""An account as it looks after a month of work, for pictures of the console. Nothing is random.
+"""An account as it looks after two months of work, to show the console. Nothing is random.
 
 Everything is stored by the service's own stores and drain, so reports agree with it. Only the times
 of links, members, keys and deliveries are set back afterwards.
@@ -8,7 +8,8 @@ import random
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
+from urllib.parse import parse_qs, urlencode
 from uuid import UUID
 
 from tracker.access.accounts import Account
@@ -26,9 +27,11 @@ from tracker.links.link import Link
 from tracker.links.store import NewLink
 from tracker.service.services import Services
 
-DAYS: Final = 30
-CLICKS: Final = 4_000
-CONVERSION_RATE: Final = 0.035
+DAYS: Final = 60
+CLICKS: Final = 14_000
+BATCH: Final = 2_000
+"""The records that are stored in one transaction."""
+
 SEED: Final = 7
 
 PEOPLE: Final = (
@@ -37,20 +40,86 @@ PEOPLE: Final = (
     ("Tomás Silva", "tomas@acme.example", Role.VIEWER),
 )
 TAGS: Final = ("Spring sale", "Newsletter", "Partners", "Podcast", "Retargeting")
-LINKS: Final = (
-    ("Spring sale, home page", "spring", "https://shop.acme.example/sale?utm_source=site", 0),
-    ("Spring sale, newsletter", "spring-mail", "https://shop.acme.example/sale?utm_source=mail", 0),
-    ("Newsletter 46", "nl46", "https://shop.acme.example/new?utm_source=newsletter", 1),
-    ("Newsletter 45", "nl45", "https://shop.acme.example/new?utm_source=newsletter", 1),
-    ("Running shoes, review", "shoes", "https://shop.acme.example/shoes/trail-9", 2),
-    ("Partner: Nordic Outdoor", "nordic", "https://shop.acme.example/?partner=nordic", 2),
-    ("Partner: Trail Club", "trailclub", "https://shop.acme.example/?partner=trailclub", 2),
-    ("Podcast, episode 12", "pod12", "https://shop.acme.example/podcast?code=POD12", 3),
-    ("Podcast, episode 11", "pod11", "https://shop.acme.example/podcast?code=POD11", 3),
-    ("Cart reminder", "cart", "https://shop.acme.example/cart?utm_campaign=reminder", 4),
-    ("App download", "app", "https://acme.example/app?c={country}", 4),
-    ("Gift cards", "gifts", "https://shop.acme.example/gift-cards", 0),
+
+
+class Campaign(NamedTuple):
+    """What leads visitors to a link: its `utm` values, and the pages that they come from."""
+
+    source: str
+    medium: str
+    name: str
+    referrers: Sequence[str]
+
+    def query(self, content: str) -> str:
+        """Return the query of a short link in it."""
+        values = {"source": self.source, "medium": self.medium, "campaign": self.name}
+        return urlencode(
+            {f"utm_{name}": value for name, value in values.items()} | {"utm_content": content}
+        )
+
+
+SPRING_SITE: Final = Campaign("site", "banner", "spring-sale", ("https://acme.example/", ""))
+SPRING_MAIL: Final = Campaign("mail", "email", "spring-sale", ("",))
+NEWS: Final = Campaign("newsletter", "email", "weekly-news", ("", "https://mail.google.com/"))
+REVIEWS: Final = Campaign(
+    "reviews",
+    "affiliate",
+    "trail-shoes",
+    ("https://www.google.com/", "https://news.example/outdoor", "https://trail.example/shoes"),
 )
+PARTNERS: Final = Campaign(
+    "partner", "affiliate", "partners-autumn", ("https://nordic.example/", "https://club.example/")
+)
+PODCAST: Final = Campaign("podcast", "audio", "listeners", ("",))
+REMINDERS: Final = Campaign(
+    "ads", "cpc", "come-back", ("https://www.facebook.com/", "https://www.instagram.com/", "")
+)
+
+LINKS: Final = (
+    ("Spring sale, home page", "spring", "https://shop.acme.example/sale", 0, SPRING_SITE),
+    ("Spring sale, newsletter", "spring-mail", "https://shop.acme.example/sale", 0, SPRING_MAIL),
+    ("Newsletter 46", "nl46", "https://shop.acme.example/new", 1, NEWS),
+    ("Newsletter 45", "nl45", "https://shop.acme.example/new", 1, NEWS),
+    ("Running shoes, review", "shoes", "https://shop.acme.example/shoes/trail-9", 2, REVIEWS),
+    ("Partner: Nordic Outdoor", "nordic", "https://shop.acme.example/?p=nordic", 2, PARTNERS),
+    ("Partner: Trail Club", "trailclub", "https://shop.acme.example/?p=trailclub", 2, PARTNERS),
+    ("Podcast, episode 12", "pod12", "https://shop.acme.example/podcast?code=POD12", 3, PODCAST),
+    ("Podcast, episode 11", "pod11", "https://shop.acme.example/podcast?code=POD11", 3, PODCAST),
+    ("Cart reminder", "cart", "https://shop.acme.example/cart", 4, REMINDERS),
+    ("App download", "app", "https://acme.example/app?c={country}", 4, REMINDERS),
+    ("Gift cards", "gifts", "https://shop.acme.example/gift-cards", 0, SPRING_SITE),
+)
+CONTENTS: Final = ("header", "picture", "button")
+CONVERSION_RATES: Final = {REVIEWS.name: 0.085, SPRING_MAIL.name: 0.05, PARTNERS.name: 0.04}
+OTHER_RATE: Final = 0.02
+HOUR_WEIGHTS: Final = (
+    2,
+    1,
+    1,
+    1,
+    1,
+    2,
+    4,
+    7,
+    9,
+    9,
+    9,
+    10,
+    12,
+    11,
+    9,
+    9,
+    9,
+    10,
+    12,
+    15,
+    17,
+    15,
+    9,
+    5,
+)
+"""Visitors by the hour of a day in UTC."""
+
 BROWSERS: Final = (
     "Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like "
     "Gecko) Version/18.1 Mobile/15E148 Safari/604.1",
@@ -59,9 +128,18 @@ BROWSERS: Final = (
     "Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit/537.36 (KHTML, like Gecko) "
     "Chrome/140.0.0.0 Mobile Safari/537.36",
     "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
+    "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) "
+    "Version/18.1 Safari/605.1.15",
+    "Mozilla/5.0 (iPad; CPU OS 18_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) "
+    "Version/18.1 Mobile/15E148 Safari/604.1",
     "Googlebot/2.1 (+http://www.google.com/bot.html)",
 )
-COUNTRIES: Final = ("DE", "SE", "US", "FR", "NL", "BR", "JP")
+COUNTRIES: Final = {
+    "DE": 38, "SE": 14, "US": 11, "FR": 8, "NL": 7, "AT": 5, "NO": 4, "DK": 3, "GB": 3, "CH": 3,
+    "BR": 2, "JP": 2, "PL": 2, "ES": 2, "IT": 2, "CA": 1, "AU": 1, "IN": 1, "ZA": 0.5, "SG": 0.5,
+}  # fmt: skip
+"""Countries and their share of visitors."""
+
 TARGET: Final = "https://hooks.acme.example/tracker"
 
 
@@ -97,7 +175,7 @@ class SampleAccount:
     async def _links(self) -> list[Link]:
         tags = [await self._services.tags.create(self.account.id, name) for name in TAGS]
         links = []
-        for number, (name, slug, url, tag) in enumerate(reversed(LINKS)):
+        for number, (name, slug, url, tag, _) in enumerate(reversed(LINKS)):
             new = NewLink(
                 account_id=self.account.id,
                 destination_url=url,
@@ -133,43 +211,58 @@ class SampleAccount:
         return made[1].id
 
     def _clicks(self, links: Sequence[Link]) -> list[Click]:
-        """Return the clicks of all days, fewer for each further link and at week-ends."""
+        """Return the clicks of all days, oldest first: more each week, fewer at week-ends."""
         weights = [1 / (number + 1.5) for number in range(len(links))]
-        clicks = []
-        for number in range(CLICKS):
-            link = self._random.choices(links, weights)[0]
-            at = self._now - timedelta(seconds=self._random.triangular(60, DAYS * 86_400, 0))
-            if at.weekday() >= 5 and self._random.random() < 0.45:
-                at -= timedelta(days=2)
-            clicks.append(self._click(link, at, number))
-        return clicks
+        times = sorted(self._time() for _ in range(CLICKS))
+        return [
+            self._click(self._random.choices(range(len(links)), weights)[0], at, links)
+            for at in times
+        ]
 
-    def _click(self, link: Link, at: datetime, number: int) -> Click:
+    def _time(self) -> datetime:
+        """Return a time before now at which somebody was awake."""
+        while True:
+            [day] = self._random.choices(range(DAYS), range(2 * DAYS, DAYS, -1))
+            [hour] = self._random.choices(range(24), HOUR_WEIGHTS)
+            at = (self._now - timedelta(days=day)).replace(hour=hour)
+            at += timedelta(minutes=self._random.randrange(-30, 30))
+            is_kept = at.weekday() < 5 or self._random.random() < 0.6
+            if is_kept and at < self._now - timedelta(minutes=2):
+                return at
+
+    def _click(self, number: int, at: datetime, links: Sequence[Link]) -> Click:
         visitor = self._random.randrange(CLICKS // 2)
+        campaign = LINKS[number][4]
         return Click(
             id=new_click_id().bytes,
             at=int(at.timestamp() * 1000),
             account_id=self.account.id.bytes,
-            link_id=link.id.bytes,
+            link_id=links[number].id.bytes,
             domain_name="",
             address=f"203.0.{visitor // 250}.{visitor % 250}",
-            user_agent=self._random.choices(BROWSERS, (38, 30, 20, 8, 4))[0],
-            referrer="https://news.example/outdoor" if number % 3 else "",
+            user_agent=self._random.choices(BROWSERS, (36, 26, 20, 5, 6, 4, 3))[0],
+            referrer=self._random.choice(campaign.referrers),
             purpose="",
-            edge_country=self._random.choices(COUNTRIES, (40, 18, 12, 10, 9, 6, 5))[0],
-            query="utm_term=trail" if number % 4 == 0 else "",
+            edge_country=self._random.choices(list(COUNTRIES), list(COUNTRIES.values()))[0],
+            query=campaign.query(self._random.choice(CONTENTS)),
         )
+
+    def _converts(self, click: Click) -> bool:
+        """Return whether a click becomes a conversion: bots never, people by their campaign."""
+        campaign = parse_qs(click.query)["utm_campaign"][0]
+        rate = CONVERSION_RATES.get(campaign, OTHER_RATE)
+        return "bot" not in click.user_agent and self._random.random() < rate
 
     def _events(self, clicks: Sequence[Click], configs: Sequence[EventConfig]) -> list[Event]:
         """Return conversions in every state: of clicks, of no click, and of one still missing."""
-        converted = [one for one in clicks if self._random.random() < CONVERSION_RATE]
+        converted = [one for one in clicks if self._converts(one)]
         ids = [one.id for one in converted] + [new_click_id().bytes, None]
         times = [one.at + 90_000 for one in converted] + 2 * [int(self._now.timestamp() * 1000)]
         events = []
         for number, (click_id, at) in enumerate(sorted(zip(ids, times, strict=True), key=_time)):
             config = configs[0 if number % 4 == 0 else 1]
             value = Decimal(self._random.randrange(1_200, 18_000)) / 100
-            payout = config.payout if config is configs[0] else value * 8 / 100
+            payout = config.payout if config is configs[0] else round(value * 8 / 100, 2)
             events.append(
                 Event(
                     id=1_001 + number,
@@ -190,7 +283,8 @@ class SampleAccount:
 
     async def _apply(self, records: Sequence[Any]) -> None:
         slot = Slot(self._services.redis, self._services.mongodb)
-        await self._services.drain(slot).apply(records)
+        for start in range(0, len(records), BATCH):
+            await self._services.drain(slot).apply(records[start : start + BATCH])
 
     async def _settings(self) -> None:
         await self._deliveries()

@@ -28,15 +28,21 @@ WIDTH, HEIGHT = 1280, 800
 
 
 class Picture(NamedTuple):
-    """A picture: its name, the path below /console, and the theme."""
+    """A picture: its name, the path below /console, and the theme; with `is_whole`, to its end."""
 
     name: str
     path: str
     theme: Literal["light", "dark"] = "light"
     width: int = WIDTH
+    is_whole: bool = False
 
 
 PICTURES: Final = (
+    Picture("overview", "overview", is_whole=True),
+    Picture(
+        "overview-dark", "overview?country=DE&measure=conversions&panels=map,utm_campaign", "dark"
+    ),
+    Picture("overview-phone", "overview", "light", 390),
     Picture("links", "links"),
     Picture("links-phone", "links", "light", 390),
     Picture("link", "links/{link}"),
@@ -111,7 +117,7 @@ async def _take_one(
     await expect(page.locator("h1").first).to_be_visible()
     await expect(page.locator(".skeleton, [aria-busy=true]")).to_have_count(0)
     await page.wait_for_load_state("networkidle")
-    await page.screenshot(path=FOLDER / f"{picture.name}.png")
+    await page.screenshot(path=FOLDER / f"{picture.name}.png", full_page=picture.is_whole)
     await context.close()
 
 

@@ -39,7 +39,7 @@ async def test_signing_in_leads_only_to_pages_of_the_console(
             chosen = await page.evaluate(
                 "async (next) => (await import('console/core')).nextPage(next)", next_page
             )
-            assert chosen == "/console/links", next_page
+            assert chosen == "/console/overview", next_page
         kept = "/console/conversions?status=pending"
         assert kept == await page.evaluate(
             "async (next) => (await import('console/core')).nextPage(next)", kept
@@ -48,7 +48,7 @@ async def test_signing_in_leads_only_to_pages_of_the_console(
 
 @pytest.mark.parametrize(
     ("next_page", "path"),
-    [("//evil.example/", "/console/links"), ("/console/tags", "/console/tags")],
+    [("//evil.example/", "/console/overview"), ("/console/tags", "/console/tags")],
 )
 async def test_a_person_is_led_where_they_wanted_to_go_but_never_elsewhere(
     open_page: OpenPage, services: Services, account: Account, next_page: str, path: str

@@ -12,7 +12,7 @@ from tracker.access.accounts import Account
 from tracker.access.roles import Role
 from tracker.service.services import Services
 
-HOME = "/console/links"
+HOME = "/console/overview"
 
 
 async def call(page: Page, function: str, argument: object) -> Any:
@@ -31,7 +31,7 @@ async def test_a_stranger_is_asked_to_sign_in(open_page: OpenPage) -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/console", "/console/", HOME])
-async def test_the_first_address_leads_to_the_links(
+async def test_the_first_address_leads_to_the_overview(
     open_page: OpenPage, services: Services, account: Account, path: str
 ) -> None:
     async with open_page() as (page, _):
@@ -39,7 +39,7 @@ async def test_the_first_address_leads_to_the_links(
         await expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
         await sign_in(services, page, account.id)
         await page.goto(path)
-        await expect(page.get_by_role("heading", name="Links", exact=True)).to_be_visible()
+        await expect(page.get_by_role("heading", name="Overview", exact=True)).to_be_visible()
         await expect(page).to_have_url(HOME)
 
 
@@ -199,7 +199,9 @@ async def test_an_unknown_page_says_so_and_leads_back(
         await sign_in(services, page, account.id)
         await page.goto(path)
         await expect(page.get_by_role("heading", name="There is no such page")).to_be_visible()
-        await expect(page.get_by_role("link", name="To the links")).to_have_attribute("href", HOME)
+        await expect(page.get_by_role("link", name="To the overview")).to_have_attribute(
+            "href", HOME
+        )
 
 
 async def test_a_lost_network_is_named(

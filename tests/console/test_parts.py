@@ -1,6 +1,5 @@
 """The common parts, on the page that shows all of them: keyboard, focus, small screens, digits."""
 
-import pytest
 from playwright.async_api import Page, expect
 
 from tests.console.conftest import OpenPage
@@ -85,26 +84,50 @@ async def test_copying_says_so(open_page: OpenPage) -> None:
         assert await page.evaluate("navigator.clipboard.readText()") == "_tracker.go.example.com"
 
 
-async def test_bars_have_a_table_of_the_same_numbers(open_page: OpenPage) -> None:
+async def test_a_series_is_read_by_pointer_keyboard_and_table(open_page: OpenPage) -> None:
     async with open_page() as (page, _):
         await shown(page)
         series = page.locator(".series").first
+        await series.locator(".lines").hover(position={"x": 5, "y": 50})
+        line = "day 1: 400 (before, day 1: 200, +100%)"
+        await expect(series.locator("figcaption")).to_contain_text(line)
+        slider = series.get_by_role("slider")
+        await slider.focus()
+        await slider.press("Home")
+        await expect(slider).to_have_attribute("aria-valuetext", line)
+        await slider.press("ArrowRight")
+        await slider.press("Enter")
+        await expect(page.get_by_text("Chosen: 2026-10-21 to 2026-10-21")).to_be_visible()
         await series.get_by_text("As a table").click()
         await expect(series.get_by_role("row")).to_have_count(31)
-        await series.locator(".target").first.hover(position={"x": 2, "y": 2})
-        await expect(series.locator("figcaption")).to_contain_text("20 Oct: 400 clicks")
 
 
-@pytest.mark.parametrize("width", [360, 800, 1024])
-async def test_nothing_is_wider_than_the_screen_and_rows_keep_their_menus(
-    open_page: OpenPage, width: int
-) -> None:
+async def test_dragging_over_a_series_chooses_its_range(open_page: OpenPage) -> None:
     async with open_page() as (page, _):
-        await page.set_viewport_size({"width": width, "height": 740})
         await shown(page)
-        assert await page.evaluate("document.documentElement.scrollWidth") <= width
-        menu = page.get_by_role("button", name="Actions for Spring offer")
-        await menu.scroll_into_view_if_needed()
-        box = await menu.bounding_box()
+        lines = page.locator(".lines").first
+        await lines.scroll_into_view_if_needed()
+        box = await lines.bounding_box()
         assert box is not None
-        assert box["x"] + box["width"] <= width
+        await page.mouse.move(box["x"] + box["width"] - 2, box["y"] + 50)
+        await page.mouse.down()
+        await page.mouse.move(box["x"] + 2, box["y"] + 60, steps=4)
+        await page.mouse.up()
+        await expect(page.get_by_text("Chosen: 2026-10-20 to 2026-11-18")).to_be_visible()
+
+
+async def test_the_map_and_the_heat_map_say_what_is_under_the_pointer(open_page: OpenPage) -> None:
+    async with open_page() as (page, _):
+        await shown(page)
+        world, heat = page.locator(".world-map").first, page.locator(".heat-map").first
+        await expect(world).to_contain_text("Without a country: 12")
+        await world.locator(".shade-6").hover()
+        await expect(world).to_contain_text("Germany: 812")
+        await world.locator("circle.shade-1").click()
+        await expect(page.get_by_text("Chosen: Malta")).to_be_visible()
+        await heat.locator("rect").nth(25).hover()
+        await expect(heat).to_contain_text("Tuesday, 01:00: 25")
+        await heat.get_by_text("As a table").click()
+        await expect(
+            heat.get_by_role("row", name="Tuesday").get_by_role("cell").nth(1)
+        ).to_have_text("25")

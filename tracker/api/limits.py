@@ -53,6 +53,9 @@ MAX_REPORT_DAYS: Final = 731
 MAX_PANELS: Final = 25
 """The limit of the dimensions in an overview: more than there are."""
 
+MAX_PANEL_ROWS: Final = 250
+"""The limit of rows of a panel: all hours of a week, or all countries of a map."""
+
 DEFAULT_VALUE_DAYS: Final = 90
 """The days whose values are found for a filter, unless the request names others."""
 

@@ -7,7 +7,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 from msgspec.structs import replace
 
 from tracker.api.endpoint import Call, Endpoint, Nothing
-from tracker.api.limits import MAX_PAGE_SIZE, MAX_PANELS
+from tracker.api.limits import MAX_PANEL_ROWS, MAX_PANELS
 from tracker.api.report_answer import ReportChange, ReportMeasures, ReportRow, ReportStep, Shown
 from tracker.api.report_schema import (
     DEFAULT_SORT,
@@ -30,7 +30,7 @@ class OverviewPanel(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """The first rows by one dimension."""
 
     group_by: GroupByIn = field(name="groupBy")
-    limit: Annotated[int, Meta(ge=1, le=MAX_PAGE_SIZE, description="rows")] = 10
+    limit: Annotated[int, Meta(ge=1, le=MAX_PANEL_ROWS, description="rows")] = 10
     sort: Sort = DEFAULT_SORT
     search: Search = ""
 

@@ -17,16 +17,17 @@ import orjson
 STATIC: Final = Path(__file__).parent / "static"
 PREFIX: Final = "/console/assets/"
 
-VENDORED: Final = {
+_VENDORED_FIRST: Final = {
     "preact": "vendor/preact.mjs",
     "preact/hooks": "vendor/hooks.mjs",
     "@preact/signals-core": "vendor/signals-core.mjs",
     "@preact/signals": "vendor/signals.mjs",
     "htm": "vendor/htm.module.js",
 }
+VENDORED: Final = {**_VENDORED_FIRST, "d3-array": "vendor/d3-array.min.mjs"}
 """The files of libraries, by the names under which modules import them."""
 
-FIRST: Final = ("core.js", "app.js", *VENDORED.values())
+FIRST: Final = ("core.js", "app.js", *_VENDORED_FIRST.values())
 """The modules of every page. They are loaded side by side instead of one after another."""
 
 _KINDS: Final = {

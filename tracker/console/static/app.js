@@ -9,6 +9,7 @@ import {
 
 /** Every page: its path, with names of parameters after ":", and its module. */
 const ROUTES = [
+  ["/console/overview", "console/pages/overview"],
   ["/console/links", "console/pages/links"],
   ["/console/links/:id", "console/pages/link"],
   ["/console/conversions", "console/pages/conversions"],
@@ -29,6 +30,7 @@ const ROUTES = [
 
 /** The pages in the navigation, with the second key of their shortcut (`g`, then this key). */
 const NAVIGATION = [
+  { href: "/console/overview", label: "Overview", key: "o", scope: "reports:read" },
   { href: "/console/links", label: "Links", key: "l", scope: "links:read" },
   { href: "/console/conversions", label: "Conversions", key: "v", scope: "conversions:read" },
   { href: "/console/events", label: "Events", key: "e", scope: "event_configs:read" },
@@ -206,7 +208,7 @@ function Offline() {
 function NotFound() {
   useTitle("Not found");
   return html`<div class="empty"><h1>There is no such page</h1>
-    <p>The address is wrong, or what it named is gone.</p><a class="button" href=${HOME}>To the links<//></div>`;
+    <p>The address is wrong, or what it named is gone.</p><a class="button" href=${HOME}>To the overview<//></div>`;
 }
 
 // ------------------------------------------------------------------------------------ shortcuts

@@ -78,7 +78,7 @@ export class ApiError extends Error {
 /** The client of the API. Every function returns the parsed answer, or throws an ApiError. */
 export const api = {
   get: (path, query, signal) => request("GET", path, { query: owned(query), signal }),
-  post: (path, body = {}) => request("POST", path, { body }),
+  post: (path, body = {}, { signal, timeout } = {}) => request("POST", path, { body, signal, timeout }),
   patch: (path, body = {}) => request("PATCH", path, { body }),
   delete: (path) => request("DELETE", path, { body: {} }),
 };
@@ -89,14 +89,13 @@ export function owned(fields) {
   return account ? { accountId: account, ...fields } : { ...fields };
 }
 
-async function request(method, path, { query, body, signal }) {
+async function request(method, path, { query, body, signal, timeout = TIMEOUT_MS }) {
+  const late = AbortSignal.timeout(timeout);
   const answer = await fetched(path + queryText(query), {
     method,
     headers: body ? { "Content-Type": "application/json" } : {},
     body: body && JSON.stringify(body),
-    signal: signal
-      ? AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])
-      : AbortSignal.timeout(TIMEOUT_MS),
+    signal: signal ? AbortSignal.any([signal, late]) : late,
     credentials: "same-origin",
     redirect: "error",
   });
@@ -197,7 +196,7 @@ export function nextPage(next) {
   return isConsolePath(pathname) ? pathname + search : HOME;
 }
 
-export const HOME = "/console/links";
+export const HOME = "/console/overview";
 
 function isConsolePath(path) {
   return path === "/console" || path.startsWith("/console/");
@@ -372,6 +371,8 @@ export async function copy(text) {
 /** Paths of the icons, in a box of 20 by 20, drawn with a stroke. */
 const ICONS = {
   archive: "M3 5.5h14v3H3zM4.5 8.5v7h11v-7M8 11.5h4",
+  back: "m12 5-5 5 5 5",
+  chart: "M3.5 16.5h13M6 13.5V9M10 13.5V4M14 13.5V7",
   check: "m4 10.5 4 4 8-9",
   chevron: "m6 8 4 4 4-4",
   close: "M5 5l10 10M15 5 5 15",
@@ -380,6 +381,7 @@ const ICONS = {
   edit: "m12.5 4 3.5 3.5L7.5 16H4v-3.5z",
   external: "M11 4h5v5M16 4l-7.5 7.5M13.5 11.5V16h-9.5V6.5h4.5",
   filter: "M3 5h14l-5.5 6.5V16l-3-1.5v-3z",
+  forward: "m8 5 5 5-5 5",
   help: "M10 17.5a7.5 7.5 0 1 0 0-15 7.5 7.5 0 0 0 0 15M7.8 7.8c.2-2.8 4.6-2.6 4.3.1-.2 1.5-2.1 1.6-2.1 3.4M10 14v.3",
   key: "M12.5 11a4 4 0 1 0-3.6-2.3L3 14.5V17h3v-2h2v-2l1.8-1.8a4 4 0 0 0 2.7-.2M13 6.5v.1",
   menu: "M3 5.5h14M3 10h14M3 14.5h14",

@@ -49,10 +49,11 @@ function Domain({ domain, reload, onDelete }) {
   return html`<section class="card">
     <header class="row between">
       <div class="row"><h2>${domain.domain_name}</h2>${domain.verified ? html`<${Badge} kind="good">verified<//>` : html`<${Badge} kind="warning">not verified<//>`}</div>
-      ${mayWrite && html`<div class="row">
-        ${!domain.verified && html`<${Button} kind="main" icon="refresh" label="Check now: ${domain.domain_name}" busy=${busy} onClick=${verify}>Check now<//>`}
-        <${Button} kind="danger" icon="trash" label="Delete ${domain.domain_name}" onClick=${onDelete} />
-      </div>`}
+      <div class="row">
+        ${can("reports:read") && html`<${Button} kind="quiet" icon="chart" href="/console/overview?domain=${domain.domain_name}" label="Report of ${domain.domain_name}" />`}
+        ${mayWrite && !domain.verified && html`<${Button} kind="main" icon="refresh" label="Check now: ${domain.domain_name}" busy=${busy} onClick=${verify}>Check now<//>`}
+        ${mayWrite && html`<${Button} kind="danger" icon="trash" label="Delete ${domain.domain_name}" onClick=${onDelete} />`}
+      </div>
     </header>
     <p class="about">Added <${Time} at=${domain.created_at} />${domain.links !== undefined && ` · ${format.count(domain.links, "link")}`}</p>
     ${!domain.verified && html`<${Records} verification=${domain.verification} />`}

@@ -51,6 +51,7 @@ function columns(mayWrite, setOpen, reload) {
       cell: (config) => html`<span class="row end">
         <${Button} label="Snippets of ${config.name}" onClick=${() => setOpen({ kind: "snippets", config })}>Snippets<//>
         <${Menu} label="Actions for ${config.name}" items=${[
+          can("reports:read") && { label: "Its report", icon: "chart", href: `/console/overview?event=${config.id}&measure=conversions` },
           { label: "Its conversions", icon: "search", href: `/console/conversions?event_config_id=${config.id}` },
           mayWrite && { label: "Edit", icon: "edit", run: () => setOpen({ kind: "form", config }) },
           mayWrite && (config.active ? { label: "Pause", run: setActive(config, false) } : { label: "Activate", icon: "check", run: setActive(config, true) }),

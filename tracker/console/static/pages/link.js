@@ -1,15 +1,15 @@
-/** One link: where it leads, its QR code, its last 30 days, and what was changed. */
+/** One link: where it leads, its QR code, its report and last clicks, and what was changed. */
 
 import {
-  Badge, Button, CopyButton, ErrorNote, OutLink, PageHeader, Skeleton, Tag, Time, api, can, format, html, lastDays, lazy,
-  owned, session, toast, useAction, useEffect, useLoad, useState,
+  Badge, Button, CopyButton, ErrorNote, OutLink, PageHeader, Skeleton, Table, Tag, Time, api, can, format, html, lazy, toast, useAction,
+  useLoad, useState,
 } from "console/core";
-import { Bars } from "console/parts/bars";
+import { Report } from "console/pages/overview";
 import { Changes } from "console/parts/history";
 import { QrCode } from "console/parts/link-qr";
 
 const LinkDialog = lazy("console/parts/link-form", "LinkDialog");
-const DAYS = 30;
+const CLICKS = 15;
 
 /** The page. */
 export default function Link({ params }) {
@@ -26,7 +26,8 @@ export default function Link({ params }) {
       <${Actions} link=${link.data} onEdit=${() => setEditing(true)} onChanged=${changed} />
     <//>
     <div class="columns link-facts"><${Facts} link=${link.data} /><section class="card"><h2>QR code</h2><${QrCode} link=${link.data} /></section></div>
-    ${can("reports:read") && html`<${Days} link=${link.data} />`}
+    ${can("reports:read") && html`<section class="stack"><h2>Report</h2><${Report} fixed=${{ link: link.data.id }} /></section>`}
+    ${can("conversions:read") && html`<${Clicks} link=${link.data} />`}
     <${History} history=${history} />
     ${editing && html`<${LinkDialog} link=${link.data} onClose=${() => setEditing(false)} onDone=${changed} />`}`;
 }
@@ -72,38 +73,21 @@ function Facts({ link }) {
   </section>`;
 }
 
-/** The clicks and conversions of the last days, from one report by day. */
-function Days({ link }) {
-  const range = lastDays(DAYS);
-  const report = useLoad(
-    () => api.post("/api/reports", owned({ dateRange: { from: range[0], to: range.at(-1) }, groupBy: "day", filters: { link: link.id }, pageSize: 100 })),
-    [link.id],
-  );
-  useEffect(() => {
-    // Who comes back from a test click expects to see it.
-    const again = () => document.hidden || report.reload();
-    document.addEventListener("visibilitychange", again);
-    return () => document.removeEventListener("visibilitychange", again);
-  }, []);
-  if (!report.data) return html`<section class="card"><h2>Last ${DAYS} days</h2>${report.error ? html`<${ErrorNote} error=${report.error} retry=${report.reload} />` : html`<${Skeleton} lines=${5} />`}</section>`;
-  const { rows, totals } = report.data;
-  const by = new Map(rows.map((row) => [row.key, row]));
-  const series = (measure) => range.map((day) => ({ day, value: by.get(day)?.[measure] ?? 0 }));
-  return html`<section class="card">
-    <header class="row between"><h2>Last ${DAYS} days</h2><span class="hint">Days of ${session.value.account.time_zone}, without bots</span></header>
-    <dl class="figures">
-      <div><dt>Clicks</dt><dd>${format.number(totals.clicks)}</dd></div>
-      <div><dt>Visitors</dt><dd>${format.number(totals.uniqueClicks)}</dd></div>
-      <div><dt>Bots</dt><dd>${format.number(totals.botClicks)}</dd></div>
-      <div><dt>Conversions</dt><dd>${format.number(totals.conversions)}</dd></div>
-      <div><dt>Rate</dt><dd>${format.percent(totals.conversionRate)}</dd></div>
-      <div><dt>Payout</dt><dd>${format.money(totals.payout)}</dd></div>
-    </dl>
-    <div class="columns">
-      <${Bars} title="Clicks by day" noun="click" days=${series("clicks")} />
-      <${Bars} title="Conversions by day" noun="conversion" days=${series("conversions")} />
-    </div>
-    ${can("conversions:read") && html`<p><a href="/console/conversions?link_id=${link.id}">Its conversions, one by one</a></p>`}
+/** The last clicks, and what became of each. */
+function Clicks({ link }) {
+  const clicks = useLoad((signal) => api.get("/api/clicks", { link: link.id, pageSize: CLICKS }, signal), [link.id]);
+  const own = `/console/conversions?link_id=${link.id}`;
+  const columns = [
+    { label: "When", wide: true, cell: ({ at }) => html`<${Time} at=${at} exact />` },
+    { label: "Country", cell: ({ country }) => country },
+    { label: "Device", cell: ({ device, browser, os }) => [device, browser, os].filter((one) => one && one !== "unknown").join(", ") },
+    { label: "Referrer", cell: (row) => row.referrer_host },
+    { label: "Bot", cell: ({ bot }) => bot && html`<${Badge} kind="warning">${bot.replace(/_/g, " ")}<//>` },
+    { label: "Conversions", numeric: true, cell: ({ conversions: count }) => (count ? html`<a href=${own}>${format.number(count)}</a>` : html`<span class="faint">–</span>`) },
+  ];
+  return html`<section class="stack">
+    <header class="row between"><h2>Last clicks</h2><a href=${own}>Its conversions, one by one</a></header>
+    <${Table} caption="Last clicks" load=${clicks} columns=${columns} empty=${html`<p class="about">No click yet.</p>`} />
   </section>`;
 }
 

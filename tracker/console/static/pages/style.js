@@ -4,11 +4,13 @@ import {
   ApiError, Badge, Button, Checkbox, CopyButton, Empty, ErrorNote, Icon, ICON_NAMES, Menu, OutLink, PageHeader, Pagination,
   Select, Skeleton, Switch, Table, Tabs, Tag, TextField, Time, format, html, toast, useState,
 } from "console/core";
-import { Bars } from "console/parts/bars";
 import { CodeBlock, CopyValue, Secret } from "console/parts/code";
 import { ConfirmDialog, Dialog } from "console/parts/dialog";
 import { useDraft } from "console/parts/draft";
+import { HeatMap } from "console/parts/heat-map";
 import { JsonViewer } from "console/parts/json";
+import { SeriesChart } from "console/parts/report";
+import { WorldMap } from "console/parts/world-map";
 
 const REFUSED = new ApiError(400, "bad_request", "slug: already taken");
 const UNREACHABLE = new ApiError(0, "", "The service cannot be reached.");
@@ -156,19 +158,28 @@ function Code() {
     <${Secret} label="Your new API key" value="trk_uPCp_u4rTAZE4yhqikOVOV__Rw9LAk069hOz1IasRtM" />`;
 }
 
+const HOSTILE = "<img src=x onerror=alert(1)>";
+const CELLS = Array.from({ length: 168 }, (_, index) => ({ weekday: 1 + Math.floor(index / 24), hour: index % 24, value: (index * 7) % 50 }));
+const COUNTRIES = [["DE", "Germany", 812], ["FR", HOSTILE, 96], ["MT", "Malta", 3], ["unknown", "Unknown", 12]].map(([key, name, value]) => ({ key, name, value }));
+const STEPS = Array.from({ length: 30 }, (_, number) => ({
+  key: new Date(Date.UTC(2026, 9, 20 + number)).toISOString().slice(0, 10),
+  label: number === 20 ? HOSTILE : `day ${number + 1}`,
+  value: number === 12 ? 0 : Math.round(400 + 300 * Math.sin(number / 3) + (number % 7) * 20),
+}));
+const BEFORE = STEPS.map((step) => ({ ...step, value: Math.round(step.value / 2) }));
+
 function Figured() {
-  const days = Array.from({ length: 30 }, (_, number) => ({
-    day: new Date(Date.UTC(2026, 9, 20 + number)).toISOString().slice(0, 10),
-    value: number === 12 ? 0 : Math.round(400 + 300 * Math.sin(number / 3) + (number % 7) * 20),
-  }));
+  const [range, setRange] = useState("nothing");
   return html`
     <dl class="figures">
       <div><dt>Clicks</dt><dd>${format.number(12_408)}</dd></div><div><dt>Visitors</dt><dd>${format.number(9_911)}</dd></div>
       <div><dt>Conversions</dt><dd>${format.number(412)}</dd></div><div><dt>Payout</dt><dd>${format.money(2060.5)}</dd></div>
     </dl>
+    <div class="card"><${SeriesChart} title="Clicks by day" steps=${STEPS} previous=${BEFORE} format=${format.number}
+      onRange=${(first, last) => setRange(`${first} to ${last}`)} /><p class="hint">Chosen: ${range}</p></div>
     <div class="columns">
-      <div class="card"><${Bars} title="Clicks of the last 30 days" noun="click" days=${days} /></div>
-      <div class="card"><${Bars} title="Conversions of the last 30 days" noun="conversion" days=${days.map(({ day }, number) => ({ day, value: number % 5 === 0 ? number : 0 }))} /></div>
+      <div class="card"><${HeatMap} title="Clicks by hour of the week" cells=${CELLS} format=${format.number} /></div>
+      <div class="card"><${WorldMap} rows=${COUNTRIES} format=${format.number} onChoose=${({ name }) => setRange(name)} /></div>
     </div>
     <dl class="facts"><dt>Destination</dt><dd><${OutLink} url="https://example.com/offer" /></dd><dt>Created</dt><dd><${Time} at=${new Date().toISOString()} exact /></dd></dl>
     <ol class="steps">

@@ -32,7 +32,7 @@ export default function Tags() {
 
 function columns(mayWrite, setOpen) {
   return [
-    { label: "Name", wide: true, cell: (tag) => html`<strong>${tag.name}</strong>` },
+    { label: "Name", wide: true, cell: (tag) => (can("reports:read") ? html`<a href="/console/overview?tag=${tag.id}">${tag.name}</a>` : html`<strong>${tag.name}</strong>`) },
     { label: "Links", numeric: true, cell: (tag) => html`<${LinkCount} tag=${tag} />` },
     { label: "Created", cell: (tag) => html`<${Time} at=${tag.created_at} />` },
     mayWrite && {

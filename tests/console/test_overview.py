@@ -1,0 +1,250 @@
+"""The overview, as people use it: its figures, filters, times and files."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+from zoneinfo import ZoneInfo
+
+import pytest
+from playwright.async_api import Page, expect
+
+from tests.console.conftest import OpenPage
+from tests.console.people import sign_in
+from tests.console.scene import HOSTILE
+from tests.conversions.scene import applied
+from tests.factories import (
+    CHROME,
+    create_event_config,
+    create_link,
+    make_click,
+    make_click_document,
+    make_event,
+)
+from tests.reports.history import store
+from tracker.access.accounts import Account
+from tracker.calendar import calendar_of
+from tracker.clock import now
+from tracker.links.link import Link
+from tracker.service.services import Services
+
+IPHONE = (
+    "Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like "
+    "Gecko) Version/18.1 Mobile/15E148 Safari/604.1"
+)
+
+
+def query_of(page: Page) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+
+
+async def tile(page: Page, name: str) -> str:
+    """Return the value of a tile."""
+    return await page.locator(".tile", has_text=name).locator("strong").inner_text()
+
+
+async def overview(page: Page) -> Any:
+    """Return what the API answers to the request that the page made last."""
+    async with page.expect_response("**/api/reports/overview") as answering:
+        await page.reload()
+    answer = await answering.value
+    assert answer.status == 200, await answer.text()
+    return await answer.json()
+
+
+async def table(page: Page) -> list[list[str]]:
+    """Return the rows of the series' table: when, now, before, change."""
+    series = page.locator(".series").first
+    await series.get_by_text("As a table").click()
+    await expect(series.locator("tbody tr").first).to_be_visible()
+    rows = await series.locator("tbody tr").all()
+    return [await row.locator("th, td").all_inner_texts() for row in rows]
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "Australia/Lord_Howe"])
+@pytest.mark.parametrize("interval", ["day", "hour"])
+async def test_the_figures_on_the_page_are_those_of_the_api_over_a_change_of_clocks(
+    open_page: OpenPage, services: Services, account: Account, zone: str, interval: str
+) -> None:
+    await services.database["accounts"].update_one(
+        {"_id": account.id}, {"$set": {"time_zone": zone}}
+    )
+    link = await create_link(services, account.id)
+    # Clocks change on 4 October at Lord Howe, and on 25 October in Berlin.
+    start = datetime(2026, 10, 2, tzinfo=UTC)
+    clicks = [
+        make_click_document(
+            account_id=account.id, link_id=link.id, at=start + n * timedelta(minutes=50)
+        )
+        for n in range(700)
+    ]
+    await store(services, Random(0), clicks, [], {account.id.bytes: [calendar_of(zone)]})
+    days = ("2026-10-01", "2026-10-27") if interval == "day" else ("2026-10-24", "2026-10-25")
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto(f"/console/overview?from={days[0]}&to={days[1]}&interval={interval}")
+        await expect(page.locator(".tile")).to_have_count(7)
+        answer = await overview(page)
+        await expect(page.get_by_text(f"Days of {zone}")).to_be_visible()
+        rows = await table(page)
+        assert [row[1] for row in rows] == [f"{step['clicks']}" for step in answer["series"]]
+        assert await tile(page, "Clicks") == f"{answer['totals']['clicks']}"
+        counted = dict.fromkeys(days, 0)
+        for click in clicks:
+            name = click["at"].astimezone(ZoneInfo(zone)).date().isoformat()
+            counted[name] = counted.get(name, 0) + 1
+        if interval == "day":
+            assert [int(row[1]) for row in rows][1:26] == [
+                counted.get((start + timedelta(n)).date().isoformat(), 0) for n in range(25)
+            ]
+        else:
+            assert len(rows) == (49 if zone == "Europe/Berlin" else 48)
+            assert sum(int(row[1]) for row in rows) == sum(counted[name] for name in days)
+
+
+async def phones_and_desktops(services: Services, account: Account) -> Link:
+    """Store clicks of yesterday: 3 of phones in Germany, 2 of desktops in France; return a link."""
+    link = await create_link(services, account.id, "spring", internal_name="Spring")
+    other = await create_link(services, account.id, "hostile", internal_name=HOSTILE)
+    config = await create_event_config(services, account.id, name="Purchase")
+    yesterday = int((now() - timedelta(days=1)).timestamp() * 1000)
+    people = [(link, "DE", IPHONE, "utm_campaign=spring,%20sale")] * 3 + [
+        (other, "FR", CHROME, "")
+    ] * 2
+    clicks = [
+        make_click(
+            account.id,
+            link_id=of.id.bytes,
+            at=yesterday,
+            edge_country=country,
+            user_agent=agent,
+            address=f"203.0.113.{number}",
+            query=query,
+        )
+        for number, (of, country, agent, query) in enumerate(people)
+    ]
+    event = make_event(
+        1,
+        clicks[0].id,
+        at=yesterday,
+        account_id=account.id.bytes,
+        event_config_id=config.id.bytes,
+        value="12.50",
+        payout="2.50",
+    )
+    await applied(services, [*clicks, event])
+    return link
+
+
+async def test_clicking_rows_filters_and_the_address_keeps_it(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    await phones_and_desktops(services, account)
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto("/console")
+        await expect(page).to_have_url(f"{services.settings.base_url}/console/overview")
+        await expect(page.locator(".tile").first.locator("strong")).to_have_text("5")
+        await page.get_by_role("button", name="Germany").click()
+        await expect(page.get_by_text("Country is Germany")).to_be_visible()
+        await expect(page.locator(".tile").first.locator("strong")).to_have_text("3")
+        await page.get_by_role("button", name="Campaign").click()
+        await page.get_by_role("button", name="spring, sale").click()
+        await expect(page.get_by_text("UTM campaign is spring, sale")).to_be_visible()
+        await page.locator(".tile", has_text="Conversions").click()
+        await page.reload()
+        await expect(page.get_by_text("Country is Germany")).to_be_visible()
+        await expect(page.get_by_text("UTM campaign is spring, sale")).to_be_visible()
+        await expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+        assert query_of(page)["measure"] == "conversions"
+        await page.go_back()
+        await expect(page.get_by_text("UTM campaign is")).to_have_count(0)
+        await page.get_by_role("button", name="Remove Country is Germany").click()
+        await expect(page.locator(".tile").first.locator("strong")).to_have_text("5")
+        await page.get_by_role("button", name=HOSTILE, exact=True).click()
+        await expect(page.get_by_text(f"Link is {HOSTILE}")).to_be_visible()
+        await expect(page.locator(".tile").first.locator("strong")).to_have_text("2")
+
+
+async def test_a_filter_is_found_by_search_and_the_long_tail_in_details(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    await phones_and_desktops(services, account)
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto("/console/overview")
+        await page.get_by_role("button", name="Filter").click()
+        dialog = page.get_by_role("dialog")
+        await dialog.get_by_label("By", exact=True).select_option("browser")
+        await dialog.get_by_label("Search").fill("safa")
+        await dialog.get_by_role("checkbox", name="Safari").check()
+        await dialog.get_by_role("button", name="Apply").click()
+        await expect(page.get_by_text("Browser is Safari")).to_be_visible()
+        await expect(page.locator(".tile").first.locator("strong")).to_have_text("3")
+        await page.get_by_role("button", name="Remove Browser").click()
+        await page.locator(".report-card", has_text="Countries").get_by_text("Details of").click()
+        await expect(dialog.get_by_role("row", name="France")).to_contain_text("2")
+        await dialog.get_by_label("Search names").fill("germ")
+        await expect(dialog.get_by_role("row", name="France")).to_have_count(0)
+        await dialog.get_by_role("button", name="Germany").click()
+        await expect(page.get_by_text("Country is Germany")).to_be_visible()
+
+
+async def test_periods_are_chosen_stepped_and_compared(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    await phones_and_desktops(services, account)
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto("/console/overview?period=yesterday")
+        clicks = page.locator(".tile").first
+        await expect(clicks.locator("strong")).to_have_text("5")
+        await expect(clicks).to_contain_text("new")
+        await page.keyboard.press("ArrowLeft")
+        await expect(clicks.locator("strong")).to_have_text("0")
+        await expect(clicks).to_contain_text("\N{EN DASH}")
+        day = (now() - timedelta(days=2)).date().isoformat()
+        assert (query_of(page)["from"], query_of(page)["to"]) == (day, day)
+        await expect(page.get_by_label("From")).to_have_value(day)
+        await page.keyboard.press("ArrowRight")
+        await expect(clicks.locator("strong")).to_have_text("5")
+        await page.get_by_label("Comparison").select_option("Not compared")
+        await expect(clicks).not_to_contain_text("new")
+        await page.get_by_label("Period").select_option("Today")
+        await expect(clicks.locator("strong")).to_have_text("0")
+        await expect(page.get_by_role("button", name="The time after")).to_be_disabled()
+
+
+async def test_a_file_has_exactly_what_is_shown(
+    open_page: OpenPage, services: Services, account: Account, tmp_path: Path
+) -> None:
+    await phones_and_desktops(services, account)
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto("/console/overview?country=DE&compare=none")
+        await expect(page.locator(".tile").first.locator("strong")).to_have_text("3")
+        await page.get_by_role("button", name="Download as CSV").click()
+        async with page.expect_download() as downloading:
+            await page.get_by_role("menuitem", name="Links").click()
+        await (await downloading.value).save_as(tmp_path / "links.csv")
+    rows = (tmp_path / "links.csv").read_text().splitlines()
+    assert rows[0].startswith("key,name,clicks,")
+    assert [row.split(",")[1:3] for row in rows[1:]] == [["Spring", "3"]]
+
+
+async def test_a_link_has_its_own_report_and_its_last_clicks(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    link = await phones_and_desktops(services, account)
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto(f"/console/links/{link.id}")
+        await expect(page.locator(".tile").first.locator("strong")).to_have_text("3")
+        await expect(page.get_by_role("button", name="Germany")).to_be_visible()
+        clicks = page.get_by_role("table", name="Last clicks")
+        await expect(clicks.locator("tbody tr")).to_have_count(3)
+        await expect(clicks.get_by_role("link", name="1", exact=True)).to_have_count(1)
+        await page.get_by_role("button", name="Germany").click()
+        await expect(page.get_by_text("Country is Germany")).to_be_visible()
+        assert "/console/links/" in page.url

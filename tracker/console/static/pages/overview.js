@@ -1,0 +1,289 @@
+/** Overview: what the account, or one link of it, brought in some days. All of it is in the URL. */
+
+import {
+  Button, Empty, ErrorNote, Menu, PageHeader, Skeleton, Tag, api, can, format, html, lastDays, lazy, owned, route, session, setQuery,
+  toast, useCallback, useEffect, useLoad, useShortcut, useState,
+} from "console/core";
+import { CARDS, DIMENSIONS, MEASURES, ReportView, groupOf, measureOf, stepText } from "console/parts/report";
+
+const FilterDialog = lazy("console/parts/report-filter", "FilterDialog");
+const DetailsDialog = lazy("console/parts/report-details", "DetailsDialog");
+
+const DEFAULT_PERIOD = "28d";
+const PERIODS = {
+  today: "Today",
+  yesterday: "Yesterday",
+  "7d": "Last 7 days",
+  "28d": "Last 28 days",
+  "90d": "Last 90 days",
+  month: "This month",
+  last_month: "Last month",
+  year: "This year",
+  "365d": "Last 365 days",
+};
+const COMPARISONS = [["", "vs time before"], ["previous_year", "vs year before"], ["none", "Not compared"]];
+const INTERVALS = [["", "Automatic steps"], ["hour", "By hour"], ["day", "By day"], ["week", "By week"], ["month", "By month"]];
+const BOTS = [["", "Without bots"], ["include", "With bots"], ["only", "Only bots"]];
+const ROWS = 8;
+const ALL_COUNTRIES = 250;
+const HOURS_OF_WEEK = 168;
+const REPORT_MS = 35_000;
+
+/** The dimensions that can be filtered by. */
+export const FILTERS = Object.keys(DIMENSIONS).filter((name) => name !== "map" && name !== "hour_of_week");
+
+/** The page. */
+export default function Overview() {
+  return html`<${Report} title="Overview" />`;
+}
+
+/**
+ * The report of the account. With `fixed`, {link: id}, it is of that link only, and part of another
+ * page, which has the title.
+ */
+export function Report({ title, fixed = {} }) {
+  const { query } = route.value;
+  const report = readReport(query);
+  const cards = CARDS.map((panels) => panels.filter((panel) => !(groupOf(panel) in fixed)));
+  const body = owned(requestOf(report, cards, fixed));
+  const answer = useLoad((signal) => api.post("/api/reports/overview", body, { signal, timeout: REPORT_MS }), [JSON.stringify(body)]);
+  const names = useNames(answer.data);
+  const [open, setOpen] = useState(null);
+  useFreshness(answer, report.days);
+  const step = useCallback((direction) => {
+    const { days } = readReport(route.peek().query);
+    if (direction < 0 || canStep(days)) setQuery({ period: null, ...shifted(days, direction) });
+  }, []);
+  useShortcut("ArrowLeft", "Show the time before", useCallback(() => step(-1), []));
+  useShortcut("ArrowRight", "Show the time after", useCallback(() => step(1), []));
+  const actions = {
+    setMeasure: (measure) => setQuery({ measure: measure === "clicks" ? null : measure }),
+    setPanel: (card, panel) => setQuery({ panels: panelsText(report.panels, cards[card], panel) }),
+    setRange: (first, last) => setQuery({ period: null, from: first.slice(0, 10), to: lastDayOf(last, answer.data.interval), ...startOf(first) }, { replace: false }),
+    filter: (dimension, row) => toggleFilter(report.filters, dimension, row.key),
+    details: (panel) => setOpen({ kind: "details", panel }),
+  };
+  const close = () => setOpen(null);
+  const shown = cards.map((panels) => shownPanel(report.panels, panels));
+  const exported = { ...body, panels: undefined, interval: undefined };
+  return html`
+    ${title && html`<${PageHeader} title=${title} />`}
+    <${Controls} ...${{ report, answer, step }} />
+    <${Chips} ...${{ report, names, onAdd: () => setOpen({ kind: "filter" }) }}>
+      <${Menu} kind="plain" icon="download" label="Download as CSV" items=${downloads(exported, shown, measureOf("", report.measure), answer.data)}>CSV<//>
+    <//>
+    <${ErrorNote} error=${answer.error} retry=${answer.reload} />
+    ${!answer.data && !answer.error && html`<div class="card"><${Skeleton} lines=${8} /></div>`}
+    ${answer.data && html`<div class="stack report" aria-busy=${answer.loading}>
+      ${isEmpty(answer.data) && html`<${Nothing} narrowed=${Object.keys(report.filters).length > 0} />`}
+      <${ReportView} data=${answer.data} measure=${report.measure} ...${{ cards, shown, actions, filters: report.filters }} />
+    </div>`}
+    ${open?.kind === "filter" && html`<${FilterDialog} ...${{ report, names, onClose: close, dimensions: FILTERS.filter((name) => !(name in fixed)) }} />`}
+    ${open?.kind === "details" && html`<${DetailsDialog} ...${{ panel: groupOf(open.panel), body: exported, measure: measureOf(open.panel, report.measure), onFilter: actions.filter, onClose: close }} />`}`;
+}
+
+// --------------------------------------------------------------------------- the report in the URL
+
+/**
+ * Return what the query of the URL asks for: {period, days, compare, interval, bots, measure,
+ * panels, filters, tagOperator}. What it does not know is left out.
+ */
+function readReport(query) {
+  const own = isDay(query.from) && isDay(query.to);
+  const period = own ? "own" : query.period in PERIODS ? query.period : DEFAULT_PERIOD;
+  const filters = {};
+  for (const name of FILTERS) {
+    const values = splitValues(query[name]);
+    if (values.length) filters[name] = values;
+  }
+  return {
+    period,
+    days: own ? { from: query.from, to: query.to } : daysOf(period),
+    compare: query.compare === "none" ? undefined : query.compare || "previous_period",
+    interval: query.interval || undefined,
+    bots: query.bots || undefined,
+    measure: query.measure in MEASURES ? query.measure : "clicks",
+    panels: splitValues(query.panels),
+    tagOperator: filters.tag && query.tagOperator,
+    filters,
+  };
+}
+
+/** Return the body of the request for a report. */
+function requestOf({ days, compare, interval, bots, filters, tagOperator, panels, measure }, cards, fixed) {
+  const asked = cards.map((one) => shownPanel(panels, one)).map((panel) => ({
+    groupBy: groupOf(panel),
+    limit: panel === "map" ? ALL_COUNTRIES : panel === "hour_of_week" ? HOURS_OF_WEEK : ROWS,
+    sort: panel === "hour_of_week" ? "key" : `-${measureOf(panel, measure)}`,
+  }));
+  // The names of links, tags and events that are filtered by.
+  for (const name of ["link", "tag", "event"]) {
+    if (filters[name] && !asked.some(({ groupBy }) => groupBy === name)) asked.push({ groupBy: name, limit: 100, sort: "-clicks" });
+  }
+  return { dateRange: days, compare, interval, filters: { ...filters, ...fixed, bots, tagOperator }, panels: asked };
+}
+
+/** Values are separated by commas; a comma or percent sign in one is escaped. */
+export function splitValues(text) {
+  return text ? text.split(",").map((one) => one.replaceAll("%2C", ",").replaceAll("%25", "%")) : [];
+}
+
+/** Return values as one text for the URL; null if there are none. */
+export function joinValues(values) {
+  return values.length ? values.map((one) => one.replaceAll("%", "%25").replaceAll(",", "%2C")).join(",") : null;
+}
+
+function toggleFilter(filters, dimension, key) {
+  const values = filters[dimension] ?? [];
+  const changed = values.includes(key) ? values.filter((one) => one !== key) : [...values, key];
+  setQuery({ [dimension]: joinValues(changed) }, { replace: false });
+}
+
+function shownPanel(chosen, panels) {
+  return panels.find((panel) => chosen.includes(panel)) ?? panels[0];
+}
+
+function panelsText(chosen, panels, panel) {
+  const others = chosen.filter((one) => !panels.includes(one));
+  return joinValues(panel === panels[0] ? others : [...others, panel]);
+}
+
+/** Return the panels that a click on a step of an hour needs: a day is shown by hours. */
+function startOf(first) {
+  return first.includes("T") ? { interval: "hour" } : {};
+}
+
+// ----------------------------------------------------------------------------------------- days
+
+const isDay = (text) => /^\d{4}-\d\d-\d\d$/.test(text ?? "") && !Number.isNaN(Date.parse(text));
+
+function plus(day, days) {
+  return new Date(Date.parse(day) + days * 86_400_000).toISOString().slice(0, 10);
+}
+
+function monthsAfter(day, months) {
+  const [year, month] = day.split("-").map(Number);
+  return new Date(Date.UTC(year, month - 1 + months, 1)).toISOString().slice(0, 10);
+}
+
+/** Return the days of a period, by the calendar of the account's time zone. */
+function daysOf(period) {
+  const [today] = lastDays(1);
+  const month = monthsAfter(today, 0);
+  switch (period) {
+    case "today": return { from: today, to: today };
+    case "yesterday": return { from: plus(today, -1), to: plus(today, -1) };
+    case "month": return { from: month, to: today };
+    case "last_month": return { from: monthsAfter(today, -1), to: plus(month, -1) };
+    case "year": return { from: `${today.slice(0, 4)}-01-01`, to: today };
+    default: return { from: plus(today, 1 - Number.parseInt(period, 10)), to: today };
+  }
+}
+
+/** Return the days before or after those of a report: as many, or the whole month beside a month. */
+function shifted({ from, to }, direction) {
+  const isMonth = from === monthsAfter(from, 0) && to === plus(monthsAfter(from, 1), -1);
+  if (isMonth) {
+    const first = monthsAfter(from, direction);
+    return { from: first, to: plus(monthsAfter(first, 1), -1) };
+  }
+  const count = (Date.parse(to) - Date.parse(from)) / 86_400_000 + 1;
+  return { from: plus(from, direction * count), to: plus(to, direction * count) };
+}
+
+/** Return whether there is anything after these days yet. */
+function canStep({ to }) {
+  return to < lastDays(1)[0];
+}
+
+/** Return the last day of a step. */
+function lastDayOf(key, interval) {
+  if (interval === "week") return plus(key, 6);
+  if (interval === "month") return plus(monthsAfter(`${key}-01`, 1), -1);
+  return key.slice(0, 10);
+}
+
+// ------------------------------------------------------------------------------- what is around it
+
+function Controls({ report, answer, step }) {
+  const { from, to } = report.days;
+  const pick = (name, value) => setQuery({ [name]: value || null }, { replace: false });
+  const period = (value) => setQuery(value === "own" ? { period: null, from, to } : { period: value === DEFAULT_PERIOD ? null : value, from: null, to: null }, { replace: false });
+  const select = (name, label, options) => html`<select aria-label=${label} value=${route.value.query[name] ?? ""} onChange=${(event) => pick(name, event.target.value)}>
+    ${options.map(([value, text]) => html`<option value=${value} selected=${value === (route.value.query[name] ?? "")}>${text}</option>`)}
+  </select>`;
+  const own = (name, value) => value && setQuery({ period: null, from, to, [name]: value }, { replace: false });
+  return html`<div class="filters report-controls">
+    <${Button} icon="back" label="The time before" onClick=${() => step(-1)} />
+    <select aria-label="Period" value=${report.period} onChange=${(event) => period(event.target.value)}>
+      ${Object.entries(PERIODS).map(([value, text]) => html`<option value=${value} selected=${value === report.period}>${text}</option>`)}
+      <option value="own" selected=${report.period === "own"}>Own dates</option>
+    </select>
+    <${Button} icon="forward" label="The time after" disabled=${!canStep(report.days)} onClick=${() => step(1)} />
+    ${report.period === "own"
+      ? html`<label class="row">From <input type="date" value=${from} max=${to} onChange=${(event) => own("from", event.target.value)} /></label>
+        <label class="row">to <input type="date" value=${to} min=${from} onChange=${(event) => own("to", event.target.value)} /></label>`
+      : html`<span class="hint">${from === to ? stepText(from) : `${stepText(from)} to ${stepText(to)}`}</span>`}
+    ${select("compare", "Comparison", COMPARISONS)}
+    ${select("interval", "Steps", INTERVALS)}
+    ${select("bots", "Bots", BOTS)}
+    <span class="hint">Days of ${answer.data?.timeZone ?? session.value.account.time_zone}</span>
+  </div>`;
+}
+
+/** The filters that are set, each with the way to remove it. */
+function Chips({ report, names, onAdd, children }) {
+  const label = (name, key) => names.get(`${name} ${key}`) ?? key;
+  return html`<div class="filters chips">
+    ${Object.entries(report.filters).map(([name, values]) => {
+      const text = `${DIMENSIONS[name][0]} is ${values.map((key) => label(name, key)).join(name === "tag" && report.tagOperator === "AND" ? " and " : " or ")}`;
+      return html`<${Tag} key=${name} onRemove=${() => setQuery({ [name]: null }, { replace: false })}>${text}<//>`;
+    })}
+    <${Button} icon="filter" onClick=${onAdd}>Filter<//>
+    <span class="end">${children}</span>
+  </div>`;
+}
+
+function Nothing({ narrowed }) {
+  if (narrowed) return html`<div class="note"><p>Nothing passes these filters in this time.</p></div>`;
+  const action = can("links:write") && html`<div class="row"><a class="button main" href="/console/start">Show me how it works</a><a class="button" href="/console/links">Your links</a></div>`;
+  return html`<${Empty} title="No clicks in this time" action=${action}><p>Open a short link, and its click is here a moment later.</p><//>`;
+}
+
+function isEmpty({ totals }) {
+  return !totals.clicks && !totals.botClicks && !totals.conversions;
+}
+
+/** Return the names of keys, as far as answers have told them, by "dimension key". */
+function useNames(data) {
+  const [names] = useState(() => new Map());
+  for (const [dimension, { rows }] of Object.entries(data?.panels ?? {})) {
+    for (const { key, name } of rows) names.set(`${dimension} ${key}`, name);
+  }
+  return names;
+}
+
+/** Load a report that has today again when its tab is looked at again. */
+function useFreshness({ reload }, { to }) {
+  useEffect(() => {
+    const again = () => document.hidden || to < lastDays(1)[0] || reload();
+    document.addEventListener("visibilitychange", again);
+    return () => document.removeEventListener("visibilitychange", again);
+  }, [reload, to]);
+}
+
+/** Return the menu of files: the series by day, and each panel that is shown, with all its rows. */
+function downloads(body, shown, measure, data) {
+  const days = { label: "Days", groupBy: data?.interval ?? "day", sort: "key" };
+  const panels = shown.map((panel) => ({ label: DIMENSIONS[panel][1], groupBy: groupOf(panel), sort: panel === "hour_of_week" ? "key" : `-${measureOf(panel, measure)}` }));
+  return [days, ...panels].map(({ label, ...by }) => ({ label, icon: "download", run: () => download({ ...body, ...by }) }));
+}
+
+async function download(body) {
+  try {
+    const { downloadReport } = await import("console/parts/report-download");
+    await downloadReport(body);
+  } catch (error) {
+    toast(error.message, { kind: "bad" });
+  }
+}

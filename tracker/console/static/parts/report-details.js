@@ -1,0 +1,39 @@
+/** The long tail of a panel: all rows, with every measure, a search, and any order. */
+
+import { Button, ErrorNote, Table, TextField, api, format, html, useLoad, useSettled, useState } from "console/core";
+import { Dialog } from "console/parts/dialog";
+import { DIMENSIONS, MEASURES, changeText } from "console/parts/report";
+import { downloadReport } from "console/parts/report-download";
+
+const PAGE_SIZE = 25;
+const REPORT_MS = 35_000;
+
+/** The dialog. `body` is the request of the report, without what is chosen here. */
+export function DetailsDialog({ panel, body, measure, onFilter, onClose }) {
+  const [text, setText] = useState("");
+  const [sort, setSort] = useState(`-${measure}`);
+  const [page, setPage] = useState(1);
+  const [error, setError] = useState(null);
+  const search = useSettled(text);
+  const asked = { ...body, groupBy: panel, sort, search };
+  const report = useLoad((signal) => api.post("/api/reports", { ...asked, page, pageSize: PAGE_SIZE }, { signal, timeout: REPORT_MS }), [JSON.stringify(asked), page]);
+  const begin = (set) => (value) => { setPage(1); set(value); };
+  const name = { label: DIMENSIONS[panel][0], wide: true, sort: { ascending: "name", descending: "-name" }, cell: (row) => html`<button type="button" class="link" onClick=${() => { onFilter(panel, row); onClose(); }}>${row.name}</button>` };
+  const measures = Object.entries(MEASURES).map(([key, [label, format]]) => ({
+    label, numeric: true, sort: { descending: `-${key}`, ascending: key },
+    cell: (row) => html`<span title=${row.previous ? `before: ${format(row.previous[key])} (${changeText(row.change[key])})` : undefined}>${format(row[key])}</span>`,
+  }));
+  const { totalRows = 0, totalPages = 1 } = report.data?.pagination ?? {};
+  const footer = html`
+    <span class="hint">${format.count(totalRows, "row")}, page ${format.number(page)} of ${format.number(Math.max(1, totalPages))}</span>
+    <${Button} disabled=${page <= 1} onClick=${() => setPage(page - 1)}>Previous<//>
+    <${Button} disabled=${page >= totalPages} onClick=${() => setPage(page + 1)}>Next<//>
+    <${Button} icon="download" onClick=${() => downloadReport(asked).catch(setError)}>CSV<//>
+    <${Button} kind="main" onClick=${onClose}>Close<//>`;
+  return html`<${Dialog} title=${DIMENSIONS[panel][1]} wide ...${{ footer, onClose }}>
+    <${TextField} label="Search names" type="search" value=${text} onInput=${begin(setText)} data-focus />
+    <${ErrorNote} error=${error} />
+    <${Table} caption=${DIMENSIONS[panel][1]} columns=${[name, ...measures]} load=${report} rowKey=${(row) => row.key}
+      sort=${{ value: sort, onSort: begin(setSort) }} empty=${html`<p class="about">Nothing is called that.</p>`} />
+  <//>`;
+}
