@@ -42,7 +42,11 @@ async def test_each_row_and_the_totals_are_compared_with_those_of_other_days(
 ) -> None:
     scene = await reported(services, client)
     tags = sorted({str(tag) for tags in scene.history.tags.values() for tag in tags})
-    for filters in ({}, {"tag": tags[:2]}, {"country": ["DE", "unknown"], "bots": "include"}):
+    for filters in (
+        {},
+        {"tag": tags[:2]},
+        {"country": ["DE", "unknown"], "bots": "include", "tagOperator": "AND"},
+    ):
         asked = {"groupBy": group_by, "filters": filters}
         before = await scene.report(**asked, dateRange=days(0, 1))
         now = await scene.report(**asked, dateRange=days(2, 3))

@@ -77,7 +77,9 @@ def _narrowed(query: Query, keys: Sequence[str]) -> Sequence[Query]:
         named = [UUID(str(key)) for key in named]
     queries = []
     if named:
-        queries.append(replace(query, filters={**query.filters, dimension: named}))
+        # Any of the rows' own tags: without a filter by tags, `all_tags` meant nothing until here.
+        own = {**query.filters, dimension: named}
+        queries.append(replace(query, filters=own, all_tags=query.all_tags and dimension != "tag"))
     if without in keys:  # conversions without a click have neither link nor domain
         queries.append(replace(query, filters={**query.filters, "domain": [UNKNOWN]}))
     return queries
