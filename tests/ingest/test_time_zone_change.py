@@ -369,6 +369,36 @@ async def test_reports_of_several_dimensions_outlive_clicks_and_a_change(
     assert await services.reports.run(query) == before
 
 
+async def test_counts_kept_after_their_zone_was_removed_are_not_those_of_its_return(
+    services: Services,
+) -> None:
+    """A report may keep what it has counted when its zone is removed already."""
+    account = await services.accounts.create("Acme")
+    traffic = Traffic(account)
+    clicks = traffic.clicks(10)
+    await scene.applied(services, traffic.events_of(clicks))
+    query = Query(
+        account_id=account.id,
+        first=FIRST,
+        last=LAST,
+        group_by="browser",
+        filters={"os": ["Windows", "unknown"]},
+    )
+    kept: list[dict[str, Any]] = []
+    changer = services.time_zone_changer()
+    for zone in (BERLIN, "UTC", BERLIN):
+        await services.time_zones.request(account.id, zone)
+        await carry_out(services, changer)
+        if not kept:
+            assert [row.key for row in (await services.reports.run(query)).rows] == ["unknown"]
+            kept = await services.database["joint_counts"].find().to_list(None)
+        elif zone == "UTC":
+            await services.database["joint_counts"].insert_many(kept)
+            await scene.applied(services, clicks)
+    [row] = (await services.reports.run(query)).rows
+    assert (row.key, row.measures.conversions) == ("Chrome", 10)
+
+
 async def test_clicks_that_are_deleted_before_they_were_counted_are_copied(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:

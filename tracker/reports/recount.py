@@ -7,6 +7,7 @@ report sees either the old figure or the right one.
 """
 
 import asyncio
+import secrets
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Final
@@ -130,7 +131,7 @@ class Recount:
                     statement(
                         rollup_id._asdict(),
                         CORRECTION_SLOT,
-                        {**increments(missing[rollup_id]), f"total.{CORRECTIONS}": 1},
+                        {**increments(missing[rollup_id]), **_correction()},
                         counted.domain_names.get(rollup_id),
                     )
                     for rollup_id in piece
@@ -200,7 +201,16 @@ def _mark(counted: DayCount) -> dict[str, Any]:
     They are valid by the mark of the account alone (`reports/counts`).
     """
     account = _account_of(counted)._asdict()
-    return statement(account, CORRECTION_SLOT, {f"total.{CORRECTIONS}": 1}, None)
+    return statement(account, CORRECTION_SLOT, _correction(), None)
+
+
+def _correction() -> dict[str, int]:
+    """Return what marks a rollup as corrected: a random number, so that no mark comes twice.
+
+    A report may keep counts of a zone whose rollups are deleted already. They must not pass for
+    counts of the same zone when the account has returned to it.
+    """
+    return {f"total.{CORRECTIONS}": 1 + secrets.randbits(32)}
 
 
 def _pieces(missing: Mapping[RollupId, Sums]) -> Iterator[list[RollupId]]:

@@ -14,8 +14,9 @@ where a CELL has the measures that are not zero:
 - `conversions`, `value` and `payout`, and of these `bot_conversions`, `bot_value` and `bot_payout`
   for clicks of bots;
 - in `total` and `hour` also `changes`, how often an event was subtracted, and in `total`
-  `corrections`. They only grow: joint counts (`reports/joint`) tell by them that a figure moved
-  from one value to another, which leaves the sums as they were.
+  `corrections`, to which a recount adds a random number. They only grow: joint counts tell by them
+  (`reports/marks`) that a figure moved from one value to another, which leaves the sums as they
+  were.
 
 `link_id` is null for the account, and for conversions without a click, whose other values are
 `unknown`. A drain adds only to the documents of its slot, so that drains do not wait for each
