@@ -1,9 +1,11 @@
 """The rows of a report, from the counts that it has read: keys, order, and one page. Pure."""
 
+import heapq
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
-from typing import Final
+from itertools import islice
+from typing import Any, Final
 
 import numpy as np
 
@@ -40,6 +42,10 @@ MEASURES: Final[Mapping[Bots, Mapping[str, tuple[str, ...]]]] = {
 _LAST: Final = frozenset(NO_KEY.values())
 """Keys of links and event configurations that come after all others with the same figure."""
 
+_SORTED_AT_ONCE: Final = 5000
+"""Rows that are sorted at once, in some milliseconds. A sort lets no other thread run, and strangers
+may have made two million rows that differ in nothing but their keys: that would take seconds."""
+
 _BILLIONTHS: Final = 10**9
 
 
@@ -62,19 +68,20 @@ class Rows:
 
         `names` has the name of each key if that is the order.
         """
-        if by in ("key", "name"):
-            shown = [names[key].casefold() if by == "name" else key for key in self.keys]
-            by_key = sorted(range(len(shown)), key=self.keys.__getitem__)
-            # Sorting is stable, in reverse too.
-            numbers = sorted(by_key, key=shown.__getitem__, reverse=descending)
-            return self._at(numbers[:at_most])
+        keys = self.keys
+        if by == "key":
+            return self._at(_first(range(len(keys)), keys.__getitem__, at_most, descending))
+        if by == "name":
+            shown = [names[key].casefold() for key in keys]
+            by_key = _first(range(len(keys)), keys.__getitem__, len(keys))
+            return self._at(_first(by_key, shown.__getitem__, at_most, descending))
         figures = self._figures(by)
         signed = -figures if descending else figures
         candidates = _smallest(signed, at_most)
-        numbers = sorted(
-            candidates, key=lambda one: (signed[one], self.keys[one] in _LAST, self.keys[one])
+        figure_of = dict(zip(candidates, signed[candidates].tolist(), strict=True))
+        return self._at(
+            _first(candidates, lambda one: (figure_of[one], keys[one] in _LAST, keys[one]), at_most)
         )
-        return self._at(numbers[:at_most])
 
     def page(self, first: int, size: int) -> "Rows":
         """Return `size` rows from number `first` on."""
@@ -211,6 +218,17 @@ def _smallest(figures: Numbers, count: int) -> list[int]:
         return list(range(len(figures)))
     limit = np.partition(figures, count - 1)[count - 1]
     return [int(one) for one in np.flatnonzero(figures <= limit)]
+
+
+def _first(
+    numbers: Sequence[int], place: Callable[[int], Any], at_most: int, descending: bool = False
+) -> list[int]:
+    """Return the first of these numbers by their places; equal ones stay in their order."""
+    pieces = [
+        sorted(numbers[start : start + _SORTED_AT_ONCE], key=place, reverse=descending)[:at_most]
+        for start in range(0, len(numbers), _SORTED_AT_ONCE)
+    ]
+    return list(islice(heapq.merge(*pieces, key=place, reverse=descending), at_most))
 
 
 def _measures(sums: Mapping[str, int]) -> Measures:
