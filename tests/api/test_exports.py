@@ -2,6 +2,8 @@
 
 import csv
 import io
+import json
+from decimal import Decimal
 from random import Random
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 from tests.api.client import Client, Response
 from tests.api.keyed_client import KeyedClient
 from tests.api.person import signed_in
+from tests.api.reported import days, reported
 from tests.api.test_reports import DAYS, click, event
 from tests.api.test_short_link_list import make_many
 from tests.factories import create_link
@@ -20,6 +23,8 @@ from tracker.api import reports
 from tracker.api.endpoint import Endpoint, Nothing
 from tracker.api.export_rows import columns_of
 from tracker.api.routes import KEYED_ENDPOINTS
+from tracker.reports.query import Query
+from tracker.reports.reading import Reading
 from tracker.service.services import Services
 
 EXPORTING = [one for one in KEYED_ENDPOINTS if one.export is not None]
@@ -229,17 +234,31 @@ async def test_a_report_is_a_table_with_its_columns(
     assert row == [str(link.id), "'-5", "1", "0", ""]
 
 
-async def test_a_report_is_read_in_pages_and_sent_whole(
-    services: Services, api: KeyedClient, account: Account, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("group_by", ["link", "hour", "referrer"])
+async def test_a_report_is_read_once_and_sent_in_pieces(
+    services: Services, client: Client, monkeypatch: pytest.MonkeyPatch, group_by: str
 ) -> None:
-    monkeypatch.setattr(reports, "EXPORTED_PAGE_ROWS", 2)
-    links = [await create_link(services, account.id, f"s{number}") for number in range(5)]
-    clicks = [click(account.id, link.id) for link in links]
-    await store(services, Random(1), clicks, [])
-    body = {"accountId": str(account.id), "dateRange": DAYS, "groupBy": "link"}
-    listed = (await api.post("/api/reports", **body)).json()["rows"]
-    assert lines(await api.post("/api/reports", **body, format="ndjson")) == listed
-    assert len(listed) == 5
+    """Read again for each piece, a report of a million rows would not end in time."""
+    monkeypatch.setattr(reports, "PIECE_ROWS", 2)
+    read: list[Query] = []
+
+    def counted(database: Any, query: Query, *others: Any) -> Reading:
+        read.append(query)
+        return Reading(database, query, *others)
+
+    scene = await reported(services, client)
+    asked = {"groupBy": group_by, "dateRange": days(2, 3), "sort": "name"}
+    for compared, readings in (({}, 1), ({"compare": "previous_period"}, 2)):
+        listed = (await scene.report(**asked, **compared))["rows"]
+        assert len(listed) > 2
+        body = {"accountId": str(scene.history.account_id), **asked, **compared}
+        with monkeypatch.context() as patched:
+            patched.setattr("tracker.reports.run.Reading", counted)
+            response = await scene.api.post("/api/reports", **body, format="ndjson")
+        sent = [json.loads(line, parse_float=Decimal) for line in response.body.splitlines()]
+        assert sent == listed
+        assert len(read) == readings
+        read.clear()
 
 
 async def test_a_report_as_a_file_has_no_series(api: KeyedClient, account: Account) -> None:

@@ -1,5 +1,6 @@
 """The rows of a report, read again of other days."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Final, get_args
 from uuid import UUID
@@ -12,6 +13,7 @@ from tracker.reports.dimensions import NO_KEY
 from tracker.reports.parts import Parts
 from tracker.reports.query import Measures, Query, Row, Value
 from tracker.reports.series import NO_MEASURES, Interval, step_keys
+from tracker.reports.whole_report import WholeReport
 
 _NAME: Final = "compare"
 _OF_TIME: Final[tuple[Interval, ...]] = get_args(Interval)
@@ -31,35 +33,64 @@ async def measures_before(
     """
     if not rows:
         return {}
-    other = replace(
-        query,
-        first=days.first,
-        last=days.last,
-        sort="key",
-        search=None,
-        page=1,
-        page_size=_ALL_ROWS,
-    )
-    for interval in _OF_TIME:
-        if interval == query.group_by:
-            return await _of_time(parts, query, other, interval)
+    other = _of_days(query, days)
+    paired = _paired(parts, query, other)
     found: dict[str, Measures] = {}
-    for one in _narrowed(other, [row.key for row in rows]):
+    keys = [row.key for row in rows]
+    for one in [other] if paired is not None else _narrowed(other, keys):
         report = await parts.run(_NAME, one)
         found |= {row.key: row.measures for row in report.rows}
-    return {row.key: found.get(row.key, NO_MEASURES) for row in rows}
+    return {
+        key: found.get(key if paired is None else paired.get(key, ""), NO_MEASURES) for key in keys
+    }
 
 
-async def _of_time(
-    parts: Parts, query: Query, other: Query, interval: Interval
-) -> Mapping[str, Measures]:
-    keys, other_keys = [
-        step_keys(DayRange(one.first, one.last), interval, parts.calendar) for one in (query, other)
-    ]
-    report = await parts.run(_NAME, other)
-    found = {row.key: row.measures for row in report.rows}
-    paired = dict(zip(keys, other_keys, strict=False))
-    return {key: found.get(paired.get(key, ""), NO_MEASURES) for key in keys}
+class WholeBefore:
+    """The measures of all rows of other days, for those who take rows piece by piece.
+
+    `paired` has the key that each key is compared with, if that is not the same.
+    """
+
+    def __init__(self, report: WholeReport, paired: Mapping[str, str] | None) -> None:
+        self._report = report
+        self._paired = paired
+        self._numbers = {key: number for number, key in enumerate(report.keys)}
+
+    def of(self, rows: Sequence[Row]) -> Mapping[str, Measures]:
+        """Return the measures of `rows` of the other days, by their keys."""
+        keys, paired = [row.key for row in rows], self._paired
+        numbers = {
+            key: self._numbers.get(key if paired is None else paired.get(key, "")) for key in keys
+        }
+        found = {key: number for key, number in numbers.items() if number is not None}
+        measures = self._report.measures(list(found.values()))
+        return dict.fromkeys(keys, NO_MEASURES) | dict(zip(found, measures, strict=True))
+
+
+async def whole_before(parts: Parts, query: Query, days: DayRange) -> WholeBefore:
+    """Return the measures of all rows of a query on other days. Raises as `Parts.run`."""
+    other = _of_days(query, days)
+    report = await parts.whole(_NAME, other)
+    # In a thread, because there may be a million.
+    return await asyncio.to_thread(WholeBefore, report, _paired(parts, query, other))
+
+
+def _of_days(query: Query, days: DayRange) -> Query:
+    """Return the query of all rows on other days."""
+    every = replace(query, sort="key", search=None, page=1, page_size=_ALL_ROWS)
+    return replace(every, first=days.first, last=days.last)
+
+
+def _paired(parts: Parts, query: Query, other: Query) -> Mapping[str, str] | None:
+    """Return the key of `other` that each key of `query` is compared with, if it has another."""
+    for interval in _OF_TIME:
+        if interval == query.group_by:
+            keys, other_keys = [
+                step_keys(DayRange(one.first, one.last), interval, parts.calendar)
+                for one in (query, other)
+            ]
+            return dict(zip(keys, other_keys, strict=False))
+    return None
 
 
 def _narrowed(query: Query, keys: Sequence[str]) -> Sequence[Query]:

@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from tracker.reports.compared_rows import measures_before
+from tracker.reports.compared_rows import WholeBefore, measures_before, whole_before
 from tracker.reports.day_range import DayRange
 from tracker.reports.parts import Parts
 from tracker.reports.query import Measures, Query, Report
 from tracker.reports.series import Interval, Step
+from tracker.reports.whole_report import WholeReport
 
 
 class Before(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,6 +44,18 @@ async def read_detailed(
     if previous is not None:
         before = await _before(parts, query, report, interval, previous)
     return DetailedReport(report=report, steps=steps, before=before)
+
+
+async def read_whole(
+    parts: Parts, query: Query, previous: DayRange | None
+) -> tuple[WholeReport, WholeBefore | None]:
+    """Return all rows of a query, and those of the `previous` days if there are any.
+
+    Raises as `Parts.run`.
+    """
+    report = await parts.whole("report", query)
+    before = None if previous is None else await whole_before(parts, query, previous)
+    return report, before
 
 
 async def _before(

@@ -47,16 +47,32 @@ async def names_of(
     session: AsyncIOMotorClientSession,
 ) -> dict[str, str]:
     """Return the name of each key. Raises PyMongoError if MongoDB does not answer."""
-    named: dict[str, str] = {}
-    if group_by in _STORED_NAMES:
-        collection, field = _STORED_NAMES[group_by]
-        ids = [UUID(key) for key in keys if (group_by, key) not in _OWN_NAMES]
-        found = database[collection].find({"_id": {"$in": ids}}, [field], session=session)
-        named = {str(row["_id"]): row[field] async for row in found}
-    # A key whose record is gone is its own name. In a thread, because there may be 100,000.
-    return await asyncio.to_thread(
-        lambda: {key: named.get(key) or _name(group_by, key) for key in keys}
-    )
+    stored = await stored_names(database, group_by, keys, session)
+    # In a thread, because there may be 100,000.
+    return await asyncio.to_thread(lambda: {key: name_of(group_by, key, stored) for key in keys})
+
+
+async def stored_names(
+    database: Database,
+    group_by: str,
+    keys: Collection[str],
+    session: AsyncIOMotorClientSession,
+) -> dict[str, str]:
+    """Return the names that records have, by key: none for values that have no records.
+
+    Raises PyMongoError if MongoDB does not answer.
+    """
+    if group_by not in _STORED_NAMES:
+        return {}
+    collection, field = _STORED_NAMES[group_by]
+    ids = [UUID(key) for key in keys if (group_by, key) not in _OWN_NAMES]
+    found = database[collection].find({"_id": {"$in": ids}}, [field], session=session)
+    return {str(row["_id"]): row[field] async for row in found}
+
+
+def name_of(group_by: str, key: str, stored: Mapping[str, str]) -> str:
+    """Return the name of a key. One whose record is gone is its own name."""
+    return stored.get(key) or _name(group_by, key)
 
 
 async def found_by(

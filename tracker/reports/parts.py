@@ -5,9 +5,9 @@ never occupies more than one place, however many parts it has.
 """
 
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 from uuid import UUID
 
 import pymongo
@@ -25,6 +25,9 @@ from tracker.reports.limits import REPORT_SECONDS
 from tracker.reports.query import Measures, Query, Report
 from tracker.reports.run import Reports
 from tracker.reports.series import Interval, Step, rows_of, series_of, step_keys
+from tracker.reports.whole_report import WholeReport
+
+Found = TypeVar("Found")
 
 
 class Series(NamedTuple):
@@ -66,12 +69,22 @@ class Parts:
           reports wait.
         - Raises PyMongoError if MongoDB does not answer.
         """
+        reports, session, is_thorough = self._reports, self._session, self._is_thorough
+        return await self._limited(name, lambda: reports.run(query, session, is_thorough))
+
+    async def whole(self, name: str, query: Query) -> WholeReport:
+        """Return all rows of a part. Raises as `run`."""
+        reports, session, is_thorough = self._reports, self._session, self._is_thorough
+        return await self._limited(name, lambda: reports.whole(query, session, is_thorough))
+
+    async def _limited(self, name: str, read: Callable[[], Awaitable[Found]]) -> Found:
+        """Return what a part reads, in the time that is left. Raises as `run`."""
         left = self._until - time.monotonic()
         if left <= 0:
             raise _too_long(name)
         try:
             with pymongo.timeout(left):
-                return await self._reports.run(query, self._session, self._is_thorough)
+                return await read()
         except (BadRequest, Unavailable) as error:
             rule = error.message.removeprefix("report: ")
             raise type(error)(f"{name}: {rule}", error.headers) from None

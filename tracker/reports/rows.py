@@ -43,8 +43,8 @@ _LAST: Final = frozenset(NO_KEY.values())
 """Keys of links and event configurations that come after all others with the same figure."""
 
 _SORTED_AT_ONCE: Final = 5000
-"""Rows that are sorted at once, in some milliseconds. A sort lets no other thread run, and strangers
-may have made two million rows that differ in nothing but their keys: that would take seconds."""
+"""Rows that are sorted at once, in some milliseconds. A sort lets no other thread run: that of two
+million rows, which strangers can make by as many campaign names, would take seconds."""
 
 _BILLIONTHS: Final = 10**9
 
@@ -59,7 +59,7 @@ class Rows:
     def chosen(self, keys: Collection[str]) -> "Rows":
         """Return the rows with these keys."""
         numbers = [number for number, key in enumerate(self.keys) if key in keys]
-        return self._at(numbers)
+        return self.at(numbers)
 
     def ordered(
         self, by: SortBy, descending: bool, names: Mapping[str, str], at_most: int
@@ -70,22 +70,22 @@ class Rows:
         """
         keys = self.keys
         if by == "key":
-            return self._at(_first(range(len(keys)), keys.__getitem__, at_most, descending))
+            return self.at(_first(range(len(keys)), keys.__getitem__, at_most, descending))
         if by == "name":
             shown = [names[key].casefold() for key in keys]
             by_key = _first(range(len(keys)), keys.__getitem__, len(keys))
-            return self._at(_first(by_key, shown.__getitem__, at_most, descending))
+            return self.at(_first(by_key, shown.__getitem__, at_most, descending))
         figures = self._figures(by)
         signed = -figures if descending else figures
         candidates = _smallest(signed, at_most)
         figure_of = dict(zip(candidates, signed[candidates].tolist(), strict=True))
-        return self._at(
+        return self.at(
             _first(candidates, lambda one: (figure_of[one], keys[one] in _LAST, keys[one]), at_most)
         )
 
     def page(self, first: int, size: int) -> "Rows":
         """Return `size` rows from number `first` on."""
-        return self._at(range(first, min(first + size, len(self.keys))))
+        return self.at(range(first, min(first + size, len(self.keys))))
 
     def measures(self) -> list[Measures]:
         """Return the measures of each row."""
@@ -104,7 +104,8 @@ class Rows:
         )
         return rates
 
-    def _at(self, numbers: Sequence[int]) -> "Rows":
+    def at(self, numbers: Sequence[int]) -> "Rows":
+        """Return the rows with these numbers, in their order."""
         chosen = np.array(numbers, np.int64)
         return Rows(
             [self.keys[number] for number in numbers],

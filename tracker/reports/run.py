@@ -19,12 +19,13 @@ from tracker.reports.account_calendar import account_calendar
 from tracker.reports.columns import Columns
 from tracker.reports.dimensions import LINK, NO_KEY
 from tracker.reports.limits import REPORT_SECONDS
-from tracker.reports.names import found_by, names_of
-from tracker.reports.query import Query, Report, Row
+from tracker.reports.names import found_by, names_of, stored_names
+from tracker.reports.query import Measures, Query, Report, Row
 from tracker.reports.queue import ReportQueue
 from tracker.reports.reading import Reading
 from tracker.reports.rows import Rows, rows_of, totals_of
 from tracker.reports.scope import Scope, Snapshot
+from tracker.reports.whole_report import WholeReport
 
 _TOO_LONG: Final = (
     f"report: not done after {REPORT_SECONDS:.0f} seconds; ask for fewer days, or try again: the "
@@ -63,9 +64,36 @@ class Reports:
         async with await self._database.client.start_session(snapshot=True) as own:
             return await self._run(query, own, is_thorough)
 
+    async def whole(
+        self, query: Query, session: AsyncIOMotorClientSession, is_thorough: bool = False
+    ) -> WholeReport:
+        """Return all rows of a query, whatever its page, read in `session`. Raises as `run`."""
+        found, _ = await self._found(query, session, is_thorough)
+        rows = await self._ordered(query, found, len(found.keys), session)
+        names = await stored_names(self._database, query.group_by, rows.keys, session)
+        return WholeReport(query.group_by, rows, names)
+
     async def _run(
         self, query: Query, session: AsyncIOMotorClientSession, is_thorough: bool
     ) -> Report:
+        rows, totals = await self._found(query, session, is_thorough)
+        first = (query.page - 1) * query.page_size
+        ordered = await self._ordered(query, rows, first + query.page_size, session)
+        page = ordered.page(first, query.page_size)
+        names = await names_of(self._database, query.group_by, page.keys, session)
+        return Report(
+            rows=[
+                Row(key=key, name=names[key], measures=measures)
+                for key, measures in zip(page.keys, page.measures(), strict=True)
+            ],
+            total_rows=len(rows.keys),
+            totals=totals,
+        )
+
+    async def _found(
+        self, query: Query, session: AsyncIOMotorClientSession, is_thorough: bool
+    ) -> tuple[Rows, Measures]:
+        """Return the rows that pass the filters and the search, in no order, and the totals."""
         calendar = await account_calendar(self._database, query.account_id, session)
         table = await self._read(query, Scope(query.account_id, calendar), session, is_thorough)
         tags = await self._tags(query, table, session)
@@ -77,16 +105,7 @@ class Reports:
                 self._database, query.account_id, query.group_by, rows.keys, query.search, session
             )
             rows = await asyncio.to_thread(rows.chosen, keys)
-        page = await self._page(query, rows, session)
-        names = await names_of(self._database, query.group_by, page.keys, session)
-        return Report(
-            rows=[
-                Row(key=key, name=names[key], measures=measures)
-                for key, measures in zip(page.keys, page.measures(), strict=True)
-            ],
-            total_rows=len(rows.keys),
-            totals=totals_of(table, query.bots),
-        )
+        return rows, totals_of(table, query.bots)
 
     async def _read(
         self,
@@ -166,15 +185,14 @@ class Reports:
         rows = self._database["links"].aggregate(stages, session=session, allowDiskUse=True)
         return await asyncio.to_thread(_by_link, await rows.to_list(None))
 
-    async def _page(self, query: Query, rows: Rows, session: AsyncIOMotorClientSession) -> Rows:
+    async def _ordered(
+        self, query: Query, rows: Rows, at_most: int, session: AsyncIOMotorClientSession
+    ) -> Rows:
+        """Return the first rows in the order that the query asks for."""
         names: dict[str, str] = {}
         if query.sort == "name":
             names = await names_of(self._database, query.group_by, rows.keys, session)
-        first = (query.page - 1) * query.page_size
-        ordered = await asyncio.to_thread(
-            rows.ordered, query.sort, query.descending, names, first + query.page_size
-        )
-        return ordered.page(first, query.page_size)
+        return await asyncio.to_thread(rows.ordered, query.sort, query.descending, names, at_most)
 
 
 def _by_link(tags: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
