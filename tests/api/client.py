@@ -10,6 +10,7 @@ from tornado.httputil import HTTPHeaders
 from tracker.errors import ErrorCode
 
 HOST = "tracker.test"
+_LAST_CHUNK = b"0\r\n\r\n"
 
 
 class Response(NamedTuple):
@@ -32,7 +33,10 @@ class Response(NamedTuple):
 
 
 class Client:
-    """A client with a connection for each request. Header values and the target may be bytes."""
+    """A client with a connection for each request. Header values and the target may be bytes.
+
+    Of a stream of events, which has no end, it reads the beginning.
+    """
 
     def __init__(self, port: int) -> None:
         self.port = port
@@ -68,7 +72,10 @@ class Client:
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         try:
             writer.write(request)
-            return await reader.read()
+            answer = await reader.readuntil(b"\r\n\r\n")
+            if b"text/event-stream" in answer:
+                return answer + await reader.readuntil(b"\n\n\r\n") + _LAST_CHUNK
+            return answer + await reader.read()
         finally:
             writer.close()
             await writer.wait_closed()

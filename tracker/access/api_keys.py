@@ -5,7 +5,9 @@ A key is looked up in MongoDB for every request, so a revocation holds at once a
 
 import hashlib
 from collections import OrderedDict
+from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 import msgspec
@@ -84,10 +86,14 @@ class ApiKeys:
 
     async def count_valid(self, account_id: UUID) -> int:
         """Return how many keys of the account are neither revoked nor expired."""
-        unexpired = [{"expires_at": None}, {"expires_at": {"$gt": now()}}]
-        return await self._keys.count_documents(
-            {"account_id": account_id, "revoked_at": None, "$or": unexpired}
-        )
+        return await self._keys.count_documents({"account_id": account_id, **_valid()})
+
+    async def accounts_of(self, key_ids: Sequence[UUID]) -> dict[UUID, UUID]:
+        """Return the accounts of those keys that are valid, by the keys' ids."""
+        if not key_ids:
+            return {}
+        found = self._keys.find({"_id": {"$in": [*key_ids]}, **_valid()}, ["account_id"])
+        return {row["_id"]: row["account_id"] async for row in found}
 
     def peek_account(self, secret: str) -> UUID | None:
         """Return the account of `secret` as last seen by this process, without a look-up.
@@ -158,6 +164,12 @@ class ApiKeys:
         if key.last_used_at is None or at - key.last_used_at >= _LAST_USED_INTERVAL:
             unless_another_did = {"_id": key.id, "last_used_at": key.last_used_at}
             await self._keys.update_one(unless_another_did, {"$set": {"last_used_at": at}})
+
+
+def _valid() -> dict[str, Any]:
+    """Return the filter of keys that are neither revoked nor expired."""
+    unexpired = [{"expires_at": None}, {"expires_at": {"$gt": now()}}]
+    return {"revoked_at": None, "$or": unexpired}
 
 
 def _digest(secret: str) -> bytes:

@@ -6,6 +6,7 @@ session, a removed member and a changed role hold at once and everywhere.
 
 import hashlib
 from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
@@ -126,7 +127,8 @@ class Sessions:
         Raises Unauthorized if it is unknown or has ended, or its person is no longer a member.
         """
         digest = _digest(secret)
-        found = [row async for row in self._sessions.aggregate(_with_role(digest))]
+        wanted = {"sha256": digest, "expires_at": {"$gt": now()}}
+        found = [row async for row in self._sessions.aggregate(_with_role(wanted))]
         if not found:
             self._valid.pop(digest, None)
             raise Unauthorized(ENDED)
@@ -135,6 +137,14 @@ class Sessions:
         self._remember(digest)
         await self._touch(session)
         return SignedIn(session=session, label=row["name"] or row["email"], role=Role(row["role"]))
+
+    async def accounts_of(self, session_ids: Sequence[UUID]) -> dict[UUID, UUID]:
+        """Return the accounts of those sessions that are valid, by the sessions' ids."""
+        if not session_ids:
+            return {}
+        wanted = {"_id": {"$in": list(session_ids)}, "expires_at": {"$gt": now()}}
+        found = self._sessions.aggregate(_with_role(wanted))
+        return {row["_id"]: row["account_id"] async for row in found}
 
     async def of_person(
         self, person_id: UUID, transaction: Transaction | None = None
@@ -195,10 +205,10 @@ def _expiry(created_at: datetime, used_at: datetime) -> datetime:
     return min(used_at + IDLE, created_at + LIFETIME)
 
 
-def _with_role(digest: bytes) -> list[dict[str, Any]]:
-    """Return the pipeline that finds a session with its person and role; nothing if one is gone."""
+def _with_role(wanted: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the pipeline that finds sessions with person and role; none of which one is gone."""
     return [
-        {"$match": {"sha256": digest, "expires_at": {"$gt": now()}}},
+        {"$match": wanted},
         {
             "$lookup": {
                 "from": "members",

@@ -20,6 +20,7 @@ from tracker.access.principal import Principal
 from tracker.access.rate_limit import Usage
 from tracker.access.sessions import SignedIn
 from tracker.api.endpoint import EVENT_ID, Answer, Call, Endpoint, Nothing
+from tracker.api.event_stream import EventStream, EventStreamAnswer
 from tracker.api.export import FormName, check_taken, requested_form
 from tracker.api.export_stream import ExportStream
 from tracker.api.handler import JSON, Content, Handler
@@ -50,7 +51,7 @@ class ProtectedHandler(Handler):
         self.signed_in: SignedIn | None = None
         self.cookie: SessionCookie | None = None
         self.varies: list[str] = []
-        self.export: ExportStream | None = None
+        self.stream: ExportStream | EventStreamAnswer | None = None
         # Every request is counted, whatever is wrong with it: Tornado must not reject its method
         # before that.
         self.SUPPORTED_METHODS = (*RequestHandler.SUPPORTED_METHODS, self.request.method or "")
@@ -160,9 +161,13 @@ class ProtectedHandler(Handler):
         checked = self.services, self.principal, address, session, ids, event_ids
         call = Call(*checked, query.value, body.value)
         if endpoint.export is not None and form is not None:
-            await self._send_export(ExportStream(self, endpoint.export, form, call))
+            await self._send(ExportStream(self, endpoint.export, form, call))
+            return
+        result = await endpoint.run(call)
+        if isinstance(result, EventStream):
+            await self._send(EventStreamAnswer(self, result))
         else:
-            self._finish_with_result(await endpoint.run(call))
+            self._finish_with_result(result)
 
     def _form(self, endpoint: Endpoint, request: Parsed[Any]) -> FormName | None:
         """Return the form of export that is asked for, None if the answer is JSON.
@@ -177,16 +182,16 @@ class ProtectedHandler(Handler):
             check_taken(endpoint.export, form, request.sent)
         return form
 
-    async def _send_export(self, export: ExportStream) -> None:
-        self.export = export
+    async def _send(self, stream: ExportStream | EventStreamAnswer) -> None:
+        self.stream = stream
         self._set_common_headers()
-        await export.send()
+        await stream.send()
 
     def on_connection_close(self) -> None:
-        """End an export, or the wait for the body: the client has gone."""
+        """End a stream, or the wait for the body: the client has gone."""
         super().on_connection_close()
-        if self.export is not None:
-            self.export.leave()
+        if self.stream is not None:
+            self.stream.leave()
 
     def _check_person(self) -> None:
         if self.signed_in is None:

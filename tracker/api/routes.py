@@ -22,6 +22,7 @@ from tracker.api import (
     invitations,
     join,
     keys,
+    live,
     members,
     metrics,
     own_sessions,
@@ -66,6 +67,7 @@ KEYED_ENDPOINTS: tuple[Endpoint, ...] = (
     *reports.ENDPOINTS,
     *report_overview.ENDPOINTS,
     *report_values.ENDPOINTS,
+    *live.ENDPOINTS,
 )
 """The endpoints that need an API key."""
 

@@ -46,6 +46,7 @@ from tracker.links.public_url import PublicUrl
 from tracker.links.qr_code import QrCodes
 from tracker.links.store import Links
 from tracker.links.tags import Tags
+from tracker.live.hub import LiveHub
 from tracker.loops import Loops
 from tracker.reports.run import Reports
 from tracker.webhooks.client import Client
@@ -83,6 +84,7 @@ class Services(Protocol):
     rate_limiter: RateLimiter
     pacing: Pacing
     exports: RunningExports
+    live: LiveHub
     links: Links
     link_counts: LinkCounts
     qr_codes: QrCodes

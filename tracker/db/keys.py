@@ -20,9 +20,11 @@ joint_counts                   string   the drain that counts finished days ahea
 slot:<number>                  string   the drain that counts into this slot of the rollups; 10 s
 slot_sessions                  hash     slot: the MongoDB session of the drain that has or had it
 fleet:counters                 hash     what all drains have counted, by metric and labels (JSON)
+live:watched                   zset     accounts whose streams are open, by when that ends; 30 s
 probe                          string   nothing: written to see that Redis takes writes; 60 s
 nobody                         none     never set: scripts that a full Redis must run delete it
 changes                        channel  the name of a hash that has changed
+live                           channel  what landed of a watched account (`live/landed`)
 
 All but the streams share a memory budget: `db/budget`.
 
@@ -36,6 +38,8 @@ JOURNAL = "journal"
 DRAIN_GROUP = "drain"
 DEAD_LETTERS = "journal:dead"
 CHANGES = "changes"
+LIVE = "live"
+LIVE_WATCHED = "live:watched"
 PROBE = "probe"
 NEVER_SET = "nobody"
 SLOT_SESSIONS = "slot_sessions"

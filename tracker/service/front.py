@@ -82,6 +82,7 @@ async def serve_requests(
         yield
     finally:
         server.stop()
+        services.live.stop()
         await asyncio.gather(
             services.exports.finish(EXPORTS_SECONDS),
             server.finish(IN_FLIGHT_SECONDS, QUIET_SECONDS),

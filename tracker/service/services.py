@@ -67,6 +67,8 @@ from tracker.links.public_url import PublicUrl
 from tracker.links.qr_code import QrCodes
 from tracker.links.store import Links
 from tracker.links.tags import Tags
+from tracker.live.hub import LiveHub
+from tracker.live.publisher import Publisher
 from tracker.loops import Loops, cancel_and_wait
 from tracker.reports.run import Reports
 from tracker.webhooks.client import Client
@@ -189,6 +191,8 @@ class Services:
             self.public_url.host,
         )
         self.client_address = ClientAddress(self.settings.trusted_proxies)
+        stores = (self.database, self.redis, self.redis_waiting)
+        self.live = LiveHub(*stores, self.sessions, self.api_keys, self.public_url.host)
 
     def _build_links(self) -> None:
         stores = (self.redis, self.breaker, self._look_up_client[self.settings.mongodb_database])
@@ -309,6 +313,7 @@ class Services:
             self.enrichment,
             self.visitors,
             self.deliveries,
+            Publisher(self.redis),
             self.settings.pending_event_days,
         )
 
@@ -331,6 +336,8 @@ class Services:
         self._serving = [
             self.loops.start("changes", self.changes.listen),
             self.loops.start("replay", self.journal.replay),
+            self.loops.start("live_messages", self.live.listen),
+            self.loops.start("live_streams", self.live.tick),
         ]
 
     async def stop(self) -> None:

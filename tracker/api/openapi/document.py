@@ -59,6 +59,7 @@ _TAGS = {
     "Keys": "The API keys of the account.",
     "Reports": "Sums of clicks, visitors, conversions and money.",
     "Clicks": "Opening short links: for visitors, without a key.",
+    "Live": "Clicks and conversions as they land, as Server-Sent Events.",
     "Conversions": "Recording conversions, without a key, and the account's log of them.",
     "Operations": "Requests of operators, balancers and proxies; not for the public.",
 }

@@ -10,6 +10,7 @@ import {
 /** Every page: its path, with names of parameters after ":", and its module. */
 const ROUTES = [
   ["/console/overview", "console/pages/overview"],
+  ["/console/live", "console/pages/live"],
   ["/console/links", "console/pages/links"],
   ["/console/links/:id", "console/pages/link"],
   ["/console/conversions", "console/pages/conversions"],
@@ -32,6 +33,7 @@ const ROUTES = [
 const NAVIGATION = [
   { href: "/console/overview", label: "Overview", key: "o", scope: "reports:read" },
   { href: "/console/links", label: "Links", key: "l", scope: "links:read" },
+  { href: "/console/live", label: "Live", key: "i", scope: "conversions:read" },
   { href: "/console/conversions", label: "Conversions", key: "v", scope: "conversions:read" },
   { href: "/console/events", label: "Events", key: "e", scope: "event_configs:read" },
   { href: "/console/webhooks", label: "Webhooks", key: "w", scope: "webhooks:read" },
@@ -50,8 +52,11 @@ if (document.documentElement.dataset.environment === "development") {
   PUBLIC["/console/style"] = lazy("console/pages/style");
 }
 
+const LATER_MS = 700;
+
 const joinToken = signal("");
 const JoinForm = lazy("console/pages/join");
+const LiveCount = lazy("console/parts/live-count", "LiveCount");
 const DialogHelp = lazy("console/parts/help", "HelpDialog");
 
 const PAGES = ROUTES.map(([path, module]) => ({
@@ -131,6 +136,7 @@ function Header({ onHelp }) {
     <nav aria-label="Main" class=${open ? "open" : ""}>
       ${shown.map(({ href, label }) => html`<a href=${href} aria-current=${path.startsWith(href) ? "page" : undefined}>${label}</a>`)}
     </nav>
+    <${Later}>${can("conversions:read") && html`<${LiveCount} />`}<//>
     <div class="top-end ${open ? "open" : ""}">
       <${AccountSwitcher} />
       <${Button} kind="quiet" icon="help" label="Shortcuts" onClick=${onHelp} />
@@ -138,6 +144,16 @@ function Header({ onHelp }) {
       <${Button} kind="quiet" onClick=${signOut}>Sign out<//>
     </div>
   </header>`;
+}
+
+/** What can wait until the page has been painted. */
+function Later({ children }) {
+  const [ready, setReady] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(setReady, LATER_MS, true);
+    return () => clearTimeout(timer);
+  }, []);
+  return ready && children;
 }
 
 function AccountSwitcher() {

@@ -1,10 +1,11 @@
 /** Start: leads a new account through a link, a click, and a conversion, with what it has by now. */
 
 import {
-  Button, ErrorNote, OutLink, PageHeader, Skeleton, api, can, format, html, lastRange, lazy, owned, toast, useAction, useLoad,
+  Button, ErrorNote, OutLink, PageHeader, Skeleton, Time, api, can, format, html, lastRange, lazy, owned, toast, useAction, useLoad,
   useState,
 } from "console/core";
 import { CodeBlock } from "console/parts/code";
+import { rows } from "console/parts/live";
 import { usePoll } from "console/parts/poll";
 
 const LinkDialog = lazy("console/parts/link-form", "LinkDialog");
@@ -14,20 +15,22 @@ const POLL_MS = 2_000;
 export default function Start() {
   const state = useLoad(progress, []);
   const { link, clicks, config, conversions } = state.data ?? {};
-  const done = [Boolean(link), clicks > 0, conversions > 0];
+  const done = [Boolean(link), clicks > 0, clicks > 0, conversions > 0, conversions > 0];
   usePoll(state, !done.every(Boolean), POLL_MS);
   const current = done.indexOf(false);
   const kind = (step) => (done[step] ? "done" : step === current ? "current" : "");
   return html`
-    <${PageHeader} title="How it works" about="A link, a click, a conversion: three steps, with real data." />
+    <${PageHeader} title="How it works" about="From a link to a report, with real data." />
     <${ErrorNote} error=${state.error} retry=${state.reload} />
     ${!state.data && !state.error && html`<div class="card"><${Skeleton} lines=${6} /></div>`}
     ${state.data && html`<ol class="steps card">
       <li class=${kind(0)}><div><h2>Create a link</h2><${LinkStep} link=${link} reload=${state.reload} /></div></li>
       <li class=${kind(1)}><div><h2>Open it</h2><${ClickStep} link=${link} clicks=${clicks} /></div></li>
-      <li class=${kind(2)}><div><h2>Send a test conversion</h2><${ConversionStep} ...${{ clicks, config, conversions }} reload=${state.reload} /></div></li>
+      <li class=${kind(2)}><div><h2>See it live</h2><${LiveStep} clicks=${clicks} /></div></li>
+      <li class=${kind(3)}><div><h2>Send a test conversion</h2><${ConversionStep} ...${{ clicks, config, conversions }} reload=${state.reload} /></div></li>
+      <li class=${kind(4)}><div><h2>See it in the report</h2><${ReportStep} conversions=${conversions} /></div></li>
     </ol>`}
-    ${done.every(Boolean) && html`<div class="note good" role="status"><p>That is all there is to it. <a href="/console/links">Go to your links</a></p></div>`}`;
+    ${done.every(Boolean) && html`<div class="note good" role="status"><p>That is all there is to it. <a href="/console/overview">Go to the overview</a></p></div>`}`;
 }
 
 /** Return what the account has: its newest link, clicks and conversions of today and yesterday. */
@@ -57,6 +60,20 @@ function ClickStep({ link, clicks }) {
     <p>Your visitor lands on the destination, with a <code>click_id</code> in its address.</p>
     <a class="button main" href=${link.short_url} target="_blank" rel="noopener noreferrer">Open ${link.short_url}</a>
     <p class="hint" role="status">Waiting for the click…</p>`;
+}
+
+/** The last click that landed, told without a reload. */
+function LiveStep({ clicks }) {
+  const last = rows.value.find(({ kind }) => kind === "click")?.row;
+  const device = last && [last.browser, last.os].filter((one) => one !== "unknown").join(" on ");
+  return html`
+    ${last && html`<p role="status">${device || "A click"}, <${Time} at=${last.at} />.</p>`}
+    ${clicks ? html`<p><a href="/console/live">Watch clicks come in</a></p>` : !last && html`<p class="about">First open the link.</p>`}`;
+}
+
+function ReportStep({ conversions }) {
+  if (!conversions) return html`<p class="about">First send a conversion.</p>`;
+  return html`<p><a href="/console/overview?period=today&measure=conversions&bots=include">Today’s report</a> has both, by country, device, referrer and more.</p>`;
 }
 
 function ConversionStep({ clicks, config, conversions, reload }) {

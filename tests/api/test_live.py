@@ -1,0 +1,206 @@
+"""Streams of what lands: exact, bounded, and ended with the access that opened them."""
+
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from redis.asyncio import Redis
+
+from tests.api.client import Client
+from tests.api.person import signed_in
+from tests.console.scene import HOSTILE
+from tests.conversions.scene import applied
+from tests.factories import create_event_config, create_link, make_click, make_event
+from tests.http.serving import until
+from tests.live.watching import Watcher, connected, telling, watching
+from tracker.access.accounts import Account
+from tracker.access.roles import Role
+from tracker.clock import now_ms
+from tracker.db import keys
+from tracker.live import stream
+from tracker.live.hub import LiveHub
+from tracker.live.publisher import Publisher
+from tracker.service.services import Services
+
+BOT = "Googlebot/2.1 (+http://www.google.com/bot.html)"
+
+
+@contextlib.asynccontextmanager
+async def watched(
+    services: Services, client: Client, account: Account, secret: str
+) -> AsyncIterator[Watcher]:
+    """Yield the reader of a stream that a key has opened."""
+    bearer = f"Authorization: Bearer {secret}"
+    async with (
+        telling(services),
+        watching(services, client.port, account.id, bearer) as watcher,
+    ):
+        yield watcher
+
+
+async def test_what_lands_is_told_exactly_with_the_last_rows(
+    services: Services, client: Client, account: Account, other_account: Account, secret: str
+) -> None:
+    link = await create_link(services, account.id, "spring", internal_name=HOSTILE)
+    config = await create_event_config(services, account.id, name="Purchase")
+    own: Any = {"link_id": link.id.bytes, "at": now_ms()}
+    clicks = [make_click(account.id, address=f"203.0.113.{n}", **own) for n in range(40)]
+    bots = [make_click(account.id, user_agent=BOT, **own) for _ in range(5)]
+    foreign = [make_click(other_account.id, at=now_ms())]
+    event = make_event(
+        7,
+        clicks[0].id,
+        at=now_ms(),
+        account_id=account.id.bytes,
+        event_config_id=config.id.bytes,
+        value="12.50",
+        payout="2.50",
+    )
+    async with watched(services, client, account, secret) as watcher:
+        await applied(services, [*clicks, *bots, *foreign, event])
+        told = await watcher.next("clicks")
+        assert (told["count"], told["bots"], len(told["rows"])) == (45, 5, 20)
+        last = told["rows"][-1]
+        assert last["link"] == {"id": str(link.id), "internal_name": HOSTILE, "slug": "spring"}
+        assert (last["bot"], last["domain"]) == ("crawler", "go.example.com")
+        assert "address" not in last
+        converted = await watcher.next("conversions")
+        assert converted["count"] == 1
+        [row] = converted["rows"]
+        assert (row["event_id"], row["value"], row["status"]) == ("7", 12.5, "attributed")
+        assert row["event_config"] == {"id": str(config.id), "name": "Purchase"}
+        assert row["link"]["id"] == str(link.id)
+        state = await watcher.next("state")
+        assert (state["clicks"], state["bots"], state["conversions"]) == (40, 5, 1)
+        assert (state["minutes"], state["behindSeconds"]) == (5, 0)
+
+
+async def test_a_stream_begins_with_the_last_minutes_and_how_far_the_journal_is_behind(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    minutes_ago = [1, 4, 6, 60]
+    clicks = [make_click(account.id, at=now_ms() - ago * 60_000) for ago in minutes_ago]
+    await applied(services, clicks)
+    await services.redis.xadd(keys.JOURNAL, {"x": "y"}, id=f"{now_ms() - 90_000}-0")
+    async with (
+        telling(services),
+        connected(client.port, account.id, f"Authorization: Bearer {secret}") as watcher,
+    ):
+        state = await watcher.next("state")
+        assert state["clicks"] == 2
+        assert 90 <= state["behindSeconds"] < 100
+
+
+async def test_a_conversion_is_told_when_its_account_is_known(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    click = make_click(account.id, at=now_ms())
+    async with watched(services, client, account, secret) as watcher:
+        await applied(services, [make_event(7, click.id, at=now_ms())])
+        await applied(services, [click])
+        converted = await watcher.next("conversions")
+        assert [row["event_id"] for row in converted["rows"]] == ["7"]
+
+
+async def commands(redis: Redis) -> dict[str, int]:
+    """Return how often each command has run."""
+    stats: Any = await redis.info("commandstats")
+    return {name.removeprefix("cmdstat_"): one["calls"] for name, one in stats.items()}
+
+
+async def test_a_batch_that_nobody_watches_costs_one_command(
+    services: Services, account: Account
+) -> None:
+    publisher = Publisher(services.redis)
+    documents: Any = [services.enrichment.document(make_click(account.id)) for _ in range(50)]
+    await commands(services.redis)
+    before = await commands(services.redis)
+    await publisher.publish(documents, [])
+    after = await commands(services.redis)
+    ran = {name: after[name] - before.get(name, 0) for name in after}
+    assert {name: n for name, n in ran.items() if n} == {"zrangebyscore": 1, "info": 1}
+
+
+async def test_a_drain_goes_on_if_nothing_can_be_published(account: Account) -> None:
+    documents: Any = [{"account_id": account.id.bytes}]
+    redis: Redis = Redis(host="127.0.0.1", port=1)
+    await Publisher(redis).publish(documents, [])
+    await redis.aclose()
+
+
+async def test_a_stream_ends_with_its_key(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    async with watched(services, client, account, secret) as watcher:
+        [key] = await services.api_keys.list(account.id)
+        await services.api_keys.revoke(key.id)
+        assert await watcher.next("end") == {"reason": "access_ended"}
+        assert await watcher.rest() == b""
+
+
+@pytest.mark.parametrize("deed", ["signs out", "is removed", "switches"])
+async def test_a_stream_ends_with_its_session(
+    services: Services, client: Client, account: Account, other_account: Account, deed: str
+) -> None:
+    person = await signed_in(services, client, account.id)
+    await services.members.add(other_account.id, person.person.id, Role.VIEWER)
+    fields = [f"Cookie: {person.cookie}={person.secret}", "Sec-Fetch-Site: same-origin"]
+    async with (
+        telling(services),
+        watching(services, client.port, account.id, *fields) as watcher,
+    ):
+        if deed == "signs out":
+            await person.send("DELETE", "/api/session", {})
+        elif deed == "switches":
+            await person.send("PATCH", "/api/session", {"accountId": str(other_account.id)})
+        else:
+            await services.database["members"].delete_one(
+                {"person_id": person.person.id, "account_id": account.id}
+            )
+        assert await watcher.next("end") == {"reason": "access_ended"}
+
+
+async def test_streams_end_first_at_a_stop(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    async with watched(services, client, account, secret) as watcher:
+        services.live.stop()
+        assert await watcher.next("end") == {"reason": "stopping"}
+        assert await watcher.rest() == b""
+        async with connected(client.port, account.id, f"Authorization: Bearer {secret}") as another:
+            assert b" 503 " in await another.head()
+
+
+async def test_a_client_that_does_not_read_is_cut_off(
+    services: Services,
+    client: Client,
+    account: Account,
+    secret: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(stream, "MAX_WAITING", 3)
+    async with watched(services, client, account, secret) as watcher:
+        one = next(services.live.streams())
+        for _ in range(5):
+            one.put(stream.LiveEvent("clicks", stream.End("too_slow")))
+        assert await watcher.next("end") == {"reason": "too_slow"}
+
+
+@pytest.mark.parametrize(("bound", "status"), [("per_account", 429), ("total", 503)])
+async def test_streams_are_bounded(
+    services: Services, client: Client, account: Account, secret: str, bound: str, status: int
+) -> None:
+    bounds: Any = {bound: 2}
+    stores = services.database, services.redis, services.redis_waiting
+    services.live = LiveHub(*stores, services.sessions, services.api_keys, "", **bounds)
+    bearer = f"Authorization: Bearer {secret}"
+    async with contextlib.AsyncExitStack() as stack:
+        for _ in range(2):
+            one = await stack.enter_async_context(connected(client.port, account.id, bearer))
+            assert b" 200 " in await one.head()
+        third = await stack.enter_async_context(connected(client.port, account.id, bearer))
+        head = await third.head()
+        assert f" {status} ".encode() in head
+        assert b"Retry-After: 30" in head
+    await until(lambda: not [*services.live.streams()])

@@ -1,0 +1,89 @@
+"""Clicks as they land: in every browser that watches, with one stream for its tabs."""
+
+from playwright.async_api import Page, expect
+
+from tests.console.conftest import OpenPage
+from tests.console.people import sign_in
+from tests.console.scene import HOSTILE
+from tests.conversions.scene import applied, drained
+from tests.factories import CHROME, create_event_config, create_link, make_click, make_event
+from tests.http.serving import until
+from tests.live.watching import telling
+from tracker.access.accounts import Account
+from tracker.clock import now_ms
+from tracker.service.services import Services
+
+
+async def opened_live(services: Services, page: Page, account: Account) -> None:
+    """Show the live page, and wait until it hears what lands."""
+    await sign_in(services, page, account.id)
+    await page.goto("/console/live")
+    await expect(page.get_by_role("link", name="Live: 0 clicks in 5 minutes")).to_be_visible()
+    await services.live.heard()
+
+
+async def test_two_browsers_see_the_same_click(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    await create_link(
+        services,
+        account.id,
+        "a",
+        f"{services.settings.base_url}/healthz",
+        internal_name=HOSTILE,
+    )
+    async with (
+        telling(services),
+        open_page() as (one, _),
+        open_page() as (other, _),
+        open_page(user_agent=CHROME) as (visitor, _),
+    ):
+        for page in (one, other):
+            await opened_live(services, page, account)
+        await visitor.goto("/c/a")
+        assert await drained(services) == 1
+        for page in (one, other):
+            row = page.get_by_role("table", name="What landed").locator("tbody tr")
+            await expect(row).to_have_count(1)
+            await expect(row.get_by_role("link", name=HOSTILE)).to_be_visible()
+            await expect(page.get_by_role("link", name="Live: 1 click in 5 min")).to_be_visible()
+
+
+async def test_conversions_and_bots_are_told_apart(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    config = await create_event_config(services, account.id, name=HOSTILE)
+    click = make_click(account.id, at=now_ms(), user_agent="Googlebot/2.1")
+    event = make_event(
+        1,
+        click.id,
+        at=now_ms(),
+        account_id=account.id.bytes,
+        event_config_id=config.id.bytes,
+        value="12.50",
+    )
+    async with telling(services), open_page() as (page, _):
+        await opened_live(services, page, account)
+        await applied(services, [click, event])
+        table = page.get_by_role("table", name="What landed")
+        await expect(table.get_by_role("row", name="crawler")).to_be_visible()
+        await expect(table.get_by_role("row", name=HOSTILE)).to_contain_text("12.50")
+
+
+async def test_tabs_of_a_browser_share_a_stream_which_ends_with_the_session(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    async with telling(services), open_page() as (page, problems):
+        await opened_live(services, page, account)
+        tabs = [await page.context.new_page() for _ in range(7)]
+        for tab in tabs:
+            await tab.goto("/console/tags")
+            await expect(tab.get_by_role("link", name="Live: 0 clicks")).to_be_visible()
+        assert len([*services.live.streams()]) == 1
+        await applied(services, [make_click(account.id, at=now_ms())])
+        for tab in tabs:
+            await expect(tab.get_by_role("link", name="Live: 1 click in")).to_be_visible()
+        problems.expected.append("401 (Unauthorized)")
+        await services.database["sessions"].delete_many({})
+        await until(lambda: not [*services.live.streams()])
+        await expect(page.get_by_role("heading", name="Sign in")).to_be_visible()

@@ -1,0 +1,78 @@
+"""A client of `/api/live`, and the loops of a process that tell it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import orjson
+
+from tracker.loops import cancel_and_wait
+from tracker.service.services import Services
+
+SECONDS = 10
+
+
+class Watcher:
+    """The reader of one stream."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+
+    async def head(self) -> bytes:
+        """Return the head of the answer."""
+        return await asyncio.wait_for(self._reader.readuntil(b"\r\n\r\n"), SECONDS)
+
+    async def next(self, name: str) -> Any:
+        """Return the data of the next event of this name."""
+        async with asyncio.timeout(SECONDS):
+            while True:
+                text = await self._reader.readuntil(b"\n\n")
+                lines = text.decode().strip().split("\n")
+                if lines[0] == f"event: {name}":
+                    return orjson.loads(lines[1].removeprefix("data: "))
+
+    async def rest(self) -> bytes:
+        """Return what comes until the connection ends."""
+        return await asyncio.wait_for(self._reader.read(), SECONDS)
+
+
+@asynccontextmanager
+async def telling(services: Services) -> AsyncIterator[None]:
+    """Run the loops that tell streams what lands."""
+    loops = [asyncio.create_task(one()) for one in (services.live.listen, services.live.tick)]
+    try:
+        yield
+    finally:
+        for loop in loops:
+            await cancel_and_wait(loop)
+
+
+@asynccontextmanager
+async def connected(port: int, account_id: object, *fields: str) -> AsyncIterator[Watcher]:
+    """Yield the reader of a stream. HTTP/1.0 has no chunks, which makes events easy to read."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    lines = [
+        f"GET /api/live?accountId={account_id} HTTP/1.0",
+        "Host: tracker.test",
+        *fields,
+    ]
+    writer.write("\r\n".join([*lines, "", ""]).encode())
+    try:
+        yield Watcher(reader, writer)
+    finally:
+        writer.close()
+
+
+@asynccontextmanager
+async def watching(
+    services: Services, port: int, account_id: object, *fields: str
+) -> AsyncIterator[Watcher]:
+    """Yield the reader of a stream that has begun, and hears what drains publish."""
+    async with connected(port, account_id, *fields) as watcher:
+        head = await watcher.head()
+        assert b" 200 " in head, head
+        await asyncio.wait_for(services.live.heard(), SECONDS)
+        await watcher.next("state")
+        yield watcher

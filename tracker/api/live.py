@@ -1,0 +1,42 @@
+"""`/api/live`: clicks and conversions as they land."""
+
+import msgspec
+from msgspec import field
+
+from tracker.access.principal import ActorKind
+from tracker.api.endpoint import Call, Endpoint, MediaType, Nothing
+from tracker.api.event_stream import EventStream
+from tracker.api.schema import AccountId
+from tracker.live.stream import Credential
+
+
+class WatchAccount(msgspec.Struct, kw_only=True):
+    """The account to watch."""
+
+    account_id: AccountId = field(name="accountId")
+
+
+async def watch(call: Call[WatchAccount, Nothing]) -> EventStream:
+    """Return the stream of the account's events."""
+    session, actor = call.signed_in, call.principal.actor
+    if session is not None:
+        credential = Credential(session.id, call.account_id, is_key=False)
+    else:
+        assert actor.kind == ActorKind.API_KEY
+        assert actor.id is not None
+        credential = Credential(actor.id, call.account_id, is_key=True)
+    return EventStream(call.services.live.open(credential))
+
+
+ENDPOINTS = (
+    Endpoint(
+        "GET",
+        "/api/live",
+        # Clicks are of single visitors, as in the feed.
+        "conversions:read",
+        watch,
+        "Watch clicks and conversions as they land, as Server-Sent Events",
+        MediaType("text/event-stream"),
+        query=WatchAccount,
+    ),
+)

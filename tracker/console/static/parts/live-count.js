@@ -1,0 +1,19 @@
+/** The clicks of the last minutes, in the head of every page. */
+
+import { format, html, useEffect } from "console/core";
+import { isHeard, start, state, stop } from "console/parts/live";
+
+/** The count. It says so if clicks are stored late, or nothing is heard. */
+export function LiveCount() {
+  useEffect(() => {
+    start();
+    return stop;
+  }, []);
+  const now = state.value;
+  if (!now) return null;
+  const late = now.behindSeconds > 0 && `stored ${format.count(now.behindSeconds, "second")} late`;
+  const about = late || (isHeard.value ? `${format.count(now.clicks, "click")} in ${now.minutes} minutes` : "connecting again");
+  return html`<a class="live-count ${late || !isHeard.value ? "late" : ""}" href="/console/live" title=${about} aria-label="Live: ${about}">
+    <span aria-hidden="true">●</span> ${format.compact(now.clicks)} now${late && html` <span class="hint">${late}</span>`}
+  </a>`;
+}

@@ -1,0 +1,133 @@
+/**
+ * What lands, told to every page: one stream of the API for all tabs of a browser.
+ *
+ * A browser opens six connections to a host, so tabs share one stream. The visible tab that holds a
+ * lock has it, and passes on what it hears. A tab that is hidden gives the lock away; while all are
+ * hidden there is no stream.
+ */
+
+import { loadSession, session, signal } from "console/core";
+
+const FIRST_PAUSE_MS = 2_000;
+const MAX_PAUSE_MS = 60_000;
+const MAX_ROWS = 100;
+
+/** The clicks, bots and conversions of the last minutes; null until they are known. */
+export const state = signal(null);
+
+/** The last rows that landed, newest first: {kind: "click" | "conversion", key, row}. */
+export const rows = signal([]);
+
+/** Whether what lands is heard at this moment. */
+export const isHeard = signal(false);
+
+let stopCurrent = null;
+
+/** Hear what lands in the account of the session, until another account is chosen or it ends. */
+export function start() {
+  stop();
+  stopCurrent = share(session.peek().account.id);
+}
+
+/** Hear nothing more, and forget what was heard. */
+export function stop() {
+  stopCurrent?.();
+  stopCurrent = null;
+  state.value = null;
+  rows.value = [];
+  isHeard.value = false;
+}
+
+function share(account) {
+  const name = `live:${account}`;
+  const channel = new BroadcastChannel(name);
+  let holding = null;
+  let isSource = false;
+  const tell = (message) => {
+    take(message);
+    channel.postMessage(message);
+  };
+  channel.onmessage = ({ data }) => {
+    if (data.event !== "ask") take(data);
+    else if (isSource && state.peek()) channel.postMessage({ event: "state", data: state.peek() });
+  };
+  const look = () => {
+    if (document.hidden) {
+      holding?.abort();
+      holding = null;
+      return;
+    }
+    if (holding) return;
+    const aborting = (holding = new AbortController());
+    channel.postMessage({ event: "ask" });
+    const hold = async () => {
+      isSource = true;
+      await listen(account, tell, aborting.signal);
+      isSource = false;
+    };
+    navigator.locks.request(name, { signal: aborting.signal }, hold).catch(() => {}); // Another tab has it still.
+  };
+  document.addEventListener("visibilitychange", look);
+  look();
+  return () => {
+    document.removeEventListener("visibilitychange", look);
+    holding?.abort();
+    channel.close();
+  };
+}
+
+/** Take a message of the stream, whichever tab has it. */
+function take({ event, data }) {
+  if (event === "heard") isHeard.value = data;
+  if (event === "state") {
+    state.value = data;
+    isHeard.value = true;
+  }
+  if (event === "clicks") add(data.rows.map((row) => ({ kind: "click", key: row.id, row })));
+  if (event === "conversions") add(data.rows.map((row) => ({ kind: "conversion", key: row.event_id, row })));
+}
+
+function add(landed) {
+  rows.value = [...landed.reverse(), ...rows.peek()].slice(0, MAX_ROWS);
+}
+
+/** Hold one stream after the other, until `signal` is aborted or the session has no access. */
+async function listen(account, tell, signal) {
+  let pause = FIRST_PAUSE_MS;
+  while (!signal.aborted) {
+    const end = await oneStream(account, signal, (message) => {
+      pause = FIRST_PAUSE_MS;
+      tell(message);
+    });
+    if (signal.aborted) return;
+    tell({ event: "heard", data: false });
+    if (end === "access_ended") return void loadSession().catch(() => {});
+    // Not all browsers at once after a restart.
+    await wait(pause * (0.5 + Math.random()), signal);
+    pause = Math.min(2 * pause, MAX_PAUSE_MS);
+  }
+}
+
+/** Hold a stream, and return why it ended: what its last event says, or "lost". */
+function oneStream(account, signal, tell) {
+  return new Promise((done) => {
+    const source = new EventSource(`/api/live?accountId=${account}`);
+    const finish = (reason) => {
+      source.close();
+      done(reason);
+    };
+    for (const event of ["state", "clicks", "conversions"]) {
+      source.addEventListener(event, ({ data }) => tell({ event, data: JSON.parse(data) }));
+    }
+    source.addEventListener("end", ({ data }) => finish(JSON.parse(data).reason));
+    source.addEventListener("error", () => finish("lost"));
+    signal.addEventListener("abort", () => finish("left"), { once: true });
+  });
+}
+
+function wait(ms, signal) {
+  return new Promise((done) => {
+    const timer = setTimeout(done, ms);
+    signal.addEventListener("abort", () => (clearTimeout(timer), done()), { once: true });
+  });
+}

@@ -1,0 +1,1 @@
+"""Clicks and conversions as they land, for people who watch."""

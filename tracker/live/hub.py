@@ -1,0 +1,231 @@
+"""The open streams of a process: what lands is told to them, and who may no longer watch is ended.
+
+Two loops run while there are streams. One listens to what drains publish. The other looks several
+times a second what to tell: what has landed since, a state that has changed; and once a second
+whether each client may still watch. So what a stream costs does not grow with the clicks.
+"""
+
+import asyncio
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+from uuid import UUID
+
+import msgspec
+import structlog
+from pymongo.errors import PyMongoError
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from tracker.access.api_keys import ApiKeys
+from tracker.access.sessions import Sessions
+from tracker.db import keys
+from tracker.db.connect import Database
+from tracker.errors import Unavailable
+from tracker.limits.account_limiter import AccountLimiter
+from tracker.live.events import events_of, state_event
+from tracker.live.landed import Landed, decoded
+from tracker.live.publisher import watch
+from tracker.live.recent import behind_seconds, recent
+from tracker.live.stream import Credential, LiveEvent, LiveStream
+
+log = structlog.get_logger(__name__)
+
+MAX_OF_ACCOUNT: Final = 20
+MAX_STREAMS: Final = 1000
+RETRY_SECONDS: Final = 30
+"""After how long to try again if there are too many streams."""
+
+_TICK_SECONDS: Final = 0.25
+_CHECK_SECONDS: Final = 1.0
+_WATCH_AGAIN_SECONDS: Final = 10.0
+_STATE_SECONDS: Final = 15.0
+"""How often a state is told that has not changed: clicks leave the last minutes, and a connection
+that is gone is noticed."""
+
+_COUNT_SHARE: Final = 0.05
+"""The share of the time that may go into counting an account's last minutes."""
+
+_SILENCE_SECONDS: Final = 5.0
+_UNREACHABLE = (PyMongoError, RedisError, OSError, TimeoutError)
+
+
+class _Account:
+    """The streams of an account, and what they are told next."""
+
+    def __init__(self, account_id: UUID) -> None:
+        self.id = account_id
+        self.streams: list[LiveStream] = []
+        self.landed = Landed(account_id=account_id)
+        self.state: LiveEvent | None = None
+        self.told_at = 0.0
+        self.count_at = 0.0
+
+    def tell(self, event: LiveEvent) -> None:
+        for stream in self.streams:
+            stream.put(event)
+
+
+class LiveHub:
+    """The streams of a process. `own_host` is the domain of links without one."""
+
+    def __init__(
+        self,
+        database: Database,
+        redis: Redis,
+        redis_waiting: Redis,
+        sessions: Sessions,
+        api_keys: ApiKeys,
+        own_host: str,
+        per_account: int = MAX_OF_ACCOUNT,
+        total: int = MAX_STREAMS,
+    ) -> None:
+        self._own_host = own_host
+        self._database = database
+        self._redis = redis
+        self._redis_waiting = redis_waiting
+        self._sessions = sessions
+        self._api_keys = api_keys
+        self._limiter = AccountLimiter("live", "streams", per_account, total, RETRY_SECONDS)
+        self._accounts: dict[UUID, _Account] = {}
+        self._stopping = False
+        self._opened = asyncio.Event()
+        self._hears = asyncio.Event()
+        self._check_at = 0.0
+        self._watch_at = 0.0
+        self._behind = 0
+
+    @contextmanager
+    def open(self, credential: Credential) -> Iterator[LiveStream]:
+        """Open a stream of an account, until the context ends.
+
+        Raises RateLimited if too many of the account are open, Unavailable if too many of all
+        accounts are or the service stops.
+        """
+        if self._stopping:
+            retry = {"Retry-After": "1"}
+            raise Unavailable("live: the service is about to stop; try again", retry)
+        with self._limiter.acquire(credential.account_id):
+            account = self._accounts.get(credential.account_id)
+            if account is None:
+                account = self._accounts[credential.account_id] = _Account(credential.account_id)
+                self._watch_at = 0.0
+            stream = LiveStream(credential)
+            if account.state is not None:
+                stream.put(account.state)
+            account.streams.append(stream)
+            self._opened.set()
+            try:
+                yield stream
+            finally:
+                account.streams.remove(stream)
+                if not account.streams:
+                    del self._accounts[account.id]
+                if not self._accounts:
+                    self._opened.clear()
+
+    def stop(self) -> None:
+        """End all streams, and open no more."""
+        self._stopping = True
+        for stream in self.streams():
+            stream.end("stopping")
+
+    def streams(self) -> Iterator[LiveStream]:
+        """Yield the open streams."""
+        for account in tuple(self._accounts.values()):
+            yield from tuple(account.streams)
+
+    async def heard(self) -> None:
+        """Wait until what drains publish is heard."""
+        await self._hears.wait()
+
+    async def listen(self) -> None:
+        """Hear what drains publish while streams are open, until cancelled."""
+        while True:
+            await self._opened.wait()
+            try:
+                async with self._redis_waiting.pubsub() as subscription:
+                    await subscription.subscribe(keys.LIVE)
+                    await self._follow(subscription)
+            except (RedisError, OSError, TimeoutError) as error:
+                log.warning("live messages are not heard", error=type(error).__name__)
+                await asyncio.sleep(_CHECK_SECONDS)
+            finally:
+                self._hears.clear()
+
+    async def _follow(self, subscription: Any) -> None:
+        while self._accounts:
+            async with asyncio.timeout(_SILENCE_SECONDS):
+                message = await subscription.get_message(timeout=_CHECK_SECONDS)
+                if message is None:
+                    # Of a connection that is gone without a word nothing else would tell.
+                    await subscription.ping()
+            if message is not None and message["type"] == "subscribe":
+                self._hears.set()
+            elif message is not None and message["type"] == "message":
+                self._note(message["data"])
+
+    def _note(self, message: bytes) -> None:
+        try:
+            landed = decoded(message)
+        except msgspec.MsgspecError:  # of another release
+            return
+        account = self._accounts.get(landed.account_id)
+        if account is not None:
+            account.landed.add(landed)
+
+    async def tick(self) -> None:
+        """Tell streams what there is while some are open, until cancelled."""
+        while True:
+            await self._opened.wait()
+            try:
+                await self._look()
+            except _UNREACHABLE as error:
+                log.warning("live streams have to wait", error=type(error).__name__)
+                await asyncio.sleep(_CHECK_SECONDS)
+            await asyncio.sleep(_TICK_SECONDS)
+
+    async def _look(self) -> None:
+        at = time.monotonic()
+        if at >= self._watch_at:
+            await watch(self._redis, list(self._accounts))
+            self._watch_at = at + _WATCH_AGAIN_SECONDS
+        if at >= self._check_at:
+            self._check_at = at + _CHECK_SECONDS
+            await self._end_those_without_access()
+            self._behind = await behind_seconds(self._redis)
+        for account in list(self._accounts.values()):
+            await self._tell(account)
+
+    async def _end_those_without_access(self) -> None:
+        streams = list(self.streams())
+        credentials = {stream.credential for stream in streams}
+        sessions = await self._sessions.accounts_of(_ids(credentials, is_key=False))
+        api_keys = await self._api_keys.accounts_of(_ids(credentials, is_key=True))
+        for stream in streams:
+            credential = stream.credential
+            valid = api_keys if credential.is_key else sessions
+            if valid.get(credential.id) != credential.account_id:
+                stream.end("access_ended")
+
+    async def _tell(self, account: _Account) -> None:
+        landed, account.landed = account.landed, Landed(account_id=account.id)
+        has_landed = landed.clicks or landed.conversions
+        if has_landed:
+            for event in await events_of(self._database, landed, self._own_host):
+                account.tell(event)
+        at = time.monotonic()
+        if at < account.count_at:
+            account.told_at = 0.0 if has_landed else account.told_at
+        elif has_landed or at - account.told_at >= _STATE_SECONDS:
+            counts = await recent(self._database, account.id)
+            took = time.monotonic() - at
+            account.count_at = at + max(_CHECK_SECONDS, took / _COUNT_SHARE)
+            account.told_at = at
+            account.state = state_event(counts, self._behind)
+            account.tell(account.state)
+
+
+def _ids(credentials: Iterable[Credential], is_key: bool) -> list[UUID]:
+    return [one.id for one in credentials if one.is_key == is_key]

@@ -1,0 +1,68 @@
+"""Counts of an account's last minutes, and how far the journal is behind."""
+
+from datetime import datetime, timedelta
+from typing import Any, Final
+from uuid import UUID
+
+import msgspec
+import pymongo
+from redis.asyncio import Redis
+
+from tracker.clock import now, now_ms
+from tracker.conversions import document as event_document
+from tracker.db import keys
+from tracker.db.connect import Database
+
+MINUTES: Final = 5
+COUNT_SECONDS: Final = 5.0
+"""The time limit of a count."""
+
+_IN_TIME_SECONDS: Final = 3
+"""The age up to which an entry of the journal is on its way, and not late."""
+
+
+class Recent(msgspec.Struct, frozen=True, kw_only=True):
+    """The clicks of people and of bots, and the conversions, of the last minutes."""
+
+    clicks: int
+    bots: int
+    conversions: int
+
+
+async def recent(database: Database, account_id: UUID) -> Recent:
+    """Count what an account has had. Raises PyMongoError if MongoDB does not answer in time."""
+    since = now() - timedelta(minutes=MINUTES)
+    with pymongo.timeout(COUNT_SECONDS):
+        rows = database["clicks"].aggregate(clicks_pipeline(account_id, since))
+        counts = {row["_id"]: row["count"] async for row in rows}
+        conversions = await database["events"].count_documents(
+            conversions_filter(account_id, since)
+        )
+    return Recent(clicks=counts.get(False, 0), bots=counts.get(True, 0), conversions=conversions)
+
+
+def clicks_pipeline(account_id: UUID, since: datetime) -> list[dict[str, Any]]:
+    """Return the pipeline that counts clicks, by whether they are a bot's."""
+    is_bot = {"$ne": ["$bot", None]}
+    return [
+        {"$match": {"account_id": account_id, "at": {"$gte": since}}},
+        {"$group": {"_id": is_bot, "count": {"$sum": 1}}},
+    ]
+
+
+def conversions_filter(account_id: UUID, since: datetime) -> dict[str, Any]:
+    """Return the filter of the conversions that count."""
+    counted = {"$in": list(event_document.COUNTED)}
+    return {"account_id": account_id, "status": counted, "at": {"$gte": since}}
+
+
+async def behind_seconds(redis: Redis) -> int:
+    """Return the age of the oldest entry that is not stored; 0 if it is on its way.
+
+    Raises RedisError if Redis does not answer.
+    """
+    oldest: Any = await redis.xrange(keys.JOURNAL, count=1)
+    for entry_id, _ in oldest:
+        age = (now_ms() - int(entry_id.partition(b"-")[0])) // 1000
+        return age if age > _IN_TIME_SECONDS else 0
+    return 0
