@@ -20,6 +20,7 @@ from pymongo.errors import OperationFailure, PyMongoError
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
+from tracker.calendar import Calendar
 from tracker.clock import now
 from tracker.db import keys
 from tracker.db.connect import Database
@@ -80,17 +81,22 @@ class JointCounting:
         counted = 0
         # All at once: MongoDB forgets a cursor that waits for ten minutes.
         for account in await self._database["accounts"].find({}, ["_id"]).to_list(None):
-            for period in await self._missing(account["_id"]):
-                counted += await self._count(account["_id"], period)
+            calendar, periods = await self._missing(account["_id"])
+            for period in periods:
+                counted += await self._count(account["_id"], calendar, period)
         return counted
 
-    async def _count(self, account_id: UUID, period: Period) -> bool:
-        """Count a period, unless MongoDB refuses: others must not wait for one that is too large.
+    async def _count(self, account_id: UUID, calendar: Calendar, period: Period) -> bool:
+        """Count a period of a calendar; return whether it did.
 
-        Return whether it did.
+        Not if MongoDB refuses: others must not wait for one that is too large. Nor if the account
+        has changed its zone since the period was found, whose name now means other moments.
         """
         async with await self._database.client.start_session(snapshot=True) as session:
-            counts = Counts(self._database, *await self._reading(account_id, session))
+            scope, snapshot = await self._reading(account_id, session)
+            if scope.calendar is not calendar:
+                return False
+            counts = Counts(self._database, scope, snapshot)
             try:
                 with pymongo.timeout(RECOUNT_SECONDS):
                     await counts.tables(ALL_COUNTED, [period])
@@ -104,8 +110,8 @@ class JointCounting:
                 return False
         return True
 
-    async def _missing(self, account_id: UUID) -> list[Period]:
-        """Return the periods of an account whose counts are missing or outdated."""
+    async def _missing(self, account_id: UUID) -> tuple[Calendar, list[Period]]:
+        """Return an account's calendar, and its periods whose counts are missing or outdated."""
         async with await self._database.client.start_session(snapshot=True) as session:
             scope, snapshot = await self._reading(account_id, session)
             today = scope.calendar.day_of(snapshot.now)
@@ -122,7 +128,8 @@ class JointCounting:
             ]
             counts = Counts(self._database, scope, snapshot)
             found = await counts.missing(ALL_COUNTED, over)
-            return found + await counts.missing(ALL_COUNTED, hours, LARGE_HOUR)
+            found += await counts.missing(ALL_COUNTED, hours, LARGE_HOUR)
+            return scope.calendar, found
 
     async def _reading(self, account_id: UUID, session: Session) -> tuple[Scope, Snapshot]:
         calendar = await account_calendar(self._database, account_id, session)
