@@ -115,3 +115,16 @@ async def test_a_broken_rule_is_named_with_its_parameter(
     assert (response.status, response.error[: len(error)]) == (400, error)
     missing = await api.get(f"/api/reports/values?accountId={account.id}")
     assert (missing.status, missing.error) == (400, "dimension: required")
+
+
+async def test_values_that_take_too_long_name_the_dimension(
+    api: KeyedClient, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tracker.reports.parts.REPORT_SECONDS", 0)
+    path = f"/api/reports/values?accountId={account.id}&dimension=referrer"
+    response = await api.get(path)
+    assert (response.status, response.error) == (
+        503,
+        "dimension: not done after 0 seconds; ask for fewer days, or try again: the days that were "
+        "counted are kept",
+    )

@@ -83,7 +83,7 @@ async def list_values(call: Call[ListReportValues, Nothing]) -> ReportValues:
         date_range = query.date_range(parts.calendar)
         days = date_range.days()
         report = await parts.run(
-            "search",
+            "dimension",
             Query(
                 account_id=call.account_id,
                 first=days.first,

@@ -37,6 +37,9 @@ class Series(NamedTuple):
     totals: Measures
 
 
+_ALWAYS: Final = ("report", "series", "dimension")
+"""The parts that no request can leave out."""
+
 _MANY: Final = 3
 """Combinations of dimensions from which on it takes less time to count by all of them at once."""
 
@@ -135,7 +138,8 @@ def _whole(query: Query, group_by: Interval, rows: int) -> Query:
 
 
 def _too_long(name: str) -> Unavailable:
+    leave_out = "" if name in _ALWAYS else " leave it out,"
     return Unavailable(
-        f"{name}: not done after {REPORT_SECONDS:.0f} seconds; ask for fewer days, leave it out, "
+        f"{name}: not done after {REPORT_SECONDS:.0f} seconds; ask for fewer days,{leave_out} "
         "or try again: the days that were counted are kept"
     )
