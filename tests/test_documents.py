@@ -99,7 +99,8 @@ def test_the_pasted_commands_end_in_the_report_that_is_shown(tmp_path: Path) -> 
             without_key(row) for row in shown["rows"]
         ]
         assert printed["totals"].items() >= shown["totals"].items()
-        by_country, overview = blocks(REPORTS, "sh")
+        by_country, overview, shared = blocks(REPORTS, "sh")
+        assert "/console/shared#" in json.loads(paste(shared))["url"]
         assert '"groupBy":"country"' in paste(by_country)
         assert '"panels":{"link":' in paste(overview)
 

@@ -25,7 +25,7 @@ ORDER = (
     ("tracker.clicks",),
     ("tracker.conversions", "tracker.webhooks"),
     ("tracker.reports",),
-    ("tracker.feeds", "tracker.live"),
+    ("tracker.feeds", "tracker.live", "tracker.sharing"),
     ("tracker.ingest",),
     ("tracker.api",),
     ("tracker.console",),

@@ -27,6 +27,7 @@ class ErrorCode(StrEnum):
     ALREADY_TAKEN = "already_taken"
     UNAUTHORIZED = "unauthorized"
     CODE_REQUIRED = "code_required"
+    PASSWORD_REQUIRED = "password_required"  # noqa: S105
     KEY_EXPIRED = "key_expired"
     KEY_REVOKED = "key_revoked"
     FORBIDDEN = "forbidden"

@@ -19,10 +19,11 @@ from tracker.api.event_schema import EXAMPLE_PBK
 from tracker.api.join_schema import EXAMPLE_TOKEN
 from tracker.api.schema import EXAMPLE_ACCOUNT
 from tracker.api.second_factor import EXAMPLE_CODE
+from tracker.api.shared_schema import EXAMPLE_SHARE_TOKEN
 from tracker.api.short_link_schema import EXAMPLE_LINK
 from tracker.service.services import Services
 
-FOR_PEOPLE = ("/api/sign-in", "/api/session", "/api/join")
+FOR_PEOPLE = ("/api/sign-in", "/api/session", "/api/join", "/api/shared")
 READS = [one[:2] for one in PROTECTED if one[0] == "GET"]
 
 
@@ -115,6 +116,11 @@ async def test_an_example_of_a_body_is_accepted_as_it_stands(
         email, role = "grace@example.com", Role.VIEWER
         _, caller.values[EXAMPLE_TOKEN] = await caller.services.membership.invite(
             author, email, role
+        )
+    if EXAMPLE_SHARE_TOKEN in str(example):
+        own = caller.account.id, "A share", '{"lastDays": 7}'
+        _, caller.values[EXAMPLE_SHARE_TOKEN] = await caller.services.shares.create(
+            *own, show_link_names=False, password=None, expires_at=None
         )
     if EXAMPLE_LINK in str(example):
         link = await create_link(caller.services, caller.account.id)

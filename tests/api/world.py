@@ -95,7 +95,18 @@ async def an_invitation(services: Services, account_id: UUID) -> UUID:
     return (await services.membership.invite(author, email, Role.VIEWER))[0].id
 
 
+async def a_share(services: Services, account_id: UUID) -> UUID:
+    made = services.shares.create(account_id, "A share", '{"lastDays":7}', False, None, None)
+    return (await made)[0].id
+
+
+async def a_view(services: Services, account_id: UUID) -> UUID:
+    return (await services.views.create(account_id, "A view", "country=DE")).id
+
+
 MAKERS: dict[str, Maker] = {
+    "/api/shares/": a_share,
+    "/api/views/": a_view,
     "/api/short-links/": a_short_link,
     "/api/tags/": a_tag,
     "/api/domains/": a_domain,

@@ -10,7 +10,7 @@ from playwright.async_api import Page, ViewportSize, expect
 
 from tests.console.conftest import OpenPage
 from tests.console.people import sign_in
-from tests.console.scene import Scene, create_scene
+from tests.console.scene import HOSTILE, Scene, create_scene
 from tracker.access.accounts import Account
 from tracker.console.assets import STATIC
 from tracker.service.services import Services
@@ -21,7 +21,8 @@ ROUTES: Final = re.findall(
     r'^  \["(/console/[^"]+)", "console/pages/', (STATIC / "app.js").read_text(), re.MULTILINE
 )
 STYLE: Final = "/console/style"
-OUTSIDE: Final = ["/console/sign-in", "/console/join", STYLE]
+SHARED: Final = "/console/shared"
+OUTSIDE: Final = ["/console/sign-in", "/console/join", SHARED, STYLE]
 UNKNOWN: Final = "/console/no-such-page"
 NARROW: Final[ViewportSize] = {"width": 360, "height": 740}
 
@@ -44,6 +45,14 @@ async def show(page: Page, path: str) -> None:
     await page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
 
 
+async def share_token(services: Services, account: Account) -> str:
+    """Share a report with the names of links; return the token."""
+    report = '{"lastDays":28,"panels":[{"groupBy":"link"},{"groupBy":"country"},{"groupBy":"tag"}]}'
+    own = account.id, HOSTILE, report
+    made = services.shares.create(*own, show_link_names=True, password=None, expires_at=None)
+    return (await made)[1]
+
+
 async def violations(page: Page) -> list[str]:
     """Return what axe finds, with the elements."""
     await page.evaluate(AXE)
@@ -62,7 +71,10 @@ async def test_a_page_is_accessible_in_both_themes_and_fits_a_phone(
     async with open_page(color_scheme="light", reduced_motion="reduce") as (page, _):
         if route not in OUTSIDE:
             await sign_in(services, page, account.id)
-        await show(page, path_of(route, scene))
+        path = path_of(route, scene)
+        if route == SHARED:
+            path += f"#{await share_token(services, account)}"
+        await show(page, path)
         assert await violations(page) == []
         await page.emulate_media(color_scheme="dark")
         assert await violations(page) == []

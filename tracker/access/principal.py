@@ -25,6 +25,8 @@ SCOPES: Final = (
     "conversions",
     "members",
     "audit",
+    "shares",
+    "views",
 )
 """The resources that a scope can name, as in `links:read`, `links:write` or `links:*`."""
 

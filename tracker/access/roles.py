@@ -16,7 +16,7 @@ class Role(StrEnum):
     VIEWER = "viewer"
 
 
-_WORK: Final = ("links", "domains", "tags", "event_configs", "webhooks")
+_WORK: Final = ("links", "domains", "tags", "event_configs", "webhooks", "views", "shares")
 _RECORDS: Final = ("reports", "conversions", "account", "members")
 
 SCOPES_OF: Final[dict[Role, Sequence[str] | None]] = {

@@ -1,6 +1,5 @@
 """`/api/keys`: make, list and revoke an account's API keys."""
 
-from datetime import UTC, datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -13,8 +12,16 @@ from tracker.access.principal import EVERY_SCOPE, ActorKind, Principal
 from tracker.api.endpoint import Call, Endpoint, Nothing
 from tracker.api.limits import MAX_VALID_KEYS
 from tracker.api.resource import Resource, one_by_one, record_of
-from tracker.api.schema import AccountId, AccountPage, Page, Text, Timestamp, trimmed
-from tracker.clock import now
+from tracker.api.schema import (
+    AccountId,
+    AccountPage,
+    Expiry,
+    Page,
+    Text,
+    Timestamp,
+    in_the_future,
+    trimmed,
+)
 from tracker.errors import BadRequest, ErrorCode, Forbidden
 
 Scope = Literal[EVERY_SCOPE]  # type: ignore[valid-type]  # the table is the one list of scopes
@@ -58,18 +65,12 @@ class CreateApiKey(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         Annotated[list[Scope], Meta(min_length=1, description="at most one's own; null: all")]
         | None
     ) = None
-    expires_at: (
-        Annotated[
-            datetime,
-            Meta(tz=True, description="null: never", examples=["2099-01-31T09:30:00.000Z"]),
-        ]
-        | None
-    ) = None
+    expires_at: Expiry | None = None
 
     def __post_init__(self) -> None:
         self.name = trimmed("name", self.name)
         if self.expires_at is not None:
-            self.expires_at = _in_the_future(self.expires_at)
+            self.expires_at = in_the_future(self.expires_at)
 
 
 KEYS: Resource[ApiKey, ApiKeyRecord] = Resource(
@@ -116,17 +117,6 @@ def _check_grant(principal: Principal, scopes: list[str] | None) -> None:
     lacking = [] if scopes is None else [one for one in scopes if not principal.covers([one])]
     missing = ", ".join(lacking) or "some of all"
     raise Forbidden(f"scopes: you lack {missing}", code=ErrorCode.MISSING_SCOPE)
-
-
-def _in_the_future(expires_at: datetime) -> datetime:
-    """Return a time in UTC. Raises BadRequest if it is past, or beyond the years that exist."""
-    try:
-        moment = expires_at.astimezone(UTC)
-    except OverflowError:
-        raise BadRequest("expires_at: must be in the years 1 to 9999 of UTC") from None
-    if moment <= now():
-        raise BadRequest("expires_at: must be in the future")
-    return moment
 
 
 def _creator(key: ApiKey) -> ActorRecord | None:

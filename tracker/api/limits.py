@@ -56,6 +56,10 @@ MAX_PANELS: Final = 25
 MAX_PANEL_ROWS: Final = 250
 """The limit of rows of a panel: all hours of a week, or all countries of a map."""
 
+MAX_VIEW_NAME_CHARACTERS: Final = 80
+MAX_VIEW_QUERY_CHARACTERS: Final = 4000
+MAX_SHARE_NAME_CHARACTERS: Final = 120
+
 DEFAULT_VALUE_DAYS: Final = 90
 """The days whose values are found for a filter, unless the request names others."""
 

@@ -1,6 +1,7 @@
 """`/api/reports/overview`: what a page of reports shows, in one request and of one moment."""
 
 from typing import Annotated
+from uuid import UUID
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
@@ -20,6 +21,7 @@ from tracker.api.report_schema import (
 )
 from tracker.api.reports import check_domains
 from tracker.api.schema import TimeZone
+from tracker.api.services import Services
 from tracker.reports.overview import Overview, read_overview
 from tracker.reports.parts import parts_at_one_snapshot
 from tracker.reports.query import Query
@@ -94,14 +96,18 @@ class OverviewAnswer(msgspec.Struct, kw_only=True):
 
 
 async def create(call: Call[Nothing, CreateOverview]) -> OverviewAnswer:
-    """Run an overview.
+    """Run an overview. Raises as `overview` does."""
+    return await overview(call.services, call.account_id, call.body)
+
+
+async def overview(services: Services, account_id: UUID, body: CreateOverview) -> OverviewAnswer:
+    """Return the overview of an account.
 
     Raises RateLimited or Unavailable if too many reports wait, Unavailable if it takes too long.
     """
-    body, services = call.body, call.services
-    query = body.query(call.account_id)
+    query = body.query(account_id)
     panels = [panel.query(query) for panel in body.panels]
-    async with parts_at_one_snapshot(services.database, services.reports, call.account_id) as parts:
+    async with parts_at_one_snapshot(services.database, services.reports, account_id) as parts:
         found = await read_overview(
             parts, query, body.chosen_interval(), body.previous_days(), panels
         )

@@ -32,11 +32,14 @@ from tracker.api import (
     reports,
     second_factor,
     session,
+    shared,
+    shares,
     short_link_changes,
     short_links,
     slugs,
     tags,
     tls_ask,
+    views,
     webhook_templates,
     webhooks,
 )
@@ -68,6 +71,8 @@ KEYED_ENDPOINTS: tuple[Endpoint, ...] = (
     *report_overview.ENDPOINTS,
     *report_values.ENDPOINTS,
     *live.ENDPOINTS,
+    *shares.ENDPOINTS,
+    *views.ENDPOINTS,
 )
 """The endpoints that need an API key."""
 
@@ -83,6 +88,7 @@ VISITORS_ENDPOINTS: Endpoints = (
     *PEOPLES_ENDPOINTS,
     *session.SIGN_IN_ENDPOINTS,
     *join.ENDPOINTS,
+    *shared.ENDPOINTS,
     *click.ENDPOINTS,
     *event.ENDPOINTS,
     *health.ENDPOINTS,

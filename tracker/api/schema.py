@@ -1,7 +1,7 @@
 """Types that bodies, queries and answers share. `/openapi.json` describes them."""
 
 import re
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Annotated, Any, Final, Generic, TypeVar
 from uuid import UUID
 
@@ -9,6 +9,7 @@ import msgspec
 from msgspec import UNSET, Meta, field
 
 from tracker.api.limits import DEFAULT_PAGE_SIZE, MAX_PAGE, MAX_PAGE_SIZE, MAX_TEXT_CHARACTERS
+from tracker.clock import now
 from tracker.errors import BadRequest
 from tracker.ids import EXAMPLE_ID
 
@@ -28,6 +29,9 @@ Timestamp = Annotated[
         extra_json_schema={"format": "date-time"},
         examples=["2026-01-31T09:30:00.000Z"],
     ),
+]
+Expiry = Annotated[
+    datetime, Meta(tz=True, description="null: never", examples=["2099-01-31T09:30:00.000Z"])
 ]
 Day = Annotated[str, Meta(extra_json_schema={"format": "date", "pattern": r"^\d{4}-\d{2}-\d{2}$"})]
 TimeZone = Annotated[
@@ -84,6 +88,17 @@ class AccountPage(Paged, kw_only=True):
     """The query of a list."""
 
     account_id: AccountId = field(name="accountId")
+
+
+def in_the_future(expires_at: datetime) -> datetime:
+    """Return a time in UTC. Raises BadRequest if it is past, or beyond the years that exist."""
+    try:
+        moment = expires_at.astimezone(UTC)
+    except OverflowError:
+        raise BadRequest("expires_at: must be in the years 1 to 9999 of UTC") from None
+    if moment <= now():
+        raise BadRequest("expires_at: must be in the future")
+    return moment
 
 
 def sent_fields(body: msgspec.Struct) -> dict[str, Any]:

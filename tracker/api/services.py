@@ -49,6 +49,8 @@ from tracker.links.tags import Tags
 from tracker.live.hub import LiveHub
 from tracker.loops import Loops
 from tracker.reports.run import Reports
+from tracker.sharing.shares import Shares
+from tracker.sharing.views import Views
 from tracker.webhooks.client import Client
 from tracker.webhooks.deliveries import Deliveries
 from tracker.webhooks.store import Webhooks
@@ -85,6 +87,9 @@ class Services(Protocol):
     pacing: Pacing
     exports: RunningExports
     live: LiveHub
+    shares: Shares
+    views: Views
+    shared_limiter: AccountLimiter
     links: Links
     link_counts: LinkCounts
     qr_codes: QrCodes

@@ -129,6 +129,13 @@ INDEXES: dict[str, list[IndexModel]] = {
         ),
         IndexModel([("expires_at", ASCENDING)], name="expiry", expireAfterSeconds=0, sparse=True),
     ],
+    "shares": [
+        IndexModel([("sha256", ASCENDING)], name="by_token", unique=True),
+        IndexModel([("account_id", ASCENDING), ("_id", DESCENDING)], name="by_account"),
+    ],
+    "views": [
+        IndexModel([("account_id", ASCENDING), ("_id", DESCENDING)], name="by_account"),
+    ],
     "clicks": [
         IndexModel([("account_id", ASCENDING), ("at", ASCENDING)], name="by_account"),
         IndexModel([("link_id", ASCENDING), ("at", ASCENDING)], name="by_link_and_time"),

@@ -1,13 +1,13 @@
 """The events that people get: what landed with the names of links, and the state of an account."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
 import msgspec
 
+from tracker.clock import iso
 from tracker.db.connect import Database
 from tracker.live.landed import ClickRow, ConversionRow, Landed
 from tracker.live.recent import MINUTES, Recent
@@ -33,7 +33,7 @@ class LiveClick(msgspec.Struct, frozen=True, kw_only=True):
     """A click, as it is shown. `referrer` is the host."""
 
     id: UUID
-    at: datetime
+    at: str
     link: LiveLink | None
     domain: str
     country: str
@@ -48,7 +48,7 @@ class LiveConversion(msgspec.Struct, frozen=True, kw_only=True):
     """A conversion, as it is shown."""
 
     event_id: str
-    at: datetime
+    at: str
     status: str
     click_id: UUID | None
     link: LiveLink | None
@@ -147,6 +147,7 @@ async def _named(
 
 def _click(row: ClickRow, links: Mapping[UUID, LiveLink], own_host: str) -> LiveClick:
     fields = msgspec.structs.asdict(row)
+    fields["at"] = iso(row.at)
     fields["domain"] = row.domain or own_host
     return LiveClick(link=links.get(fields.pop("link_id")), **fields)
 
@@ -155,6 +156,7 @@ def _conversion(
     row: ConversionRow, links: Mapping[UUID, LiveLink], configs: Mapping[UUID, LiveEventConfig]
 ) -> LiveConversion:
     fields = msgspec.structs.asdict(row)
+    fields["at"] = iso(row.at)
     return LiveConversion(
         event_id=str(fields.pop("event_id")),
         link=links.get(fields.pop("link_id")),

@@ -71,6 +71,8 @@ from tracker.live.hub import LiveHub
 from tracker.live.publisher import Publisher
 from tracker.loops import Loops, cancel_and_wait
 from tracker.reports.run import Reports
+from tracker.sharing.shares import Shares
+from tracker.sharing.views import Views
 from tracker.webhooks.client import Client
 from tracker.webhooks.deliveries import Deliveries
 from tracker.webhooks.payload_sources import PayloadLoader
@@ -84,6 +86,10 @@ _LOOK_UPS_PER_ACCOUNT, _LOOK_UPS_PER_PROCESS = 10, 64
 
 _QR_CODES = 10, 64
 """Concurrent requests for QR codes: of an account, and of the process."""
+
+
+_SHARED_REPORTS = 4, 16
+"""Reports of public links that are read at once: of an account, and of the process."""
 
 
 class Services:
@@ -254,6 +260,9 @@ class Services:
         self.deliveries = Deliveries(self.database)
         self.sample_limiter = sample_limiter()
         self.reports = Reports(self.database, self.public_url.host)
+        self.shares = Shares(self.database)
+        self.views = Views(self.database)
+        self.shared_limiter = AccountLimiter("share", "shared reports", *_SHARED_REPORTS, seconds=2)
         spare = SpareBlock(self.settings.data_path)
         self.event_ids = EventIds(self.database, spare)
         self.look_ups = LookUps(self._look_up_client[self.settings.mongodb_database])

@@ -28,6 +28,7 @@ from tracker.api.openapi.parts import (
 )
 from tracker.api.openapi.schemas import Schemas
 from tracker.api.schema import EXAMPLE_ACCOUNT
+from tracker.api.shared_schema import SHARED_SCHEMAS
 from tracker.ids import MAX_EVENT_ID
 
 _DESCRIPTION = """\
@@ -58,6 +59,8 @@ _TAGS = {
     "Sessions": "The browsers in which a person is signed in.",
     "Keys": "The API keys of the account.",
     "Reports": "Sums of clicks, visitors, conversions and money.",
+    "Shares": "Public links to reports.",
+    "Views": "Reports that the account keeps by name.",
     "Clicks": "Opening short links: for visitors, without a key.",
     "Live": "Clicks and conversions as they land, as Server-Sent Events.",
     "Conversions": "Recording conversions, without a key, and the account's log of them.",
@@ -88,7 +91,7 @@ def document(endpoints: Sequence[Endpoint | PublicEndpoint], base_url: str) -> d
         "servers": [{"url": base_url, "description": "The public address (BASE_URL)."}],
         "tags": [{"name": tag, "description": _TAGS[tag]} for tag in tags],
         "paths": paths,
-        "components": components(schemas.shared | EVENT_SCHEMAS | JOIN_SCHEMAS),
+        "components": components(schemas.shared | EVENT_SCHEMAS | JOIN_SCHEMAS | SHARED_SCHEMAS),
     }
 
 

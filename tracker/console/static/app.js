@@ -25,6 +25,7 @@ const ROUTES = [
   ["/console/settings/keys", "console/pages/settings-keys"],
   ["/console/settings/account", "console/pages/settings-account"],
   ["/console/settings/members", "console/pages/settings-members"],
+  ["/console/settings/shares", "console/pages/settings-shares"],
   ["/console/settings/security", "console/pages/settings-security"],
   ["/console/settings/audit", "console/pages/settings-audit"],
 ];
@@ -46,6 +47,7 @@ const NAVIGATION = [
 const PUBLIC = {
   "/console/sign-in": SignIn,
   "/console/join": Join,
+  "/console/shared": Shared,
 };
 
 if (document.documentElement.dataset.environment === "development") {
@@ -54,8 +56,10 @@ if (document.documentElement.dataset.environment === "development") {
 
 const LATER_MS = 700;
 
-const joinToken = signal("");
+const linkToken = signal("");
 const JoinForm = lazy("console/pages/join");
+const SharedReport = lazy("console/pages/shared");
+const PaletteDialog = lazy("console/parts/palette", "PaletteDialog");
 const LiveCount = lazy("console/parts/live-count", "LiveCount");
 const DialogHelp = lazy("console/parts/help", "HelpDialog");
 
@@ -115,26 +119,32 @@ function Frame() {
   const { path } = route.value;
   const { page: Page, params } = pageAt(path);
   const [helping, setHelping] = useState(false);
-  useKeys(setHelping);
+  const [going, setGoing] = useState(false);
+  useKeys(setHelping, setGoing);
   return html`
     <a class="skip" href="#main">Skip to the page</a>
     <${Header} onHelp=${() => setHelping(true)} />
     <${Offline} />
     <main id="main" tabindex="-1"><${Page} key=${path} params=${params} /></main>
     <${Toasts} />
+    ${going && html`<${PaletteDialog} navigation=${seenPages()} onClose=${() => setGoing(false)} />`}
     ${helping && html`<${DialogHelp} navigation=${NAVIGATION} onClose=${() => setHelping(false)} />`}`;
+}
+
+/** Return the pages of the navigation that the reader may see. */
+function seenPages() {
+  return NAVIGATION.filter(({ scope }) => !scope || can(scope));
 }
 
 function Header({ onHelp }) {
   const [open, setOpen] = useState(false);
   const { path } = route.value;
   useEffect(() => setOpen(false), [path]);
-  const shown = NAVIGATION.filter(({ scope }) => !scope || can(scope));
   return html`<header class="top">
     <a class="brand" href=${HOME}><${Mark} /><span>Tracker</span></a>
     <${Button} kind="quiet" class="menu-button" icon="menu" label="Menu" aria-expanded=${open} onClick=${() => setOpen(!open)} />
     <nav aria-label="Main" class=${open ? "open" : ""}>
-      ${shown.map(({ href, label }) => html`<a href=${href} aria-current=${path.startsWith(href) ? "page" : undefined}>${label}</a>`)}
+      ${seenPages().map(({ href, label }) => html`<a href=${href} aria-current=${path.startsWith(href) ? "page" : undefined}>${label}</a>`)}
     </nav>
     <${Later}>${can("conversions:read") && html`<${LiveCount} />`}<//>
     <div class="top-end ${open ? "open" : ""}">
@@ -232,10 +242,14 @@ function NotFound() {
 const SEQUENCE_MS = 1_000;
 
 /** Run the shortcuts of the page and of the frame. Keys typed into a field are text. */
-function useKeys(setHelping) {
+function useKeys(setHelping, setGoing) {
   const leader = useRef(0);
   useLayoutEffect(() => {
     const press = (event) => {
+      if ((event.ctrlKey || event.metaKey) && event.key === "k" && !document.querySelector("dialog[open]")) {
+        event.preventDefault();
+        return setGoing(true);
+      }
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
       if (document.querySelector("dialog[open]")) return;
       const run = shortcutOf(event.key, leader, setHelping);
@@ -309,18 +323,26 @@ function SignIn() {
 
 /** The page of an invitation's or password reset's link. */
 function Join() {
-  return html`<${Outside}><${JoinForm} key=${joinToken.value} token=${joinToken.value} /><//>`;
+  return html`<${Outside}><${JoinForm} key=${linkToken.value} token=${linkToken.value} /><//>`;
 }
 
-/** Take the token from the address at once, so that no history and no screenshot has it. */
-function takeJoinToken() {
-  if (location.pathname !== "/console/join" || !location.hash) return;
-  joinToken.value = location.hash.slice(1);
-  history.replaceState(null, "", location.pathname);
+/** The page of a shared report's link. */
+function Shared() {
+  return html`<${SharedReport} key=${linkToken.value} token=${linkToken.value} />`;
 }
 
-takeJoinToken();
-addEventListener("hashchange", takeJoinToken);
+/**
+ * Take the token of a link that works once from the address, so that no history and no screenshot
+ * has it. The link of a shared report is to be kept, and keeps its own.
+ */
+function takeLinkToken() {
+  if (!["/console/join", "/console/shared"].includes(location.pathname) || !location.hash) return;
+  linkToken.value = location.hash.slice(1);
+  if (location.pathname === "/console/join") history.replaceState(null, "", location.pathname);
+}
+
+takeLinkToken();
+addEventListener("hashchange", takeLinkToken);
 
 // A page that the browser kept when it was left shows what was on screen: ask who is signed in.
 addEventListener("pageshow", (event) => event.persisted && location.reload());

@@ -7,6 +7,8 @@ import {
 import { CARDS, DIMENSIONS, MEASURES, ReportView, groupOf, measureOf, stepText } from "console/parts/report";
 
 const FilterDialog = lazy("console/parts/report-filter", "FilterDialog");
+const ShareDialog = lazy("console/parts/share", "ShareDialog");
+const ViewsDialog = lazy("console/parts/views", "ViewsDialog");
 const DetailsDialog = lazy("console/parts/report-details", "DetailsDialog");
 
 const DEFAULT_PERIOD = "28d";
@@ -70,6 +72,8 @@ export function Report({ title, fixed = {} }) {
     ${title && html`<${PageHeader} title=${title} />`}
     <${Controls} ...${{ report, answer, step }} />
     <${Chips} ...${{ report, names, onAdd: () => setOpen({ kind: "filter" }) }}>
+      ${title && can("views:read") && html`<${Button} onClick=${() => setOpen({ kind: "views" })}>Views<//>`}
+      ${can("shares:write") && html`<${Button} onClick=${() => setOpen({ kind: "share" })}>Share<//>`}
       <${Menu} kind="plain" icon="download" label="Download as CSV" items=${downloads(exported, shown, measureOf("", report.measure), answer.data)}>CSV<//>
     <//>
     <${ErrorNote} error=${answer.error} retry=${answer.reload} />
@@ -79,6 +83,8 @@ export function Report({ title, fixed = {} }) {
       <${ReportView} data=${answer.data} measure=${report.measure} ...${{ cards, shown, actions, filters: report.filters }} />
     </div>`}
     ${open?.kind === "filter" && html`<${FilterDialog} ...${{ report, names, onClose: close, dimensions: FILTERS.filter((name) => !(name in fixed)) }} />`}
+    ${open?.kind === "views" && html`<${ViewsDialog} onClose=${close} />`}
+    ${open?.kind === "share" && html`<${ShareDialog} report=${sharedReport(report, cards, fixed)} onClose=${close} />`}
     ${open?.kind === "details" && html`<${DetailsDialog} ...${{ panel: groupOf(open.panel), body: exported, measure: measureOf(open.panel, report.measure), onFilter: actions.filter, onClose: close }} />`}`;
 }
 
@@ -121,6 +127,18 @@ function requestOf({ days, compare, interval, bots, filters, tagOperator, panels
     if (filters[name] && !asked.some(({ groupBy }) => groupBy === name)) asked.push({ groupBy: name, limit: 100, sort: "-clicks" });
   }
   return { dateRange: days, compare, interval, filters: { ...filters, ...fixed, bots, tagOperator }, panels: asked };
+}
+
+/** Return a report as it is shared: with a panel for every card, and the last days where they move. */
+function sharedReport(report, cards, fixed) {
+  const { dateRange, panels, ...others } = requestOf(report, cards, fixed);
+  const last = { today: 1, "7d": 7, "28d": 28, "90d": 90, "365d": 365 }[report.period];
+  const more = ["device", "browser", "os", "referrer", "utm_campaign"].filter((name) => !panels.some(({ groupBy }) => groupBy === name));
+  return {
+    ...(last ? { lastDays: last } : { dateRange }),
+    ...others,
+    panels: [...panels, ...more.map((groupBy) => ({ groupBy, limit: ROWS, sort: "-clicks" }))],
+  };
 }
 
 /** Values are separated by commas; a comma or percent sign in one is escaped. */
@@ -240,7 +258,7 @@ function Chips({ report, names, onAdd, children }) {
       return html`<${Tag} key=${name} onRemove=${() => setQuery({ [name]: null }, { replace: false })}>${text}<//>`;
     })}
     <${Button} icon="filter" onClick=${onAdd}>Filter<//>
-    <span class="end">${children}</span>
+    <span class="end row">${children}</span>
   </div>`;
 }
 

@@ -17,6 +17,7 @@ const ACTIONS = {
     "password_reset.created", "password_reset.used", "person.changed", "session.signed_in", "session.signed_out", "password.changed",
     "totp.enabled", "totp.disabled", "recovery_code.used",
   ],
+  Reports: ["share.created", "share.revoked", "view.created", "view.deleted"],
   Account: ["account.changed"],
 };
 

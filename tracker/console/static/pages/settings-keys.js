@@ -20,6 +20,8 @@ const RESOURCES = [
   ["conversions", "Clicks and conversions"],
   ["webhooks", "Webhooks"],
   ["reports", "Reports"],
+  ["shares", "Shared reports"],
+  ["views", "Views of reports"],
   ["account", "Account"],
   ["members", "Members"],
   ["keys", "API keys"],

@@ -7,7 +7,7 @@ import { Dialog } from "console/parts/dialog";
 export function HelpDialog({ navigation, onClose }) {
   const own = Object.entries(shortcuts.value).map(([key, { label }]) => [[key], label]);
   const pages = navigation.filter(({ key }) => key).map(({ key, label }) => [["g", key], label]);
-  const general = [[["?"], "This list"], [["/"], "Search"], [["Esc"], "Close what is open"]];
+  const general = [[["?"], "This list"], [["/"], "Search"], [["Ctrl", "K"], "Go to a page, link or tag"], [["Esc"], "Close what is open"]];
   return html`<${Dialog} title="Keyboard shortcuts" onClose=${onClose}>
     <div class="columns">
       <${Keys} title="This page" rows=${own} />

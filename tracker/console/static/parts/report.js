@@ -71,17 +71,17 @@ export function changeText(change) {
  * The report. `data` is the answer to an overview; `measure` is the chosen one of MEASURES; `cards`
  * are lists of panels, of which the one in `shown` is seen.
  *
- * Without `actions` nothing can be changed. They are {setMeasure(measure), setPanel(card, panel),
- * setRange(first, last), filter(dimension, row), details(panel)}; `filters` are the values that are
+ * `actions` are {setMeasure(measure), setPanel(card, panel)}, and where the report may be changed
+ * {setRange(first, last), filter(dimension, row), details(panel)}; `filters` are the values that are
  * chosen, by dimension.
  */
 export function ReportView({ data, measure, cards = CARDS, shown, filters = {}, actions }) {
   const [name, text] = MEASURES[measure];
   const values = (steps) => steps?.map((step) => ({ key: step.key, label: stepText(step.key), value: Number(step[measure]) }));
   return html`
-    <${Tiles} ...${{ data, measure, actions }} />
+    <${Tiles} ...${{ data, measure, setMeasure: actions.setMeasure }} />
     <section class="card"><${SeriesChart} title="${name} by ${data.interval}" steps=${values(data.series)} previous=${values(data.previousSeries)}
-      format=${text} onRange=${actions?.setRange} /></section>
+      format=${text} onRange=${actions.setRange} /></section>
     <div class="report-cards">
       ${cards.map((panels, card) => {
         const panel = panels.includes(shown[card]) ? shown[card] : panels[0];
@@ -93,11 +93,11 @@ export function ReportView({ data, measure, cards = CARDS, shown, filters = {}, 
 
 // ------------------------------------------------------------------------------------- the tiles
 
-function Tiles({ data, measure, actions }) {
+function Tiles({ data, measure, setMeasure }) {
   const { totals, previous, change } = data;
   return html`<ul class="tiles">
     ${Object.entries(MEASURES).map(([key, [name, text]]) => html`<li key=${key}>
-      <button type="button" class="tile" aria-pressed=${key === measure} disabled=${!actions} onClick=${() => actions.setMeasure(key)}>
+      <button type="button" class="tile" aria-pressed=${key === measure} onClick=${() => setMeasure(key)}>
         <span>${name}</span>
         <strong>${text(totals[key])}</strong>
         ${previous && html`<${Change} change=${change[key]} before=${text(previous[key])} was=${Number(previous[key])} now=${Number(totals[key])} />`}
@@ -273,14 +273,14 @@ function Card({ panels, panel, card, rows, measure, filters, actions }) {
       <span class="hint">${MEASURES[measure][0]}</span>
     </header>
     ${rows && html`<${Panel} ...${{ panel, rows: rows.rows, measure, chosen: filters[groupOf(panel)] ?? [], actions }} />`}
-    ${actions && rows?.totalRows > 0 && panel !== "hour_of_week" && html`<footer><button type="button" class="link" onClick=${() => actions.details(panel)}>Details of ${format.number(rows.totalRows)}</button></footer>`}
+    ${actions.details && rows?.totalRows > 0 && panel !== "hour_of_week" && html`<footer><button type="button" class="link" onClick=${() => actions.details(panel)}>Details of ${format.number(rows.totalRows)}</button></footer>`}
   </section>`;
 }
 
 function Panel({ panel, rows, measure, chosen, actions }) {
   const text = MEASURES[measure][1];
   const dimension = groupOf(panel);
-  const toggle = actions && ((row) => actions.filter(dimension, row));
+  const toggle = actions.filter && ((row) => actions.filter(dimension, row));
   const numbers = rows.map((row) => ({ ...row, value: Number(row[measure]) }));
   if (panel === "map") return html`<${WorldMap} rows=${numbers} format=${text} onChoose=${toggle} />`;
   if (panel === "hour_of_week") return html`<${HeatMap} title="${MEASURES[measure][0]} by hour of the week" cells=${numbers.map(hourCell)} format=${text} />`;
@@ -293,7 +293,7 @@ function Panel({ panel, rows, measure, chosen, actions }) {
       ${toggle
         ? html`<button type="button" aria-pressed=${chosen.includes(row.key)} title=${row.name} onClick=${() => toggle(row)}>${row.name}</button>`
         : html`<span class="truncate" title=${row.name}>${row.name}</span>`}
-      ${actions && dimension === "link" && row.key !== "unknown" && html`<a href="/console/links/${row.key}" aria-label="Open ${row.name}" title="Open"><${Icon} name="external" /></a>`}
+      ${toggle && dimension === "link" && row.key !== "unknown" && html`<a href="/console/links/${row.key}" aria-label="Open ${row.name}" title="Open"><${Icon} name="external" /></a>`}
       <span class="numeric">${text(row.value)}</span>
     </li>`)}
   </ol>`;

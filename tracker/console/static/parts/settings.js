@@ -6,6 +6,7 @@ const TABS = [
   { href: "/console/settings/keys", label: "API Keys", scope: "keys:read" },
   { href: "/console/settings/account", label: "Account", scope: "account:read" },
   { href: "/console/settings/members", label: "Members", scope: "members:read" },
+  { href: "/console/settings/shares", label: "Shared reports", scope: "shares:read" },
   { href: "/console/settings/security", label: "Security" },
   { href: "/console/settings/audit", label: "Audit log", scope: "audit:read" },
 ];

@@ -1,0 +1,167 @@
+"""Public links to reports: what they show, what they hide, and what nobody can do with them."""
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import orjson
+import pytest
+
+from tests.api.client import Client, Response
+from tests.api.keyed_client import KeyedClient
+from tests.conversions.scene import applied
+from tests.factories import create_link, make_click
+from tracker.access.accounts import Account
+from tracker.access.sign_in_limit import PER_MINUTE
+from tracker.api.shared_report import SharedReport
+from tracker.clock import now, now_ms
+from tracker.service.services import Services
+
+FROM_PAGE = {"Sec_Fetch_Site": "same-origin", "Content_Type": "application/json"}
+REPORT = {"lastDays": 7, "panels": [{"groupBy": "link"}, {"groupBy": "country"}]}
+PASSWORD = "a few unrelated words"
+
+
+async def share(api: KeyedClient, account: Account, **fields: Any) -> tuple[str, str]:
+    """Create a share; return its id and token."""
+    given = {"accountId": str(account.id), "name": "Spring", "report": REPORT} | fields
+    response = await api.post("/api/shares", **given)
+    assert response.status == 200, response.body
+    made = response.json()
+    url, _, token = made["url"].partition("#")
+    assert url == "http://tracker.test/console/shared"
+    return made["id"], token
+
+
+async def opened(client: Client, token: str, **fields: Any) -> Response:
+    """Open a share, as its page does."""
+
+    body = orjson.dumps({"token": token, **fields})
+    return await client.post("/api/shared", body, **FROM_PAGE)
+
+
+async def clicks(services: Services, account: Account) -> list[UUID]:
+    """Store 3 clicks of one link and 1 of another; return the links' ids."""
+    links = [
+        await create_link(services, account.id, name, internal_name=f"Secret {name}")
+        for name in ("first", "second")
+    ]
+    of = [links[0]] * 3 + [links[1]]
+    await applied(
+        services, [make_click(account.id, link_id=one.id.bytes, at=now_ms()) for one in of]
+    )
+    return [link.id for link in links]
+
+
+async def test_a_share_shows_its_report_without_the_names_of_links(
+    services: Services, client: Client, api: KeyedClient, account: Account
+) -> None:
+    links = await clicks(services, account)
+    _, token = await share(api, account)
+    response = await opened(client, token)
+    assert response.status == 200, response.body
+    shown = response.json()
+    assert (shown["name"], shown["totals"]["clicks"], shown["expiresAt"]) == ("Spring", 4, None)
+    rows = shown["panels"]["link"]["rows"]
+    assert [(row["key"], row["name"], row["clicks"]) for row in rows] == [
+        ("1", "Link 1", 3),
+        ("2", "Link 2", 1),
+    ]
+    assert b"Secret" not in response.body
+    assert not any(str(link).encode() in response.body for link in links)
+    assert str(account.id).encode() not in response.body
+    assert response.headers["Cache-Control"] == "no-store"
+
+
+async def test_a_share_shows_the_names_of_links_if_its_maker_wants_that(
+    services: Services, client: Client, api: KeyedClient, account: Account
+) -> None:
+    await clicks(services, account)
+    _, token = await share(api, account, show_link_names=True)
+    rows = (await opened(client, token)).json()["panels"]["link"]["rows"]
+    assert [row["name"] for row in rows] == ["Secret first", "Secret second"]
+
+
+@pytest.mark.parametrize("end", ["revoked", "expired"])
+async def test_a_share_that_ended_looks_like_one_that_never_was(
+    services: Services, client: Client, api: KeyedClient, account: Account, end: str
+) -> None:
+    share_id, token = await share(api, account)
+    if end == "revoked":
+        assert (await api.delete(f"/api/shares/{share_id}")).status == 200
+    else:
+        past = {"$set": {"expires_at": now() - timedelta(seconds=1)}}
+        await services.database["shares"].update_one({"_id": UUID(share_id)}, past)
+    ended, unknown = await opened(client, token), await opened(client, "x" * 43)
+    assert (ended.status, ended.body) == (unknown.status, unknown.body)
+    assert (unknown.status, unknown.error) == (404, "share: expired, revoked or unknown")
+
+
+async def test_a_password_is_asked_for_and_guesses_are_limited(
+    client: Client, api: KeyedClient, account: Account
+) -> None:
+    _, token = await share(api, account, password=PASSWORD)
+    for wrong in ({}, {"password": "another one of words"}):
+        refused = await opened(client, token, **wrong)
+        assert refused.status == 401
+        assert refused.headers["X-Error-Code"] == "password_required"
+    assert (await opened(client, token, password=PASSWORD)).status == 200
+    guesses = [await opened(client, token, password="wrong") for _ in range(PER_MINUTE)]
+    assert guesses[-1].status == 429
+
+
+@pytest.mark.parametrize(
+    "widened",
+    [
+        {"report": {"lastDays": 700}},
+        {"filters": {}},
+        {"panels": [{"groupBy": "referrer"}]},
+    ],
+)
+async def test_whoever_opens_a_share_can_change_nothing_of_it(
+    client: Client, api: KeyedClient, account: Account, widened: dict[str, Any]
+) -> None:
+    _, token = await share(api, account)
+    response = await opened(client, token, **widened)
+    assert response.status == 400
+    assert next(iter(widened)) in response.error
+
+
+async def test_only_the_digest_of_the_token_is_stored(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    _, token = await share(api, account, password=PASSWORD)
+    [stored] = [row async for row in services.database["shares"].find()]
+    assert token not in repr(stored)
+    assert PASSWORD not in repr(stored)
+    [listed] = (await api.get(f"/api/shares?accountId={account.id}")).json()["rows"]
+    assert "url" not in listed
+    assert (listed["has_password"], listed["report"]["lastDays"]) == (True, 7)
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"report": {}}, "report.dateRange: needed, or lastDays instead; not both"),
+        ({"report": {"lastDays": 0}}, "report.lastDays: "),
+        ({"report": {"lastDays": 60, "interval": "hour"}}, "interval: by hour at most 31 days"),
+        ({"report": REPORT | {"filters": {"domain": ["a b"]}}}, "filters.domain: must be a host"),
+        ({"report": REPORT | {"accountId": "x"}}, "report.accountId"),
+        ({"name": " "}, "name: "),
+        ({"password": "short"}, "password: "),
+        ({"expires_at": "2020-01-01T00:00:00Z"}, "expires_at: must be in the future"),
+    ],
+)
+async def test_a_broken_rule_is_named_with_its_field(
+    api: KeyedClient, account: Account, fields: dict[str, Any], error: str
+) -> None:
+    given = {"accountId": str(account.id), "name": "Spring", "report": REPORT} | fields
+    response = await api.post("/api/shares", **given)
+    assert response.status == 400
+    assert error in response.error
+
+
+def test_a_shared_report_of_the_last_days_ends_today() -> None:
+    overview = SharedReport(last_days=7).overview(UUID(int=0), now().date())
+    assert overview.date_range.days().days == 7
+    assert overview.date_range.days().last == now().date()

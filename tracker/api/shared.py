@@ -1,0 +1,110 @@
+"""`/api/shared`: whoever has the link of a share reads its report, and nothing else."""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta, field
+
+from tracker.api import shared_schema
+from tracker.api.endpoint import PublicEndpoint
+from tracker.api.handler import JSON, Content
+from tracker.api.limits import MAX_TOKEN_CHARACTERS
+from tracker.api.parameters import parse_body
+from tracker.api.report_answer import ReportRow
+from tracker.api.report_overview import OverviewAnswer, overview
+from tracker.api.schema import Timestamp
+from tracker.api.session import SignedOutHandler
+from tracker.api.shared_report import SharedReport
+from tracker.clicks.country import UNKNOWN
+from tracker.clock import iso, now
+from tracker.errors import ErrorCode, Unauthorized
+from tracker.limits.network import truncated
+from tracker.sharing.shares import Share
+
+_ENCODER = msgspec.json.Encoder(decimal_format="number")
+
+
+class OpenShare(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The token of a share's link, and its password if it has one."""
+
+    token: Annotated[str, Meta(max_length=MAX_TOKEN_CHARACTERS)]
+    password: str | None = None
+
+
+class SharedAnswer(OverviewAnswer, kw_only=True):
+    """The report of a share."""
+
+    name: str
+    expires_at: Timestamp | None = field(name="expiresAt")
+
+
+class SharedHandler(SignedOutHandler):
+    """The handler of `/api/shared`."""
+
+    async def prepare(self) -> None:  # type: ignore[override]
+        """Check the request as SignedOutHandler does, and the limit of the address.
+
+        Raises RateLimited if the address is over its limit.
+        """
+        await super().prepare()
+        for usage in await self.services.rate_limiter.count(self.client_address(), None):
+            usage.check()
+
+    async def post(self) -> None:
+        """Answer with the report of a share, as its maker has fixed it.
+
+        Raises NotFound if the token is unknown, revoked or expired, Unauthorized without the right
+        password, RateLimited or Unavailable if too many reports of the account run.
+        """
+        body = parse_body(OpenShare, self.body()).value
+        services = self.services
+        share = await services.shares.open(body.token)
+        await self._check_password(share, body.password)
+        report = msgspec.json.decode(share.report, type=SharedReport)
+        with services.shared_limiter.acquire(share.account_id):
+            zone = await services.time_zones.find(share.account_id)
+            wanted = report.overview(share.account_id, zone.calendar.day_of(now()))
+            found = await overview(services, share.account_id, wanted)
+        if not share.show_link_names:
+            _hide_links(found)
+        expires_at = None if share.expires_at is None else iso(share.expires_at)
+        fields = {name: getattr(found, name) for name in found.__struct_fields__}
+        answer = SharedAnswer(name=share.name, expires_at=expires_at, **fields)
+        self.finish_with(Content(JSON, _ENCODER.encode(answer)))
+
+    async def _check_password(self, share: Share, password: str | None) -> None:
+        if share.password is None:
+            return
+        if password is not None:
+            await self.services.sign_in_limit.count_network(truncated(self.client_address()))
+            if await self.services.passwords.verify(share.password, password):
+                return
+        message = "password: wrong" if password else "password: this report asks for one"
+        raise Unauthorized(message, code=ErrorCode.PASSWORD_REQUIRED)
+
+
+def _hide_links(answer: OverviewAnswer) -> None:
+    """Replace the ids and names of links by numbers."""
+    panel = answer.panels.get("link")
+    if panel is not None:
+        panel.rows = [_numbered(row, number) for number, row in enumerate(panel.rows, 1)]
+
+
+def _numbered(row: ReportRow, number: int) -> ReportRow:
+    if row.key == UNKNOWN:
+        return row
+    return msgspec.structs.replace(row, key=str(number), name=f"Link {number}")
+
+
+ENDPOINTS = (
+    PublicEndpoint(
+        "POST",
+        "/api/shared",
+        SharedHandler,
+        "openShare",
+        "Reports",
+        "Read the report of a public link, as its maker has fixed it",
+        shared_schema.ANSWERS,
+        body=shared_schema.BODY,
+    ),
+)

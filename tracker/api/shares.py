@@ -1,0 +1,164 @@
+"""`/api/shares`: public links to reports of an account."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+from uuid import UUID
+
+import msgspec
+from msgspec import Meta, field
+
+from tracker.access.audit import Target
+from tracker.access.passwords import check_new_password
+from tracker.api.endpoint import Call, Endpoint, Nothing
+from tracker.api.limits import MAX_SHARE_NAME_CHARACTERS
+from tracker.api.reports import check_domains
+from tracker.api.resource import Resource, record_of
+from tracker.api.schema import (
+    AccountId,
+    AccountPage,
+    Done,
+    Expiry,
+    Page,
+    Timestamp,
+    in_the_future,
+    trimmed,
+)
+from tracker.api.services import Services
+from tracker.api.shared_report import SharedReport
+from tracker.clock import now
+from tracker.sharing.shares import Share
+
+
+class CreateShare(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The report to share, and with whom."""
+
+    account_id: AccountId = field(name="accountId")
+    name: Annotated[
+        str,
+        Meta(
+            description="shown above the report; trimmed",
+            extra_json_schema={"minLength": 1, "maxLength": MAX_SHARE_NAME_CHARACTERS},
+        ),
+    ]
+    report: SharedReport
+    show_link_names: Annotated[
+        bool, Meta(description="false: links are Link 1, Link 2 and so on")
+    ] = False
+    password: Annotated[str | None, Meta(description="asked of everybody who opens it")] = None
+    expires_at: Expiry | None = None
+
+    def __post_init__(self) -> None:
+        self.name = trimmed("name", self.name, MAX_SHARE_NAME_CHARACTERS)
+        if self.password is not None:
+            check_new_password(self.password)
+        if self.expires_at is not None:
+            self.expires_at = in_the_future(self.expires_at)
+
+
+class ShareRecord(msgspec.Struct, kw_only=True):
+    """A share, without its link."""
+
+    id: UUID
+    account_id: UUID
+    name: str
+    report: Annotated[dict[str, Any], Meta(description="as it was created")]
+    show_link_names: bool
+    has_password: bool
+    created_at: Timestamp
+    expires_at: Timestamp | None
+
+
+class NewShare(ShareRecord, kw_only=True):
+    """A new share, with its link, which is shown only now."""
+
+    url: str
+
+
+async def _find(call: Call[Any, Any]) -> Share | None:
+    return await call.services.shares.find(call.ids[0])
+
+
+async def _show(_: Services, shares: Sequence[Share]) -> list[ShareRecord]:
+    return [record_of(ShareRecord, share, **_shown(share)) for share in shares]
+
+
+SHARES: Resource[Share, ShareRecord] = Resource("share", _find, _show)
+
+
+async def check_report(services: Services, body: CreateShare) -> None:
+    """Check the report of a share. Raises BadRequest if one of its domains is not a hostname."""
+    await check_domains(services, body.report.overview(body.account_id, now().date()))
+
+
+async def create(call: Call[Nothing, CreateShare]) -> NewShare:
+    """Share a report. Raises BadRequest if the account has too many shares."""
+    body, services = call.body, call.services
+    password = await services.passwords.hash(body.password) if body.password else None
+    share, token = await services.shares.create(
+        call.account_id,
+        body.name,
+        msgspec.json.encode(body.report).decode(),
+        body.show_link_names,
+        password,
+        body.expires_at,
+    )
+    await call.audit("share.created", _target(share))
+    url = f"{services.public_url.url}/console/shared#{token}"
+    return record_of(NewShare, share, url=url, **_shown(share))
+
+
+async def revoke(call: Call[Nothing, Nothing]) -> Done:
+    """Revoke a share. Raises NotFound or Forbidden if the account has no such share."""
+    share = await SHARES.own(call)
+    await call.services.shares.revoke(share.id)
+    await call.audit("share.revoked", _target(share))
+    return Done()
+
+
+def _shown(share: Share) -> dict[str, Any]:
+    return {"report": msgspec.json.decode(share.report), "has_password": share.password is not None}
+
+
+def _target(share: Share) -> Target:
+    return Target(kind="share", id=share.id, name=share.name)
+
+
+ENDPOINTS = (
+    Endpoint(
+        "GET",
+        "/api/shares",
+        "shares:read",
+        SHARES.lister(lambda services: services.shares),
+        "List shared reports, newest first",
+        Page[ShareRecord],
+        query=AccountPage,
+    ),
+    Endpoint(
+        "POST",
+        "/api/shares",
+        "shares:write",
+        create,
+        "Share a report by a public link, which is answered only now",
+        NewShare,
+        body=CreateShare,
+        check=check_report,
+        example={
+            "name": "Spring sale, for our partners",
+            "report": {
+                "lastDays": 28,
+                "filters": {"country": ["DE", "FR"]},
+                "compare": "previous_period",
+                "panels": [{"groupBy": "country"}, {"groupBy": "device"}],
+            },
+            "show_link_names": False,
+        },
+    ),
+    Endpoint(
+        "DELETE",
+        "/api/shares/{id}",
+        "shares:write",
+        revoke,
+        "Revoke a shared report: its link opens nothing from here on",
+        Done,
+    ),
+)

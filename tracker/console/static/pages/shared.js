@@ -1,0 +1,43 @@
+/** A shared report, for whoever has its link. Nothing of it can be changed, and it leads nowhere. */
+
+import { Button, ErrorNote, Skeleton, TextField, api, format, html, useAction, useEffect, useState, useTitle } from "console/core";
+import { CARDS, ReportView, groupOf, stepText } from "console/parts/report";
+
+/** The page. `token` is the part of the link after the #. */
+export default function Shared({ token }) {
+  const [password, setPassword] = useState("");
+  const [data, setData] = useState(null);
+  const [open, busy, error] = useAction(async () => setData(await api.post("/api/shared", { token, password: password || null })));
+  useEffect(() => void open(), []);
+  useTitle(data?.name ?? "Shared report");
+  if (data) return html`<main id="main"><${SharedReport} data=${data} /></main>`;
+  const asks = error?.code === "password_required";
+  const submit = (event) => {
+    event.preventDefault();
+    open();
+  };
+  if (asks || password) {
+    return html`<main class="outside" id="main"><form class="card" onSubmit=${submit}>
+      <h1>A shared report</h1>
+      <${TextField} label="Password" type="password" autocomplete="off" required autofocus value=${password} onInput=${setPassword} error=${password && !busy && asks ? error.rule : undefined} />
+      <${ErrorNote} error=${asks ? null : error} />
+      <${Button} kind="main" type="submit" busy=${busy}>Show it<//>
+    </form></main>`;
+  }
+  return html`<main class="outside" id="main"><h1>A shared report</h1>${error ? html`<${ErrorNote} error=${error} retry=${error.status === 404 ? undefined : open} />` : html`<${Skeleton} lines=${6} />`}</main>`;
+}
+
+function SharedReport({ data }) {
+  const [measure, setMeasure] = useState("clicks");
+  const [chosen, setChosen] = useState({});
+  const cards = CARDS.map((panels) => panels.filter((panel) => groupOf(panel) in data.panels)).filter((panels) => panels.length);
+  const shown = cards.map((panels, card) => chosen[card] ?? panels[0]);
+  const actions = { setMeasure, setPanel: (card, panel) => setChosen({ ...chosen, [card]: panel }) };
+  const { from, to } = data.dateRange;
+  return html`
+    <header class="page-header"><div>
+      <h1>${data.name}</h1>
+      <p class="about">${stepText(from)} to ${stepText(to)}, days of ${data.timeZone}${data.expiresAt && `. Shared until ${format.date(data.expiresAt)}`}</p>
+    </div></header>
+    <${ReportView} ...${{ data, measure, cards, shown, actions }} />`;
+}

@@ -1,0 +1,99 @@
+"""Shares: public links to a report that nobody but their maker can change.
+
+A link has 256 random bits, of which only the SHA-256 is stored: it cannot be guessed, and nobody
+who reads the database can use it. A share ends when it is revoked or expires.
+"""
+
+import hashlib
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+import msgspec
+
+from tracker.clock import now
+from tracker.db.connect import Database
+from tracker.db.documents import document, record
+from tracker.db.paging import page_of
+from tracker.errors import BadRequest, NotFound
+from tracker.ids import new_id, new_secret
+
+MAX_OF_ACCOUNT: Final = 100
+"""Shares of an account that have not been revoked."""
+
+_TOKEN_BYTES: Final = 32
+
+
+class Share(msgspec.Struct, frozen=True, kw_only=True):
+    """A report that is shared, without the token. `report` is JSON; `password` is a hash."""
+
+    id: UUID
+    account_id: UUID
+    name: str
+    report: str
+    show_link_names: bool
+    password: str | None
+    created_at: datetime
+    expires_at: datetime | None
+
+
+class Shares:
+    """The stored shares."""
+
+    def __init__(self, database: Database) -> None:
+        self._shares = database["shares"]
+
+    async def create(
+        self,
+        account_id: UUID,
+        name: str,
+        report: str,
+        show_link_names: bool,
+        password: str | None,
+        expires_at: datetime | None,
+    ) -> tuple[Share, str]:
+        """Store a share; return it and its token, which is stored nowhere.
+
+        Raises BadRequest if the account has MAX_OF_ACCOUNT.
+        """
+        if await self._shares.count_documents({"account_id": account_id}) >= MAX_OF_ACCOUNT:
+            raise BadRequest(f"share: an account has at most {MAX_OF_ACCOUNT}; revoke one first")
+        token = new_secret("", _TOKEN_BYTES)
+        share = Share(
+            id=new_id(),
+            account_id=account_id,
+            name=name,
+            report=report,
+            show_link_names=show_link_names,
+            password=password,
+            created_at=now(),
+            expires_at=expires_at,
+        )
+        await self._shares.insert_one({**document(share), "sha256": _digest(token)})
+        return share, token
+
+    async def open(self, token: str) -> Share:
+        """Return the share of a token. Raises NotFound if it is unknown, revoked or expired."""
+        row = await self._shares.find_one({"sha256": _digest(token)})
+        share = None if row is None else record(Share, row)
+        if share is None or (share.expires_at is not None and share.expires_at <= now()):
+            raise NotFound("share: expired, revoked or unknown")
+        return share
+
+    async def find(self, share_id: UUID) -> Share | None:
+        """Return a share, expired or not, or None if there is none."""
+        row = await self._shares.find_one({"_id": share_id})
+        return None if row is None else record(Share, row)
+
+    async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[Share], int]:
+        """Return one page of the account's shares, newest first, and the number of all."""
+        rows, total = await page_of(self._shares, {"account_id": account_id}, page, page_size)
+        return [record(Share, row) for row in rows], total
+
+    async def revoke(self, share_id: UUID) -> None:
+        """Delete a share: its link opens nothing from here on."""
+        await self._shares.delete_one({"_id": share_id})
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode()).digest()

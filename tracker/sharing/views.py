@@ -1,0 +1,55 @@
+"""Views: reports that an account keeps by name, as the query of the overview's address."""
+
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+import msgspec
+
+from tracker.clock import now
+from tracker.db.connect import Database
+from tracker.db.documents import document, record
+from tracker.db.paging import page_of
+from tracker.errors import BadRequest
+from tracker.ids import new_id
+
+MAX_OF_ACCOUNT: Final = 200
+
+
+class View(msgspec.Struct, frozen=True, kw_only=True):
+    """A report with a name."""
+
+    id: UUID
+    account_id: UUID
+    name: str
+    query: str
+    created_at: datetime
+
+
+class Views:
+    """The stored views."""
+
+    def __init__(self, database: Database) -> None:
+        self._views = database["views"]
+
+    async def create(self, account_id: UUID, name: str, query: str) -> View:
+        """Store a view and return it. Raises BadRequest if the account has MAX_OF_ACCOUNT."""
+        if await self._views.count_documents({"account_id": account_id}) >= MAX_OF_ACCOUNT:
+            raise BadRequest(f"view: an account has at most {MAX_OF_ACCOUNT}; delete one first")
+        view = View(id=new_id(), account_id=account_id, name=name, query=query, created_at=now())
+        await self._views.insert_one(document(view))
+        return view
+
+    async def find(self, view_id: UUID) -> View | None:
+        """Return a view, or None if there is none."""
+        row = await self._views.find_one({"_id": view_id})
+        return None if row is None else record(View, row)
+
+    async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[View], int]:
+        """Return one page of the account's views, newest first, and the number of all."""
+        rows, total = await page_of(self._views, {"account_id": account_id}, page, page_size)
+        return [record(View, row) for row in rows], total
+
+    async def delete(self, view_id: UUID) -> None:
+        """Delete a view."""
+        await self._views.delete_one({"_id": view_id})
