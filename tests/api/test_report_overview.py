@@ -123,7 +123,7 @@ async def test_all_parts_are_of_one_moment(
     before = await scene.ask(PATH, **asked)
     run, ran = services.reports.run, 0
 
-    async def run_and_delete(query: Query, session: Any, _is_thorough: bool) -> Report:
+    async def run_and_delete(query: Query, session: Any, *_: object) -> Report:
         nonlocal ran
         report = await run(query, session)
         ran += 1
@@ -142,7 +142,7 @@ async def test_the_parts_of_an_overview_run_one_after_another(
     scene = await reported(services, client)
     run, running = services.reports.run, 0
 
-    async def run_alone(query: Query, session: Any, _is_thorough: bool) -> Report:
+    async def run_alone(query: Query, session: Any, *_: object) -> Report:
         nonlocal running
         running += 1
         assert running == 1
@@ -169,7 +169,7 @@ async def test_an_overview_that_takes_too_long_says_which_part_to_narrow(
 
     run = services.reports.run
 
-    async def run_until_country(query: Query, session: Any, _is_thorough: bool) -> Report:
+    async def run_until_country(query: Query, session: Any, *_: object) -> Report:
         if query.group_by == "country":
             monkeypatch.setattr("tracker.reports.run.REPORT_SECONDS", 1e-9)
         return await run(query, session)

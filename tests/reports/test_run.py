@@ -17,9 +17,10 @@ import pytest
 from tests.factories import make_click_document
 from tests.reports.counted import Counted
 from tests.reports.history import DOMAINS, FIRST, VALUES, History, days, made, store
-from tracker.errors import RateLimited
+from tracker.errors import RateLimited, Unavailable
 from tracker.ids import new_id
 from tracker.reports.limits import MAX_WAITING_OF_ACCOUNT
+from tracker.reports.parts import parts_at_one_snapshot
 from tracker.reports.query import Bots, GroupBy, Query
 from tracker.reports.queue import ReportQueue
 from tracker.service.services import Services
@@ -184,6 +185,19 @@ async def test_fifty_crossed_reports_of_one_account_do_not_block_another(
             "report: too many reports of the account that read every click wait; try again",
             {"Retry-After": "30"},
         )
+
+
+async def test_a_part_of_a_request_waits_for_its_turn_no_longer_than_the_request_may_take(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With 30 seconds for itself, the last part would end after the client has gone."""
+    monkeypatch.setattr("tracker.reports.parts.REPORT_SECONDS", 0.2)
+    account_id = await with_a_click(services)
+    async with asyncio.timeout(10), services.reports._queue.turn(account_id, 1):
+        parts = parts_at_one_snapshot(services.database, services.reports, account_id)
+        with pytest.raises(Unavailable, match=r"^panels\[0\]: "):
+            async with parts as one:
+                await one.run("panels[0]", crossed(account_id))
 
 
 async def with_a_click(services: Services) -> UUID:

@@ -72,22 +72,26 @@ class Parts:
           reports wait.
         - Raises PyMongoError if MongoDB does not answer.
         """
-        reports, session, is_thorough = self._reports, self._session, self._is_thorough
-        return await self._limited(name, lambda: reports.run(query, session, is_thorough))
+        read = self._reports.run
+        return await self._limited(
+            name, lambda left: read(query, self._session, self._is_thorough, left)
+        )
 
     async def whole(self, name: str, query: Query) -> WholeReport:
         """Return all rows of a part. Raises as `run`."""
-        reports, session, is_thorough = self._reports, self._session, self._is_thorough
-        return await self._limited(name, lambda: reports.whole(query, session, is_thorough))
+        read = self._reports.whole
+        return await self._limited(
+            name, lambda left: read(query, self._session, self._is_thorough, left)
+        )
 
-    async def _limited(self, name: str, read: Callable[[], Awaitable[Found]]) -> Found:
-        """Return what a part reads, in the time that is left. Raises as `run`."""
+    async def _limited(self, name: str, read: Callable[[float], Awaitable[Found]]) -> Found:
+        """Return what a part reads in the seconds that are left. Raises as `run`."""
         left = self._until - time.monotonic()
         if left <= 0:
             raise _too_long(name)
         try:
             with pymongo.timeout(left):
-                return await read()
+                return await read(left)
         except (BadRequest, Unavailable) as error:
             rule = error.message.removeprefix("report: ")
             raise type(error)(f"{name}: {rule}", error.headers) from None

@@ -1,6 +1,7 @@
 """Reports: each query is answered from one snapshot, so that its figures agree."""
 
 import asyncio
+import math
 import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -49,10 +50,12 @@ class Reports:
         query: Query,
         session: AsyncIOMotorClientSession | None = None,
         is_thorough: bool = False,
+        seconds: float = math.inf,
     ) -> Report:
         """Return the report of a query, read in `session` if there is one, else in a snapshot.
 
-        With `is_thorough` days that have to be counted are counted for many other reports too.
+        With `is_thorough` days that have to be counted are counted for many other reports too. It
+        waits at most `seconds` for a turn.
 
         - Raises BadRequest if the days have too many values of what is asked for.
         - Raises RateLimited if too many reports of the account wait.
@@ -60,23 +63,27 @@ class Reports:
         - Raises PyMongoError if MongoDB does not answer.
         """
         if session is not None:
-            return await self._run(query, session, is_thorough)
+            return await self._run(query, session, is_thorough, seconds)
         async with await self._database.client.start_session(snapshot=True) as own:
-            return await self._run(query, own, is_thorough)
+            return await self._run(query, own, is_thorough, seconds)
 
     async def whole(
-        self, query: Query, session: AsyncIOMotorClientSession, is_thorough: bool = False
+        self,
+        query: Query,
+        session: AsyncIOMotorClientSession,
+        is_thorough: bool = False,
+        seconds: float = math.inf,
     ) -> WholeReport:
         """Return all rows of a query, whatever its page, read in `session`. Raises as `run`."""
-        found, _ = await self._found(query, session, is_thorough)
+        found, _ = await self._found(query, session, is_thorough, seconds)
         rows = await self._ordered(query, found, len(found.keys), session)
         names = await stored_names(self._database, query.group_by, rows.keys, session)
         return WholeReport(query.group_by, rows, names)
 
     async def _run(
-        self, query: Query, session: AsyncIOMotorClientSession, is_thorough: bool
+        self, query: Query, session: AsyncIOMotorClientSession, is_thorough: bool, seconds: float
     ) -> Report:
-        rows, totals = await self._found(query, session, is_thorough)
+        rows, totals = await self._found(query, session, is_thorough, seconds)
         first = (query.page - 1) * query.page_size
         ordered = await self._ordered(query, rows, first + query.page_size, session)
         page = ordered.page(first, query.page_size)
@@ -91,11 +98,12 @@ class Reports:
         )
 
     async def _found(
-        self, query: Query, session: AsyncIOMotorClientSession, is_thorough: bool
+        self, query: Query, session: AsyncIOMotorClientSession, is_thorough: bool, seconds: float
     ) -> tuple[Rows, Measures]:
         """Return the rows that pass the filters and the search, in no order, and the totals."""
         calendar = await account_calendar(self._database, query.account_id, session)
-        table = await self._read(query, Scope(query.account_id, calendar), session, is_thorough)
+        scope = Scope(query.account_id, calendar)
+        table = await self._read(query, scope, session, is_thorough, seconds)
         tags = await self._tags(query, table, session)
         rows = await asyncio.to_thread(
             rows_of, table, query.group_by, query.bots, calendar, self._host, tags
@@ -113,6 +121,7 @@ class Reports:
         scope: Scope,
         session: AsyncIOMotorClientSession,
         is_thorough: bool,
+        seconds: float,
     ) -> Columns:
         """Return what the query counts. A turn is taken once, if clicks have to be read."""
         links = await self._links(query, session)
@@ -123,7 +132,7 @@ class Reports:
                 nonlocal has_turn
                 if not has_turn:
                     has_turn = True
-                    turn = self._queue.turn(query.account_id, REPORT_SECONDS)
+                    turn = self._queue.turn(query.account_id, min(seconds, REPORT_SECONDS))
                     await stack.enter_async_context(turn)
 
             snapshot = Snapshot(session, now(), take_turn, is_thorough)
