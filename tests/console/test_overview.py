@@ -256,7 +256,7 @@ async def test_the_charts_of_conversions_and_of_a_webhook_are_shown(
 ) -> None:
     webhook = await create_webhook(services, account.id)
     await phones_and_desktops(services, account)
-    done = {"at": now(), "milliseconds": 42, "code": 200}
+    done = {"at": now(), "milliseconds": 42, "code": 200, "answer": "", "error": None}
     change = {"$set": {"status": "delivered", "attempts": [done]}}
     await services.database["deliveries"].update_many({}, change)
     async with open_page() as (page, _):
