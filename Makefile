@@ -8,7 +8,7 @@ FUZZ_SECONDS ?= 300
 # Tests that `make test` runs a second time, on the oldest supported Redis.
 REDIS_TESTS := tests/access tests/clicks tests/db tests/ingest tests/journal tests/conversions/test_record.py
 .DEFAULT_GOAL := help
-.PHONY: run test fuzz lint bench bench-reports chaos abuse soak screenshots lock check help
+.PHONY: run demo test fuzz lint bench bench-reports chaos abuse soak screenshots lock check help
 
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
@@ -30,6 +30,9 @@ $(VENV)/browser: $(VENV)/ready lab/chromium.py
 
 run: $(VENV)/trial  ## start the service on its built-in stores and print how to try it
 	@exec $(BIN)/python run.py
+
+demo: $(VENV)/trial  ## start the service with two months of traffic in an account, to look at (keeps nothing)
+	@exec $(BIN)/python -m lab.demo $(ARGS)
 
 test: $(VENV)/browser  ## run the whole suite on real stores that it starts itself, the parts that use Redis also on 6.2
 	@$(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)

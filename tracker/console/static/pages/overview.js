@@ -18,6 +18,8 @@ const PERIODS = {
   "7d": "Last 7 days",
   "28d": "Last 28 days",
   "90d": "Last 90 days",
+  week: "This week",
+  last_week: "Last week",
   month: "This month",
   last_month: "Last month",
   year: "This year",
@@ -184,6 +186,10 @@ function monthsAfter(day, months) {
   return new Date(Date.UTC(year, month - 1 + months, 1)).toISOString().slice(0, 10);
 }
 
+function mondayOf(day) {
+  return plus(day, -((new Date(day).getUTCDay() + 6) % 7));
+}
+
 /** Return the days of a period, by the calendar of the account's time zone. */
 function daysOf(period) {
   const [today] = lastDays(1);
@@ -191,6 +197,8 @@ function daysOf(period) {
   switch (period) {
     case "today": return { from: today, to: today };
     case "yesterday": return { from: plus(today, -1), to: plus(today, -1) };
+    case "week": return { from: mondayOf(today), to: today };
+    case "last_week": return { from: plus(mondayOf(today), -7), to: plus(mondayOf(today), -1) };
     case "month": return { from: month, to: today };
     case "last_month": return { from: monthsAfter(today, -1), to: plus(month, -1) };
     case "year": return { from: `${today.slice(0, 4)}-01-01`, to: today };

@@ -1,0 +1,65 @@
+"""A service with an account that has two months of traffic, to look at in a browser.
+
+`make demo` runs it until Ctrl-C, on stores of its own, and keeps nothing.
+"""
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from config.settings import Settings
+from lab.harness import on_own_stores, option_parser
+from lab.processes import running, service_process
+from lab.sample_account import CLICKS, SampleAccount
+from lab.scene import open_services
+from tracker.access.invitations import join_url
+from tracker.access.membership import Author
+from tracker.access.roles import Role
+
+DEFAULT_PORT: Final = 8080
+
+
+async def run(folder: Path, stores: Settings, port: int) -> None:
+    """Fill an account, start the service, and say where it is. Return when it ends."""
+    settings = msgspec.structs.replace(stores, base_url=f"http://localhost:{port}", port=port)
+    print(f"storing {CLICKS:,} clicks of two months (some seconds)", flush=True)
+    async with open_services(settings) as services:
+        account = SampleAccount(services)
+        await account.make()
+        author = Author.operator(account.account.id)
+        _, token = await services.membership.invite(author, None, Role.OWNER)
+    service = service_process(folder, "service", "all", settings)
+    async with running([service]):
+        url = settings.base_url
+        print(f"\n  console     {join_url(url, token)}   (opens once, within 24 hours)")
+        print(f"  after that  {url}/console\n\n  Ctrl-C ends it; nothing is kept", flush=True)
+        while not service.ended_by_itself:
+            await asyncio.sleep(1)
+            service.restart_if_ended()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the demonstration until it is interrupted. Return the exit code."""
+    port: int = _parser().parse_args(arguments).port
+    on_own_stores("demo", lambda folder, stores: run(folder, stores, port))
+    return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = option_parser(
+        "demo",
+        "Run the service with an account that has two months of clicks, conversions and "
+        "deliveries, and print the way into its console.",
+        "example:\n  make demo ARGS='--port 9000'",
+    )
+    parser.add_argument("--port", type=int, default=DEFAULT_PORT, help=f"[{DEFAULT_PORT}]")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
