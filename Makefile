@@ -50,7 +50,7 @@ lint: $(VENV)/ready  ## run ruff (lint and format) and mypy (strict)
 bench: $(VENV)/ready  ## measure clicks and events beside a bare Tornado redirect and nginx (six minutes)
 	@$(BIN)/python -m lab.bench $(ARGS)
 
-bench-reports: $(VENV)/ready  ## measure the cost of a report with up to a million clicks (some minutes)
+bench-reports: $(VENV)/ready  ## measure the cost of a report with up to ten million clicks (a quarter of an hour)
 	@$(BIN)/python -m lab.bench_reports $(ARGS)
 
 chaos: $(VENV)/ready  ## kill and suspend the service and its stores under load; is anything lost? (three minutes)

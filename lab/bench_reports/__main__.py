@@ -47,7 +47,7 @@ def parser() -> argparse.ArgumentParser:
         "examples:\n  make bench-reports ARGS='--clicks 10000000'\n"
         "  make bench-reports ARGS=--year",
     )
-    made.add_argument("--clicks", type=positive, default=1_000_000, help="most clicks [1000000]")
+    made.add_argument("--clicks", type=positive, default=10_000_000, help="most clicks [10000000]")
     made.add_argument("--links", type=positive, help="links of the account [200; 20000 of a year]")
     made.add_argument("--rounds", type=positive, default=15, help="later looks at each [15]")
     made.add_argument(
