@@ -41,7 +41,8 @@ class Watcher:
 @asynccontextmanager
 async def telling(services: Services) -> AsyncIterator[None]:
     """Run the loops that tell streams what lands."""
-    loops = [asyncio.create_task(one()) for one in (services.live.listen, services.live.tick)]
+    live = services.live
+    loops = [asyncio.create_task(one()) for one in (live.listen, live.tick, live.guard)]
     try:
         yield
     finally:

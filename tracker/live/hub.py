@@ -1,11 +1,13 @@
 """The open streams of a process: what lands is told to them, and who may no longer watch is ended.
 
-Two loops run while there are streams. One listens to what drains publish. The other looks several
-times a second what to tell: what has landed since, a state that has changed; and once a second
-whether each client may still watch. So what a stream costs does not grow with the clicks.
+Three loops run while there are streams. One listens to what drains publish. One looks several times
+a second what to tell: what has landed since, a state that has changed. One asks once a second
+whether each client may still watch, however long the others take. So what a stream costs does not
+grow with the clicks.
 """
 
 import asyncio
+import math
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -16,6 +18,7 @@ import msgspec
 import structlog
 from pymongo.errors import PyMongoError
 from redis.asyncio import Redis
+from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 
 from tracker.access.api_keys import ApiKeys
@@ -24,11 +27,12 @@ from tracker.db import keys
 from tracker.db.connect import Database
 from tracker.errors import Unavailable
 from tracker.limits.account_limiter import AccountLimiter
+from tracker.live.account_streams import AccountStreams
 from tracker.live.events import events_of, state_event
 from tracker.live.landed import Landed, decoded
 from tracker.live.publisher import watch
 from tracker.live.recent import behind_seconds, recent
-from tracker.live.stream import Credential, LiveEvent, LiveStream
+from tracker.live.stream import Credential, LiveStream
 
 log = structlog.get_logger(__name__)
 
@@ -40,31 +44,22 @@ RETRY_SECONDS: Final = 30
 _TICK_SECONDS: Final = 0.25
 _CHECK_SECONDS: Final = 1.0
 _WATCH_AGAIN_SECONDS: Final = 10.0
-_STATE_SECONDS: Final = 15.0
-"""How often a state is told that has not changed: clicks leave the last minutes, and a connection
-that is gone is noticed."""
-
 _COUNT_SHARE: Final = 0.05
 """The share of the time that may go into counting an account's last minutes."""
 
+_COUNT_AGAIN_SECONDS: Final = 5.0
+"""After how long to count again what could not be counted."""
+
+_AT_ONCE: Final = 8
+"""Accounts that are told at once. One whose count takes long holds up nobody else's stream."""
+
+_UNCHECKED_SECONDS: Final = 5.0
+"""How long streams are told more though nobody can say whether their clients may still watch."""
+
 _SILENCE_SECONDS: Final = 5.0
+"""How long Redis may be silent, with pings once a second. Beyond that it is gone."""
+
 _UNREACHABLE = (PyMongoError, RedisError, OSError, TimeoutError)
-
-
-class _Account:
-    """The streams of an account, and what they are told next."""
-
-    def __init__(self, account_id: UUID) -> None:
-        self.id = account_id
-        self.streams: list[LiveStream] = []
-        self.landed = Landed(account_id=account_id)
-        self.state: LiveEvent | None = None
-        self.told_at = 0.0
-        self.count_at = 0.0
-
-    def tell(self, event: LiveEvent) -> None:
-        for stream in self.streams:
-            stream.put(event)
 
 
 class LiveHub:
@@ -88,13 +83,16 @@ class LiveHub:
         self._sessions = sessions
         self._api_keys = api_keys
         self._limiter = AccountLimiter("live", "streams", per_account, total, RETRY_SECONDS)
-        self._accounts: dict[UUID, _Account] = {}
+        self._accounts: dict[UUID, AccountStreams] = {}
         self._stopping = False
         self._opened = asyncio.Event()
         self._hears = asyncio.Event()
-        self._check_at = 0.0
+        self._turns = asyncio.Semaphore(_AT_ONCE)
+        self._checked_at = -math.inf
+        self._watched: frozenset[UUID] = frozenset()
         self._watch_at = 0.0
         self._behind = 0
+        self._behind_at = 0.0
 
     @contextmanager
     def open(self, credential: Credential) -> Iterator[LiveStream]:
@@ -109,8 +107,9 @@ class LiveHub:
         with self._limiter.acquire(credential.account_id):
             account = self._accounts.get(credential.account_id)
             if account is None:
-                account = self._accounts[credential.account_id] = _Account(credential.account_id)
-                self._watch_at = 0.0
+                account = self._accounts[credential.account_id] = AccountStreams(
+                    credential.account_id
+                )
             stream = LiveStream(credential)
             if account.state is not None:
                 stream.put(account.state)
@@ -155,15 +154,22 @@ class LiveHub:
                 self._hears.clear()
 
     async def _follow(self, subscription: Any) -> None:
+        alive = time.monotonic()
         while self._accounts:
+            if time.monotonic() - alive >= _SILENCE_SECONDS:
+                raise TimeoutError
+            if subscription.connection.is_outdated:
+                raise RedisConnectionError("the server is no longer the primary")
             async with asyncio.timeout(_SILENCE_SECONDS):
                 message = await subscription.get_message(timeout=_CHECK_SECONDS)
                 if message is None:
                     # Of a connection that is gone without a word nothing else would tell.
                     await subscription.ping()
-            if message is not None and message["type"] == "subscribe":
+                    continue
+            alive = time.monotonic()
+            if message["type"] == "subscribe":
                 self._hears.set()
-            elif message is not None and message["type"] == "message":
+            elif message["type"] == "message":
                 self._note(message["data"])
 
     def _note(self, message: bytes) -> None:
@@ -177,26 +183,43 @@ class LiveHub:
 
     async def tick(self) -> None:
         """Tell streams what there is while some are open, until cancelled."""
+        async with asyncio.TaskGroup() as telling:
+            while True:
+                await self._opened.wait()
+                try:
+                    await self._look(telling)
+                except _UNREACHABLE as error:
+                    log.warning("live streams have to wait", error=type(error).__name__)
+                    await asyncio.sleep(_CHECK_SECONDS)
+                await asyncio.sleep(_TICK_SECONDS)
+
+    async def _look(self, telling: asyncio.TaskGroup) -> None:
+        at = time.monotonic()
+        accounts = frozenset(self._accounts)
+        if at >= self._watch_at or not accounts <= self._watched:
+            await watch(self._redis, list(accounts))
+            self._watched, self._watch_at = accounts, at + _WATCH_AGAIN_SECONDS
+        if at >= self._behind_at:
+            self._behind = await behind_seconds(self._redis)
+            self._behind_at = at + _CHECK_SECONDS
+        if time.monotonic() - self._checked_at >= _UNCHECKED_SECONDS:
+            return
+        for account in self._accounts.values():
+            if account.has_news(at) and not account.is_told:
+                account.is_told = True
+                telling.create_task(self._tell(account))
+
+    async def guard(self) -> None:
+        """End streams whose clients may no longer watch, while some are open, until cancelled."""
         while True:
             await self._opened.wait()
+            at = time.monotonic()
             try:
-                await self._look()
+                await self._end_those_without_access()
+                self._checked_at = at
             except _UNREACHABLE as error:
-                log.warning("live streams have to wait", error=type(error).__name__)
-                await asyncio.sleep(_CHECK_SECONDS)
-            await asyncio.sleep(_TICK_SECONDS)
-
-    async def _look(self) -> None:
-        at = time.monotonic()
-        if at >= self._watch_at:
-            await watch(self._redis, list(self._accounts))
-            self._watch_at = at + _WATCH_AGAIN_SECONDS
-        if at >= self._check_at:
-            self._check_at = at + _CHECK_SECONDS
-            await self._end_those_without_access()
-            self._behind = await behind_seconds(self._redis)
-        for account in list(self._accounts.values()):
-            await self._tell(account)
+                log.warning("live streams are not checked", error=type(error).__name__)
+            await asyncio.sleep(_CHECK_SECONDS)
 
     async def _end_those_without_access(self) -> None:
         streams = list(self.streams())
@@ -209,22 +232,41 @@ class LiveHub:
             if valid.get(credential.id) != credential.account_id:
                 stream.end("access_ended")
 
-    async def _tell(self, account: _Account) -> None:
+    async def _tell(self, account: AccountStreams) -> None:
+        try:
+            async with self._turns:
+                await self._tell_rows(account)
+                await self._tell_state(account)
+        except _UNREACHABLE as error:
+            log.warning("live streams have to wait", error=type(error).__name__)
+        finally:
+            account.is_told = False
+
+    async def _tell_rows(self, account: AccountStreams) -> None:
         landed, account.landed = account.landed, Landed(account_id=account.id)
-        has_landed = landed.clicks or landed.conversions
-        if has_landed:
-            for event in await events_of(self._database, landed, self._own_host):
-                account.tell(event)
+        if not landed.clicks and not landed.conversions:
+            return
+        account.tell_state_next()
+        try:
+            events = await events_of(self._database, landed, self._own_host)
+        except _UNREACHABLE:
+            landed.add(account.landed)
+            account.landed = landed
+            raise
+        for event in events:
+            account.tell(event)
+
+    async def _tell_state(self, account: AccountStreams) -> None:
         at = time.monotonic()
-        if at < account.count_at:
-            account.told_at = 0.0 if has_landed else account.told_at
-        elif has_landed or at - account.told_at >= _STATE_SECONDS:
-            counts = await recent(self._database, account.id)
-            took = time.monotonic() - at
-            account.count_at = at + max(_CHECK_SECONDS, took / _COUNT_SHARE)
-            account.told_at = at
-            account.state = state_event(counts, self._behind)
-            account.tell(account.state)
+        if not account.wants_state(at):
+            return
+        account.count_at = at + _COUNT_AGAIN_SECONDS
+        counts = await recent(self._database, account.id)
+        took = time.monotonic() - at
+        account.count_at = at + max(_CHECK_SECONDS, took / _COUNT_SHARE)
+        account.told_at = at
+        account.state = state_event(counts, self._behind)
+        account.tell(account.state)
 
 
 def _ids(credentials: Iterable[Credential], is_key: bool) -> list[UUID]:

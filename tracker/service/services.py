@@ -347,6 +347,7 @@ class Services:
             self.loops.start("replay", self.journal.replay),
             self.loops.start("live_messages", self.live.listen),
             self.loops.start("live_streams", self.live.tick),
+            self.loops.start("live_access", self.live.guard),
         ]
 
     async def stop(self) -> None:

@@ -1,0 +1,47 @@
+"""The streams of one account in a process, and what they are told next."""
+
+import math
+from typing import Final
+from uuid import UUID
+
+from tracker.live.landed import Landed
+from tracker.live.stream import LiveEvent, LiveStream
+
+_STATE_SECONDS: Final = 15.0
+"""How often a state is told that has not changed: clicks leave the last minutes, and a connection
+that is gone is noticed."""
+
+
+class AccountStreams:
+    """The streams of an account.
+
+    `landed` is what they have not been told yet, `state` what a new one is told first. A state is
+    counted at `count_at` at the earliest. `is_told` says that somebody tells them at this moment.
+    """
+
+    def __init__(self, account_id: UUID) -> None:
+        self.id = account_id
+        self.streams: list[LiveStream] = []
+        self.landed = Landed(account_id=account_id)
+        self.state: LiveEvent | None = None
+        self.told_at = -math.inf
+        self.count_at = 0.0
+        self.is_told = False
+
+    def has_news(self, at: float) -> bool:
+        """Return whether anything has landed, or the state is to be told again."""
+        has_landed = self.landed.clicks > 0 or self.landed.conversions > 0
+        return has_landed or self.wants_state(at)
+
+    def wants_state(self, at: float) -> bool:
+        """Return whether the state is to be told."""
+        return at >= self.count_at and at - self.told_at >= _STATE_SECONDS
+
+    def tell_state_next(self) -> None:
+        """Have the state told as soon as it may be counted."""
+        self.told_at = -math.inf
+
+    def tell(self, event: LiveEvent) -> None:
+        """Tell all streams."""
+        for stream in self.streams:
+            stream.put(event)
