@@ -73,9 +73,16 @@ def landed_of(
     clicks: Sequence[ClickDocument], events: Sequence[EventDocument], accounts: frozenset[bytes]
 ) -> Iterator[Landed]:
     """Yield what each of these accounts has in a batch, if it has anything."""
+    clicks_of: dict[bytes, list[ClickDocument]] = {account: [] for account in accounts}
+    events_of: dict[bytes, list[EventDocument]] = {account: [] for account in accounts}
+    for click in clicks:
+        if click["account_id"] in clicks_of:
+            clicks_of[click["account_id"]].append(click)
+    for event in events:
+        if event["account_id"] in events_of:
+            events_of[event["account_id"]].append(event)
     for account in accounts:
-        own = [click for click in clicks if click["account_id"] == account]
-        converted = [event for event in events if event["account_id"] == account]
+        own, converted = clicks_of[account], events_of[account]
         if own or converted:
             yield Landed(
                 account_id=owner_id(account),
