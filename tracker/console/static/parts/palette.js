@@ -1,6 +1,7 @@
 /** The command palette: any page, link or tag, by a few letters. */
 
 import { ErrorNote, api, can, html, navigate, useEffect, useId, useLoad, useRef, useSettled, useState } from "console/core";
+import { loadAll } from "console/parts/all";
 import { Dialog } from "console/parts/dialog";
 
 const FOUND = 6;
@@ -10,11 +11,19 @@ export function PaletteDialog({ navigation, onClose }) {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
   const search = useSettled(text.trim(), 150);
-  const found = useLoad((signal) => look(search, signal), [search]);
+  const links = useLoad((signal) => findLinks(search, signal), [search]);
+  const tags = useLoad(findTags, []);
   const id = useId();
   const list = useRef(null);
-  const pages = navigation.filter(({ label }) => label.toLowerCase().includes(text.trim().toLowerCase())).map(({ href, label }) => ({ href, label, about: "page" }));
-  const options = [...pages, ...(text.trim() ? found.data ?? [] : [])];
+  const wanted = text.trim();
+  const has = ({ label }) => label.toLowerCase().includes(wanted.toLowerCase());
+  const known = links.data?.text === wanted;
+  const options = navigation.filter(has).map(({ href, label }) => ({ href, label, about: "page" }));
+  if (wanted) {
+    // Links that were found for another text count only if they have this one: Enter must not lead elsewhere.
+    options.push(...(links.data?.options ?? []).filter((option) => known || has(option)));
+    options.push(...(tags.data?.rows ?? []).map(tagOption).filter(has).slice(0, FOUND));
+  }
   const current = Math.min(at, options.length - 1);
   useEffect(() => list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" }), [current]);
   const go = (option) => {
@@ -31,25 +40,26 @@ export function PaletteDialog({ navigation, onClose }) {
   return html`<${Dialog} title="Go to" onClose=${onClose} onSubmit=${() => go(options[current])}>
     <input type="search" role="combobox" aria-label="Page, link or tag" placeholder="Page, link or tag" autocomplete="off" data-focus aria-expanded="true" aria-controls=${id}
       aria-activedescendant=${options.length ? `${id}-${current}` : undefined} value=${text} onInput=${(event) => { setText(event.target.value); setAt(0); }} onKeyDown=${press} />
-    <${ErrorNote} error=${found.error} retry=${found.reload} />
+    <${ErrorNote} error=${links.error ?? tags.error} retry=${() => (links.error ? links : tags).reload()} />
     <ul class="palette" id=${id} role="listbox" aria-label="Found" ref=${list}>
       ${options.map((option, index) => html`<li key=${option.href} id="${id}-${index}" role="option" aria-selected=${index === current} onClick=${() => go(option)} onPointerMove=${() => setAt(index)}>
         <span class="truncate">${option.label}</span><span class="hint">${option.about}</span>
       </li>`)}
     </ul>
-    ${options.length === 0 && !found.loading && html`<p class="about">Nothing is called that.</p>`}
+    ${options.length === 0 && known && tags.data && html`<p class="about">Nothing is called that.</p>`}
   <//>`;
 }
 
-/** Return the links and tags that a text finds, as {href, label, about}. */
-async function look(text, signal) {
-  if (!text) return [];
-  const [links, tags] = await Promise.all([
-    can("links:read") ? api.get("/api/short-links", { search: text, pageSize: FOUND }, signal) : { rows: [] },
-    can("tags:read") ? api.get("/api/reports/values", { dimension: "tag", search: text, limit: FOUND }, signal).catch(() => ({ rows: [] })) : { rows: [] },
-  ]);
-  return [
-    ...links.rows.map(({ id, internal_name: label, slug }) => ({ href: `/console/links/${id}`, label, about: `link /${slug}` })),
-    ...tags.rows.map(({ key, name }) => ({ href: `/console/overview?tag=${key}`, label: name, about: "tag" })),
-  ];
+const tagOption = ({ id, name: label }) => ({ href: `/console/overview?tag=${id}`, label, about: "tag" });
+
+/** Return {text, options}: the links that a text finds. */
+async function findLinks(text, signal) {
+  if (!text || !can("links:read")) return { text, options: [] };
+  const { rows } = await api.get("/api/short-links", { search: text, pageSize: FOUND }, signal);
+  return { text, options: rows.map(({ id, internal_name: label, slug }) => ({ href: `/console/links/${id}`, label, about: `link /${slug}` })) };
+}
+
+/** Return {rows} with the tags whose reports the reader may see. */
+async function findTags(signal) {
+  return can("tags:read") && can("reports:read") ? loadAll("/api/tags", signal) : { rows: [] };
 }
