@@ -82,6 +82,33 @@ async def test_a_share_shows_the_names_of_links_if_its_maker_wants_that(
     assert [row["name"] for row in rows] == ["Secret first", "Secret second"]
 
 
+async def test_filters_are_told_by_name_and_links_among_them_by_the_number_of_their_row(
+    services: Services, client: Client, api: KeyedClient, account: Account
+) -> None:
+    first, second = await clicks(services, account)
+    tag = await services.tags.create(account.id, "Spring sale")
+    other = await services.accounts.create("Other")
+    of_another = await services.tags.create(other.id, "Theirs")
+    shown = {
+        "link": [str(second), str(first)],
+        "country": "de",
+        "tag": [str(tag.id), str(of_another.id)],
+        "bots": "include",
+    }
+    _, token = await share(api, account, report=REPORT | {"filters": shown})
+    response = await opened(client, token)
+    assert response.status == 200, response.body
+    assert response.json()["bots"] == "include"
+    assert response.json()["filters"] == {
+        "link": ["Link 1", "Link 2"],
+        "country": ["Germany"],
+        "tag": ["Spring sale", str(of_another.id)],
+    }
+    assert not any(str(link).encode() in response.body for link in (first, second))
+    _, token = await share(api, account, report=REPORT | {"filters": {"link": shown["link"]}})
+    assert (await opened(client, token)).json()["filters"] == {"link": ["Link 2", "Link 1"]}
+
+
 @pytest.mark.parametrize("end", ["revoked", "expired"])
 async def test_a_share_that_ended_looks_like_one_that_never_was(
     services: Services, client: Client, api: KeyedClient, account: Account, end: str

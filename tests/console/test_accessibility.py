@@ -47,7 +47,10 @@ async def show(page: Page, path: str) -> None:
 
 async def share_token(services: Services, account: Account) -> str:
     """Share a report with the names of links; return the token."""
-    report = '{"lastDays":28,"panels":[{"groupBy":"link"},{"groupBy":"country"},{"groupBy":"tag"}]}'
+    report = (
+        '{"lastDays":28,"bots":"include",'
+        '"panels":[{"groupBy":"link"},{"groupBy":"country"},{"groupBy":"tag"}]}'
+    )
     own = account.id, HOSTILE, report
     made = services.shares.create(*own, show_link_names=True, password=None, expires_at=None)
     return (await made)[1]

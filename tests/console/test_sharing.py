@@ -51,6 +51,7 @@ async def test_a_stranger_sees_what_is_shared_until_it_is_revoked(
         await expect(stranger.get_by_role("heading", name=HOSTILE)).to_be_visible()
         await expect(stranger.locator(".tile").first.locator("strong")).to_have_text("1")
         await expect(stranger.get_by_text("Link 1", exact=True)).to_be_visible()
+        await expect(stranger.get_by_text("Country is Germany")).to_be_visible()
         assert "Secret offer" not in await stranger.content()
         await expect(stranger.get_by_role("button", name="Filter")).to_have_count(0)
         await expect(stranger.get_by_role("button", name="Germany")).to_have_count(0)
@@ -88,10 +89,7 @@ async def test_the_palette_finds_pages_links_and_tags(
     open_page: OpenPage, services: Services, account: Account
 ) -> None:
     tag = await services.tags.create(account.id, HOSTILE)
-    link = await create_link(
-        services, account.id, "spring", internal_name="Spring offer", tags=[tag.id]
-    )
-    await applied(services, [make_click(account.id, link_id=link.id.bytes, at=now_ms())])
+    link = await create_link(services, account.id, "spring", internal_name="Spring offer")
     async with open_page() as (page, _):
         await sign_in(services, page, account.id)
         await page.goto("/console/tags")
@@ -107,3 +105,21 @@ async def test_the_palette_finds_pages_links_and_tags(
             await expect(page.get_by_role("option", name=option)).to_be_visible()
             await page.keyboard.press("Enter")
             await expect(page).to_have_url(f"{services.settings.base_url}{leads}")
+
+
+async def test_enter_in_the_palette_follows_nothing_that_was_found_for_an_earlier_text(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    await create_link(services, account.id, "spring", internal_name="Spring offer")
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto("/console/tags")
+        await expect(page.get_by_role("heading", name="Tags")).to_be_visible()
+        await page.keyboard.press("Control+k")
+        search = page.get_by_role("combobox", name="Page, link or tag")
+        await search.fill("spri")
+        await expect(page.get_by_role("option", name="Spring offer")).to_be_visible()
+        await search.fill("summer")
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_text("Nothing is called that")).to_be_visible()
+        await expect(page).to_have_url(f"{services.settings.base_url}/console/tags")

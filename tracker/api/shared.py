@@ -3,7 +3,7 @@
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta, field
+from msgspec import UNSET, Meta, UnsetType, field
 
 from tracker.api import shared_schema
 from tracker.api.endpoint import PublicEndpoint
@@ -11,7 +11,8 @@ from tracker.api.handler import JSON, Content
 from tracker.api.limits import MAX_TOKEN_CHARACTERS
 from tracker.api.parameters import parse_body
 from tracker.api.report_answer import ReportRow
-from tracker.api.report_overview import OverviewAnswer, overview
+from tracker.api.report_filters import BotsIn, TagOperator
+from tracker.api.report_overview import CreateOverview, OverviewAnswer, overview
 from tracker.api.schema import Timestamp
 from tracker.api.session import SignedOutHandler
 from tracker.api.shared_report import SharedReport
@@ -19,6 +20,7 @@ from tracker.clicks.country import UNKNOWN
 from tracker.clock import iso, now
 from tracker.errors import ErrorCode, Unauthorized
 from tracker.limits.network import truncated
+from tracker.reports.names import filter_names
 from tracker.sharing.shares import Share
 
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
@@ -36,6 +38,9 @@ class SharedAnswer(OverviewAnswer, kw_only=True):
 
     name: str
     expires_at: Timestamp | None = field(name="expiresAt")
+    filters: dict[str, list[str]]
+    tag_operator: TagOperator | UnsetType = field(default=UNSET, name="tagOperator")
+    bots: BotsIn | UnsetType = UNSET
 
 
 class SharedHandler(SignedOutHandler):
@@ -65,11 +70,11 @@ class SharedHandler(SignedOutHandler):
             zone = await services.time_zones.find(share.account_id)
             wanted = report.overview(share.account_id, zone.calendar.day_of(now()))
             found = await overview(services, share.account_id, wanted)
+            filters = wanted.filters.values()
+            names = await filter_names(services.database, share.account_id, filters)
+        answer = _answer(share, wanted, found, names)
         if not share.show_link_names:
-            _hide_links(found)
-        expires_at = None if share.expires_at is None else iso(share.expires_at)
-        fields = {name: getattr(found, name) for name in found.__struct_fields__}
-        answer = SharedAnswer(name=share.name, expires_at=expires_at, **fields)
+            _hide_links(answer, [str(link) for link in filters.get("link", [])])
         self.finish_with(Content(JSON, _ENCODER.encode(answer)))
 
     async def _check_password(self, share: Share, password: str | None) -> None:
@@ -83,15 +88,33 @@ class SharedHandler(SignedOutHandler):
         raise Unauthorized(message, code=ErrorCode.PASSWORD_REQUIRED)
 
 
-def _hide_links(answer: OverviewAnswer) -> None:
-    """Replace the ids and names of links by numbers."""
+def _answer(
+    share: Share, wanted: CreateOverview, found: OverviewAnswer, filters: dict[str, list[str]]
+) -> SharedAnswer:
+    return SharedAnswer(
+        name=share.name,
+        expires_at=None if share.expires_at is None else iso(share.expires_at),
+        filters=filters,
+        tag_operator=wanted.tag_operator,
+        bots=wanted.bots,
+        **{name: getattr(found, name) for name in found.__struct_fields__},
+    )
+
+
+def _hide_links(answer: SharedAnswer, filtered: list[str]) -> None:
+    """Replace the ids and names of links by numbers, the same for a row and for a filter."""
     panel = answer.panels.get("link")
+    rows = [] if panel is None else panel.rows
+    links = dict.fromkeys([*(row.key for row in rows if row.key != UNKNOWN), *filtered])
+    numbers = {key: number for number, key in enumerate(links, 1)}
     if panel is not None:
-        panel.rows = [_numbered(row, number) for number, row in enumerate(panel.rows, 1)]
+        panel.rows = [_numbered(row, numbers.get(row.key)) for row in rows]
+    if filtered:
+        answer.filters["link"] = [f"Link {numbers[key]}" for key in filtered]
 
 
-def _numbered(row: ReportRow, number: int) -> ReportRow:
-    if row.key == UNKNOWN:
+def _numbered(row: ReportRow, number: int | None) -> ReportRow:
+    if number is None:
         return row
     return msgspec.structs.replace(row, key=str(number), name=f"Link {number}")
 

@@ -33,8 +33,15 @@ SHARED_SCHEMAS: Final[dict[str, Described]] = {
                 "properties": {
                     "name": TEXT,
                     "expiresAt": TEXT | {"type": ["string", "null"], "format": "date-time"},
+                    "filters": {
+                        "type": "object",
+                        "additionalProperties": {"type": "array", "items": TEXT},
+                        "description": "the names of the values that are counted, by dimension",
+                    },
+                    "tagOperator": TEXT | {"enum": ["OR", "AND"]},
+                    "bots": TEXT | {"enum": ["exclude", "include", "only"]},
                 },
-                "required": ["name", "expiresAt"],
+                "required": ["name", "expiresAt", "filters"],
             },
         ]
     },

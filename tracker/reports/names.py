@@ -16,6 +16,7 @@ from tracker.clicks.dimensions import LABELS
 from tracker.clicks.sources import SOURCES
 from tracker.db.connect import Database
 from tracker.reports.dimensions import NO_KEY, NO_VALUE
+from tracker.reports.query import Value
 
 _STORED_NAMES: Final = {
     "link": ("links", "internal_name"),
@@ -68,6 +69,28 @@ async def stored_names(
     ids = [UUID(key) for key in keys if (group_by, key) not in _OWN_NAMES]
     found = database[collection].find({"_id": {"$in": ids}}, [field], session=session)
     return {str(row["_id"]): row[field] async for row in found}
+
+
+async def filter_names(
+    database: Database, account_id: UUID, filters: Mapping[str, Collection[Value]]
+) -> dict[str, list[str]]:
+    """Return the names of the values that each dimension is filtered by.
+
+    A record of another account is its own key. Raises PyMongoError if MongoDB does not answer.
+    """
+    names = {}
+    for dimension, values in filters.items():
+        stored: dict[str, str] = {}
+        if dimension in _STORED_NAMES:
+            collection, field = _STORED_NAMES[dimension]
+            ids = [UUID(str(value)) for value in values if value != NO_KEY.get(dimension)]
+            wanted = {"_id": {"$in": ids}, "account_id": account_id}
+            stored = {
+                str(row["_id"]): row[field]
+                async for row in database[collection].find(wanted, [field])
+            }
+        names[dimension] = [name_of(dimension, str(value), stored) for value in values]
+    return names
 
 
 def name_of(group_by: str, key: str, stored: Mapping[str, str]) -> str:

@@ -1,7 +1,7 @@
 /** A shared report, for whoever has its link. Nothing of it can be changed, and it leads nowhere. */
 
-import { Button, ErrorNote, Skeleton, TextField, api, format, html, useAction, useEffect, useState, useTitle } from "console/core";
-import { CARDS, ReportView, groupOf, stepText } from "console/parts/report";
+import { Button, ErrorNote, Skeleton, Tag, TextField, api, format, html, useAction, useEffect, useState, useTitle } from "console/core";
+import { CARDS, DIMENSIONS, ReportView, groupOf, stepText } from "console/parts/report";
 
 /** The page. `token` is the part of the link after the #. */
 export default function Shared({ token }) {
@@ -27,6 +27,15 @@ export default function Shared({ token }) {
   return html`<main class="outside" id="main"><h1>A shared report</h1>${error ? html`<${ErrorNote} error=${error} retry=${error.status === 404 ? undefined : open} />` : html`<${Skeleton} lines=${6} />`}</main>`;
 }
 
+const BOTS = { include: "With bots", only: "Only bots" };
+
+/** What of the account the figures count. */
+function Narrowed({ filters, tagOperator, bots }) {
+  const said = Object.entries(filters).map(([name, values]) => `${DIMENSIONS[name][0]} is ${values.join(name === "tag" && tagOperator === "AND" ? " and " : " or ")}`);
+  if (bots in BOTS) said.push(BOTS[bots]);
+  return said.length > 0 && html`<div class="filters chips">${said.map((text) => html`<${Tag} key=${text}>${text}<//>`)}</div>`;
+}
+
 function SharedReport({ data }) {
   const [measure, setMeasure] = useState("clicks");
   const [chosen, setChosen] = useState({});
@@ -38,6 +47,7 @@ function SharedReport({ data }) {
     <header class="page-header"><div>
       <h1>${data.name}</h1>
       <p class="about">${stepText(from)} to ${stepText(to)}, days of ${data.timeZone}${data.expiresAt && `. Shared until ${format.date(data.expiresAt)}`}</p>
+      <${Narrowed} ...${data} />
     </div></header>
     <${ReportView} ...${{ data, measure, cards, shown, actions }} />`;
 }
