@@ -1,5 +1,7 @@
 """Shared reports, saved views, and the command palette, as people use them."""
 
+from urllib.parse import urlsplit
+
 from playwright.async_api import Page, expect
 
 from tests.console.conftest import OpenPage
@@ -42,6 +44,8 @@ async def test_a_stranger_sees_what_is_shared_until_it_is_revoked(
         await sign_in(services, page, account.id)
         await page.goto("/console/overview?country=DE")
         link = await shared(page, HOSTILE)
+        asked: set[str] = set()
+        stranger.on("request", lambda request: asked.add(urlsplit(request.url).path))
         await stranger.goto(link)
         await stranger.get_by_label("Password").fill("another one of words")
         await stranger.get_by_role("button", name="Show it").click()
@@ -61,6 +65,7 @@ async def test_a_stranger_sees_what_is_shared_until_it_is_revoked(
         await expect(page.get_by_text("No report is shared")).to_be_visible()
         await stranger.reload()
         await expect(stranger.get_by_text("expired, revoked or unknown")).to_be_visible()
+        assert {path for path in asked if path.startswith("/api/")} == {"/api/shared"}
 
 
 async def test_a_view_is_saved_opened_and_deleted(
