@@ -142,6 +142,16 @@ export function queryText(query) {
   return text && `?${text}`;
 }
 
+/** Return the values of a filter in the URL: separated by commas, which values have escaped. */
+export function splitValues(text) {
+  return text ? text.split(",").map((one) => one.replaceAll("%2C", ",").replaceAll("%25", "%")) : [];
+}
+
+/** Return values as one text for the URL; null if there are none. */
+export function joinValues(values) {
+  return values.length ? values.map((one) => one.replaceAll("%", "%25").replaceAll(",", "%2C")).join(",") : null;
+}
+
 // ----------------------------------------------------------------------------------- the router
 
 /** The address of the page: its path and its query. Filters live in the query. */

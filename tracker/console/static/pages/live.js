@@ -1,8 +1,10 @@
 /** Live: clicks and conversions as they land. */
 
-import { Badge, Button, Empty, PageHeader, Table, Time, format, html, useState } from "console/core";
+import { Badge, Button, Empty, PageHeader, Table, format, html, useState } from "console/core";
 import { ConversionState } from "console/pages/conversions";
 import { isHeard, rows, state } from "console/parts/live";
+
+const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 
 /** The page. While it is paused it shows what was there then. */
 export default function Live() {
@@ -25,7 +27,7 @@ export default function Live() {
 }
 
 const COLUMNS = [
-  { label: "When", wide: true, cell: ({ row }) => html`<${Time} at=${row.at} exact />` },
+  { label: "When", wide: true, cell: ({ row }) => html`<time datetime=${row.at} title=${format.exact(row.at)}>${CLOCK.format(new Date(row.at))}</time>` },
   { label: "What", cell: ({ kind, row }) => (kind === "click" ? html`<${ClickKind} click=${row} />` : html`<${ConversionKind} conversion=${row} />`) },
   { label: "Link", cell: ({ row: { link } }) => (link ? html`<a href="/console/links/${link.id}">${link.internal_name}</a>` : html`<span class="faint">–</span>`) },
   { label: "Country", cell: ({ row }) => row.country },

@@ -1,8 +1,8 @@
 /** Overview: what the account, or one link of it, brought in some days. All of it is in the URL. */
 
 import {
-  Button, Empty, ErrorNote, Menu, PageHeader, Skeleton, Tag, api, can, format, html, lastDays, lazy, owned, route, session, setQuery,
-  toast, useCallback, useEffect, useLoad, useShortcut, useState,
+  Button, Empty, ErrorNote, Menu, PageHeader, Skeleton, Tag, api, can, format, html, joinValues, lastDays, lazy, owned, route, session, setQuery,
+  splitValues, toast, useCallback, useEffect, useLoad, useShortcut, useState,
 } from "console/core";
 import { CARDS, DIMENSIONS, MEASURES, ReportView, groupOf, measureOf, stepText } from "console/parts/report";
 
@@ -34,7 +34,7 @@ const HOURS_OF_WEEK = 168;
 const REPORT_MS = 35_000;
 
 /** The dimensions that can be filtered by. */
-export const FILTERS = Object.keys(DIMENSIONS).filter((name) => name !== "map" && name !== "hour_of_week");
+const FILTERS = Object.keys(DIMENSIONS).filter((name) => name !== "map" && name !== "hour_of_week");
 
 /** The page. */
 export default function Overview() {
@@ -141,16 +141,6 @@ function sharedReport(report, cards, fixed) {
     ...others,
     panels: [...panels, ...more.map((groupBy) => ({ groupBy, limit: ROWS, sort: "-clicks" }))],
   };
-}
-
-/** Values are separated by commas; a comma or percent sign in one is escaped. */
-export function splitValues(text) {
-  return text ? text.split(",").map((one) => one.replaceAll("%2C", ",").replaceAll("%25", "%")) : [];
-}
-
-/** Return values as one text for the URL; null if there are none. */
-export function joinValues(values) {
-  return values.length ? values.map((one) => one.replaceAll("%", "%25").replaceAll(",", "%2C")).join(",") : null;
 }
 
 function toggleFilter(filters, dimension, key) {

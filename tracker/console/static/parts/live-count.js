@@ -14,6 +14,6 @@ export function LiveCount() {
   const late = now.behindSeconds > 0 && `stored ${format.count(now.behindSeconds, "second")} late`;
   const about = late || (isHeard.value ? `${format.count(now.clicks, "click")} in ${now.minutes} minutes` : "connecting again");
   return html`<a class="live-count ${late || !isHeard.value ? "late" : ""}" href="/console/live" title=${about} aria-label="Live: ${about}">
-    <span aria-hidden="true">●</span> ${format.compact(now.clicks)} now${late && html` <span class="hint">${late}</span>`}
+    ${format.compact(now.clicks)} now${late && html` <span class="hint">${late}</span>`}
   </a>`;
 }

@@ -1,7 +1,6 @@
 /** The choice of a filter: a dimension, and the values of it that a search finds. */
 
-import { Button, Checkbox, ErrorNote, Select, Skeleton, Switch, TextField, api, format, html, setQuery, useLoad, useSettled, useState } from "console/core";
-import { joinValues } from "console/pages/overview";
+import { Button, Checkbox, ErrorNote, Select, Skeleton, Switch, TextField, api, format, html, joinValues, setQuery, useLoad, useSettled, useState } from "console/core";
 import { Dialog } from "console/parts/dialog";
 import { DIMENSIONS } from "console/parts/report";
 
