@@ -422,12 +422,12 @@ async def test_lists_are_read_in_their_order_from_an_index_and_counted_from_one(
     scene = await set_the_scene(services)
     for name, query in LISTS.items():
         plans = await explained(scene, query)
-        # A page and the number of all rows are one query, whose plan has both parts.
-        assert len(plans) == 1, name
-        [plan] = plans
-        assert "IXSCAN" in plan, (name, plan)
-        # Through "_id_" the newest come first too, but those of every account.
-        assert not plan & {"COLLSCAN", "SORT", "_id_"}, (name, plan)
+        # A page and the number of all rows are one query, but for deliveries.
+        assert len(plans) == 1 + ("deliveries" in name), name
+        for plan in plans:
+            assert "IXSCAN" in plan, (name, plan)
+            # Through "_id_" the newest come first too, but those of every account.
+            assert not plan & {"COLLSCAN", "SORT", "_id_"}, (name, plan)
 
 
 async def test_feeds_are_read_in_their_order_from_one_index(services: Services) -> None:
