@@ -1,5 +1,6 @@
 """Clicks as they land: in every browser that watches, with one stream for its tabs."""
 
+import pytest
 from playwright.async_api import Page, expect
 
 from tests.console.conftest import OpenPage
@@ -10,6 +11,7 @@ from tests.factories import CHROME, create_event_config, create_link, make_click
 from tests.http.serving import until
 from tests.live.watching import telling
 from tracker.access.accounts import Account
+from tracker.access.roles import Role
 from tracker.clock import now_ms
 from tracker.service.services import Services
 
@@ -87,3 +89,27 @@ async def test_tabs_of_a_browser_share_a_stream_which_ends_with_the_session(
         await services.database["sessions"].delete_many({})
         await until(lambda: not [*services.live.streams()])
         await expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+
+
+@pytest.mark.parametrize("deed", ["signs out", "switches"])
+async def test_what_the_tab_with_the_stream_does_to_the_session_all_tabs_notice(
+    open_page: OpenPage, services: Services, account: Account, deed: str
+) -> None:
+    other = await services.accounts.create("Other")
+    async with telling(services), open_page() as (page, _):
+        await opened_live(services, page, account)
+        members = services.database["members"]
+        [member] = [row async for row in members.find({"account_id": account.id})]
+        await services.members.add(other.id, member["person_id"], Role.VIEWER)
+        await page.reload()
+        await expect(page.get_by_role("link", name="Live: 0 clicks")).to_be_visible()
+        tab = await page.context.new_page()
+        await tab.goto("/console/tags")
+        await expect(tab.get_by_role("link", name="Live: 0 clicks")).to_be_visible()
+        if deed == "signs out":
+            await page.get_by_role("button", name="Sign out").click()
+            await expect(tab.get_by_role("heading", name="Sign in")).to_be_visible()
+        else:
+            await page.get_by_label("Account").select_option("Other")
+            await expect(tab.get_by_label("Account")).to_have_value(str(other.id))
+        await expect(tab.locator(".live-count.late")).to_have_count(0)

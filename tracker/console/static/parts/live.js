@@ -91,17 +91,22 @@ function add(landed) {
   rows.value = [...landed.reverse(), ...rows.peek()].slice(0, MAX_ROWS);
 }
 
-/** Hold one stream after the other, until `signal` is aborted or the session has no access. */
+/** Hold one stream after the other, until `signal` is aborted, as it is when the session has no access. */
 async function listen(account, tell, signal) {
   let pause = FIRST_PAUSE_MS;
   while (!signal.aborted) {
+    let begun = false;
     const end = await oneStream(account, signal, (message) => {
+      begun = true;
       pause = FIRST_PAUSE_MS;
       tell(message);
     });
     if (signal.aborted) return;
     tell({ event: "heard", data: false });
-    if (end === "access_ended") return void loadSession().catch(() => {});
+    // Of a stream that is refused the browser does not say why: this tab's session may have ended, or
+    // be of another account, by what somebody did in another tab.
+    if (end === "access_ended" || !begun) await loadSession().catch(() => {});
+    if (signal.aborted) return;
     // Not all browsers at once after a restart.
     await wait(pause * (0.5 + Math.random()), signal);
     pause = Math.min(2 * pause, MAX_PAUSE_MS);
