@@ -172,6 +172,11 @@ async def test_only_the_digest_of_the_token_is_stored(
         ({"report": {}}, "report.dateRange: needed, or lastDays instead; not both"),
         ({"report": {"lastDays": 0}}, "report.lastDays: "),
         ({"report": {"lastDays": 60, "interval": "hour"}}, "interval: by hour at most 31 days"),
+        # With a leap day in it the year before has one day more.
+        (
+            {"report": {"lastDays": 31, "interval": "hour", "compare": "previous_year"}},
+            "compare: by hour at most 31 days",
+        ),
         ({"report": REPORT | {"filters": {"domain": ["a b"]}}}, "filters.domain: must be a host"),
         ({"report": REPORT | {"accountId": "x"}}, "report.accountId"),
         ({"name": " "}, "name: "),

@@ -14,7 +14,8 @@ from tracker.api.report_schema import Compare, DateRange, IntervalIn
 from tracker.ids import new_id
 from tracker.reports.day_range import DayRange
 
-_SOME_DAY = date(2026, 1, 31)
+_WORST_DAY = date(2029, 3, 1)
+"""A day on which the last days are fewer than those of the year before, which had a leap day."""
 
 
 class SharedReport(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
@@ -36,7 +37,7 @@ class SharedReport(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omi
     def __post_init__(self) -> None:
         if (self.date_range is UNSET) == (self.last_days is UNSET):
             raise ValueError("dateRange: needed, or lastDays instead; not both")
-        self.overview(new_id(), _SOME_DAY)
+        self.overview(new_id(), _WORST_DAY)
 
     def overview(self, account_id: UUID, today: date) -> CreateOverview:
         """Return the overview of an account whose day it is.
