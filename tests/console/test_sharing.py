@@ -128,3 +128,25 @@ async def test_enter_in_the_palette_follows_nothing_that_was_found_for_an_earlie
         await page.keyboard.press("Enter")
         await expect(page.get_by_text("Nothing is called that")).to_be_visible()
         await expect(page).to_have_url(f"{services.settings.base_url}/console/tags")
+
+
+async def test_a_stranger_sees_rows_in_the_order_of_the_measure(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    link = (await create_link(services, account.id)).id.bytes
+    at = now_ms()
+    clicks = [
+        make_click(
+            account.id, link_id=link, at=at, edge_country=country, address=f"203.0.113.{address}"
+        )
+        for country, address in (("DE", 1), ("DE", 1), ("DE", 1), ("FR", 2), ("FR", 3))
+    ]
+    await applied(services, clicks)
+    report = '{"lastDays":1,"panels":[{"groupBy":"country"}]}'
+    made = await services.shares.create(account.id, "Visitors", report, False, None, None)
+    async with open_page() as (page, _):
+        await page.goto(f"/console/shared#{made[1]}")
+        rows = page.locator(".ranks li")
+        await expect(rows).to_have_text(["Germany3", "France2"])
+        await page.locator(".tile", has_text="Visitors").click()
+        await expect(rows).to_have_text(["France2", "Germany1"])

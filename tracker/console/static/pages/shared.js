@@ -1,7 +1,7 @@
 /** A shared report, for whoever has its link. Nothing of it can be changed, and it leads nowhere. */
 
 import { Button, ErrorNote, Skeleton, Tag, TextField, api, format, html, useAction, useEffect, useState, useTitle } from "console/core";
-import { CARDS, DIMENSIONS, ReportView, groupOf, stepText } from "console/parts/report";
+import { CARDS, DIMENSIONS, ReportView, groupOf, measureOf, stepText } from "console/parts/report";
 
 /** The page. `token` is the part of the link after the #. */
 export default function Shared({ token }) {
@@ -19,7 +19,7 @@ export default function Shared({ token }) {
   if (asks || password) {
     return html`<main class="outside" id="main"><form class="card" onSubmit=${submit}>
       <h1>A shared report</h1>
-      <${TextField} label="Password" type="password" autocomplete="off" required autofocus value=${password} onInput=${setPassword} error=${password && !busy && asks ? error.rule : undefined} />
+      <${TextField} label="Password" type="password" autocomplete="off" required autofocus value=${password} onInput=${setPassword} error=${asks && error.rule === "wrong" && !busy ? "wrong" : undefined} />
       <${ErrorNote} error=${asks ? null : error} />
       <${Button} kind="main" type="submit" busy=${busy}>Show it<//>
     </form></main>`;
@@ -49,5 +49,11 @@ function SharedReport({ data }) {
       <p class="about">${stepText(from)} to ${stepText(to)}, days of ${data.timeZone}${data.expiresAt && `. Shared until ${format.date(data.expiresAt)}`}</p>
       <${Narrowed} ...${data} />
     </div></header>
-    <${ReportView} ...${{ data, measure, cards, shown, actions }} />`;
+    <${ReportView} ...${{ data: { ...data, panels: ordered(data.panels, measure) }, measure, cards, shown, actions }} />`;
+}
+
+/** Return panels with their rows in the order of a measure. Which rows there are is fixed. */
+function ordered(panels, measure) {
+  const by = (panel) => (one, other) => Number(other[measureOf(panel, measure)]) - Number(one[measureOf(panel, measure)]);
+  return Object.fromEntries(Object.entries(panels).map(([panel, { rows, ...others }]) => [panel, { ...others, rows: rows.toSorted(by(panel)) }]));
 }
