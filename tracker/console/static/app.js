@@ -246,12 +246,12 @@ function useKeys(setHelping, setGoing) {
   const leader = useRef(0);
   useLayoutEffect(() => {
     const press = (event) => {
-      if ((event.ctrlKey || event.metaKey) && event.key === "k" && !document.querySelector("dialog[open]")) {
+      if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k" && !document.querySelector("dialog[open]")) {
         event.preventDefault();
         return setGoing(true);
       }
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-      if (document.querySelector("dialog[open]")) return;
+      if (document.querySelector("dialog[open]") || (event.key.startsWith("Arrow") && scrolls(event.target))) return;
       const run = shortcutOf(event.key, leader, setHelping);
       if (!run) return;
       event.preventDefault();
@@ -273,6 +273,15 @@ function shortcutOf(key, leader, setHelping) {
   const search = document.querySelector("[data-search]");
   if (key === "/" && search) return () => search.focus();
   return shortcuts.value[key]?.run;
+}
+
+/** Return whether arrow keys scroll an element sideways, or move in a menu. */
+function scrolls(element) {
+  if (element.closest("[popover]")) return true;
+  for (let one = element; one && one !== document.body; one = one.parentElement) {
+    if (one.scrollWidth > one.clientWidth && /auto|scroll/.test(getComputedStyle(one).overflowX)) return true;
+  }
+  return false;
 }
 
 function isTyping(element) {

@@ -47,7 +47,7 @@ export default function Overview() {
  */
 export function Report({ title, fixed = {} }) {
   const { query } = route.value;
-  const report = readReport(query);
+  const report = readReport(query, fixed);
   const cards = CARDS.map((panels) => panels.filter((panel) => !(groupOf(panel) in fixed)));
   const body = owned(requestOf(report, cards, fixed));
   const answer = useLoad((signal) => api.post("/api/reports/overview", body, { signal, timeout: REPORT_MS }), [JSON.stringify(body)]);
@@ -55,7 +55,7 @@ export function Report({ title, fixed = {} }) {
   const [open, setOpen] = useState(null);
   useFreshness(answer, report.days);
   const step = useCallback((direction) => {
-    const { days } = readReport(route.peek().query);
+    const { days } = readReport(route.peek().query, {});
     if (direction < 0 || canStep(days)) setQuery({ period: null, ...shifted(days, direction) });
   }, []);
   useShortcut("ArrowLeft", "Show the time before", useCallback(() => step(-1), []));
@@ -63,7 +63,7 @@ export function Report({ title, fixed = {} }) {
   const actions = {
     setMeasure: (measure) => setQuery({ measure: measure === "clicks" ? null : measure }),
     setPanel: (card, panel) => setQuery({ panels: panelsText(report.panels, cards[card], panel) }),
-    setRange: (first, last) => setQuery({ period: null, from: first.slice(0, 10), to: lastDayOf(last, answer.data.interval), ...startOf(first) }, { replace: false }),
+    setRange: (first, last) => setQuery({ period: null, ...daysBetween(first, last, answer.data), ...intervalFor(first, last, report.interval) }, { replace: false }),
     filter: (dimension, row) => toggleFilter(report.filters, dimension, row.key),
     details: (panel) => setOpen({ kind: "details", panel }),
   };
@@ -96,23 +96,25 @@ export function Report({ title, fixed = {} }) {
  * Return what the query of the URL asks for: {period, days, compare, interval, bots, measure,
  * panels, filters, tagOperator}. What it does not know is left out.
  */
-function readReport(query) {
+function readReport(query, fixed) {
   const own = isDay(query.from) && isDay(query.to);
-  const period = own ? "own" : query.period in PERIODS ? query.period : DEFAULT_PERIOD;
+  const period = own ? "own" : Object.hasOwn(PERIODS, query.period ?? "") ? query.period : DEFAULT_PERIOD;
+  const [from, to] = [query.from, query.to].sort();
+  const known = (options, value) => (options.some(([one]) => one === value) ? value : "");
   const filters = {};
-  for (const name of FILTERS) {
+  for (const name of FILTERS.filter((one) => !(one in fixed))) {
     const values = splitValues(query[name]);
     if (values.length) filters[name] = values;
   }
   return {
     period,
-    days: own ? { from: query.from, to: query.to } : daysOf(period),
-    compare: query.compare === "none" ? undefined : query.compare || "previous_period",
-    interval: query.interval || undefined,
-    bots: query.bots || undefined,
-    measure: query.measure in MEASURES ? query.measure : "clicks",
+    days: own ? { from, to } : daysOf(period),
+    compare: query.compare === "none" ? undefined : known(COMPARISONS, query.compare) || "previous_period",
+    interval: known(INTERVALS, query.interval) || undefined,
+    bots: known(BOTS, query.bots) || undefined,
+    measure: Object.hasOwn(MEASURES, query.measure ?? "") ? query.measure : "clicks",
     panels: splitValues(query.panels),
-    tagOperator: filters.tag && query.tagOperator,
+    tagOperator: filters.tag && query.tagOperator === "AND" ? "AND" : undefined,
     filters,
   };
 }
@@ -158,14 +160,15 @@ function panelsText(chosen, panels, panel) {
   return joinValues(panel === panels[0] ? others : [...others, panel]);
 }
 
-/** Return the panels that a click on a step of an hour needs: a day is shown by hours. */
-function startOf(first) {
-  return first.includes("T") ? { interval: "hour" } : {};
+/** Return the interval that is needed to look into steps: a day by hours, a single step by its parts. */
+function intervalFor(first, last, interval) {
+  if (first.includes("T")) return { interval: "hour" };
+  return first === last && interval ? { interval: null } : {};
 }
 
 // ----------------------------------------------------------------------------------------- days
 
-const isDay = (text) => /^\d{4}-\d\d-\d\d$/.test(text ?? "") && !Number.isNaN(Date.parse(text));
+const isDay = (text) => /^[1-9]\d{3}-\d\d-\d\d$/.test(text ?? "") && !Number.isNaN(Date.parse(text)) && plus(text, 0) === text;
 
 function plus(day, days) {
   return new Date(Date.parse(day) + days * 86_400_000).toISOString().slice(0, 10);
@@ -212,6 +215,13 @@ function canStep({ to }) {
   return to < lastDays(1)[0];
 }
 
+/** Return the days of steps, within those of the report: its first and last week may be cut off. */
+function daysBetween(first, last, { interval, dateRange }) {
+  const from = interval === "month" ? `${first}-01` : first.slice(0, 10);
+  const to = lastDayOf(last, interval);
+  return { from: from < dateRange.from ? dateRange.from : from, to: to > dateRange.to ? dateRange.to : to };
+}
+
 /** Return the last day of a step. */
 function lastDayOf(key, interval) {
   if (interval === "week") return plus(key, 6);
@@ -228,7 +238,8 @@ function Controls({ report, answer, step }) {
   const select = (name, label, options) => html`<select aria-label=${label} value=${route.value.query[name] ?? ""} onChange=${(event) => pick(name, event.target.value)}>
     ${options.map(([value, text]) => html`<option value=${value} selected=${value === (route.value.query[name] ?? "")}>${text}</option>`)}
   </select>`;
-  const own = (name, value) => value && setQuery({ period: null, from, to, [name]: value }, { replace: false });
+  // While a year is typed its first digits are a year too.
+  const own = (name, value) => value >= "1000" && setQuery({ period: null, from, to, [name]: value }, { replace: false });
   return html`<div class="filters report-controls">
     <${Button} icon="back" label="The time before" onClick=${() => step(-1)} />
     <select aria-label="Period" value=${report.period} onChange=${(event) => period(event.target.value)}>

@@ -2,7 +2,7 @@
 
 import { Button, ErrorNote, Table, TextField, api, format, html, useLoad, useSettled, useState } from "console/core";
 import { Dialog } from "console/parts/dialog";
-import { DIMENSIONS, MEASURES, changeText } from "console/parts/report";
+import { DIMENSIONS, MEASURES, changeText, isFilter } from "console/parts/report";
 import { downloadReport } from "console/parts/report-download";
 
 const PAGE_SIZE = 25;
@@ -18,7 +18,7 @@ export function DetailsDialog({ panel, body, measure, onFilter, onClose }) {
   const asked = { ...body, groupBy: panel, sort, search };
   const report = useLoad((signal) => api.post("/api/reports", { ...asked, page, pageSize: PAGE_SIZE }, { signal, timeout: REPORT_MS }), [JSON.stringify(asked), page]);
   const begin = (set) => (value) => { setPage(1); set(value); };
-  const name = { label: DIMENSIONS[panel][0], wide: true, sort: { ascending: "name", descending: "-name" }, cell: (row) => html`<button type="button" class="link" onClick=${() => { onFilter(panel, row); onClose(); }}>${row.name}</button>` };
+  const name = { label: DIMENSIONS[panel][0], wide: true, sort: { ascending: "name", descending: "-name" }, cell: (row) => (isFilter(panel, row.key) ? html`<button type="button" class="link" onClick=${() => { onFilter(panel, row); onClose(); }}>${row.name}</button>` : row.name) };
   const measures = Object.entries(MEASURES).map(([key, [label, format]]) => ({
     label, numeric: true, sort: { descending: `-${key}`, ascending: key },
     cell: (row) => html`<span title=${row.previous ? `before: ${format(row.previous[key])} (${changeText(row.change[key])})` : undefined}>${format(row[key])}</span>`,

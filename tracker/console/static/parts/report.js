@@ -60,6 +60,11 @@ export function measureOf(panel, measure) {
   return panel === "event" && !OF_CONVERSIONS.includes(measure) ? "conversions" : measure;
 }
 
+/** Return whether a report can be filtered by the value of a row. Conversions without a click have no link. */
+export function isFilter(dimension, key) {
+  return dimension !== "link" || key !== "unknown";
+}
+
 /** Return a change as text, such as "+8%"; "new" if there was nothing before. */
 export function changeText(change) {
   if (change === null || change === undefined) return "new";
@@ -78,9 +83,10 @@ export function changeText(change) {
 export function ReportView({ data, measure, cards = CARDS, shown, filters = {}, actions }) {
   const [name, text] = MEASURES[measure];
   const values = (steps) => steps?.map((step) => ({ key: step.key, label: stepText(step.key), value: Number(step[measure]) }));
+  const series = values(data.series).map((step) => ({ ...step, isAhead: isAhead(step.key, data.timeZone) }));
   return html`
     <${Tiles} ...${{ data, measure, setMeasure: actions.setMeasure }} />
-    <section class="card"><${SeriesChart} title="${name} by ${data.interval}" steps=${values(data.series)} previous=${values(data.previousSeries)}
+    <section class="card"><${SeriesChart} title="${name} by ${data.interval}" steps=${series} previous=${values(data.previousSeries)}
       format=${text} onRange=${actions.setRange} /></section>
     <div class="report-cards">
       ${cards.map((panels, card) => {
@@ -123,7 +129,8 @@ const LABEL_WIDTH = 92;
 /**
  * A series as a line, beside that of the time before, dashed.
  *
- * `steps` and `previous` are lists of {key, label, value}; `format` writes a value. Dragging over
+ * `steps` and `previous` are lists of {key, label, value}; steps with `isAhead` have not begun, and
+ * have no value yet. `format` writes a value. Dragging over
  * steps calls `onRange(first key, last key)`, and so does Enter on a step that the keyboard chose.
  */
 export function SeriesChart({ title, steps, previous, format: text, onRange }) {
@@ -152,6 +159,7 @@ function Lines({ steps, previous, text, width, at, from, onAt, onFrom, onPick })
   const most = marks.at(-1);
   const x = (index) => (steps.length < 2 ? width / 2 : SIDE + (index * (width - 2 * SIDE)) / (steps.length - 1));
   const y = (value) => TOP + (1 - Math.max(value, 0) / most) * (HEIGHT - TOP - BOTTOM);
+  const begun = steps.filter((step) => !step.isAhead);
   const line = (list) => list.slice(0, steps.length).map(({ value }, index) => `${index ? "L" : "M"}${x(index).toFixed(1)} ${y(value).toFixed(1)}`).join("");
   const indexAt = (event) => {
     const part = (event.clientX - event.currentTarget.getBoundingClientRect().left - SIDE) / Math.max(1, width - 2 * SIDE);
@@ -172,10 +180,10 @@ function Lines({ steps, previous, text, width, at, from, onAt, onFrom, onPick })
     <g clip-path="url(#${clip})">
       ${from !== null && at !== null && html`<rect class="dragged" x=${Math.min(x(from), x(at))} y=${TOP} width=${Math.abs(x(from) - x(at))} height=${HEIGHT - TOP - BOTTOM} />`}
       ${previous && html`<path class="before" d=${line(previous)} />`}
-      ${steps.length > 1 && html`<path class="area" d="${line(steps)}V${HEIGHT - BOTTOM}H${x(0)}Z" />`}
-      <path class="now" d=${line(steps)} />
-      ${steps.length === 1 && html`<circle class="dot" cx=${x(0)} cy=${y(steps[0].value)} r="4" />`}
-      ${at !== null && html`<line class="pointed" x1=${x(at)} x2=${x(at)} y1=${TOP} y2=${HEIGHT - BOTTOM} /><circle class="dot" cx=${x(at)} cy=${y(steps[at].value)} r="4" />`}
+      ${begun.length > 1 && html`<path class="area" d="${line(begun)}V${HEIGHT - BOTTOM}H${x(0)}Z" />`}
+      <path class="now" d=${line(begun)} />
+      ${begun.length === 1 && html`<circle class="dot" cx=${x(0)} cy=${y(steps[0].value)} r="4" />`}
+      ${at !== null && html`<line class="pointed" x1=${x(at)} x2=${x(at)} y1=${TOP} y2=${HEIGHT - BOTTOM} />${!steps[at].isAhead && html`<circle class="dot" cx=${x(at)} cy=${y(steps[at].value)} r="4" />`}`}
     </g>
     <g class="labels">
       ${marks.slice(1).map((mark) => html`<text x="2" y=${y(mark) - 4}>${compactText(mark, text)}</text>`)}
@@ -205,7 +213,7 @@ function SeriesTable({ title, steps, previous, text }) {
       <caption class="visually-hidden">${title}</caption>
       <thead><tr><th scope="col">When</th><th scope="col" class="numeric">Now</th>${previous && html`<th scope="col" class="numeric">Before</th><th scope="col" class="numeric">Change</th>`}</tr></thead>
       <tbody>${steps.map((step, index) => html`<tr key=${step.key}>
-        <th scope="row">${step.label}</th><td class="numeric">${text(step.value)}</td>
+        <th scope="row">${step.label}</th><td class="numeric">${step.isAhead ? "–" : text(step.value)}</td>
         ${previous && html`<td class="numeric">${previous[index] ? text(previous[index].value) : "–"}</td><td class="numeric">${previous[index] ? changeOf(step, previous[index]) : "–"}</td>`}
       </tr>`)}</tbody>
     </table>`}
@@ -227,13 +235,19 @@ function compactText(value, text) {
 }
 
 function changeOf(step, before) {
-  if (!step.value && !before.value) return "–";
+  if (step.isAhead || (!step.value && !before.value)) return "–";
   return changeText(before.value ? step.value / before.value - 1 : null);
 }
 
 function stepLine(step, before, text) {
-  const now = `${step.label}: ${text(step.value)}`;
+  const now = `${step.label}: ${step.isAhead ? "not yet" : text(step.value)}`;
   return before ? `${now} (before, ${before.label}: ${text(before.value)}, ${changeOf(step, before)})` : now;
+}
+
+/** Return whether a step of a series has not begun. */
+function isAhead(key, zone) {
+  if (key.includes("T")) return Date.parse(key) > Date.now();
+  return key > new Intl.DateTimeFormat("en-CA", { timeZone: zone, year: "numeric", month: "2-digit", day: "2-digit" }).format();
 }
 
 /** Return a reference to give to an element, and the width of that element in pixels. */
@@ -290,10 +304,10 @@ function Panel({ panel, rows, measure, chosen, actions }) {
   return html`<ol class="ranks">
     ${seen.map((row) => html`<li key=${row.key} class=${chosen.includes(row.key) ? "chosen" : ""}>
       <svg viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true"><rect width=${most > 0 ? Math.max(0, (100 * row.value) / most) : 0} height="1" /></svg>
-      ${toggle
+      ${toggle && isFilter(dimension, row.key)
         ? html`<button type="button" aria-pressed=${chosen.includes(row.key)} title=${row.name} onClick=${() => toggle(row)}>${row.name}</button>`
         : html`<span class="truncate" title=${row.name}>${row.name}</span>`}
-      ${toggle && dimension === "link" && row.key !== "unknown" && html`<a href="/console/links/${row.key}" aria-label="Open ${row.name}" title="Open"><${Icon} name="external" /></a>`}
+      ${toggle && dimension === "link" && isFilter(dimension, row.key) && html`<a href="/console/links/${row.key}" aria-label="Open ${row.name}" title="Open"><${Icon} name="external" /></a>`}
       <span class="numeric">${text(row.value)}</span>
     </li>`)}
   </ol>`;
