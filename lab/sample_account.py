@@ -187,7 +187,7 @@ class SampleAccount:
                 active=slug != "pod11",
             )
             link = await self._services.links.create(new)
-            made = self._ago(days=3 * (len(LINKS) - number) - 2)
+            made = self._ago(days=DAYS + len(LINKS) - number)
             await self._set("links", link.id, created_at=made)
             links.append(link)
         return links[::-1]
@@ -256,17 +256,22 @@ class SampleAccount:
     def _events(self, clicks: Sequence[Click], configs: Sequence[EventConfig]) -> list[Event]:
         """Return conversions in every state: of clicks, of no click, and of one still missing."""
         converted = [one for one in clicks if self._converts(one)]
-        ids = [one.id for one in converted] + [new_click_id().bytes, None]
-        times = [one.at + 90_000 for one in converted] + 2 * [int(self._now.timestamp() * 1000)]
+        last = int(self._now.timestamp() * 1000)
+        # From half a minute to two days, half of them within half an hour.
+        times = [one.at + int(30_000 * 5760 ** self._random.random() ** 1.1) for one in converted]
+        made: list[tuple[bytes | None, int]] = [
+            (one.id, at) for one, at in zip(converted, times, strict=True) if at < last
+        ]
+        made += [(new_click_id().bytes, last), (None, last)]
         events = []
-        for number, (click_id, at) in enumerate(sorted(zip(ids, times, strict=True), key=_time)):
+        for number, (click_id, at) in enumerate(sorted(made, key=_time)):
             config = configs[0 if number % 4 == 0 else 1]
             value = Decimal(self._random.randrange(1_200, 18_000)) / 100
             payout = config.payout if config is configs[0] else round(value * 8 / 100, 2)
             events.append(
                 Event(
                     id=1_001 + number,
-                    at=min(at, int(self._now.timestamp() * 1000)),
+                    at=at,
                     account_id=self.account.id.bytes,
                     event_config_id=config.id.bytes,
                     click_id=click_id,
@@ -313,7 +318,7 @@ class SampleAccount:
         for number, row in enumerate(rows):
             code = 503 if number % 9 == 0 else 200
             attempt = {
-                "at": self._ago(minutes=number),
+                "at": self._ago(minutes=1 + 75 * number),
                 "milliseconds": 60 + number % 90,
                 "code": code,
             }

@@ -116,6 +116,8 @@ async def _take_one(
     await page.goto(f"/console/{path}")
     await expect(page.locator("h1").first).to_be_visible()
     await expect(page.locator(".skeleton, [aria-busy=true]")).to_have_count(0)
+    # Parts that are loaded when they are needed.
+    await page.wait_for_timeout(600)
     for image in await page.locator("img").all():
         await expect(image).to_have_js_property("complete", value=True)
     await page.screenshot(path=FOLDER / f"{picture.name}.png", full_page=picture.is_whole)

@@ -4,6 +4,12 @@ import { format, html, useState } from "console/core";
 
 const HEIGHT = 100;
 const GAP = 0.2;
+const MOST_LABELS = 8;
+
+/** Return the columns whose labels are written below: all, or the first and the last of many. */
+function named(columns) {
+  return columns.length <= MOST_LABELS ? columns : [columns[0], columns.at(-1)];
+}
 
 /**
  * The chart. `columns` are {label, value, bad?}; `bad` is a part on top in the colour of failures,
@@ -25,6 +31,7 @@ export function ColumnChart({ title, columns, valueLabel = "Count", badLabel }) 
         <rect class="bad" x=${index + GAP / 2} y=${Math.max(0, HEIGHT - height(value) - height(bad))} width=${1 - GAP} height=${height(bad)} />
       </g>`)}
     </svg>
+    <div class="column-labels" aria-hidden="true">${named(columns).map(({ label }) => html`<span>${label}</span>`)}</div>
     <details onToggle=${(event) => setOpen(event.target.open)}>
       <summary>As a table</summary>
       ${open && html`<table>

@@ -32,7 +32,7 @@ export function ConversionCharts({ filters }) {
 
 function delayColumns(groups) {
   return groups.map(({ upToSeconds, conversions }, index) => ({
-    label: upToSeconds ? `within ${duration(upToSeconds)}` : `later than ${duration(groups[index - 1].upToSeconds)}`,
+    label: upToSeconds ? `up to ${duration(upToSeconds)}` : `over ${duration(groups[index - 1].upToSeconds)}`,
     value: conversions,
   }));
 }
