@@ -204,3 +204,16 @@ async def test_streams_are_bounded(
         assert f" {status} ".encode() in head
         assert b"Retry-After: 30" in head
     await until(lambda: not [*services.live.streams()])
+
+
+async def test_a_client_that_leaves_while_its_stream_opens_leaves_nothing_behind(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    async with telling(services):
+        for _ in range(20):
+            async with connected(client.port, account.id, f"Authorization: Bearer {secret}"):
+                pass
+        async with connected(client.port, account.id, f"Authorization: Bearer {secret}") as last:
+            await last.next("state")
+            await until(lambda: len([*services.live.streams()]) == 1)
+        await until(lambda: not [*services.live.streams()])

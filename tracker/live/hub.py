@@ -168,6 +168,7 @@ class LiveHub:
                     continue
             alive = time.monotonic()
             if message["type"] == "subscribe":
+                self._watch_at = 0.0  # A server that was started again may not know who watches.
                 self._hears.set()
             elif message["type"] == "message":
                 self._note(message["data"])
