@@ -38,7 +38,7 @@ export function PaletteDialog({ navigation, onClose }) {
     setAt((current + step + options.length) % Math.max(1, options.length));
   };
   return html`<${Dialog} title="Go to" onClose=${onClose} onSubmit=${() => go(options[current])}>
-    <input type="search" role="combobox" aria-label="Page, link or tag" placeholder="Page, link or tag" autocomplete="off" data-focus aria-expanded="true" aria-controls=${id}
+    <input type="text" role="combobox" aria-label="Page, link or tag" placeholder="Page, link or tag" autocomplete="off" data-focus aria-expanded="true" aria-controls=${id}
       aria-activedescendant=${options.length ? `${id}-${current}` : undefined} value=${text} onInput=${(event) => { setText(event.target.value); setAt(0); }} onKeyDown=${press} />
     <${ErrorNote} error=${links.error ?? tags.error} retry=${() => (links.error ? links : tags).reload()} />
     <ul class="palette" id=${id} role="listbox" aria-label="Found" ref=${list}>
