@@ -2,6 +2,7 @@
 
 import re
 from datetime import timedelta
+from itertools import pairwise
 
 import pytest
 from playwright.async_api import Locator, Page, expect
@@ -142,3 +143,18 @@ async def test_the_line_of_today_ends_now(
         line = await series.locator("path.now").get_attribute("d")
         assert line is not None
         assert line.count("L") < 24
+
+
+@pytest.mark.parametrize("days", [("2026-11-05", "2026-11-05"), ("2026-10-20", "2026-11-19")])
+async def test_labels_below_the_axis_do_not_overlap(
+    open_page: OpenPage, services: Services, account: Account, days: tuple[str, str]
+) -> None:
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto(f"/console/overview?from={days[0]}&to={days[1]}&interval=hour")
+        labels = page.locator(".series .labels text[text-anchor]")
+        await expect(labels.first).to_be_visible()
+        boxes = [await label.bounding_box() for label in await labels.all()]
+        edges = [(box["x"], box["x"] + box["width"]) for box in boxes if box]
+        assert len(edges) > 5
+        assert all(end < start for (_, end), (start, _) in pairwise(edges))

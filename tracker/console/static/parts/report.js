@@ -171,7 +171,7 @@ function Lines({ steps, previous, text, width, at, from, onAt, onFrom, onPick })
     onFrom(indexAt(event));
   };
   const end = (event) => from !== null && (indexAt(event) === from ? onFrom(null) : onPick(from, indexAt(event)));
-  const every = Math.ceil(steps.length / Math.max(1, Math.floor(width / LABEL_WIDTH)));
+  const every = labelEvery(steps, Math.max(1, Math.floor(width / LABEL_WIDTH)));
   return html`<svg class="lines" width=${width} height=${HEIGHT} viewBox="0 0 ${width} ${HEIGHT}" aria-hidden="true"
       onPointerMove=${(event) => onAt(indexAt(event))} onPointerLeave=${() => from === null && onAt(null)}
       onPointerDown=${begin} onPointerUp=${end} onPointerCancel=${() => onFrom?.(null)}>
@@ -187,9 +187,25 @@ function Lines({ steps, previous, text, width, at, from, onAt, onFrom, onPick })
     </g>
     <g class="labels">
       ${marks.slice(1).map((mark) => html`<text x="2" y=${y(mark) - 4}>${compactText(mark, text)}</text>`)}
-      ${steps.map(({ label }, index) => index % every === 0 && html`<text x=${x(index)} y=${HEIGHT - 6} text-anchor=${index === 0 ? "start" : x(index) > width - LABEL_WIDTH / 2 ? "end" : "middle"}>${label}</text>`)}
+      ${steps.map((step, index) => index % every === 0 && html`<text x=${x(index)} y=${HEIGHT - 6} text-anchor=${index === 0 ? "start" : x(index) > width - LABEL_WIDTH / 2 ? "end" : "middle"}>${axisText(step, every)}</text>`)}
     </g>
   </svg>`;
+}
+
+const HOURS = [1, 2, 3, 4, 6, 8, 12, 24];
+
+/** Return after how many steps one is labelled, if there is room for `most`. Hours divide days. */
+function labelEvery(steps, most) {
+  const every = Math.max(1, Math.ceil(steps.length / most));
+  if (!steps[0]?.key.includes("T")) return every;
+  return HOURS.find((hours) => hours >= every) ?? 24 * Math.ceil(every / 24);
+}
+
+/** Return the label of a step below the axis: of an hour only the hour, at midnight the day. */
+function axisText({ key, label }, every) {
+  const [day, hour] = key.split("T");
+  if (!hour || (every >= 24 && !hour.startsWith("00:00"))) return label;
+  return hour.startsWith("00:00") ? stepText(day) : hour.slice(0, 5);
 }
 
 /** The way along the steps for keyboards and screen readers: arrow keys read them out. */
