@@ -1,5 +1,6 @@
 """Streams of what lands: exact, bounded, and ended with the access that opened them."""
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
@@ -217,3 +218,19 @@ async def test_a_client_that_leaves_while_its_stream_opens_leaves_nothing_behind
             await last.next("state")
             await until(lambda: len([*services.live.streams()]) == 1)
         await until(lambda: not [*services.live.streams()])
+
+
+async def test_a_client_that_reads_nothing_at_all_loses_its_connection(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    long: Any = stream.LiveEvent("clicks", stream.End("x" * 200_000))  # type: ignore[arg-type]
+    async with connected(client.port, account.id, f"Authorization: Bearer {secret}") as watcher:
+        await watcher.head()
+        [one] = services.live.streams()
+        for _ in range(2 * stream.MAX_WAITING):
+            one.put(long)
+            await asyncio.sleep(0)
+        assert one.ended.is_set()
+        await until(lambda: not [*services.live.streams()])
+        with contextlib.suppress(ConnectionError):
+            assert b"event: end" not in await watcher.rest()
