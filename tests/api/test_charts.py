@@ -58,7 +58,7 @@ async def test_deliveries_are_counted_by_day_and_state_with_the_time_of_the_rece
     today = now().replace(hour=12, minute=0)
     rows = [
         *(a_delivery(account, webhook, "delivered", today, took) for took in range(1, 101)),
-        a_delivery(account, webhook, "failed", today - timedelta(days=1), 500),
+        a_delivery(account, webhook, "failed", today - timedelta(days=2), 500),
         a_delivery(account, webhook, "due", today, 0),
         a_delivery(account, other, "failed", today, 5),
     ]
@@ -67,6 +67,7 @@ async def test_deliveries_are_counted_by_day_and_state_with_the_time_of_the_rece
     assert (found["deliveries"], found["timeZone"]) == (102, "UTC")
     assert [(day["delivered"], day["failed"], day["due"]) for day in found["days"]] == [
         (0, 1, 0),
+        (0, 0, 0),
         (100, 0, 1),
     ]
     assert (found["medianMilliseconds"], found["p95Milliseconds"]) == (51, 96)

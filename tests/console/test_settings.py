@@ -149,7 +149,9 @@ async def test_other_roles_see_no_keys_and_change_no_settings(
         await page.goto("/console/settings")
         await expect(page.get_by_role("heading", name="Account", exact=True)).to_be_visible()
         settings = page.get_by_role("navigation", name="Settings")
-        await expect(settings.get_by_role("link")).to_have_text(["Account", "Members", "Security"])
+        await expect(settings.get_by_role("link")).to_have_text(
+            ["Account", "Members", "Shared reports", "Security"]
+        )
         await expect(page.get_by_label("Name", exact=True)).to_be_disabled()
         await settings.get_by_role("link", name="Members").click()
         await expect(page.get_by_role("row", name="Ada")).to_be_visible()

@@ -13,7 +13,7 @@ from tracker.access.sessions import Session
 from tracker.api.export import Export
 from tracker.api.handler import Handler
 from tracker.api.limits import MAX_BODY_BYTES, MAX_IGNORED_BODY_BYTES
-from tracker.api.openapi.parts import Described
+from tracker.api.openapi.parts import BINARY, Described
 from tracker.api.services import Services
 from tracker.db.transaction import Session as Transaction
 from tracker.errors import Forbidden, NotFound
@@ -121,9 +121,10 @@ class Answer(NamedTuple):
 
 
 class MediaType(msgspec.Struct, frozen=True):
-    """The media type of answers that are not JSON."""
+    """The media type of answers that are not JSON. `schema` is that of one event of a stream."""
 
     name: str
+    schema: Described = msgspec.field(default_factory=lambda: BINARY)
 
 
 class Endpoint(NamedTuple):

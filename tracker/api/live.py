@@ -1,13 +1,25 @@
 """`/api/live`: clicks and conversions as they land."""
 
+from typing import Final
+
 import msgspec
 from msgspec import field
 
 from tracker.access.principal import ActorKind
 from tracker.api.endpoint import Call, Endpoint, MediaType, Nothing
 from tracker.api.event_stream import EventStream
+from tracker.api.openapi.parts import TEXT, Described
 from tracker.api.schema import AccountId
 from tracker.live.stream import Credential
+
+EVENT: Final[Described] = {
+    "type": "object",
+    "properties": {
+        "event": TEXT | {"enum": ["state", "clicks", "conversions", "end"]},
+        "data": TEXT | {"description": "JSON in one line"},
+    },
+    "required": ["event", "data"],
+}
 
 
 class WatchAccount(msgspec.Struct, kw_only=True):
@@ -36,7 +48,7 @@ ENDPOINTS = (
         "conversions:read",
         watch,
         "Watch clicks and conversions as they land, as Server-Sent Events",
-        MediaType("text/event-stream"),
+        MediaType("text/event-stream", EVENT),
         query=WatchAccount,
     ),
 )

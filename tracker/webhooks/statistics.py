@@ -1,7 +1,7 @@
 """Counts of the last deliveries of a webhook, and how long its receiver took."""
 
 from collections import Counter
-from datetime import date
+from datetime import date, timedelta
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
@@ -14,7 +14,10 @@ MAX_DELIVERIES: Final = 5_000
 
 
 class Statistics(NamedTuple):
-    """The deliveries of each day by their status, and the milliseconds of their last attempts."""
+    """The deliveries of each day by their status, and the milliseconds of their last attempts.
+
+    Days without deliveries between others are among the `days`.
+    """
 
     days: dict[date, Counter[Status]]
     milliseconds: list[int]
@@ -32,7 +35,15 @@ async def statistics(database: Database, webhook_id: UUID, calendar: Calendar) -
         of_day[Status(row["status"])] += 1
         if row.get("milliseconds") is not None:
             milliseconds.append(row["milliseconds"])
-    return Statistics(dict(sorted(days.items())), sorted(milliseconds))
+    return Statistics(_filled(days), sorted(milliseconds))
+
+
+def _filled(days: dict[date, Counter[Status]]) -> dict[date, Counter[Status]]:
+    if not days:
+        return {}
+    first, last = min(days), max(days)
+    every = [first + timedelta(days=number) for number in range((last - first).days + 1)]
+    return {day: days.get(day, Counter()) for day in every}
 
 
 def statistics_pipeline(webhook_id: UUID) -> list[dict[str, Any]]:

@@ -15,7 +15,6 @@ from tracker.api.export import MEDIA_TYPES
 from tracker.api.join_schema import JOIN_SCHEMAS
 from tracker.api.openapi.parts import (
     API_KEY,
-    BINARY,
     ERRORS,
     FILE_NAME,
     RATE_LIMIT,
@@ -118,7 +117,7 @@ def _operation(endpoint: Endpoint, schemas: Schemas) -> Described:
 
 def _content(endpoint: Endpoint, schemas: Schemas) -> Described:
     if isinstance(endpoint.answer, MediaType):
-        return {endpoint.answer.name: {"schema": BINARY}}
+        return {endpoint.answer.name: {"schema": endpoint.answer.schema}}
     files = (
         {} if endpoint.export is None else {one: {"schema": TEXT} for one in MEDIA_TYPES.values()}
     )

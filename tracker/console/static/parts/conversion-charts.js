@@ -13,6 +13,8 @@ export function ConversionCharts({ filters }) {
   const [measure, setMeasure] = useState("conversions");
   const report = useLoad((signal) => api.post("/api/reports/overview", owned({ dateRange: lastRange(DAYS), interval: "day", compare: "previous_period", filters }), { signal }), [JSON.stringify(filters)]);
   const delays = useLoad((signal) => api.get("/api/conversions/delays", {}, signal), []);
+  // The delays are those of the account.
+  const narrowed = Object.values(filters).some(Boolean);
   if (report.error) return html`<${ErrorNote} error=${report.error} retry=${report.reload} />`;
   if (!report.data) return html`<div class="card"><${Skeleton} lines=${6} /></div>`;
   const { totals, series, previousSeries } = report.data;
@@ -23,9 +25,10 @@ export function ConversionCharts({ filters }) {
       <div class="row panel-tabs">${SHOWN.map((one) => html`<button type="button" key=${one} aria-pressed=${one === measure} onClick=${() => setMeasure(one)}>${MEASURES[one][0]} ${MEASURES[one][1](totals[one])}</button>`)}</div>
       <${SeriesChart} title="${name}, last ${DAYS} days" steps=${steps(series)} previous=${steps(previousSeries)} format=${text} />
     </section>
-    ${delays.data?.conversions > 0 && html`<section class="card">
+    <${ErrorNote} error=${delays.error} retry=${delays.reload} />
+    ${!narrowed && delays.data?.conversions > 0 && html`<section class="card">
       <${ColumnChart} title="From click to conversion" valueLabel="Conversions" columns=${delayColumns(delays.data.groups)} />
-      <p class="hint">Half of the last ${format.number(delays.data.conversions)} took less than ${duration(delays.data.medianSeconds)}.</p>
+      <p class="hint">Half of the last ${format.number(delays.data.conversions)} of 30 days took less than ${duration(delays.data.medianSeconds)}.</p>
     </section>`}
   </div>`;
 }
