@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
 
 from tests.api.client import Client
 from tests.api.person import signed_in
@@ -125,7 +127,7 @@ async def test_a_batch_that_nobody_watches_costs_one_command(
 
 async def test_a_drain_goes_on_if_nothing_can_be_published(account: Account) -> None:
     documents: Any = [{"account_id": account.id.bytes}]
-    redis: Redis = Redis(host="127.0.0.1", port=1)
+    redis: Redis = Redis(host="127.0.0.1", port=1, retry=Retry(NoBackoff(), 0))
     await Publisher(redis).publish(documents, [])
     await redis.aclose()
 
