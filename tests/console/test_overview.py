@@ -151,8 +151,10 @@ async def test_clicking_rows_filters_and_the_address_keeps_it(
         await expect(page.get_by_text("Country is Germany")).to_be_visible()
         await expect(page.locator(".tile").first.locator("strong")).to_have_text("3")
         await page.get_by_role("button", name="Campaign").click()
+        scrolled = await page.evaluate("(scrollTo(0, 600), scrollY)")
         await page.get_by_role("button", name="spring, sale").click()
         await expect(page.get_by_text("UTM campaign is spring, sale")).to_be_visible()
+        assert await page.evaluate("scrollY") == scrolled > 0
         await page.locator(".tile", has_text="Conversions").click()
         await page.reload()
         await expect(page.get_by_text("Country is Germany")).to_be_visible()
@@ -215,6 +217,11 @@ async def test_periods_are_chosen_stepped_and_compared(
         await page.get_by_label("Period").select_option("Today")
         await expect(clicks.locator("strong")).to_have_text("0")
         await expect(page.get_by_role("button", name="The time after")).to_be_disabled()
+        await page.goto("/console/overview?from=2026-03-01&to=2026-03-31")
+        await expect(clicks.locator("strong")).to_have_text("0")
+        await page.keyboard.press("ArrowLeft")
+        await expect(page.get_by_label("From")).to_have_value("2026-02-01")
+        assert query_of(page)["to"] == "2026-02-28"
 
 
 async def test_a_file_has_exactly_what_is_shown(

@@ -164,18 +164,21 @@ function currentRoute() {
 let moved = false;
 let previous = "";
 
-/** Go to an address of the console. `replace` leaves no entry in the history. */
-export function navigate(href, { replace = false } = {}) {
+/**
+ * Go to an address of the console. `replace` leaves no entry in the history; with `stay` the page is
+ * not scrolled to its top.
+ */
+export function navigate(href, { replace = false, stay = replace } = {}) {
   moved ||= !replace;
   if (!replace) previous = location.pathname + location.search;
   history[replace ? "replaceState" : "pushState"](null, "", href);
   route.value = currentRoute();
-  if (!replace) scrollTo(0, 0);
+  if (!stay) scrollTo(0, 0);
 }
 
 /** Set parameters of the current page's query; null and "" remove one. */
-export function setQuery(changes, { replace = true } = {}) {
-  navigate(route.value.path + queryText({ ...route.value.query, ...changes }), { replace });
+export function setQuery(changes, { replace = true, stay } = {}) {
+  navigate(route.value.path + queryText({ ...route.value.query, ...changes }), { replace, stay });
 }
 
 /** Follow links inside the console without loading the page again. */

@@ -148,7 +148,7 @@ function sharedReport(report, cards, fixed) {
 function toggleFilter(filters, dimension, key) {
   const values = filters[dimension] ?? [];
   const changed = values.includes(key) ? values.filter((one) => one !== key) : [...values, key];
-  setQuery({ [dimension]: joinValues(changed) }, { replace: false });
+  setQuery({ [dimension]: joinValues(changed) }, { replace: false, stay: true });
 }
 
 function shownPanel(chosen, panels) {
@@ -199,9 +199,13 @@ function daysOf(period) {
   }
 }
 
-/** Return the days before or after those of a report: as many, or the whole month beside a month. */
+/**
+ * Return the days before or after those of a report: as many, or the whole month beside a month, also
+ * one that goes on.
+ */
 function shifted({ from, to }, direction) {
-  const isMonth = from === monthsAfter(from, 0) && to === plus(monthsAfter(from, 1), -1);
+  const [today] = lastDays(1);
+  const isMonth = from === monthsAfter(from, 0) && (to === plus(monthsAfter(from, 1), -1) || (to === today && from < to));
   if (isMonth) {
     const first = monthsAfter(from, direction);
     return { from: first, to: plus(monthsAfter(first, 1), -1) };
