@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from tests.db.listening import listening
+from tests.http.serving import until
 from tracker.access import api_keys
-from tracker.access.api_keys import ApiKey
+from tracker.access.api_keys import ApiKey, ApiKeys
 from tracker.clock import now
 from tracker.errors import Forbidden, NotFound, Unauthorized
 from tracker.ids import new_id
@@ -79,6 +81,33 @@ async def test_a_revoked_key_is_rejected_at_once_in_every_process(services: Serv
         with pytest.raises(Unauthorized, match="revoked"):
             await process.api_keys.authenticate(secret)
     assert await services.api_keys.revoke(key.id) == (revoked, False)
+    await other.close()
+
+
+async def test_a_key_is_known_to_a_process_that_hears_of_changes_until_it_is_revoked(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, secret = await services.api_keys.create(new_id(), "k")
+    other = Services(services.settings)
+    asked = []
+    find = ApiKeys._find
+
+    async def counted(self: ApiKeys, digest: bytes) -> ApiKey:
+        asked.append(digest)
+        return await find(self, digest)
+
+    monkeypatch.setattr(ApiKeys, "_find", counted)
+    async with listening(other.changes):
+        for _ in range(5):  # the first stores that the key is in use
+            await other.api_keys.authenticate(secret)
+        assert len(asked) == 2
+        await services.api_keys.revoke(key.id)
+        await until(lambda: other.api_keys.valid.get(asked[0]) is None)
+        with pytest.raises(Unauthorized, match="revoked"):
+            await other.api_keys.authenticate(secret)
+    for _ in range(2):
+        with pytest.raises(Unauthorized, match="revoked"):
+            await other.api_keys.authenticate(secret)
     await other.close()
 
 

@@ -1,6 +1,7 @@
 """API keys: `trk_` and 32 random bytes. Only the SHA-256 of a key is stored.
 
-A key is looked up in MongoDB for every request, so a revocation holds at once and everywhere.
+A process that hears of changes keeps the keys that it has found valid in memory: a revocation holds
+within a second everywhere, and at once where it was made.
 """
 
 import hashlib
@@ -11,12 +12,15 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
+from redis.asyncio import Redis
 
 from tracker.access.principal import OPERATOR, Actor, ActorKind, Principal
 from tracker.clock import now
+from tracker.db import keys
 from tracker.db.connect import Database
 from tracker.db.documents import document, record
 from tracker.db.paging import page_of
+from tracker.db.trusted_memory import TrustedMemory, publish_change
 from tracker.errors import ErrorCode, NotFound, Unauthorized
 from tracker.ids import new_id, new_secret
 
@@ -52,10 +56,12 @@ class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ApiKeys:
-    """The stored API keys."""
+    """The stored API keys. `valid` are those that this process has found valid."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, redis: Redis) -> None:
         self._keys = database["api_keys"]
+        self._redis = redis
+        self.valid: TrustedMemory[ApiKey] = TrustedMemory(MAX_REMEMBERED_KEYS)
         self._accounts: OrderedDict[bytes, UUID] = OrderedDict()
 
     async def create(
@@ -105,24 +111,28 @@ class ApiKeys:
     async def authenticate(self, secret: str) -> ApiKey:
         """Return the key of `secret`. Raises Unauthorized if it is unknown, revoked or expired."""
         digest = _digest(secret)
+        generation = self.valid.generation
+        known = self.valid.get(digest)
         try:
-            key = await self._find_valid(digest)
+            key = known or await self._find(digest)
+            _check_expiry(key)
         except Unauthorized:
             self._accounts.pop(digest, None)
             raise
         self._remember(digest, key.account_id)
-        await self._touch(key)
+        if await self._touch(key):
+            self.valid.forget(keys.api_key(key.id))
+        elif known is None:
+            self.valid.put(digest, keys.api_key(key.id), key, generation)
         return key
 
-    async def _find_valid(self, digest: bytes) -> ApiKey:
+    async def _find(self, digest: bytes) -> ApiKey:
         row = await self._keys.find_one({"sha256": digest})
         if row is None:
             raise Unauthorized("API key: unknown")
         key = record(ApiKey, row)
         if key.revoked_at is not None:
             raise Unauthorized("API key: revoked", code=ErrorCode.KEY_REVOKED)
-        if key.expires_at is not None and key.expires_at <= now():
-            raise Unauthorized("API key: expired", code=ErrorCode.KEY_EXPIRED)
         return key
 
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[ApiKey], int]:
@@ -148,6 +158,9 @@ class ApiKeys:
         revoked = await self._keys.update_one(
             {"_id": key_id, "revoked_at": None}, {"$set": {"revoked_at": now()}}
         )
+        name = keys.api_key(key_id)
+        self.valid.forget(name)
+        await publish_change(self._redis, name)
         key = await self.find(key_id)
         if key is None:
             raise NotFound("API key: not found")
@@ -159,11 +172,20 @@ class ApiKeys:
         if len(self._accounts) > MAX_REMEMBERED_KEYS:
             self._accounts.popitem(last=False)
 
-    async def _touch(self, key: ApiKey) -> None:
+    async def _touch(self, key: ApiKey) -> bool:
+        """Store that a key is in use, once a minute; return whether that was due."""
         at = now()
-        if key.last_used_at is None or at - key.last_used_at >= _LAST_USED_INTERVAL:
-            unless_another_did = {"_id": key.id, "last_used_at": key.last_used_at}
-            await self._keys.update_one(unless_another_did, {"$set": {"last_used_at": at}})
+        if key.last_used_at is not None and at - key.last_used_at < _LAST_USED_INTERVAL:
+            return False
+        unless_another_did = {"_id": key.id, "last_used_at": key.last_used_at}
+        await self._keys.update_one(unless_another_did, {"$set": {"last_used_at": at}})
+        return True
+
+
+def _check_expiry(key: ApiKey) -> None:
+    """Raise Unauthorized if a key has expired."""
+    if key.expires_at is not None and key.expires_at <= now():
+        raise Unauthorized("API key: expired", code=ErrorCode.KEY_EXPIRED)
 
 
 def _valid() -> dict[str, Any]:

@@ -7,7 +7,7 @@ short time only. When it is back they start empty, because changes published mea
 import asyncio
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import structlog
 from redis.asyncio import Redis
@@ -15,7 +15,6 @@ from redis.asyncio.client import PubSub
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 
-from tracker.db.cache import Cache
 from tracker.db.keys import CHANGES
 
 log = structlog.get_logger(__name__)
@@ -27,6 +26,18 @@ PING_SECONDS = 0.5
 RETRY_SECONDS = 0.2
 
 
+class Listening(Protocol):
+    """A memory that has to hear of changes. `verified` is true while it hears of every one."""
+
+    verified: bool
+
+    def forget(self, name: str) -> None:
+        """Forget the value of this name."""
+
+    def forget_all(self) -> None:
+        """Forget everything."""
+
+
 class Changes:
     """The subscription of one process.
 
@@ -34,7 +45,7 @@ class Changes:
     every change is heard.
     """
 
-    def __init__(self, redis: Redis, caches: Mapping[str, Cache[Any]]) -> None:
+    def __init__(self, redis: Redis, caches: Mapping[str, Listening]) -> None:
         self._redis = redis
         self._caches = caches
         self.heard = asyncio.Event()

@@ -120,6 +120,7 @@ class Services:
                 "domain": self.domain_cache,
                 "event_config": self.pbk_cache,
                 "account": self.rules_cache,
+                "api_key": self.api_keys.valid,
             },
         )
         self.loops = Loops()
@@ -141,7 +142,7 @@ class Services:
         self.exports = RunningExports()
         self.accounts = Accounts(self.database)
         self.time_zones = TimeZones(self.database)
-        self.api_keys = ApiKeys(self.database)
+        self.api_keys = ApiKeys(self.database, self.redis)
         self.audit = Audit(self.database)
         self.people = People(self.database)
         self.members = Members(self.database)
