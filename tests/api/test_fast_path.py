@@ -1,6 +1,7 @@
 """Requests are answered alike by the fast path and by the handlers."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -245,9 +246,11 @@ async def test_requests_that_tornado_rejects_are_not_taken(
 
 
 async def test_while_redis_is_unavailable_both_ways_write_to_the_spool(
-    services: Services, known: Known, settings: Settings
+    services: Services, known: Known, settings: Settings, tmp_path: Path
 ) -> None:
-    without_redis = Services(msgspec.structs.replace(settings, redis_url=unavailable_redis()))
+    # In a folder of its own: the running services replay what is in theirs.
+    apart = msgspec.structs.replace(settings, data_dir=str(tmp_path / "apart"))
+    without_redis = Services(msgspec.structs.replace(apart, redis_url=unavailable_redis()))
     async with both_ways(without_redis) as ways:
         answers = await ways.compare(generated(known, 21, 500))
         check_taken(ways)
@@ -255,8 +258,11 @@ async def test_while_redis_is_unavailable_both_ways_write_to_the_spool(
     await without_redis.close()
     assert {answer[9:12] for answer in answers} >= {b"200", b"302", b"400", b"404"}
     assert await journaled(services) == []
-    while await services.journal.replay_once():
+    with_redis = Services(apart)
+    while await with_redis.journal.replay_once():
         pass
+    await with_redis.stop()
+    await with_redis.close()
     assert {type(one) for one in ways.recorded(await journaled(services))} == {Click, Event}
 
 
