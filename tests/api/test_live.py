@@ -14,12 +14,19 @@ from tests.api.client import Client
 from tests.api.person import signed_in
 from tests.console.scene import HOSTILE
 from tests.conversions.scene import applied
-from tests.factories import create_event_config, create_link, make_click, make_event
+from tests.factories import (
+    create_event_config,
+    create_link,
+    make_click,
+    make_event,
+)
 from tests.http.serving import until
 from tests.live.watching import Watcher, connected, telling, watching
 from tracker.access.accounts import Account
 from tracker.access.roles import Role
 from tracker.clock import now_ms
+from tracker.conversions.document import Status
+from tracker.conversions.store import document
 from tracker.db import keys
 from tracker.live import stream
 from tracker.live.hub import LiveHub
@@ -102,6 +109,17 @@ async def test_a_conversion_is_told_when_its_account_is_known(
     async with watched(services, client, account, secret) as watcher:
         await applied(services, [make_event(7, click.id, at=now_ms())])
         await applied(services, [click])
+        converted = await watcher.next("conversions")
+        assert [row["event_id"] for row in converted["rows"]] == ["7"]
+
+
+async def test_a_claimed_conversion_is_told_when_it_counts(
+    services: Services, client: Client, account: Account, secret: str
+) -> None:
+    event = make_event(7, None, at=now_ms(), account_id=account.id.bytes)
+    await services.database["events"].insert_one({**document(event), "status": Status.CLAIMED})
+    async with watched(services, client, account, secret) as watcher:
+        await applied(services, [event])
         converted = await watcher.next("conversions")
         assert [row["event_id"] for row in converted["rows"]] == ["7"]
 

@@ -17,7 +17,7 @@ from pymongo.errors import BulkWriteError, OperationFailure
 
 from tracker.clicks.document import ClickDocument
 from tracker.clock import now
-from tracker.conversions.document import EventDocument, EventFields, changed
+from tracker.conversions.document import EventDocument, EventFields, Status, changed
 from tracker.conversions.notification_state import outdated, unchanged
 from tracker.conversions.store import ClickAndConfig, Events
 from tracker.db.connect import Database
@@ -81,6 +81,18 @@ class WriteSet(NamedTuple):
         arrived = [event for event in self.events if should_notify(None, event)]
         moved = [(event, changed(event, fields)) for event, fields in self.moves]
         return arrived + [after for before, after in moved if should_notify(before, after)]
+
+    def landed_events(self) -> list[EventDocument]:
+        """Return the events that are an account's for the first time, as they are afterwards.
+
+        Those are new ones, claimed ones that count now, and those whose click tells whose they are.
+        """
+        moved = [
+            changed(event, fields)
+            for event, fields in self.moves
+            if event["account_id"] is None or event["status"] == Status.CLAIMED
+        ]
+        return [*self.events, *moved]
 
     def arrivals(self) -> Arrivals:
         """Return the clicks that the write set adds, and the events that enter a state with it."""

@@ -21,7 +21,7 @@ from tracker.clicks.store import Clicks
 from tracker.clicks.visitors import Visitors
 from tracker.clock import now, now_ms
 from tracker.conversions.attribution import CLICK_FIELDS
-from tracker.conversions.document import EventDocument, Status, changed
+from tracker.conversions.document import EventDocument, Status
 from tracker.conversions.event import Event
 from tracker.conversions.rules import NO_RULES, AccountRules
 from tracker.conversions.store import Events, Transaction, check_same, click_and_config, document
@@ -105,7 +105,7 @@ class Drain:
         arrived = await _by_id(events)
         checked = {one.id for one in events if one.checked}
         write_set = await self._store(documents, arrived, checked)
-        await self._publisher.publish(write_set.clicks, write_set.events)
+        await self._publisher.publish(write_set.clicks, write_set.landed_events())
         # An event that is stored joined to its click needs no second look: whoever stored the click
         # has joined the others that waited for it.
         joined = {one["_id"] for one in write_set.events if one["status"] != Status.PENDING}
@@ -237,9 +237,7 @@ class Drain:
                 holders = await self._events.holders(plan.transactions_of(pending, clicks))
             else:
                 count_refused(fields for _, fields in write_set.moves)
-                # The others were published when they arrived.
-                moves = [move for move in write_set.moves if move.event["account_id"] is None]
-                await self._publisher.publish([], [changed(*move) for move in moves])
+                await self._publisher.publish([], write_set.landed_events())
                 return
         raise WriteConflict
 
