@@ -12,6 +12,7 @@ from tests.http.serving import until
 from tracker.access import api_keys
 from tracker.access.api_keys import ApiKey, ApiKeys
 from tracker.clock import now
+from tracker.db import keys
 from tracker.errors import Forbidden, NotFound, Unauthorized
 from tracker.ids import new_id
 from tracker.service.services import Services
@@ -102,7 +103,7 @@ async def test_a_key_is_known_to_a_process_that_hears_of_changes_until_it_is_rev
             await other.api_keys.authenticate(secret)
         assert len(asked) == 2
         await services.api_keys.revoke(key.id)
-        await until(lambda: other.api_keys.valid.get(asked[0]) is None)
+        await until(lambda: other.api_keys.valid.get(keys.api_key(asked[0])) is None)
         with pytest.raises(Unauthorized, match="revoked"):
             await other.api_keys.authenticate(secret)
     for _ in range(2):

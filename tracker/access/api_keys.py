@@ -111,8 +111,8 @@ class ApiKeys:
     async def authenticate(self, secret: str) -> ApiKey:
         """Return the key of `secret`. Raises Unauthorized if it is unknown, revoked or expired."""
         digest = _digest(secret)
-        generation = self.valid.generation
-        known = self.valid.get(digest)
+        name, generation = keys.api_key(digest), self.valid.generation
+        known = self.valid.get(name)
         try:
             key = known or await self._find(digest)
             _check_expiry(key)
@@ -121,9 +121,9 @@ class ApiKeys:
             raise
         self._remember(digest, key.account_id)
         if await self._touch(key):
-            self.valid.forget(keys.api_key(key.id))
+            self.valid.forget(name)
         elif known is None:
-            self.valid.put(digest, keys.api_key(key.id), key, generation)
+            self.valid.put(name, key, generation)
         return key
 
     async def _find(self, digest: bytes) -> ApiKey:
@@ -158,13 +158,13 @@ class ApiKeys:
         revoked = await self._keys.update_one(
             {"_id": key_id, "revoked_at": None}, {"$set": {"revoked_at": now()}}
         )
-        name = keys.api_key(key_id)
+        row = await self._keys.find_one({"_id": key_id})
+        if row is None:
+            raise NotFound("API key: not found")
+        name = keys.api_key(row["sha256"])
         self.valid.forget(name)
         await publish_change(self._redis, name)
-        key = await self.find(key_id)
-        if key is None:
-            raise NotFound("API key: not found")
-        return key, bool(revoked.modified_count)
+        return record(ApiKey, row), bool(revoked.modified_count)
 
     def _remember(self, digest: bytes, account_id: UUID) -> None:
         self._accounts[digest] = account_id

@@ -23,7 +23,7 @@ fleet:counters                 hash     what all drains have counted, by metric 
 live:watched                   zset     accounts whose streams are open, by when that ends; 30 s
 probe                          string   nothing: written to see that Redis takes writes; 60 s
 nobody                         none     never set: scripts that a full Redis must run delete it
-changes                        channel  the name of a hash that has changed; api_key:<id>
+changes                        channel  the name of a hash that has changed; api_key:<digest>
 live                           channel  what landed of a watched account (`live/landed`)
 
 All but the streams share a memory budget: `db/budget`.
@@ -80,9 +80,9 @@ def event_config(pbk: str) -> str:
     return f"event_config:{pbk}"
 
 
-def api_key(key_id: UUID) -> str:
+def api_key(digest: bytes) -> str:
     """Return the name under which a change of an API key is published. It is no key of Redis."""
-    return f"api_key:{key_id}"
+    return f"api_key:{digest.hex()}"
 
 
 def account(account_id: UUID) -> str:

@@ -1,46 +1,35 @@
 """Values that a process has read, and trusts as long as it hears of their changes.
 
 What changes a value publishes its name (`publish_change`), and `db/changes` has every process
-forget it. While a process does not hear, it trusts nothing. TRUST_SECONDS bounds what a change can
-do that could not be published.
+forget it. While a process does not hear, it trusts nothing. Values live as long as those of
+`db/memory`, which bounds what a change can do that could not be published.
 """
 
 import time
-from collections import OrderedDict
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
 import structlog
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from tracker.db.keys import CHANGES
+from tracker.db.memory import Memory
 
 log = structlog.get_logger(__name__)
-
-TRUST_SECONDS: Final = 30.0
 
 Value = TypeVar("Value")
 
 
-class _Trusted(NamedTuple, Generic[Value]):
-    name: str
-    value: Value
-    until: float
-
-
 class TrustedMemory(Generic[Value]):
-    """A memory of up to `max_values` values by a digest; the least recently used goes first.
+    """A bounded memory of values by name.
 
-    `verified` is true while the process hears of every change.
+    `generation` grows whenever something is forgotten: what was read before may be old.
     """
 
     def __init__(self, max_values: int) -> None:
-        self._max_values = max_values
-        self._by_digest: OrderedDict[bytes, _Trusted[Value]] = OrderedDict()
-        self._digests: dict[str, bytes] = {}
+        self._memory: Memory[Value] = Memory(max_values)
         self._verified = False
         self.generation = 0
-        """A number that grows whenever something is forgotten. What was read before may be old."""
 
     @property
     def verified(self) -> bool:
@@ -53,40 +42,27 @@ class TrustedMemory(Generic[Value]):
         if not verified:
             self.forget_all()
 
-    def get(self, digest: bytes) -> Value | None:
-        """Return the value of a digest, or None if it is not known or no longer trusted."""
-        found = self._by_digest.get(digest)
-        if found is None:
+    def get(self, name: str) -> Value | None:
+        """Return the value of a name, or None if it is not known or no longer trusted."""
+        entry = self._memory.find(name)
+        if entry is None or time.monotonic() - entry.loaded_at >= entry.ttl_seconds:
             return None
-        if found.until <= time.monotonic():
-            self.forget(found.name)
-            return None
-        self._by_digest.move_to_end(digest)
-        return found.value
+        return entry.value
 
-    def put(self, digest: bytes, name: str, value: Value, generation: int) -> None:
+    def put(self, name: str, value: Value, generation: int) -> None:
         """Keep a value that was read in `generation`, unless something was forgotten since."""
-        if not self._verified or generation != self.generation:
-            return
-        self._by_digest[digest] = _Trusted(name, value, time.monotonic() + TRUST_SECONDS)
-        self._by_digest.move_to_end(digest)
-        self._digests[name] = digest
-        if len(self._by_digest) > self._max_values:
-            _, oldest = self._by_digest.popitem(last=False)
-            self._digests.pop(oldest.name, None)
+        if self._verified and generation == self.generation:
+            self._memory.remember(name, value)
 
     def forget(self, name: str) -> None:
         """Forget the value of this name."""
         self.generation += 1
-        digest = self._digests.pop(name, None)
-        if digest is not None:
-            self._by_digest.pop(digest, None)
+        self._memory.forget(name)
 
     def forget_all(self) -> None:
         """Forget everything."""
         self.generation += 1
-        self._by_digest.clear()
-        self._digests.clear()
+        self._memory.forget_all()
 
 
 async def publish_change(redis: Redis, name: str) -> None:
