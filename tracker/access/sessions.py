@@ -205,37 +205,41 @@ def _expiry(created_at: datetime, used_at: datetime) -> datetime:
     return min(used_at + IDLE, created_at + LIFETIME)
 
 
+_MEMBER: Final = {
+    "$lookup": {
+        "from": "members",
+        "let": {"account": "$account_id", "person": "$person_id"},
+        "pipeline": [
+            {
+                "$match": {
+                    "$expr": {
+                        "$and": [
+                            {"$eq": ["$account_id", "$$account"]},
+                            {"$eq": ["$person_id", "$$person"]},
+                        ]
+                    }
+                }
+            }
+        ],
+        "as": "member",
+    }
+}
+_PERSON: Final = {
+    "$lookup": {
+        "from": "people",
+        "localField": "person_id",
+        "foreignField": "_id",
+        "as": "person",
+    }
+}
+
+
 def _with_role(wanted: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the pipeline that finds sessions with person and role; none of which one is gone."""
     return [
         {"$match": wanted},
-        {
-            "$lookup": {
-                "from": "members",
-                "let": {"account": "$account_id", "person": "$person_id"},
-                "pipeline": [
-                    {
-                        "$match": {
-                            "$expr": {
-                                "$and": [
-                                    {"$eq": ["$account_id", "$$account"]},
-                                    {"$eq": ["$person_id", "$$person"]},
-                                ]
-                            }
-                        }
-                    }
-                ],
-                "as": "member",
-            }
-        },
-        {
-            "$lookup": {
-                "from": "people",
-                "localField": "person_id",
-                "foreignField": "_id",
-                "as": "person",
-            }
-        },
+        _MEMBER,
+        _PERSON,
         {"$unwind": "$member"},
         {"$unwind": "$person"},
         {

@@ -1,7 +1,6 @@
 """The events that people get: what landed with the names of links, and the state of an account."""
 
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
@@ -9,7 +8,7 @@ import msgspec
 
 from tracker.clock import iso
 from tracker.db.connect import Database
-from tracker.live.landed import ClickRow, ConversionRow, Landed
+from tracker.live.landed import ClickRow, ClickValues, ConversionRow, ConversionValues, Landed
 from tracker.live.recent import MINUTES, Recent
 from tracker.live.stream import LiveEvent
 
@@ -29,34 +28,20 @@ class LiveEventConfig(msgspec.Struct, frozen=True, kw_only=True):
     name: str
 
 
-class LiveClick(msgspec.Struct, frozen=True, kw_only=True):
-    """A click, as it is shown. `referrer` is the host."""
+class LiveClick(ClickValues, frozen=True, kw_only=True):
+    """A click, as it is shown."""
 
-    id: UUID
     at: str
     link: LiveLink | None
-    domain: str
-    country: str
-    device: str
-    browser: str
-    os: str
-    bot: str | None
-    referrer: str | None
 
 
-class LiveConversion(msgspec.Struct, frozen=True, kw_only=True):
+class LiveConversion(ConversionValues, frozen=True, kw_only=True):
     """A conversion, as it is shown."""
 
     event_id: str
     at: str
-    status: str
-    click_id: UUID | None
     link: LiveLink | None
     event_config: LiveEventConfig | None
-    value: Decimal | None
-    payout: Decimal | None
-    country: str | None
-    device: str | None
 
 
 class LiveClicks(msgspec.Struct, frozen=True, kw_only=True):

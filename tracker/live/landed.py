@@ -17,12 +17,10 @@ MAX_ROWS: Final = 20
 """Clicks, and conversions, that are shown of a batch: the last ones."""
 
 
-class ClickRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A click that landed. `referrer` is the host."""
+class ClickValues(msgspec.Struct, frozen=True, kw_only=True):
+    """The values of a click that are published and shown alike. `referrer` is the host."""
 
     id: UUID
-    at: datetime
-    link_id: UUID
     domain: str
     country: str
     device: str
@@ -32,19 +30,34 @@ class ClickRow(msgspec.Struct, frozen=True, kw_only=True):
     referrer: str | None
 
 
-class ConversionRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A conversion that landed. Without its click it has no link, country and device."""
+class ClickRow(ClickValues, frozen=True, kw_only=True):
+    """A click that landed."""
 
-    event_id: int
     at: datetime
+    link_id: UUID
+
+
+class ConversionValues(msgspec.Struct, frozen=True, kw_only=True):
+    """The values of a conversion that are published and shown alike.
+
+    Without its click it has no country and device.
+    """
+
     status: str
     click_id: UUID | None
-    link_id: UUID | None
-    event_config_id: UUID | None
     value: Decimal | None
     payout: Decimal | None
     country: str | None
     device: str | None
+
+
+class ConversionRow(ConversionValues, frozen=True, kw_only=True):
+    """A conversion that landed."""
+
+    event_id: int
+    at: datetime
+    link_id: UUID | None
+    event_config_id: UUID | None
 
 
 class Landed(msgspec.Struct, kw_only=True):

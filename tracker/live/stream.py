@@ -11,7 +11,7 @@ import msgspec
 EndReason = Literal["stopping", "access_ended", "too_slow"]
 
 MAX_WAITING: Final = 100
-"""Events that a client may be behind: half a minute of a busy account."""
+"""Events that a client may be behind: ten seconds of a busy account."""
 
 
 class LiveEvent(NamedTuple):

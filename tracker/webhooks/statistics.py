@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from tracker.calendar import Calendar
+from tracker.db.all_rows import all_rows
 from tracker.db.connect import Database
 from tracker.webhooks.delivery import Status
 
@@ -30,7 +31,7 @@ async def statistics(database: Database, webhook_id: UUID, calendar: Calendar) -
     """
     days: dict[date, Counter[Status]] = {}
     milliseconds = []
-    async for row in database["deliveries"].aggregate(statistics_pipeline(webhook_id)):
+    for row in await all_rows(database["deliveries"], statistics_pipeline(webhook_id)):
         of_day = days.setdefault(calendar.day_of(row["created_at"]), Counter())
         of_day[Status(row["status"])] += 1
         if row.get("milliseconds") is not None:

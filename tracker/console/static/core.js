@@ -89,7 +89,12 @@ export function owned(fields) {
   return account ? { accountId: account, ...fields } : { ...fields };
 }
 
-async function request(method, path, { query, body, signal, timeout = TIMEOUT_MS }) {
+async function request(method, path, options) {
+  return (await send(method, path, options)).json().catch(() => null);
+}
+
+/** Send a request of the API, and return the answer as it is. Throws an ApiError if it is one. */
+export async function send(method, path, { query, body, signal, timeout = TIMEOUT_MS }) {
   const late = AbortSignal.timeout(timeout);
   const answer = await fetched(path + queryText(query), {
     method,
@@ -99,8 +104,8 @@ async function request(method, path, { query, body, signal, timeout = TIMEOUT_MS
     credentials: "same-origin",
     redirect: "error",
   });
+  if (answer.ok) return answer;
   const value = await answer.json().catch(() => null);
-  if (answer.ok) return value;
   const error = new ApiError(
     answer.status,
     answer.headers.get("X-Error-Code") ?? "",
@@ -234,10 +239,14 @@ const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle:
 const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
 const UNITS = [["day", 86_400], ["hour", 3_600], ["minute", 60]];
 
-/** Return the last days of the account's time zone up to today, oldest first, as `2026-01-31`. */
+/** Return the day that it is in a time zone, as `2026-01-31`. */
+export function todayIn(zone) {
+  return new Intl.DateTimeFormat("en-CA", { timeZone: zone, year: "numeric", month: "2-digit", day: "2-digit" }).format();
+}
+
+/** Return the last days of the account's time zone up to today, oldest first. */
 export function lastDays(count) {
-  const zone = session.value.account.time_zone;
-  const today = new Intl.DateTimeFormat("en-CA", { timeZone: zone, year: "numeric", month: "2-digit", day: "2-digit" }).format();
+  const today = todayIn(session.value.account.time_zone);
   const ago = (days) => new Date(Date.parse(today) - days * 86_400_000).toISOString().slice(0, 10);
   return Array.from({ length: count }, (_, index) => ago(count - 1 - index));
 }

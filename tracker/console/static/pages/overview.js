@@ -55,7 +55,7 @@ export function Report({ title, fixed = {} }) {
   const [open, setOpen] = useState(null);
   useFreshness(answer, report.days);
   const step = useCallback((direction) => {
-    const { days } = readReport(route.peek().query, {});
+    const { days } = readReport(route.peek().query);
     if (direction < 0 || canStep(days)) setQuery({ period: null, ...shifted(days, direction) });
   }, []);
   useShortcut("ArrowLeft", "Show the time before", useCallback(() => step(-1), []));
@@ -76,7 +76,7 @@ export function Report({ title, fixed = {} }) {
     <${Chips} ...${{ report, names, onAdd: () => setOpen({ kind: "filter" }) }}>
       ${title && can("views:read") && html`<${Button} onClick=${() => setOpen({ kind: "views" })}>Views<//>`}
       ${can("shares:write") && html`<${Button} onClick=${() => setOpen({ kind: "share" })}>Share<//>`}
-      <${Menu} kind="plain" icon="download" label="Download as CSV" items=${downloads(exported, shown, measureOf("", report.measure), answer.data)}>CSV<//>
+      <${Menu} kind="plain" icon="download" label="Download as CSV" items=${downloads(exported, shown, report.measure, answer.data)}>CSV<//>
     <//>
     <${ErrorNote} error=${answer.error} retry=${answer.reload} />
     ${!answer.data && !answer.error && html`<div class="card"><${Skeleton} lines=${8} /></div>`}
@@ -96,7 +96,7 @@ export function Report({ title, fixed = {} }) {
  * Return what the query of the URL asks for: {period, days, compare, interval, bots, measure,
  * panels, filters, tagOperator}. What it does not know is left out.
  */
-function readReport(query, fixed) {
+function readReport(query, fixed = {}) {
   const own = isDay(query.from) && isDay(query.to);
   const period = own ? "own" : Object.hasOwn(PERIODS, query.period ?? "") ? query.period : DEFAULT_PERIOD;
   const [from, to] = [query.from, query.to].sort();
@@ -136,7 +136,7 @@ function requestOf({ days, compare, interval, bots, filters, tagOperator, panels
 /** Return a report as it is shared: with a panel for every card, and the last days where they move. */
 function sharedReport(report, cards, fixed) {
   const { dateRange, panels, ...others } = requestOf(report, cards, fixed);
-  const last = { today: 1, "7d": 7, "28d": 28, "90d": 90, "365d": 365 }[report.period];
+  const last = report.period === "today" ? 1 : Number.parseInt(report.period, 10);
   const more = ["device", "browser", "os", "referrer", "utm_campaign"].filter((name) => !panels.some(({ groupBy }) => groupBy === name));
   return {
     ...(last ? { lastDays: last } : { dateRange }),

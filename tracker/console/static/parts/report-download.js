@@ -1,20 +1,12 @@
 /** Reports as files. */
 
-import { ApiError } from "console/core";
+import { ApiError, send } from "console/core";
+
+const EXPORT_MS = 900_000;
 
 /** Save all rows of a report as CSV. Throws an ApiError if the service refuses, or cuts it off. */
 export async function downloadReport(body) {
-  const answer = await fetch("/api/reports", {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify({ ...body, format: "csv" }),
-    credentials: "same-origin",
-  }).catch(() => null);
-  if (!answer) throw new ApiError(0, "", "The service cannot be reached.");
-  if (!answer.ok) {
-    const value = await answer.json().catch(() => null);
-    throw new ApiError(answer.status, "", value?.error ?? `the service answered ${answer.status}`);
-  }
+  const answer = await send("POST", "/api/reports", { body: { ...body, format: "csv" }, timeout: EXPORT_MS });
   const file = await answer.blob().catch(() => null);
   if (!file) throw new ApiError(0, "", "The service ended before the file was complete.");
   const link = document.createElement("a");

@@ -2,7 +2,7 @@
 
 import { ticks } from "d3-array";
 
-import { Icon, format, html, lazy, useId, useLayoutEffect, useRef, useState } from "console/core";
+import { Icon, format, html, lazy, todayIn, useId, useLayoutEffect, useRef, useState } from "console/core";
 
 const WorldMap = lazy("console/parts/world-map", "WorldMap");
 const HeatMap = lazy("console/parts/heat-map", "HeatMap");
@@ -263,7 +263,7 @@ function stepLine(step, before, text) {
 /** Return whether a step of a series has not begun. */
 function isAhead(key, zone) {
   if (key.includes("T")) return Date.parse(key) > Date.now();
-  return key > new Intl.DateTimeFormat("en-CA", { timeZone: zone, year: "numeric", month: "2-digit", day: "2-digit" }).format();
+  return key > todayIn(zone);
 }
 
 /** Return a reference to give to an element, and the width of that element in pixels. */
