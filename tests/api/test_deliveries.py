@@ -230,7 +230,7 @@ async def test_a_test_is_unavailable_while_the_secret_cannot_be_read(
     services: Services, api: KeyedClient, account: Account
 ) -> None:
     box = SecretBox([bytes(range(32))], Purpose.WEBHOOK)
-    made = await Webhooks(services.database, box).create(
+    made = await Webhooks(services.database, services.look_up_database, box).create(
         account.id, "A", "https://8.8.8.8", "POST", {}
     )
     refused = await api.post(f"/api/webhooks/{made.id}/test")

@@ -26,7 +26,7 @@ KEY, NEW_KEY = os.urandom(32), os.urandom(32)
 def use_keys(services: Services, *keys: bytes) -> None:
     """Use these keys, as a service started with them does."""
     services.secret_box = SecretBox(keys, Purpose.WEBHOOK)
-    services.webhooks = Webhooks(services.database, services.secret_box)
+    services.webhooks = Webhooks(services.database, services.look_up_database, services.secret_box)
 
 
 async def row_of(services: Services, webhook: Webhook) -> dict[str, Any]:

@@ -17,9 +17,9 @@ from redis.asyncio import Redis
 from tracker.access.principal import OPERATOR, Actor, ActorKind, Principal
 from tracker.clock import now
 from tracker.db import keys
-from tracker.db.connect import Database
+from tracker.db.connect import Database, LookUpDatabase
 from tracker.db.documents import document, record
-from tracker.db.paging import page_of
+from tracker.db.paging import Pages
 from tracker.db.trusted_memory import TrustedMemory, publish_change
 from tracker.errors import ErrorCode, NotFound, Unauthorized
 from tracker.ids import new_id, new_secret
@@ -58,8 +58,9 @@ class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
 class ApiKeys:
     """The stored API keys. `valid` are those that this process has found valid."""
 
-    def __init__(self, database: Database, redis: Redis) -> None:
+    def __init__(self, database: Database, lists: LookUpDatabase, redis: Redis) -> None:
         self._keys = database["api_keys"]
+        self._pages = Pages(lists, "api_keys", ApiKey)
         self._redis = redis
         self.valid: TrustedMemory[ApiKey] = TrustedMemory(MAX_REMEMBERED_KEYS)
         self._accounts: OrderedDict[bytes, UUID] = OrderedDict()
@@ -137,8 +138,7 @@ class ApiKeys:
 
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[ApiKey], int]:
         """Return one page of the account's keys, newest first, and the number of all."""
-        rows, total = await page_of(self._keys, {"account_id": account_id}, page, page_size)
-        return [record(ApiKey, row) for row in rows], total
+        return await self._pages.find({"account_id": account_id}, page, page_size)
 
     async def list(self, account_id: UUID) -> list[ApiKey]:
         """Return the account's keys, newest first."""

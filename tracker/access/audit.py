@@ -14,9 +14,9 @@ import msgspec
 
 from tracker.access.principal import Actor
 from tracker.clock import iso, now
-from tracker.db.connect import Database
-from tracker.db.documents import document, record
-from tracker.db.paging import page_of
+from tracker.db.connect import Database, LookUpDatabase
+from tracker.db.documents import document
+from tracker.db.paging import Pages
 from tracker.db.transaction import Session
 from tracker.ids import new_id
 
@@ -76,8 +76,9 @@ class AuditFilter(msgspec.Struct, frozen=True, kw_only=True):
 class Audit:
     """The stored entries of all accounts."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, lists: LookUpDatabase) -> None:
         self._entries = database["audit"]
+        self._pages = Pages(lists, "audit", AuditEntry)
 
     async def record(
         self,
@@ -129,8 +130,7 @@ class Audit:
         }
         matching = {name: value for name, value in fields.items() if value is not None}
         found = {"account_id": account_id, **matching}
-        rows, total = await page_of(self._entries, found, page, page_size)
-        return [record(AuditEntry, row) for row in rows], total
+        return await self._pages.find(found, page, page_size)
 
 
 def differences(

@@ -17,9 +17,9 @@ import msgspec
 from tracker.access.principal import Actor
 from tracker.access.roles import Role
 from tracker.clock import now
-from tracker.db.connect import Database
+from tracker.db.connect import Database, LookUpDatabase
 from tracker.db.documents import document, record
-from tracker.db.paging import page_of
+from tracker.db.paging import Pages
 from tracker.db.transaction import Session
 from tracker.errors import BadRequest, ErrorCode, NotFound
 from tracker.ids import new_id, new_secret
@@ -76,8 +76,9 @@ class NewInvitation(msgspec.Struct, frozen=True, kw_only=True):
 class Invitations:
     """The stored invitations and password resets of all accounts."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, lists: LookUpDatabase) -> None:
         self._invitations = database["invitations"]
+        self._pages = Pages(lists, "invitations", Invitation)
 
     async def create(
         self, new: NewInvitation, session: Session | None = None
@@ -124,8 +125,7 @@ class Invitations:
     ) -> tuple[list[Invitation], int]:
         """Return one page of an account's open invitations, newest first, and their number."""
         matching = _open({"account_id": account_id, **_INVITATIONS})
-        rows, total = await page_of(self._invitations, matching, page, page_size)
-        return [record(Invitation, row) for row in rows], total
+        return await self._pages.find(matching, page, page_size)
 
     async def withdraw(self, invitation_id: UUID, session: Session) -> Invitation:
         """Delete an open invitation or reset, and return it. Raises NotFound if there is none."""

@@ -19,9 +19,9 @@ from pymongo.errors import DuplicateKeyError
 
 from tracker.access.roles import Role
 from tracker.clock import now
-from tracker.db.connect import Database
+from tracker.db.connect import Database, LookUpDatabase
 from tracker.db.documents import document, record
-from tracker.db.paging import page_of
+from tracker.db.paging import Pages
 from tracker.db.transaction import Session
 from tracker.errors import BadRequest, ErrorCode
 from tracker.ids import new_id
@@ -43,8 +43,9 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
 class Members:
     """The stored members of all accounts."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, lists: LookUpDatabase) -> None:
         self._members = database["members"]
+        self._pages = Pages(lists, "members", Member)
         self._accounts = database["accounts"]
         self._people = database["people"]
         self._sessions = database["sessions"]
@@ -80,8 +81,7 @@ class Members:
 
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[Member], int]:
         """Return one page of an account's members, newest first, and the number of all."""
-        rows, total = await page_of(self._members, {"account_id": account_id}, page, page_size)
-        return [record(Member, row) for row in rows], total
+        return await self._pages.find({"account_id": account_id}, page, page_size)
 
     async def list(self, account_id: UUID) -> list[Member]:
         """Return the account's members, newest first."""

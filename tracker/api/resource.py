@@ -107,12 +107,11 @@ def record_of(kind: type[Record], stored: object, **others: object) -> Record:
 
     Times become text.
     """
-    names = [name for name in kind.__struct_fields__ if name not in others]
-    return kind(**others, **{name: _json(getattr(stored, name)) for name in names})
-
-
-def _json(value: object) -> object:
-    return iso(value) if isinstance(value, datetime) else value
+    for name in kind.__struct_fields__:
+        if name not in others:
+            value = getattr(stored, name)
+            others[name] = iso(value) if type(value) is datetime else value
+    return kind(**others)
 
 
 def one_by_one(record: Callable[[Stored], Record]) -> Show[Stored, Record]:

@@ -22,7 +22,7 @@ from tracker.db.cache import Cache, Versioned
 from tracker.db.connect import Database, LookUpDatabase
 from tracker.db.documents import document, record
 from tracker.db.memory import CacheEntry
-from tracker.db.paging import page_of
+from tracker.db.paging import Pages
 from tracker.db.source import FieldSource
 from tracker.errors import BadRequest, NotFound
 from tracker.ids import new_id, new_secret
@@ -110,8 +110,9 @@ def event_config_cache(
 class EventConfigs:
     """The event configurations of all accounts."""
 
-    def __init__(self, database: Database, cache: EventConfigCache) -> None:
+    def __init__(self, database: Database, lists: LookUpDatabase, cache: EventConfigCache) -> None:
         self._configs = database["event_configs"]
+        self._pages = Pages(lists, "event_configs", EventConfig, _config)
         self._cache = cache
 
     async def create(
@@ -138,8 +139,7 @@ class EventConfigs:
     ) -> tuple[list[EventConfig], int]:
         """Return a page of those that are not archived, newest first, and how many there are."""
         matching = {"account_id": account_id, **_NOT_ARCHIVED}
-        rows, total = await page_of(self._configs, matching, page, page_size)
-        return [_config(row) for row in rows], total
+        return await self._pages.find(matching, page, page_size)
 
     async def list(self, account_id: UUID) -> list[EventConfig]:
         """Return the account's configurations that are not archived, newest first."""

@@ -109,7 +109,7 @@ def mongodb(uri: str) -> MongoClient:
 
 
 def mongodb_for_look_ups(uri: str) -> LookUpClient:
-    """Return a client for look-ups that answers wait for (`db/mongo_reader`).
+    """Return a client for look-ups that answers wait for (`db/mongo_reader`), and for lists.
 
     Motor sends each command to a thread, which competes with the loop for the interpreter; this
     client, its successor, works on the loop.

@@ -91,6 +91,17 @@ class _AsBytes(TypeDecoder):
 _BYTE_IDS: Final = TypeRegistry([_AsBytes()])
 
 
+def with_stored_ids(value: Any) -> Any:
+    """Return a filter as a command takes it, with its UUIDs as StoredIds, at any depth."""
+    if isinstance(value, UUID):
+        return StoredId(value.bytes)
+    if isinstance(value, Mapping):
+        return {name: with_stored_ids(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [with_stored_ids(one) for one in value]
+    return value
+
+
 def with_byte_ids(collection: Collection) -> Collection:
     """Return the collection with ids that are read as `bytes`.
 

@@ -21,10 +21,10 @@ from pymongo.errors import DuplicateKeyError
 
 from tracker.clock import now, now_ms
 from tracker.db import keys
-from tracker.db.connect import Database
+from tracker.db.connect import Database, LookUpDatabase
 from tracker.db.documents import document, record
 from tracker.db.memory import CacheEntry
-from tracker.db.paging import page_of
+from tracker.db.paging import Pages
 from tracker.db.transaction import Session, run_in_transaction
 from tracker.errors import BadRequest, ErrorCode, NotFound
 from tracker.ids import new_id, new_secret
@@ -43,10 +43,16 @@ class Domains:
     """
 
     def __init__(
-        self, database: Database, cache: DomainCache, serve_claimed: bool, reserves: Reserves
+        self,
+        database: Database,
+        lists: LookUpDatabase,
+        cache: DomainCache,
+        serve_claimed: bool,
+        reserves: Reserves,
     ) -> None:
         self._database = database
         self._domains = database["domains"]
+        self._pages = Pages(lists, "domains", Domain)
         self._links = database["links"]
         self._cache = cache
         self._serve_claimed = serve_claimed
@@ -183,8 +189,7 @@ class Domains:
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[Domain], int]:
         """Return one page of the account's domains, newest first, and how many it has."""
         wanted = {"account_id": account_id, **_IN_USE}
-        rows, total = await page_of(self._domains, wanted, page, page_size)
-        return [record(Domain, row) for row in rows], total
+        return await self._pages.find(wanted, page, page_size)
 
     async def _prove(self, domain: Domain, session: Session) -> Domain:
         """Mark the domain as proven and return it.

@@ -19,9 +19,9 @@ from pymongo.errors import BulkWriteError, DuplicateKeyError
 from tracker.clock import now, now_ms
 from tracker.db import keys
 from tracker.db.all_of import all_of
-from tracker.db.connect import Database
+from tracker.db.connect import Database, LookUpDatabase
 from tracker.db.documents import DUPLICATE_KEY, document, record, run_updates
-from tracker.db.paging import NEWEST_FIRST, OLDEST_FIRST, Order, by_name, page_of
+from tracker.db.paging import NEWEST_FIRST, OLDEST_FIRST, Order, Pages, by_name
 from tracker.db.transaction import Session, run_in_transaction
 from tracker.errors import BadRequest, ErrorCode, NotFound
 from tracker.ids import new_id, new_slug
@@ -77,9 +77,10 @@ class Revision(NamedTuple):
 class Links:
     """The stored links."""
 
-    def __init__(self, database: Database, cache: LinkCache) -> None:
+    def __init__(self, database: Database, lists: LookUpDatabase, cache: LinkCache) -> None:
         self._database = database
         self._links = database["links"]
+        self._pages = Pages(lists, "links", Link)
         self._cache = cache
 
     async def create(self, new: NewLink) -> Link:
@@ -150,8 +151,7 @@ class Links:
     ) -> tuple[list[Link], int]:
         """Return one page of the links that the filter finds, and their total."""
         matching = {"account_id": account_id, **_matching(wanted)}
-        rows, total = await page_of(self._links, matching, page, page_size, _ORDERS[order])
-        return [record(Link, row) for row in rows], total
+        return await self._pages.find(matching, page, page_size, _ORDERS[order])
 
     async def all_of(
         self, account_id: UUID, wanted: LinkFilter, order: LinkOrder = "newest"

@@ -13,9 +13,9 @@ from pymongo import ReturnDocument
 from pymongo.errors import DuplicateKeyError
 
 from tracker.clock import now
-from tracker.db.connect import Database
+from tracker.db.connect import Database, LookUpDatabase
 from tracker.db.documents import document, record
-from tracker.db.paging import page_of
+from tracker.db.paging import Pages
 from tracker.errors import BadRequest, ErrorCode, NotFound
 from tracker.ids import new_id
 
@@ -34,8 +34,9 @@ class Tag(msgspec.Struct, frozen=True, kw_only=True):
 class Tags:
     """The stored tags."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, lists: LookUpDatabase) -> None:
         self._tags = database["tags"]
+        self._pages = Pages(lists, "tags", Tag)
 
     async def create(self, account_id: UUID, name: str) -> Tag:
         """Store a new tag and return it. Raises BadRequest if the account has the name already."""
@@ -77,8 +78,7 @@ class Tags:
 
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[Tag], int]:
         """Return one page of the account's tags, newest first, and how many it has."""
-        rows, total = await page_of(self._tags, {"account_id": account_id}, page, page_size)
-        return [record(Tag, row) for row in rows], total
+        return await self._pages.find({"account_id": account_id}, page, page_size)
 
 
 def _key(name: str) -> str:

@@ -109,6 +109,7 @@ class Services:
         self.mongodb = connect.mongodb(settings.mongodb_uri)
         self.database = self.mongodb[settings.mongodb_database]
         self._look_up_client = connect.mongodb_for_look_ups(settings.mongodb_uri)
+        self.look_up_database = self._look_up_client[settings.mongodb_database]
         self._build_access()
         self._build_links()
         self._build_clicks()
@@ -142,11 +143,11 @@ class Services:
         self.exports = RunningExports()
         self.accounts = Accounts(self.database)
         self.time_zones = TimeZones(self.database)
-        self.api_keys = ApiKeys(self.database, self.redis)
-        self.audit = Audit(self.database)
+        self.api_keys = ApiKeys(self.database, self.look_up_database, self.redis)
+        self.audit = Audit(self.database, self.look_up_database)
         self.people = People(self.database)
-        self.members = Members(self.database)
-        self.invitations = Invitations(self.database)
+        self.members = Members(self.database, self.look_up_database)
+        self.invitations = Invitations(self.database, self.look_up_database)
         self.membership = Membership(
             self.database, self.people, self.members, self.invitations, self.audit
         )
@@ -202,23 +203,24 @@ class Services:
         self.live = LiveHub(*stores, self.sessions, self.api_keys, self.public_url.host)
 
     def _build_links(self) -> None:
-        stores = (self.redis, self.breaker, self._look_up_client[self.settings.mongodb_database])
+        stores = (self.redis, self.breaker, self.look_up_database)
         bounds = (self._allowance(self.settings.miss_limit_ip_per_minute), self.budget)
         self.link_cache = link_cache(*stores, self.settings.link_cache_entries, *bounds)
         self.domain_cache = domain_cache(*stores, _OTHER_CACHE_ENTRIES, *bounds, self._reserves)
         self.pbk_cache = event_config_cache(*stores, _OTHER_CACHE_ENTRIES, *bounds)
         self.rules_cache = rules_cache(*stores, _OTHER_CACHE_ENTRIES, self.budget)
-        self.links = Links(self.database, self.link_cache)
+        self.links = Links(self.database, self.look_up_database, self.link_cache)
         self.link_counts = LinkCounts(self.database)
         self.qr_codes = QrCodes()
         self.qr_limiter = AccountLimiter("QR", "codes", *_QR_CODES, seconds=1)
         self.domains = Domains(
             self.database,
+            self.look_up_database,
             self.domain_cache,
             self.settings.serves_claimed_domains,
             self._reserves,
         )
-        self.tags = Tags(self.database)
+        self.tags = Tags(self.database, self.look_up_database)
         self.own_hosts = OwnHosts(
             self.public_url.host,
             self.public_url.port,
@@ -254,19 +256,19 @@ class Services:
         self.events = Events(self.database)
         self.click_feed: Feed[StoredClick] = Feed(CLICKS, self.database, self.public_url.host)
         self.conversion_feed = ConversionFeed(self.database, self.public_url.host)
-        self.event_configs = EventConfigs(self.database, self.pbk_cache)
+        self.event_configs = EventConfigs(self.database, self.look_up_database, self.pbk_cache)
         self.account_rules = AccountRules(self.database, self.rules_cache)
         self.secret_box = SecretBox(self.settings.secret_keys, Purpose.WEBHOOK)
-        self.webhooks = Webhooks(self.database, self.secret_box)
+        self.webhooks = Webhooks(self.database, self.look_up_database, self.secret_box)
         self.deliveries = Deliveries(self.database)
         self.sample_limiter = sample_limiter()
         self.reports = Reports(self.database, self.public_url.host)
-        self.shares = Shares(self.database)
-        self.views = Views(self.database)
+        self.shares = Shares(self.database, self.look_up_database)
+        self.views = Views(self.database, self.look_up_database)
         self.shared_limiter = AccountLimiter("share", "shared reports", *_SHARED_REPORTS, seconds=2)
         spare = SpareBlock(self.settings.data_path)
         self.event_ids = EventIds(self.database, spare)
-        self.look_ups = LookUps(self._look_up_client[self.settings.mongodb_database])
+        self.look_ups = LookUps(self.look_up_database)
         self.recorder = Recorder(
             self.event_configs,
             self.look_ups,

@@ -12,9 +12,9 @@ from uuid import UUID
 import msgspec
 
 from tracker.clock import now
-from tracker.db.connect import Database
+from tracker.db.connect import Database, LookUpDatabase
 from tracker.db.documents import document, record
-from tracker.db.paging import page_of
+from tracker.db.paging import Pages
 from tracker.errors import BadRequest, NotFound
 from tracker.ids import new_id, new_secret
 
@@ -40,8 +40,9 @@ class Share(msgspec.Struct, frozen=True, kw_only=True):
 class Shares:
     """The stored shares."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, lists: LookUpDatabase) -> None:
         self._shares = database["shares"]
+        self._pages = Pages(lists, "shares", Share)
 
     async def create(
         self,
@@ -87,8 +88,7 @@ class Shares:
 
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[Share], int]:
         """Return one page of the account's shares, newest first, and the number of all."""
-        rows, total = await page_of(self._shares, {"account_id": account_id}, page, page_size)
-        return [record(Share, row) for row in rows], total
+        return await self._pages.find({"account_id": account_id}, page, page_size)
 
     async def revoke(self, share_id: UUID) -> None:
         """Delete a share: its link opens nothing from here on."""

@@ -7,9 +7,9 @@ from uuid import UUID
 import msgspec
 
 from tracker.clock import now
-from tracker.db.connect import Database
+from tracker.db.connect import Database, LookUpDatabase
 from tracker.db.documents import document, record
-from tracker.db.paging import page_of
+from tracker.db.paging import Pages
 from tracker.errors import BadRequest
 from tracker.ids import new_id
 
@@ -29,8 +29,9 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
 class Views:
     """The stored views."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, lists: LookUpDatabase) -> None:
         self._views = database["views"]
+        self._pages = Pages(lists, "views", View)
 
     async def create(self, account_id: UUID, name: str, query: str) -> View:
         """Store a view and return it. Raises BadRequest if the account has MAX_OF_ACCOUNT."""
@@ -47,8 +48,7 @@ class Views:
 
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[View], int]:
         """Return one page of the account's views, newest first, and the number of all."""
-        rows, total = await page_of(self._views, {"account_id": account_id}, page, page_size)
-        return [record(View, row) for row in rows], total
+        return await self._pages.find({"account_id": account_id}, page, page_size)
 
     async def delete(self, view_id: UUID) -> None:
         """Delete a view."""

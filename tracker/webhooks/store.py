@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from pymongo import ReturnDocument
 
 from tracker.clock import now
-from tracker.db.connect import Database
+from tracker.db.connect import Database, LookUpDatabase
 from tracker.db.documents import document, record
-from tracker.db.paging import page_of
+from tracker.db.paging import Pages
 from tracker.db.reseal import SealedFields
 from tracker.db.secret_box import SecretBox
 from tracker.db.transaction import Session, in_transaction
@@ -74,10 +74,11 @@ class Target(NamedTuple):
 class Webhooks:
     """The webhooks of all accounts. `box` seals their secrets."""
 
-    def __init__(self, database: Database, box: SecretBox) -> None:
+    def __init__(self, database: Database, lists: LookUpDatabase, box: SecretBox) -> None:
         self._database = database
         self._box = box
         self._webhooks = database["webhooks"]
+        self._pages = Pages(lists, "webhooks", Webhook)
 
     @property
     def sealed_fields(self) -> SealedFields:
@@ -171,8 +172,7 @@ class Webhooks:
 
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[Webhook], int]:
         """Return one page of an account's webhooks, newest first, and how many it has."""
-        rows, total = await page_of(self._webhooks, {"account_id": account_id}, page, page_size)
-        return [record(Webhook, row) for row in rows], total
+        return await self._pages.find({"account_id": account_id}, page, page_size)
 
     async def change(self, webhook_id: UUID, fields: Mapping[str, Any]) -> Webhook | None:
         """Set checked `fields` and return the webhook; None if it is gone.
