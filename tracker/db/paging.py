@@ -72,7 +72,7 @@ class Pages(Generic[Listed]):
         """Return what is on the 1-based `page`, and the number of matches in total.
 
         Both are asked for at once: to ask twice costs an eighth of what a list costs altogether.
-        Raises PyMongoError if MongoDB fails or does not answer in time.
+        Raises PyMongoError if MongoDB fails or does not answer in time, AutoReconnect among them.
         """
         stages = self._stages(with_stored_ids(matching), page, page_size, order)
         try:
