@@ -184,6 +184,19 @@ async def test_both_scopes_are_counted_in_one_call(services: Services) -> None:
     }
 
 
+async def test_simultaneous_requests_are_counted_together_each_in_its_own_scopes(
+    services: Services,
+) -> None:
+    limits, others = limiter(services), [new_id() for _ in range(4)]
+    await limits.count(ADDRESS, None)
+    await services.redis.config_resetstat()
+    outcomes = await asyncio.gather(*(limits.count(ADDRESS, other) for other in others))
+    found = [[usage.requests for usage in usages] for usages in outcomes]
+    # The address is over its limit with the third of them, which counts for no account any more.
+    assert found == [[2, 1], [3, 1], [4], [5]]
+    assert (await services.redis.info("commandstats"))["cmdstat_evalsha"]["calls"] == 1
+
+
 @pytest.mark.parametrize("kind", ["dead", "hanging"])
 async def test_without_redis_nothing_is_enforced_and_the_metric_says_so(kind: str) -> None:
     with hanging_redis() as hanging:

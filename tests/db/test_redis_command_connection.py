@@ -2,12 +2,14 @@
 
 import asyncio
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from redis.exceptions import RedisError, ResponseError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from tests.db.own_redis import own_redis, unavailable_redis
+from tests.db.relay import relay
 from tracker.db import connect
 from tracker.db.redis_command_connection import RedisCommandConnection
 from tracker.service.services import Services
@@ -29,6 +31,25 @@ async def test_a_lost_connection_is_replaced_unnoticed(tmp_path: Path) -> None:
         server.kill()
         server.start()
         assert await direct.execute("GET", "a") == b"1"
+        await client.aclose()
+
+
+async def test_a_command_whose_answer_is_lost_is_repeated_only_if_it_may_be(
+    services: Services,
+) -> None:
+    port = urlsplit(services.settings.redis_url).port
+    assert port is not None
+    async with relay(port) as way:
+        client = connect.redis_for_requests(f"redis://127.0.0.1:{way.port}")
+        repeating, once = (RedisCommandConnection(client, repeats) for repeats in (True, False))
+        for direct in (repeating, once):
+            await direct.execute("PING")
+        way.cut_at(b"INCR", arrives=True, times=1)
+        assert await repeating.execute("INCR", "many") == 2
+        way.cut_at(b"INCR", arrives=True, times=1)
+        with pytest.raises(RedisError):
+            await once.execute("INCR", "one")
+        assert await once.execute("GET", "one") == b"1"
         await client.aclose()
 
 

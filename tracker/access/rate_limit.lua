@@ -1,18 +1,28 @@
--- Counts one request in each of the given windows, in order, and stops at the first that is full:
--- a request that one limit refuses does not use up the next.
--- KEYS: counters. ARGV: for each counter its limit and the length of its window in milliseconds.
--- Returns for each counter that was increased: its count, and the milliseconds to its reset.
-local answer = {}
-for i, key in ipairs(KEYS) do
-  local limit, window = tonumber(ARGV[2 * i - 1]), tonumber(ARGV[2 * i])
-  local count = redis.call('INCR', key)
-  local left = redis.call('PTTL', key)
-  if left < 0 then
-    redis.call('PEXPIRE', key, window)
-    left = window
+-- Counts requests, each in the windows of its own scopes, in order, and stops at the first that is
+-- full: a request that one limit refuses does not use up the next.
+-- KEYS: the counters of all requests. ARGV: for each request the number of its counters, then for
+-- each of these the limit and the length of the window in milliseconds.
+-- Returns for each request a list: for each counter that was increased, its count, and the
+-- milliseconds to its reset.
+local answers, key, at = {}, 0, 1
+while at <= #ARGV do
+  local counters, answer, full = tonumber(ARGV[at]), {}, false
+  for number = 1, counters do
+    if not full then
+      local name = KEYS[key + number]
+      local limit, window = tonumber(ARGV[at + 2 * number - 1]), tonumber(ARGV[at + 2 * number])
+      local count = redis.call('INCR', name)
+      local left = redis.call('PTTL', name)
+      if left < 0 then
+        redis.call('PEXPIRE', name, window)
+        left = window
+      end
+      answer[#answer + 1] = count
+      answer[#answer + 1] = left
+      full = count > limit
+    end
   end
-  answer[#answer + 1] = count
-  answer[#answer + 1] = left
-  if count > limit then break end
+  answers[#answers + 1] = answer
+  key, at = key + counters, at + 1 + 2 * counters
 end
-return answer
+return answers

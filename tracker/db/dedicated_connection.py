@@ -50,6 +50,11 @@ class DedicatedConnection(asyncio.Protocol):
         transport.set_protocol(self)
         transport.resume_reading()
 
+    @property
+    def is_lost(self) -> bool:
+        """Return whether the connection is lost, so that nothing can be sent over it."""
+        return self._transport.is_closing()
+
     async def request(self, command: bytes) -> Any:
         """Send `command` and return the reply.
 

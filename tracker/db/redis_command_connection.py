@@ -1,6 +1,7 @@
 """Commands to Redis over one dedicated connection (`db/dedicated_connection`).
 
-For callers that send commands all the time, one after the other: the journal's appends.
+For callers that send commands all the time, one after the other: the journal's appends, and the
+counting of requests.
 """
 
 from typing import Any
@@ -19,10 +20,11 @@ class RedisCommandConnection:
 
     The connection is taken from the pool of `redis`, with its timeouts, and ends with it. It is
     replaced after any error but a refusal, and after a refusal that means that the server takes no
-    writes (`db/redis_pool`).
+    writes (`db/redis_pool`). With `repeats=False` no command is sent twice.
     """
 
-    def __init__(self, redis: Redis) -> None:
+    def __init__(self, redis: Redis, repeats: bool = True) -> None:
+        self._repeats = repeats
         self._pool: Any = redis.connection_pool
         self._connection: Any = None
         self._dedicated: DedicatedConnection | None = None
@@ -30,22 +32,28 @@ class RedisCommandConnection:
     async def execute(self, *command: bytes | str) -> Any:
         """Return the answer to `command`.
 
-        If the connection was lost since the last command, this one is sent on another, perhaps for
-        the second time. Raises RedisError if Redis fails or refuses.
+        If the connection was lost since the last command, this one is sent on another; if it is
+        lost during this command, then for the second time, unless that was ruled out. Raises
+        RedisError if Redis fails or refuses.
         """
         packed = pack_command(command)  # type: ignore[arg-type]  # its stub has tuples of one only
         try:
-            if self._dedicated is not None and not self._connection.is_outdated:
+            if self._dedicated is not None and self._is_usable(self._dedicated):
                 try:
                     return await self._dedicated.request(packed)
                 except RedisConnectionError:
                     self._dedicated = None
+                    if not self._repeats:
+                        raise
             self._dedicated = dedicated = await self._open()
             return await dedicated.request(packed)
         except ResponseError as error:
             if self._connection is not None:
                 self._connection.refused(error)
             raise
+
+    def _is_usable(self, dedicated: DedicatedConnection) -> bool:
+        return not (dedicated.is_lost or self._connection.is_outdated)
 
     async def _open(self) -> DedicatedConnection:
         if self._connection is None:
