@@ -317,6 +317,9 @@ OTHERS: dict[str, Query] = {
     "clicks by id": lambda scene: scene.services.clicks.find(
         [one.bytes for one in scene.click_ids[:500]]
     ),
+    "clicks that events wait for": lambda scene: scene.services.events.awaited(
+        [one.bytes for one in scene.click_ids[:500]]
+    ),
     "events that wait for clicks": lambda scene: scene.services.events.pending(
         [one.bytes for one in scene.click_ids[:500]]
     ),

@@ -126,10 +126,10 @@ async def test_a_backlog_of_full_entries_is_not_read_at_once(services: Services)
     assert entries == 2
 
 
-async def test_large_entries_share_a_batch_up_to_16_mb_and_are_then_read_one_by_one(
+async def test_large_entries_share_a_batch_up_to_32_mb_and_are_then_read_one_by_one(
     services: Services,
 ) -> None:
-    large = "x" * (6 << 20)
+    large = "x" * (12 << 20)
     for number in range(1, 8):
         entry = [make_event(number, metadata=large)]
         await services.redis.xadd("journal", {b"1": msgspec.msgpack.encode(entry)})

@@ -55,6 +55,8 @@ _PARAMETERS: Final = tuple(name for name in FIELDS if name.startswith("utm_"))
 _PARAMETER: Final = re.compile(
     rf"utm_(?<![^&]utm_)({'|'.join(name.removeprefix('utm_') for name in _PARAMETERS)})=([^&]*)"
 )
+_TOGETHER: Final = re.compile(r"utm_(?<![^&]utm_)[^&]*(?:&utm_[^&]*)*")
+_MAX_CACHED_CHARACTERS: Final = 500
 
 _REFERRER: Final = re.compile(
     r"(?:https?|android-app)://(?:[^/?#\\]*@)?"
@@ -93,17 +95,30 @@ def referrer_host(referrer: str) -> str | None:
 
 
 def utm_values(query: str) -> SourceFields:
-    """Return the `utm_` parameters of a raw query that are not empty.
+    """Return the `utm_` parameters of a raw query that are not empty; do not change the mapping.
 
     The first of each counts, as in analytics tools. Each is decoded, without control characters,
     without spaces around it, and cut to MAX_SOURCE_CHARACTERS.
     """
+    # They mostly stand together, and are the same in all clicks of a campaign, while others differ
+    # from click to click. What was read of them before is found in 0.4 µs; to read it takes 1 µs.
+    found = _TOGETHER.search(query)
+    together = found[0] if found else ""
+    if len(together) <= _MAX_CACHED_CHARACTERS and together.count("utm_") == query.count("utm_"):
+        return _cached_values(together)
+    return _read_values(query)
+
+
+def _read_values(query: str) -> SourceFields:
     found: dict[str, str] = {}
     for kind, raw in _PARAMETER.findall(query):
         name = f"utm_{kind}"
         if name not in found:
             found[name] = _text(raw[:_MAX_RAW_CHARACTERS])
     return {name: text for name, text in found.items() if text}  # type: ignore[return-value]
+
+
+_cached_values = lru_cache(maxsize=CACHED_SOURCES)(_read_values)
 
 
 @lru_cache(maxsize=CACHED_SOURCES)

@@ -141,11 +141,12 @@ class BatchWriter:
         if write_set.is_empty():
             return
         while True:
-            known = await self.known_calendars(write_set.accounts())
-            rollup = await write_set.rollup(known.calendars)
+            slot = await self._slot.number()
+            known = await self.calendars.of(write_set.accounts(), slot)
+            updates = await _statements(await write_set.rollup(known.calendars), slot)
             try:
                 async with self._writing:
-                    await self._commit(write_set, rollup, known)
+                    await self._commit(write_set, updates, known, slot)
             except StaleCalendars as error:
                 self.calendars.renew(error.token)
             else:
@@ -158,9 +159,14 @@ class BatchWriter:
         """
         return await self.calendars.of(account_ids, await self._slot.number())
 
-    async def _commit(self, write_set: WriteSet, rollup: Rollup, known: KnownCalendars) -> None:
-        slot = await self._slot.number()
-        updates, arrivals = await _statements(rollup, slot), write_set.arrivals()
+    async def _commit(
+        self,
+        write_set: WriteSet,
+        updates: Sequence[Mapping[str, Any]],
+        known: KnownCalendars,
+        slot: int,
+    ) -> None:
+        arrivals = write_set.arrivals()
         session = await self._slot.session()
 
         async def work(session: Session) -> int:

@@ -216,6 +216,7 @@ class Drain:
 
     async def _settle(self, click_ids: Collection[bytes]) -> None:
         """Join the events that wait for one of these stored clicks."""
+        click_ids = await self._events.awaited(click_ids)
         last = 0
         while pending := await self._events.pending(click_ids, after=last):
             clicks = await self._clicks.find(_clicks_of(pending), CLICK_FIELDS)

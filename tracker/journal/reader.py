@@ -18,8 +18,8 @@ from tracker.journal.entry import EntryDecoder, Fields, Kind, record_count
 
 log = structlog.get_logger(__name__)
 
-_MAX_BATCH_BYTES: Final = 16 << 20
-_MAX_BATCH_ENTRIES: Final = 1000
+_MAX_BATCH_BYTES: Final = 32 << 20
+_MAX_BATCH_ENTRIES: Final = 3000
 """Limits of what is read before it is applied: one visitor may send 64 KiB."""
 
 _COMMAND_BYTES: Final = 1 << 20

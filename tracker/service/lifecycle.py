@@ -18,6 +18,7 @@ from tracker.db.connect import StoreUnavailable, UnusableStore, redis_advice
 from tracker.ingest.consumer import Consumer
 from tracker.ingest.fleet import CounterPublisher
 from tracker.ingest.overdue import notify_overdue_loop
+from tracker.ingest.parts import apply_in_parts
 from tracker.ingest.slot import Slot, kept_slot
 from tracker.loops import Loops, cancel_and_wait
 from tracker.service.app import make_internal_app, make_monitoring_app
@@ -202,7 +203,8 @@ async def _draining(services: Services) -> AsyncIterator[None]:
 @contextlib.asynccontextmanager
 async def _drain_loops(services: Services, slot: Slot) -> AsyncIterator[None]:
     drain = services.drain(slot)
-    consumer = Consumer(services.redis, services.redis_waiting, drain.apply)
+    apply = partial(apply_in_parts, drain.apply)
+    consumer = Consumer(services.redis, services.redis_waiting, apply)
     fleet = CounterPublisher(services.redis)
     sender = services.sender()
     changer, counting = services.time_zone_changer(), services.joint_counting()
