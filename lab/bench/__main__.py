@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import random
 import sys
 import time
 from collections import defaultdict
@@ -60,7 +61,8 @@ async def _run(stores: Settings, folder: Path, parsed: argparse.Namespace, line:
 
 
 async def _round(bench: Bench, results: Results, progress: str, line: Line) -> None:
-    for row in results.rows:
+    # A machine that slows down during a round slows no row more often than another.
+    for row in random.sample(results.rows, len(results.rows)):
         line.show(f"{progress}: {row.key} {row.name}")
         results.full[row.key].append(await bench.measure(row))
     for row in results.rows:
@@ -131,8 +133,8 @@ def _parser() -> argparse.ArgumentParser:
         "all rows, webhook deliveries too.",
         f"rows:\n{names}\n\nexample:\n  make bench ARGS='--rounds 5 --rows a,c,d'",
     )
-    parser.add_argument("--rounds", type=positive, default=3, help="rounds of each row [3]")
-    parser.add_argument("--seconds", type=positive, default=4, help="seconds of each load [4]")
+    parser.add_argument("--rounds", type=positive, default=5, help="rounds of each row [5]")
+    parser.add_argument("--seconds", type=positive, default=10, help="seconds of each load [10]")
     parser.add_argument(
         "--connections", type=positive, default=64, help="concurrent connections [64]"
     )

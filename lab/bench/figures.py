@@ -14,12 +14,15 @@ from lab.result import columns
 class Arrival(msgspec.Struct, kw_only=True):
     """The documents that arrived in MongoDB.
 
-    - `rate`: documents a second during the load
+    - `rate`: documents a second during the load; `ratio`, as a multiple of the first row's requests
+    - `cpu`: processor microseconds for each, by process, the stores among them
     - `share`: the part of the accepted that is stored two seconds after it
     - `backlog`: the number of accepted documents that are not stored then
     """
 
     rate: float
+    ratio: float | None
+    cpu: dict[str, float]
     share: float
     backlog: float
 
@@ -84,7 +87,7 @@ def _figures(
         p99=median(one.outcome.p99 for one in full),
         cpu={name: median(_cpu(one, name) for one in full) for name in full[0].cpu_seconds},
         ratio=_ratio(rates, first) if first else None,
-        arrival=_arrival(full),
+        arrival=_arrival(full, first),
         half_p99=median(one.outcome.p99 for one in half) if half else None,
     )
 
@@ -105,12 +108,18 @@ def _cpu(measured: Measured, process: str) -> float:
     return measured.cpu_seconds[process] / max(1, measured.outcome.requests) * 1000
 
 
-def _arrival(rounds: Sequence[Measured]) -> Arrival | None:
+def _arrival(rounds: Sequence[Measured], first: Sequence[float] | None) -> Arrival | None:
     landed = [(one.landed, one.outcome.seconds) for one in rounds if one.landed is not None]
     if not landed:
         return None
+    rates = [one.at_end / seconds for one, seconds in landed]
     return Arrival(
-        rate=median(one.at_end / seconds for one, seconds in landed),
+        rate=median(rates),
+        ratio=_ratio(rates, first) if first else None,
+        cpu={
+            name: median(1e6 * one.cpu_seconds[name] / max(1, one.settled) for one, _ in landed)
+            for name in landed[0][0].cpu_seconds
+        },
         # wrk leaves before the last answers, so a few more may land than it has counted.
         share=median(min(1.0, one.settled / max(1, one.accepted)) for one, _ in landed),
         backlog=median(max(0, one.accepted - one.settled) for one, _ in landed),
@@ -125,7 +134,8 @@ _MIN_SHARES: Final = (("d", 0.95),)
 _MAX_HALF_P99_SECONDS: Final = (("c", 0.010), ("d", 0.025))
 _DELIVERIES_PER_SECOND: Final = 500
 
-_HEADS: Final = ("", "", "requests/s", "p50 ms", "p99 ms", "CPU s/1,000", "x a", "CPU of")
+_LANDED_HEADS: Final = ("", "", "landed/s", "x a", "CPU us each", "of which")
+_HEADS: Final = ("", "", "accepted/s", "p50 ms", "p99 ms", "CPU s/1,000", "x a", "CPU of")
 _TEXT_COLUMNS: Final = (0, 1, 7)
 """The indexes of the columns with text."""
 
@@ -170,8 +180,25 @@ def _p99_target(found: Figures | None, key: str, maximum: float) -> Target:
 
 def table(found: Sequence[Figures], wanted: Sequence[Target]) -> str:
     """Return the figures and targets as a table for people."""
-    lines = [*_rows(found), "", *_arrivals(found), *_others(found), "", *_targets(wanted)]
-    return "\n".join(lines)
+    blocks = [_landed(found), _rows(found), [*_arrivals(found), *_others(found)], _targets(wanted)]
+    return "\n\n".join("\n".join(block) for block in blocks if block)
+
+
+def _landed(found: Sequence[Figures]) -> list[str]:
+    """Return what counts first: what is stored in MongoDB, and what that costs altogether."""
+    rows = [_landed_row(one, one.arrival) for one in found if one.arrival is not None]
+    return columns([_LANDED_HEADS, *rows], (0, 1, 5)) if rows else []
+
+
+def _landed_row(found: Figures, arrival: Arrival) -> list[str]:
+    return [
+        found.key,
+        found.name,
+        f"{arrival.rate:,.0f}",
+        "-" if arrival.ratio is None else f"{arrival.ratio:.2f}",
+        f"{sum(arrival.cpu.values()):.0f}",
+        ", ".join(f"{name} {one:.0f}" for name, one in arrival.cpu.items()),
+    ]
 
 
 def _rows(found: Sequence[Figures]) -> list[str]:
@@ -195,9 +222,8 @@ def _arrivals(found: Sequence[Figures]) -> Iterator[str]:
     for one in found:
         if one.arrival is not None:
             yield (
-                f"{one.key:4}landed in MongoDB {one.arrival.rate:,.0f}/s during the load; two "
-                f"seconds after it {one.arrival.share:.3f} of the accepted, "
-                f"backlog {one.arrival.backlog:,.0f}"
+                f"{one.key:4}landed two seconds after the load: {one.arrival.share:.3f} of the "
+                f"accepted, backlog {one.arrival.backlog:,.0f}"
             )
 
 

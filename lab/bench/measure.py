@@ -6,7 +6,7 @@ The processes of a row are started, warmed up, loaded, sampled and ended.
 import asyncio
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -57,11 +57,15 @@ class Faulty(CannotMeasure):
 
 
 class Landed(msgspec.Struct, kw_only=True):
-    """Numbers of documents: accepted, stored when the load ended, stored SETTLE_SECONDS later."""
+    """Numbers of documents: accepted, stored when the load ended, stored SETTLE_SECONDS later.
+
+    `cpu_seconds` is until then, by process, the stores among them.
+    """
 
     accepted: int
     at_end: int
     settled: int
+    cpu_seconds: dict[str, float]
 
 
 class Measured(msgspec.Struct, kw_only=True):
@@ -137,7 +141,8 @@ class Bench:
         self, row: Row, processes: Sequence[Process], prepared: list[bytes], pace: float | None
     ) -> Measured:
         stored = await self._count_stored(row)
-        before = _cpu_seconds(processes)
+        stores = await self._stores.pids()
+        before = _cpu_seconds(processes, stores)
         outcome = await self._run_load(processes[0].port, row, prepared, pace)
         after = _cpu_seconds(processes)
         landed = None
@@ -148,8 +153,9 @@ class Bench:
                 accepted=outcome.requests,
                 at_end=at_end - stored,
                 settled=await self._count_stored(row) - stored,
+                cpu_seconds=_difference(_cpu_seconds(processes, stores), before),
             )
-        used = {name: after[name] - before[name] for name in after}
+        used = _difference(after, before)
         return Measured(outcome=outcome, cpu_seconds=used, landed=landed)
 
     async def _count_stored(self, row: Row) -> int:
@@ -170,8 +176,15 @@ class Bench:
         return await load.run(Paced(now, options.seconds, pace))
 
 
-def _cpu_seconds(processes: Sequence[Process]) -> dict[str, float]:
-    return {process.name: cpu_seconds(process.pid) for process in processes}
+def _cpu_seconds(
+    processes: Sequence[Process], stores: Mapping[str, int] | None = None
+) -> dict[str, float]:
+    pids = {process.name: process.pid for process in processes} | dict(stores or {})
+    return {name: cpu_seconds(pid) for name, pid in pids.items()}
+
+
+def _difference(after: Mapping[str, float], before: Mapping[str, float]) -> dict[str, float]:
+    return {name: seconds - before[name] for name, seconds in after.items()}
 
 
 async def measure_deliveries(settings: Settings, target_url: str, number: int) -> float:

@@ -19,7 +19,8 @@ def measured(
     arrived = None
     if landed is not None:
         settled = int(requests * landed)
-        arrived = Landed(accepted=requests, at_end=settled // 2, settled=settled)
+        used = {"web": settled * 10e-6, "mongod": settled * 30e-6}
+        arrived = Landed(accepted=requests, at_end=settled // 2, settled=settled, cpu_seconds=used)
     return Measured(
         outcome=Outcome(requests=requests, seconds=2.0, p50=0.001, p99=p99, errors={}),
         cpu_seconds={"web": cpu, "drain": cpu / 2},
@@ -60,6 +61,18 @@ def test_stored_documents_are_given_as_a_rate_a_share_and_a_backlog() -> None:
     assert found.arrival.share == pytest.approx(0.9)
     assert found.arrival.rate == pytest.approx(450)
     assert found.arrival.backlog == 200
+    assert found.arrival.ratio is None
+    assert found.arrival.cpu == pytest.approx({"web": 10, "mongod": 30})
+
+
+def test_what_landed_and_what_it_cost_come_first() -> None:
+    full = {"a": [measured(100)], "c": [measured(900, landed=1.0)]}
+    found = figures([BY_KEY["a"], BY_KEY["c"]], full, {})
+    lines = table(found, []).splitlines()
+    assert lines[0].split() == ["landed/s", "x", "a", "CPU", "us", "each", "of", "which"]
+    assert lines[1].split()[-7:] == ["450", "4.50", "40", "web", "10,", "mongod", "30"]
+    assert lines[2] == ""
+    assert "accepted/s" in lines[3]
 
 
 def all_figures(**changed: Measured) -> dict[str, tuple[float | None, bool | None]]:
@@ -114,13 +127,10 @@ def test_the_table_shows_every_row_and_target() -> None:
     full = {"a": [measured(1234)], "c": [measured(8000, landed=0.5)]}
     found = figures([BY_KEY["a"], BY_KEY["c"]], full, {"c": [measured(1, p99=0.0123)]})
     lines = table(found, targets(found)).splitlines()
-    assert lines[1].startswith("a  bare redirect")
-    assert lines[1].split()[-6:] == ["1,234", "1.00", "9.00", "0.405", "1.00", "web"]
+    assert lines[4].startswith("a  bare redirect")
+    assert lines[4].split()[-6:] == ["1,234", "1.00", "9.00", "0.405", "1.00", "web"]
     shown = [" ".join(line.split()) for line in lines]
-    assert (
-        "c landed in MongoDB 2,000/s during the load; two seconds after it 0.500 of the accepted, "
-        "backlog 8,000"
-    ) in shown
+    assert ("c landed two seconds after the load: 0.500 of the accepted, backlog 8,000") in shown
     assert "c p99 at half its rate: 12.30 ms" in shown
     assert "c at least 6 x a 6.48 reached" in shown
     assert "c p99 at half its rate, at most 10 ms 12.30 NOT REACHED" in shown
