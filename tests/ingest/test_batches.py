@@ -237,3 +237,38 @@ async def test_a_bad_entry_halves_its_batch_until_it_is_alone(services: Services
     assert len(batches.applied) < 20
     assert await services.redis.xlen("journal:dead") == 1
     assert await services.redis.xlen("journal") == 0
+
+
+async def test_a_helper_applies_batches_while_the_other_is_at_work_and_behind(
+    services: Services,
+) -> None:
+    events = await appended(services, [1] * 100)
+    own, helped = Batches(), Batches()
+
+    async def apply_beside_the_helper(records: Sequence[Record]) -> None:
+        await own.apply(records)
+        if len(own.applied) == 2:
+            await helped.until(1)
+
+    consumer = Consumer(services.redis, services.redis_waiting, apply_beside_the_helper, 60.0, 10)
+    helper = Consumer(
+        services.redis, services.redis_waiting, helped.apply, 60.0, 10, helps=consumer
+    )
+    async with running(consumer), running(helper):
+        await helped.until(1)
+        while await services.redis.xlen("journal"):
+            await asyncio.sleep(0.01)
+    assert sorted([*own.in_order(), *helped.in_order()]) == list(range(1, events + 1))
+
+
+async def test_a_helper_reads_nothing_while_the_other_is_not_behind(services: Services) -> None:
+    own, helped = Batches(), Batches()
+    consumer = consumer_of(services, own, 10)
+    helper = Consumer(
+        services.redis, services.redis_waiting, helped.apply, 60.0, 10, helps=consumer
+    )
+    async with running(helper):
+        await appended(services, [1] * 3)
+        async with running(consumer):
+            await own.until(3)
+    assert helped.attempts == []

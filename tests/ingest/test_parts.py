@@ -1,6 +1,5 @@
-"""Parts of a batch: each record once, those of a link together, two parts under way at most."""
+"""Parts of a batch: each record once, those of a link together."""
 
-import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -31,25 +30,6 @@ def split(records: Sequence[Record]) -> list[Sequence[Record]]:
         except StopIteration as end:
             found: list[Sequence[Record]] = end.value
             return found
-
-
-class Appliers:
-    """A drain that applies a part when it is told to, and fails for those that `fails` names."""
-
-    def __init__(self, *fails: int) -> None:
-        self.begun: list[Sequence[Record]] = []
-        self.under_way = self.most = 0
-        self._fails = fails
-
-    async def apply(self, records: Sequence[Record]) -> None:
-        number = len(self.begun)
-        self.begun.append(records)
-        self.under_way += 1
-        self.most = max(self.most, self.under_way)
-        await asyncio.sleep(0)
-        self.under_way -= 1
-        if number in self._fails:
-            raise OSError(f"part {number}")
 
 
 def test_a_small_batch_is_one_part_as_it_is() -> None:
@@ -90,16 +70,14 @@ def test_an_event_is_in_the_part_of_its_click() -> None:
         assert {one.click_id for one in part if not isinstance(one, Click)} == clicks
 
 
-async def test_two_parts_are_under_way_at_most() -> None:
-    drain, records = Appliers(), clicks_of(200, 100)
-    await apply_in_parts(drain.apply, records, SIZE)
-    assert sum(map(len, drain.begun)) == 200
-    assert drain.most == 2
+async def test_parts_are_applied_one_after_another_until_one_fails() -> None:
+    begun: list[Sequence[Record]] = []
 
+    async def apply(records: Sequence[Record]) -> None:
+        begun.append(records)
+        if len(begun) == 3:
+            raise OSError("third")
 
-async def test_after_an_error_no_part_is_begun_and_none_is_left_under_way() -> None:
-    drain = Appliers(1)
-    with pytest.raises(OSError, match="part 1"):
-        await apply_in_parts(drain.apply, clicks_of(200, 100), SIZE)
-    assert drain.under_way == 0
-    assert len(drain.begun) <= 3
+    with pytest.raises(OSError, match="third"):
+        await apply_in_parts(apply, clicks_of(200, 100), SIZE)
+    assert len(begun) == 3

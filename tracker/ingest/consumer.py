@@ -38,7 +38,7 @@ MAX_TRIES = 5
 """Tries of an entry whose error is not known to be its fault. Then its records are stored one by
 one, and those that fail become dead letters."""
 
-BATCH_RECORDS = 64_000
+BATCH_RECORDS = 32_000
 """Records of one batch. Clicks of one batch share the rollups of their links: with the traffic of a
 thousand links a click costs MongoDB a third less than in batches of three thousand. Only a backlog
 makes batches as large as this."""
@@ -64,7 +64,8 @@ class Consumer:
     """A consumer of the drains' group that has `apply` store the records.
 
     `waiting` is a client whose timeout is longer than a blocking read. `stale` is in seconds,
-    `batch` in records.
+    `batch` in records. One that `helps` another works only while that one is behind: then the next
+    batch is read and enriched while MongoDB stores the other's.
     """
 
     def __init__(
@@ -74,7 +75,10 @@ class Consumer:
         apply: Callable[[Sequence[Record]], Awaitable[None]],
         stale: float = STALE_SECONDS,
         batch: int = BATCH_RECORDS,
+        helps: "Consumer | None" = None,
     ) -> None:
+        self._is_behind = asyncio.Event()
+        self._needed = None if helps is None else helps._is_behind
         self._redis = redis
         self._apply = apply
         self._stale = stale
@@ -93,11 +97,8 @@ class Consumer:
             await self.remove_idle_consumers()
         while not stop.is_set():
             try:
-                await self._step(block=BLOCK_SECONDS)
+                await self._work(stop)
                 failures = 0
-                self._limit = min(self._limit + self._limit // 8 + 1, self._batch)
-                if not self._reader.is_behind:
-                    await _wait(stop, min(self._worked, _MAX_REST_SECONDS))
             except Exception as error:
                 # The batch may have been too large for its time limit.
                 self._limit = max(1, self._limit // 2)
@@ -107,6 +108,18 @@ class Consumer:
                 failures += 1
                 log.warning("drain waits", error=type(error).__name__, seconds=pause)
                 await _wait(stop, pause)
+
+    async def _work(self, stop: asyncio.Event) -> None:
+        if self._needed is None:
+            await self._step(block=BLOCK_SECONDS)
+        elif await _wait(self._needed, BLOCK_SECONDS) and not stop.is_set():
+            await self._step(block=None)
+        self._limit = min(self._limit + self._limit // 8 + 1, self._batch)
+        if self._reader.is_behind:
+            self._is_behind.set()
+        else:
+            self._is_behind.clear()
+            await _wait(stop, min(self._worked, _MAX_REST_SECONDS))
 
     async def burst(self) -> int:
         """Apply all present entries, stale ones included, and return their number.
@@ -253,6 +266,8 @@ class Consumer:
         metrics.DEAD_LETTERS.inc()
 
 
-async def _wait(stop: asyncio.Event, seconds: float) -> None:
+async def _wait(event: asyncio.Event, seconds: float) -> bool:
+    """Wait until `event` is set, or for `seconds`; return whether it is."""
     with contextlib.suppress(TimeoutError):
-        await asyncio.wait_for(stop.wait(), seconds)
+        await asyncio.wait_for(event.wait(), seconds)
+    return event.is_set()
