@@ -2,10 +2,10 @@
 
 A window begins with its first request. One script counts atomically, so exactly the allowed number
 of simultaneous requests pass, on any number of processes. Requests that come while others are being
-counted are counted together (`db/batch`), over a connection of their own: a request of the API
-costs 110 µs less than with a command of the client library for each. While Redis is unavailable,
-or its budget used up (`db/budget`), nothing is enforced, because availability comes first. A metric
-counts the requests that no limit counted.
+counted are counted together (`db/batch`), over a connection of their own: to count one takes 64 µs
+of processor time alone and 16 among sixteen, 151 and 86 with a command of the client library. While
+Redis is unavailable, or its budget used up (`db/budget`), nothing is enforced, because availability
+comes first. A metric counts the requests that no limit counted.
 """
 
 import contextlib

@@ -1,8 +1,10 @@
-"""One page of a collection, newest first or in another order."""
+"""One page of a collection, newest first or in another order; its documents by their ids."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final, Generic, NamedTuple, TypeVar
+from uuid import UUID
 
 import msgspec
 from bson.binary import UuidRepresentation
@@ -11,7 +13,7 @@ from pymongo.collation import Collation, CollationStrength
 from pymongo.errors import AutoReconnect
 
 from tracker.db.connect import LookUpDatabase
-from tracker.db.documents import record, with_stored_ids
+from tracker.db.documents import StoredId, record, with_stored_ids
 
 Listed = TypeVar("Listed", bound=msgspec.Struct)
 
@@ -38,6 +40,15 @@ OLDEST_FIRST: Final = Order((("_id", ASCENDING),))
 def by_name(field: str) -> Order:
     """Return the order by the names in `field`, oldest first where they are equal."""
     return Order(((field, ASCENDING), ("_id", ASCENDING)), BY_NAME)
+
+
+@contextmanager
+def _lost_connections() -> Iterator[None]:
+    """Raise PyMongo's error for uvloop's, of a connection that the other end closed."""
+    try:
+        yield
+    except RuntimeError as error:
+        raise AutoReconnect(str(error)) from error
 
 
 class Pages(Generic[Listed]):
@@ -72,18 +83,24 @@ class Pages(Generic[Listed]):
         """Return what is on the 1-based `page`, and the number of matches in total.
 
         Both are asked for at once: to ask twice costs an eighth of what a list costs altogether.
-        Raises PyMongoError if MongoDB fails or does not answer in time, AutoReconnect among them.
+        Raises PyMongoError if MongoDB fails or does not answer in time.
         """
         stages = self._stages(with_stored_ids(matching), page, page_size, order)
-        try:
+        with _lost_connections():
             found = await self._collection.aggregate(
                 stages, collation=order.collation, allowDiskUse=True, batchSize=page_size + 2
             )
             rows = await found.to_list()
-        except RuntimeError as error:  # uvloop's, of a connection that the other end closed
-            raise AutoReconnect(str(error)) from error
         total = rows.pop()[_TOTAL] if rows and _TOTAL in rows[-1] else 0
         return list(map(self._read, rows)), total
+
+    async def look_up(self, ids: Collection[UUID]) -> list[Listed]:
+        """Return what has one of these ids, in any order. Raises as `find` does."""
+        wanted = [StoredId(one.bytes) for one in ids]
+        with _lost_connections():
+            found = self._collection.find({"_id": {"$in": wanted}})
+            rows = await found.batch_size(len(wanted) + 1).to_list()
+        return list(map(self._read, rows))
 
     def _stages(
         self, matching: Mapping[str, Any], page: int, page_size: int, order: Order

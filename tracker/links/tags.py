@@ -73,8 +73,7 @@ class Tags:
         """Return the tags that exist among `ids`, of any account, by id."""
         if not ids:
             return {}
-        rows = self._tags.find({"_id": {"$in": list(ids)}})
-        return {row["_id"]: record(Tag, row) async for row in rows}
+        return {tag.id: tag for tag in await self._pages.look_up(ids)}
 
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[Tag], int]:
         """Return one page of the account's tags, newest first, and how many it has."""
