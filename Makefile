@@ -47,7 +47,7 @@ lint: $(VENV)/ready  ## run ruff (lint and format) and mypy (strict)
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
-bench: $(VENV)/ready  ## measure clicks and events beside a bare Tornado redirect and nginx (a quarter of an hour)
+bench: $(VENV)/ready  ## measure clicks and events beside a bare Tornado redirect and nginx (twenty minutes)
 	@$(BIN)/python -m lab.bench $(ARGS)
 
 bench-reports: $(VENV)/ready  ## measure the cost of a report with up to ten million clicks (a quarter of an hour)

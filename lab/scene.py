@@ -87,16 +87,21 @@ def new_link(
     )
 
 
+def destination_of(slug: str) -> str:
+    """Return the destination of a link of a load."""
+    return f"https://shop.test/landing/{slug}?campaign=spring"
+
+
 async def prepare_load(settings: Settings, links: int) -> Scene:
-    """Make the scene of a load: `links` links and one event configuration."""
+    """Make the scene of a load: an account, `links` links and one event configuration.
+
+    Loads with different numbers of links have different slugs.
+    """
     async with open_services(settings) as services:
         account_id, key = await add_account(services, "Load")
         config = await services.event_configs.create(account_id, "Sale", PayoutType.CPA, Decimal(5))
-        slugs = [f"load{number}" for number in range(links)]
-        new = [
-            new_link(account_id, slug, f"https://shop.test/landing/{slug}?campaign=spring")
-            for slug in slugs
-        ]
+        slugs = [f"load{links}-{number}" for number in range(links)]
+        new = [new_link(account_id, slug, destination_of(slug)) for slug in slugs]
         for first in range(0, links, _LINKS_PER_INSERT):
             await services.links.create_all(new[first : first + _LINKS_PER_INSERT])
         return Scene(account_id, key, [Place(slug) for slug in slugs], [config.pbk], {})

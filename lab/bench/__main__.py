@@ -15,9 +15,11 @@ import msgspec
 
 from config.settings import Settings
 from lab.bench import wrk
-from lab.bench.figures import Figures, Target, figures, table, targets
+from lab.bench.figures import Figures, figures
 from lab.bench.measure import Bench, Measured, Options, measure_deliveries
-from lab.bench.rows import ROWS, Row, chosen, has_nginx
+from lab.bench.rows import ROWS, Row, chosen, missing
+from lab.bench.table import table
+from lab.bench.targets import Target, targets
 from lab.harness import on_own_stores, option_parser
 from lab.receiver import receiver_process
 from lab.scene import prepare_load
@@ -25,7 +27,6 @@ from lab.stores import open_stores
 from scripts.command import positive
 from scripts.progress import Line
 
-LINKS: Final = 1_000
 DELIVERIES: Final = 1_500
 JSON_FILE: Final = "bench-result.json"
 
@@ -43,13 +44,13 @@ class Results(NamedTuple):
 
 async def _run(stores: Settings, folder: Path, parsed: argparse.Namespace, line: Line) -> Results:
     line.show("preparing")
-    scene = await prepare_load(stores, LINKS)
     options = Options(parsed.seconds, parsed.connections, parsed.client == "wrk")
-    rows = [row for row in parsed.rows if row.serving != "nginx" or has_nginx()]
+    rows = [row for row in parsed.rows if not missing(row)]
+    scenes = {number: await prepare_load(stores, number) for number in {row.links for row in rows}}
     results = Results(rows, [], defaultdict(list), defaultdict(list))
     apart = msgspec.structs.replace(stores, mongodb_database="deliveries", data_dir=str(folder))
     async with open_stores(stores) as connected:
-        bench = Bench(folder, stores, connected, scene, options)
+        bench = Bench(folder, stores, connected, scenes, options)
         for number in range(1, parsed.rounds + 1):
             progress = f"round {number} of {parsed.rounds}"
             await _round(bench, results, progress, line)
@@ -67,8 +68,8 @@ async def _round(bench: Bench, results: Results, progress: str, line: Line) -> N
         results.full[row.key].append(await bench.measure(row))
     for row in results.rows:
         if row.half:
-            line.show(f"{progress}: {row.key} at half its rate")
-            rate = median(one.outcome.rate for one in results.full[row.key]) / 2
+            line.show(f"{progress}: {row.key} at half of what lands")
+            rate = median(one.landed_rate for one in results.full[row.key]) / 2
             results.half[row.key].append(await bench.measure(row, rate))
 
 
@@ -92,9 +93,12 @@ def _report(parsed: argparse.Namespace, results: Results, seconds: float) -> Non
     found = figures(results.rows, results.full, results.half)
     print(
         f"{parsed.rounds} rounds of {parsed.seconds} s, {parsed.connections} connections, "
-        f"{LINKS:,} links, load by {parsed.client}, {os.cpu_count()} cores with a load of "
-        f"{parsed.busy:.1f} before; {seconds:.0f} s altogether"
+        f"load by {parsed.client}, {os.cpu_count()} cores with a load of {parsed.busy:.1f} before; "
+        f"{seconds:.0f} s altogether"
     )
+    for row in parsed.rows:
+        if lacking := missing(row):
+            print(f"{row.key} was left out: {lacking}")
     deliveries = median(results.deliveries) if results.deliveries else None
     wanted = targets(found, deliveries)
     print(table(found, wanted))
@@ -114,7 +118,6 @@ def _as_json(
         "rounds": parsed.rounds,
         "seconds": parsed.seconds,
         "connections": parsed.connections,
-        "links": LINKS,
         "client": parsed.client,
         "cores": os.cpu_count(),
         "load_before": parsed.busy,

@@ -1,16 +1,16 @@
 """The rows of the benchmark, and the processes that serve each of them."""
 
-import shutil
 import sys
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from config.settings import Settings
-from lab.bench.bare import DESTINATION
+from lab.bench import nginx
 from lab.processes import ROOT, Process, accepts, free_ports, unlimited_process
+from lab.scene import Scene
 from tracker.builtin.child import Program
 
-Serving = Literal["tornado", "front", "web and drain", "all", "nginx"]
+Serving = Literal["tornado", "front", "web and drain", "all", "nginx", "nginx and Lua"]
 RequestKind = Literal["clicks", "events by key", "events by click", "links"]
 
 FIRST: Final = "a"
@@ -20,7 +20,8 @@ FIRST: Final = "a"
 class Row(NamedTuple):
     """A row of the table: the server, the requests, and what else is measured.
 
-    `stored` is the collection of what is recorded; `half` adds a measurement at half the rate.
+    `stored` is the collection of what is recorded; `half` adds a measurement at half of the rate at
+    which it lands.
     """
 
     key: str
@@ -30,11 +31,17 @@ class Row(NamedTuple):
     stored: Literal["clicks", "events"] | None = None
     half: bool = False
     appendfsync: Literal["everysec", "always"] = "everysec"
+    links: int = 1_000
 
     @property
     def status(self) -> int:
         """Return the status of a right answer."""
         return 302 if self.requests == "clicks" else 200
+
+    @property
+    def appends(self) -> bool:
+        """Return whether an answer waits for an append to Redis."""
+        return self.serving in ("web and drain", "all", "nginx and Lua")
 
 
 ROWS: Final = (
@@ -49,6 +56,9 @@ ROWS: Final = (
     Row("f2", "event by click id", "web and drain", "events by click", "events"),
     Row("g", "list of short links, by API key", "web and drain", "links"),
     Row("h", "redirect by nginx", "nginx"),
+    Row("i", "click; nginx and Lua append it to Redis", "nginx and Lua"),
+    Row("j", "i, Redis flushing each append", "nginx and Lua", appendfsync="always"),
+    Row("k", "c, of 20,000 links", "web and drain", stored="clicks", links=20_000),
 )
 
 
@@ -64,41 +74,23 @@ def chosen(keys: str) -> list[Row]:
     return [row for row in ROWS if row.key.startswith(tuple(named))]
 
 
-_NGINX: Final = """
-daemon off;
-master_process off;
-pid {folder}/nginx.pid;
-error_log {folder}/nginx-error.log;
-events {{ worker_connections 1024; }}
-http {{
-  access_log off;
-  keepalive_requests 1000000000;
-  client_body_temp_path {folder}/body;
-  proxy_temp_path {folder}/proxy;
-  fastcgi_temp_path {folder}/fastcgi;
-  uwsgi_temp_path {folder}/uwsgi;
-  scgi_temp_path {folder}/scgi;
-  server {{
-    listen 127.0.0.1:{port};
-    location / {{ return 302 {destination}; }}
-  }}
-}}
-"""
+def missing(row: Row) -> str:
+    """Return what a row needs and this machine lacks; empty if it can be measured."""
+    if row.serving == "nginx":
+        return nginx.missing()
+    return nginx.missing_for_lua() if row.serving == "nginx and Lua" else ""
 
 
-def has_nginx() -> bool:
-    """Return whether nginx is installed."""
-    return shutil.which("nginx") is not None
-
-
-def processes_of(serving: Serving, folder: Path, stores: Settings) -> list[Process]:
+def processes_of(serving: Serving, folder: Path, stores: Settings, scene: Scene) -> list[Process]:
     """Return the processes that serve a row, not started; the first one answers.
 
     Logs and the service's files are in `folder`; `stores` says where the stores are.
     """
     [port] = free_ports(1)
     if serving == "nginx":
-        return [Process(_nginx(folder), port)]
+        return [Process(nginx.redirecting(folder), port)]
+    if serving == "nginx and Lua":
+        return [Process(nginx.recording(folder, stores.redis_url, scene), port)]
     if serving in ("tornado", "front"):
         return [Process(_bare(folder, serving), port)]
     if serving == "all":
@@ -114,12 +106,3 @@ def _bare(folder: Path, kind: str) -> Program:
         return [sys.executable, str(ROOT / "lab" / "bench" / "bare.py"), kind, str(port)]
 
     return Program(kind, folder / f"{kind}.log", {"PYTHONPATH": str(ROOT)}, command, accepts)
-
-
-def _nginx(folder: Path) -> Program:
-    def command(port: int) -> list[str]:
-        configuration = folder / "nginx.conf"
-        configuration.write_text(_NGINX.format(folder=folder, port=port, destination=DESTINATION))
-        return ["nginx", "-c", str(configuration), "-e", str(folder / "nginx-error.log")]
-
-    return Program("nginx", folder / "nginx.log", {}, command, accepts)

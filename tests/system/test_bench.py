@@ -51,7 +51,7 @@ def test_rows_are_measured_one_after_the_other_and_everything_is_written(tmp_pat
     for key, rounds in result["measured"]["full"].items():
         assert len(rounds) == 1, key
         assert rounds[0]["outcome"]["errors"] == {}
-    assert "d at least 3.5 x a" in printed
+    assert "d lands at least 4.5 x a" in printed
     assert str(written) in printed
     assert list(folder.iterdir()) == []
 

@@ -1,0 +1,80 @@
+"""The targets of the benchmark, and which figures reach them. Pure."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from lab.bench.figures import Figures, ratio_of
+
+
+class Target(NamedTuple):
+    """A bound on one figure, which is None if its rows were not measured."""
+
+    text: str
+    figure: float | None
+    is_reached: bool | None
+
+
+_MIN_LANDED: Final = (("c", 6.0), ("e", 5.0), ("d", 4.5))
+_MIN_SHARE: Final = 0.99
+_MAX_LANDED_CPU: Final = (("c", 60), ("k", 80))
+_MIN_ACCEPTED: Final = (
+    *(("b", "a", 2.5), ("c", "h", 0.5), ("c", "i", 2.0), ("e", "j", 1.4)),
+    *(("f1", "a", 3.0), ("f2", "a", 4.5), ("g", "a", 0.4)),
+)
+_MAX_LIST_CPU_SECONDS: Final = 0.0012
+_MAX_HALF_P99_SECONDS: Final = (("c", 0.006), ("d", 0.012))
+_DELIVERIES_PER_SECOND: Final = 500
+
+
+def targets(found: Sequence[Figures], deliveries: float | None = None) -> list[Target]:
+    """Return every target, measured or not; `deliveries` is webhook deliveries a second."""
+    by_key = {one.key: one for one in found}
+    text = f"webhook deliveries a second, at least {_DELIVERIES_PER_SECOND}"
+    return [
+        *_of_landed(by_key),
+        *(_of_accepted(by_key, *target) for target in _MIN_ACCEPTED),
+        _of_list(by_key.get("g")),
+        *(_of_p99(by_key.get(key), key, maximum) for key, maximum in _MAX_HALF_P99_SECONDS),
+        _at_least(text, deliveries, _DELIVERIES_PER_SECOND),
+    ]
+
+
+def _of_landed(by_key: Mapping[str, Figures]) -> Iterator[Target]:
+    arrivals = {key: one.arrival for key, one in by_key.items() if one.arrival is not None}
+    for key, minimum in _MIN_LANDED:
+        arrival = arrivals.get(key)
+        ratio, share = (arrival.ratio, arrival.share) if arrival else (None, None)
+        yield _at_least(f"{key} lands at least {minimum:g} x a", ratio, minimum)
+        text = f"{key} landed after two seconds, at least {_MIN_SHARE:g}"
+        yield _at_least(text, share, _MIN_SHARE)
+    for key, maximum in _MAX_LANDED_CPU:
+        arrival = arrivals.get(key)
+        used = sum(arrival.cpu.values()) if arrival else None
+        yield _at_most(f"{key} CPU of a landed click, at most {maximum} us", used, maximum)
+
+
+def _of_accepted(by_key: Mapping[str, Figures], key: str, other: str, minimum: float) -> Target:
+    ratio = None
+    if key in by_key and other in by_key:
+        ratio = ratio_of(by_key[key].rates, by_key[other].rates)
+    return _at_least(f"{key} accepts at least {minimum:g} x {other}", ratio, minimum)
+
+
+def _of_list(found: Figures | None) -> Target:
+    text = f"g CPU of a list, at most {_MAX_LIST_CPU_SECONDS * 1000:g} ms"
+    used = None if found is None else found.cpu[found.process]
+    return _at_most(text, used, _MAX_LIST_CPU_SECONDS * 1000)
+
+
+def _of_p99(found: Figures | None, key: str, maximum: float) -> Target:
+    text = f"{key} p99 at half of what lands, at most {maximum * 1000:g} ms"
+    figure = None if found is None or found.half_p99 is None else found.half_p99 * 1000
+    return _at_most(text, figure, maximum * 1000)
+
+
+def _at_least(text: str, figure: float | None, minimum: float) -> Target:
+    return Target(text, figure, None if figure is None else figure >= minimum)
+
+
+def _at_most(text: str, figure: float | None, maximum: float) -> Target:
+    return Target(text, figure, None if figure is None else figure <= maximum)
