@@ -107,6 +107,20 @@ async def test_a_stop_does_not_wait_for_the_pause_after_an_error(
         await task
 
 
+async def test_a_loop_that_fails_when_it_is_to_stop_is_not_started_again() -> None:
+    until, runs = asyncio.Event(), 0
+
+    async def run() -> None:
+        nonlocal runs
+        runs += 1
+        until.set()
+        raise RuntimeError("stopping fails too")
+
+    before = failures_of("replay")
+    await asyncio.wait_for(Loops().start("replay", run, until), 10)
+    assert (runs, failures_of("replay")) == (1, before + 1)
+
+
 async def test_a_loop_is_given_up_after_max_failures_in_a_row() -> None:
     stopped, supervised = asyncio.Event(), Loops()
     supervised.check()

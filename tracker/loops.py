@@ -98,6 +98,8 @@ class Loops:
             failures = 1 if time.monotonic() - began >= STEADY_SECONDS else failures + 1
             record_failure(name, error)
             self._mark_down(name, error)
+            if until is not None and until.is_set():
+                return
             if failures == max_failures:
                 self._give_up(name, error)
                 return

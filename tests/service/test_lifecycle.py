@@ -38,6 +38,7 @@ async def test_a_drain_continues_after_an_error(
         await runs(self, stop)
 
     monkeypatch.setattr(Consumer, "run", fail)
+    services.serves = False  # so that there is one consumer
     async with lifecycle._draining(services):
         await asyncio.wait_for(again.wait(), 10)
         assert services.loops.down == ["drain (RuntimeError)"]
