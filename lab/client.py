@@ -19,6 +19,9 @@ import msgspec
 
 from lab.requests import message_length
 
+NOT_SENT: Final = "not sent in time"
+"""The kind of error of requests that a schedule could not send."""
+
 ANSWER_SECONDS: Final = 10.0
 """The longest wait for the last answers of a load."""
 
@@ -76,6 +79,11 @@ class Outcome(msgspec.Struct, kw_only=True):
         """Return the requests a second."""
         return self.requests / self.seconds if self.seconds else 0.0
 
+    @property
+    def unsent(self) -> int:
+        """Return the number of requests that could not be sent when they were due."""
+        return self.errors.get(NOT_SENT, 0)
+
 
 class Load:
     """A load on one port of 127.0.0.1 that runs once.
@@ -127,7 +135,7 @@ class Load:
         finally:
             seconds = time.perf_counter() - began
             if schedule.unsent:
-                self.errors["not sent in time"] += schedule.unsent
+                self.errors[NOT_SENT] += schedule.unsent
             await self._close()
         return outcome(self.latencies, seconds, dict(self.errors))
 

@@ -18,6 +18,7 @@ from lab.bench import wrk
 from lab.bench.figures import Figures, figures
 from lab.bench.measure import Bench, Measured, Options, measure_deliveries
 from lab.bench.rows import ROWS, Row, chosen, missing
+from lab.bench.sustained import ATTEMPTS, Search
 from lab.bench.table import table
 from lab.bench.targets import Target, targets
 from lab.harness import on_own_stores, option_parser
@@ -34,11 +35,17 @@ Rounds = defaultdict[str, list[Measured]]
 
 
 class Results(NamedTuple):
-    """Everything measured; `deliveries` a second of webhooks only if all rows are measured."""
+    """Everything measured.
+
+    `deliveries` a second of webhooks only if all rows are measured. `tried` are the attempts to
+    find what a row sustains, `sustained` the best of them.
+    """
 
     rows: list[Row]
     deliveries: list[float]
     full: Rounds
+    tried: Rounds
+    sustained: dict[str, Measured]
     half: Rounds
 
 
@@ -47,7 +54,7 @@ async def _run(stores: Settings, folder: Path, parsed: argparse.Namespace, line:
     options = Options(parsed.seconds, parsed.connections, parsed.client == "wrk")
     rows = [row for row in parsed.rows if not missing(row)]
     scenes = {number: await prepare_load(stores, number) for number in {row.links for row in rows}}
-    results = Results(rows, [], defaultdict(list), defaultdict(list))
+    results = Results(rows, [], defaultdict(list), defaultdict(list), {}, defaultdict(list))
     apart = msgspec.structs.replace(stores, mongodb_database="deliveries", data_dir=str(folder))
     async with open_stores(stores) as connected:
         bench = Bench(folder, stores, connected, scenes, options)
@@ -58,6 +65,9 @@ async def _run(stores: Settings, folder: Path, parsed: argparse.Namespace, line:
                 line.show(f"{progress}: webhook deliveries")
                 with receiver_process() as url:
                     results.deliveries.append(await measure_deliveries(apart, url, DELIVERIES))
+        for row in rows:
+            if row.sustained:
+                await _search(bench, row, results, parsed, line)
     return results
 
 
@@ -66,11 +76,25 @@ async def _round(bench: Bench, results: Results, progress: str, line: Line) -> N
     for row in random.sample(results.rows, len(results.rows)):
         line.show(f"{progress}: {row.key} {row.name}")
         results.full[row.key].append(await bench.measure(row))
-    for row in results.rows:
-        if row.half:
-            line.show(f"{progress}: {row.key} at half of what lands")
-            rate = median(one.landed_rate for one in results.full[row.key]) / 2
-            results.half[row.key].append(await bench.measure(row, rate))
+
+
+async def _search(
+    bench: Bench, row: Row, results: Results, parsed: argparse.Namespace, line: Line
+) -> None:
+    """Find what a row sustains, and measure it at half of that."""
+    search = Search(median(one.landed_rate for one in results.full[row.key]))
+    for number in range(1, ATTEMPTS + 1):
+        line.show(f"{row.key} sustained, attempt {number} of {ATTEMPTS}: {search.rate:,.0f}/s")
+        measured = await bench.measure(row, search.rate, parsed.sustained_seconds)
+        results.tried[row.key].append(measured)
+        search.add(measured)
+    if search.best is None:
+        return
+    results.sustained[row.key] = search.best
+    for number in range(1, parsed.rounds + 1):
+        line.show(f"{row.key} at half of what it sustains: {number} of {parsed.rounds}")
+        half = await bench.measure(row, search.best.outcome.rate / 2)
+        results.half[row.key].append(half)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -90,7 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _report(parsed: argparse.Namespace, results: Results, seconds: float) -> None:
-    found = figures(results.rows, results.full, results.half)
+    found = figures(results.rows, results.full, results.sustained, results.half)
     print(
         f"{parsed.rounds} rounds of {parsed.seconds} s, {parsed.connections} connections, "
         f"load by {parsed.client}, {os.cpu_count()} cores with a load of {parsed.busy:.1f} before; "
@@ -99,6 +123,8 @@ def _report(parsed: argparse.Namespace, results: Results, seconds: float) -> Non
     for row in parsed.rows:
         if lacking := missing(row):
             print(f"{row.key} was left out: {lacking}")
+        elif row.sustained and row.key not in results.sustained:
+            print(f"{row.key} sustained none of the rates that were tried")
     deliveries = median(results.deliveries) if results.deliveries else None
     wanted = targets(found, deliveries)
     print(table(found, wanted))
@@ -124,7 +150,8 @@ def _as_json(
         "rows": found,
         "deliveries": results.deliveries,
         "targets": [target._asdict() for target in wanted],
-        "measured": {"full": results.full, "half": results.half},
+        "measured": {"full": results.full, "tried": results.tried, "half": results.half},
+        "sustained_seconds": parsed.sustained_seconds,
     }
 
 
@@ -138,6 +165,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--rounds", type=positive, default=5, help="rounds of each row [5]")
     parser.add_argument("--seconds", type=positive, default=10, help="seconds of each load [10]")
+    parser.add_argument(
+        "--sustained-seconds",
+        type=positive,
+        default=60,
+        metavar="SECONDS",
+        help=f"seconds of each of the {ATTEMPTS} loads that look for what a row sustains [60]",
+    )
     parser.add_argument(
         "--connections", type=positive, default=64, help="concurrent connections [64]"
     )

@@ -25,11 +25,27 @@ class Arrival(msgspec.Struct, kw_only=True):
     backlog: float
 
 
+class Sustained(msgspec.Struct, kw_only=True):
+    """The highest rate at which all that was accepted landed.
+
+    - `rate`: requests a second; `ratio`, as a multiple of the first row's
+    - `cpu`: processor microseconds for each, by process, the stores among them
+    - `p50`, `p99`: seconds at that rate; `half_p99`, at half of it
+    """
+
+    rate: float
+    ratio: float | None
+    cpu: dict[str, float]
+    p50: float
+    p99: float
+    half_p99: float
+
+
 class Figures(msgspec.Struct, kw_only=True):
     """Medians of one row's rounds.
 
     - `rate`: requests a second; `rates` has that of each round
-    - `p50`, `p99`, `half_p99` (at half of what lands): seconds
+    - `p50`, `p99`: seconds
     - `cpu`: processor seconds for 1,000 requests, by process
     - `ratio`: the rate as a multiple of the first row's
     """
@@ -43,7 +59,7 @@ class Figures(msgspec.Struct, kw_only=True):
     cpu: dict[str, float]
     ratio: float | None
     arrival: Arrival | None
-    half_p99: float | None
+    sustained: Sustained | None
 
     @property
     def process(self) -> str:
@@ -54,18 +70,28 @@ class Figures(msgspec.Struct, kw_only=True):
 def figures(
     rows: Sequence[Row],
     full: Mapping[str, Sequence[Measured]],
+    sustained: Mapping[str, Measured],
     half: Mapping[str, Sequence[Measured]],
 ) -> list[Figures]:
     """Return the figures of each row.
 
-    `full` and `half` have the rounds by the row's key: at full speed, and at half of it.
+    `full`, `sustained` and `half` have what was measured by the row's key: rounds at full speed,
+    the highest rate that was sustained, and rounds at half of that.
     """
     first = _rates(full[FIRST]) if FIRST in full else None
-    return [_figures(row, full[row.key], half.get(row.key, ()), first) for row in rows]
+    return [
+        _figures(
+            row, full[row.key], _sustained(sustained.get(row.key), half.get(row.key), first), first
+        )
+        for row in rows
+    ]
 
 
 def _figures(
-    row: Row, full: Sequence[Measured], half: Sequence[Measured], first: Sequence[float] | None
+    row: Row,
+    full: Sequence[Measured],
+    sustained: Sustained | None,
+    first: Sequence[float] | None,
 ) -> Figures:
     rates = _rates(full)
     return Figures(
@@ -78,7 +104,23 @@ def _figures(
         cpu={name: median(_cpu(one, name) for one in full) for name in full[0].cpu_seconds},
         ratio=ratio_of(rates, first) if first else None,
         arrival=_arrival(full, first),
-        half_p99=median(one.outcome.p99 for one in half) if half else None,
+        sustained=sustained,
+    )
+
+
+def _sustained(
+    best: Measured | None, half: Sequence[Measured] | None, first: Sequence[float] | None
+) -> Sustained | None:
+    if best is None or not half:
+        return None
+    rate = best.outcome.rate
+    return Sustained(
+        rate=rate,
+        ratio=rate / median(first) if first else None,
+        cpu=best.landed_cpu,
+        p50=best.outcome.p50,
+        p99=best.outcome.p99,
+        half_p99=median(one.outcome.p99 for one in half),
     )
 
 
@@ -106,10 +148,7 @@ def _arrival(rounds: Sequence[Measured], first: Sequence[float] | None) -> Arriv
     return Arrival(
         rate=median(rates),
         ratio=ratio_of(rates, first) if first else None,
-        cpu={
-            name: median(1e6 * one.cpu_seconds[name] / max(1, one.settled) for one in landed)
-            for name in landed[0].cpu_seconds
-        },
+        cpu={name: median(one.landed_cpu[name] for one in rounds) for name in rounds[0].landed_cpu},
         # wrk leaves before the last answers, so a few more may land than it has counted.
         share=median(min(1.0, one.settled / max(1, one.accepted)) for one in landed),
         backlog=median(max(0, one.accepted - one.settled) for one in landed),

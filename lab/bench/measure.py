@@ -17,7 +17,7 @@ from config.settings import Settings
 from lab import requests
 from lab.bench import wrk
 from lab.bench.rows import Row, processes_of
-from lab.client import Load, Outcome
+from lab.client import NOT_SENT, Load, Outcome
 from lab.harness import CannotMeasure, wait_until
 from lab.processes import Process, cpu_seconds, running
 from lab.scene import Scene, open_services
@@ -82,6 +82,14 @@ class Measured(msgspec.Struct, kw_only=True):
             return self.outcome.rate
         return self.landed.at_end / self.outcome.seconds
 
+    @property
+    def landed_cpu(self) -> dict[str, float]:
+        """Return the processor microseconds for each document that landed, by process."""
+        if self.landed is None:
+            return {}
+        number = max(1, self.landed.settled)
+        return {name: 1e6 * used / number for name, used in self.landed.cpu_seconds.items()}
+
 
 class Options(NamedTuple):
     """The options of each load; `use_wrk` replaces our own client by wrk."""
@@ -109,10 +117,13 @@ class Bench:
         self._scenes = scenes
         self._options = options
 
-    async def measure(self, row: Row, pace: float | None = None) -> Measured:
-        """Measure a row at full speed, or at `pace` requests a second.
+    async def measure(
+        self, row: Row, pace: float | None = None, seconds: int | None = None
+    ) -> Measured:
+        """Measure a row at full speed, or at `pace` requests a second; for `seconds`, if given.
 
-        Raises CannotMeasure if its processes do not start, answer or drain as they should.
+        Requests that cannot be sent at that pace are among the errors of the outcome. Raises
+        CannotMeasure if its processes do not start, answer or drain as they should.
         """
         await self._stores.empty()
         await self._stores.flush(row.appendfsync)
@@ -124,9 +135,11 @@ class Bench:
             warm_up = max(WARM_UP_REQUESTS, row.links)
             await self._load(port, Prepared(prepared, row.status), warm_up)
             await self._stores.wait_until_drained(DRAIN_SECONDS)
-            measured = await self._measure_load(row, processes, prepared, pace)
+            measured = await self._measure_load(
+                row, processes, prepared, pace, seconds or self._options.seconds
+            )
             await asyncio.gather(*(process.terminate() for process in processes))
-        if measured.outcome.errors:
+        if measured.outcome.errors.keys() - {NOT_SENT}:
             raise Faulty(f"row {row.key}: {measured.outcome.errors}")
         return measured
 
@@ -154,13 +167,18 @@ class Bench:
             raise Faulty(f"port {port}: {outcome.requests:,} answers, and {outcome.errors}")
 
     async def _measure_load(
-        self, row: Row, processes: Sequence[Process], prepared: list[bytes], pace: float | None
+        self,
+        row: Row,
+        processes: Sequence[Process],
+        prepared: list[bytes],
+        pace: float | None,
+        seconds: int,
     ) -> Measured:
         stored = await self._count_stored(row)
         stores = await self._stores.pids()
         appended_to = {"redis": stores["redis"]} if row.appends else {}
         before = _cpu_seconds(processes, stores)
-        outcome = await self._run_load(processes[0].port, row, prepared, pace)
+        outcome = await self._run_load(processes[0].port, row, prepared, pace, seconds)
         after = _cpu_seconds(processes, appended_to)
         landed = None
         if row.stored is not None:
@@ -180,18 +198,18 @@ class Bench:
         return 0 if row.stored is None else await self._stores.stored_about(row.stored)
 
     async def _run_load(
-        self, port: int, row: Row, prepared: list[bytes], pace: float | None
+        self, port: int, row: Row, prepared: list[bytes], pace: float | None, seconds: int
     ) -> Outcome:
         options = self._options
         if options.use_wrk:
             connections = options.connections if pace is None else PACED_CONNECTIONS
-            wanted = (prepared, connections, options.seconds, pace)
+            wanted = (prepared, connections, seconds, pace)
             return await wrk.run(self._folder, port, *wanted)
         load = Load(port, Prepared(prepared, row.status), options.connections)
         now = time.perf_counter()
         if pace is None:
-            return await load.run(Closed(now, options.seconds))
-        return await load.run(Paced(now, options.seconds, pace))
+            return await load.run(Closed(now, seconds))
+        return await load.run(Paced(now, seconds, pace))
 
 
 def _cpu_seconds(processes: Sequence[Process], stores: Mapping[str, int]) -> dict[str, float]:

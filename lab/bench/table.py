@@ -3,10 +3,14 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from lab.bench.figures import Arrival, Figures
+from lab.bench.figures import Arrival, Figures, Sustained
 from lab.bench.targets import Target
 from lab.result import columns
 
+_SUSTAINED_HEADS: Final = (
+    *("", "", "sustained/s", "x a", "CPU us each", "of which"),
+    *("p50 ms", "p99 ms", "at half of it"),
+)
 _LANDED_HEADS: Final = ("", "", "landed/s", "x a", "CPU us each", "of which")
 _HEADS: Final = ("", "", "accepted/s", "p50 ms", "p99 ms", "CPU s/1,000", "x a", "CPU of")
 _TEXT_COLUMNS: Final = (0, 1, 7)
@@ -15,24 +19,44 @@ _TEXT_COLUMNS: Final = (0, 1, 7)
 
 def table(found: Sequence[Figures], wanted: Sequence[Target]) -> str:
     """Return the figures and targets as a table for people."""
-    blocks = [_landed(found), _rows(found), [*_arrivals(found), *_others(found)], _targets(wanted)]
+    blocks = [
+        _sustained(found),
+        _rows(found),
+        _landed(found),
+        [*_arrivals(found), *_others(found)],
+        _targets(wanted),
+    ]
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
+def _sustained(found: Sequence[Figures]) -> list[str]:
+    """Return what counts first: the rate at which everything lands, and what that costs."""
+    rows = [_sustained_row(one, one.sustained) for one in found if one.sustained is not None]
+    return columns([_SUSTAINED_HEADS, *rows], (0, 1, 5)) if rows else []
+
+
+def _sustained_row(found: Figures, sustained: Sustained) -> list[str]:
+    milliseconds = (sustained.p50, sustained.p99, sustained.half_p99)
+    return [
+        *_cost_row(found, sustained),
+        *(f"{seconds * 1000:.2f}" for seconds in milliseconds),
+    ]
+
+
 def _landed(found: Sequence[Figures]) -> list[str]:
-    """Return what counts first: what is stored in MongoDB, and what that costs altogether."""
-    rows = [_landed_row(one, one.arrival) for one in found if one.arrival is not None]
+    """Return what is stored in MongoDB at full speed, and what that costs altogether."""
+    rows = [_cost_row(one, one.arrival) for one in found if one.arrival is not None]
     return columns([_LANDED_HEADS, *rows], (0, 1, 5)) if rows else []
 
 
-def _landed_row(found: Figures, arrival: Arrival) -> list[str]:
+def _cost_row(found: Figures, stored: Arrival | Sustained) -> list[str]:
     return [
         found.key,
         found.name,
-        f"{arrival.rate:,.0f}",
-        "-" if arrival.ratio is None else f"{arrival.ratio:.2f}",
-        f"{sum(arrival.cpu.values()):.0f}",
-        ", ".join(f"{name} {one:.0f}" for name, one in arrival.cpu.items()),
+        f"{stored.rate:,.0f}",
+        "-" if stored.ratio is None else f"{stored.ratio:.2f}",
+        f"{sum(stored.cpu.values()):.0f}",
+        ", ".join(f"{name} {one:.0f}" for name, one in stored.cpu.items()),
     ]
 
 
@@ -66,8 +90,6 @@ def _others(found: Sequence[Figures]) -> Iterator[str]:
     for one in found:
         for process in list(one.cpu)[1:]:
             yield f"{one.key:4}CPU of {process}: {one.cpu[process]:.3f} s/1,000"
-        if one.half_p99 is not None:
-            yield f"{one.key:4}p99 at half of what lands: {one.half_p99 * 1000:.2f} ms"
 
 
 def _targets(wanted: Sequence[Target]) -> list[str]:

@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 from typing import Final
 
-from lab.client import Outcome
+from lab.client import NOT_SENT, Outcome
 from lab.harness import CannotMeasure
 
 _SPARE_SECONDS: Final = 20.0
@@ -109,7 +109,7 @@ async def run(
     outcome = parse(printed.decode(errors="replace"))
     unsent = int(seconds * (pace or 0) * _MIN_ANSWERED_SHARE) - outcome.requests
     if unsent > 0:
-        outcome.errors["not sent in time"] = unsent
+        outcome.errors[NOT_SENT] = unsent
     return outcome
 
 
