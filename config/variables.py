@@ -87,6 +87,15 @@ class Variables(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
             "journal may use half of it",
         ),
     ] = 1024**3
+    journal_partitions: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=64,
+            description="Redis streams that clicks and conversions wait in; drains share them out, "
+            "and each link's clicks are in one; the same for all processes",
+        ),
+    ] = 1
     mongodb_uri: Annotated[
         str, Meta(description="mongodb:// address of a replica set; empty: built-in MongoDB")
     ] = ""

@@ -165,8 +165,12 @@ def service_process(folder: Path, name: str, role: Role, settings: Settings) -> 
     return Process(Program(name, log, variables, command, is_ready), settings.port)
 
 
-def unlimited_process(folder: Path, stores: Settings, role: Role, port: int) -> Process:
+def unlimited_process(
+    folder: Path, stores: Settings, role: Role, port: int, name: str = ""
+) -> Process:
     """Return a process of the service, not started, that nothing holds back from a load.
+
+    Its name is that of its role, unless `name` is given.
 
     One web process; no limits by address, as the whole load comes from one; no access log.
     """
@@ -183,7 +187,7 @@ def unlimited_process(folder: Path, stores: Settings, role: Role, port: int) -> 
         access_log=0.0,
         log_level="warning",
     )
-    return service_process(folder, role, role, settings)
+    return service_process(folder, name or role, role, settings)
 
 
 def accepts(port: int, pid: int) -> bool:

@@ -18,7 +18,9 @@ from lab.processes import ROOT, Process, ended_by_themselves, variables_of
 from lab.result import LoadAudit
 from lab.traffic import Mixed
 from tracker.db.connect import mongodb, redis_for_requests
-from tracker.db.keys import DEAD_LETTERS, DRAIN_GROUP, JOURNAL
+from tracker.db.keys import DEAD_LETTERS, DRAIN_GROUP
+from tracker.journal.backlog import Backlog
+from tracker.journal.partitions import MAX_PARTITIONS
 from tracker.webhooks.delivery import Status
 
 _RECORDED: Final = ("clicks", "events", "rollups")
@@ -41,6 +43,7 @@ class Stores:
         self._redis = redis_for_requests(settings.redis_url)
         self._mongodb = mongodb(settings.mongodb_uri)
         self._database = self._mongodb[settings.mongodb_database]
+        self._backlog = Backlog(self._redis, MAX_PARTITIONS)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -98,7 +101,7 @@ class Stores:
 
     async def journal_entries(self) -> int:
         """Return the length of the journal: groups of clicks and events not yet drained."""
-        return int(await self._redis.xlen(JOURNAL))
+        return (await self._backlog.measure()).entries
 
     async def dead_letters(self) -> int:
         """Return the number of dead letters."""
@@ -106,7 +109,9 @@ class Stores:
 
     async def unacknowledged(self, count: int) -> list[str]:
         """Return a line for each of the first entries that drains read and did not acknowledge."""
-        held: Any = await self._redis.xpending_range(JOURNAL, DRAIN_GROUP, "-", "+", count)
+        held: list[Any] = []
+        for stream in self._backlog.streams:
+            held += await self._redis.xpending_range(stream, DRAIN_GROUP, "-", "+", count)
         return [
             f"{one['message_id'].decode()} is with {one['consumer'].decode()} for "
             f"{one['time_since_delivered'] / 1000:.0f} s, delivered {one['times_delivered']} times"

@@ -103,7 +103,7 @@ class Loops:
             if failures == max_failures:
                 self._give_up(name, error)
                 return
-            await _sleep(until, pause_seconds(failures))
+            await wait(until or asyncio.Event(), pause_seconds(failures))
 
     async def _run_once(
         self, name: str, run: Callable[[], Awaitable[None]], until: asyncio.Event | None
@@ -151,12 +151,11 @@ def pause_seconds(failures: int) -> float:
     return min(FIRST_PAUSE_SECONDS * 2.0 ** min(failures - 1, 32), MAX_PAUSE_SECONDS)
 
 
-async def _sleep(until: asyncio.Event | None, seconds: float) -> None:
-    if until is None:
-        await asyncio.sleep(seconds)
-        return
+async def wait(event: asyncio.Event, seconds: float) -> bool:
+    """Wait until `event` is set, or for `seconds`; return whether it is."""
     with contextlib.suppress(TimeoutError):
-        await asyncio.wait_for(until.wait(), seconds)
+        await asyncio.wait_for(event.wait(), seconds)
+    return event.is_set()
 
 
 async def run_until(stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:

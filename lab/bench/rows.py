@@ -4,14 +4,20 @@ import sys
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
+import msgspec
+
 from config.settings import Settings
 from lab.bench import nginx
 from lab.processes import ROOT, Process, accepts, free_ports, unlimited_process
 from lab.scene import Scene
 from tracker.builtin.child import Program
 
-Serving = Literal["tornado", "front", "web and drain", "all", "nginx", "nginx and Lua"]
+Serving = Literal[
+    "tornado", "front", "web and drain", "all", "two of each", "nginx", "nginx and Lua"
+]
 RequestKind = Literal["clicks", "events by key", "events by click", "links"]
+
+_DRAINS: Final = ("drain 1", "drain 2")
 
 FIRST: Final = "a"
 """The row that all others are compared with."""
@@ -41,7 +47,7 @@ class Row(NamedTuple):
     @property
     def appends(self) -> bool:
         """Return whether an answer waits for an append to Redis."""
-        return self.serving in ("web and drain", "all", "nginx and Lua")
+        return self.serving in ("web and drain", "all", "two of each", "nginx and Lua")
 
 
 ROWS: Final = (
@@ -66,6 +72,11 @@ ROWS: Final = (
         stored="clicks",
         sustained=True,
         links=20_000,
+    ),
+    Row(
+        *("l", "c, two web processes, two drains, 4 partitions", "two of each"),
+        stored="clicks",
+        sustained=True,
     ),
 )
 
@@ -103,6 +114,12 @@ def processes_of(serving: Serving, folder: Path, stores: Settings, scene: Scene)
         return [Process(_bare(folder, serving), port)]
     if serving == "all":
         return [unlimited_process(folder, stores, "all", port)]
+    if serving == "two of each":
+        shared = msgspec.structs.replace(stores, journal_partitions=4, web_concurrency=2)
+        return [
+            unlimited_process(folder, shared, "web", port),
+            *(unlimited_process(folder, shared, "drain", port, name) for name in _DRAINS),
+        ]
     return [
         unlimited_process(folder, stores, "web", port),
         unlimited_process(folder, stores, "drain", port),

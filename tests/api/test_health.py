@@ -49,7 +49,7 @@ async def without(services: Services, *stores: str, address: str = DEAD) -> Asyn
         if "redis" in stores:
             patched.setattr(services, "redis", redis)
             patched.setattr(services.journal, "_redis", redis)
-            patched.setattr(services.journal, "_appending", RedisCommandConnection(redis))
+            patched.setattr(services.journal, "_appending", [RedisCommandConnection(redis)] * 2)
         if "mongodb" in stores:
             patched.setattr(services, "database", mongodb["tracker"])
         yield

@@ -162,7 +162,7 @@ async def test_a_click_that_is_spooled_is_counted_and_a_scrape_still_answers(
     before = value(await scraped(client), "journal_spooled_total")
     redis = moved_redis(services, monkeypatch, DEAD)
     monkeypatch.setattr(services.journal, "_redis", redis)
-    monkeypatch.setattr(services.journal, "_appending", RedisCommandConnection(redis))
+    monkeypatch.setattr(services.journal, "_appending", [RedisCommandConnection(redis)] * 2)
     assert (await client.get("/c/abc")).status == 302
     values = await scraped(client)
     await redis.aclose()

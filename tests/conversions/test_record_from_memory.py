@@ -134,7 +134,7 @@ async def test_a_conversion_is_refused_while_too_many_wait(
     services: Services, monkeypatch: pytest.MonkeyPatch, queue: str
 ) -> None:
     await ready(services)
-    batch = services.look_ups.owners if queue == "look-ups" else services.journal._batch
+    batch = services.look_ups.owners if queue == "look-ups" else services.journal._batches[0]
     monkeypatch.setattr(batch, "_waiting_items", 0)
     result = waiter()
     with pytest.raises(Unavailable):

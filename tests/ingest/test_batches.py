@@ -14,6 +14,7 @@ from tests.factories import make_event
 from tests.ingest.consuming import running
 from tracker.ingest.consumer import Consumer
 from tracker.ingest.record import Record
+from tracker.ingest.turns import while_behind
 from tracker.service.services import Services
 
 
@@ -252,7 +253,7 @@ async def test_a_helper_applies_batches_while_the_other_is_at_work_and_behind(
 
     consumer = Consumer(services.redis, services.redis_waiting, apply_beside_the_helper, 60.0, 10)
     helper = Consumer(
-        services.redis, services.redis_waiting, helped.apply, 60.0, 10, helps=consumer
+        services.redis, services.redis_waiting, helped.apply, 60.0, 10, turns=while_behind(consumer)
     )
     async with running(consumer), running(helper):
         await helped.until(1)
@@ -265,7 +266,7 @@ async def test_a_helper_reads_nothing_while_the_other_is_not_behind(services: Se
     own, helped = Batches(), Batches()
     consumer = consumer_of(services, own, 10)
     helper = Consumer(
-        services.redis, services.redis_waiting, helped.apply, 60.0, 10, helps=consumer
+        services.redis, services.redis_waiting, helped.apply, 60.0, 10, turns=while_behind(consumer)
     )
     async with running(helper):
         await appended(services, [1] * 3)

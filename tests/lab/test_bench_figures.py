@@ -11,7 +11,7 @@ from lab.client import Outcome
 
 BY_KEY = {row.key: row for row in ROWS}
 RATES = {"a": 100, "b": 250, "c": 1200, "d": 900, "e": 1000, "f1": 300, "f2": 450, "g": 40}
-RATES |= {"h": 2400, "i": 600, "j": 714, "k": 900}
+RATES |= {"h": 2400, "i": 600, "j": 714, "k": 900, "l": 900}
 
 
 def measured(
@@ -100,7 +100,7 @@ def all_figures(**changed: Measured) -> dict[str, tuple[float | None, bool | Non
         for key, rate in RATES.items()
     }
     full["g"] = [changed.get("g", measured(40, cpu=0.0959))]
-    rates = {"c": 600, "d": 450, "e": 500, "k": 1}
+    rates = {"c": 600, "d": 450, "e": 500, "k": 1, "l": 1}
     best = {
         key: changed.get(f"best_{key}", measured(rate, landed=1.0)) for key, rate in rates.items()
     }
@@ -182,7 +182,7 @@ def test_the_table_shows_every_row_and_target() -> None:
         ("c, a", ["a", "c"]),
         ("f", ["f1", "f2"]),
         ("f2,h", ["f2", "h"]),
-        ("a,b,c,d,e,f,g,h,i,j,k", [row.key for row in ROWS]),
+        ("a,b,c,d,e,f,g,h,i,j,k,l", [row.key for row in ROWS]),
     ],
 )
 def test_rows_are_chosen_by_their_keys(text: str, keys: list[str]) -> None:
@@ -197,5 +197,5 @@ def test_the_key_of_no_row_is_rejected(text: str) -> None:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.key)
 def test_every_row_that_records_names_the_collection_it_stores_in(row: Row) -> None:
-    records = row.serving in ("web and drain", "all") and row.requests != "links"
+    records = row.serving in ("web and drain", "all", "two of each") and row.requests != "links"
     assert row.stored == (("events" if row.status == 200 else "clicks") if records else None)

@@ -2,7 +2,6 @@
 
 import asyncio
 import math
-import time
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
@@ -14,8 +13,9 @@ from tracker import metrics
 from tracker.api.handler import Handler
 from tracker.api.operator_routes import operator_routes, text_response
 from tracker.clock import now
-from tracker.db.keys import DEAD_LETTERS, FLEET_COUNTERS, JOURNAL
+from tracker.db.keys import DEAD_LETTERS, FLEET_COUNTERS
 from tracker.ingest.fleet import families
+from tracker.journal.backlog import Backlog
 from tracker.webhooks.deliveries import Deliveries
 
 _PROBE_TIMEOUT_SECONDS: Final = 0.5
@@ -28,7 +28,8 @@ class Metrics(Handler):
     async def get(self) -> None:
         """Answer with every metric. A gauge whose store is unavailable is NaN."""
         backlog, deliveries = await asyncio.gather(
-            _backlog(self.services.redis), _due_deliveries(self.services.deliveries)
+            _backlog(self.services.redis, self.services.backlog),
+            _due_deliveries(self.services.deliveries),
         )
         metrics.DELIVERIES_DUE.set(deliveries.due)
         metrics.DELIVERIES_AGE.set(deliveries.seconds)
@@ -53,18 +54,17 @@ class _Backlog(NamedTuple):
     fleet: Mapping[Any, Any] = {}
 
 
-async def _backlog(redis: Redis) -> _Backlog:
+async def _backlog(redis: Redis, backlog: Backlog) -> _Backlog:
     pipeline = redis.pipeline(transaction=False)
-    pipeline.xlen(JOURNAL)
-    pipeline.xrange(JOURNAL, count=1)
     pipeline.xlen(DEAD_LETTERS)
     pipeline.hgetall(FLEET_COUNTERS)
     try:
         async with asyncio.timeout(_PROBE_TIMEOUT_SECONDS):
-            entries, oldest, dead_letters, fleet = await pipeline.execute()
+            waiting = await backlog.measure()
+            dead_letters, fleet = await pipeline.execute()
     except (RedisError, TimeoutError):
         return _Backlog()
-    return _Backlog(entries, _age(oldest[0][0]) if oldest else 0.0, dead_letters, fleet)
+    return _Backlog(waiting.entries, waiting.oldest_ms / 1000, dead_letters, fleet)
 
 
 class _DueDeliveries(NamedTuple):
@@ -82,12 +82,6 @@ async def _due_deliveries(deliveries: Deliveries) -> _DueDeliveries:
     except (PyMongoError, TimeoutError):
         return _DueDeliveries()
     return _DueDeliveries(due, (at - oldest).total_seconds() if oldest else 0.0)
-
-
-def _age(entry_id: bytes) -> float:
-    """Return the age of an entry in seconds, from the time in its id."""
-    milliseconds = int(entry_id.partition(b"-")[0])
-    return max(0.0, time.time() - milliseconds / 1000)
 
 
 ENDPOINTS = operator_routes(

@@ -35,6 +35,7 @@ from tracker.feeds.clicks import StoredClick
 from tracker.feeds.conversions import ConversionFeed
 from tracker.feeds.feed import Feed
 from tracker.http.access_log import AccessLog
+from tracker.journal.backlog import Backlog
 from tracker.journal.stream import Journal
 from tracker.limits.account_limiter import AccountLimiter
 from tracker.limits.pacing import Pacing
@@ -99,6 +100,7 @@ class Services(Protocol):
     own_hosts: OwnHosts
     dns: HostResolver
     dns_limiter: AccountLimiter
+    backlog: Backlog
     journal: Journal
     redirect: Redirect
     clicks: Clicks

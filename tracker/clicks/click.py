@@ -22,3 +22,13 @@ class Click(JournalRecord, frozen=True, tag="c"):
     purpose: str
     edge_country: str
     query: str
+
+    @property
+    def spread_by(self) -> bytes:
+        """Return the link: its clicks share the update of its rollup."""
+        return self.link_id
+
+    @property
+    def sent_for(self) -> bytes:
+        """Return the account."""
+        return self.account_id

@@ -46,7 +46,7 @@ class AppendOnce:
         if event.transaction_id is None:
             await self._journal.append(event)
             return event.id
-        names = claims_of(event.transaction_id, scopes)
+        names = claims_of(event.transaction_id, scopes, self._journal.partitions)
         kind = OptionalWrite.CLAIM if event.account_id else OptionalWrite.CLAIM_WITHOUT_ACCOUNT
         seconds = CLAIM_SECONDS if self._budget.allows(kind) else 0
         holder = await self._journal.append_once(event, Claim(names, event.id, seconds))

@@ -27,3 +27,15 @@ class Event(JournalRecord, frozen=True, tag="e"):
     transaction_id: str | None
     transaction_scope: bytes | None
     checked: bool = False
+
+    @property
+    def spread_by(self) -> bytes:
+        """Return the transaction id, whose claims are appended with the event; else its click."""
+        if self.transaction_id is not None:
+            return self.transaction_id.encode("utf-8", "surrogatepass")
+        return self.click_id or self.id.to_bytes(8)
+
+    @property
+    def sent_for(self) -> bytes:
+        """Return the account, if it is known."""
+        return self.account_id or b""

@@ -102,7 +102,7 @@ class Recorder:
         scopes = scopes_of(conversion, config, account_id)
         first = await self._earlier(scopes, conversion.transaction_id)
         if first is None and rules and (broken := _broken(rules, conversion)):
-            claims = claims_of(conversion.transaction_id, scopes)
+            claims = claims_of(conversion.transaction_id, scopes, self._journal.partitions)
             first = await self._first_or_refuse(claims, rules, broken)
         if first is None:
             number = event_id or await self._event_ids.next()
@@ -250,7 +250,7 @@ class Recorder:
         config_id = None if event.event_config_id is None else UUID(bytes=event.event_config_id)
         which = UUID(bytes=event.click_id), config_id
         if not await self._caps.acquire(*which, cap):
-            claims = claims_of(event.transaction_id, scopes)
+            claims = claims_of(event.transaction_id, scopes, self._journal.partitions)
             return await self._first_or_refuse(claims, rules, Rule.MAX_PER_CLICK)
         first = None
         try:

@@ -9,6 +9,7 @@ from tracker.conversions.event_config import EventConfig, PayoutType
 from tracker.conversions.parameters import Conversion
 from tracker.db import keys
 from tracker.errors import BadRequest, NotFound
+from tracker.journal.partitions import partition_of_transaction
 
 
 def checked_config(config: EventConfig | None, conversion: Conversion) -> EventConfig:
@@ -78,8 +79,14 @@ def _bytes(value: UUID | None) -> bytes | None:
     return None if value is None else value.bytes
 
 
-def claims_of(transaction_id: str | None, scopes: Sequence[UUID]) -> tuple[str, ...]:
-    """Return the Redis keys that the first event with this transaction id claims."""
+def claims_of(
+    transaction_id: str | None, scopes: Sequence[UUID], partitions: int
+) -> tuple[str, ...]:
+    """Return the Redis keys that the first event with this transaction id claims.
+
+    `partitions` is the number of the journal's partitions.
+    """
     if transaction_id is None:
         return ()
-    return tuple(keys.transaction(scope, transaction_id) for scope in scopes)
+    partition = partition_of_transaction(transaction_id, partitions)
+    return tuple(keys.transaction(scope, transaction_id, partition) for scope in scopes)

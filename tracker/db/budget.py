@@ -10,7 +10,7 @@ BUDGET_SHARE of Redis. As this budget fills, optional writes are skipped in the 
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Final
 
@@ -113,11 +113,19 @@ class Budget:
 class BudgetMeter:
     """A meter that measures how much of `budget` is used.
 
-    `default_bytes` is the memory that Redis may use if it has no maxmemory.
+    `default_bytes` is the memory that Redis may use if it has no maxmemory. The keys in `streams`
+    are not counted.
     """
 
-    def __init__(self, redis: Redis, budget: Budget, default_bytes: int) -> None:
+    def __init__(
+        self,
+        redis: Redis,
+        budget: Budget,
+        default_bytes: int,
+        streams: Sequence[str] = (JOURNAL, DEAD_LETTERS),
+    ) -> None:
         self._redis = redis
+        self._streams = streams
         self._budget = budget
         self._default_bytes = default_bytes
         self._logged: list[OptionalWrite] = []
@@ -139,7 +147,7 @@ class BudgetMeter:
         """
         pipeline = self._redis.pipeline(transaction=False)
         pipeline.info("memory")
-        for stream in (JOURNAL, DEAD_LETTERS):
+        for stream in self._streams:
             pipeline.memory_usage(stream, samples=_SAMPLED_NODES)
         memory, *streams = await pipeline.execute(raise_on_error=False)
         if isinstance(memory, RedisError):

@@ -38,8 +38,9 @@ BLOCK_SECONDS = 1.0
 _READ_TIMEOUT_SECONDS = BLOCK_SECONDS + 5
 
 _MAX_REQUEST_CONNECTIONS = 64
-_MAX_WAITING_CONNECTIONS = 4
-"""Connections to Redis of one process: for requests, and for blocking reads and subscriptions."""
+_MAX_WAITING_CONNECTIONS = 68
+"""Connections to Redis of one process: for requests, and for subscriptions and blocking reads, of
+which a drain has one for each partition of the journal."""
 
 MONGODB_TIMEOUT_SECONDS = 5.0
 """Seconds for one MongoDB operation, retries of the driver and its search for a server included."""

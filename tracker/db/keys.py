@@ -1,6 +1,8 @@
 """Every Redis key and channel of the service, on one page.
 
 journal                        stream   clicks and events until they are in MongoDB
+journal:{<partition>}          stream   the same, of the partitions from 1 on (`journal/partitions`)
+journal:overflow               stream   the same, of accounts that send more than drains can store
 journal:dead                   stream   entries that could not be stored, with the reason
 link:<domain id>/<slug>        hash     version, value: what a redirect needs; 10 min, a miss 30 s
 domain:<name>                  hash     version, value: whose links it leads to; the same
@@ -8,15 +10,18 @@ event_config:<pbk>             hash     version, value: the event configuration;
 account:<id>                   hash     version, value: the account's conversion rules; the same
 reserve:<one of those four>    string   its stale copy, for when MongoDB is unavailable; 7 days
 conversions:<click>:<config>   string   conversions of a click, for accounts that limit them; 1 h
-transaction:<digest>           string   the event id given to a transaction id in a scope; until it
+transaction:{<partition>}:<digest>
+                               string   the event id given to a transaction id in a scope; until it
                                         is drained (a week at most), then an hour; a minute for
-                                        events without an account
+                                        events without an account. Partition 0 is called journal
 rate_limit:<scope>:<owner>     string   requests in a window that began with the first; the window
 visitors:salt:<day>            string   the salt of the day's visitors; 48 h
 visitors:<day>:<bucket>        hash     visitor (salted hash): the id of the first click; 48 h. In
                                         both a day outside UTC has its zone: Europe/Paris:2026-01-31
 time_zones                     string   the drain that changes accounts' time zones; 60 s
 joint_counts                   string   the drain that counts finished days ahead; 60 s
+partition:<number>             string   the drain that reads this partition of the journal; 10 s
+drains                         zset     the drains that are alive, by when that is in doubt; 10 s
 slot:<number>                  string   the drain that counts into this slot of the rollups; 10 s
 slot_sessions                  hash     slot: the MongoDB session of the drain that has or had it
 fleet:counters                 hash     what all drains have counted, by metric and labels (JSON)
@@ -36,6 +41,7 @@ from uuid import UUID
 
 JOURNAL = "journal"
 DRAIN_GROUP = "drain"
+OVERFLOW = "journal:overflow"
 DEAD_LETTERS = "journal:dead"
 CHANGES = "changes"
 LIVE = "live"
@@ -46,6 +52,17 @@ SLOT_SESSIONS = "slot_sessions"
 FLEET_COUNTERS = "fleet:counters"
 TIME_ZONES_LEASE = "time_zones"
 JOINT_COUNTS_LEASE = "joint_counts"
+DRAINS = "drains"
+
+
+def journal(partition: int) -> str:
+    """Return the key of a partition of the journal."""
+    return f"journal:{{{partition}}}" if partition else JOURNAL
+
+
+def streams(partitions: int) -> list[str]:
+    """Return the keys of the journal: of its partitions in their order, then of its overflow."""
+    return [*map(journal, range(partitions)), OVERFLOW]
 
 
 def link(namespace: str, slug: str) -> str:
@@ -95,10 +112,13 @@ def conversions_of(click_id: UUID, config_id: UUID | None) -> str:
     return f"conversions:{click_id}:{config_id or 'none'}"
 
 
-def transaction(scope: UUID, transaction_id: str) -> str:
-    """Return the key of a transaction id's claim in an event config, an account or a click."""
+def transaction(scope: UUID, transaction_id: str, partition: int = 0) -> str:
+    """Return the key of a transaction id's claim in an event config, an account or a click.
+
+    `partition` is the one that its events are appended to; both have one hash slot.
+    """
     digest = blake2b(transaction_id.encode(), digest_size=16, salt=scope.bytes)
-    return f"transaction:{digest.hexdigest()}"
+    return f"transaction:{{{partition or JOURNAL}}}:{digest.hexdigest()}"
 
 
 def salt(day: str) -> str:
@@ -109,6 +129,11 @@ def salt(day: str) -> str:
 def visitors(day: str, bucket: str) -> str:
     """Return the key of one bucket of a day's visitors."""
     return f"visitors:{day}:{bucket}"
+
+
+def partition_lease(partition: int) -> str:
+    """Return the key of the lease of a partition of the journal."""
+    return f"partition:{partition}"
 
 
 def slot(number: int) -> str:

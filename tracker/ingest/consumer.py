@@ -11,8 +11,8 @@ import contextlib
 import os
 import socket
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 import structlog
@@ -27,7 +27,7 @@ from tracker.ingest.record import ENTRY_DECODER, Record
 from tracker.journal.dead_letters import DeadLetters
 from tracker.journal.entry import Fields, encode, fields_of
 from tracker.journal.reader import DecodedEntry, Entry, Reader
-from tracker.loops import cancel_and_wait, record_failure
+from tracker.loops import cancel_and_wait, record_failure, wait
 
 log = structlog.get_logger(__name__)
 
@@ -60,12 +60,29 @@ _ENTRIES_PER_ACKNOWLEDGEMENT = 200
 _BACKOFF_SECONDS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 
 
+class Turns(NamedTuple):
+    """When a consumer reads a batch.
+
+    `until` waits for up to some seconds, or until its argument is set; it returns whether to read.
+    `block` is how many seconds to wait for entries then.
+    """
+
+    until: Callable[[asyncio.Event], Coroutine[Any, Any, bool]]
+    block: float | None
+
+
+async def _always(stop: asyncio.Event) -> bool:
+    return not stop.is_set()
+
+
+ALWAYS = Turns(_always, BLOCK_SECONDS)
+
+
 class Consumer:
     """A consumer of the drains' group that has `apply` store the records.
 
     `waiting` is a client whose timeout is longer than a blocking read. `stale` is in seconds,
-    `batch` in records. One that `helps` another works only while that one is behind: then the next
-    batch is read and enriched while MongoDB stores the other's.
+    `batch` in records. `stream` is one of the journal's. It reads in its `turns` (`ingest/turns`).
     """
 
     def __init__(
@@ -75,15 +92,18 @@ class Consumer:
         apply: Callable[[Sequence[Record]], Awaitable[None]],
         stale: float = STALE_SECONDS,
         batch: int = BATCH_RECORDS,
-        helps: "Consumer | None" = None,
+        stream: str = JOURNAL,
+        turns: Turns = ALWAYS,
     ) -> None:
-        self._is_behind = asyncio.Event()
-        self._needed = None if helps is None else helps._is_behind
+        self.behind = asyncio.Event()
+        """Set while the stream has more entries than the last batch read."""
+        self._stream = stream
+        self._turns = turns
         self._redis = redis
         self._apply = apply
         self._stale = stale
         self._name = f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:8]}"
-        self._reader = Reader(redis, waiting, ENTRY_DECODER, self._name, stale)
+        self._reader = Reader(redis, waiting, ENTRY_DECODER, self._name, stale, stream)
         self._dead_letters = DeadLetters(redis, ENTRY_DECODER)
         self._failing: bytes = b""
         self._failures = 0
@@ -107,19 +127,17 @@ class Consumer:
                 pause = _BACKOFF_SECONDS[min(failures, len(_BACKOFF_SECONDS) - 1)]
                 failures += 1
                 log.warning("drain waits", error=type(error).__name__, seconds=pause)
-                await _wait(stop, pause)
+                await wait(stop, pause)
 
     async def _work(self, stop: asyncio.Event) -> None:
-        if self._needed is None:
-            await self._step(block=BLOCK_SECONDS)
-        elif await _wait(self._needed, BLOCK_SECONDS) and not stop.is_set():
-            await self._step(block=None)
+        if await self._turns.until(stop):
+            await self._step(self._turns.block)
         self._limit = min(self._limit + self._limit // 8 + 1, self._batch)
         if self._reader.is_behind:
-            self._is_behind.set()
+            self.behind.set()
         else:
-            self._is_behind.clear()
-            await _wait(stop, min(self._worked, _MAX_REST_SECONDS))
+            self.behind.clear()
+            await wait(stop, min(self._worked, _MAX_REST_SECONDS))
 
     async def burst(self) -> int:
         """Apply all present entries, stale ones included, and return their number.
@@ -136,19 +154,19 @@ class Consumer:
 
         Raises RedisError if Redis fails.
         """
-        consumers: Any = await self._redis.xinfo_consumers(JOURNAL, DRAIN_GROUP)
+        consumers: Any = await self._redis.xinfo_consumers(self._stream, DRAIN_GROUP)
         for one in consumers:
             if not one["pending"] and one["idle"] > _MAX_IDLE_SECONDS * 1000:
-                await self._redis.xgroup_delconsumer(JOURNAL, DRAIN_GROUP, one["name"])
+                await self._redis.xgroup_delconsumer(self._stream, DRAIN_GROUP, one["name"])
 
     async def deregister(self) -> None:
         """Remove this consumer from the group, unless entries are still pending under its name."""
         try:
             pending = await self._redis.xpending_range(
-                JOURNAL, DRAIN_GROUP, "-", "+", 1, consumername=self._name
+                self._stream, DRAIN_GROUP, "-", "+", 1, consumername=self._name
             )
             if not pending:
-                await self._redis.xgroup_delconsumer(JOURNAL, DRAIN_GROUP, self._name)
+                await self._redis.xgroup_delconsumer(self._stream, DRAIN_GROUP, self._name)
         except RedisError:
             log.debug("consumer name left behind", name=self._name)
 
@@ -183,10 +201,12 @@ class Consumer:
             await asyncio.sleep(self._stale / 3)
             with contextlib.suppress(RedisError):
                 held: Any = await self._redis.xpending_range(
-                    JOURNAL, DRAIN_GROUP, ids[0], ids[-1], len(ids), consumername=self._name
+                    self._stream, DRAIN_GROUP, ids[0], ids[-1], len(ids), consumername=self._name
                 )
                 if mine := [one["message_id"] for one in held]:
-                    await self._redis.xclaim(JOURNAL, DRAIN_GROUP, self._name, 0, mine, justid=True)
+                    await self._redis.xclaim(
+                        self._stream, DRAIN_GROUP, self._name, 0, mine, justid=True
+                    )
 
     async def _process(self, batch: Sequence[DecodedEntry[Record]]) -> None:
         try:
@@ -255,8 +275,8 @@ class Consumer:
             # deletion is first: a deleted entry that is read again is acknowledged then, but an
             # acknowledged entry that was not deleted would stay for ever.
             pipeline = self._redis.pipeline(transaction=False)
-            pipeline.xdel(JOURNAL, *ids)
-            pipeline.xack(JOURNAL, DRAIN_GROUP, *ids)
+            pipeline.xdel(self._stream, *ids)
+            pipeline.xack(self._stream, DRAIN_GROUP, *ids)
             await pipeline.execute()
 
     async def _dead_letter(self, entry_id: bytes, fields: Fields, error: Exception) -> None:
@@ -264,10 +284,3 @@ class Consumer:
         log.error("entry goes to the dead letters", entry=entry_id.decode(), reason=reason)
         await self._dead_letters.add(entry_id, fields, reason)
         metrics.DEAD_LETTERS.inc()
-
-
-async def _wait(event: asyncio.Event, seconds: float) -> bool:
-    """Wait until `event` is set, or for `seconds`; return whether it is."""
-    with contextlib.suppress(TimeoutError):
-        await asyncio.wait_for(event.wait(), seconds)
-    return event.is_set()

@@ -8,7 +8,6 @@ second finds the other, in whatever process.
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import timedelta
-from typing import Any
 from uuid import UUID
 
 import structlog
@@ -19,13 +18,13 @@ from tracker.clicks.document import ClickDocument
 from tracker.clicks.enrich import Enrichment
 from tracker.clicks.store import Clicks
 from tracker.clicks.visitors import Visitors
-from tracker.clock import now, now_ms
+from tracker.clock import now
 from tracker.conversions.attribution import CLICK_FIELDS
 from tracker.conversions.document import EventDocument, Status
 from tracker.conversions.event import Event
+from tracker.conversions.resolution import claims_of
 from tracker.conversions.rules import NO_RULES, AccountRules
 from tracker.conversions.store import Events, Transaction, check_same, click_and_config, document
-from tracker.db import keys
 from tracker.db.connect import Database
 from tracker.db.documents import owner_id
 from tracker.ingest import plan
@@ -34,6 +33,7 @@ from tracker.ingest.plan import Known
 from tracker.ingest.record import Record
 from tracker.ingest.ruling import Bounds, account_of, count_refused
 from tracker.ingest.slot import Slot
+from tracker.journal.backlog import Backlog
 from tracker.live.publisher import Publisher
 from tracker.loops import cancel_and_wait
 from tracker.metrics import DRAINED
@@ -63,7 +63,8 @@ ClicksById = Mapping[bytes, ClickDocument]
 class Drain:
     """A drain, which stores the clicks and events of the journal and counts them in `slot`.
 
-    Pending events without an account are kept for `pending_event_days` (0: for ever).
+    Pending events without an account are kept for `pending_event_days` (0: for ever). The journal
+    has that many `partitions`.
     """
 
     def __init__(
@@ -79,8 +80,11 @@ class Drain:
         deliveries: Deliveries,
         publisher: Publisher,
         pending_event_days: int,
+        partitions: int = 1,
     ) -> None:
         self._redis = redis
+        self._partitions = partitions
+        self._backlog = Backlog(redis, partitions)
         self._publisher = publisher
         self._clicks = clicks
         self._events = events
@@ -134,8 +138,7 @@ class Drain:
         return len(events)
 
     async def _is_behind(self) -> bool:
-        oldest: Any = await self._redis.xrange(keys.JOURNAL, count=1)
-        return any(now_ms() - int(one.partition(b"-")[0]) > _BEHIND_MS for one, _ in oldest)
+        return (await self._backlog.measure()).oldest_ms > _BEHIND_MS
 
     async def _documents(self, clicks: Sequence[Click]) -> ClicksById:
         """Return documents by id. The next clicks are enriched while Redis looks up visitors."""
@@ -243,15 +246,13 @@ class Drain:
         raise WriteConflict
 
     async def _release_claims(self, events: Sequence[Event]) -> None:
-        claims = {
-            keys.transaction(UUID(bytes=scope), event.transaction_id): (
-                _CLAIM_TTL_SECONDS if event.account_id else _UNOWNED_CLAIM_TTL_SECONDS
-            )
-            for event in events
-            if event.transaction_id is not None
-            for scope in (event.transaction_scope, event.click_id)
-            if scope is not None
-        }
+        claims: dict[str, int] = {}
+        for event in events:
+            ids = (event.transaction_scope, event.click_id)
+            scopes = [UUID(bytes=one) for one in ids if one is not None]
+            ttl = _CLAIM_TTL_SECONDS if event.account_id else _UNOWNED_CLAIM_TTL_SECONDS
+            names = claims_of(event.transaction_id, scopes, self._partitions)
+            claims |= dict.fromkeys(names, ttl)
         if not claims:
             return
         pipeline = self._redis.pipeline(transaction=False)

@@ -26,6 +26,7 @@ from tracker.db import keys
 from tracker.db.connect import Database
 from tracker.db.transaction import Session
 from tracker.ingest.lease import Lease
+from tracker.journal.backlog import Backlog
 from tracker.reports.account_calendar import account_calendar
 from tracker.reports.counts import Counts
 from tracker.reports.dimensions import ALL_COUNTED
@@ -54,9 +55,9 @@ _BUSY_SECONDS: Final = 1.0
 class JointCounting:
     """The part of a drain that counts finished days ahead."""
 
-    def __init__(self, database: Database, redis: Redis) -> None:
+    def __init__(self, database: Database, redis: Redis, backlog: Backlog | None = None) -> None:
         self._database = database
-        self._redis = redis
+        self._backlog = backlog or Backlog(redis)
         self._lease = Lease(redis, keys.JOINT_COUNTS_LEASE, _LEASE_SECONDS)
         self._worked_since = 0.0
 
@@ -139,7 +140,7 @@ class JointCounting:
         """Rest as long as was worked since the last call, and until the journal is short."""
         worked = time.monotonic() - self._worked_since
         await asyncio.sleep(min(worked, _BUSY_SECONDS))
-        while await self._redis.xlen(keys.JOURNAL) > IDLE_ENTRIES:  # noqa: ASYNC110
+        while (await self._backlog.measure()).entries > IDLE_ENTRIES:  # noqa: ASYNC110
             await asyncio.sleep(_BUSY_SECONDS)
         await self._lease.hold()
         self._worked_since = time.monotonic()

@@ -26,6 +26,16 @@ class JournalRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
     Add fields only at the end, with a default: entries of an older release must still decode.
     """
 
+    @property
+    def spread_by(self) -> bytes:
+        """Return what decides the partition of the journal; empty: all have the same."""
+        return b""
+
+    @property
+    def sent_for(self) -> bytes:
+        """Return the account that the number of such records counts for; empty: none is known."""
+        return b""
+
 
 Kind = TypeVar("Kind", bound=JournalRecord)
 

@@ -60,12 +60,19 @@ class Reader(Generic[Kind]):
     """A reader for the consumer `name` of the group, whose entries `decoder` decodes.
 
     `waiting` is a client whose timeout is longer than a blocking read. Entries that their consumer
-    has not acknowledged for `stale` seconds are reclaimed.
+    has not acknowledged for `stale` seconds are reclaimed. `stream` is a partition of the journal.
     """
 
     def __init__(
-        self, redis: Redis, waiting: Redis, decoder: EntryDecoder[Kind], name: str, stale: float
+        self,
+        redis: Redis,
+        waiting: Redis,
+        decoder: EntryDecoder[Kind],
+        name: str,
+        stale: float,
+        stream: str = JOURNAL,
     ) -> None:
+        self._stream = stream
         self._redis = redis
         self._waiting = waiting
         self._name = name
@@ -83,7 +90,7 @@ class Reader(Generic[Kind]):
     async def prepare(self) -> None:
         """Create the stream and the group if needed. Raises RedisError if Redis fails."""
         try:
-            await self._make_group(keys=[NEVER_SET, JOURNAL], args=[DRAIN_GROUP])
+            await self._make_group(keys=[NEVER_SET, self._stream], args=[DRAIN_GROUP])
         except ResponseError as error:
             if "BUSYGROUP" not in str(error):
                 raise
@@ -194,7 +201,7 @@ class Reader(Generic[Kind]):
         answer: Any = await self._waiting.xreadgroup(
             DRAIN_GROUP,
             self._name,
-            {JOURNAL: after},
+            {self._stream: after},
             count=count,
             block=None if block is None else int(block * 1000),
         )
@@ -204,7 +211,8 @@ class Reader(Generic[Kind]):
         if time.monotonic() - self._reclaimed < self._stale / 2:
             return []
         answer: Any = await self._redis.xautoclaim(
-            JOURNAL, DRAIN_GROUP, self._name, int(self._stale * 1000), "0-0", count=_STALE_ENTRIES
+            *(self._stream, DRAIN_GROUP, self._name, int(self._stale * 1000), "0-0"),
+            count=_STALE_ENTRIES,
         )
         entries: list[Entry] = [entry for entry in answer[1] if entry and entry[0] is not None]
         if len(answer[1]) < _STALE_ENTRIES:

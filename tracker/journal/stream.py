@@ -1,7 +1,7 @@
 """The journal: what has to be durable before a visitor or a postback is answered.
 
-- Appends are group commits (`db/batch`) to one Redis stream: one XADD carries all that arrived
-  during the last one.
+- Appends are group commits (`db/batch`) to a Redis stream: one XADD carries all that arrived
+  during the last one. Each partition of the journal is a stream (`journal/partitions`).
 - While Redis is unavailable the group goes to the spool, and later from there to the stream. What
   the spool rejects too is an error of its sender.
 - An append whose answer was lost may be repeated: records carry ids, and storing is idempotent.
@@ -12,19 +12,22 @@ import asyncio
 import math
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import structlog
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
+from tracker.db import keys
 from tracker.db.batch import Batch, Waiter
 from tracker.db.breaker import Breaker
 from tracker.db.connect import check_writable
-from tracker.db.keys import JOURNAL
 from tracker.db.redis_command_connection import RedisCommandConnection
 from tracker.errors import Unavailable
 from tracker.journal.entry import VERSION, Encoded, JournalRecord, encode, encode_record, fields_of
+from tracker.journal.overflow import Overflow
+from tracker.journal.partitions import partition_of
 from tracker.journal.spool import Spool
 from tracker.metrics import SPOOL_REFUSED, SPOOLED
 
@@ -75,21 +78,28 @@ _Append = JournalRecord | Encoded | _Claimed
 class Journal:
     """The journal of one process: appends to the stream, or to `spool` while Redis fails."""
 
-    def __init__(self, redis: Redis, breaker: Breaker, spool: Spool) -> None:
+    def __init__(self, redis: Redis, breaker: Breaker, spool: Spool, partitions: int = 1) -> None:
+        self.partitions = partitions
+        self.overflow = Overflow()
         self._redis = redis
-        self._appending = RedisCommandConnection(redis)
+        self._streams = keys.streams(partitions)
+        self._appending = [RedisCommandConnection(redis) for _ in self._streams]
         self._breaker = breaker
         self._spool = spool
         self._unlogged = 0
         self._log_at = 0.0
-        self._batch = Batch[_Append, int | None](self._commit)
+        self._batches = [
+            Batch[_Append, int | None](partial(self._commit, number))
+            for number in range(len(self._streams))
+        ]
+        self._replayed_to = 0
 
     def append(self, record: JournalRecord) -> asyncio.Future[int | None]:
         """Append `record`; the future is done when it is durable.
 
         Raises Unavailable if too many wait, or (the future) if no store takes it.
         """
-        return self._batch.submit(encode_record(record))
+        return self._batch_of(record).submit(encode_record(record))
 
     def append_and_notify(self, record: JournalRecord, waiter: Waiter[int | None]) -> None:
         """Append `record`, and notify `waiter`. Raises Unavailable if too many wait.
@@ -97,14 +107,14 @@ class Journal:
         `record` has to be one that can be encoded, without half surrogates in its texts: it is
         encoded with those that it shares an append with.
         """
-        self._batch.add(record, waiter)
+        self._batch_of(record).add(record, waiter)
 
     def append_once(self, record: JournalRecord, claim: Claim) -> asyncio.Future[int | None]:
         """Append unless the claim is held. The result is its holder, be it the new or an older one.
 
         None: Redis is unavailable, so the record is in the spool and the claim was not decided.
         """
-        return self._batch.submit(_Claimed(encode_record(record), claim))
+        return self._partition_of(record).submit(_Claimed(encode_record(record), claim))
 
     async def holder(self, names: Sequence[str]) -> int | None:
         """Return who holds one of these claims; None if nobody does, or Redis does not answer."""
@@ -153,14 +163,25 @@ class Journal:
 
         The rest is there for the next start.
         """
-        await self._batch.flushed()
+        for batch in self._batches:
+            await batch.flushed()
         await self.replay_once(time.monotonic() + _CLOSE_SECONDS)
         await self._spool.close()
 
-    async def _commit(self, group: list[_Append]) -> Sequence[int | None]:
+    def _batch_of(self, record: JournalRecord) -> Batch[_Append, int | None]:
+        if self.overflow.is_counting and self.overflow.takes(record.sent_for):
+            return self._batches[-1]
+        return self._partition_of(record)
+
+    def _partition_of(self, record: JournalRecord) -> Batch[_Append, int | None]:
+        if self.partitions == 1:
+            return self._batches[0]
+        return self._batches[partition_of(record.spread_by, self.partitions)]
+
+    async def _commit(self, number: int, group: list[_Append]) -> Sequence[int | None]:
         if not self._breaker.is_open:
             try:
-                return await self._append_to_stream(group)
+                return await self._append_to_stream(number, group)
             except RedisError as error:
                 self._breaker.record_failure(error)
                 log.warning("journal goes to the spool", error=type(error).__name__)
@@ -179,10 +200,12 @@ class Journal:
             log.error("spool refused; visitors get 503", error=str(error), records=self._unlogged)
             self._unlogged, self._log_at = 0, time.monotonic() + _LOG_SECONDS
 
-    async def _append_to_stream(self, group: list[_Append]) -> Sequence[int | None]:
+    async def _append_to_stream(self, number: int, group: list[_Append]) -> Sequence[int | None]:
+        stream = self._streams[number]
         plain = [item for item in group if not isinstance(item, _Claimed)]
         if len(plain) == len(group):
-            await self._send(_encode(plain))
+            connection = self._appending[number]
+            await connection.execute("XADD", stream, "*", VERSION, _encode(plain))
             return [None] * len(group)
         pipeline = self._redis.pipeline(transaction=False)
         for item in group:
@@ -190,20 +213,20 @@ class Journal:
                 names, holder, seconds = item.claim
                 payload = _encode([item])
                 arguments = (holder, VERSION, payload, seconds)
-                pipeline.eval(_APPEND_ONCE, 1 + len(names), JOURNAL, *names, *arguments)
+                pipeline.eval(_APPEND_ONCE, 1 + len(names), stream, *names, *arguments)
         if plain:
-            pipeline.xadd(JOURNAL, fields_of(_encode(plain)))
+            pipeline.xadd(stream, fields_of(_encode(plain)))
         holders = iter(await pipeline.execute())
         return [int(next(holders)) if isinstance(item, _Claimed) else None for item in group]
 
-    async def _send(self, payload: bytes) -> None:
-        await self._appending.execute("XADD", JOURNAL, "*", VERSION, payload)
-
     async def _move(self, payloads: Sequence[bytes]) -> None:
-        # A transaction is refused as a whole: a part that was taken would be sent again.
+        # A transaction is refused as a whole: a part that was taken would be sent again. What was
+        # spooled of one partition may go to another: after an outage every drain has its share.
+        self._replayed_to = (self._replayed_to + 1) % self.partitions
+        stream = self._streams[self._replayed_to]
         pipeline = self._redis.pipeline(transaction=True)
         for payload in payloads:
-            pipeline.xadd(JOURNAL, fields_of(payload))
+            pipeline.xadd(stream, fields_of(payload))
         await pipeline.execute()
 
 

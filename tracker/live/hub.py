@@ -26,6 +26,7 @@ from tracker.access.sessions import Sessions
 from tracker.db import keys
 from tracker.db.connect import Database
 from tracker.errors import Unavailable
+from tracker.journal.backlog import Backlog
 from tracker.limits.account_limiter import AccountLimiter
 from tracker.live.account_streams import AccountStreams
 from tracker.live.events import events_of, state_event
@@ -75,7 +76,9 @@ class LiveHub:
         own_host: str,
         per_account: int = MAX_OF_ACCOUNT,
         total: int = MAX_STREAMS,
+        backlog: Backlog | None = None,
     ) -> None:
+        self._backlog = backlog or Backlog(redis)
         self._own_host = own_host
         self._database = database
         self._redis = redis
@@ -201,7 +204,7 @@ class LiveHub:
             await watch(self._redis, list(accounts))
             self._watched, self._watch_at = accounts, at + _WATCH_AGAIN_SECONDS
         if at >= self._behind_at:
-            self._behind = await behind_seconds(self._redis)
+            self._behind = await behind_seconds(self._backlog)
             self._behind_at = at + _CHECK_SECONDS
         if time.monotonic() - self._checked_at >= _UNCHECKED_SECONDS:
             return

@@ -6,12 +6,11 @@ from uuid import UUID
 
 import msgspec
 import pymongo
-from redis.asyncio import Redis
 
-from tracker.clock import now, now_ms
+from tracker.clock import now
 from tracker.conversions import document as event_document
-from tracker.db import keys
 from tracker.db.connect import Database
+from tracker.journal.backlog import Backlog
 
 MINUTES: Final = 5
 COUNT_SECONDS: Final = 5.0
@@ -56,13 +55,10 @@ def conversions_filter(account_id: UUID, since: datetime) -> dict[str, Any]:
     return {"account_id": account_id, "status": counted, "at": {"$gte": since}}
 
 
-async def behind_seconds(redis: Redis) -> int:
+async def behind_seconds(backlog: Backlog) -> int:
     """Return the age of the oldest entry that is not stored; 0 if it is on its way.
 
     Raises RedisError if Redis does not answer.
     """
-    oldest: Any = await redis.xrange(keys.JOURNAL, count=1)
-    for entry_id, _ in oldest:
-        age = (now_ms() - int(entry_id.partition(b"-")[0])) // 1000
-        return age if age > _IN_TIME_SECONDS else 0
-    return 0
+    age = (await backlog.measure()).oldest_ms // 1000
+    return age if age > _IN_TIME_SECONDS else 0

@@ -42,6 +42,7 @@ from tracker.db import check, connect, indexes, retention
 from tracker.db.breaker import Breaker
 from tracker.db.budget import Budget, BudgetMeter
 from tracker.db.changes import Changes
+from tracker.db.keys import DEAD_LETTERS
 from tracker.db.secret_box import Purpose, SecretBox
 from tracker.dns.resolver import LOOKUP_SECONDS, HostResolver
 from tracker.feeds.clicks import CLICKS, StoredClick
@@ -52,6 +53,8 @@ from tracker.ingest.drain import Drain
 from tracker.ingest.joint_counting import JointCounting
 from tracker.ingest.slot import Slot
 from tracker.ingest.time_zone_change import TimeZoneChanger
+from tracker.journal.backlog import Backlog
+from tracker.journal.overflow import keep_deciding
 from tracker.journal.spool import Spool
 from tracker.journal.stream import Journal
 from tracker.limits.account_limiter import AccountLimiter
@@ -130,7 +133,13 @@ class Services:
     def _build_access(self) -> None:
         self.breaker = Breaker()
         self.budget = Budget()
-        self.budget_meter = BudgetMeter(self.redis, self.budget, self.settings.redis_memory_bytes)
+        self.backlog = Backlog(self.redis, self.settings.journal_partitions)
+        self.budget_meter = BudgetMeter(
+            self.redis,
+            self.budget,
+            self.settings.redis_memory_bytes,
+            [*self.backlog.streams, DEAD_LETTERS],
+        )
         limits = (
             self.settings.rate_limit_ip_per_minute,
             self.settings.rate_limit_account_per_hour,
@@ -200,7 +209,9 @@ class Services:
         )
         self.client_address = ClientAddress(self.settings.trusted_proxies)
         stores = (self.database, self.redis, self.redis_waiting)
-        self.live = LiveHub(*stores, self.sessions, self.api_keys, self.public_url.host)
+        self.live = LiveHub(
+            *(*stores, self.sessions, self.api_keys, self.public_url.host), backlog=self.backlog
+        )
 
     def _build_links(self) -> None:
         stores = (self.redis, self.breaker, self.look_up_database)
@@ -247,7 +258,7 @@ class Services:
             Countries(self.settings.geoip_database), self.settings.store_ip
         )
         spool = Spool(self.settings.data_path / "spool", self.settings.spool_max_bytes)
-        self.journal = Journal(self.redis, self.breaker, spool)
+        self.journal = Journal(self.redis, self.breaker, spool, self.settings.journal_partitions)
         self.redirect = Redirect(
             self.link_cache, self.domains, self.journal, self.enrichment, self.public_url.host
         )
@@ -327,11 +338,12 @@ class Services:
             self.deliveries,
             Publisher(self.redis),
             self.settings.pending_event_days,
+            self.settings.journal_partitions,
         )
 
     def joint_counting(self) -> JointCounting:
         """Return a new counter of finished days, for a drain."""
-        return JointCounting(self.database, self.redis)
+        return JointCounting(self.database, self.redis, self.backlog)
 
     def time_zone_changer(self) -> TimeZoneChanger:
         """Return the part of a drain that changes accounts' time zones."""
@@ -348,6 +360,9 @@ class Services:
         self._serving = [
             self.loops.start("changes", self.changes.listen),
             self.loops.start("replay", self.journal.replay),
+            self.loops.start(
+                "overflow_choice", lambda: keep_deciding(self.journal.overflow, self.backlog)
+            ),
             self.loops.start("live_messages", self.live.listen),
             self.loops.start("live_streams", self.live.tick),
             self.loops.start("live_access", self.live.guard),

@@ -1,0 +1,152 @@
+"""Drains share the partitions of the journal out, and each partition is read by one of them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import msgspec
+import pytest
+
+from config.settings import Settings
+from tests.conversions.scene import drain_of
+from tests.factories import make_click
+from tracker.db import keys
+from tracker.ingest.consumer import Consumer
+from tracker.ingest.lease import Lease
+from tracker.ingest.partition_readers import PartitionReaders, share_of
+from tracker.journal.backlog import Backlog
+from tracker.service.services import Services
+
+PARTITIONS = 4
+
+
+def readers(services: Services, partitions: int = PARTITIONS) -> PartitionReaders:
+    apply = drain_of(services).apply
+
+    def consumer(stream: str) -> Consumer:
+        return Consumer(services.redis, services.redis_waiting, apply, stream=stream)
+
+    return PartitionReaders(services.redis, partitions, consumer)
+
+
+@asynccontextmanager
+async def closing(*some: PartitionReaders) -> AsyncIterator[None]:
+    try:
+        yield
+    finally:
+        for one in some:
+            await one.close()
+
+
+async def until(condition: Callable[[], bool], *adjusted: PartitionReaders) -> None:
+    """Adjust the readers, as their loops do, until the condition holds."""
+    async with asyncio.timeout(20):
+        while not condition():
+            for one in adjusted:
+                await one.adjust()
+
+
+async def append(settings: Settings, clicks: int) -> None:
+    """Append clicks of as many links to the partitions, as a web process does."""
+    services = Services(msgspec.structs.replace(settings, journal_partitions=PARTITIONS))
+    try:
+        for _ in range(clicks):
+            await services.journal.append(make_click())
+    finally:
+        await services.stop()
+        await services.close()
+
+
+async def until_stored(services: Services, clicks: int) -> None:
+    async with asyncio.timeout(20):
+        while await services.database["clicks"].count_documents({}) < clicks:
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("drains", range(1, 9))
+@pytest.mark.parametrize("partitions", [1, 2, 4, 7, 64])
+def test_shares_add_up_and_differ_by_one_at_most(drains: int, partitions: int) -> None:
+    shares = [share_of(place, drains, partitions) for place in range(drains)]
+    assert sum(shares) == partitions
+    assert max(shares) - min(shares) <= 1
+
+
+async def test_a_drain_alone_reads_every_partition(services: Services, settings: Settings) -> None:
+    alone = readers(services)
+    async with closing(alone):
+        await alone.adjust()
+        assert alone.held == {0, 1, 2, 3}
+        await append(settings, 50)
+        await until_stored(services, 50)
+        async with asyncio.timeout(20):
+            while (await Backlog(services.redis, PARTITIONS).measure()).entries:
+                await asyncio.sleep(0.01)
+
+
+async def test_a_second_drain_gets_half_and_all_when_the_first_has_stopped(
+    services: Services,
+) -> None:
+    first, second = readers(services), readers(services)
+    async with closing(first, second):
+        await first.adjust()
+        await until(lambda: len(first.held) == len(second.held) == 2, first, second)
+        assert first.held | second.held == {0, 1, 2, 3}
+        await first.close()
+        await until(lambda: len(second.held) == PARTITIONS, second)
+
+
+async def test_partitions_that_cannot_be_shared_evenly_are_all_read(
+    services: Services,
+) -> None:
+    some = [readers(services) for _ in range(3)]
+    async with closing(*some):
+        await until(lambda: sorted(len(one.held) for one in some) == [1, 1, 2], *some)
+        assert set.union(*(one.held for one in some)) == {0, 1, 2, 3}
+
+
+async def test_a_partition_whose_lease_another_has_by_now_is_given_back(
+    services: Services,
+) -> None:
+    drain = readers(services)
+    async with closing(drain):
+        await drain.adjust()
+        await services.redis.delete(keys.partition_lease(2))
+        assert await Lease(services.redis, keys.partition_lease(2), 60).hold()
+        await drain.adjust()
+        assert drain.held == {0, 1, 3}
+
+
+async def test_partitions_of_a_drain_that_was_killed_are_taken_when_its_leases_end(
+    services: Services,
+) -> None:
+    for number in range(PARTITIONS):
+        assert await Lease(services.redis, keys.partition_lease(number), 0.05).hold()
+    drain = readers(services)
+    async with closing(drain):
+        await until(lambda: len(drain.held) == PARTITIONS, drain)
+
+
+async def test_with_one_partition_what_is_left_of_others_is_read_until_it_is_stored(
+    services: Services, settings: Settings
+) -> None:
+    await append(settings, 50)
+    drain = readers(services, partitions=1)
+    left = set(range(1, PARTITIONS))
+    async with closing(drain):
+        await drain.adjust()
+        assert drain.held == left
+        await until(lambda: not drain.held, drain)
+        clicks_of_the_first = await services.redis.xlen(keys.JOURNAL)
+        await until_stored(services, 50 - clicks_of_the_first)
+
+
+async def test_a_drain_that_is_stopped_gives_everything_back(services: Services) -> None:
+    drain, stop = readers(services), asyncio.Event()
+    running = asyncio.create_task(drain.run(stop))
+    async with asyncio.timeout(20):
+        while len(drain.held) < PARTITIONS:
+            await asyncio.sleep(0.01)
+    stop.set()
+    await asyncio.wait_for(running, 20)
+    assert await services.redis.keys("partition:*") == []
+    assert await services.redis.zcard(keys.DRAINS) == 0

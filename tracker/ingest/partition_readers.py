@@ -1,0 +1,162 @@
+"""The partitions of the journal that one drain reads: its share, by leases in Redis.
+
+Every drain that is alive is in a sorted set, from which each knows how many they are and its own
+place. So all agree on how many partitions each may hold. One that holds too many gives some back,
+after the batch in progress; one that holds too few takes those that are free.
+
+Two drains that read one partition are slow, not wrong: both are consumers of its group. So nothing
+depends on the clocks of drains, or on leases while Redis is unavailable. A partition that is beyond
+the configured number, because that was lowered, is shared out until it is empty.
+"""
+
+import asyncio
+import contextlib
+import random
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+from uuid import uuid4
+
+import structlog
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from tracker.clock import now_ms
+from tracker.db import keys
+from tracker.ingest.consumer import Consumer
+from tracker.ingest.lease import Lease
+from tracker.journal.partitions import MAX_PARTITIONS
+from tracker.loops import wait
+
+log = structlog.get_logger(__name__)
+
+LEASE_SECONDS: Final = 10.0
+_ROUND_SECONDS: Final = 1.0
+"""The time between two looks at the leases: what a drain gave back is read again after that."""
+
+
+class _Reading(NamedTuple):
+    consumer: Consumer
+    stop: asyncio.Event
+    task: asyncio.Task[None]
+
+
+class PartitionReaders:
+    """The reading of a drain's share of `partitions`, each by a consumer from `make_consumer`.
+
+    With one partition every drain reads it without a lease; only what is left of others is shared.
+    """
+
+    def __init__(
+        self,
+        redis: Redis,
+        partitions: int,
+        make_consumer: Callable[[str], Consumer],
+        lease: float = LEASE_SECONDS,
+    ) -> None:
+        self._redis = redis
+        self._partitions = partitions
+        self._make_consumer = make_consumer
+        self._lease_ms = int(lease * 1000)
+        self._leases = {
+            number: Lease(redis, keys.partition_lease(number), lease)
+            for number in range(MAX_PARTITIONS)
+        }
+        self._name = uuid4().hex
+        self._reading: dict[int, _Reading] = {}
+
+    @property
+    def consumers(self) -> list[Consumer]:
+        """Return the consumers of the partitions that are read now."""
+        return [one.consumer for one in self._reading.values()]
+
+    @property
+    def held(self) -> set[int]:
+        """Return the partitions that are read now."""
+        return set(self._reading)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Read the share until `stop` is set, then finish the batches and give everything back.
+
+        Raises what ended a consumer.
+        """
+        try:
+            while not stop.is_set():
+                try:
+                    await self.adjust()
+                except RedisError as error:
+                    log.warning("partitions are not adjusted", error=type(error).__name__)
+                for reading in self._reading.values():
+                    if reading.task.done():
+                        reading.task.result()
+                await wait(stop, _ROUND_SECONDS)
+        finally:
+            await self.close()
+
+    async def adjust(self) -> None:
+        """Renew the leases, give back what is beyond the share, and take what is missing.
+
+        Raises RedisError if Redis fails.
+        """
+        shared = await self._shared()
+        share = await self._share(len(shared))
+        for number in list(self._reading):
+            if number not in shared or not await self._leases[number].hold():
+                await self._give_back(number)
+        for number in list(self._reading)[share:]:
+            await self._give_back(number)
+        # Drains that start at the same time begin at different places.
+        for number in random.sample(shared, len(shared)):
+            if len(self._reading) >= share:
+                return
+            if number not in self._reading and await self._leases[number].hold():
+                self._start(number)
+
+    async def close(self) -> None:
+        """Finish the batches, and give everything back."""
+        for reading in self._reading.values():
+            reading.stop.set()
+        for number in list(self._reading):
+            with contextlib.suppress(RedisError):
+                await self._give_back(number)
+        with contextlib.suppress(RedisError):
+            await self._redis.zrem(keys.DRAINS, self._name)
+
+    async def _shared(self) -> list[int]:
+        """Return the partitions to share: the configured ones, and others that are not empty."""
+        pipeline = self._redis.pipeline(transaction=False)
+        others = range(self._partitions, MAX_PARTITIONS)
+        for number in others:
+            pipeline.xlen(keys.journal(number))
+        lengths: list[Any] = await pipeline.execute()
+        left = [number for number, length in zip(others, lengths, strict=True) if length]
+        return [*(range(self._partitions) if self._partitions > 1 else ()), *left]
+
+    async def _share(self, partitions: int) -> int:
+        """Return how many of so many partitions this drain may hold; mark it as alive."""
+        pipeline = self._redis.pipeline(transaction=False)
+        pipeline.zremrangebyscore(keys.DRAINS, "-inf", now_ms())
+        pipeline.zadd(keys.DRAINS, {self._name: now_ms() + self._lease_ms})
+        pipeline.pexpire(keys.DRAINS, self._lease_ms)
+        pipeline.zrange(keys.DRAINS, 0, -1)
+        alive = sorted((await pipeline.execute())[-1])
+        return share_of(alive.index(self._name.encode()), len(alive), partitions)
+
+    def _start(self, number: int) -> None:
+        consumer, stop = self._make_consumer(keys.journal(number)), asyncio.Event()
+        task = asyncio.get_running_loop().create_task(consumer.run(stop))
+        self._reading[number] = _Reading(consumer, stop, task)
+        log.info("partition is read", partition=number)
+
+    async def _give_back(self, number: int) -> None:
+        reading = self._reading[number]
+        reading.stop.set()
+        await asyncio.wait([reading.task])
+        del self._reading[number]
+        log.info("partition is given back", partition=number)
+        await reading.consumer.deregister()
+        await self._leases[number].release()
+
+
+def share_of(place: int, drains: int, partitions: int) -> int:
+    """Return the share of the drain at `place` (from 0) among so many: all shares add up."""
+    return partitions // drains + (place < partitions % drains)

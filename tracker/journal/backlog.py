@@ -1,0 +1,46 @@
+"""The backlog: the entries of the journal that are not stored yet, in all of its streams."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from redis.asyncio import Redis
+
+from tracker.db import keys
+
+
+class Waiting(NamedTuple):
+    """The entries that wait, and the milliseconds that the oldest has waited; 0 without one."""
+
+    entries: int
+    oldest_ms: int
+
+
+class Backlog:
+    """The entries that are not stored yet: of the journal's `partitions`, then of its overflow."""
+
+    def __init__(self, redis: Redis, partitions: int = 1) -> None:
+        self._redis = redis
+        self.streams: Sequence[str] = keys.streams(partitions)
+
+    async def measure(self) -> Waiting:
+        """Return what waits in all streams. Raises RedisError if Redis does not answer."""
+        each = await self.measure_each()
+        return Waiting(sum(one.entries for one in each), max(one.oldest_ms for one in each))
+
+    async def measure_each(self) -> list[Waiting]:
+        """Return what waits in each stream. Raises RedisError if Redis does not answer."""
+        pipeline = self._redis.pipeline(transaction=False)
+        pipeline.time()  # the ids of entries are times of its clock
+        for stream in self.streams:
+            pipeline.xlen(stream)
+            pipeline.xrange(stream, count=1)
+        now, *answers = await pipeline.execute()
+        now_ms = now[0] * 1000 + now[1] // 1000
+        return [
+            Waiting(entries, _age_ms(now_ms, oldest))
+            for entries, oldest in zip(answers[::2], answers[1::2], strict=True)
+        ]
+
+
+def _age_ms(now_ms: int, oldest: Sequence[Any]) -> int:
+    return max(0, now_ms - int(oldest[0][0].partition(b"-")[0])) if oldest else 0

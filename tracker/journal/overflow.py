@@ -1,0 +1,71 @@
+"""The overflow: a stream of its own for accounts that send more than drains can store.
+
+A stream is stored in its order, so one account's flood would delay the clicks of all others. While
+drains are behind, the records of an account that sends a large share of them go to another stream,
+which drains read when they have stored the rest (`ingest/turns`). Each process decides for what it
+receives itself. Records with claims stay, because a claim is made in one script with its append.
+"""
+
+import asyncio
+from collections import Counter
+from typing import Final
+
+import structlog
+from redis.exceptions import RedisError
+
+from tracker.journal.backlog import Backlog
+
+log = structlog.get_logger(__name__)
+
+MIN_SHARE: Final = 0.25
+"""The share of a process's records above which those of an account go to the overflow."""
+
+BEHIND_MS: Final = 1000
+"""The age of the oldest entry above which drains are behind."""
+
+_DECISION_SECONDS: Final = 1.0
+
+
+class Overflow:
+    """The accounts of one process whose records go to the overflow now."""
+
+    def __init__(self) -> None:
+        self.is_counting = False
+        """Whether drains are behind, so that `takes` has to be asked for every record."""
+        self._records: Counter[bytes] = Counter()
+        self._accounts: frozenset[bytes] = frozenset()
+
+    def takes(self, account_id: bytes) -> bool:
+        """Return whether a record of this account goes to the overflow; and count it."""
+        self._records[account_id] += 1
+        return account_id in self._accounts
+
+    def decide(self, is_behind: bool) -> None:
+        """Choose the accounts anew, by what was counted since the last time.
+
+        There are none unless drains are behind, and another account is delayed by that.
+        """
+        limit = self._records.total() * MIN_SHARE
+        chosen = {one for one, number in self._records.items() if number > limit}
+        if not is_behind or len(self._records) < 2:
+            chosen = set()
+        if chosen != self._accounts:
+            log.warning("accounts with an overflow", accounts=len(chosen))
+        self.is_counting, self._accounts = is_behind, frozenset(chosen)
+        self._records.clear()
+
+
+async def keep_deciding(overflow: Overflow, backlog: Backlog) -> None:
+    """Choose the accounts once a second, until cancelled; none while Redis is unavailable."""
+    while True:
+        try:
+            overflow.decide(await _is_behind(backlog))
+        except RedisError:
+            overflow.decide(False)
+        await asyncio.sleep(_DECISION_SECONDS)
+
+
+async def _is_behind(backlog: Backlog) -> bool:
+    """Return whether drains are behind, or have not stored the last overflow yet."""
+    *streams, overflow = await backlog.measure_each()
+    return overflow.entries > 0 or any(one.oldest_ms > BEHIND_MS for one in streams)
