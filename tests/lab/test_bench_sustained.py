@@ -27,7 +27,7 @@ def found(limit: float, landed_rate: float) -> tuple[float | None, list[float]]:
     return search.best.outcome.rate if search.best else None, tried
 
 
-@pytest.mark.parametrize("limit", [11_200, 12_000, 12_500, 13_500])
+@pytest.mark.parametrize("limit", [9_000, 9_600, 10_000, 10_700, 11_500])
 def test_the_result_is_at_most_the_limit_and_near_it(limit: float) -> None:
     rate, tried = found(limit, 10_000)
     assert rate is not None
