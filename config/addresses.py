@@ -12,12 +12,14 @@ import pymongo.uri_parser
 import redis.asyncio
 from pymongo.errors import PyMongoError
 
+from config.redis_address import SENTINEL_SCHEMES, sentinel_address
+
 DATABASE_FORM: Final = "[A-Za-z0-9_-]{1,38}"
 _DATABASE: Final = re.compile(DATABASE_FORM)
 _OWN_DATABASES: Final = frozenset({"", "admin", "local", "config", "$external"})
 """MongoDB's own databases. A URI names one to say where its user is defined, not for our data."""
 
-_REDIS_SCHEMES: Final = ("redis://", "rediss://", "unix://")
+_REDIS_SCHEMES: Final = ("redis://", "rediss://", *SENTINEL_SCHEMES, "unix://")
 _MONGODB_SCHEMES: Final = ("mongodb://", "mongodb+srv://")
 _POOL_OPTIONS: Final = ("max_connections", "timeout")
 _FILE_OPTIONS: Final = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
@@ -38,6 +40,11 @@ def check_redis(url: str) -> None:
     Raises UnusableAddress if the client rejects the address or one of its options.
     """
     _check_scheme(url, _REDIS_SCHEMES)
+    try:
+        if address := sentinel_address(url):
+            url = address.server_url
+    except ValueError as error:
+        raise UnusableAddress(str(error)) from None
     try:
         options: dict[str, Any] = {**redis.asyncio.connection.parse_url(url)}
     except ValueError:

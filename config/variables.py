@@ -77,7 +77,11 @@ class Variables(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
         ),
     ] = 180 * 24 * 3600
     redis_url: Annotated[
-        str, Meta(description="redis:// or rediss:// address; empty: built-in Redis")
+        str,
+        Meta(
+            description="redis:// or rediss:// address, or redis+sentinel://host,host/name of the "
+            "sentinels that know the primary; empty: built-in Redis"
+        ),
     ] = ""
     redis_memory_bytes: Annotated[
         int,
@@ -87,6 +91,15 @@ class Variables(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
             "journal may use half of it",
         ),
     ] = 1024**3
+    journal_replicas: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=8,
+            description="replicas of Redis that must have a click or conversion before it is "
+            "answered; what too few have goes to the spool",
+        ),
+    ] = 0
     journal_partitions: Annotated[
         int,
         Meta(

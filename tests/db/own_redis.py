@@ -25,12 +25,12 @@ from tracker.builtin.servers import redis_program, redis_url
 class OwnRedis:
     def __init__(self, folder: Path, *options: str) -> None:
         self.port = _free_port()
-        self._command = [*redis_program(folder).command(self.port), *options]
+        self.command = [*redis_program(folder).command(self.port), *options]
         self._process: subprocess.Popen[bytes] | None = None
         self.url = redis_url(self.port)
 
     def start(self) -> None:
-        self._process = subprocess.Popen(self._command, stdout=subprocess.DEVNULL)
+        self._process = subprocess.Popen(self.command, stdout=subprocess.DEVNULL)
         deadline = time.monotonic() + 20
         with redis.Redis.from_url(self.url, retry=Retry(NoBackoff(), 0)) as client:
             while not _answers(client):

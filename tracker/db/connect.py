@@ -76,6 +76,13 @@ def redis_for_requests(url: str, generation: Generation | None = None) -> Redis:
     return _redis(url, generation, _MAX_REQUEST_CONNECTIONS, REQUEST_TIMEOUT_SECONDS)
 
 
+def pool_of(client: Redis) -> Pool:
+    """Return the pool of a client from this module."""
+    pool = client.connection_pool
+    assert isinstance(pool, Pool)
+    return pool
+
+
 def redis_for_waiting(url: str, generation: Generation | None = None) -> Redis:
     """Return a client for blocking reads and subscriptions, which outlast an ordinary timeout.
 
@@ -140,10 +147,10 @@ async def check_writable(client: Redis) -> None:
     await client.set(PROBE, "", ex=_PROBE_SECONDS)
 
 
-async def redis_advice(client: Redis) -> list[str]:
+async def redis_advice(client: Redis, replicas: int = 0) -> list[str]:
     """Return a line for each setting of Redis that could lose clicks, as far as Redis shows it.
 
-    Raises RedisError if Redis fails.
+    `replicas` must have a click before it is answered. Raises RedisError if Redis fails.
     """
     persistence = await client.info("persistence")
     memory = await client.info("memory")
@@ -157,7 +164,22 @@ async def redis_advice(client: Redis) -> list[str]:
         )
     if memory.get("maxmemory_policy", "noeviction") != "noeviction":
         advice.append("maxmemory-policy is not noeviction: Redis may drop what is not yet drained")
-    return advice
+    return advice + await _replication_advice(client, replicas)
+
+
+async def _replication_advice(client: Redis, replicas: int) -> list[str]:
+    connected = int((await client.info("replication")).get("connected_slaves", 0))
+    if connected and not replicas:
+        return [
+            "Redis has replicas, but JOURNAL_REPLICAS is 0: a failover loses the clicks that the "
+            "new primary does not have yet"
+        ]
+    if connected < replicas:
+        return [
+            f"JOURNAL_REPLICAS is {replicas}, but Redis has {connected} replicas: clicks go to the "
+            "spool until it has more"
+        ]
+    return []
 
 
 async def _flushes_later(client: Redis) -> bool:
@@ -186,6 +208,7 @@ __all__ = [
     "check_writable",
     "mongodb",
     "mongodb_for_look_ups",
+    "pool_of",
     "redis_advice",
     "redis_for_requests",
     "redis_for_waiting",

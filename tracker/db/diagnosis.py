@@ -181,6 +181,17 @@ def redis_fault(error: BaseException, address: str, tls: bool, protocol: PortPro
     return _network_fault(_REDIS, text, address, tls, protocol)
 
 
+def sentinel_fault(error: BaseException, name: str, tls: bool) -> Fault:
+    """Return the fault of a Redis that sentinels know as `name`, which failed with `error`."""
+    if "No master found" in _text_of(error):
+        return Fault(
+            f"REDIS_URL: no sentinel that answers knows a primary {name}: start the sentinels, and "
+            "name one that they monitor",
+            is_transient=True,
+        )
+    return redis_fault(error, f"the primary {name}", tls, "nothing")
+
+
 def mongodb_fault(
     error: BaseException, replica_set: str, tls: bool, seeds: Iterable[Seed]
 ) -> Fault:

@@ -15,7 +15,15 @@ import redis.connection
 from pymongo import MongoClient
 from pymongo.errors import PyMongoError
 
-from tracker.db.diagnosis import Fault, PortProtocol, Seed, mongodb_fault, redis_fault
+from config.redis_address import sentinel_address
+from tracker.db.diagnosis import (
+    Fault,
+    PortProtocol,
+    Seed,
+    mongodb_fault,
+    redis_fault,
+    sentinel_fault,
+)
 
 _TIMEOUT_SECONDS: Final = 1.0
 """The time limit of each probe."""
@@ -29,6 +37,8 @@ _OPTIONS_OF_THE_SET: Final = frozenset({"replicaset", "authsource", "authmechani
 
 async def diagnose_redis(url: str, error: BaseException) -> Fault:
     """Return what `error`, which the Redis of this URL caused, means for the operator."""
+    if address := sentinel_address(url):
+        return sentinel_fault(error, address.name, url.startswith("rediss"))
     options: dict[str, Any] = redis.connection.parse_url(url)  # type: ignore[no-untyped-call]
     tls = url.startswith("rediss://")
     if path := options.get("path"):

@@ -14,6 +14,8 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from tracker.db.dedicated_connection import NOT_YET, DedicatedConnection
 
+Command = tuple[bytes | str, ...]
+
 
 class RedisCommandConnection:
     """A dedicated connection to Redis, for a caller that sends one command at a time.
@@ -28,6 +30,7 @@ class RedisCommandConnection:
         self._pool: Any = redis.connection_pool
         self._connection: Any = None
         self._dedicated: DedicatedConnection | None = None
+        self._replies = _RedisReplies()
 
     async def execute(self, *command: bytes | str) -> Any:
         """Return the answer to `command`.
@@ -37,8 +40,21 @@ class RedisCommandConnection:
         RedisError if Redis fails or refuses.
         """
         packed = pack_command(command)  # type: ignore[arg-type]  # its stub has tuples of one only
+        return await self._request(packed, 1)
+
+    async def execute_all(self, *commands: Command) -> list[Any]:
+        """Return the answers to several commands that are sent together, as `execute` does.
+
+        Raises the first answer that is a refusal; the other commands are executed all the same.
+        """
+        packed = b"".join(pack_command(one) for one in commands)  # type: ignore[arg-type]
+        answers: list[Any] = await self._request(packed, len(commands))
+        return answers
+
+    async def _request(self, packed: bytes, replies: int) -> Any:
         try:
             if self._dedicated is not None and self._is_usable(self._dedicated):
+                self._replies.expect(replies)
                 try:
                     return await self._dedicated.request(packed)
                 except RedisConnectionError:
@@ -46,6 +62,7 @@ class RedisCommandConnection:
                     if not self._repeats:
                         raise
             self._dedicated = dedicated = await self._open()
+            self._replies.expect(replies)
             return await dedicated.request(packed)
         except ResponseError as error:
             if self._connection is not None:
@@ -63,7 +80,8 @@ class RedisCommandConnection:
             await self._connection.connect()
         try:
             transport = self._connection._writer.transport
-            return DedicatedConnection(transport, self._connection.socket_timeout, _RedisReplies())
+            self._replies = _RedisReplies()
+            return DedicatedConnection(transport, self._connection.socket_timeout, self._replies)
         except RuntimeError as error:  # uvloop's, of a transport that is closed
             raise RedisConnectionError(str(error)) from error
 
@@ -76,13 +94,26 @@ class _RedisReplies:
 
     def __init__(self) -> None:
         self._reader = Reader(replyError=ResponseError)
+        self._expected = 1
+        self._read: list[Any] = []
+
+    def expect(self, replies: int) -> None:
+        """Expect so many replies to what is sent next."""
+        self._expected = replies
 
     def read(self, data: bytes) -> Any:
-        """Return the reply that ends with `data`, or NOT_YET. Raises ValueError for two replies."""
+        """Return the reply that ends with `data`, or NOT_YET. Raises ValueError for more replies.
+
+        Of several that are expected, return a list, or the first that is an error.
+        """
         self._reader.feed(data)
-        reply = self._reader.gets()
-        if reply is False:
+        while (reply := self._reader.gets()) is not False:
+            self._read.append(reply)
+        if len(self._read) < self._expected:
             return NOT_YET
-        if self._reader.has_data():
-            raise ValueError("more than one reply")
-        return reply
+        replies, self._read = self._read, []
+        if len(replies) > self._expected or self._reader.has_data():
+            raise ValueError("more replies than commands")
+        if self._expected == 1:
+            return replies[0]
+        return next((one for one in replies if isinstance(one, Exception)), replies)

@@ -8,6 +8,8 @@ Two gaps of the client library are closed here, so that callers need to catch Re
   it is then opened again at its next use, when the name may lead to another server.
 """
 
+import asyncio
+import contextlib
 import re
 from collections.abc import Iterable
 from typing import Any, Final, Self
@@ -22,7 +24,11 @@ from redis.asyncio.connection import (
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 
+from config.redis_address import sentinel_address
 from tracker.db.breaker import Overload
+from tracker.db.redis_sentinels import Sentinels
+
+_FOLLOW_SECONDS: Final = 1.0
 
 _CODES: Final = "READONLY|LOADING|MASTERDOWN|NOREPLICAS|CLUSTERDOWN|UNBLOCKED"
 """Refusals of a server that was demoted, that restarts, or that lost its primary or replicas."""
@@ -46,6 +52,13 @@ class Generation:
 
     def __init__(self) -> None:
         self.number = 0
+        self._address: tuple[str, int] | None = None
+
+    def found_at(self, address: tuple[str, int]) -> None:
+        """Note where the primary is; if it was elsewhere before, this generation ends."""
+        if self._address not in (None, address):
+            self.number += 1
+        self._address = address
 
     def leave(self, number: int) -> None:
         """End generation `number`, unless it has ended: many commands may be refused at once."""
@@ -63,12 +76,49 @@ class Pool(BlockingConnectionPool):
     Its errors distinguish a wait for a free connection from a wait for Redis.
     """
 
+    _sentinels: Sentinels | None = None
+
     @classmethod
     def from_url(cls, url: str, **options: Any) -> Self:
-        """Return a pool of connections that raise RedisError and OSError only."""
-        pool = super().from_url(url, **options)
+        """Return a pool of connections that raise RedisError and OSError only.
+
+        `url` may be that of sentinels (`config/redis_address`): each connection then goes to the
+        server that is the primary when it is opened.
+        """
+        address = sentinel_address(url)
+        pool = super().from_url(address.server_url if address else url, **options)
         pool.connection_class = _CLASSES[pool.connection_class]
+        if address is not None:
+            given = pool.connection_kwargs
+            tls = {name: given[name] for name in given if name.startswith("ssl")}
+            is_encrypted = issubclass(pool.connection_class, SSLConnection)
+            pool._sentinels = Sentinels(address, {"ssl": is_encrypted, **tls})
+            given["sentinels"] = pool._sentinels
         return pool
+
+    @property
+    def has_sentinels(self) -> bool:
+        """Return whether sentinels are asked where the primary is."""
+        return self._sentinels is not None
+
+    async def follow_primary(self) -> None:
+        """Ask the sentinels once a second where the primary is, until cancelled.
+
+        A primary that was replaced takes writes for up to ten seconds, until it is told; it loses
+        them.
+        """
+        assert self._sentinels is not None, "has_sentinels is False"
+        generation: Generation = self.connection_kwargs["generation"]
+        while True:
+            with contextlib.suppress(RedisError):
+                generation.found_at(await self._sentinels.primary())
+            await asyncio.sleep(_FOLLOW_SECONDS)
+
+    async def disconnect(self, inuse_connections: bool = True) -> None:
+        """Close all connections; those that are in use only if wanted."""
+        await super().disconnect(inuse_connections)
+        if self._sentinels is not None:
+            await self._sentinels.close()
 
     async def get_connection(self, *arguments: Any, **options: Any) -> Any:
         """Return a free connection. Raises NoConnectionFree if there is none in time."""
@@ -89,8 +139,14 @@ class Pool(BlockingConnectionPool):
 class _PooledConnection(AbstractConnection):
     """A connection that raises RedisError and OSError only, and reports refusals."""
 
-    def __init__(self, *, generation: Generation, **options: Any) -> None:
+    host: str
+    port: int
+
+    def __init__(
+        self, *, generation: Generation, sentinels: Sentinels | None = None, **options: Any
+    ) -> None:
         super().__init__(**options)
+        self._sentinels = sentinels
         self._generation = generation
         self._number = generation.number
 
@@ -105,8 +161,14 @@ class _PooledConnection(AbstractConnection):
             self._generation.leave(self._number)
 
     async def connect_check_health(self, *arguments: Any, **options: Any) -> None:
-        """Connect if needed. Raises RedisConnectionError if the transport is closed already."""
+        """Connect if needed, to the server that is the primary now if sentinels know it.
+
+        Raises RedisConnectionError if the transport is closed already, or no sentinel knows one.
+        """
         if not self.is_connected:
+            if self._sentinels is not None:
+                self.host, self.port = await self._sentinels.primary()
+                self._generation.found_at((self.host, self.port))
             self._number = self._generation.number
         try:
             await super().connect_check_health(*arguments, **options)

@@ -5,6 +5,8 @@
 - While Redis is unavailable the group goes to the spool, and later from there to the stream. What
   the spool rejects too is an error of its sender.
 - An append whose answer was lost may be repeated: records carry ids, and storing is idempotent.
+- With `replicas`, an append counts only if so many replicas of Redis have it: one that becomes the
+  primary has only what was sent to it. What too few have goes to the spool as well.
 - The format of an entry is in `journal/entry`.
 """
 
@@ -13,17 +15,18 @@ import math
 import time
 from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import structlog
 from redis.asyncio import Redis
+from redis.asyncio.client import Pipeline
 from redis.exceptions import RedisError
 
 from tracker.db import keys
 from tracker.db.batch import Batch, Waiter
 from tracker.db.breaker import Breaker
 from tracker.db.connect import check_writable
-from tracker.db.redis_command_connection import RedisCommandConnection
+from tracker.db.redis_command_connection import Command, RedisCommandConnection
 from tracker.errors import Unavailable
 from tracker.journal.entry import VERSION, Encoded, JournalRecord, encode, encode_record, fields_of
 from tracker.journal.overflow import Overflow
@@ -32,6 +35,9 @@ from tracker.journal.spool import Spool
 from tracker.metrics import SPOOL_REFUSED, SPOOLED
 
 log = structlog.get_logger(__name__)
+
+REPLICA_MS = 500
+"""How long an append waits for the replicas; less than a request waits for Redis."""
 
 _REPLAY_SECONDS = 0.5
 _LOG_SECONDS = 5.0
@@ -75,15 +81,29 @@ class _Claimed(NamedTuple):
 _Append = JournalRecord | Encoded | _Claimed
 
 
+class TooFewReplicas(RedisError):
+    """An append that too few replicas have in time, so that a failover could lose it."""
+
+
 class Journal:
     """The journal of one process: appends to the stream, or to `spool` while Redis fails."""
 
-    def __init__(self, redis: Redis, breaker: Breaker, spool: Spool, partitions: int = 1) -> None:
+    def __init__(
+        self,
+        redis: Redis,
+        breaker: Breaker,
+        spool: Spool,
+        partitions: int = 1,
+        replicas: int = 0,
+    ) -> None:
         self.partitions = partitions
+        self._replicas = replicas
+        self._replication = Breaker()
         self.overflow = Overflow()
         self._redis = redis
         self._streams = keys.streams(partitions)
         self._appending = [RedisCommandConnection(redis) for _ in self._streams]
+        self._replaying = RedisCommandConnection(redis)
         self._breaker = breaker
         self._spool = spool
         self._unlogged = 0
@@ -141,7 +161,7 @@ class Journal:
         try:
             if await self._spool.is_empty():
                 return 0
-            await check_writable(self._redis)
+            await self._check_writable()
             return await self._spool.replay(self._move, until)
         except RedisError as error:
             log.debug("replay waits", error=type(error).__name__)
@@ -179,11 +199,12 @@ class Journal:
         return self._batches[partition_of(record.spread_by, self.partitions)]
 
     async def _commit(self, number: int, group: list[_Append]) -> Sequence[int | None]:
-        if not self._breaker.is_open:
+        if not (self._breaker.is_open or self._replication.is_open):
             try:
                 return await self._append_to_stream(number, group)
             except RedisError as error:
-                self._breaker.record_failure(error)
+                is_replication = isinstance(error, TooFewReplicas)
+                (self._replication if is_replication else self._breaker).record_failure(error)
                 log.warning("journal goes to the spool", error=type(error).__name__)
         try:
             await self._spool.append(_encode(group))
@@ -204,8 +225,8 @@ class Journal:
         stream = self._streams[number]
         plain = [item for item in group if not isinstance(item, _Claimed)]
         if len(plain) == len(group):
-            connection = self._appending[number]
-            await connection.execute("XADD", stream, "*", VERSION, _encode(plain))
+            append = ("XADD", stream, "*", VERSION, _encode(plain))
+            await self._send(self._appending[number], append)
             return [None] * len(group)
         pipeline = self._redis.pipeline(transaction=False)
         for item in group:
@@ -216,7 +237,7 @@ class Journal:
                 pipeline.eval(_APPEND_ONCE, 1 + len(names), stream, *names, *arguments)
         if plain:
             pipeline.xadd(stream, fields_of(_encode(plain)))
-        holders = iter(await pipeline.execute())
+        holders = iter(await self._execute(pipeline))
         return [int(next(holders)) if isinstance(item, _Claimed) else None for item in group]
 
     async def _move(self, payloads: Sequence[bytes]) -> None:
@@ -224,10 +245,46 @@ class Journal:
         # spooled of one partition may go to another: after an outage every drain has its share.
         self._replayed_to = (self._replayed_to + 1) % self.partitions
         stream = self._streams[self._replayed_to]
-        pipeline = self._redis.pipeline(transaction=True)
-        for payload in payloads:
-            pipeline.xadd(stream, fields_of(payload))
-        await pipeline.execute()
+        appends: list[Command] = [("XADD", stream, "*", VERSION, one) for one in payloads]
+        answers = await self._send(self._replaying, ("MULTI",), *appends, ("EXEC",))
+        for refusal in answers[1 + len(appends)]:
+            if isinstance(refusal, RedisError):
+                raise refusal
+
+    async def _check_writable(self) -> None:
+        """Check that Redis takes writes, and has the replicas that appends need.
+
+        Without them a replay would send the same entries again and again.
+        """
+        if self._replicas:
+            await self._send(self._replaying, ("SET", keys.PROBE, "", "EX", "60"))
+        else:
+            await check_writable(self._redis)
+
+    async def _send(self, connection: RedisCommandConnection, *commands: Command) -> list[Any]:
+        """Send commands together, and return the answers.
+
+        Raises RedisError if one is refused, or too few replicas have what was written.
+        """
+        if not self._replicas:
+            return await connection.execute_all(*commands)
+        # WAIT is for the writes of its own connection.
+        wait = ("WAIT", str(self._replicas), str(REPLICA_MS))
+        *answers, replicas = await connection.execute_all(*commands, wait)
+        self._check_replicas(replicas)
+        return answers
+
+    async def _execute(self, pipeline: Pipeline) -> list[Any]:
+        if not self._replicas:
+            return await pipeline.execute()
+        pipeline.wait(self._replicas, REPLICA_MS)
+        *answers, replicas = await pipeline.execute()
+        self._check_replicas(replicas)
+        return answers
+
+    def _check_replicas(self, number: int) -> None:
+        if number < self._replicas:
+            raise TooFewReplicas(f"{number} of {self._replicas} replicas have it")
 
 
 def _encode(group: Sequence[_Append]) -> bytes:

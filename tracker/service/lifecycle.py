@@ -130,12 +130,15 @@ async def _running_services(
     stop = _stop_signal()
     services = Services(settings)
     services.serves = serves
-    measuring = services.loops.start("memory", services.budget_meter.keep_measuring)
+    watching = [services.loops.start("memory", services.budget_meter.keep_measuring)]
+    if services.redis_pool.has_sentinels:
+        follow = services.redis_pool.follow_primary
+        watching.append(services.loops.start("redis_primary", follow))
     try:
         await _prepare(services)
         yield services, stop
     finally:
-        await cancel_and_wait(measuring)
+        await asyncio.gather(*map(cancel_and_wait, watching))
         await services.close()
     log.info("stopped")
 
@@ -165,7 +168,8 @@ async def _prepare(services: Services) -> None:
         )
     try:
         await services.check_redis()
-        for advice in await redis_advice(services.redis):
+        replicas = services.settings.journal_replicas
+        for advice in await redis_advice(services.redis, replicas):
             log.warning("Redis is not safe for clicks", advice=advice)
     except (StoreUnavailable, RedisError) as error:
         log.warning("Redis is unavailable; clicks go to the spool", reason=str(error)[:300])

@@ -108,6 +108,7 @@ class Services:
         self.prepared = asyncio.Event()
         generation = connect.Generation()
         self.redis = connect.redis_for_requests(settings.redis_url, generation)
+        self.redis_pool = connect.pool_of(self.redis)
         self.redis_waiting = connect.redis_for_waiting(settings.redis_url, generation)
         self.mongodb = connect.mongodb(settings.mongodb_uri)
         self.database = self.mongodb[settings.mongodb_database]
@@ -258,7 +259,11 @@ class Services:
             Countries(self.settings.geoip_database), self.settings.store_ip
         )
         spool = Spool(self.settings.data_path / "spool", self.settings.spool_max_bytes)
-        self.journal = Journal(self.redis, self.breaker, spool, self.settings.journal_partitions)
+        self.journal = Journal(
+            *(self.redis, self.breaker, spool),
+            self.settings.journal_partitions,
+            self.settings.journal_replicas,
+        )
         self.redirect = Redirect(
             self.link_cache, self.domains, self.journal, self.enrichment, self.public_url.host
         )

@@ -1,0 +1,140 @@
+"""With sentinels the service follows the primary, and loses nothing that replicas have."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from redis.exceptions import RedisError
+
+from tests.db.own_sentinel import Replicated, replicated
+from tests.factories import make_click, make_event
+from tracker.db import check, connect, keys
+from tracker.db.breaker import Breaker
+from tracker.db.connect import Generation, StoreUnavailable, redis_for_requests
+from tracker.ingest.record import ENTRY_DECODER
+from tracker.journal.spool import Spool
+from tracker.journal.stream import Claim, Journal
+from tracker.loops import cancel_and_wait
+
+
+@pytest.fixture
+def servers(tmp_path: Path) -> Iterator[Replicated]:
+    with replicated(tmp_path) as running:
+        yield running
+
+
+async def written(client: Any) -> None:
+    """Write as soon as there is a primary that takes it."""
+    async with asyncio.timeout(25):
+        while True:
+            try:
+                await connect.check_writable(client)
+            except RedisError:
+                await asyncio.sleep(0.01)
+            else:
+                return
+
+
+async def ids_in(client: Any) -> set[bytes | int]:
+    rows = await client.xrange(keys.JOURNAL)
+    return {one.id for _, fields in rows for one in ENTRY_DECODER.decode(fields)}
+
+
+async def test_connections_go_to_the_primary_before_and_after_a_failover(
+    servers: Replicated,
+) -> None:
+    async with redis_for_requests(servers.url) as client:
+        await client.set("a", 1)
+        assert (await client.info("server"))["tcp_port"] == servers.first.port
+        servers.first.kill()
+        await written(client)
+        assert (await client.info("server"))["tcp_port"] == servers.second.port
+
+
+async def test_after_a_demotion_no_connection_stays_with_the_old_primary(
+    servers: Replicated,
+) -> None:
+    generation = Generation()
+    async with (
+        redis_for_requests(servers.url, generation) as client,
+        connect.redis_for_waiting(servers.url, generation) as waiting,
+    ):
+        await waiting.set("a", 1)
+        following = asyncio.create_task(connect.pool_of(client).follow_primary())
+        servers.fail_over()
+        async with asyncio.timeout(25):
+            while (await info(client))["tcp_port"] != servers.second.port:
+                await asyncio.sleep(0.01)
+        await cancel_and_wait(following)
+        await written(waiting)
+        assert (await info(waiting))["tcp_port"] == servers.second.port
+
+
+async def info(client: Any) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = await client.info("server")
+    except RedisError:
+        return {"tcp_port": 0}
+    return found
+
+
+async def test_a_primary_that_dies_with_what_a_replica_lacks_loses_no_answered_click(
+    servers: Replicated, tmp_path: Path
+) -> None:
+    async with redis_for_requests(servers.url) as client:
+        spool = Spool(tmp_path / "spool", 1024**3)
+        journal = Journal(client, Breaker(), spool, replicas=1)
+        answered = [make_click() for _ in range(50)]
+        await asyncio.gather(*map(journal.append, answered))
+        servers.second.freeze()
+        late = [make_click() for _ in range(50)]
+        sending = asyncio.gather(*map(journal.append, late))
+        await sending
+        assert journal.bytes_waiting
+        event = make_event(1, transaction_id="T-1")
+        claim = Claim((keys.transaction(UUID(int=1), "T-1"),), event.id)
+        assert await journal.append_once(event, claim) is None
+        assert await journal.replay_once() == 0
+        servers.first.kill()
+        servers.second.thaw()
+        async with asyncio.timeout(25):
+            while await journal.replay_once() == 0 or journal.bytes_waiting:
+                await asyncio.sleep(0.01)
+                journal._replicas = 0  # the new primary has none
+        assert {one.id for one in (*answered, *late)} <= await ids_in(client)
+        await journal.close()
+
+
+async def test_nothing_is_sent_again_while_too_few_replicas_would_have_it(
+    servers: Replicated, tmp_path: Path
+) -> None:
+    async with redis_for_requests(servers.url) as client:
+        journal = Journal(client, Breaker(), Spool(tmp_path / "spool", 1024**3), replicas=2)
+        clicks = [make_click() for _ in range(3)]
+        await asyncio.gather(*map(journal.append, clicks))
+        before = await client.xlen(keys.JOURNAL)
+        for _ in range(2):
+            assert await journal.replay_once() == 0
+        assert await client.xlen(keys.JOURNAL) == before
+        await journal.close()
+
+
+async def test_replicas_that_are_not_waited_for_are_reported_at_start(
+    servers: Replicated,
+) -> None:
+    async with redis_for_requests(servers.url) as client:
+        [advice] = await connect.redis_advice(client)
+        assert "JOURNAL_REPLICAS is 0" in advice
+        assert await connect.redis_advice(client, replicas=1) == []
+        [advice] = await connect.redis_advice(client, replicas=2)
+        assert "Redis has 1 replicas" in advice
+
+
+async def test_a_name_that_no_sentinel_knows_is_named_at_start(servers: Replicated) -> None:
+    url = servers.url.replace("/primary", "/other")
+    async with redis_for_requests(url) as client:
+        with pytest.raises(StoreUnavailable, match="knows a primary other"):
+            await check.check_redis(client, url)
