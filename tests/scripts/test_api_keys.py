@@ -68,7 +68,7 @@ def test_wrong_usage_exits_2_and_names_the_option(
 
 
 def test_an_unknown_key_exits_1(run: Run) -> None:
-    ended = run("api_keys", "revoke", str(new_id()))
+    ended = run.process("api_keys", "revoke", str(new_id()))
     assert (ended.returncode, ended.stderr) == (
         1,
         "python -m scripts.api_keys: API key: not found\n",
