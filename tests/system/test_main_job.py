@@ -7,7 +7,12 @@ from bson import Decimal128
 from config.settings import Settings
 from tests.suspended import suspended
 from tests.system.conftest import Rows
-from tests.system.owner import new_event_config, new_owner
+from tests.system.owner import (
+    new_event_config,
+    new_owner,
+    scripted_event_config,
+    scripted_owner,
+)
 from tests.system.service import Service, environment, until
 from tracker import __version__
 
@@ -21,8 +26,8 @@ IMG = {"Accept": "image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0
 def test_a_link_is_created_opened_and_converted(
     settings: Settings, service: Service, database: Rows
 ) -> None:
-    owner = new_owner(environment(settings))
-    pbk = new_event_config(environment(settings), owner, "RevShare")
+    owner = scripted_owner(environment(settings))
+    pbk = scripted_event_config(environment(settings), owner, "RevShare")
     link = owner.create_link(service, slug="offer").json
     opened = service.get(
         "/c/offer?utm_source=mail&x=%20y", {"User-Agent": PHONE, "Referer": "https://news.test/"}
