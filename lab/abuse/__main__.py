@@ -27,11 +27,6 @@ from scripts.command import positive
 VISITOR_ADDRESSES: Final = tuple(f"127.0.1.{number}" for number in range(1, 65))
 """The addresses of visitors."""
 
-WARM_SECONDS: Final = 4.0
-FULL_SPEED_SECONDS: Final = 8.0
-AROUND_SECONDS: Final = 4.0
-"""The duration of the measurements before and after an attack."""
-
 DRAIN_SECONDS: Final = 60.0
 _CONNECTIONS: Final = 64
 
@@ -42,6 +37,11 @@ class Options(NamedTuple):
     rows: Sequence[Row]
     seconds: float
     rate: float | None
+
+    @property
+    def around_seconds(self) -> float:
+        """The duration of the measurements before and after an attack, and of warming up."""
+        return self.seconds / 2
 
 
 class Abuse:
@@ -66,7 +66,8 @@ class Abuse:
             return await self._run(target, shared)
 
     async def _run(self, target: Target, shared: Sequence[Process]) -> Result:
-        await self._load(self._port, Closed(time.perf_counter(), WARM_SECONDS))
+        warm = Closed(time.perf_counter(), self._options.around_seconds)
+        await self._load(self._port, warm)
         sustained = await self._measure_sustained_rate()
         self._rate = self._rate or sustained / 2
         print(f"{sustained:,.0f} requests/s sustained; visitors: {self._rate:,.0f}/s", flush=True)
@@ -87,28 +88,29 @@ class Abuse:
         """Return the requests a second that are answered and stored, until a burst is drained."""
         await self._stores.wait_until_drained(DRAIN_SECONDS)
         began = time.perf_counter()
-        burst = await self._load(self._port, Closed(began, FULL_SPEED_SECONDS))
+        burst = await self._load(self._port, Closed(began, self._options.seconds))
         await self._stores.wait_until_drained(DRAIN_SECONDS)
         return burst.requests / (time.perf_counter() - began)
 
     async def _run_attack(self, row: Row, target: Target) -> Attacked:
+        seconds, around = self._options.seconds, self._options.around_seconds
         async with self._servers.serving(row.serving) as served:
 
-            async def phase(seconds: float) -> Outcome:
-                schedule = Paced(time.perf_counter(), seconds, self._rate)
+            async def phase(duration: float) -> Outcome:
+                schedule = Paced(time.perf_counter(), duration, self._rate)
                 return await self._load(served.process.port, schedule, served.tls)
 
             if served.process is not self._servers.web:  # a new one grows with its first requests
-                await phase(WARM_SECONDS)
-            before = await phase(AROUND_SECONDS)
+                await phase(around)
+            before = await phase(around)
             memory = MemoryWatch([served.process, self._servers.drain])
             async with (
                 beside(memory.run()),
-                attacker(row, self._options.seconds, target) as attack,
+                attacker(row, seconds, target) as attack,
             ):
                 with served.disturbed():
-                    during, report = await asyncio.gather(phase(self._options.seconds), attack())
-            after = await phase(AROUND_SECONDS)
+                    during, report = await asyncio.gather(phase(seconds), attack())
+            after = await phase(around)
             return Attacked(
                 name=row.name,
                 title=row.title,
@@ -160,7 +162,12 @@ def _parser() -> argparse.ArgumentParser:
         f"attacks:\n{names}\n\nexample:\n  make abuse ARGS='--rows names,nested-json'",
     )
     parser.add_argument("--rows", type=_rows, default=ROWS, help="names of attacks [all]")
-    parser.add_argument("--seconds", type=positive, default=8, help="seconds of each attack [8]")
+    parser.add_argument(
+        "--seconds",
+        type=positive,
+        default=8,
+        help="seconds of each attack, with half as many before and after it [8]",
+    )
     parser.add_argument(
         "--rate", type=positive, help="visitors' requests a second [half of the sustained rate]"
     )
