@@ -16,7 +16,7 @@ from tornado.platform.asyncio import AsyncIOLoop
 from config.settings import Settings
 from lab import chromium
 from tests.api.client import Client
-from tests.console.browser import PATIENCE_MS, Problems, opened
+from tests.console.browser import PATIENCE_MS, THIS_MACHINE_ONLY, Problems, opened
 from tracker.access.accounts import Account
 from tracker.http.server import Server
 from tracker.service.front import make_server
@@ -80,7 +80,9 @@ def browser(io_loop: AsyncIOLoop) -> Iterator[Browser]:
         program, environment = chromium.require()
         playwright = await async_playwright().start()
         return playwright, await playwright.chromium.launch(
-            executable_path=program, args=chromium.QUIET, env={**os.environ, **environment}
+            executable_path=program,
+            args=[*chromium.QUIET, THIS_MACHINE_ONLY],
+            env={**os.environ, **environment},
         )
 
     playwright, running = io_loop.run_sync(start)

@@ -3,7 +3,7 @@
 from urllib.parse import quote
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Error, expect
 
 from tests.api.person import PASSWORD
 from tests.console.conftest import OpenPage
@@ -128,3 +128,16 @@ async def test_no_page_can_be_framed(
         await expect(frame.get_by_role("heading", name="Sign in")).to_have_count(0)
         await page.wait_for_load_state("networkidle")
         await expect(frame.get_by_role("heading", name="Sign in")).to_have_count(0)
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.2", "[::1]"])
+async def test_a_page_that_asks_another_host_gets_nothing_and_fails_its_test(
+    open_page: OpenPage, services: Services, host: str
+) -> None:
+    url = f"http://{host}:{services.settings.port}/healthz"
+    async with open_page() as (page, problems):
+        await page.goto("/healthz")
+        with pytest.raises(Error, match="ERR_NAME_NOT_RESOLVED"):
+            await page.goto(url)
+        assert problems == [f"asked another host: {url}"]
+        problems.clear()
