@@ -68,7 +68,8 @@ def test_a_killed_mongod_is_restarted_as_primary(tmp_path: Path, watchdog: Watch
     settings = Settings(data_dir=str(tmp_path), redis_url=ELSEWHERE)
     with (
         run_stores(settings, watchdog) as complete,
-        MongoClient[dict[str, Any]](complete.mongodb_uri) as client,
+        # Without a limit a call would wait 30 s for a mongod that only the watchdog restarts.
+        MongoClient[dict[str, Any]](complete.mongodb_uri, serverSelectionTimeoutMS=500) as client,
     ):
         client["test"]["kept"].insert_one({"_id": 1})
         first = pid_of_primary(client)
