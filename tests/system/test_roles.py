@@ -94,6 +94,16 @@ def test_a_drain_and_its_stores_run_at_normal_priority(tmp_path: Path) -> None:
         assert [scheduling(pid) for pid in pids] == [scheduling(0)] * 3
 
 
+def test_web_and_drain_of_a_trial_share_stores_whichever_starts_first(
+    settings: Settings, tmp_path: Path
+) -> None:
+    variables = {**environment(settings), "REDIS_URL": "", "DATA_DIR": str(tmp_path)}
+    with drain(variables):
+        until(lambda: DataFolder(tmp_path).addresses() is not None)
+        with running(variables, "--role", "web") as web:
+            assert web.get("/readyz").json == {"status": "ready"}
+
+
 def test_an_unknown_role_is_refused() -> None:
     ended = subprocess.run(
         [sys.executable, "run.py", "--role", "none"], cwd=ROOT, capture_output=True, text=True

@@ -101,7 +101,9 @@ def _serve(
         return run_processes(settings.web_concurrency, serve, on_stop, watchdog.restart_ended)
 
     _log_start(role="all" if draining else "web")
-    return _with_stores(stores.run_stores(settings, watchdog), work)
+    # A worker that was started with this process may have started the stores already.
+    run_or_attach = stores.run_stores if draining else stores.attach_stores
+    return _with_stores(run_or_attach(settings, watchdog=watchdog), work)
 
 
 def _log_start(role: str) -> None:
