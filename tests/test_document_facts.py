@@ -26,8 +26,12 @@ from tracker.errors import ErrorCode, TrackerError
 from tracker.reports.query import GroupBy
 
 OTHERS = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
-NO_SETTINGS = {"ACCOUNT_ID", "API_KEY", "POSTBACK_KEY", "FUZZ_SECONDS"}
-"""The variables of the banner and of the Makefile."""
+NO_SETTINGS = {"ACCOUNT_ID", "API_KEY", "POSTBACK_KEY", "FUZZ_SECONDS"} | {
+    "TRACKER_HOST",
+    "TRACKER_PUBLIC",
+    "TRACKER_INTERNAL",
+}
+"""The variables of the banner, of the Makefile and of ops/Caddyfile."""
 
 
 def fields(struct: type[msgspec.Struct]) -> set[str]:
