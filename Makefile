@@ -5,8 +5,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Seconds for each of the two parts of `make fuzz`.
 FUZZ_SECONDS ?= 300
-# Tests that `make test` runs a second time, on the oldest supported Redis.
+# Tests that `make test` runs a second time, on the oldest supported Redis, and files of these folders that
+# send no command to Redis: a new file is run until it stands here.
 REDIS_TESTS := tests/access tests/clicks tests/db tests/ingest tests/journal tests/conversions/test_record.py
+NO_REDIS := $(addprefix tests/access/test_,audit client_address invitations members membership passwords principal \
+	roles sessions totp) \
+	$(addprefix tests/clicks/test_,bots country country_file enrich sources store user_agent) \
+	$(addprefix tests/db/test_,all_of batch breaker check_mongodb diagnosis documents indexes mongo_reader paging \
+	retention secret_box transaction trusted_memory) \
+	$(addprefix tests/ingest/test_,faults parts plan) \
+	$(addprefix tests/journal/test_,replay spool spool_damage spool_file spool_folder)
 .DEFAULT_GOAL := help
 .PHONY: run demo test fuzz lint bench bench-reports chaos abuse soak screenshots lock check help
 
@@ -36,7 +44,7 @@ demo: $(VENV)/trial  ## start the service with two months of traffic in an accou
 
 test: $(VENV)/browser  ## run the whole suite on real stores that it starts itself, the parts that use Redis also on 6.2
 	@$(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
-	@$(if $(ARGS),,$(BIN)/python -m pytest -n 2 --dist worksteal --redis lowest $(REDIS_TESTS))
+	@$(if $(ARGS),,$(BIN)/python -m pytest -n 2 --dist worksteal --redis lowest $(REDIS_TESTS) $(NO_REDIS:%=--ignore=%.py))
 
 fuzz: $(VENV)/ready  ## send generated requests to the service, then random bytes to its parser (ten minutes)
 	@$(BIN)/python -m tests.system.fuzz --max-time $(FUZZ_SECONDS)

@@ -1,6 +1,6 @@
 """Each error of a store has one line, and ends the start or does not.
 
-The tables have errors that a test cannot make real servers raise. `test_check` has the others.
+The tables have errors that a test cannot make real servers raise. `test_check*` have the others.
 """
 
 import pytest
