@@ -20,6 +20,7 @@ from msgspec import structs
 from lab.chaos.audit import Audit, Receiver
 from lab.chaos.disturbances import Disturber, Processes, schedule
 from lab.chaos.result import Result, Undrained, Waits
+from lab.chaos.topology import TOPOLOGIES
 from lab.chaos.traffic import Ledger, longest_apart_from, run_load
 from lab.harness import beside, failures_reported, option_parser, run_loop, wait_until
 from lab.processes import ended_by_themselves, running
@@ -53,6 +54,7 @@ class Options(NamedTuple):
     rate: float
     drains: int
     appendfsync: str
+    topology: str
 
 
 class Proof:
@@ -61,10 +63,10 @@ class Proof:
     def __init__(self, options: Options, folder: Path, show_progress: ShowProgress) -> None:
         self._options = options
         self._show_progress = show_progress
-        self._processes = Processes(folder, options.drains, options.appendfsync)
+        self._processes = Processes(folder, options.drains, options.appendfsync, options.topology)
         self._settings = self._processes.settings
         self._ledger = Ledger()
-        self._disturber = Disturber()
+        self._disturber = Disturber(self._processes.kinds)
         self._receiver = Receiver()
 
     async def run(self) -> Result:
@@ -74,6 +76,7 @@ class Proof:
         """
         self._show_progress("starting")
         async with running(self._processes.stores), receiving(self._respond) as url:
+            await self._processes.topology.prepare()
             scene = await prepare_faults(self._settings, url)
             async with running(self._processes.service), open_stores(self._settings) as stores:
                 return await self._run(scene, stores)
@@ -90,7 +93,8 @@ class Proof:
     async def _load(self, scene: Scene) -> None:
         """Send requests until both the time and the last disturbance are over."""
         options, stop = self._options, asyncio.Event()
-        planned = schedule(options.seed, options.seconds, options.disturbances, options.drains)
+        given = (options.seed, options.seconds, options.disturbances, options.drains)
+        planned = schedule(*given, self._processes.kinds)
         port = self._settings.port
         async with asyncio.TaskGroup() as group:
             group.create_task(run_load(scene, port, self._ledger, options.seed, options.rate, stop))
@@ -158,6 +162,7 @@ class Proof:
             other_answers=dict(sorted(ledger.others.items())),
             report_differences=await self._report_differences(scene, audit.report_totals()),
             ended_by_themselves=ended_by_themselves(self._processes),
+            loses_marks=self._settings.journal_replicas > 0,
         )
 
     def _waits(self) -> Waits:
@@ -206,7 +211,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parsed = _parser().parse_args(arguments)
     seed = random.randrange(1_000_000) if parsed.seed is None else parsed.seed  # noqa: S311
     count = parsed.seconds // _SECONDS_EACH if parsed.kills is None else parsed.kills
-    options = Options(parsed.seconds, count, seed, parsed.rate, parsed.drains, parsed.appendfsync)
+    options = Options(
+        *(parsed.seconds, count, seed, parsed.rate, parsed.drains, parsed.appendfsync),
+        parsed.topology,
+    )
     folder, line = Path(tempfile.mkdtemp(prefix="chaos-")), Line()
     result = None
     try:
@@ -262,6 +270,13 @@ def _parser() -> argparse.ArgumentParser:
         default="always",
         help="how Redis flushes its journal; with everysec it acknowledges writes that it has not "
         "flushed yet, so that a kill can lose them [always]",
+    )
+    parser.add_argument(
+        "--topology",
+        choices=TOPOLOGIES,
+        default="single",
+        help="one Redis and one mongod; or three of each, with sentinels, whose primaries are also "
+        "demoted, cut off, and killed behind lagging replicas [single]",
     )
     parser.add_argument("--json", action="store_true", help="print a JSON object")
     return parser

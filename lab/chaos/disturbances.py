@@ -16,13 +16,12 @@ from typing import Final, NamedTuple
 from msgspec import structs
 
 from config.settings import Settings
+from lab.chaos.topology import TOPOLOGIES, Topology
 from lab.processes import Process, free_ports, service_process
-from tracker.builtin.child import Program
-from tracker.builtin.servers import mongod_program, mongodb_uri, redis_program, redis_url
 
-ACTIONS: Final = ("kill", "stop")
-TARGETS: Final = ("web", "drain", "redis", "mongod")
-KINDS: Final = tuple(f"{action} {target}" for action in ACTIONS for target in TARGETS)
+SERVICE_KINDS: Final = ("kill web", "kill drain", "stop web", "stop drain")
+LAG_SECONDS: Final = 3.0
+"""How long the replicas of Redis lag before their primary is killed."""
 
 MAX_SECONDS: Final = 14.0
 """The longest disturbance: longer than any timeout of the service, and longer than a drain may be
@@ -38,7 +37,9 @@ _CALM_SHARE: Final = 0.05
 class Disturbance(NamedTuple):
     """A process killed and started again, or stopped and continued, after `seconds`.
 
-    `at` is in seconds from the beginning; `process` names a process of the kind's target.
+    A primary may also be demoted, have its connections cut, or be killed after its replicas have
+    lagged. `at` is in seconds from the beginning; `process` names a process of the kind's target,
+    or a store.
     """
 
     at: float
@@ -47,12 +48,14 @@ class Disturbance(NamedTuple):
     seconds: float
 
     @property
-    def is_kill(self) -> bool:
-        """Return whether the process is killed rather than stopped."""
-        return self.kind.startswith("kill")
+    def action(self) -> str:
+        """Return what is done: the first word of the kind."""
+        return self.kind.partition(" ")[0]
 
 
-def schedule(seed: int, seconds: float, count: int, drains: int) -> list[Disturbance]:
+def schedule(
+    seed: int, seconds: float, count: int, drains: int, kinds: Sequence[str]
+) -> list[Disturbance]:
     """Return `count` disturbances in order of time, about as many of each kind."""
     random = Random(seed)  # noqa: S311
     share = seconds * (1 - _CALM_SHARE) / max(1, count)
@@ -64,7 +67,7 @@ def schedule(seed: int, seconds: float, count: int, drains: int) -> list[Disturb
             process=_process(random, kind, drains),
             seconds=longest * random.random() ** 2,
         )
-        for number, kind in enumerate(islice(_kinds(random), count))
+        for number, kind in enumerate(islice(_in_turn(random, kinds), count))
     ]
 
 
@@ -73,9 +76,9 @@ def drain_names(drains: int) -> list[str]:
     return [f"drain {number}" for number in range(1, drains + 1)]
 
 
-def _kinds(random: Random) -> Iterator[str]:
+def _in_turn(random: Random, kinds: Sequence[str]) -> Iterator[str]:
     while True:
-        yield from random.sample(KINDS, len(KINDS))
+        yield from random.sample(kinds, len(kinds))
 
 
 def _process(random: Random, kind: str, drains: int) -> str:
@@ -84,19 +87,23 @@ def _process(random: Random, kind: str, drains: int) -> str:
 
 
 class Processes:
-    """The processes of the service and its stores: `redis`, `mongod`, `web`, `drain 1`, …
+    """The processes of the service, `web`, `drain 1`, …, and its stores.
 
     `settings` are those of the service.
     """
 
-    def __init__(self, folder: Path, drains: int, appendfsync: str) -> None:
-        redis, mongod, web = free_ports(3)
+    def __init__(self, folder: Path, drains: int, appendfsync: str, topology: str) -> None:
+        [web] = free_ports(1)
+        self.topology: Topology = TOPOLOGIES[topology](folder, appendfsync)
+        self.stores = self.topology.processes
         self.settings = Settings(
             host="127.0.0.1",
             port=web,
             base_url=f"http://127.0.0.1:{web}",
-            redis_url=redis_url(redis),
-            mongodb_uri=mongodb_uri(mongod),
+            redis_url=self.topology.redis_url,
+            mongodb_uri=self.topology.mongodb_uri,
+            journal_replicas=self.topology.journal_replicas,
+            journal_partitions=self.topology.journal_partitions,
             data_dir=str(folder / "service"),
             # Visitors have addresses, by which the audit distinguishes them.
             trusted_proxies="1",
@@ -105,16 +112,22 @@ class Processes:
             webhook_allow_private=True,
             log_level="warning",
         )
-        self.stores = [
-            Process(_redis(folder, appendfsync), redis),
-            Process(mongod_program(folder)._replace(name="mongod"), mongod),
-        ]
         # Drains log which entries they take over; the web process would log every request.
         talkative = structs.replace(self.settings, log_level="info")
         self.service = [
             service_process(folder, "web", "web", self.settings),
             *(service_process(folder, name, "drain", talkative) for name in drain_names(drains)),
         ]
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Return the kinds of disturbances that there are for these processes."""
+        return (*SERVICE_KINDS, *self.topology.actions)
+
+    async def named(self, name: str) -> Process:
+        """Return a process by its name, or the primary of a store."""
+        found = next((one for one in self.service if one.name == name), None)
+        return found or await self.topology.primary(name)
 
     def __iter__(self) -> Iterator[Process]:
         return iter([*self.stores, *self.service])
@@ -127,8 +140,8 @@ class Disturber:
     the web process was killed or stopped.
     """
 
-    def __init__(self) -> None:
-        self.done: Counter[str] = Counter(dict.fromkeys(KINDS, 0))
+    def __init__(self, kinds: Sequence[str]) -> None:
+        self.done: Counter[str] = Counter(dict.fromkeys(kinds, 0))
         self.web_spans: list[tuple[float, float]] = []
 
     async def run(self, processes: Processes, planned: Sequence[Disturbance]) -> None:
@@ -136,39 +149,49 @@ class Disturber:
         began = time.monotonic()
         await asyncio.gather(
             *(
-                self._run_all(process, began, [one for one in planned if one.process == name])
-                for process in processes
-                for name in [process.name]
+                self._run_all(processes, began, [one for one in planned if one.process == name])
+                for name in dict.fromkeys(one.process for one in planned)
             )
         )
 
-    async def _run_all(self, process: Process, began: float, planned: list[Disturbance]) -> None:
+    async def _run_all(
+        self, processes: Processes, began: float, planned: list[Disturbance]
+    ) -> None:
         """Disturb one process, each time when it is due or as soon as the last one is over."""
         for one in planned:
             await asyncio.sleep(max(0.0, began + one.at - time.monotonic()))
             since = time.monotonic()
-            await _disturb(process, one)
+            await _disturb(processes, one)
             self.done[one.kind] += 1
-            if process.name == "web":
+            if one.process == "web":
                 self.web_spans.append((since, time.monotonic()))
 
 
-async def _disturb(process: Process, disturbance: Disturbance) -> None:
-    if disturbance.is_kill:
-        await process.kill()
-    else:
-        process.stop()
-    await asyncio.sleep(disturbance.seconds)
-    if disturbance.is_kill:
-        process.start()
-    else:
-        process.resume()
-
-
-def _redis(folder: Path, appendfsync: str) -> Program:
-    program = redis_program(folder)
-
-    def command(port: int) -> list[str]:
-        return [*program.command(port), "--appendfsync", appendfsync]
-
-    return program._replace(name="redis", command=command)
+async def _disturb(processes: Processes, disturbance: Disturbance) -> None:
+    store, topology = disturbance.process, processes.topology
+    match disturbance.action:
+        case "demote":
+            await topology.demote(store)
+        case "cut":
+            await topology.cut(store)
+        case "lag":
+            replicas = await topology.replicas(store)
+            primary = await topology.primary(store)
+            for one in replicas:
+                one.stop()
+            await asyncio.sleep(LAG_SECONDS)
+            await primary.kill()
+            for one in replicas:
+                one.resume()
+            await asyncio.sleep(disturbance.seconds)
+            primary.start()
+        case "kill":
+            process = await processes.named(store)
+            await process.kill()
+            await asyncio.sleep(disturbance.seconds)
+            process.start()
+        case _:
+            process = await processes.named(store)
+            process.stop()
+            await asyncio.sleep(disturbance.seconds)
+            process.resume()

@@ -62,6 +62,8 @@ class Result(msgspec.Struct, kw_only=True):
     - `refused`: connections that nobody accepted
     - `other_answers`: by kind of request and status
     - `report_differences`: figures of POST /api/reports that differ from what is stored
+    - `loses_marks`: whether a failover of Redis loses marks of visitors, which is no fault: they
+      are not waited for
     """
 
     seed: int
@@ -75,6 +77,7 @@ class Result(msgspec.Struct, kw_only=True):
     other_answers: Mapping[str, int]
     report_differences: list[str]
     ended_by_themselves: list[str]
+    loses_marks: bool = False
 
     def faults(self) -> list[str]:
         """Return a line for each broken promise; empty if all were kept."""
@@ -110,7 +113,7 @@ class Result(msgspec.Struct, kw_only=True):
     def _figures(self) -> list[Figure]:
         found = self.findings
         return [
-            *_click_figures(found.clicks),
+            *_click_figures(found.clicks, self.loses_marks),
             *_event_figures(found.events),
             *_delivery_figures(found.deliveries),
             Figure("rollup figures that differ", len(found.rollup_differences)),
@@ -124,7 +127,8 @@ class Result(msgspec.Struct, kw_only=True):
         ]
 
 
-def _click_figures(clicks: Clicks) -> list[Figure]:
+def _click_figures(clicks: Clicks, loses_marks: bool) -> list[Figure]:
+    wrong = "" if loses_marks else "visitors not counted once"
     return [
         Figure("clicks answered", clicks.answered),
         Figure("clicks stored", clicks.stored),
@@ -132,7 +136,7 @@ def _click_figures(clicks: Clicks) -> list[Figure]:
         Figure("  lost", clicks.lost, "clicks lost"),
         Figure("  doubled", clicks.doubled, "clicks doubled"),
         Figure("unique visitors", clicks.visitors),
-        Figure("  not counted once", clicks.visitors_wrong, "visitors not counted once"),
+        Figure("  not counted once", clicks.visitors_wrong, wrong),
     ]
 
 

@@ -4,14 +4,16 @@ from typing import Any
 
 from tracker.clicks.click import Click
 from tracker.conversions.event import Event
-from tracker.db.keys import JOURNAL
+from tracker.db.keys import JOURNAL, OVERFLOW
 from tracker.ingest.record import ENTRY_DECODER
 from tracker.service.services import Services
 
 
 async def journaled(services: Services) -> list[Click | Event]:
-    """Return every record of the journal, oldest first."""
-    entries: list[Any] = await services.redis.xrange(JOURNAL) or []
+    """Return every record of the journal, oldest first; after them those of its overflow."""
+    entries: list[Any] = []
+    for stream in (JOURNAL, OVERFLOW):
+        entries += await services.redis.xrange(stream) or []
     return [record for _, fields in entries for record in ENTRY_DECODER.decode(fields)]
 
 

@@ -17,6 +17,7 @@ from tracker.clicks.click import Click
 from tracker.conversions.event import Event
 from tracker.http.fast_path import FastPathConnection
 from tracker.http.server import Server
+from tracker.journal.overflow import Overflow
 from tracker.metrics import REQUESTS
 from tracker.service.app import make_app
 from tracker.service.front import LIMITS, render_rejection
@@ -193,6 +194,7 @@ def _requests() -> Counter[tuple[str, ...]]:
 
 @asynccontextmanager
 async def both_ways(services: Services) -> AsyncIterator[Ways]:
+    services.journal.overflow = Overflow()  # not the one that is decided for
     fast_path = CountingFastPath(services)
     with_fast_path = Server(make_app(services), render_rejection, LIMITS, fast_path)
     without = Server(make_app(services), render_rejection, LIMITS)

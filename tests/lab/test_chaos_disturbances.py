@@ -1,27 +1,36 @@
 """The schedule of `make chaos`."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab.chaos.disturbances import KINDS, MAX_SECONDS, drain_names, schedule
+from lab.chaos.disturbances import MAX_SECONDS, SERVICE_KINDS, drain_names, schedule
+from lab.chaos.topology import Replicated, Single
+
+KINDS = (*SERVICE_KINDS, *Single.actions)
 
 
 def test_a_seed_has_one_schedule() -> None:
-    assert schedule(7, 600, 60, 2) == schedule(7, 600, 60, 2)
-    assert schedule(7, 600, 60, 2) != schedule(8, 600, 60, 2)
+    assert schedule(7, 600, 60, 2, KINDS) == schedule(7, 600, 60, 2, KINDS)
+    assert schedule(7, 600, 60, 2, KINDS) != schedule(8, 600, 60, 2, KINDS)
 
 
-@given(seed=st.integers(), count=st.integers(0, 100), seconds=st.floats(1, 10_000))
+@given(
+    seed=st.integers(),
+    count=st.integers(0, 100),
+    seconds=st.floats(1, 10_000),
+    kinds=st.sampled_from([KINDS, (*SERVICE_KINDS, *Replicated.actions)]),
+)
 def test_kinds_are_balanced_and_times_in_order_and_within_bounds(
-    seed: int, count: int, seconds: float
+    seed: int, count: int, seconds: float, kinds: Sequence[str]
 ) -> None:
-    planned = schedule(seed, seconds, count, 2)
-    numbers = Counter(dict.fromkeys(KINDS, 0)) + Counter(one.kind for one in planned)
+    planned = schedule(seed, seconds, count, 2, kinds)
+    numbers = Counter(dict.fromkeys(kinds, 0)) + Counter(one.kind for one in planned)
     assert len(planned) == count
-    assert max(numbers.values(), default=0) - min(numbers[kind] for kind in KINDS) <= 1
+    assert max(numbers.values(), default=0) - min(numbers[kind] for kind in kinds) <= 1
     assert [one.at for one in planned] == sorted(one.at for one in planned)
     assert all(0 <= one.at <= seconds for one in planned)
     assert all(0 <= one.seconds <= min(MAX_SECONDS, seconds / 10) for one in planned)
@@ -30,7 +39,9 @@ def test_kinds_are_balanced_and_times_in_order_and_within_bounds(
 @pytest.mark.parametrize("drains", [1, 3])
 def test_every_drain_is_disturbed_and_every_other_target_is_one_process(drains: int) -> None:
     processes = {
-        target: {one.process for one in schedule(1, 600, 400, drains) if one.kind.endswith(target)}
+        target: {
+            one.process for one in schedule(1, 600, 400, drains, KINDS) if one.kind.endswith(target)
+        }
         for target in ("web", "redis", "mongod", "drain")
     }
     assert processes.pop("drain") == set(drain_names(drains))
@@ -38,4 +49,4 @@ def test_every_drain_is_disturbed_and_every_other_target_is_one_process(drains: 
 
 
 def test_some_processes_are_unavailable_for_longer_than_a_drain_may_be_silent() -> None:
-    assert any(one.seconds > 10 for one in schedule(1, 600, 60, 2))
+    assert any(one.seconds > 10 for one in schedule(1, 600, 60, 2, KINDS))

@@ -4,16 +4,17 @@ import json
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from lab.chaos.disturbances import KINDS
+from lab.chaos.disturbances import SERVICE_KINDS
+from lab.chaos.topology import Replicated, Single
 from tests.system.service import START_SECONDS, environment, until
 from tests.test_import_order import ROOT
 
 SECONDS = 12
-KILLS = 8
 PROCESSES = 5
 """Redis, mongod, web and two drains."""
 
@@ -32,10 +33,20 @@ def chaos(folder: Path, *arguments: str) -> "subprocess.Popen[str]":
     )
 
 
-def test_nothing_is_lost_or_doubled_when_each_process_is_killed_and_suspended(
-    tmp_path: Path,
+@pytest.mark.parametrize(
+    ("topology", "kinds"),
+    [
+        ("single", (*SERVICE_KINDS, *Single.actions)),
+        ("replicated", (*SERVICE_KINDS, *Replicated.actions)),
+    ],
+)
+def test_nothing_is_lost_or_doubled_whatever_each_process_suffers(
+    tmp_path: Path, topology: str, kinds: Sequence[str]
 ) -> None:
-    arguments = f"--seconds {SECONDS} --kills {KILLS} --rate 80 --drains 1 --json"
+    arguments = (
+        f"--seconds {SECONDS} --kills {len(kinds)} --rate 80 --drains 1 --json "
+        f"--topology {topology}"
+    )
     with chaos(tmp_path, *arguments.split()) as process:
         try:
             printed, errors = process.communicate(timeout=TIMEOUT_SECONDS)
@@ -44,7 +55,7 @@ def test_nothing_is_lost_or_doubled_when_each_process_is_killed_and_suspended(
     result = json.loads(printed)
     assert result["faults"] == [], errors
     assert process.returncode == 0
-    assert result["disturbances"] == dict.fromkeys(KINDS, 1)
+    assert result["disturbances"] == dict.fromkeys(kinds, 1)
     assert result["findings"]["clicks"]["answered"] > 0
     assert result["findings"]["events"]["answered"] > 0
     assert list(tmp_path.iterdir()) == []

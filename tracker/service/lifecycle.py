@@ -229,14 +229,17 @@ async def _drain_loops(services: Services, slot: Slot) -> AsyncIterator[None]:
     stop = asyncio.Event()
     loops = {
         "drain": lambda: (consumer if partitions == 1 else readers).run(stop),
-        "overflow": lambda: overflow.run(stop),
         "overdue": lambda: notify_overdue_loop(drain.notify_overdue, stop),
         "webhooks": lambda: sender.run(stop),
         "fleet": lambda: fleet.run(stop),
     }
     running = [_start_prepared(services, name, run, stop) for name, run in loops.items()]
     # Never given up: clicks are drained without them.
-    others = {"time_zones": changer.run, "joint_counts": counting.run}
+    others = {
+        "time_zones": changer.run,
+        "joint_counts": counting.run,
+        "overflow": overflow.run,
+    }
     if partitions == 1:
         others["partitions"] = readers.run
     if partitions == 1 and services.serves:
