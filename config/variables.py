@@ -60,6 +60,16 @@ class Variables(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
             "with role all the first one drains too; more than one on Linux only",
         ),
     ] = 1
+    stop_delay_seconds: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=300,
+            description="seconds after a signal to stop in which a process still serves, but "
+            "/readyz says that it is not ready, so that balancers turn away; a second signal ends "
+            "the wait",
+        ),
+    ] = 0
     tls_cert: Annotated[
         str,
         Meta(

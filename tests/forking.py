@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from functools import partial
 from unittest.mock import patch
 
 from config import logging
@@ -96,11 +97,12 @@ def main(stop_seconds: str, first_pause: str, *behaviours: str) -> int:
     logging.configure(Settings())
     sys.stdout.write(f"parent {os.getpid()}\n")  # in a buffer when it forks
     with (
-        patch.object(supervisor, "STOP_SECONDS", float(stop_seconds)),
         patch.object(supervisor, "FIRST_PAUSE_SECONDS", float(first_pause)),
         patch.object(supervisor, "MAX_PAUSE_SECONDS", max(float(first_pause), 30.0)),
     ):
-        return run_processes(len(behaviours), work, lambda: say(os.getpid(), "stopping"))
+        stopping = partial(say, os.getpid(), "stopping")
+        given = (len(behaviours), work, stopping)
+        return run_processes(*given, stop_seconds=float(stop_seconds))
 
 
 if __name__ == "__main__":

@@ -27,18 +27,17 @@ async def test_a_start_does_not_wait_for_an_index_that_takes_long(
 async def test_a_drain_continues_after_an_error(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    runs, again = Consumer.run, asyncio.Event()
+    runs, first, again = Consumer.run, list[Consumer](), asyncio.Event()
 
-    async def fail(self: Consumer, stop: asyncio.Event) -> None:
-        monkeypatch.setattr(Consumer, "run", run_again)
-        raise RuntimeError("the handler is closed")
-
-    async def run_again(self: Consumer, stop: asyncio.Event) -> None:
-        again.set()
+    async def fail_once(self: Consumer, stop: asyncio.Event) -> None:
+        if not first:
+            first.append(self)
+            raise RuntimeError("the handler is closed")
+        if self is first[0]:
+            again.set()
         await runs(self, stop)
 
-    monkeypatch.setattr(Consumer, "run", fail)
-    services.serves = False  # so that there is one consumer
+    monkeypatch.setattr(Consumer, "run", fail_once)
     async with lifecycle._draining(services):
         await asyncio.wait_for(again.wait(), 10)
         assert services.loops.down == ["drain (RuntimeError)"]

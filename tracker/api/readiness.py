@@ -8,6 +8,7 @@
 | indexes | the API and the drain |
 | event_ids | postbacks |
 | loops | nothing at once: a loop that failed is started again |
+| stop | everything: the process was told to stop, and serves what still arrives |
 
 A process that only drains serves neither visitors nor postbacks. It reports neither spool nor event
 ids, and is never unready, only degraded.
@@ -32,6 +33,8 @@ Degraded = Mapping[str, str]
 def unserved(degraded: Degraded) -> list[str]:
     """Return the kinds of requests that cannot be served: visitors, postbacks, both or none."""
     bad = degraded.keys()
+    if "stop" in bad:
+        return ["visitors", "postbacks"]
     recorded = not {"redis", "spool"} <= bad
     found = not {"redis", "mongodb"} <= bad
     if not (recorded and found):
@@ -57,6 +60,8 @@ async def degraded_parts(services: Services) -> dict[str, str]:
     if services.serves and reasons["mongodb"] and not services.event_ids.has_some:
         reasons["event_ids"] = "none left, and MongoDB has to give more"
     reasons["loops"] = ", ".join(services.loops.down)
+    if services.is_stopping:
+        reasons["stop"] = "begun"
     return {part: reason for part, reason in reasons.items() if reason}
 
 

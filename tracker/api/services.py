@@ -63,6 +63,7 @@ class Services(Protocol):
     settings: Settings
     public_url: PublicUrl
     serves: bool
+    is_stopping: bool
     prepared: asyncio.Event
     loops: Loops
     access_log: AccessLog

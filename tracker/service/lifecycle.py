@@ -7,6 +7,7 @@ import signal
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
+from typing import NamedTuple
 
 import msgspec
 import structlog
@@ -23,7 +24,7 @@ from tracker.ingest.partition_readers import PartitionReaders
 from tracker.ingest.parts import PART_RECORDS, apply_in_parts
 from tracker.ingest.slot import Slot, kept_slot
 from tracker.ingest.turns import unless_behind, while_behind
-from tracker.loops import Loops, cancel_and_wait
+from tracker.loops import Loops, cancel_and_wait, wait
 from tracker.service.app import make_internal_app, make_monitoring_app
 from tracker.service.front import serve_operators, serve_requests
 from tracker.service.services import Services
@@ -88,7 +89,8 @@ async def serve(
         async with operators, ingest, serve_requests(services, sockets):
             await announce(services)
             _freeze_gc()
-            await _wait_for_stop(stop, services.loops)
+            await _wait_for_stop(stop.first, services.loops)
+            await _serve_until_balancers_know(services, stop.second)
 
 
 async def drain(settings: Settings, monitoring: Sequence[socket.socket] = ()) -> None:
@@ -105,7 +107,7 @@ async def drain(settings: Settings, monitoring: Sequence[socket.socket] = ()) ->
         print("tracker drains the journal into MongoDB   (Ctrl-C stops it)", flush=True)
         _freeze_gc()
         gc.set_threshold(_GC_THRESHOLD_OBJECTS)
-        await _wait_for_stop(stop, services.loops)
+        await _wait_for_stop(stop.first, services.loops)
 
 
 async def _wait_for_stop(stop: asyncio.Event, loops: Loops) -> None:
@@ -114,6 +116,15 @@ async def _wait_for_stop(stop: asyncio.Event, loops: Loops) -> None:
     await stop.wait()
     log.info("stopping")
     loops.check()
+
+
+async def _serve_until_balancers_know(services: Services, stop: asyncio.Event) -> None:
+    """Serve for STOP_DELAY_SECONDS more, but say that the process is not ready."""
+    seconds = services.settings.stop_delay_seconds
+    if seconds:
+        services.is_stopping = True
+        log.info("serving until balancers know", seconds=seconds)
+        await wait(stop, seconds)
 
 
 def _freeze_gc() -> None:
@@ -125,9 +136,9 @@ def _freeze_gc() -> None:
 @contextlib.asynccontextmanager
 async def _running_services(
     settings: Settings, serves: bool = True
-) -> AsyncIterator[tuple[Services, asyncio.Event]]:
-    """Yield the services and the event that a signal to stop sets; close the services on exit."""
-    stop = _stop_signal()
+) -> AsyncIterator[tuple[Services, "_StopSignals"]]:
+    """Yield the services and the signals to stop; close the services on exit."""
+    stop = _stop_signals()
     services = Services(settings)
     services.serves = serves
     watching = [services.loops.start("memory", services.budget_meter.keep_measuring)]
@@ -143,10 +154,20 @@ async def _running_services(
     log.info("stopped")
 
 
-def _stop_signal() -> asyncio.Event:
-    stop = asyncio.Event()
+class _StopSignals(NamedTuple):
+    """The events that the first and the second signal to stop set."""
+
+    first: asyncio.Event
+    second: asyncio.Event
+
+    def receive(self) -> None:
+        (self.second if self.first.is_set() else self.first).set()
+
+
+def _stop_signals() -> _StopSignals:
+    stop = _StopSignals(asyncio.Event(), asyncio.Event())
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        asyncio.get_running_loop().add_signal_handler(number, stop.receive)
     return stop
 
 

@@ -27,7 +27,7 @@ from tracker.multiprocess_metrics import SetWorker
 from tracker.service import front, lifecycle
 from tracker.service.demo import Banner
 from tracker.service.services import Services
-from tracker.service.supervisor import Process, run_processes
+from tracker.service.supervisor import STOP_SECONDS, Process, run_processes
 
 log = structlog.get_logger(__name__)
 
@@ -98,7 +98,10 @@ def _serve(
             return _run(serving, watchdog)
 
         on_stop = partial(_close, sockets + internal)
-        return run_processes(settings.web_concurrency, serve, on_stop, watchdog.restart_ended)
+        stop_seconds = STOP_SECONDS + settings.stop_delay_seconds
+        return run_processes(
+            settings.web_concurrency, serve, on_stop, watchdog.restart_ended, stop_seconds
+        )
 
     _log_start(role="all" if draining else "web")
     # A worker that was started with this process may have started the stores already.

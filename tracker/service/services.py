@@ -104,6 +104,8 @@ class Services:
         self.access_log = AccessLog(settings.access_log)
         self.serves = True
         """True in a process that answers visitors and postbacks, False in one that only drains."""
+        self.is_stopping = False
+        """True in a process that was told to stop, and still serves until balancers know."""
         # Set once MongoDB has every index. Nothing is written to it before.
         self.prepared = asyncio.Event()
         generation = connect.Generation()

@@ -23,7 +23,7 @@ from tracker.builtin.child import end_with_parent
 log = structlog.get_logger(__name__)
 
 STOP_SECONDS: Final = 25.0
-"""How long after a signal to stop a worker may run before it is killed."""
+"""How long after a signal to stop a worker may run before it is killed, without a delay."""
 
 STEADY_SECONDS: Final = 10.0
 """A worker that lived this long is replaced at once, and so is the first that did not. Each further
@@ -63,19 +63,22 @@ def run_processes(
     work: Work,
     on_stop: Callable[[], None],
     restart_stores: Callable[[], float] = lambda: math.inf,
+    stop_seconds: float = STOP_SECONDS,
 ) -> int:
     """Run `work` in `count` processes until a signal to stop, then return the exit code.
 
     The code is 0 after a clean stop. A worker that fails before any worker of its number was ready
     stops all of them, and its code is returned. With a `count` of 1 nothing is forked.
     `on_stop` is called once, when the stop begins. `restart_stores` is called whenever a child has
-    ended, and again after the seconds that it returns.
+    ended, and again after the seconds that it returns. A worker that runs `stop_seconds` after the
+    signal is killed.
     """
     if count == 1:
         return work(Process(0, False, _do_nothing))
     before = {signal.Signals(one) for one in signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)}
     try:
-        return Supervisor(count, work, on_stop, restart_stores, before).run()
+        given = (count, work, on_stop, restart_stores, before, stop_seconds)
+        return Supervisor(*given).run()
     finally:
         # Drop further signals to stop, because the stop is done.
         while signal.sigpending() & _STOP:
@@ -109,7 +112,9 @@ class Supervisor:
         on_stop: Callable[[], None],
         restart_stores: Callable[[], float],
         mask: set[signal.Signals],
+        stop_seconds: float,
     ) -> None:
+        self._stop_seconds = stop_seconds
         self._restart_stores = restart_stores
         self._work = work
         self._on_stop = on_stop
@@ -223,7 +228,7 @@ class Supervisor:
 
     def _stop(self) -> None:
         if self._kill_at is None:
-            self._kill_at = time.monotonic() + STOP_SECONDS
+            self._kill_at = time.monotonic() + self._stop_seconds
             self._start_at.clear()
             self._on_stop()
         self._send(signal.SIGTERM)
