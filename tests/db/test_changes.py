@@ -39,6 +39,8 @@ async def process(url: str, source: ThingSource) -> AsyncIterator[Process]:
         async with listening(built.changes):
             yield built
     finally:
+        # A look-up in flight would connect to Redis again, and leave that connection open.
+        await built.cache.close()
         await built.redis.aclose()
         await built.waiting.aclose()
 
