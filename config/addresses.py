@@ -12,14 +12,25 @@ import pymongo.uri_parser
 import redis.asyncio
 from pymongo.errors import PyMongoError
 
-from config.redis_address import SENTINEL_SCHEMES, sentinel_address
+from config.redis_address import (
+    CLUSTER_SCHEMES,
+    SENTINEL_SCHEMES,
+    cluster_address,
+    sentinel_address,
+)
 
 DATABASE_FORM: Final = "[A-Za-z0-9_-]{1,38}"
 _DATABASE: Final = re.compile(DATABASE_FORM)
 _OWN_DATABASES: Final = frozenset({"", "admin", "local", "config", "$external"})
 """MongoDB's own databases. A URI names one to say where its user is defined, not for our data."""
 
-_REDIS_SCHEMES: Final = ("redis://", "rediss://", *SENTINEL_SCHEMES, "unix://")
+_REDIS_SCHEMES: Final = (
+    "redis://",
+    "rediss://",
+    *SENTINEL_SCHEMES,
+    *CLUSTER_SCHEMES,
+    "unix://",
+)
 _MONGODB_SCHEMES: Final = ("mongodb://", "mongodb+srv://")
 _POOL_OPTIONS: Final = ("max_connections", "timeout")
 _FILE_OPTIONS: Final = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
@@ -43,6 +54,8 @@ def check_redis(url: str) -> None:
     try:
         if address := sentinel_address(url):
             url = address.server_url
+        elif cluster := cluster_address(url):
+            url = cluster.server_url(*cluster.servers[0])
     except ValueError as error:
         raise UnusableAddress(str(error)) from None
     try:

@@ -90,7 +90,7 @@ class Variables(msgspec.Struct, frozen=True, kw_only=True, rename=str.upper):
         str,
         Meta(
             description="redis:// or rediss:// address, or redis+sentinel://host,host/name of the "
-            "sentinels that know the primary; empty: built-in Redis"
+            "sentinels that know the primary, or redis+cluster://host,host; empty: built-in Redis"
         ),
     ] = ""
     redis_memory_bytes: Annotated[

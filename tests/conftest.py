@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 import pytest
-import redis
 import uvloop
 from hypothesis import HealthCheck
 from hypothesis import settings as of_hypothesis
@@ -22,6 +21,7 @@ from config import logging
 from config.settings import Settings
 from tests.clock import Clock
 from tests.db.lowest_redis import LOWEST, first_on_path, lowest_redis
+from tests.db.own_cluster import forget_everything, own_cluster
 from tests.db.own_mongodb import standalone_mongodb
 from tests.dns import dns_server
 from tests.dns.dns_server import DnsServer
@@ -33,15 +33,20 @@ from tracker.service.services import Services
 of_hypothesis.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 of_hypothesis.load_profile("suite")
 
+_CLUSTER = "cluster"
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    about = f"the redis-server to test with: its path, or `{LOWEST}` for 6.2 [that on PATH]"
+    about = (
+        f"the redis-server to test with: its path, `{LOWEST}` for 6.2, or `{_CLUSTER}` for a "
+        "cluster of three of that on PATH [that on PATH]"
+    )
     parser.addoption("--redis", help=about)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     chosen: str | None = config.getoption("--redis")
-    if not chosen:
+    if not chosen or chosen == _CLUSTER:
         return
     server = lowest_redis() if chosen == LOWEST else Path(chosen)
     if server is None:
@@ -70,12 +75,18 @@ def io_loop() -> Iterator[AsyncIOLoop]:
 
 
 @pytest.fixture(scope="session")
-def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+def stores(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Settings]:
     """Yield the settings of a real Redis and a real MongoDB for the whole run."""
-    settings = Settings(data_dir=str(tmp_path_factory.mktemp("stores")), log_level="warning")
+    folder = tmp_path_factory.mktemp("stores")
+    settings = Settings(data_dir=str(folder), log_level="warning")
     logging.configure(settings)
-    with run_stores(settings) as complete:
-        yield complete
+    with contextlib.ExitStack() as stack:
+        if request.config.getoption("--redis") == _CLUSTER:
+            cluster = stack.enter_context(own_cluster(folder / "cluster"))
+            settings = msgspec.structs.replace(settings, redis_url=cluster.url)
+        yield stack.enter_context(run_stores(settings))
 
 
 @pytest.fixture(scope="session")
@@ -124,8 +135,7 @@ def settings(
 
     Indexes stay, and only collections with documents are emptied, because both would be slow.
     """
-    with redis.Redis.from_url(stores.redis_url) as client:
-        client.flushall()
+    forget_everything(stores.redis_url)
     database = mongodb[stores.mongodb_database]
     # The last delete waits for a majority, and so for all before it.
     names_to_empty = _with_documents(database)

@@ -9,9 +9,9 @@ import pytest
 
 from tests.api.client import Client
 from tests.factories import make_click
+from tests.journal.moving import move_journal
 from tracker.api.readiness import unserved
 from tracker.db import connect
-from tracker.db.redis_command_connection import RedisCommandConnection
 from tracker.errors import Unavailable
 from tracker.loops import cancel_and_wait
 from tracker.service.services import Services
@@ -48,8 +48,7 @@ async def without(services: Services, *stores: str, address: str = DEAD) -> Asyn
     with pytest.MonkeyPatch.context() as patched:
         if "redis" in stores:
             patched.setattr(services, "redis", redis)
-            patched.setattr(services.journal, "_redis", redis)
-            patched.setattr(services.journal, "_appending", [RedisCommandConnection(redis)] * 2)
+            move_journal(services.journal, redis, patched)
         if "mongodb" in stores:
             patched.setattr(services, "database", mongodb["tracker"])
         yield

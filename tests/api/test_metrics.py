@@ -12,6 +12,7 @@ from tests.api.client import Client
 from tests.api.test_health import DEAD, silence
 from tests.conversions import scene
 from tests.factories import create_event_config, create_link
+from tests.journal.moving import move_journal
 from tests.webhooks.receiver import answer
 from tests.webhooks.sending import converted, listening, sending
 from tracker.access.accounts import Account
@@ -20,7 +21,6 @@ from tracker.api import metrics
 from tracker.clock import now
 from tracker.db import connect
 from tracker.db.keys import DEAD_LETTERS, JOURNAL
-from tracker.db.redis_command_connection import RedisCommandConnection
 from tracker.ingest.fleet import CounterPublisher
 from tracker.service.services import Services
 
@@ -161,8 +161,7 @@ async def test_a_click_that_is_spooled_is_counted_and_a_scrape_still_answers(
     await create_link(services, account.id, "abc")
     before = value(await scraped(client), "journal_spooled_total")
     redis = moved_redis(services, monkeypatch, DEAD)
-    monkeypatch.setattr(services.journal, "_redis", redis)
-    monkeypatch.setattr(services.journal, "_appending", [RedisCommandConnection(redis)] * 2)
+    move_journal(services.journal, redis, monkeypatch)
     assert (await client.get("/c/abc")).status == 302
     values = await scraped(client)
     await redis.aclose()

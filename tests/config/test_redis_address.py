@@ -1,11 +1,11 @@
-"""REDIS_URL names one server, or the sentinels that know which server is the primary."""
+"""REDIS_URL names one server, the sentinels that know which is the primary, or a cluster."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from config.addresses import UnusableAddress, check_redis
-from config.redis_address import SentinelAddress, sentinel_address
+from config.redis_address import SentinelAddress, cluster_address, sentinel_address
 
 
 @pytest.mark.parametrize(
@@ -74,3 +74,46 @@ def test_no_text_is_read_as_anything_but_an_address_or_refused(text: str) -> Non
     else:
         assert address is not None
         assert address.sentinels
+
+
+@pytest.mark.parametrize(
+    ("url", "servers", "first"),
+    [
+        (
+            "redis+cluster://a,b:7000,[::1]:1",
+            (("a", 6379), ("b", 7000), ("::1", 1)),
+            "redis://a:6379/0",
+        ),
+        (
+            "rediss+cluster://user:p%40{}@[::1]/0?ssl_cert_reqs=none",
+            (("::1", 6379),),
+            "rediss://user:p%40{}@[::1]:6379/0?ssl_cert_reqs=none",
+        ),
+    ],
+)
+def test_the_parts_of_a_clusters_address(
+    url: str, servers: tuple[tuple[str, int], ...], first: str
+) -> None:
+    address = cluster_address(url)
+    assert address is not None
+    assert address.servers == servers
+    assert address.server_url(*servers[0]) == first
+    check_redis(url)
+
+
+@pytest.mark.parametrize(
+    ("url", "rule"),
+    [
+        ("redis+cluster://", "host or host:port"),
+        ("redis+cluster://a,,b", "host or host:port"),
+        ("redis+cluster://a:port", "host or host:port"),
+        ("redis+cluster://a/1", "has only one"),
+        ("redis+cluster://a?ssl_cert_reqs=none", "begin it with rediss://"),
+        ("redis+clusters://a", "must start with"),
+    ],
+)
+def test_a_wrong_address_of_a_cluster_is_refused_with_the_rule_it_breaks(
+    url: str, rule: str
+) -> None:
+    with pytest.raises(UnusableAddress, match=rule):
+        check_redis(url)

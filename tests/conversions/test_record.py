@@ -24,7 +24,7 @@ from tracker.db import connect
 from tracker.db.budget import SKIPPED_FROM, OptionalWrite
 from tracker.errors import BadRequest, NotFound, TrackerError, Unavailable
 from tracker.ids import new_id
-from tracker.journal.stream import CLAIM_SECONDS
+from tracker.journal.appender import CLAIM_SECONDS
 from tracker.service.services import Services
 
 

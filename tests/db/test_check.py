@@ -65,11 +65,11 @@ async def test_a_redis_database_that_does_not_exist_is_named(settings: Settings)
     assert line.startswith("REDIS_URL: Redis has no database of this number")
 
 
-async def test_a_redis_cluster_is_refused_with_the_reason(tmp_path: Path) -> None:
+async def test_a_server_of_a_redis_cluster_is_refused_with_the_remedy(tmp_path: Path) -> None:
     with own_redis(tmp_path, "--cluster-enabled", "yes") as server:
         ends, line = await redis_says(server.url)
     assert ends
-    assert line.startswith("REDIS_URL names a Redis Cluster, which is not supported")
+    assert line.startswith("REDIS_URL names a server of a Redis Cluster: begin it with redis+")
 
 
 async def test_a_redis_that_answers_but_takes_no_writes_is_named(tmp_path: Path) -> None:

@@ -41,7 +41,9 @@ async def test_a_command_whose_answer_is_lost_is_repeated_only_if_it_may_be(
     assert port is not None
     async with relay(port) as way:
         client = connect.redis_for_requests(f"redis://127.0.0.1:{way.port}")
-        repeating, once = (RedisCommandConnection(client, repeats) for repeats in (True, False))
+        repeating, once = (
+            RedisCommandConnection(client, repeats=repeats) for repeats in (True, False)
+        )
         for direct in (repeating, once):
             await direct.execute("PING")
         way.cut_at(b"INCR", arrives=True, times=1)

@@ -15,8 +15,9 @@ from tracker.db import check, connect, keys
 from tracker.db.breaker import Breaker
 from tracker.db.connect import Generation, StoreUnavailable, redis_for_requests
 from tracker.ingest.record import ENTRY_DECODER
+from tracker.journal.appender import Claim
 from tracker.journal.spool import Spool
-from tracker.journal.stream import Claim, Journal
+from tracker.journal.stream import Journal
 from tracker.loops import cancel_and_wait
 
 
@@ -63,7 +64,7 @@ async def test_after_a_demotion_no_connection_stays_with_the_old_primary(
         connect.redis_for_waiting(servers.url, generation) as waiting,
     ):
         await waiting.set("a", 1)
-        following = asyncio.create_task(connect.pool_of(client).follow_primary())
+        following = asyncio.create_task(connect.followers(client, waiting)["redis_primary"]())
         servers.fail_over()
         async with asyncio.timeout(25):
             while (await info(client))["tcp_port"] != servers.second.port:
@@ -103,7 +104,7 @@ async def test_a_primary_that_dies_with_what_a_replica_lacks_loses_no_answered_c
         async with asyncio.timeout(25):
             while await journal.replay_once() == 0 or journal.bytes_waiting:
                 await asyncio.sleep(0.01)
-                journal._replicas = 0  # the new primary has none
+                journal._appenders[0]._replicas = 0  # the new primary has none
         assert {one.id for one in (*answered, *late)} <= await ids_in(client)
         await journal.close()
 

@@ -11,6 +11,7 @@ from tests.conversions import scene
 from tests.factories import make_click
 from tests.ingest import ledger
 from tests.ingest.test_slot import recorded, slot_of
+from tracker.db import keys
 from tracker.db.transaction import RETRY_SECONDS
 from tracker.ids import new_id
 from tracker.ingest.slot import Slot, kept_slot
@@ -27,7 +28,7 @@ async def killed_while_writing(services: Services, click: Any) -> Slot:
     session.start_transaction()
     document = dict(services.enrichment.document(click))
     await services.database["clicks"].insert_one(document, session=session)
-    await services.redis.delete(f"slot:{number}")
+    await services.redis.delete(keys.slot(number))
     return slot
 
 

@@ -32,7 +32,7 @@ def slot_of(services: Services) -> Slot:
 
 async def recorded(services: Services) -> dict[bytes, bytes]:
     """Return the sessions on record, by slot."""
-    found: Any = await services.redis.hgetall("slot_sessions")
+    found: Any = await services.redis.hgetall("{slot}:sessions")
     return dict(found)
 
 
@@ -68,10 +68,10 @@ async def test_simultaneous_callers_get_the_same_session(services: Services) -> 
 async def test_a_renewal_keeps_the_slot_and_the_lease(services: Services) -> None:
     slot = slot_of(services)
     assert await slot.number() == 0
-    await services.redis.expire("slot:0", 2)
+    await services.redis.expire("{slot}:0", 2)
     await slot.renew()
     assert await slot.number() == 0
-    assert LEASE_SECONDS - 1 <= await services.redis.ttl("slot:0") <= LEASE_SECONDS
+    assert LEASE_SECONDS - 1 <= await services.redis.ttl("{slot}:0") <= LEASE_SECONDS
 
 
 async def test_a_slot_that_was_never_taken_is_not_renewed(services: Services) -> None:
@@ -95,7 +95,7 @@ async def test_a_slot_with_a_session_on_record_is_taken_when_that_was_ended(
     """Its drain may live: after an outage of Redis every lease has run out."""
     late, others = slot_of(services), [slot_of(services) for _ in range(2)]
     assert await late.number() == 0
-    await services.redis.delete("slot:0")
+    await services.redis.delete("{slot}:0")
     assert await others[0].number() == 1
     for _ in range(2):
         await others[0].end_dead_sessions()
@@ -117,7 +117,7 @@ async def test_after_an_outage_of_redis_every_drain_has_its_slot_and_session_aga
     for slot in living:
         await slot.number()
     before = await recorded(services)
-    await services.redis.delete("slot:0", "slot:1", "slot:2")
+    await services.redis.delete("{slot}:0", "{slot}:1", "{slot}:2")
     await living[2].end_dead_sessions()
     new = slot_of(services)
     assert await new.number() == 3
@@ -167,8 +167,8 @@ async def test_a_lease_is_renewed_again_after_an_outage_of_redis(
                 server.kill()
                 await until(lambda: is_unavailable(redis))
                 server.start()
-                await redis.delete("slot:0")
-                await until(lambda: redis.exists("slot:0"))
+                await redis.delete("{slot}:0")
+                await until(lambda: redis.exists("{slot}:0"))
             assert await redis.keys("slot*") == []
 
 
@@ -178,7 +178,7 @@ async def test_when_all_slots_are_taken_one_is_shared(services: Services) -> Non
     shared = slot_of(services)
     assert 0 <= await shared.number() < SLOTS
     await shared.release()
-    assert len(await services.redis.keys("slot:*")) == SLOTS
+    assert len(await services.redis.keys("{slot}:[0-9]*")) == SLOTS
 
 
 async def test_a_release_frees_the_slot_and_ends_the_session(services: Services) -> None:
@@ -195,10 +195,10 @@ async def test_a_release_frees_the_slot_and_ends_the_session(services: Services)
 async def test_a_release_does_not_free_the_slot_of_another(services: Services) -> None:
     late, next_one = slot_of(services), slot_of(services)
     await late.number()
-    await services.redis.delete("slot:0", "slot_sessions")
+    await services.redis.delete("{slot}:0", "{slot}:sessions")
     await next_one.number()
     await late.release()
-    assert await services.redis.exists("slot:0")
+    assert await services.redis.exists("{slot}:0")
     assert await recorded(services) == {b"0": await session_id(next_one)}
 
 
@@ -271,7 +271,7 @@ async def test_a_drain_without_a_lease_gets_one_when_redis_is_available_again(
         following = Slot(services.redis, services.mongodb)
         following._number = number
         await following.renew()
-        assert await services.redis.exists(f"slot:{number}")
+        assert await services.redis.exists(f"{{slot}}:{number}")
 
 
 async def test_a_redis_that_lost_everything_gets_lease_and_record_again(services: Services) -> None:
@@ -281,7 +281,7 @@ async def test_a_redis_that_lost_everything_gets_lease_and_record_again(services
     await slot.renew()
     assert await slot.number() == 0
     assert await recorded(services) == {b"0": await session_id(slot)}
-    assert await services.redis.exists("slot:0")
+    assert await services.redis.exists("{slot}:0")
 
 
 async def test_a_full_redis_keeps_the_leases_and_gives_new_ones(services: Services) -> None:
@@ -290,9 +290,9 @@ async def test_a_full_redis_keeps_the_leases_and_gives_new_ones(services: Servic
     used = (await services.redis.info("memory"))["used_memory"]
     await services.redis.config_set("maxmemory", used // 2)
     try:
-        await services.redis.expire("slot:0", 2)
+        await services.redis.expire("{slot}:0", 2)
         await slot.renew()
-        assert await services.redis.ttl("slot:0") > 2
+        assert await services.redis.ttl("{slot}:0") > 2
         assert await slot_of(services).number() == 1
         assert len(await recorded(services)) == 2
     finally:
@@ -306,7 +306,7 @@ async def test_with_mongodb_unavailable_the_slot_is_kept_and_a_dead_session_stay
     monkeypatch.setattr(connect, "MONGODB_TIMEOUT_SECONDS", 0.2)
     gone = connect.mongodb(f"mongodb://127.0.0.1:{free_port()}/?directConnection=true")
     dead = new_id().bytes
-    await services.redis.hset("slot_sessions", "0", dead)
+    await services.redis.hset("{slot}:sessions", "0", dead)
     slot = Slot(services.redis, gone)
     slot._session = await services.mongodb.start_session()
     assert await slot.number() == 1

@@ -15,10 +15,11 @@ from tracker.db import keys
 from tracker.db.breaker import Breaker
 from tracker.db.connect import redis_for_requests
 from tracker.ids import new_id
+from tracker.journal.appender import Claim
 from tracker.journal.backlog import Backlog
 from tracker.journal.overflow import BEHIND_MS, Overflow, keep_deciding
 from tracker.journal.spool import Spool
-from tracker.journal.stream import Claim, Journal
+from tracker.journal.stream import Journal
 
 FLOOD, OTHER = b"a" * 16, b"b" * 16
 

@@ -19,6 +19,7 @@ from tracker.db.breaker import Breaker
 from tracker.db.connect import redis_for_requests
 from tracker.ids import new_id
 from tracker.ingest.record import ENTRY_DECODER, Record
+from tracker.journal.appender import Claim
 from tracker.journal.backlog import Backlog
 from tracker.journal.partitions import (
     MAX_PARTITIONS,
@@ -26,7 +27,7 @@ from tracker.journal.partitions import (
     partition_of_transaction,
 )
 from tracker.journal.spool import Spool
-from tracker.journal.stream import Claim, Journal
+from tracker.journal.stream import Journal
 
 PARTITIONS = 4
 

@@ -23,9 +23,10 @@ from tracker.db.keys import JOURNAL, transaction
 from tracker.errors import Unavailable
 from tracker.ids import new_id
 from tracker.journal import stream as module
+from tracker.journal.appender import CLAIM_SECONDS, Claim
 from tracker.journal.entry import EntryDecoder
 from tracker.journal.spool import Spool
-from tracker.journal.stream import CLAIM_SECONDS, Claim, Journal
+from tracker.journal.stream import Journal
 from tracker.metrics import REGISTRY
 
 

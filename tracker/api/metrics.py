@@ -13,9 +13,10 @@ from tracker import metrics
 from tracker.api.handler import Handler
 from tracker.api.operator_routes import operator_routes, text_response
 from tracker.clock import now
-from tracker.db.keys import DEAD_LETTERS, FLEET_COUNTERS
+from tracker.db.keys import FLEET_COUNTERS
 from tracker.ingest.fleet import families
 from tracker.journal.backlog import Backlog
+from tracker.journal.dead_letters import count_letters
 from tracker.webhooks.deliveries import Deliveries
 
 _PROBE_TIMEOUT_SECONDS: Final = 0.5
@@ -55,13 +56,11 @@ class _Backlog(NamedTuple):
 
 
 async def _backlog(redis: Redis, backlog: Backlog) -> _Backlog:
-    pipeline = redis.pipeline(transaction=False)
-    pipeline.xlen(DEAD_LETTERS)
-    pipeline.hgetall(FLEET_COUNTERS)
     try:
         async with asyncio.timeout(_PROBE_TIMEOUT_SECONDS):
             waiting = await backlog.measure()
-            dead_letters, fleet = await pipeline.execute()
+            dead_letters = await count_letters(redis)
+            fleet: Any = await redis.hgetall(FLEET_COUNTERS)
     except (RedisError, TimeoutError):
         return _Backlog()
     return _Backlog(waiting.entries, waiting.oldest_ms / 1000, dead_letters, fleet)

@@ -10,12 +10,13 @@
 Called by the drain with the clicks of a batch.
 """
 
+import asyncio
 import secrets
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from redis.asyncio import Redis
 
@@ -24,6 +25,7 @@ from tracker.clicks.click import Click
 from tracker.clock import day_of, moment
 from tracker.db import keys
 from tracker.db.budget import Budget, OptionalWrite
+from tracker.db.redis_cluster import is_cluster
 
 TTL_SECONDS: Final = 48 * 3600
 """Time to live of a salt and of the visitors of its day."""
@@ -46,25 +48,38 @@ _NOT_STORED: Final = b"2"
 # Two bytes name a bucket, eight the visitor in it. A bucket of up to 128 visitors is kept as a
 # list, about 25 bytes each; larger ones cost four times that. So 65,536 buckets are cheap up to 8
 # million visitors a day.
-_DIGEST_BYTES: Final = 2 + 8
+_BUCKET_BYTES: Final = 2
+_DIGEST_BYTES: Final = _BUCKET_BYTES + 8
 
 # A full Redis refuses a script whose first write needs memory. That would stop the drain, which
 # alone frees memory. A script that begins with a deletion (of a key that nobody uses) may continue.
-_BEGIN: Final = f"redis.call('DEL', '{keys.NEVER_SET}')"
+_BEGIN: Final = "redis.call('DEL', KEYS[1])"
 
-# KEYS: the salt of a day. ARGV: the salt to set if there is none, and its time to live in seconds.
+# KEYS: one that nobody uses, the salt of a day. ARGV: the salt to set if there is none, and its
+# time to live in seconds.
 _SHARE_SALT: Final = f"""
 {_BEGIN}
-redis.call('SET', KEYS[1], ARGV[1], 'NX', 'EX', ARGV[2])
-return redis.call('GET', KEYS[1])
+redis.call('SET', KEYS[2], ARGV[1], 'NX', 'EX', ARGV[2])
+return redis.call('GET', KEYS[2])
 """
 
-# ARGV: the time to live of buckets in seconds; 1 if new visitors are stored, else 0; then for each
-# day the prefix of its buckets' names, and its clicks: two bytes of the bucket, eight of the
-# visitor and eight of the click for each. Returns one character a click: 1 if it was first, 0 if
-# it was not, 2 if the visitor is new and not stored. One string, because a thousand replies are
-# slow to build and to read. A known visitor costs one command, the cheapest: HSETNX takes twice
-# as long to find out.
+# Adds 1 to the answer if `click` was the first of `visitor`, 0 if it was not, 2 if the visitor is
+# new and not stored. A known visitor costs one command, the cheapest: HSETNX takes twice as long
+# to find out. ARGV: the time to live of buckets in seconds; 1 if new visitors are stored, else 0.
+_ANSWER: Final = """
+    local first = redis.call('HGET', bucket, visitor)
+    if not first and ARGV[2] == '1' then
+      first = click
+      redis.call('HSET', bucket, visitor, click)
+      if redis.call('TTL', bucket) < 0 then redis.call('EXPIRE', bucket, ARGV[1]) end
+    end
+    answer[#answer + 1] = first == click and '1' or first and '0' or '2'
+"""
+
+# KEYS: one that nobody uses. ARGV: as above; then for each day the prefix of its buckets' names,
+# and its clicks: two bytes of the bucket, eight of the visitor and eight of the click for each.
+# Returns one character a click. One string, because a thousand replies are slow to build and to
+# read, and names of buckets are made here, because to send them takes longer.
 _REMEMBER: Final = f"""
 {_BEGIN}
 local answer = {{}}
@@ -74,14 +89,22 @@ for day = 3, #ARGV, 2 do
     local high, low = string.byte(clicks, at, at + 1)
     local bucket = ARGV[day] .. string.format('%02x%02x', high, low)
     local visitor, click = string.sub(clicks, at + 2, at + 9), string.sub(clicks, at + 10, at + 17)
-    local first = redis.call('HGET', bucket, visitor)
-    if not first and ARGV[2] == '1' then
-      first = click
-      redis.call('HSET', bucket, visitor, click)
-      if redis.call('TTL', bucket) < 0 then redis.call('EXPIRE', bucket, ARGV[1]) end
-    end
-    answer[#answer + 1] = first == click and '1' or first and '0' or '2'
+    {_ANSWER}
   end
+end
+return table.concat(answer)
+"""
+
+# The same for one part of a cluster's visitors, whose keys have to be named.
+# KEYS: one that nobody uses, the bucket of each click. ARGV: as above, and the clicks: eight bytes
+# of the visitor and eight of the click for each.
+_REMEMBER_PART: Final = f"""
+{_BEGIN}
+local answer, clicks = {{}}, ARGV[3]
+for number = 2, #KEYS do
+  local bucket, at = KEYS[number], (number - 2) * 16 + 1
+  local visitor, click = string.sub(clicks, at, at + 7), string.sub(clicks, at + 8, at + 15)
+  {_ANSWER}
 end
 return table.concat(answer)
 """
@@ -92,6 +115,17 @@ Calendars = Mapping[bytes, Calendar]
 
 UTC_ONLY: Final[Calendars] = {}
 
+Visits = Mapping[str, Sequence[bytes]]
+"""The visits of each day: two bytes of the bucket, eight of the visitor and eight of the click."""
+
+
+class _Visit(NamedTuple):
+    """A visit of a part: its place among all, the key of its bucket, and what is kept there."""
+
+    place: int
+    bucket: str
+    visit: bytes
+
 
 class Visitors:
     """The visitors of the last two days, in Redis."""
@@ -100,6 +134,8 @@ class Visitors:
         self._budget = budget
         self._share_salt = redis.register_script(_SHARE_SALT)
         self._remember = redis.register_script(_REMEMBER)
+        self._is_cluster = is_cluster(redis)
+        self._remember_part = redis.register_script(_REMEMBER_PART)
         self._salts: dict[str, bytes] = {}
         self._forget_at = 0.0
 
@@ -121,17 +157,44 @@ class Visitors:
         days = _by_day(clicks, calendars)
         await self._load_salts(days)
         has_room = self._budget.has_room(OptionalWrite.VISITOR)
-        arguments: list[str | bytes | int] = [TTL_SECONDS, int(has_room)]
-        for day, of_day in days.items():
-            salted = blake2b(key=self._salts[day], digest_size=_DIGEST_BYTES)
-            # The end of a UUID of version 7 is its random part.
-            visits = [_digest(salted, click) + click.id[-_ID_BYTES:] for click in of_day]
-            arguments += keys.visitors(day, ""), b"".join(visits)
-        answer: Any = await self._remember(args=arguments)
+        visits = {day: self._visits(day, of_day) for day, of_day in days.items()}
+        ask = self._ask_parts if self._is_cluster else self._ask
+        answer = await ask(visits, has_room)
         if not has_room:
             self._budget.count_skipped(OptionalWrite.VISITOR, answer.count(_NOT_STORED))
         in_order = (click for of_day in days.values() for click in of_day)
         return {click.id for click, first in zip(in_order, answer, strict=True) if first == _FIRST}
+
+    def _visits(self, day: str, clicks: Sequence[Click]) -> list[bytes]:
+        salted = blake2b(key=self._salts[day], digest_size=_DIGEST_BYTES)
+        # The end of a UUID of version 7 is its random part.
+        return [_digest(salted, click) + click.id[-_ID_BYTES:] for click in clicks]
+
+    async def _ask(self, visits: Visits, has_room: bool) -> bytes:
+        """Return the answers to all visits, in their order."""
+        arguments: list[str | bytes | int] = [TTL_SECONDS, int(has_room)]
+        for day, of_day in visits.items():
+            arguments += keys.visitors(day, ""), b"".join(of_day)
+        answer: Any = await self._remember(keys=[keys.never_set("visitors")], args=arguments)
+        return bytes(answer)
+
+    async def _ask_parts(self, visits: Visits, has_room: bool) -> bytes:
+        """Do as `_ask` with each part of the visitors, wherever in the cluster it is."""
+        parts = _by_part(visits)
+        answers: list[Any] = await asyncio.gather(
+            *(
+                self._remember_part(
+                    keys=[keys.never_set(part[0].bucket), *(one.bucket for one in part)],
+                    args=[TTL_SECONDS, int(has_room), b"".join(one.visit for one in part)],
+                )
+                for part in parts
+            )
+        )
+        answer = bytearray(sum(map(len, parts)))
+        for part, answered in zip(parts, answers, strict=True):
+            for one, first in zip(part, answered, strict=True):
+                answer[one.place] = first
+        return bytes(answer)
 
     async def _load_salts(self, days: Iterable[str]) -> None:
         now = time.monotonic()
@@ -145,7 +208,8 @@ class Visitors:
     async def _salt(self, day: str) -> bytes:
         """Return the salt of `day`, which the first process that needs it creates."""
         new = secrets.token_bytes(_SALT_BYTES)
-        salt: Any = await self._share_salt(keys=[keys.salt(day)], args=[new, TTL_SECONDS])
+        names = [keys.never_set(keys.salt(day)), keys.salt(day)]
+        salt: Any = await self._share_salt(keys=names, args=[new, TTL_SECONDS])
         return bytes(salt)
 
 
@@ -162,6 +226,19 @@ def _by_day(clicks: Sequence[Click], calendars: Calendars) -> dict[str, list[Cli
             by_name[name].append(click)
     of_utc = {day_of(moment(number * _DAY_MS)): found for number, found in by_number.items()}
     return {**of_utc, **by_name}
+
+
+def _by_part(visits: Visits) -> list[list[_Visit]]:
+    """Return the visits of each part of a cluster's visitors, which have one hash slot."""
+    parts: defaultdict[str, list[_Visit]] = defaultdict(list)
+    place = 0
+    for day, of_day in visits.items():
+        for visit in of_day:
+            bucket = visit[:_BUCKET_BYTES].hex()
+            key = keys.visitors(day, bucket, part=bucket[0])
+            parts[bucket[0]].append(_Visit(place, key, visit[_BUCKET_BYTES:]))
+            place += 1
+    return list(parts.values())
 
 
 def _digest(salted: blake2b, click: Click) -> bytes:

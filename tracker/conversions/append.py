@@ -17,7 +17,8 @@ from tracker.db.breaker import Breaker, answer_within
 from tracker.db.budget import Budget, OptionalWrite
 from tracker.db.connect import PyMongoError
 from tracker.errors import Unavailable
-from tracker.journal.stream import CLAIM_SECONDS, Claim, Journal
+from tracker.journal.appender import CLAIM_SECONDS, Claim
+from tracker.journal.stream import Journal
 
 MAX_CLAIMS: Final = 8
 """Simultaneous claims in MongoDB, fewer than motor has threads: the others wait for their turn

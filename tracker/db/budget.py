@@ -12,7 +12,7 @@ import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import structlog
 from redis.asyncio import Redis
@@ -20,6 +20,7 @@ from redis.exceptions import RedisError
 
 from tracker import metrics
 from tracker.db.keys import DEAD_LETTERS, JOURNAL
+from tracker.db.redis_cluster import server_of, servers
 
 log = structlog.get_logger(__name__)
 
@@ -143,19 +144,28 @@ class BudgetMeter:
     async def measure(self) -> None:
         """Measure once. Raises RedisError if Redis fails.
 
-        Where Redis does not show the size of a stream, the stream counts like everything else.
+        Where Redis does not show the size of a stream, the stream counts like everything else. In a
+        Redis Cluster the server counts that has used most of its share.
         """
-        pipeline = self._redis.pipeline(transaction=False)
-        pipeline.info("memory")
+        streams: dict[Redis, list[str]] = {one: [] for one in await servers(self._redis)}
         for stream in self._streams:
+            streams.setdefault(await server_of(self._redis, stream), []).append(stream)
+        measured = [await self._measure_server(*one) for one in streams.items()]
+        self._set(max(measured, key=lambda one: one.used / one.limit))
+
+    async def _measure_server(self, server: Redis, streams: Sequence[str]) -> "_Measured":
+        pipeline = server.pipeline(transaction=False)
+        pipeline.info("memory")
+        for stream in streams:
             pipeline.memory_usage(stream, samples=_SAMPLED_NODES)
-        memory, *streams = await pipeline.execute(raise_on_error=False)
+        memory, *sizes = await pipeline.execute(raise_on_error=False)
         if isinstance(memory, RedisError):
             raise memory
         limit = BUDGET_SHARE * (memory.get("maxmemory") or self._default_bytes)
-        self._set(used_bytes(memory, streams), limit)
+        return _Measured(used_bytes(memory, sizes), limit)
 
-    def _set(self, used: int, limit: float) -> None:
+    def _set(self, measured: "_Measured") -> None:
+        used, limit = measured
         metrics.REDIS_OPTIONAL_BYTES.set(used)
         metrics.REDIS_OPTIONAL_LIMIT.set(limit)
         self._budget.used = used / limit
@@ -168,6 +178,13 @@ class BudgetMeter:
                 limit_bytes=int(limit),
                 skipped_writes=[kind.value for kind in skipped],
             )
+
+
+class _Measured(NamedTuple):
+    """The bytes of a server that keys use, without the streams, and those that they may use."""
+
+    used: int
+    limit: float
 
 
 def used_bytes(memory: Mapping[str, Any], streams: list[Any]) -> int:

@@ -16,6 +16,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 
 from tracker.db.keys import CHANGES
+from tracker.db.redis_cluster import server_of
 
 log = structlog.get_logger(__name__)
 
@@ -54,7 +55,8 @@ class Changes:
         """Follow the changes until cancelled, through any loss of Redis."""
         while True:
             try:
-                async with self._redis.pubsub() as subscription:
+                server = await server_of(self._redis, CHANGES)
+                async with server.pubsub() as subscription:
                     await subscription.subscribe(CHANGES)
                     await self._follow(subscription)
             except (RedisError, OSError, TimeoutError) as error:
@@ -68,7 +70,7 @@ class Changes:
         while time.monotonic() - alive < SILENCE_SECONDS:
             connection: Any = subscription.connection
             if connection.is_outdated:
-                raise RedisConnectionError("the server is no longer the primary")
+                raise RedisConnectionError("the changes are published elsewhere now")
             # The client connects again before it reports a loss, which may take much longer.
             async with asyncio.timeout(SILENCE_SECONDS):
                 message = await subscription.get_message(timeout=PING_SECONDS)

@@ -15,13 +15,18 @@ from redis.exceptions import RedisError, ResponseError
 from tracker.db.connect import MongoClient, StoreUnavailable, UnusableStore, check_writable
 from tracker.db.diagnosis import Fault, hello_fault
 from tracker.db.probe import diagnose_mongodb, diagnose_redis
+from tracker.db.redis_cluster import is_cluster
 
 CHECK_SECONDS: Final = 3.0
 """How long a start looks for a MongoDB that takes writes."""
 
 _CLUSTER: Final = (
-    "REDIS_URL names a Redis Cluster, which is not supported: what is recorded together would be "
-    "on different nodes. Name a Redis with cluster-enabled no"
+    "REDIS_URL names a server of a Redis Cluster: begin it with redis+cluster:// and name several "
+    "servers, or name a Redis with cluster-enabled no"
+)
+_NO_CLUSTER: Final = (
+    "REDIS_URL begins with redis+cluster://, but the server that it names has cluster-enabled no: "
+    "begin it with redis://"
 )
 
 
@@ -31,14 +36,19 @@ async def check_redis(client: Redis, url: str) -> None:
     Raises UnusableStore if it never can with this URL, StoreUnavailable if it may later.
     """
     async with redis_diagnosed(url):
-        await client.ping()
-        if await _is_cluster(client):
+        try:
+            await client.ping()
+        except ResponseError as error:
+            if is_cluster(client) and "cluster support disabled" in str(error):
+                raise UnusableStore(_NO_CLUSTER) from error
+            raise
+        if not is_cluster(client) and await _is_of_cluster(client):
             raise UnusableStore(_CLUSTER)
         await check_writable(client)
 
 
-async def _is_cluster(client: Redis) -> bool:
-    """Return whether Redis is a cluster; False if it hides that, as managed ones may."""
+async def _is_of_cluster(client: Redis) -> bool:
+    """Return whether the server is of a cluster; False if it hides that, as managed ones may."""
     try:
         cluster: Any = await client.info("cluster")
     except ResponseError:

@@ -3,6 +3,7 @@
 Clients belong to the event loop and the process that made them: build them after a fork.
 """
 
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from motor.motor_asyncio import (
@@ -19,7 +20,9 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import ResponseError
 
-from tracker.db.keys import PROBE
+from config.redis_address import cluster_address
+from tracker.db import keys
+from tracker.db.redis_cluster import ClusterRedis, is_cluster, servers
 from tracker.db.redis_pool import Generation, NoConnectionFree, Pool
 
 Database = AsyncIOMotorDatabase[dict[str, Any]]
@@ -76,13 +79,6 @@ def redis_for_requests(url: str, generation: Generation | None = None) -> Redis:
     return _redis(url, generation, _MAX_REQUEST_CONNECTIONS, REQUEST_TIMEOUT_SECONDS)
 
 
-def pool_of(client: Redis) -> Pool:
-    """Return the pool of a client from this module."""
-    pool = client.connection_pool
-    assert isinstance(pool, Pool)
-    return pool
-
-
 def redis_for_waiting(url: str, generation: Generation | None = None) -> Redis:
     """Return a client for blocking reads and subscriptions, which outlast an ordinary timeout.
 
@@ -94,18 +90,26 @@ def redis_for_waiting(url: str, generation: Generation | None = None) -> Redis:
 def _redis(
     url: str, generation: Generation | None, max_connections: int, read_seconds: float
 ) -> Redis:
-    pool = Pool.from_url(
-        url,
-        generation=generation or Generation(),
-        max_connections=max_connections,
-        timeout=REQUEST_TIMEOUT_SECONDS,
-        socket_timeout=read_seconds,
-        socket_connect_timeout=REQUEST_TIMEOUT_SECONDS,
-        retry=Retry(NoBackoff(), 0),
-        # With RESP3 the client would send commands that Redis 6.2 does not know.
-        protocol=2,
+    def make_pool(address: str, generation: Generation) -> Pool:
+        return Pool.from_url(
+            address,
+            generation=generation,
+            max_connections=max_connections,
+            timeout=REQUEST_TIMEOUT_SECONDS,
+            socket_timeout=read_seconds,
+            socket_connect_timeout=REQUEST_TIMEOUT_SECONDS,
+            retry=Retry(NoBackoff(), 0),
+            # With RESP3 the client would send commands that Redis 6.2 does not know.
+            protocol=2,
+        )
+
+    cluster = cluster_address(url)
+    if cluster is None:
+        return Redis.from_pool(make_pool(url, generation or Generation()))
+    return ClusterRedis(
+        cluster.servers,
+        lambda host, port: make_pool(cluster.server_url(host, port), Generation()),
     )
-    return Redis.from_pool(pool)
 
 
 def mongodb(uri: str) -> MongoClient:
@@ -139,12 +143,25 @@ def _mongodb_options() -> dict[str, Any]:
     }
 
 
+def followers(client: Redis, waiting: Redis) -> dict[str, Callable[[], Coroutine[Any, Any, None]]]:
+    """Return the loops that follow the servers to wherever the keys are, by their names.
+
+    One server needs none; sentinels and a cluster are asked again and again. Both clients are of
+    one address, and share a generation.
+    """
+    if isinstance(client, ClusterRedis) and isinstance(waiting, ClusterRedis):
+        return {"redis_cluster": client.follow, "redis_cluster_waiting": waiting.follow}
+    pool = client.connection_pool
+    assert isinstance(pool, Pool), "the client is not of this module"
+    return {"redis_primary": pool.follow_primary} if pool.has_sentinels else {}
+
+
 async def check_writable(client: Redis) -> None:
     """Write one key that expires. Raises RedisError if Redis does not take writes.
 
     A PING is not enough: a replica and a full Redis answer it too.
     """
-    await client.set(PROBE, "", ex=_PROBE_SECONDS)
+    await client.set(keys.probe(), "", ex=_PROBE_SECONDS)
 
 
 async def redis_advice(client: Redis, replicas: int = 0) -> list[str]:
@@ -152,6 +169,16 @@ async def redis_advice(client: Redis, replicas: int = 0) -> list[str]:
 
     `replicas` must have a click before it is answered. Raises RedisError if Redis fails.
     """
+    lines = [line for one in await servers(client) for line in await _advice(one, replicas)]
+    if is_cluster(client) and await _stops_as_a_whole(client):
+        lines.append(
+            "cluster-require-full-coverage is on: while one part of the cluster has no primary, "
+            "none takes clicks, and all go to the spool"
+        )
+    return list(dict.fromkeys(lines))
+
+
+async def _advice(client: Redis, replicas: int) -> list[str]:
     persistence = await client.info("persistence")
     memory = await client.info("memory")
     advice = []
@@ -184,11 +211,21 @@ async def _replication_advice(client: Redis, replicas: int) -> list[str]:
 
 async def _flushes_later(client: Redis) -> bool:
     """Return whether Redis answers before it flushes; False if it hides its configuration."""
+    return await _configured(client, "appendfsync") not in (None, "always")
+
+
+async def _stops_as_a_whole(client: Redis) -> bool:
+    return await _configured(client, "cluster-require-full-coverage") == "yes"
+
+
+async def _configured(client: Redis, name: str) -> str | None:
+    """Return a setting of Redis; None if Redis hides its configuration."""
     try:
-        configured: Any = await client.config_get("appendfsync")
+        configured: Any = await client.config_get(name)
     except ResponseError:
-        return False
-    return bool(configured.get("appendfsync", "always") != "always")
+        return None
+    value: str | None = configured.get(name)
+    return value
 
 
 __all__ = [
@@ -206,9 +243,9 @@ __all__ = [
     "StoreUnavailable",
     "UnusableStore",
     "check_writable",
+    "followers",
     "mongodb",
     "mongodb_for_look_ups",
-    "pool_of",
     "redis_advice",
     "redis_for_requests",
     "redis_for_waiting",

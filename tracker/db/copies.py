@@ -5,9 +5,10 @@ stale copy that lives for a week, for when MongoDB is unavailable. An older vers
 newer one.
 """
 
+import asyncio
 import contextlib
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from redis.asyncio import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
@@ -16,6 +17,7 @@ from redis.exceptions import RedisError, ResponseError
 from tracker.db import keys
 from tracker.db.batch import Batch
 from tracker.db.breaker import Breaker
+from tracker.db.redis_cluster import in_one_slot
 from tracker.errors import Unavailable
 
 STALE_SECONDS: Final = 7 * 86400.0
@@ -126,13 +128,20 @@ class Copies:
     async def _read_all_stale(self, names: list[str]) -> Sequence[bytes | None]:
         if self._breaker.is_open:
             raise RedisConnectionError("Redis is unavailable")
-        stale: Any = await self._redis.mget([keys.stale_copy(name) for name in names])
-        return list(stale)
+        pipeline = self._redis.pipeline(transaction=False)
+        for name in names:
+            pipeline.get(keys.stale_copy(name))
+        return await pipeline.execute()
 
     async def _store_all(self, copies: list[Copy]) -> list[None]:
+        groups = in_one_slot(self._redis, [copy.name for copy in copies])
+        stored = (self._store_group([copies[one] for one in group]) for group in groups)
+        await asyncio.gather(*stored)
+        return [None] * len(copies)
+
+    async def _store_group(self, copies: list[Copy]) -> None:
         names = [key for copy in copies for key in (copy.name, keys.stale_copy(copy.name))]
         values: list[int | bytes] = [int(STALE_SECONDS * 1000)]
         for copy in copies:
             values += copy.version, copy.value, int(copy.ttl_seconds * 1000)
         await self._store_newer(keys=names, args=values)
-        return [None] * len(copies)

@@ -4,11 +4,13 @@ journal                        stream   clicks and events until they are in Mong
 journal:{<partition>}          stream   the same, of the partitions from 1 on (`journal/partitions`)
 journal:overflow               stream   the same, of accounts that send more than drains can store
 journal:dead                   stream   entries that could not be stored, with the reason
+journal:dead:{<slot of a stream>}
+                               stream   the same in a Redis Cluster, for each stream of the journal
 link:<domain id>/<slug>        hash     version, value: what a redirect needs; 10 min, a miss 30 s
 domain:<name>                  hash     version, value: whose links it leads to; the same
 event_config:<pbk>             hash     version, value: the event configuration; the same
 account:<id>                   hash     version, value: the account's conversion rules; the same
-reserve:<one of those four>    string   its stale copy, for when MongoDB is unavailable; 7 days
+reserve:{<one of those four>}  string   its stale copy, for when MongoDB is unavailable; 7 days
 conversions:<click>:<config>   string   conversions of a click, for accounts that limit them; 1 h
 transaction:{<partition>}:<digest>
                                string   the event id given to a transaction id in a scope; until it
@@ -18,22 +20,29 @@ rate_limit:<scope>:<owner>     string   requests in a window that began with the
 visitors:salt:<day>            string   the salt of the day's visitors; 48 h
 visitors:<day>:<bucket>        hash     visitor (salted hash): the id of the first click; 48 h. In
                                         both a day outside UTC has its zone: Europe/Paris:2026-01-31
+visitors:{<part>}:<day>:<bucket>
+                               hash     the same in a Redis Cluster: the first of the bucket's four
+                                        digits is the part
 time_zones                     string   the drain that changes accounts' time zones; 60 s
 joint_counts                   string   the drain that counts finished days ahead; 60 s
 partition:<number>             string   the drain that reads this partition of the journal; 10 s
 drains                         zset     the drains that are alive, by when that is in doubt; 10 s
-slot:<number>                  string   the drain that counts into this slot of the rollups; 10 s
-slot_sessions                  hash     slot: the MongoDB session of the drain that has or had it
+{slot}:<number>                string   the drain that counts into this slot of the rollups; 10 s
+{slot}:sessions                hash     slot: the MongoDB session of the drain that has or had it
 fleet:counters                 hash     what all drains have counted, by metric and labels (JSON)
 live:watched                   zset     accounts whose streams are open, by when that ends; 30 s
-probe                          string   nothing: written to see that Redis takes writes; 60 s
-nobody                         none     never set: scripts that a full Redis must run delete it
+probe:{<slot of a key>}        string   nothing: written to see that Redis takes writes; 60 s
+nobody:{<slot of a key>}       none     never set: scripts that a full Redis must run delete it
 changes                        channel  the name of a hash that has changed; api_key:<digest>
 live                           channel  what landed of a watched account (`live/landed`)
 
 All but the streams share a memory budget: `db/budget`.
 
-The keys are not of one hash slot: the service uses one Redis, and refuses a Redis Cluster.
+In a Redis Cluster the part in braces, or the whole key without one, says which server has it. What
+one script touches shares that part: a stream, its dead letters and the claims to transaction ids
+that are appended with it, a value and its stale copy, the slots of drains, a part of the visitors.
+`<slot of a key>` is that part of the key that a script is about. A channel is heard and published
+at the server of its name.
 """
 
 from hashlib import blake2b
@@ -46,13 +55,31 @@ DEAD_LETTERS = "journal:dead"
 CHANGES = "changes"
 LIVE = "live"
 LIVE_WATCHED = "live:watched"
-PROBE = "probe"
-NEVER_SET = "nobody"
-SLOT_SESSIONS = "slot_sessions"
+SLOT_SESSIONS = "{slot}:sessions"
 FLEET_COUNTERS = "fleet:counters"
 TIME_ZONES_LEASE = "time_zones"
 JOINT_COUNTS_LEASE = "joint_counts"
 DRAINS = "drains"
+
+
+def hash_tag(key: str) -> str:
+    """Return the part of a key that decides on its hash slot: what is in the first braces, or all.
+
+    Source: the specification of Redis Cluster.
+    """
+    _, opened, rest = key.partition("{")
+    tag, closed, _ = rest.partition("}")
+    return tag if opened and closed and tag else key
+
+
+def probe(key: str = JOURNAL) -> str:
+    """Return the key, in the hash slot of `key`, that is written to see whether Redis takes it."""
+    return f"probe:{{{hash_tag(key)}}}"
+
+
+def never_set(key: str) -> str:
+    """Return a key in the hash slot of `key` that is never set."""
+    return f"nobody:{{{hash_tag(key)}}}"
 
 
 def journal(partition: int) -> str:
@@ -63,6 +90,11 @@ def journal(partition: int) -> str:
 def streams(partitions: int) -> list[str]:
     """Return the keys of the journal: of its partitions in their order, then of its overflow."""
     return [*map(journal, range(partitions)), OVERFLOW]
+
+
+def dead_letters(stream: str) -> str:
+    """Return the key of a stream's dead letters in a Redis Cluster, in its hash slot."""
+    return f"{DEAD_LETTERS}:{{{hash_tag(stream)}}}"
 
 
 def link(namespace: str, slug: str) -> str:
@@ -80,7 +112,7 @@ def domain(name: str) -> str:
 
 def stale_copy(name: str) -> str:
     """Return the key of a cached value's stale copy, for when MongoDB is unavailable."""
-    return f"reserve:{name}"
+    return f"reserve:{{{name}}}"
 
 
 def rate_limit(scope: str, owner: str) -> str:
@@ -126,9 +158,9 @@ def salt(day: str) -> str:
     return f"visitors:salt:{day}"
 
 
-def visitors(day: str, bucket: str) -> str:
-    """Return the key of one bucket of a day's visitors."""
-    return f"visitors:{day}:{bucket}"
+def visitors(day: str, bucket: str, part: str = "") -> str:
+    """Return the key of one bucket of a day's visitors; `part` is given in a Redis Cluster only."""
+    return f"visitors:{{{part}}}:{day}:{bucket}" if part else f"visitors:{day}:{bucket}"
 
 
 def partition_lease(partition: int) -> str:
@@ -138,4 +170,4 @@ def partition_lease(partition: int) -> str:
 
 def slot(number: int) -> str:
     """Return the key of a slot's lease."""
-    return f"slot:{number}"
+    return f"{{slot}}:{number}"

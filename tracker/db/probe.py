@@ -15,7 +15,7 @@ import redis.connection
 from pymongo import MongoClient
 from pymongo.errors import PyMongoError
 
-from config.redis_address import sentinel_address
+from config.redis_address import cluster_address, sentinel_address
 from tracker.db.diagnosis import (
     Fault,
     PortProtocol,
@@ -39,6 +39,9 @@ async def diagnose_redis(url: str, error: BaseException) -> Fault:
     """Return what `error`, which the Redis of this URL caused, means for the operator."""
     if address := sentinel_address(url):
         return sentinel_fault(error, address.name, url.startswith("rediss"))
+    if cluster := cluster_address(url):
+        # One of them stands for all: what is wrong with one is most often wrong with each.
+        return await diagnose_redis(cluster.server_url(*cluster.servers[0]), error)
     options: dict[str, Any] = redis.connection.parse_url(url)  # type: ignore[no-untyped-call]
     tls = url.startswith("rediss://")
     if path := options.get("path"):

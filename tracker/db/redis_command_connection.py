@@ -13,6 +13,7 @@ from redis.exceptions import ResponseError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from tracker.db.dedicated_connection import NOT_YET, DedicatedConnection
+from tracker.db.redis_cluster import doubt, has_moved, server_of
 
 Command = tuple[bytes | str, ...]
 
@@ -22,12 +23,16 @@ class RedisCommandConnection:
 
     The connection is taken from the pool of `redis`, with its timeouts, and ends with it. It is
     replaced after any error but a refusal, and after a refusal that means that the server takes no
-    writes (`db/redis_pool`). With `repeats=False` no command is sent twice.
+    writes (`db/redis_pool`). With `repeats=False` no command is sent twice. In a Redis Cluster it
+    leads to the server that has `key`, whose slot all commands are of; when the slot moves, the
+    command is sent once more.
     """
 
-    def __init__(self, redis: Redis, repeats: bool = True) -> None:
+    def __init__(self, redis: Redis, key: str = "", repeats: bool = True) -> None:
         self._repeats = repeats
-        self._pool: Any = redis.connection_pool
+        self._redis = redis
+        self._key = key
+        self._pool: Any = None
         self._connection: Any = None
         self._dedicated: DedicatedConnection | None = None
         self._replies = _RedisReplies()
@@ -53,28 +58,42 @@ class RedisCommandConnection:
 
     async def _request(self, packed: bytes, replies: int) -> Any:
         try:
-            if self._dedicated is not None and self._is_usable(self._dedicated):
-                self._replies.expect(replies)
-                try:
-                    return await self._dedicated.request(packed)
-                except RedisConnectionError:
-                    self._dedicated = None
-                    if not self._repeats:
-                        raise
-            self._dedicated = dedicated = await self._open()
-            self._replies.expect(replies)
-            return await dedicated.request(packed)
+            return await self._send(packed, replies)
         except ResponseError as error:
             if self._connection is not None:
                 self._connection.refused(error)
+            if not has_moved(self._redis, error):
+                raise
+        except (RedisConnectionError, RedisTimeoutError):
+            doubt(self._redis)
             raise
+        self._dedicated = None
+        return await self._send(packed, replies)
+
+    async def _send(self, packed: bytes, replies: int) -> Any:
+        if self._dedicated is not None and self._is_usable(self._dedicated):
+            self._replies.expect(replies)
+            try:
+                return await self._dedicated.request(packed)
+            except RedisConnectionError:
+                self._dedicated = None
+                if not self._repeats:
+                    raise
+        self._dedicated = dedicated = await self._open()
+        self._replies.expect(replies)
+        return await dedicated.request(packed)
 
     def _is_usable(self, dedicated: DedicatedConnection) -> bool:
         return not (dedicated.is_lost or self._connection.is_outdated)
 
     async def _open(self) -> DedicatedConnection:
+        pool: Any = (await server_of(self._redis, self._key)).connection_pool
+        if self._connection is not None and pool is not self._pool:
+            connection, self._connection = self._connection, None
+            await connection.disconnect(nowait=True)
+            await self._pool.release(connection)
         if self._connection is None:
-            self._connection = await self._pool.get_connection()
+            self._connection, self._pool = await pool.get_connection(), pool
         else:
             await self._connection.disconnect(nowait=True)
             await self._connection.connect()

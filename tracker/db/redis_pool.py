@@ -114,6 +114,11 @@ class Pool(BlockingConnectionPool):
                 generation.found_at(await self._sentinels.primary())
             await asyncio.sleep(_FOLLOW_SECONDS)
 
+    def leave(self) -> None:
+        """Open all connections again at their next use."""
+        generation: Generation = self.connection_kwargs["generation"]
+        generation.leave(generation.number)
+
     async def disconnect(self, inuse_connections: bool = True) -> None:
         """Close all connections; those that are in use only if wanted."""
         await super().disconnect(inuse_connections)

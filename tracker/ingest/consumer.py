@@ -282,5 +282,5 @@ class Consumer:
     async def _dead_letter(self, entry_id: bytes, fields: Fields, error: Exception) -> None:
         reason = reason_of(error)
         log.error("entry goes to the dead letters", entry=entry_id.decode(), reason=reason)
-        await self._dead_letters.add(entry_id, fields, reason)
+        await self._dead_letters.add(self._stream, entry_id, fields, reason)
         metrics.DEAD_LETTERS.inc()

@@ -46,7 +46,8 @@ class Lease:
         Raises RedisError if Redis fails.
         """
         arguments: list[str | int] = [self._holder, self._milliseconds]
-        self._held = bool(await self._hold(keys=[self._key, keys.NEVER_SET], args=arguments))
+        names = [self._key, keys.never_set(self._key)]
+        self._held = bool(await self._hold(keys=names, args=arguments))
         return self._held
 
     async def run_until(self, stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:

@@ -56,7 +56,7 @@ return 1
 """
 
 # Frees a slot that the holder holds, and removes its session from the record.
-# KEYS: slot, sessions. ARGV: holder, number of the slot, session.
+# KEYS: slot, sessions, a name that nobody uses. ARGV: holder, number of the slot, session.
 _FREE: Final = """
 if redis.call('HGET', KEYS[2], ARGV[2]) == ARGV[3] then redis.call('HDEL', KEYS[2], ARGV[2]) end
 if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
@@ -158,7 +158,7 @@ class Slot:
     async def _holds(self, number: int) -> bool:
         milliseconds, session = int(self._lease * 1000), await self._session_id()
         arguments: list[str | int | bytes] = [self._holder, milliseconds, number, session]
-        return bool(await self._hold(keys=[*self._keys(number), keys.NEVER_SET], args=arguments))
+        return bool(await self._hold(keys=self._keys(number), args=arguments))
 
     async def _sessions_of_vacant(self) -> dict[int, bytes]:
         """Return the sessions of slots without a lease, by slot and without our own."""
@@ -183,7 +183,7 @@ class Slot:
         return bytes(session_id["id"])
 
     def _keys(self, number: int) -> list[str]:
-        return [keys.slot(number), keys.SLOT_SESSIONS]
+        return [keys.slot(number), keys.SLOT_SESSIONS, keys.never_set(keys.SLOT_SESSIONS)]
 
 
 @contextlib.asynccontextmanager

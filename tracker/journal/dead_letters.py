@@ -1,6 +1,9 @@
 """The dead letters: entries that could not be stored, until an operator replays or drops them.
 
-A letter (an entry of the stream DEAD_LETTERS) has the fields of the journal entry and two more: its
+In a Redis Cluster each stream of the journal has its own, on the same server: a failover that loses
+a letter has not lost the entry either. Elsewhere one stream, DEAD_LETTERS, has all.
+
+A letter has the fields of the journal entry and two more: its
 `id` there, and the `reason`. Replaying moves it back without these two. Records carry ids, so a
 record that was stored in the meantime still counts once.
 """
@@ -14,8 +17,10 @@ from redis.asyncio import Redis
 from redis.exceptions import OutOfMemoryError
 
 from tracker.clock import moment
-from tracker.db.keys import DEAD_LETTERS, JOURNAL, NEVER_SET
+from tracker.db.keys import DEAD_LETTERS, JOURNAL, dead_letters, hash_tag, never_set, streams
+from tracker.db.redis_cluster import is_cluster
 from tracker.journal.entry import EntryDecoder, Fields, Kind
+from tracker.journal.partitions import MAX_PARTITIONS
 
 _LETTERS_PER_COMMAND: Final = 20
 """Letters of one command, to limit its time in Redis and its memory: a letter may be megabytes."""
@@ -62,7 +67,8 @@ return dropped
 class Letter(NamedTuple):
     """A dead letter; `entry_id` is the id that it had in the journal.
 
-    `kinds` counts its records by type; it is None if the letter cannot be decoded.
+    In a cluster `id` begins with its stream, as in `1/1767000000000-0`. `kinds` counts its records
+    by type; it is None if the letter cannot be decoded.
     """
 
     id: str
@@ -73,7 +79,7 @@ class Letter(NamedTuple):
 
 
 class DeadLetters(Generic[Kind]):
-    """The stream of dead letters, whose records `decoder` decodes.
+    """The dead letters, whose records `decoder` decodes.
 
     The timeout of `redis` is some seconds. Every method raises RedisError if Redis fails.
     """
@@ -82,63 +88,85 @@ class DeadLetters(Generic[Kind]):
         self._redis = redis
         self._decoder = decoder
         self._add = redis.register_script(_ADD)
+        self._streams = streams_of_letters(redis)
 
-    async def add(self, entry_id: bytes, fields: Fields, reason: str) -> None:
-        """Add an entry of the journal, even if Redis is full: the drain has to continue."""
+    async def add(self, stream: str, entry_id: bytes, fields: Fields, reason: str) -> None:
+        """Add an entry of a stream of the journal, even if Redis is full: drains have to continue.
+
+        The entry may be deleted from its stream then.
+        """
         letter: Any = {**fields, b"id": entry_id, b"reason": reason.encode(errors="replace")}
+        letters = dead_letters(stream) if is_cluster(self._redis) else DEAD_LETTERS
         try:
-            await self._redis.xadd(DEAD_LETTERS, letter)
+            await self._redis.xadd(letters, letter)
         except OutOfMemoryError:
             parts = [part for field in letter.items() for part in field]
-            await self._add(keys=[NEVER_SET, DEAD_LETTERS], args=parts)
+            await self._add(keys=[never_set(letters), letters], args=parts)
 
     async def count(self) -> int:
         """Return the number of letters."""
-        return int(await self._redis.xlen(DEAD_LETTERS))
+        return await count_letters(self._redis)
 
     async def read_after(self, letter_id: str | None, limit: int) -> list[Letter]:
         """Return up to `limit` letters, oldest first, after `letter_id` if it is given."""
         letters: list[Letter] = []
-        while len(letters) < limit:
-            start = f"({letter_id}" if letter_id else "-"
+        left = list(self._streams)
+        after = None
+        if letter_id:
+            stream, after = self._place(letter_id)
+            left = left[left.index(stream) :] if stream in left else []
+        while left and len(letters) < limit:
+            start = f"({after}" if after else "-"
             count = min(_LETTERS_PER_COMMAND, limit - len(letters))
-            page: Any = await self._redis.xrange(DEAD_LETTERS, start, count=count)
-            if not page:
-                break
-            letters += [self._letter(one, fields) for one, fields in page]
-            letter_id = letters[-1].id
+            page: Any = await self._redis.xrange(left[0], start, count=count)
+            if page:
+                letters += [self._letter(left[0], one, fields) for one, fields in page]
+                after = page[-1][0].decode()
+            else:
+                left, after = left[1:], None
         return letters
 
     async def replay(self, letter_id: str) -> bool:
         """Move a letter back to the journal. Return whether there was one."""
-        return bool(await self._replay(letter_id, letter_id))
+        stream, own_id = self._place(letter_id)
+        return stream in self._streams and bool(await self._replay(stream, own_id, own_id))
 
     async def replay_all(self) -> AsyncIterator[int]:
         """Move all letters back to the journal. Yield the number moved after each command.
 
         A letter that becomes dead again meanwhile is not moved a second time.
         """
-        newest: Any = await self._redis.xrevrange(DEAD_LETTERS, count=1)
-        while newest and (moved := await self._replay("-", newest[0][0])):
-            yield moved
+        for stream in self._streams:
+            newest: Any = await self._redis.xrevrange(stream, count=1)
+            while newest and (moved := await self._replay(stream, "-", newest[0][0])):
+                yield moved
 
     async def drop(self, letter_id: str) -> bool:
         """Delete a letter. Return whether there was one."""
-        return bool(await self._redis.xdel(DEAD_LETTERS, letter_id))
+        stream, own_id = self._place(letter_id)
+        return stream in self._streams and bool(await self._redis.xdel(stream, own_id))
 
     async def drop_all(self) -> int:
         """Delete all letters. Return their number."""
-        dropped: Any = self._redis.eval(_DROP_ALL, 1, DEAD_LETTERS)
-        return int(await dropped)
+        pipeline = self._redis.pipeline(transaction=False)
+        for stream in self._streams:
+            pipeline.eval(_DROP_ALL, 1, stream)
+        return sum(await pipeline.execute())
 
-    async def _replay(self, first: str, last: str | bytes) -> int:
+    async def _replay(self, stream: str, first: str, last: str | bytes) -> int:
         limits = first, last, _LETTERS_PER_COMMAND
-        moved: Any = self._redis.eval(_REPLAY, 2, DEAD_LETTERS, JOURNAL, *limits)
+        moved: Any = self._redis.eval(_REPLAY, 2, stream, self._streams[stream], *limits)
         return int(await moved)
 
-    def _letter(self, letter_id: bytes, fields: Fields) -> Letter:
+    def _place(self, letter_id: str) -> tuple[str, str]:
+        """Return the stream of a letter, and its id there."""
+        tag, named, own_id = letter_id.rpartition("/")
+        return (dead_letters(tag) if named else DEAD_LETTERS), own_id
+
+    def _letter(self, stream: str, letter_id: bytes, fields: Fields) -> Letter:
+        prefix = f"{hash_tag(stream)}/" if is_cluster(self._redis) else ""
         return Letter(
-            id=letter_id.decode(),
+            id=prefix + letter_id.decode(),
             dead_since=moment(int(letter_id.partition(b"-")[0])),
             entry_id=_printable(fields.get(b"id", b"")),
             reason=_printable(fields.get(b"reason", b"")),
@@ -150,6 +178,21 @@ class DeadLetters(Generic[Kind]):
             return Counter[type](map(type, self._decoder.decode(fields)))
         except ValueError:
             return None
+
+
+def streams_of_letters(redis: Redis) -> dict[str, str]:
+    """Return the keys of dead letters, each with that of the journal to replay them to."""
+    if not is_cluster(redis):
+        return {DEAD_LETTERS: JOURNAL}
+    return {dead_letters(stream): stream for stream in streams(MAX_PARTITIONS)}
+
+
+async def count_letters(redis: Redis) -> int:
+    """Return the number of dead letters. Raises RedisError if Redis fails."""
+    pipeline = redis.pipeline(transaction=False)
+    for stream in streams_of_letters(redis):
+        pipeline.xlen(stream)
+    return sum(await pipeline.execute())
 
 
 def _printable(value: bytes) -> str:

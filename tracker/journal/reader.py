@@ -13,7 +13,7 @@ import structlog
 from redis.asyncio import Redis
 from redis.exceptions import RedisError, ResponseError
 
-from tracker.db.keys import DRAIN_GROUP, JOURNAL, NEVER_SET
+from tracker.db.keys import DRAIN_GROUP, JOURNAL, never_set
 from tracker.journal.entry import EntryDecoder, Fields, Kind, record_count
 
 log = structlog.get_logger(__name__)
@@ -90,7 +90,7 @@ class Reader(Generic[Kind]):
     async def prepare(self) -> None:
         """Create the stream and the group if needed. Raises RedisError if Redis fails."""
         try:
-            await self._make_group(keys=[NEVER_SET, self._stream], args=[DRAIN_GROUP])
+            await self._make_group(keys=[never_set(self._stream), self._stream], args=[DRAIN_GROUP])
         except ResponseError as error:
             if "BUSYGROUP" not in str(error):
                 raise

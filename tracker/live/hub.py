@@ -25,6 +25,7 @@ from tracker.access.api_keys import ApiKeys
 from tracker.access.sessions import Sessions
 from tracker.db import keys
 from tracker.db.connect import Database
+from tracker.db.redis_cluster import server_of
 from tracker.errors import Unavailable
 from tracker.journal.backlog import Backlog
 from tracker.limits.account_limiter import AccountLimiter
@@ -147,7 +148,8 @@ class LiveHub:
         while True:
             await self._opened.wait()
             try:
-                async with self._redis_waiting.pubsub() as subscription:
+                server = await server_of(self._redis_waiting, keys.LIVE)
+                async with server.pubsub() as subscription:
                     await subscription.subscribe(keys.LIVE)
                     await self._follow(subscription)
             except (RedisError, OSError, TimeoutError) as error:

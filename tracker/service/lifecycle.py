@@ -15,7 +15,7 @@ from redis.exceptions import RedisError
 from tornado.netutil import bind_sockets
 
 from config.settings import Settings
-from tracker.db.connect import StoreUnavailable, UnusableStore, redis_advice
+from tracker.db.connect import StoreUnavailable, UnusableStore, followers, redis_advice
 from tracker.db.keys import OVERFLOW
 from tracker.ingest.consumer import Consumer
 from tracker.ingest.fleet import CounterPublisher
@@ -142,9 +142,8 @@ async def _running_services(
     services = Services(settings)
     services.serves = serves
     watching = [services.loops.start("memory", services.budget_meter.keep_measuring)]
-    if services.redis_pool.has_sentinels:
-        follow = services.redis_pool.follow_primary
-        watching.append(services.loops.start("redis_primary", follow))
+    for name, follow in followers(services.redis, services.redis_waiting).items():
+        watching.append(services.loops.start(name, follow))
     try:
         await _prepare(services)
         yield services, stop

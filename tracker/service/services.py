@@ -42,7 +42,6 @@ from tracker.db import check, connect, indexes, retention
 from tracker.db.breaker import Breaker
 from tracker.db.budget import Budget, BudgetMeter
 from tracker.db.changes import Changes
-from tracker.db.keys import DEAD_LETTERS
 from tracker.db.secret_box import Purpose, SecretBox
 from tracker.dns.resolver import LOOKUP_SECONDS, HostResolver
 from tracker.feeds.clicks import CLICKS, StoredClick
@@ -54,6 +53,7 @@ from tracker.ingest.joint_counting import JointCounting
 from tracker.ingest.slot import Slot
 from tracker.ingest.time_zone_change import TimeZoneChanger
 from tracker.journal.backlog import Backlog
+from tracker.journal.dead_letters import streams_of_letters
 from tracker.journal.overflow import keep_deciding
 from tracker.journal.spool import Spool
 from tracker.journal.stream import Journal
@@ -110,7 +110,6 @@ class Services:
         self.prepared = asyncio.Event()
         generation = connect.Generation()
         self.redis = connect.redis_for_requests(settings.redis_url, generation)
-        self.redis_pool = connect.pool_of(self.redis)
         self.redis_waiting = connect.redis_for_waiting(settings.redis_url, generation)
         self.mongodb = connect.mongodb(settings.mongodb_uri)
         self.database = self.mongodb[settings.mongodb_database]
@@ -141,7 +140,7 @@ class Services:
             self.redis,
             self.budget,
             self.settings.redis_memory_bytes,
-            [*self.backlog.streams, DEAD_LETTERS],
+            [*self.backlog.streams, *streams_of_letters(self.redis)],
         )
         limits = (
             self.settings.rate_limit_ip_per_minute,

@@ -1,0 +1,66 @@
+"""A Redis Cluster of servers that run on this machine: what forms it, and what it is like."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from redis import Redis, RedisError
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from tracker.db.redis_slots import SLOTS
+
+NODE_TIMEOUT_MS: Final = 1000
+"""Milliseconds without an answer after which servers take another for dead."""
+
+OPTIONS: Final = (
+    *("--cluster-enabled", "yes"),
+    *("--cluster-node-timeout", str(NODE_TIMEOUT_MS)),
+    *("--cluster-require-full-coverage", "no"),
+    *("--repl-diskless-sync-delay", "0"),
+)
+"""The options of a server that a cluster is formed with."""
+
+_TIMEOUT_SECONDS: Final = 2.0
+
+
+def client_of(port: int) -> Redis:
+    """Return a client of one server, without retries."""
+    once = Retry(NoBackoff(), 0)
+    return Redis(host="127.0.0.1", port=port, socket_timeout=_TIMEOUT_SECONDS, retry=once)
+
+
+def give_slots(primaries: Sequence[int]) -> None:
+    """Share out all slots among the servers on these ports, and introduce them to each other."""
+    for number, port in enumerate(primaries):
+        first, end = (SLOTS * place // len(primaries) for place in (number, number + 1))
+        with client_of(port) as client:
+            client.execute_command("CLUSTER", "ADDSLOTS", *range(first, end))
+            client.execute_command("CLUSTER", "SET-CONFIG-EPOCH", number + 1)
+            client.execute_command("CLUSTER", "MEET", "127.0.0.1", primaries[0])
+
+
+def add_replica(port: int, of: int) -> None:
+    """Make the server on `port` a replica of that on another. Raises RedisError until it can be."""
+    with client_of(of) as primary, client_of(port) as replica:
+        replica.execute_command("CLUSTER", "MEET", "127.0.0.1", of)
+        replica.execute_command("CLUSTER", "REPLICATE", primary.execute_command("CLUSTER", "MYID"))
+
+
+def is_formed(ports: Sequence[int]) -> bool:
+    """Return whether all servers know each other, all slots are served, and replicas follow."""
+    try:
+        return all(_is_ready(port, len(ports)) for port in ports)
+    except RedisError:
+        return False
+
+
+def _is_ready(port: int, servers: int) -> bool:
+    with client_of(port) as client:
+        cluster: Any = client.execute_command("CLUSTER INFO")
+        replication: Any = client.info("replication")
+    return (
+        cluster["cluster_state"] == "ok"
+        and int(cluster["cluster_known_nodes"]) == servers
+        and int(cluster["cluster_slots_ok"]) == SLOTS
+        and replication.get("master_link_status", "up") == "up"
+    )

@@ -1,0 +1,77 @@
+"""A Redis Cluster of a test, on ports of its own."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from redis import Redis, RedisError
+
+from config.redis_address import cluster_address
+from lab.redis_cluster import OPTIONS, add_replica, give_slots, is_formed
+from tests.db.own_redis import OwnRedis, own_redis
+from tracker.db.redis_slots import slot_of
+
+_PRIMARIES = 3
+_FORM_SECONDS = 30
+
+
+class OwnCluster:
+    """The servers of a cluster: the primaries at first, then a replica of each if there are any."""
+
+    def __init__(self, servers: list[OwnRedis]) -> None:
+        self.servers = servers
+
+    @property
+    def url(self) -> str:
+        return "redis+cluster://" + ",".join(f"127.0.0.1:{one.port}" for one in self.servers)
+
+    def primary_of(self, key: str) -> OwnRedis:
+        """Return the server that has the key, as the cluster was formed."""
+        return self.servers[slot_of(key) * _PRIMARIES // 16384]
+
+
+@contextmanager
+def own_cluster(folder: Path, replicas: bool = False) -> Iterator[OwnCluster]:
+    """Run three primaries, with a replica each if wanted."""
+    folder.mkdir(exist_ok=True)
+    number = _PRIMARIES * (2 if replicas else 1)
+    with ExitStack() as stack:
+        servers = [
+            stack.enter_context(own_redis(folder / str(one), *OPTIONS)) for one in range(number)
+        ]
+        ports = [one.port for one in servers]
+        give_slots(ports[:_PRIMARIES])
+        _wait(lambda: is_formed(ports[:_PRIMARIES]))
+        for replica, primary in zip(ports[_PRIMARIES:], ports, strict=False):
+            _retry(add_replica, replica, primary)
+        _wait(lambda: is_formed(ports))
+        yield OwnCluster(servers)
+
+
+def forget_everything(url: str) -> None:
+    """Empty the Redis at `url`: one server, or all primaries of a cluster without replicas."""
+    cluster = cluster_address(url)
+    urls = [cluster.server_url(*one) for one in cluster.servers] if cluster else [url]
+    for one in urls:
+        with Redis.from_url(one) as client:
+            client.flushall()
+
+
+def _retry(work: Callable[[int, int], None], *arguments: int) -> None:
+    deadline = time.monotonic() + _FORM_SECONDS
+    while True:
+        try:
+            work(*arguments)
+        except RedisError:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        else:
+            return
+
+
+def _wait(is_done: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + _FORM_SECONDS
+    while not is_done():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)

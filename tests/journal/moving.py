@@ -1,0 +1,15 @@
+"""A journal whose Redis is another from now on, such as one that does not answer."""
+
+import pytest
+from redis.asyncio import Redis
+
+from tracker.db.redis_command_connection import RedisCommandConnection
+from tracker.journal.stream import Journal
+
+
+def move_journal(journal: Journal, redis: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal, "_redis", redis)
+    for appender in journal._appenders:
+        for name in ("_appending", "_replaying"):
+            connection = RedisCommandConnection(redis, appender.stream)
+            monkeypatch.setattr(appender, name, connection)
