@@ -1,10 +1,12 @@
 """A Redis Cluster of servers that run on this machine: what forms it, and what it is like."""
 
+import time
 from collections.abc import Sequence
 from typing import Any, Final
 
 from redis import Redis, RedisError
 from redis.backoff import NoBackoff
+from redis.exceptions import ResponseError
 from redis.retry import Retry
 
 from tracker.db.redis_slots import SLOTS
@@ -12,15 +14,23 @@ from tracker.db.redis_slots import SLOTS
 NODE_TIMEOUT_MS: Final = 1000
 """Milliseconds without an answer after which servers take another for dead."""
 
-OPTIONS: Final = (
-    *("--cluster-enabled", "yes"),
-    *("--cluster-node-timeout", str(NODE_TIMEOUT_MS)),
-    *("--cluster-require-full-coverage", "no"),
-    *("--repl-diskless-sync-delay", "0"),
-)
-"""The options of a server that a cluster is formed with."""
+_BUS_OFFSET: Final = -13_000
+"""From a port to that on which a server speaks with the others: below those that the kernel gives
+to outgoing connections, one of which could have it when a killed server starts again."""
 
 _TIMEOUT_SECONDS: Final = 2.0
+_MEET_SECONDS, _LOOK_SECONDS = 20.0, 0.02
+
+
+def options(port: int) -> list[str]:
+    """Return the options of a server of a cluster, from Redis 7.0 on."""
+    return [
+        *("--cluster-enabled", "yes"),
+        *("--cluster-port", str(port + _BUS_OFFSET)),
+        *("--cluster-node-timeout", str(NODE_TIMEOUT_MS)),
+        *("--cluster-require-full-coverage", "no"),
+        *("--repl-diskless-sync-delay", "0"),
+    ]
 
 
 def client_of(port: int) -> Redis:
@@ -36,14 +46,32 @@ def give_slots(primaries: Sequence[int]) -> None:
         with client_of(port) as client:
             client.execute_command("CLUSTER", "ADDSLOTS", *range(first, end))
             client.execute_command("CLUSTER", "SET-CONFIG-EPOCH", number + 1)
-            client.execute_command("CLUSTER", "MEET", "127.0.0.1", primaries[0])
+            _meet(client, primaries[0])
 
 
 def add_replica(port: int, of: int) -> None:
-    """Make the server on `port` a replica of that on another. Raises RedisError until it can be."""
+    """Make the server on `port` a replica of that on another, as soon as it knows it.
+
+    Raises RedisError if it cannot be one.
+    """
     with client_of(of) as primary, client_of(port) as replica:
-        replica.execute_command("CLUSTER", "MEET", "127.0.0.1", of)
-        replica.execute_command("CLUSTER", "REPLICATE", primary.execute_command("CLUSTER", "MYID"))
+        owner = primary.execute_command("CLUSTER", "MYID")
+        _meet(replica, of)
+        deadline = time.monotonic() + _MEET_SECONDS
+        while True:
+            try:
+                replica.execute_command("CLUSTER", "REPLICATE", owner)
+            except ResponseError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(_LOOK_SECONDS)
+            else:
+                return
+
+
+def _meet(client: Redis, port: int) -> None:
+    address = "127.0.0.1", port, port + _BUS_OFFSET
+    client.execute_command("CLUSTER", "MEET", *address)  # type: ignore[no-untyped-call]
 
 
 def is_formed(ports: Sequence[int]) -> bool:

@@ -18,8 +18,9 @@ from lab.processes import ROOT, Process, ended_by_themselves, variables_of
 from lab.result import LoadAudit
 from lab.traffic import Mixed
 from tracker.db.connect import mongodb, redis_for_requests
-from tracker.db.keys import DEAD_LETTERS, DRAIN_GROUP
+from tracker.db.keys import DRAIN_GROUP
 from tracker.journal.backlog import Backlog
+from tracker.journal.dead_letters import count_letters
 from tracker.journal.partitions import MAX_PARTITIONS
 from tracker.webhooks.delivery import Status
 
@@ -105,7 +106,7 @@ class Stores:
 
     async def dead_letters(self) -> int:
         """Return the number of dead letters."""
-        return int(await self._redis.xlen(DEAD_LETTERS))
+        return await count_letters(self._redis)
 
     async def unacknowledged(self, count: int) -> list[str]:
         """Return a line for each of the first entries that drains read and did not acknowledge."""

@@ -123,6 +123,7 @@ class Proof:
         """Wait until everything is drained, for SETTLE_SECONDS at most; return what is not."""
         for process in self._processes:
             await process.ready()
+        await self._processes.topology.in_step()
         left = Undrained()
 
         async def is_drained() -> bool:
@@ -276,7 +277,8 @@ def _parser() -> argparse.ArgumentParser:
         choices=TOPOLOGIES,
         default="single",
         help="one Redis and one mongod; or three of each, with sentinels, whose primaries are also "
-        "demoted, cut off, and killed behind lagging replicas [single]",
+        "demoted, cut off, and killed behind lagging replicas; or a Redis Cluster of three with "
+        "replicas, which may be away together [single]",
     )
     parser.add_argument("--json", action="store_true", help="print a JSON object")
     return parser

@@ -7,7 +7,8 @@ is killed and started again.
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -37,8 +38,9 @@ _CALM_SHARE: Final = 0.05
 class Disturbance(NamedTuple):
     """A process killed and started again, or stopped and continued, after `seconds`.
 
-    A primary may also be demoted, have its connections cut, or be killed after its replicas have
-    lagged. `at` is in seconds from the beginning; `process` names a process of the kind's target,
+    A primary of Redis may also be demoted, have its connections cut, be killed after its replicas
+    have lagged or together with them (away), or have its port accept connections and close them.
+    `at` is in seconds from the beginning; `process` names a process of the kind's target,
     or a store.
     """
 
@@ -94,16 +96,16 @@ class Processes:
 
     def __init__(self, folder: Path, drains: int, appendfsync: str, topology: str) -> None:
         [web] = free_ports(1)
-        self.topology: Topology = TOPOLOGIES[topology](folder, appendfsync)
+        self.topology = Topology(TOPOLOGIES[topology], folder, appendfsync)
         self.stores = self.topology.processes
         self.settings = Settings(
             host="127.0.0.1",
             port=web,
             base_url=f"http://127.0.0.1:{web}",
-            redis_url=self.topology.redis_url,
-            mongodb_uri=self.topology.mongodb_uri,
-            journal_replicas=self.topology.journal_replicas,
-            journal_partitions=self.topology.journal_partitions,
+            redis_url=self.topology.redis.url,
+            mongodb_uri=self.topology.mongod.uri,
+            journal_replicas=self.topology.redis.journal_replicas,
+            journal_partitions=self.topology.redis.journal_partitions,
             data_dir=str(folder / "service"),
             # Visitors have addresses, by which the audit distinguishes them.
             trusted_proxies="1",
@@ -167,16 +169,27 @@ class Disturber:
                 self.web_spans.append((since, time.monotonic()))
 
 
+@asynccontextmanager
+async def closing(port: int) -> AsyncIterator[None]:
+    """Accept connections on `port` and close them at once, as a balancer without a backend does."""
+
+    def close(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.close()
+
+    async with await asyncio.start_server(close, "127.0.0.1", port):
+        yield
+
+
 async def _disturb(processes: Processes, disturbance: Disturbance) -> None:
     store, topology = disturbance.process, processes.topology
     match disturbance.action:
         case "demote":
             await topology.demote(store)
         case "cut":
-            await topology.cut(store)
+            await topology.cut(await topology.primary(store))
         case "lag":
-            replicas = await topology.replicas(store)
             primary = await topology.primary(store)
+            replicas = await topology.replicas(primary)
             for one in replicas:
                 one.stop()
             await asyncio.sleep(LAG_SECONDS)
@@ -185,6 +198,20 @@ async def _disturb(processes: Processes, disturbance: Disturbance) -> None:
                 one.resume()
             await asyncio.sleep(disturbance.seconds)
             primary.start()
+        case "away":
+            primary = await topology.primary(store)
+            servers = [primary, *await topology.replicas(primary)]
+            for one in servers:
+                await one.kill()
+            await asyncio.sleep(disturbance.seconds)
+            for one in servers:
+                one.start()
+        case "close":
+            process = await processes.named(store)
+            await process.kill()
+            async with closing(process.port):
+                await asyncio.sleep(disturbance.seconds)
+            process.start()
         case "kill":
             process = await processes.named(store)
             await process.kill()

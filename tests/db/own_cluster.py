@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from redis import Redis, RedisError
+from redis import Redis
 
 from config.redis_address import cluster_address
-from lab.redis_cluster import OPTIONS, add_replica, give_slots, is_formed
-from tests.db.own_redis import OwnRedis, own_redis
+from lab.redis_cluster import add_replica, give_slots, is_formed, options
+from tests.db.own_redis import OwnRedis
 from tracker.db.redis_slots import slot_of
 
 _PRIMARIES = 3
@@ -37,16 +37,26 @@ def own_cluster(folder: Path, replicas: bool = False) -> Iterator[OwnCluster]:
     folder.mkdir(exist_ok=True)
     number = _PRIMARIES * (2 if replicas else 1)
     with ExitStack() as stack:
-        servers = [
-            stack.enter_context(own_redis(folder / str(one), *OPTIONS)) for one in range(number)
-        ]
+        servers = [stack.enter_context(_server(folder / str(one))) for one in range(number)]
         ports = [one.port for one in servers]
         give_slots(ports[:_PRIMARIES])
         _wait(lambda: is_formed(ports[:_PRIMARIES]))
         for replica, primary in zip(ports[_PRIMARIES:], ports, strict=False):
-            _retry(add_replica, replica, primary)
+            add_replica(replica, primary)
         _wait(lambda: is_formed(ports))
         yield OwnCluster(servers)
+
+
+@contextmanager
+def _server(folder: Path) -> Iterator[OwnRedis]:
+    folder.mkdir()
+    server = OwnRedis(folder)
+    server.command += options(server.port)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.kill()
 
 
 def forget_everything(url: str) -> None:
@@ -56,18 +66,6 @@ def forget_everything(url: str) -> None:
     for one in urls:
         with Redis.from_url(one) as client:
             client.flushall()
-
-
-def _retry(work: Callable[[int, int], None], *arguments: int) -> None:
-    deadline = time.monotonic() + _FORM_SECONDS
-    while True:
-        try:
-            work(*arguments)
-        except RedisError:
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
-        else:
-            return
 
 
 def _wait(is_done: Callable[[], bool]) -> None:

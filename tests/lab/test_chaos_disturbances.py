@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lab.chaos.disturbances import MAX_SECONDS, SERVICE_KINDS, drain_names, schedule
-from lab.chaos.topology import Replicated, Single
+from lab.chaos.topology import TOPOLOGIES
 
-KINDS = (*SERVICE_KINDS, *Single.actions)
+KINDS = (*SERVICE_KINDS, *TOPOLOGIES["single"].actions)
 
 
 def test_a_seed_has_one_schedule() -> None:
@@ -22,7 +22,7 @@ def test_a_seed_has_one_schedule() -> None:
     seed=st.integers(),
     count=st.integers(0, 100),
     seconds=st.floats(1, 10_000),
-    kinds=st.sampled_from([KINDS, (*SERVICE_KINDS, *Replicated.actions)]),
+    kinds=st.sampled_from([KINDS, (*SERVICE_KINDS, *TOPOLOGIES["replicated"].actions)]),
 )
 def test_kinds_are_balanced_and_times_in_order_and_within_bounds(
     seed: int, count: int, seconds: float, kinds: Sequence[str]

@@ -4,13 +4,12 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from lab.chaos.disturbances import SERVICE_KINDS
-from lab.chaos.topology import Replicated, Single
+from lab.chaos.topology import TOPOLOGIES
 from tests.system.service import START_SECONDS, environment, until
 from tests.test_import_order import ROOT
 
@@ -34,15 +33,13 @@ def chaos(folder: Path, *arguments: str) -> "subprocess.Popen[str]":
 
 
 @pytest.mark.parametrize(
-    ("topology", "kinds"),
-    [
-        ("single", (*SERVICE_KINDS, *Single.actions)),
-        ("replicated", (*SERVICE_KINDS, *Replicated.actions)),
-    ],
+    "topology",
+    TOPOLOGIES,
 )
 def test_nothing_is_lost_or_doubled_whatever_each_process_suffers(
-    tmp_path: Path, topology: str, kinds: Sequence[str]
+    tmp_path: Path, topology: str
 ) -> None:
+    kinds = (*SERVICE_KINDS, *TOPOLOGIES[topology].actions)
     arguments = (
         f"--seconds {SECONDS} --kills {len(kinds)} --rate 80 --drains 1 --json "
         f"--topology {topology}"

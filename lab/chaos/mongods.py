@@ -1,0 +1,110 @@
+"""The mongods of a run: one, or a replica set of three that take over from each other."""
+
+import random
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from pymongo import MongoClient
+from pymongo.errors import PyMongoError
+
+from lab.processes import Process, free_ports
+from tracker.builtin.child import Program
+from tracker.builtin.servers import REPLICA_SET, mongod_program, mongodb_uri
+
+MEMBERS: Final = 3
+_TIMEOUT_SECONDS: Final = 2.0
+
+
+class SingleMongod:
+    """One mongod."""
+
+    actions: Sequence[str] = ("kill mongod", "stop mongod")
+
+    def __init__(self, folder: Path) -> None:
+        [port] = free_ports(1)
+        self.uri = mongodb_uri(port)
+        self.processes = [Process(mongod_program(folder)._replace(name="mongod"), port)]
+
+    def prepare(self) -> None:
+        """Do nothing: it is ready when it has started."""
+
+    def is_complete(self) -> bool:
+        """Return True: nothing takes over."""
+        return True
+
+    def primary(self) -> Process:
+        """Return the mongod."""
+        return self.processes[0]
+
+    def demote(self) -> None:
+        """Do nothing: nobody could take over."""
+
+
+class ReplicaSet:
+    """A replica set of three."""
+
+    actions: Sequence[str] = (*SingleMongod.actions, "demote mongod")
+
+    def __init__(self, folder: Path) -> None:
+        self._ports = free_ports(MEMBERS)
+        members = ",".join(f"127.0.0.1:{port}" for port in self._ports)
+        self.uri = f"mongodb://{members}/?replicaSet={REPLICA_SET}"
+        self.processes = [
+            Process(_member(folder, number), port) for number, port in enumerate(self._ports, 1)
+        ]
+
+    def prepare(self) -> None:
+        """Make the replica set of the members, which have started."""
+        _initiate(self._ports)
+
+    def is_complete(self) -> bool:
+        """Return whether there is a primary, and the others are in step."""
+        with suppress(PyMongoError):
+            states = [_hello(port) for port in self._ports]
+            primaries = [one for one in states if one.get("isWritablePrimary")]
+            others = sum(one.get("secondary", 0) for one in states)
+            return len(primaries) == 1 and others == MEMBERS - 1
+        return False
+
+    def primary(self) -> Process:
+        """Return the primary of the moment; any member while there is none."""
+        for process in self.processes:
+            with suppress(PyMongoError):
+                if _hello(process.port).get("isWritablePrimary"):
+                    return process
+        return random.choice(self.processes)  # noqa: S311
+
+    def demote(self) -> None:
+        """Have another member take over, if one can now."""
+        with suppress(PyMongoError), _mongo_client(self.primary().port) as mongod:
+            mongod.admin.command({"replSetStepDown": 10})
+
+
+def _member(folder: Path, number: int) -> Program:
+    own = folder / f"mongod {number}"
+    own.mkdir()
+
+    def is_ready(port: int, pid: int) -> bool:
+        with suppress(PyMongoError):
+            return bool(_hello(port))
+        return False
+
+    return mongod_program(own)._replace(name=f"mongod {number}", is_ready=is_ready)
+
+
+def _initiate(ports: Sequence[int]) -> None:
+    members = [{"_id": number, "host": f"127.0.0.1:{port}"} for number, port in enumerate(ports)]
+    with _mongo_client(ports[0]) as client:
+        client.admin.command({"replSetInitiate": {"_id": REPLICA_SET, "members": members}})
+
+
+def _hello(port: int) -> dict[str, Any]:
+    with _mongo_client(port) as client:
+        return client.admin.command("hello")
+
+
+def _mongo_client(port: int) -> MongoClient[dict[str, Any]]:
+    milliseconds = int(_TIMEOUT_SECONDS * 1000)
+    return MongoClient(mongodb_uri(port), serverSelectionTimeoutMS=milliseconds)

@@ -1,0 +1,242 @@
+"""The Redis servers of a run: one, or several that take over from each other.
+
+Every server keeps its address and its folder when it is killed and started again.
+"""
+
+import random
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from redis import RedisError
+
+from lab.processes import Process, free_ports
+from lab.redis_cluster import add_replica, client_of, give_slots, is_formed, options
+from tracker.builtin.child import Program
+from tracker.builtin.servers import redis_program, redis_url
+
+_NAME: Final = "primary"
+SERVERS: Final = 3
+_DOWN_MS: Final = 2000
+"""Milliseconds without an answer after which a sentinel takes a server for dead."""
+
+
+class SingleRedis:
+    """One Redis."""
+
+    actions: Sequence[str] = ("kill redis", "stop redis")
+    journal_replicas = 0
+    journal_partitions = 1
+
+    def __init__(self, folder: Path, appendfsync: str) -> None:
+        [port] = free_ports(1)
+        self.url = redis_url(port)
+        self.processes = [Process(_redis(folder, appendfsync), port)]
+
+    def prepare(self) -> None:
+        """Do nothing: it is ready when it has started."""
+
+    def is_complete(self) -> bool:
+        """Return True: nothing takes over."""
+        return True
+
+    def primary(self) -> Process:
+        """Return the server."""
+        return self.processes[0]
+
+    def replicas(self, primary: Process) -> list[Process]:
+        """Return none."""
+        return []
+
+    def demote(self) -> None:
+        """Do nothing: nobody could take over."""
+
+
+class Replicated:
+    """Three servers with three sentinels."""
+
+    actions: Sequence[str] = (
+        *SingleRedis.actions,
+        *("lag redis", "demote redis", "cut redis", "close redis"),
+    )
+    journal_replicas = 1
+    journal_partitions = 2
+
+    def __init__(self, folder: Path, appendfsync: str) -> None:
+        ports = free_ports(2 * SERVERS)
+        redis, self._sentinels = ports[:SERVERS], ports[SERVERS:]
+        hosts = ",".join(f"127.0.0.1:{port}" for port in self._sentinels)
+        self.url = f"redis+sentinel://{hosts}/{_NAME}"
+        self._servers = [
+            Process(_replicated_redis(folder, number, port, redis[0], appendfsync), port)
+            for number, port in enumerate(redis, 1)
+        ]
+        self.processes = [
+            *self._servers,
+            *(
+                Process(_sentinel(folder, number, port, redis[0]), port)
+                for number, port in enumerate(self._sentinels, 1)
+            ),
+        ]
+
+    def prepare(self) -> None:
+        """Do nothing: servers and sentinels are told of each other by their settings."""
+
+    def is_complete(self) -> bool:
+        """Return whether each sentinel knows the others, and two replicas in step."""
+        with suppress(RedisError):
+            for port in self._sentinels:
+                with client_of(port) as client:
+                    replicas: Any = client.sentinel_slaves(_NAME)
+                    others: Any = client.sentinel_sentinels(_NAME)
+                in_step = [one for one in replicas if one["master-link-status"] == "ok"]
+                if len(in_step) < SERVERS - 1 or len(others) < SERVERS - 1:
+                    return False
+            return True
+        return False
+
+    def primary(self) -> Process:
+        """Return the primary of the moment; any server while no sentinel answers."""
+        for port in self._sentinels:
+            with suppress(RedisError), client_of(port) as client:
+                found: Any = client.sentinel_get_master_addr_by_name(_NAME)
+                return next(one for one in self._servers if one.port == int(found[1]))
+        return random.choice(self._servers)  # noqa: S311
+
+    def replicas(self, primary: Process) -> list[Process]:
+        """Return the servers that are not the primary."""
+        return [one for one in self._servers if one is not primary]
+
+    def demote(self) -> None:
+        """Have another server take over, if one can now."""
+        with suppress(RedisError), client_of(self._sentinels[0]) as client:
+            client.sentinel_failover(_NAME)
+
+
+class Cluster:
+    """A cluster of three primaries with a replica each."""
+
+    actions: Sequence[str] = (*Replicated.actions, "away redis")
+    journal_replicas = 1
+    journal_partitions = 6
+
+    def __init__(self, folder: Path, appendfsync: str) -> None:
+        ports = free_ports(2 * SERVERS)
+        self.url = "redis+cluster://" + ",".join(f"127.0.0.1:{port}" for port in ports)
+        self.processes = [
+            Process(_cluster_redis(folder, number, appendfsync), port)
+            for number, port in enumerate(ports, 1)
+        ]
+
+    def prepare(self) -> None:
+        """Share out the slots among the first three servers, and make the others their replicas.
+
+        Raises RedisError if that fails.
+        """
+        ports = [one.port for one in self.processes]
+        give_slots(ports[:SERVERS])
+        for replica, primary in zip(ports[SERVERS:], ports, strict=False):
+            add_replica(replica, primary)
+
+    def is_complete(self) -> bool:
+        """Return whether every slot is served, and each primary has a replica in step."""
+        if not is_formed([one.port for one in self.processes]):
+            return False
+        roles = [_role_of(one.port) for one in self.processes]
+        return [len(role[2]) for role in roles if role[:1] == [b"master"]] == [1] * SERVERS
+
+    def primary(self) -> Process:
+        """Return any primary of the moment; any server while none answers."""
+        primaries = [one for one in self.processes if _role_of(one.port)[:1] == [b"master"]]
+        return random.choice(primaries or self.processes)  # noqa: S311
+
+    def replicas(self, primary: Process) -> list[Process]:
+        """Return the replicas of a primary."""
+        return [one for one in self.processes if self._follows(one.port, primary.port)]
+
+    def demote(self) -> None:
+        """Have the replica of a primary take over, if it can now."""
+        for replica in self.replicas(self.primary()):
+            with suppress(RedisError), client_of(replica.port) as client:
+                client.execute_command("CLUSTER", "FAILOVER")
+
+    def _follows(self, replica: int, primary: int) -> bool:
+        role = _role_of(replica)
+        return role[:1] == [b"slave"] and int(role[2]) == primary
+
+
+def cut(port: int) -> None:
+    """Cut every connection to the server on `port`."""
+    with suppress(RedisError), client_of(port) as client:
+        client.client_kill_filter(_type="normal", skipme=True)
+
+
+def _role_of(port: int) -> list[Any]:
+    """Return what the server on `port` is, as Redis says it; nothing if it does not answer."""
+    with suppress(RedisError), client_of(port) as client:
+        return list(client.execute_command("ROLE"))
+    return []
+
+
+def _cluster_redis(folder: Path, number: int, appendfsync: str) -> Program:
+    own = folder / f"redis {number}"
+    own.mkdir()
+    program = _redis(own, appendfsync)
+
+    def command(port: int) -> list[str]:
+        return [*program.command(port), *options(port)]
+
+    return program._replace(name=f"redis {number}", command=command)
+
+
+def _redis(folder: Path, appendfsync: str) -> Program:
+    program = redis_program(folder)
+
+    def command(port: int) -> list[str]:
+        return [*program.command(port), "--appendfsync", appendfsync]
+
+    return program._replace(name="redis", command=command)
+
+
+def _replicated_redis(
+    folder: Path, number: int, port: int, first: int, appendfsync: str
+) -> Program:
+    """Return a Redis with a file of settings, where sentinels note whose replica it is."""
+    own = folder / f"redis {number}"
+    own.mkdir()
+    program = redis_program(own)
+    settings = own / "redis.conf"
+    settings.write_text(
+        f'bind 127.0.0.1\nport {port}\ndir "{own}"\nsave ""\nappendonly yes\n'
+        f"appendfsync {appendfsync}\nmaxmemory-policy noeviction\nrepl-diskless-sync-delay 0\n"
+        + (f"replicaof 127.0.0.1 {first}\n" if port != first else "")
+    )
+
+    def command(port: int) -> list[str]:
+        return [program.command(port)[0], str(settings)]
+
+    return program._replace(name=f"redis {number}", command=command)
+
+
+def _sentinel(folder: Path, number: int, port: int, first: int) -> Program:
+    own = folder / f"sentinel {number}"
+    own.mkdir()
+    program = redis_program(own)
+    settings = own / "sentinel.conf"
+    settings.write_text(
+        f'bind 127.0.0.1\nport {port}\ndir "{own}"\n'
+        f"sentinel monitor {_NAME} 127.0.0.1 {first} {SERVERS // 2 + 1}\n"
+        f"sentinel down-after-milliseconds {_NAME} {_DOWN_MS}\n"
+        f"sentinel failover-timeout {_NAME} 6000\n"
+    )
+
+    def command(port: int) -> list[str]:
+        return [program.command(port)[0], str(settings), "--sentinel"]
+
+    def is_ready(port: int, pid: int) -> bool:
+        with suppress(RedisError), client_of(port) as client:
+            return bool(client.ping())
+        return False
+
+    return program._replace(name=f"sentinel {number}", command=command, is_ready=is_ready)
