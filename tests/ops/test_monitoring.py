@@ -1,0 +1,84 @@
+"""The alerts and the dashboard ask for metrics that exist, in words that Prometheus accepts."""
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.documents import OPERATIONS, named
+from tests.test_import_order import ROOT
+from tracker import metrics
+from tracker.ingest.fleet import families
+
+ALERTS = ROOT / "ops" / "prometheus-alerts.yml"
+DASHBOARD = ROOT / "ops" / "grafana-dashboard.json"
+promtool_needed = pytest.mark.skipif(
+    not shutil.which("promtool"), reason="promtool is not installed"
+)
+
+
+def panels() -> list[dict[str, Any]]:
+    shown: list[dict[str, Any]] = json.loads(DASHBOARD.read_text("utf-8"))["panels"]
+    return shown
+
+
+def expressions() -> list[str]:
+    """Return the expressions of the dashboard."""
+    return [target["expr"] for panel in panels() for target in panel.get("targets", ())]
+
+
+@pytest.mark.parametrize("file", [ALERTS, DASHBOARD], ids=lambda file: file.name)
+def test_every_metric_of_a_file_exists(file: Path) -> None:
+    exposed = metrics.exposition(families({})).decode()
+    exist = set(re.findall(r"^# HELP (tracker_\w+)", exposed, re.MULTILINE))
+    asked = set(re.findall(r"\btracker_\w+", file.read_text("utf-8")))
+    assert len(asked) > 10
+    assert asked <= exist
+
+
+def test_every_alert_has_a_row_in_the_guide() -> None:
+    alerts = re.findall(r"- alert: (\w+)", ALERTS.read_text("utf-8"))
+    assert named(OPERATIONS, "alert") == set(alerts)
+
+
+def test_the_panels_of_the_dashboard_do_not_overlap() -> None:
+    places = [
+        (panel["gridPos"]["x"] + x, panel["gridPos"]["y"] + y)
+        for panel in panels()
+        for x in range(panel["gridPos"]["w"])
+        for y in range(panel["gridPos"]["h"])
+    ]
+    assert len(set(places)) == len(places)
+    assert max(x for x, _ in places) < 24
+    assert len({panel["id"] for panel in panels()}) == len(panels())
+
+
+def promtool(*arguments: str) -> str:
+    done = subprocess.run(["promtool", *arguments], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@promtool_needed
+def test_alerts_fire_for_their_faults_and_not_without(tmp_path: Path) -> None:
+    promtool("check", "rules", str(ALERTS))
+    faults = (Path(__file__).parent / "alerts.yml").read_text("utf-8")
+    copy = tmp_path / "alerts.yml"
+    copy.write_text(faults.replace("[RULES]", f"[{ALERTS}]"))
+    assert "SUCCESS" in promtool("test", "rules", str(copy))
+
+
+@promtool_needed
+def test_prometheus_accepts_every_expression_of_the_dashboard(tmp_path: Path) -> None:
+    rules = [
+        {"record": f"panel:{number}", "expr": expression.replace("$__rate_interval", "5m")}
+        for number, expression in enumerate(expressions())
+    ]
+    assert len(rules) > 20
+    file = tmp_path / "rules.json"  # JSON is YAML
+    file.write_text(json.dumps({"groups": [{"name": "dashboard", "rules": rules}]}))
+    assert f"{len(rules)} rules found" in promtool("check", "rules", str(file))
