@@ -163,20 +163,34 @@ async def test_a_mongodb_that_stops_during_the_preparation_does_not_end_the_star
             assert way.was_cut.is_set()
 
 
-async def test_duplicates_that_prevent_a_unique_index_are_named(services: Services) -> None:
+async def test_duplicates_that_prevent_a_unique_index_are_named_before_any_index_is_made(
+    services: Services,
+) -> None:
     links = services.database["links"]
     await links.drop_index("by_domain_and_slug")
-    twin = {"domain_id": None, "slug": "same"}
-    await links.insert_many([{"_id": 1, **twin}, {"_id": 2, **twin}])
+    await services.database["tags"].drop_index("by_account")
+    twins = [{"slug": f"same{number // 2}"} for number in range(10)]
+    await links.insert_many([{"_id": number, **twin} for number, twin in enumerate(twins)])
+    await links.insert_one({"_id": 10, "domain_id": None, "slug": "same0"})
     try:
         with pytest.raises(UnusableStore) as raised:
             await services.prepare()
+        assert "by_account" not in await services.database["tags"].index_information()
     finally:
         await links.delete_many({})
         await services.prepare()
     line = str(raised.value)
-    assert 'domain_id: null, slug: "same"' in line
-    assert f"the unique index by_domain_and_slug of {services.database.name}.links" in line
+    assert "documents in links with the same domain_id and slug, which the unique index" in line
+    assert line.count(" and ") == 6
+    assert ", and others. Nothing was changed." in line
+
+
+async def test_documents_that_a_unique_index_leaves_out_may_be_alike(services: Services) -> None:
+    events = services.database["events"]
+    await events.drop_index("by_transaction")
+    await events.insert_many([{"_id": 1, "transaction_scope": None}, {"_id": 2}])
+    await services.prepare()
+    assert "by_transaction" in await events.index_information()
 
 
 async def test_a_different_index_in_the_place_of_ours_is_named(services: Services) -> None:

@@ -4,6 +4,7 @@ import pymongo
 from pymongo import ASCENDING, DESCENDING, IndexModel
 
 from tracker.db.connect import UNLIMITED, Database
+from tracker.db.duplicates import check_unique
 from tracker.db.paging import BY_NAME
 
 # Not {"$type": "string"}: a look-up of one transaction id would not use the index then.
@@ -209,8 +210,11 @@ account. Events were found by account and time alone."""
 async def ensure(database: Database) -> None:
     """Make every index that is missing, however long that takes, and drop the REPLACED ones.
 
-    Raises PyMongoError if MongoDB fails.
+    Raises UnusableStore before it makes any if documents are not as unique as they have to be, and
+    PyMongoError if MongoDB fails.
     """
+    for collection, indexes in INDEXES.items():
+        await check_unique(database, collection, indexes)
     with pymongo.timeout(UNLIMITED):
         for collection, indexes in INDEXES.items():
             await database[collection].create_indexes(indexes)
