@@ -21,15 +21,15 @@ class Replicated:
     def __init__(self, first: OwnRedis, second: OwnRedis, sentinel: OwnRedis) -> None:
         self.first = first
         self.second = second
-        self._sentinel = sentinel
+        self.sentinel = sentinel
 
     @property
     def url(self) -> str:
-        return f"redis+sentinel://127.0.0.1:{self._sentinel.port}/{NAME}"
+        return f"redis+sentinel://127.0.0.1:{self.sentinel.port}/{NAME}"
 
     def fail_over(self) -> None:
         """Have the sentinel make the replica the primary."""
-        with redis.Redis(port=self._sentinel.port) as client:
+        with redis.Redis(port=self.sentinel.port) as client:
             client.sentinel_failover(NAME)
 
 

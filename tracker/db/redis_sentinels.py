@@ -1,10 +1,17 @@
-"""The question to sentinels which server is the primary, asked for each new connection."""
+"""The question to sentinels which server is the primary, asked for each new connection.
 
+The client library's own Sentinel, asked several times at once, forgets a sentinel that did not
+answer, and does not ask the others if uvloop raises RuntimeError (`db/redis_pool`).
+"""
+
+import contextlib
 from typing import Any, Final
 
+from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
-from redis.asyncio.sentinel import Sentinel
+from redis.asyncio.sentinel import MasterNotFoundError
 from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
 
 from config.redis_address import SentinelAddress
 
@@ -17,27 +24,43 @@ class Sentinels:
 
     def __init__(self, address: SentinelAddress, tls: dict[str, Any]) -> None:
         self._name = address.name
-        self._sentinel: Any = Sentinel(  # type: ignore[no-untyped-call]
-            address.sentinels,
-            sentinel_kwargs={
-                "socket_timeout": ANSWER_SECONDS,
-                "socket_connect_timeout": ANSWER_SECONDS,
-                "retry": Retry(NoBackoff(), 0),
-                "protocol": 2,
-                **address.credentials,
-                **tls,
-            },
-        )
+        options: dict[str, Any] = {
+            "socket_timeout": ANSWER_SECONDS,
+            "socket_connect_timeout": ANSWER_SECONDS,
+            "retry": Retry(NoBackoff(), 0),
+            "protocol": 2,
+            **address.credentials,
+            **tls,
+        }
+        self._sentinels = [
+            Redis(host=host, port=port, **options) for host, port in address.sentinels
+        ]
 
     async def primary(self) -> tuple[str, int]:
         """Return the host and the port of the primary.
 
         Raises MasterNotFoundError, which is a RedisError, if no sentinel knows one.
         """
-        host, port = await self._sentinel.discover_master(self._name)
-        return str(host), int(port)
+        errors = []
+        for sentinel in tuple(self._sentinels):
+            try:
+                known: Any = await sentinel.sentinel_masters()
+            except (RedisError, OSError, RuntimeError) as error:
+                with contextlib.suppress(RedisError, OSError, RuntimeError):
+                    await sentinel.connection_pool.disconnect(inuse_connections=False)
+                errors.append(repr(error))
+                continue
+            state = known.get(self._name)
+            if state and state["is_master"] and not (state["is_sdown"] or state["is_odown"]):
+                self._ask_first(sentinel)
+                return str(state["ip"]), int(state["port"])
+        reasons = f": {', '.join(errors)}" if errors else ""
+        raise MasterNotFoundError(f"No master found for {self._name!r}{reasons}")
 
     async def close(self) -> None:
         """Close the connections to the sentinels."""
-        for sentinel in self._sentinel.sentinels:
+        for sentinel in self._sentinels:
             await sentinel.aclose()
+
+    def _ask_first(self, sentinel: Redis) -> None:
+        self._sentinels = [sentinel, *(one for one in self._sentinels if one is not sentinel)]
