@@ -9,16 +9,24 @@ from uuid import UUID
 import pytest
 from redis.exceptions import RedisError
 
+from config.redis_address import sentinel_address
+from tests.db.own_redis import closing_redis
 from tests.db.own_sentinel import Replicated, replicated
 from tests.factories import make_click, make_event
+from tracker.builtin.child import free_port
 from tracker.db import check, connect, keys
 from tracker.db.breaker import Breaker
 from tracker.db.connect import Generation, StoreUnavailable, redis_for_requests
+from tracker.db.redis_sentinels import Sentinels
 from tracker.ingest.record import ENTRY_DECODER
 from tracker.journal.appender import Claim
 from tracker.journal.spool import Spool
 from tracker.journal.stream import Journal
 from tracker.loops import cancel_and_wait
+
+
+ATTEMPTS = 500
+"""uvloop raises RuntimeError for one connection in a hundred that is closed at once."""
 
 
 @pytest.fixture
@@ -109,6 +117,26 @@ async def test_a_primary_that_dies_with_what_a_replica_lacks_loses_no_answered_c
         await journal.close()
 
 
+async def test_a_repeated_event_is_not_answered_while_too_few_replicas_have_the_first(
+    servers: Replicated, tmp_path: Path
+) -> None:
+    async with redis_for_requests(servers.url) as client:
+        [first, second] = [
+            Journal(client, Breaker(), Spool(tmp_path / name, 1024**3), replicas=1)
+            for name in ("first", "second")
+        ]
+        claims = (keys.transaction(UUID(int=1), "T-1"),)
+        event = make_event(1, transaction_id="T-1")
+        servers.second.freeze()
+        assert await first.append_once(event, Claim(claims, 1)) is None
+        assert await second.append_once(event, Claim(claims, 2)) is None
+        assert await client.ttl(*claims) > 600_000
+        servers.second.thaw()
+        await written(client)
+        await first.close()
+        await second.close()
+
+
 async def test_nothing_is_sent_again_while_too_few_replicas_would_have_it(
     servers: Replicated, tmp_path: Path
 ) -> None:
@@ -139,3 +167,42 @@ async def test_a_name_that_no_sentinel_knows_is_named_at_start(servers: Replicat
     async with redis_for_requests(url) as client:
         with pytest.raises(StoreUnavailable, match="knows a primary other"):
             await check.check_redis(client, url)
+
+
+def sentinels_of(servers: Replicated, other_port: int) -> Sentinels:
+    """Return the sentinels of an address that names another one first."""
+    url = servers.url.replace("//", f"//127.0.0.1:{other_port},")
+    address = sentinel_address(url)
+    assert address is not None
+    return Sentinels(address, {})
+
+
+async def test_a_sentinel_that_did_not_answer_is_asked_again_when_others_do_not(
+    servers: Replicated,
+) -> None:
+    asked = asyncio.Event()
+
+    async def answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.set()
+        writer.close()
+
+    port = free_port()
+    sentinels = sentinels_of(servers, port)
+    found = await asyncio.gather(*(sentinels.primary() for _ in range(10)))
+    assert set(found) == {("127.0.0.1", servers.first.port)}
+    servers.sentinel.kill()
+    async with await asyncio.start_server(answer, "127.0.0.1", port):
+        with pytest.raises(RedisError):
+            await sentinels.primary()
+        await asyncio.wait_for(asked.wait(), 20)
+    await sentinels.close()
+
+
+async def test_the_next_sentinel_is_asked_if_one_closes_connections_at_once(
+    servers: Replicated,
+) -> None:
+    with closing_redis() as port:
+        for _ in range(ATTEMPTS):
+            sentinels = sentinels_of(servers, port)
+            assert await sentinels.primary() == ("127.0.0.1", servers.first.port)
+            await sentinels.close()

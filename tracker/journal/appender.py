@@ -19,12 +19,17 @@ from tracker.journal.entry import VERSION, Encoded, JournalRecord, encode
 REPLICA_MS: Final = 500
 """How long an append waits for the replicas; less than a request waits for Redis."""
 
-# Appends unless one of the claims is held; returns the holder then.
+# Appends unless one of the claims is held; returns the holder then. The time to live is written
+# again, unchanged, because WAIT waits for what its own connection has written: replicas may not have
+# the event of the holder yet.
 # KEYS: stream, claims. ARGV: holder, format, payload, seconds that the claims live (0: not kept).
 _APPEND_ONCE: Final = """
 for i = 2, #KEYS do
   local holder = redis.call('GET', KEYS[i])
-  if holder then return holder end
+  if holder then
+    redis.call('PEXPIRE', KEYS[i], redis.call('PTTL', KEYS[i]))
+    return holder
+  end
 end
 redis.call('XADD', KEYS[1], '*', ARGV[2], ARGV[3])
 if ARGV[4] ~= '0' then
