@@ -13,6 +13,7 @@ from tests.conversions import scene
 from tests.factories import make_click
 from tests.ingest import ledger
 from tracker.ingest.consumer import Consumer
+from tracker.ingest.partition_readers import PartitionReaders
 from tracker.ingest.record import ENTRY_DECODER
 from tracker.journal.dead_letters import DeadLetters
 from tracker.service.services import Services
@@ -46,6 +47,19 @@ async def test_the_group_is_made_where_there_is_none_yet(services: Services) -> 
     await services.journal.append(make_click())
     async with full(services.redis):
         assert await scene.drained(services) == 1
+
+
+async def test_a_drain_that_starts_takes_its_partitions(services: Services) -> None:
+    apply = scene.drain_of(services).apply
+    readers = PartitionReaders(
+        services.redis,
+        4,
+        lambda stream: Consumer(services.redis, services.redis_waiting, apply, stream=stream),
+    )
+    async with full(services.redis):
+        await readers.adjust()
+        assert readers.held == {0, 1, 2, 3}
+        await readers.close()
 
 
 async def test_an_entry_that_cannot_be_stored_does_not_hold_up_the_others(

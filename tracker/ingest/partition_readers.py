@@ -34,6 +34,19 @@ _ROUND_SECONDS: Final = 1.0
 """The time between two looks at the leases: what a drain gave back is read again after that."""
 
 
+# Marks a drain as alive, and returns all that are. It begins with a deletion, of a name that nobody
+# uses: a full Redis refuses a script that begins with a write that takes room, and a drain without a
+# share would never make room. KEYS: drains, a name that nobody uses. ARGV: drain, now, milliseconds
+# until it is in doubt.
+_MARK_ALIVE: Final = """
+redis.call('DEL', KEYS[2])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[2])
+redis.call('ZADD', KEYS[1], ARGV[2] + ARGV[3], ARGV[1])
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
+return redis.call('ZRANGE', KEYS[1], 0, -1)
+"""
+
+
 class _Reading(NamedTuple):
     consumer: Consumer
     stop: asyncio.Event
@@ -61,6 +74,7 @@ class PartitionReaders:
             number: Lease(redis, keys.partition_lease(number), lease)
             for number in range(MAX_PARTITIONS)
         }
+        self._mark_alive = redis.register_script(_MARK_ALIVE)
         self._name = uuid4().hex
         self._reading: dict[int, _Reading] = {}
 
@@ -133,12 +147,8 @@ class PartitionReaders:
 
     async def _share(self, partitions: int) -> int:
         """Return how many of so many partitions this drain may hold; mark it as alive."""
-        pipeline = self._redis.pipeline(transaction=False)
-        pipeline.zremrangebyscore(keys.DRAINS, "-inf", now_ms())
-        pipeline.zadd(keys.DRAINS, {self._name: now_ms() + self._lease_ms})
-        pipeline.pexpire(keys.DRAINS, self._lease_ms)
-        pipeline.zrange(keys.DRAINS, 0, -1)
-        alive = sorted((await pipeline.execute())[-1])
+        names = [keys.DRAINS, keys.never_set(keys.DRAINS)]
+        alive = sorted(await self._mark_alive(names, [self._name, now_ms(), self._lease_ms]))
         return share_of(alive.index(self._name.encode()), len(alive), partitions)
 
     def _start(self, number: int) -> None:
