@@ -1,11 +1,13 @@
 """The journal in several streams: each record has its own, and nothing depends on it."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import msgspec
 import pytest
 from redis.asyncio import Redis
 from redis.crc import key_slot
@@ -28,6 +30,7 @@ from tracker.journal.partitions import (
 )
 from tracker.journal.spool import Spool
 from tracker.journal.stream import Journal
+from tracker.service.services import Services
 
 PARTITIONS = 4
 
@@ -146,3 +149,21 @@ async def test_what_was_spooled_is_spread_over_the_partitions(
             await built.replay_once()
         found = await streamed(redis)
     assert {one.id for records in found for one in records} == {one.id for one in sent}
+
+
+async def test_the_connections_of_all_partitions_leave_enough_for_everything_else(
+    settings: Settings,
+) -> None:
+    links: dict[int, bytes] = {}
+    while len(links) < MAX_PARTITIONS:
+        link_id = new_id().bytes
+        links[partition_of(link_id, MAX_PARTITIONS)] = link_id
+    services = Services(msgspec.structs.replace(settings, journal_partitions=MAX_PARTITIONS))
+    try:
+        await asyncio.gather(
+            *(services.journal.append(make_click(link_id=one)) for one in links.values())
+        )
+        assert await services.redis.ping()
+    finally:
+        await services.stop()
+        await services.close()

@@ -70,13 +70,17 @@ class StoreUnavailable(Exception):
     """A store that cannot be used now, but may be later. The message is a line for the operator."""
 
 
-def redis_for_requests(url: str, generation: Generation | None = None) -> Redis:
+def redis_for_requests(
+    url: str, generation: Generation | None = None, dedicated: int = 0
+) -> Redis:
     """Return a client for the request path, without retries: a dead Redis is noticed at once.
 
     Clients of one address share a `generation`, so that all of them leave a server that takes no
-    writes.
+    writes. Up to `dedicated` connections are kept by callers (`db/redis_command_connection`), and
+    leave the others enough.
     """
-    return _redis(url, generation, _MAX_REQUEST_CONNECTIONS, REQUEST_TIMEOUT_SECONDS)
+    max_connections = _MAX_REQUEST_CONNECTIONS + dedicated
+    return _redis(url, generation, max_connections, REQUEST_TIMEOUT_SECONDS)
 
 
 def redis_for_waiting(url: str, generation: Generation | None = None) -> Redis:

@@ -83,6 +83,10 @@ from tracker.webhooks.sample import sample_limiter
 from tracker.webhooks.sender import Sender
 from tracker.webhooks.store import Webhooks
 
+_CONNECTIONS_PER_PARTITION = 3
+"""Connections to Redis that a partition of the journal keeps at most: to append, to replay, and to
+append what another server of a cluster should have."""
+
 _OTHER_CACHE_ENTRIES = 10_000
 _LOOK_UPS_PER_ACCOUNT, _LOOK_UPS_PER_PROCESS = 10, 64
 """Concurrent API requests that wait for DNS. An account may have ten webhooks."""
@@ -109,7 +113,8 @@ class Services:
         # Set once MongoDB has every index. Nothing is written to it before.
         self.prepared = asyncio.Event()
         generation = connect.Generation()
-        self.redis = connect.redis_for_requests(settings.redis_url, generation)
+        dedicated = _CONNECTIONS_PER_PARTITION * settings.journal_partitions
+        self.redis = connect.redis_for_requests(settings.redis_url, generation, dedicated)
         self.redis_waiting = connect.redis_for_waiting(settings.redis_url, generation)
         self.mongodb = connect.mongodb(settings.mongodb_uri)
         self.database = self.mongodb[settings.mongodb_database]
