@@ -20,7 +20,7 @@ from tracker.access.rate_limit import RateLimiter
 from tracker.api import metrics
 from tracker.clock import now
 from tracker.db import connect
-from tracker.db.keys import DEAD_LETTERS, JOURNAL
+from tracker.db.keys import DEAD_LETTERS, JOURNAL, journal
 from tracker.ingest.fleet import CounterPublisher
 from tracker.service.services import Services
 
@@ -116,7 +116,8 @@ async def test_the_backlog_and_the_drained_records_are_counted(
 
 async def test_the_age_is_that_of_the_oldest_entry(services: Services, client: Client) -> None:
     await services.redis.xadd(JOURNAL, {b"1": b"\x90"}, id="1000-0")
-    await services.redis.xadd(JOURNAL, {b"1": b"\x90"})
+    left_of_more_partitions = journal(7)
+    await services.redis.xadd(left_of_more_partitions, {b"1": b"\x90"})
     values = await scraped(client)
     assert value(values, "journal_entries") == 2
     assert value(values, "journal_oldest_seconds") > 365 * 24 * 3600

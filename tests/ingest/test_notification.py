@@ -155,15 +155,19 @@ async def test_webhooks_are_notified_without_the_click_after_an_hour_and_not_aga
     await ledger.check(services)
 
 
-async def test_while_the_journal_is_behind_late_clicks_are_waited_for(services: Services) -> None:
+@pytest.mark.parametrize("stream", [keys.JOURNAL, keys.OVERFLOW, keys.journal(7)])
+async def test_while_the_journal_is_behind_late_clicks_are_waited_for(
+    services: Services, stream: str
+) -> None:
+    """Also while entries are left in a partition of before, when there were more."""
     webhook, drain = await create_webhook(services, ACCOUNT), scene.drain_of(services)
     await drain.apply([make_event(1, new_id().bytes, **CONFIG)])
     await an_hour_passes(services)
-    old = await services.redis.xadd(keys.JOURNAL, {"r": b""}, id=f"{now_ms() - 70_000}-0")
+    old = await services.redis.xadd(stream, {"r": b""}, id=f"{now_ms() - 70_000}-0")
     assert await drain.notify_overdue() == 0
     assert await ledger.notified(services) == []
-    await services.redis.xdel(keys.JOURNAL, old)
-    await services.redis.xadd(keys.JOURNAL, {"r": b""})
+    await services.redis.xdel(stream, old)
+    await services.redis.xadd(stream, {"r": b""})
     assert await drain.notify_overdue() == 1
     assert await ledger.notified(services) == [(webhook.id, 1)]
 

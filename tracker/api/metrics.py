@@ -29,7 +29,7 @@ class Metrics(Handler):
     async def get(self) -> None:
         """Answer with every metric. A gauge whose store is unavailable is NaN."""
         backlog, deliveries = await asyncio.gather(
-            _backlog(self.services.redis, self.services.backlog),
+            _backlog(self.services.redis),
             _due_deliveries(self.services.deliveries),
         )
         metrics.DELIVERIES_DUE.set(deliveries.due)
@@ -55,10 +55,10 @@ class _Backlog(NamedTuple):
     fleet: Mapping[Any, Any] = {}
 
 
-async def _backlog(redis: Redis, backlog: Backlog) -> _Backlog:
+async def _backlog(redis: Redis) -> _Backlog:
     try:
         async with asyncio.timeout(_PROBE_TIMEOUT_SECONDS):
-            waiting = await backlog.measure()
+            waiting = await Backlog(redis).measure()
             dead_letters = await count_letters(redis)
             fleet: Any = await redis.hgetall(FLEET_COUNTERS)
     except (RedisError, TimeoutError):

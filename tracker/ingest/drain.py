@@ -84,7 +84,7 @@ class Drain:
     ) -> None:
         self._redis = redis
         self._partitions = partitions
-        self._backlog = Backlog(redis, partitions)
+        self._backlog = Backlog(redis)
         self._publisher = publisher
         self._clicks = clicks
         self._events = events

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from redis.asyncio import Redis
 
 from tracker.db import keys
+from tracker.journal.partitions import MAX_PARTITIONS
 
 
 class Waiting(NamedTuple):
@@ -16,9 +17,13 @@ class Waiting(NamedTuple):
 
 
 class Backlog:
-    """The entries that are not stored yet: of the journal's `partitions`, then of its overflow."""
+    """The entries that are not stored yet: of the journal's `partitions`, then of its overflow.
 
-    def __init__(self, redis: Redis, partitions: int = 1) -> None:
+    By default those of all that there can be: after JOURNAL_PARTITIONS was lowered, entries are
+    left in others.
+    """
+
+    def __init__(self, redis: Redis, partitions: int = MAX_PARTITIONS) -> None:
         self._redis = redis
         self.streams: Sequence[str] = keys.streams(partitions)
 
