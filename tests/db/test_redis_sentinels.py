@@ -24,8 +24,7 @@ from tracker.journal.spool import Spool
 from tracker.journal.stream import Journal
 from tracker.loops import cancel_and_wait
 
-
-ATTEMPTS = 500
+ATTEMPTS = 1500
 """uvloop raises RuntimeError for one connection in a hundred that is closed at once."""
 
 
@@ -174,7 +173,7 @@ def sentinels_of(servers: Replicated, other_port: int) -> Sentinels:
     url = servers.url.replace("//", f"//127.0.0.1:{other_port},")
     address = sentinel_address(url)
     assert address is not None
-    return Sentinels(address, {})
+    return Sentinels(address)
 
 
 async def test_a_sentinel_that_did_not_answer_is_asked_again_when_others_do_not(

@@ -70,9 +70,7 @@ class StoreUnavailable(Exception):
     """A store that cannot be used now, but may be later. The message is a line for the operator."""
 
 
-def redis_for_requests(
-    url: str, generation: Generation | None = None, dedicated: int = 0
-) -> Redis:
+def redis_for_requests(url: str, generation: Generation | None = None, dedicated: int = 0) -> Redis:
     """Return a client for the request path, without retries: a dead Redis is noticed at once.
 
     Clients of one address share a `generation`, so that all of them leave a server that takes no

@@ -1,17 +1,13 @@
 """The connections of the Redis clients that `db/connect` builds.
 
-Two gaps of the client library are closed here, so that callers need to catch RedisError only:
-
-- uvloop raises RuntimeError for a connection that the other end closed while it was being set up,
-  as a balancer without a backend does. It becomes a ConnectionError.
-- A server may refuse commands because it is no primary, or not ready to be one. Every connection to
-  it is then opened again at its next use, when the name may lead to another server.
+Callers need to catch RedisError only (`db/redis_connection`). A server may refuse commands because
+it is no primary, or not ready to be one. Every connection to it is then opened again at its next
+use, when the name may lead to another server.
 """
 
 import asyncio
 import contextlib
 import re
-from collections.abc import Iterable
 from typing import Any, Final, Self
 
 from redis.asyncio import BlockingConnectionPool
@@ -26,6 +22,7 @@ from redis.exceptions import RedisError
 
 from config.redis_address import sentinel_address
 from tracker.db.breaker import Overload
+from tracker.db.redis_connection import SafeConnection
 from tracker.db.redis_sentinels import Sentinels
 
 _FOLLOW_SECONDS: Final = 1.0
@@ -92,7 +89,7 @@ class Pool(BlockingConnectionPool):
             given = pool.connection_kwargs
             tls = {name: given[name] for name in given if name.startswith("ssl")}
             is_encrypted = issubclass(pool.connection_class, SSLConnection)
-            pool._sentinels = Sentinels(address, {"ssl": is_encrypted, **tls})
+            pool._sentinels = Sentinels(address, tls if is_encrypted else None)
             given["sentinels"] = pool._sentinels
         return pool
 
@@ -141,8 +138,8 @@ class Pool(BlockingConnectionPool):
         await super().ensure_connection(connection)
 
 
-class _PooledConnection(AbstractConnection):
-    """A connection that raises RedisError and OSError only, and reports refusals."""
+class _PooledConnection(SafeConnection):
+    """A connection that reports refusals."""
 
     host: str
     port: int
@@ -175,37 +172,15 @@ class _PooledConnection(AbstractConnection):
                 self.host, self.port = await self._sentinels.primary()
                 self._generation.found_at((self.host, self.port))
             self._number = self._generation.number
-        try:
-            await super().connect_check_health(*arguments, **options)
-        except RuntimeError as error:
-            await self.disconnect(nowait=True)
-            raise RedisConnectionError(str(error)) from error
-
-    async def send_packed_command(
-        self, command: bytes | str | Iterable[bytes], check_health: bool = True
-    ) -> None:
-        """Send a command. Raises RedisConnectionError if the transport is closed already."""
-        try:
-            await super().send_packed_command(command, check_health)
-        except RuntimeError as error:
-            raise RedisConnectionError(str(error)) from error
-
-    async def can_read(self) -> bool:
-        """Return whether a reply came. Raises RedisConnectionError if the transport is closed."""
-        try:
-            return bool(await super().can_read())
-        except RuntimeError as error:
-            raise RedisConnectionError(str(error)) from error
+        await super().connect_check_health(*arguments, **options)
 
     async def read_response(self, *arguments: Any, **options: Any) -> Any:
-        """Return the next reply. Raises RedisConnectionError if the transport is closed already."""
+        """Return the next reply. Raises RedisError if it is a refusal."""
         try:
             return await super().read_response(*arguments, **options)
         except RedisError as error:
             self.refused(error)
             raise
-        except RuntimeError as error:
-            raise RedisConnectionError(str(error)) from error
 
 
 class _PlainConnection(_PooledConnection, Connection):

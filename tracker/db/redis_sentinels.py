@@ -1,28 +1,37 @@
 """The question to sentinels which server is the primary, asked for each new connection.
 
 The client library's own Sentinel, asked several times at once, forgets a sentinel that did not
-answer, and does not ask the others if uvloop raises RuntimeError (`db/redis_pool`).
+answer.
 """
 
-import contextlib
 from typing import Any, Final
 
-from redis.asyncio import Redis
+from redis.asyncio import ConnectionPool, Redis
+from redis.asyncio.connection import Connection, SSLConnection
 from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import MasterNotFoundError
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from config.redis_address import SentinelAddress
+from tracker.db.redis_connection import SafeConnection
 
 ANSWER_SECONDS: Final = 0.3
 """The time limit of one sentinel. Then the next is asked; the one that answered is first after."""
 
 
-class Sentinels:
-    """The sentinels of one address; `tls` are the options of encrypted connections to them."""
+class _PlainConnection(SafeConnection, Connection):
+    pass
 
-    def __init__(self, address: SentinelAddress, tls: dict[str, Any]) -> None:
+
+class _TlsConnection(SafeConnection, SSLConnection):
+    pass
+
+
+class Sentinels:
+    """The sentinels of one address; `tls` are the options of connections to them if encrypted."""
+
+    def __init__(self, address: SentinelAddress, tls: dict[str, Any] | None = None) -> None:
         self._name = address.name
         options: dict[str, Any] = {
             "socket_timeout": ANSWER_SECONDS,
@@ -30,10 +39,12 @@ class Sentinels:
             "retry": Retry(NoBackoff(), 0),
             "protocol": 2,
             **address.credentials,
-            **tls,
+            **(tls or {}),
+            "connection_class": _PlainConnection if tls is None else _TlsConnection,
         }
         self._sentinels = [
-            Redis(host=host, port=port, **options) for host, port in address.sentinels
+            Redis.from_pool(ConnectionPool(host=host, port=port, **options))
+            for host, port in address.sentinels
         ]
 
     async def primary(self) -> tuple[str, int]:
@@ -45,9 +56,7 @@ class Sentinels:
         for sentinel in tuple(self._sentinels):
             try:
                 known: Any = await sentinel.sentinel_masters()
-            except (RedisError, OSError, RuntimeError) as error:
-                with contextlib.suppress(RedisError, OSError, RuntimeError):
-                    await sentinel.connection_pool.disconnect(inuse_connections=False)
+            except RedisError as error:
                 errors.append(repr(error))
                 continue
             state = known.get(self._name)

@@ -35,8 +35,8 @@ _ROUND_SECONDS: Final = 1.0
 
 
 # Marks a drain as alive, and returns all that are. It begins with a deletion, of a name that nobody
-# uses: a full Redis refuses a script that begins with a write that takes room, and a drain without a
-# share would never make room. KEYS: drains, a name that nobody uses. ARGV: drain, now, milliseconds
+# uses: a full Redis refuses a script that begins with a write that takes room, and a drain makes
+# room only with its share. KEYS: drains, a name that nobody uses. ARGV: drain, now, milliseconds
 # until it is in doubt.
 _MARK_ALIVE: Final = """
 redis.call('DEL', KEYS[2])

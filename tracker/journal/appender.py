@@ -20,8 +20,8 @@ REPLICA_MS: Final = 500
 """How long an append waits for the replicas; less than a request waits for Redis."""
 
 # Appends unless one of the claims is held; returns the holder then. The time to live is written
-# again, unchanged, because WAIT waits for what its own connection has written: replicas may not have
-# the event of the holder yet.
+# again, unchanged, because WAIT waits for what its own connection has written: replicas may not
+# have the event of the holder yet.
 # KEYS: stream, claims. ARGV: holder, format, payload, seconds that the claims live (0: not kept).
 _APPEND_ONCE: Final = """
 for i = 2, #KEYS do
