@@ -15,13 +15,14 @@ from contextlib import contextmanager
 from config import logging
 from config.settings import Settings, SettingsError, describe, read
 from tracker import __version__
+from tracker.handover import Handover, received
 from tracker.multiprocess_metrics import multiprocess_metrics
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run the service and return the exit code: 0 after a clean stop, 1 if it could not start, 2 if
     a setting is wrong, 130 after Ctrl-C."""
-    role = _parse(arguments).role
+    parsed, given = _parse(arguments), received()
     try:
         settings = read(os.environ)
     except SettingsError as error:
@@ -30,8 +31,10 @@ def main(arguments: Sequence[str]) -> int:
     logging.configure(settings)
     # A process with a certificate reloads it at SIGHUP; no process ends.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    # A supervisor of several processes replaces them at SIGUSR2; no other process ends.
+    signal.signal(signal.SIGUSR2, signal.SIG_IGN)
     try:
-        return _run(role, settings)
+        return _check(settings) if parsed.check else _run(parsed.role, settings, given)
     except KeyboardInterrupt:
         return 130
     finally:
@@ -39,14 +42,21 @@ def main(arguments: Sequence[str]) -> int:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def _run(role: str, settings: Settings) -> int:
+def _check(settings: Settings) -> int:
+    from tracker.service import roles
+
+    return roles.check(settings)
+
+
+def _run(role: str, settings: Settings, given: Handover | None) -> int:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    with multiprocess_metrics(1 if role == "drain" else settings.web_concurrency) as set_worker:
+    processes = 1 if role == "drain" else settings.web_concurrency
+    with multiprocess_metrics(processes, given.generation if given else 0) as set_worker:
         with _interrupt_blocked():
             # Imported here, because metrics made on import take the storage that is set by now.
             from tracker.service import roles
 
-        return roles.run(role, settings, set_worker)
+        return roles.run(role, settings, set_worker, given)
 
 
 @contextmanager
@@ -72,6 +82,11 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
         default="all",
         help="web answers requests, drain moves clicks and events from Redis into MongoDB; "
         "run as many of each as you like; all does both [all]",
+    )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="read the settings and load the program, and end: 0 if it could start",
     )
     parser.add_argument("--version", action="version", version=f"tracker {__version__}")
     return parser.parse_args(arguments)

@@ -16,6 +16,7 @@ ORDER = (
         "tracker.calendar",
         "tracker.clock",
         "tracker.errors",
+        "tracker.handover",
         "tracker.multiprocess_metrics",
     ),
     ("tracker.dns", "tracker.ids", "tracker.limits", "tracker.metrics", "tracker.syntax"),

@@ -88,6 +88,7 @@ class Visitors:
     def __init__(self, service: Service, path: str, count: int = 4) -> None:
         self.answered: list[str] = []
         self.refused: list[str] = []
+        self.broken = 0
         self._service = service
         self._path = path
         self._stop = threading.Event()
@@ -118,7 +119,7 @@ class Visitors:
                 self.refused.append(str(error))
                 self._stop.wait(0.05)
             except GONE:
-                continue
+                self.broken += 1
 
 
 def test_both_workers_answer_on_one_port_and_only_the_first_drains_and_prints(

@@ -4,6 +4,7 @@
 """
 
 import asyncio
+import signal
 import sys
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractContextManager
@@ -16,17 +17,19 @@ import uvloop
 
 from config.logging import background_writer, notify_operator
 from config.settings import Settings
-from tracker import __version__
+from tracker import __version__, handover
 from tracker.builtin import stores
 from tracker.builtin.data_folder import check_writable
 from tracker.builtin.watchdog import Watchdog
 from tracker.db.connect import UnusableStore
+from tracker.handover import Handover
 from tracker.loops import LoopFailed, Loops, cancel_and_wait
 from tracker.metrics import LOG_LINES_DROPPED
-from tracker.multiprocess_metrics import SetWorker
+from tracker.multiprocess_metrics import SetWorker, forget_gauges
 from tracker.service import front, lifecycle
 from tracker.service.demo import Banner
 from tracker.service.services import Services
+from tracker.service.succession import Succession, Workers
 from tracker.service.supervisor import STOP_SECONDS, Process, run_processes
 
 log = structlog.get_logger(__name__)
@@ -37,11 +40,23 @@ threads, and each of its steps waits this long for a busy event loop. With the d
 look-up waited three times 5 ms."""
 
 
-def run(role: str, settings: Settings, set_worker: SetWorker) -> int:
+def check(settings: Settings) -> int:
+    """Check what a start needs besides the settings; return the exit code of `run.py --check`."""
+    try:
+        front.check_certificate(settings)
+    except front.UnusableCertificate as error:
+        return _fail(str(error), 2)
+    return 0
+
+
+def run(role: str, settings: Settings, set_worker: SetWorker, given: Handover | None = None) -> int:
     """Run `role` (all, web or drain) and return the exit code: 0 after a clean stop, 1 if it could
-    not start or the drain failed, 2 for a wrong setting."""
+    not start or the drain failed, 2 for a wrong setting. `given` is what a predecessor leaves."""
     if role == "drain":
         return _drain(settings)
+    if given is not None:
+        sockets, internal = map(handover.listening, (given.sockets, given.operators))
+        return _serve(settings, sockets, internal, set_worker, role == "all", given)
     try:
         front.check_certificate(settings)
         sockets = lifecycle.bind(settings)
@@ -77,6 +92,7 @@ def _serve(
     internal: list[socket],
     set_worker: SetWorker,
     draining: bool,
+    given: Handover | None = None,
 ) -> int:
     """Serve in WEB_CONCURRENCY processes. The first prints the banner, and drains if `draining`."""
     banner, watchdog = Banner(builtin_stores=settings.builtin_mongodb), Watchdog()
@@ -99,14 +115,46 @@ def _serve(
 
         on_stop = partial(_close, sockets + internal)
         stop_seconds = STOP_SECONDS + settings.stop_delay_seconds
+        has_stores = settings.builtin_redis or settings.builtin_mongodb
         return run_processes(
-            settings.web_concurrency, serve, on_stop, watchdog.restart_ended, stop_seconds
+            settings.web_concurrency,
+            serve,
+            on_stop,
+            watchdog.restart_ended,
+            stop_seconds,
+            None if has_stores else _succession(sockets, internal, given),
         )
 
     _log_start(role="all" if draining else "web")
     # A worker that was started with this process may have started the stores already.
     run_or_attach = stores.run_stores if draining else stores.attach_stores
     return _with_stores(run_or_attach(settings, watchdog=watchdog), work)
+
+
+def _succession(
+    sockets: list[socket], internal: list[socket], given: Handover | None
+) -> Succession:
+    """Return how the supervisor of this process follows the one in `given`, if any."""
+    generation = given.generation if given else 0
+
+    def hand_over(workers: Workers, mask: set[signal.Signals]) -> None:
+        log.info("loading the program again", workers=len(workers))
+        try:
+            handover.check_program()
+        except handover.Unloadable as error:
+            log.error("workers are not replaced: the program would not start", reason=str(error))
+            return
+        public, operators = ([one.fileno() for one in ports] for ports in (sockets, internal))
+        before = signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        try:
+            handover.load_again(Handover(public, operators, dict(workers), generation + 1))
+        except OSError as error:
+            log.error("workers are not replaced", reason=str(error))
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    inherited = given.workers if given else {}
+    return Succession(inherited, hand_over, partial(forget_gauges, generation))
 
 
 def _log_start(role: str) -> None:
