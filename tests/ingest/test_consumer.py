@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from pymongo.errors import AutoReconnect
@@ -111,6 +112,28 @@ async def test_a_consumer_that_leaves_entries_behind_stays_registered(services: 
         await consumer.burst()
     await consumer.deregister()
     assert await pending_in(services) == 1
+
+
+async def test_a_read_that_comes_late_loses_nothing_to_a_consumer_that_leaves(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its connection was lost, but Redis executes it just before the consumer is removed."""
+    await services.journal.append(make_click())
+    consumer = consumer_of(services, Applied(services))
+    await consumer.prepare()
+    execute: Any = services.redis.execute_command
+
+    async def after_a_late_read(*arguments: Any, **options: Any) -> Any:
+        if arguments[0] in ("XGROUP DELCONSUMER", "EVALSHA"):
+            await services.redis_waiting.xreadgroup("drain", consumer._name, {"journal": ">"})
+        return await execute(*arguments, **options)
+
+    monkeypatch.setattr(services.redis, "execute_command", after_a_late_read)
+    await consumer.deregister()
+    monkeypatch.undo()
+    assert await pending_in(services) == 1
+    assert await consumer_of(services, Applied(services), stale=0.0).burst() == 1
+    assert await clicks_in(services) == 1
 
 
 async def test_a_batch_that_takes_long_is_not_taken_over_by_another(services: Services) -> None:

@@ -157,16 +157,12 @@ class Consumer:
         consumers: Any = await self._redis.xinfo_consumers(self._stream, DRAIN_GROUP)
         for one in consumers:
             if not one["pending"] and one["idle"] > _MAX_IDLE_SECONDS * 1000:
-                await self._redis.xgroup_delconsumer(self._stream, DRAIN_GROUP, one["name"])
+                await self._reader.remove_consumer(one["name"])
 
     async def deregister(self) -> None:
         """Remove this consumer from the group, unless entries are still pending under its name."""
         try:
-            pending = await self._redis.xpending_range(
-                self._stream, DRAIN_GROUP, "-", "+", 1, consumername=self._name
-            )
-            if not pending:
-                await self._redis.xgroup_delconsumer(self._stream, DRAIN_GROUP, self._name)
+            await self._reader.remove_consumer(self._name)
         except RedisError:
             log.debug("consumer name left behind", name=self._name)
 

@@ -43,6 +43,14 @@ redis.call('DEL', KEYS[1])
 return redis.call('XGROUP', 'CREATE', KEYS[2], ARGV[1], '0', 'MKSTREAM')
 """
 
+# Removes a consumer unless entries are pending under its name, which would never be read again. In
+# one step: a read whose connection was lost may be executed late. KEYS: stream. ARGV: group, name.
+_REMOVE_CONSUMER: Final = """
+if #redis.call('XPENDING', KEYS[1], ARGV[1], '-', '+', 1, ARGV[2]) == 0 then
+  redis.call('XGROUP', 'DELCONSUMER', KEYS[1], ARGV[1], ARGV[2])
+end
+"""
+
 Entry = tuple[bytes, dict[bytes, bytes] | None]
 """Id and fields, as Redis returns them; no fields if the entry was deleted."""
 
@@ -78,6 +86,7 @@ class Reader(Generic[Kind]):
         self._name = name
         self._stale = stale
         self._make_group = redis.register_script(_MAKE_GROUP)
+        self._remove_consumer = redis.register_script(_REMOVE_CONSUMER)
         self._decoder = decoder
         self._reclaimed = 0.0
         self._unfinished = self._more = False
@@ -94,6 +103,13 @@ class Reader(Generic[Kind]):
         except ResponseError as error:
             if "BUSYGROUP" not in str(error):
                 raise
+
+    async def remove_consumer(self, name: bytes | str) -> None:
+        """Remove a consumer from the group, unless entries are still pending under its name.
+
+        Raises RedisError if Redis fails.
+        """
+        await self._remove_consumer(keys=[self._stream], args=[DRAIN_GROUP, name])
 
     async def next_entries(self, max_records: int, block: float | None) -> list[Entry]:
         """Return entries with about `max_records` records. Wait `block` seconds for the first.
