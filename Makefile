@@ -16,7 +16,7 @@ NO_REDIS := $(addprefix tests/access/test_,audit client_address invitations memb
 	$(addprefix tests/ingest/test_,faults parts plan) \
 	$(addprefix tests/journal/test_,replay spool spool_damage spool_file spool_folder)
 .DEFAULT_GOAL := help
-.PHONY: run demo test fuzz lint bench bench-reports chaos abuse soak screenshots lock check help
+.PHONY: run demo test fuzz lint bench bench-reports capacity chaos abuse soak screenshots lock check help
 
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
@@ -60,6 +60,9 @@ bench: $(VENV)/ready  ## measure clicks and events beside a bare Tornado redirec
 
 bench-reports: $(VENV)/ready  ## measure the cost of a report with up to ten million clicks (a quarter of an hour)
 	@$(BIN)/python -m lab.bench_reports $(ARGS)
+
+capacity: $(VENV)/ready  ## measure what a click costs each part, in processor time and bytes (two minutes)
+	@$(BIN)/python -m lab.capacity $(ARGS)
 
 chaos: $(VENV)/ready  ## kill and suspend the service and its stores under load; is anything lost? (three minutes)
 	@$(BIN)/python -m lab.chaos $(ARGS)

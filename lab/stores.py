@@ -6,7 +6,8 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Final, Literal
+from datetime import datetime
+from typing import Any, Final, Literal, NamedTuple
 from uuid import UUID
 
 import orjson
@@ -31,6 +32,19 @@ _VERIFY_SECONDS: Final = 600
 _IDS_PER_QUERY: Final = 10_000
 
 Collection = Literal["clicks", "events"]
+
+
+class Bytes(NamedTuple):
+    """The bytes of a click: of its document, its share of the indexes, and the oplog.
+
+    `rollups` are those of all counts; `visitor` is one in Redis.
+    """
+
+    data: float
+    indexes: float
+    oplog: float
+    rollups: int
+    visitor: float
 
 
 class NotDrained(CannotMeasure):
@@ -72,6 +86,44 @@ class Stores:
     async def stored_about(self, collection: Collection) -> int:
         """Return the number of documents without counting; exact unless MongoDB crashed."""
         return await self._database[collection].estimated_document_count()
+
+    async def journal_bytes(self) -> int:
+        """Return the bytes of Redis that the streams of the journal take."""
+        sizes = [
+            await self._redis.memory_usage(stream, samples=0) for stream in self._backlog.streams
+        ]
+        return sum(size or 0 for size in sizes)
+
+    async def bytes_of_clicks(self, since: datetime) -> Bytes:
+        """Return what the clicks that are stored, all `since` then, take for each of them."""
+        await self._mongodb.admin.command("fsync")  # so that sizes are those on the disk
+        clicks, rollups = [await self._sizes(name) for name in ("clicks", "rollups")]
+        number = max(1, clicks["count"])
+        oplog = self._mongodb["local"]["oplog.rs"].aggregate(
+            [
+                {"$match": {"wall": {"$gte": since}, "o.applyOps": {"$exists": True}}},
+                {"$group": {"_id": None, "bytes": {"$sum": {"$bsonSize": "$$ROOT"}}}},
+            ]
+        )
+        [written] = await oplog.to_list(None)
+        return Bytes(
+            data=clicks["storageSize"] / number,
+            indexes=clicks["totalIndexSize"] / number,
+            oplog=written["bytes"] / number,
+            rollups=rollups["storageSize"],
+            visitor=await self._bytes_of_visitors(),
+        )
+
+    async def _sizes(self, name: str) -> dict[str, Any]:
+        return await self._database.command("collStats", name)
+
+    async def _bytes_of_visitors(self) -> float:
+        """Return the bytes of Redis that a visitor takes."""
+        used = visitors = 0
+        async for key in self._redis.scan_iter("visitors:*", count=1000, _type="HASH"):
+            used += await self._redis.memory_usage(key) or 0
+            visitors += await self._redis.hlen(key)
+        return used / max(1, visitors)
 
     async def are_deliveries_sent(self) -> bool:
         """Return whether no delivery is still to be sent."""

@@ -6,8 +6,8 @@ from tests.test_import_order import ROOT
 
 README, API, REPORTS = "README.md", "docs/api.md", "docs/reports.md"
 WEBHOOKS, OPERATIONS, SECURITY = "docs/webhooks.md", "docs/operations.md", "docs/security.md"
-CONSOLE, DEPLOY = "docs/console.md", "docs/deploy.md"
-GUIDES = (README, API, REPORTS, WEBHOOKS, OPERATIONS, SECURITY, CONSOLE, DEPLOY)
+CONSOLE, DEPLOY, CAPACITY = "docs/console.md", "docs/deploy.md", "docs/capacity.md"
+GUIDES = (README, API, REPORTS, WEBHOOKS, OPERATIONS, SECURITY, CONSOLE, DEPLOY, CAPACITY)
 
 
 def text(document: str) -> str:
