@@ -25,7 +25,7 @@ async def _rebuild(services: Services, parsed: argparse.Namespace) -> list[Row]:
     await indexes.ensure(services.database)
     if parsed.account is not None:
         await require_account(services, parsed.account)
-    recount = Recount(services.mongodb, services.database)
+    recount = Recount(services.database, services.reader)
     accounts = [parsed.account] if parsed.account else await recount.accounts()
     work = [one for account in accounts for one in await _days(services, recount, account, parsed)]
     backfill = SourceBackfill(services.database)
@@ -35,9 +35,9 @@ async def _rebuild(services: Services, parsed: argparse.Namespace) -> list[Row]:
         for account, one, calendar in work:
             derived[account] += await backfill.run(_range(account, one, calendar))
             corrected[account] += await recount.correct(account, one, calendar)
-            async with await services.mongodb.start_session(snapshot=True) as session:
+            async with services.reader.at_one_snapshot() as snapshot:
                 check = JointCheck(services.database, account, calendar)
-                corrected[account] += await check.remove_wrong(one, session)
+                corrected[account] += await check.remove_wrong(one, snapshot)
             progress.advance()
     days = Counter(account for account, _ in {(account, one) for account, one, _ in work})
     return [

@@ -9,21 +9,22 @@ from uuid import UUID
 
 from scripts.command import Command, Row, day, require_account, uuid
 from scripts.progress import Progress
-from tracker.access.time_zones import AccountZone
+from tracker.access.time_zones import AccountZone, zone_of
 from tracker.db.retention import first_kept
-from tracker.reports.day_count import DayCount
+from tracker.reports.day_count import DayCount, DayCounts
 from tracker.reports.joint_check import JointCheck
 from tracker.reports.money import differ, sum_in_billionths
 from tracker.reports.query import Measures, Query
 from tracker.reports.recount import Recount, first_whole_day
 from tracker.reports.rollup import RollupId, Sums, of_zone
+from tracker.reports.scope import Moment
 from tracker.service.services import Services
 
 _SHOWN_DIFFERENCES = 20
 
 
 async def _verify(services: Services, parsed: argparse.Namespace) -> list[Row]:
-    recount = Recount(services.mongodb, services.database)
+    recount = Recount(services.database, services.reader)
     if parsed.account is not None:
         await require_account(services, parsed.account)
     accounts = [parsed.account] if parsed.account else await recount.accounts()
@@ -39,7 +40,7 @@ async def _verify_account(
         sums: Counter[str] = Counter()
         with Progress(f"account {account}, days", len(days)) as progress:
             for one in days:
-                found = await _verify_day(services, recount, account, one, zone)
+                found = await _verify_day(services, account, one, zone)
                 if found is None:
                     break
                 sums.update(found)
@@ -60,21 +61,23 @@ async def _days(
 
 
 async def _verify_day(
-    services: Services, recount: Recount, account: UUID, one: str, zone: AccountZone
+    services: Services, account: UUID, one: str, zone: AccountZone
 ) -> Counter[str] | None:
     """Return the figures of a day; None if the account has changed its zone meanwhile.
 
     While it does, the rollups of the new zone are compared too, of the days that are done.
     """
-    async with await services.mongodb.start_session(snapshot=True) as session:
-        found = await services.time_zones.find(account, session)
+    async with services.reader.at_one_snapshot() as snapshot:
+        found, days = await zone_of(snapshot, account), DayCounts(snapshot)
         if (found.zone, found.earlier) != (zone.zone, zone.earlier):
             return None
-        counted = await recount.count_day(account, one, session, zone.calendar)
-        reported_day = await services.reports.run(_query(account, one), session)
+        counted = await days.recounted(account, one, zone.calendar)
+        reported_day = await services.reports.run(
+            _query(account, one), Moment(snapshot, zone.calendar)
+        )
         figures = _figures(counted, reported_day.totals)
         _explain(counted)
-        wrong = await JointCheck(services.database, account, zone.calendar).wrong(one, session)
+        wrong = await JointCheck(services.database, account, zone.calendar).wrong(one, snapshot)
         figures["differences"] += len(wrong)
         for counts in wrong:
             print(
@@ -84,7 +87,7 @@ async def _verify_day(
             )
         new, change = found.next_calendar, found.change
         if new is not None and change is not None and one <= change.done_through:
-            in_new = await recount.count_day(account, one, session, new)
+            in_new = await days.recounted(account, one, new)
             figures["differences"] += sum(map(len, in_new.differences().values()))
             _explain(in_new)
     return figures

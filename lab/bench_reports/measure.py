@@ -15,7 +15,6 @@ from scripts.progress import Progress
 from tracker.clock import now
 from tracker.errors import Unavailable
 from tracker.ingest.joint_counting import DAYS
-from tracker.reports.account_calendar import account_calendar
 from tracker.reports.comparison import other_range
 from tracker.reports.counts import Counts
 from tracker.reports.day_range import DayRange
@@ -25,7 +24,7 @@ from tracker.reports.overview import read_overview
 from tracker.reports.parts import parts_at_one_snapshot
 from tracker.reports.periods import day_period
 from tracker.reports.query import Query
-from tracker.reports.scope import Scope, Snapshot
+from tracker.reports.scope import Scope, Snapshot, moment_of
 from tracker.service.services import Services
 
 _RAW_SECONDS: Final = 600
@@ -82,12 +81,12 @@ async def _count_days(services: Services, query: Query) -> None:
     """Count the days of a query by all dimensions, as idle drains do, without their rests."""
     days = DayRange(query.first, query.last).dates()
     for day in list(days)[-DAYS:]:
-        async with await services.mongodb.start_session(snapshot=True) as session:
-            calendar = await account_calendar(services.database, query.account_id, session)
+        async with services.reader.at_one_snapshot() as snapshot:
+            calendar = (await moment_of(snapshot, query.account_id)).calendar
             counts = Counts(
                 services.database,
                 Scope(query.account_id, calendar),
-                Snapshot(session, now(), _no_wait),
+                Snapshot(snapshot, now(), _no_wait),
             )
             await counts.tables(ALL_COUNTED, [day_period(calendar, day)])
 
@@ -135,7 +134,7 @@ async def _read(services: Services, kind: Kind) -> None:
     query = kind.query
     days = other_range(DayRange(query.first, query.last), "previous_period")
     panels = [replace(query, group_by=one, page_size=_PANEL_ROWS) for one in PANELS]
-    snapshot = parts_at_one_snapshot(services.database, services.reports, query.account_id)
+    snapshot = parts_at_one_snapshot(services.reader, services.reports, query.account_id)
     async with snapshot as parts:
         await read_overview(parts, query, "day", days, panels)
 

@@ -30,7 +30,7 @@ async def test_documents_come_once_each_while_others_are_inserted(
     rows = await insert(services, *(f"n{number}" for number in range(COUNT)))
     expected = [row["_id"] for row in (rows[::-1] if order is NEWEST_FIRST else rows)]
     found: list[UUID] = []
-    async for piece in all_of(services.database, "links", {"account_id": 1}, order):
+    async for piece in all_of(services.reader, "links", {"account_id": 1}, order):
         assert len(piece) <= PIECE_DOCUMENTS
         if not found:
             await insert(services, "a", "n100a", "z")
@@ -45,7 +45,7 @@ async def test_a_document_that_is_renamed_comes_once(
 ) -> None:
     rows = await insert(services, *(f"n{number}" for number in range(COUNT)))
     found = []
-    async for piece in all_of(services.database, "links", {"account_id": 1}, BY_NAME):
+    async for piece in all_of(services.reader, "links", {"account_id": 1}, BY_NAME):
         renamed = {"$set": {"internal_name": name}}
         await services.database["links"].update_one({"_id": rows[which]["_id"]}, renamed)
         found += [row["_id"] for row in piece]
@@ -56,7 +56,7 @@ async def test_only_what_matches_is_yielded_and_nothing_of_nothing(services: Ser
     await insert(services, "a", "b")
     matching = {"account_id": 1, "slug": "b"}
     for order in (NEWEST_FIRST, BY_NAME):
-        pieces = [piece async for piece in all_of(services.database, "links", matching, order)]
+        pieces = [piece async for piece in all_of(services.reader, "links", matching, order)]
         assert [row["slug"] for piece in pieces for row in piece] == ["b"]
-        none = all_of(services.database, "links", {"account_id": 2}, order)
+        none = all_of(services.reader, "links", {"account_id": 2}, order)
         assert [piece async for piece in none] == []

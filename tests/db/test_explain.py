@@ -171,13 +171,13 @@ def links_page(page: int = 1, order: LinkOrder = "newest", **wanted: Any) -> Que
 
 
 def conversions(after: Place | None = None, **wanted: Any) -> Query:
-    return lambda scene: ConversionFeed(scene.services.database, "", max_examined=50).page(
+    return lambda scene: ConversionFeed(scene.services.reader, "", max_examined=50).page(
         ACCOUNT, FeedFilter(**wanted), after, 25
     )
 
 
 def clicks(after: Place | None = None, **values: Callable[[Scene], list[UUID | str]]) -> Query:
-    return lambda scene: Feed(CLICKS, scene.services.database, "", max_examined=50).page(
+    return lambda scene: Feed(CLICKS, scene.services.reader, "", max_examined=50).page(
         ACCOUNT,
         FeedFilter(values={name: one(scene) for name, one in values.items()}),
         after,
@@ -333,15 +333,15 @@ OTHERS: dict[str, Query] = {
     "links by id": lambda scene: scene.services.links.find_all([scene.link.id, new_id()]),
     "event configs by id": lambda scene: scene.services.event_configs.find_all([scene.config.id]),
     "deliveries by id": lambda scene: scene.services.deliveries.find_all([new_id()]),
-    "days with events": lambda scene: Recount(scene.services.mongodb, scene.services.database).days(
+    "days with events": lambda scene: Recount(scene.services.database, scene.services.reader).days(
         ACCOUNT, "0001-01-01", "9999-12-31"
     ),
     "documents without sources": lambda scene: SourceBackfill(scene.services.database).run(
         Range(ACCOUNT, moment(0), now())
     ),
-    "delays of conversions": lambda scene: conversion_delays(scene.services.database, ACCOUNT),
+    "delays of conversions": lambda scene: conversion_delays(scene.services.reader, ACCOUNT),
     "how deliveries went": lambda scene: statistics(
-        scene.services.database, scene.webhook_ids[0], calendar_of("UTC")
+        scene.services.reader, scene.webhook_ids[0], calendar_of("UTC")
     ),
     "the last minutes": lambda scene: recent(scene.services.database, ACCOUNT),
     "a share by its token": lambda scene: share_of(scene.services),

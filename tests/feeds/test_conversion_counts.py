@@ -32,5 +32,5 @@ async def test_conversions_that_count_are_counted_for_each_click(
     await store(services, one, 1)
     await store(services, one, 1, status="refused", refused="max_value")
     await store(services, one, 1, account_id=new_id(), status="foreign_click")
-    found = await count_conversions(services.database, ACCOUNT, [many, one, none])
+    found = await count_conversions(services.reader, ACCOUNT, [many, one, none])
     assert {click_id: number for click_id, number in found.items() if number} == {many: 5, one: 1}

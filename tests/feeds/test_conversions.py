@@ -134,7 +134,7 @@ async def test_a_page_examines_a_bounded_number_of_events_and_the_next_goes_on(
     await store(services, range(1, 41))
     await store(services, [41, 42, 71], link_id=LINK)
     await store(services, range(50, 70))
-    log = ConversionFeed(services.database, "tracker.test", max_examined=10)
+    log = ConversionFeed(services.reader, "tracker.test", max_examined=10)
     found, pages = await all_pages(log, FeedFilter(values={"link": [LINK]}), size=1)
     assert found == [71, 42, 41]
     searched = [moment(AT_MS + number // 2) for number in (61, 51)]
@@ -146,7 +146,7 @@ async def test_what_arrives_within_the_examined_range_is_neither_repeated_nor_hi
     services: Services,
 ) -> None:
     await store(services, range(1, 40, 2), link_id=LINK)
-    log = ConversionFeed(services.database, "tracker.test", max_examined=4)
+    log = ConversionFeed(services.reader, "tracker.test", max_examined=4)
     wanted = FeedFilter(values={"link": [LINK]})
     first = await log.page(ACCOUNT, wanted, None, 25)
     assert [one.id for one in first.rows] == [39, 37, 35, 33]
@@ -165,7 +165,7 @@ async def test_times_of_filters_are_included_to_the_millisecond(services: Servic
 
 async def examined(services: Services, wanted: FeedFilter, after: Position | None = None) -> int:
     """Return the entries of indexes that a page of ten reads, if nothing is sorted in memory."""
-    log = ConversionFeed(services.database, "tracker.test", max_examined=50)
+    log = ConversionFeed(services.reader, "tracker.test", max_examined=50)
     async with profiled(services.database) as rows:
         await log.page(ACCOUNT, wanted, after, 10)
     rows = [row for row in rows if row["ns"].endswith(".events")]

@@ -152,7 +152,7 @@ async def test_a_filtered_page_looks_at_a_bounded_number_and_the_next_goes_on(
     services: Services,
 ) -> None:
     link = await create_link(services, ACCOUNT)
-    feed = Feed(CLICKS, services.database, "tracker.test", max_examined_stored=10)
+    feed = Feed(CLICKS, services.reader, "tracker.test", max_examined_stored=10)
     follower = await follow(feed, ACCOUNT)
     mine = make_click(ACCOUNT, link_id=link.id.bytes)
     await applied(services, [*make_clicks(ACCOUNT, 25), mine])
@@ -260,7 +260,7 @@ async def test_arrivals_are_deleted_a_day_after_bookmarks_end(services: Services
 async def test_reading_all_pages_from_a_bookmark_ends_where_nothing_more_is_stored(
     services: Services,
 ) -> None:
-    feed = ConversionFeed(services.database, "tracker.test")
+    feed = ConversionFeed(services.reader, "tracker.test")
     follower = await follow(feed, ACCOUNT)
     await scene.applied(services, [make_event(n, account_id=ACCOUNT.bytes) for n in range(1, 8)])
     pages = [page async for page in feed.pages(ACCOUNT, start=follower.bookmark, size=3)]

@@ -33,7 +33,7 @@ async def store(services: Services, times: Sequence[int], **fields: Any) -> list
 
 
 def bounded(services: Services, max_examined: int) -> Feed[StoredClick]:
-    return Feed(CLICKS, services.database, "tracker.test", max_examined)
+    return Feed(CLICKS, services.reader, "tracker.test", max_examined)
 
 
 async def all_pages(

@@ -38,7 +38,7 @@ async def set_the_scene(services: Services) -> History:
 
 
 def counting(services: Services) -> JointCounting:
-    return JointCounting(services.database, services.redis)
+    return JointCounting(services.database, services.reader, services.redis)
 
 
 def query_of(history: History, group_by: Any, **filters: Any) -> Query:

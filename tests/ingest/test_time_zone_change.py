@@ -17,12 +17,13 @@ from tracker.access.time_zones import AccountZone
 from tracker.calendar import calendar_of
 from tracker.clicks.click import Click
 from tracker.conversions.event import Event
-from tracker.db.transaction import Session
+from tracker.db.reader import Reader
 from tracker.ids import new_id
 from tracker.ingest import joint_counting, time_zone_change
 from tracker.ingest.joint_counting import JointCounting
 from tracker.ingest.time_zone_change import TimeZoneChanger
 from tracker.reports.query import Query
+from tracker.reports.scope import moment_of
 from tracker.service.services import Services
 
 BERLIN = "Europe/Berlin"
@@ -87,12 +88,12 @@ async def zones_in_rollups(services: Services) -> set[str]:
 
 
 async def expected(
-    services: Services, zone: str, session: Session | None = None
+    services: Services, zone: str, snapshot: Reader | None = None
 ) -> dict[str, dict[str, int]]:
     """Return the clicks of each hour of each day, counted one by one."""
     calendar = calendar_of(zone)
     found: dict[str, dict[str, int]] = {}
-    async for click in services.database["clicks"].find(session=session):
+    for click in await (snapshot or services.reader).find("clicks", {}):
         day, hour = calendar.day_and_hour(click["at"])
         hours = found.setdefault(day.isoformat(), {})
         hours[f"{hour:02}"] = hours.get(f"{hour:02}", 0) + 1
@@ -114,10 +115,11 @@ async def counted(services: Services, zone: str) -> dict[str, dict[str, int]]:
 async def check_report(services: Services, account: Account) -> str:
     """Check a report by hour against the clicks at one moment; return its zone."""
     query = Query(account_id=account.id, group_by="hour", page_size=1000, first=FIRST, last=LAST)
-    async with await services.mongodb.start_session(snapshot=True) as session:
-        zone = (await services.time_zones.find(account.id, session)).zone
-        report = await services.reports.run(query, session)
-        hours = await expected(services, zone, session)
+    async with services.reader.at_one_snapshot() as snapshot:
+        moment = await moment_of(snapshot, account.id)
+        zone = moment.calendar.zone
+        report = await services.reports.run(query, moment)
+        hours = await expected(services, zone, snapshot)
     named = {
         calendar_of(zone).hour_text(date.fromisoformat(day), int(hour)): number
         for day, of_day in hours.items()
@@ -210,29 +212,30 @@ async def test_a_change_goes_on_where_a_drain_was_killed(
     await scene.applied(services, [*clicks, *traffic.events_of(clicks[:9])])
     await services.time_zones.request(account.id, BERLIN)
     changer, left = services.time_zone_changer(), at
-    database = services.database
 
     class Dying:
-        client = database.client
-        codec_options = database.codec_options
+        def __init__(self, database: Any) -> None:
+            self._database = database
+            self.client = database.client
+            self.codec_options = database.codec_options
 
         async def command(self, *arguments: Any, **options: Any) -> Any:
             nonlocal left
             left -= 1
             if left < 0:
                 raise Killed
-            return await database.command(*arguments, **options)
+            return await self._database.command(*arguments, **options)
 
         def __getitem__(self, name: str) -> Any:
             nonlocal left
             left -= 1
             if left < 0:
                 raise Killed
-            return database[name]
+            return self._database[name]
 
-    dying: Any = Dying()
-    changer._database = changer._recount._database = dying
-    changer._recount._days._database = dying
+    dying, dying_reads = Dying(services.database), Dying(services.look_up_database)
+    changer._database = changer._recount._database = dying  # type: ignore[assignment]
+    changer._recount._reader = Reader(dying_reads)  # type: ignore[arg-type]
     try:
         await carry_out(services, changer)
     except Killed:
@@ -348,7 +351,7 @@ async def test_reports_of_several_dimensions_outlive_clicks_and_a_change(
     traffic = Traffic(account)
     clicks = traffic.clicks(100, days=6)
     await scene.applied(services, [*clicks, *traffic.events_of(clicks[:30])])
-    await JointCounting(services.database, services.redis).count_days()
+    await JointCounting(services.database, services.reader, services.redis).count_days()
     await services.database["counters"].insert_one(
         {"_id": "click_retention", "first_kept": "2026-10-25"}
     )

@@ -25,7 +25,7 @@ from tracker.reports.joint_counts import JointCounts, JointId, Kept
 from tracker.reports.periods import day_period
 from tracker.reports.query import Query
 from tracker.reports.recount import Recount
-from tracker.reports.scope import Scope, Snapshot
+from tracker.reports.scope import Scope, Snapshot, moment_of
 from tracker.service.services import Services
 
 CROSSED: dict[str, Any] = {"country": ["DE", "FR"], "device": ["mobile", "tv"]}
@@ -170,9 +170,9 @@ async def test_a_day_that_a_zone_skips_has_no_documents(services: Services) -> N
     calendar = calendar_of("Pacific/Apia")
     period = day_period(calendar, date(2011, 12, 30))
     assert period.start == period.end
-    async with await services.mongodb.start_session(snapshot=True) as session:
-        snapshot = Snapshot(session, datetime.now(UTC), _at_once)
-        counts = DocumentCounts(services.database, Scope(new_id(), calendar), snapshot)
+    async with services.reader.at_one_snapshot() as snapshot:
+        skipped = Snapshot(snapshot, datetime.now(UTC), _at_once)
+        counts = DocumentCounts(Scope(new_id(), calendar), skipped)
         assert (await counts.count("clicks", ["os"], period, 5)).rows == 0
 
 
@@ -323,8 +323,8 @@ async def test_counts_that_are_wrong_are_found_and_removed(
     days = [(FIRST + timedelta(number)).isoformat() for number in range(DAYS)]
 
     async def wrong() -> int:
-        async with await services.mongodb.start_session(snapshot=True) as session:
-            return sum([len(await check_of.wrong(day, session)) for day in days])
+        async with services.reader.at_one_snapshot() as snapshot:
+            return sum([len(await check_of.wrong(day, snapshot)) for day in days])
 
     assert await wrong() == 0
     # A click that changed its country without anybody having counted that.
@@ -333,8 +333,8 @@ async def test_counts_that_are_wrong_are_found_and_removed(
     assert await wrong() > 0
     if command == "rebuild":
         for day in days:
-            async with await services.mongodb.start_session(snapshot=True) as session:
-                await check_of.remove_wrong(day, session)
+            async with services.reader.at_one_snapshot() as snapshot:
+                await check_of.remove_wrong(day, snapshot)
         assert await wrong() == 0
 
 
@@ -351,7 +351,7 @@ async def test_rollups_of_links_that_are_corrected_are_right_in_counts_of_the_ac
     }
     await services.database["rollups"].update_one(of_link, {"$inc": {"total.clicks": 5}})
     wrong = await services.reports.run(by_link)
-    recount = Recount(services.mongodb, services.database)
+    recount = Recount(services.database, services.reader)
     assert await recount.correct(history.account_id, FIRST.isoformat()) == 1
     await check(services, Counted(history, HOST), by_link)
     assert (await services.reports.run(by_link)).totals != wrong.totals
@@ -359,10 +359,11 @@ async def test_rollups_of_links_that_are_corrected_are_right_in_counts_of_the_ac
 
 async def test_reports_of_one_snapshot_count_clicks_once(services: Services) -> None:
     history = await made(services, Random(14))
-    async with await services.mongodb.start_session(snapshot=True) as session:
-        before = await services.reports.run(crossed(history), session)
+    async with services.reader.at_one_snapshot() as snapshot:
+        moment = await moment_of(snapshot, history.account_id)
+        before = await services.reports.run(crossed(history), moment)
         async with profiled(services.database) as rows:
-            assert await services.reports.run(crossed(history), session) == before
+            assert await services.reports.run(crossed(history), moment) == before
     assert not [row for row in rows if row["ns"].endswith((".clicks", ".events"))]
 
 

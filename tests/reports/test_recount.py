@@ -14,7 +14,7 @@ from tests.factories import AT_MS, make_click, make_event
 from tracker.calendar import calendar_of
 from tracker.clock import day_of, moment
 from tracker.ids import new_id
-from tracker.reports.day_count import DayCount
+from tracker.reports.day_count import DayCount, DayCounts
 from tracker.reports.recount import Recount, first_whole_day
 from tracker.reports.rollup import RollupId
 from tracker.service.services import Services
@@ -25,9 +25,8 @@ OF_ACCOUNT = {"_id.of": "account"}
 
 
 async def counted(services: Services, day: str = DAY) -> DayCount:
-    recount = Recount(services.mongodb, services.database)
-    async with await services.mongodb.start_session(snapshot=True) as session:
-        return await recount.count_day(ACCOUNT, day, session)
+    async with services.reader.at_one_snapshot() as snapshot:
+        return await DayCounts(snapshot).recounted(ACCOUNT, day)
 
 
 async def traffic(services: Services, clicks: int = 30) -> None:
@@ -73,7 +72,7 @@ async def test_a_wrong_sum_is_found_by_path_and_corrected(
     await services.database["rollups"].update_one(OF_ACCOUNT, change)
     [sums] = (await counted(services)).differences().values()
     assert sums[path] == missing
-    recount = Recount(services.mongodb, services.database)
+    recount = Recount(services.database, services.reader)
     assert await recount.correct(ACCOUNT, DAY) == len(sums)
     assert (await counted(services)).differences() == {}
     assert await recount.correct(ACCOUNT, DAY) == 0
@@ -83,7 +82,7 @@ async def test_missing_rollups_are_restored_with_their_domains(services: Service
     await traffic(services)
     before = await counted(services)
     await services.database["rollups"].delete_many({})
-    recount = Recount(services.mongodb, services.database)
+    recount = Recount(services.database, services.reader)
     assert await recount.days(ACCOUNT, "", "9999") == [DAY]
     await recount.correct(ACCOUNT, DAY)
     after = await counted(services)
@@ -96,7 +95,7 @@ async def test_rollups_without_clicks_are_emptied(services: Services) -> None:
     await traffic(services)
     await services.database["clicks"].delete_many({})
     await services.database["events"].delete_many({})
-    recount = Recount(services.mongodb, services.database)
+    recount = Recount(services.database, services.reader)
     assert await recount.days(ACCOUNT, "", "9999") == [DAY]
     await recount.correct(ACCOUNT, DAY)
     stored = (await counted(services)).stored.values()
@@ -106,7 +105,7 @@ async def test_rollups_without_clicks_are_emptied(services: Services) -> None:
 async def test_corrections_at_once_add_a_difference_once(services: Services) -> None:
     await traffic(services)
     await services.database["rollups"].delete_many({})
-    recount = Recount(services.mongodb, services.database)
+    recount = Recount(services.database, services.reader)
     await asyncio.gather(*(recount.correct(ACCOUNT, DAY) for _ in range(4)))
     assert (await counted(services)).differences() == {}
 
@@ -114,7 +113,7 @@ async def test_corrections_at_once_add_a_difference_once(services: Services) -> 
 async def test_corrections_beside_drains_neither_lose_nor_double(services: Services) -> None:
     await traffic(services)
     await services.database["rollups"].delete_many({})
-    recount = Recount(services.mongodb, services.database)
+    recount = Recount(services.database, services.reader)
     link = new_id()
 
     async def drain(processes: Services) -> None:
@@ -147,7 +146,7 @@ async def test_a_reader_never_sees_a_figure_between_the_wrong_and_the_right(
             seen.add(sum([row.get("total", {}).get("clicks", 0) async for row in rows]))
 
     reading = asyncio.create_task(read())
-    await Recount(services.mongodb, services.database).correct(ACCOUNT, DAY)
+    await Recount(services.database, services.reader).correct(ACCOUNT, DAY)
     done.set()
     await reading
     assert seen <= {125, 25}
@@ -174,18 +173,18 @@ async def test_a_day_of_25_hours_is_counted_and_copied(services: Services) -> No
     moments = [start + timedelta(hours=number, minutes=59) for number in range(-1, 26)]
     clicks = [make_click(ACCOUNT, at=int(at.timestamp() * 1000)) for at in moments]
     await scene.applied(services, clicks)
-    recount = Recount(services.mongodb, services.database)
+    recount = Recount(services.database, services.reader)
     assert await recount.correct(ACCOUNT, day, berlin) > 0
     assert await recount.correct(ACCOUNT, day, berlin) == 0
-    async with await services.mongodb.start_session(snapshot=True) as session:
-        found = await recount.count_day(ACCOUNT, day, session, berlin)
+    async with services.reader.at_one_snapshot() as snapshot:
+        found = await DayCounts(snapshot).recounted(ACCOUNT, day, berlin)
     sums = found.stored[RollupId(ACCOUNT, "account Europe/Berlin", day, None)]
     hours = {f"hour.{number:02}.clicks": 1 for number in range(25)}
     of_hours = [path for path in sums if path.startswith("hour.") and path.endswith("clicks")]
     assert {path: sums[path] for path in of_hours} == hours
     await recount.copy(ACCOUNT, day, "Asia/Tokyo", "Europe/Berlin")
-    async with await services.mongodb.start_session(snapshot=True) as session:
-        copied = await recount.count_day(ACCOUNT, day, session, calendar_of("Asia/Tokyo"))
+    async with services.reader.at_one_snapshot() as snapshot:
+        copied = await DayCounts(snapshot).recounted(ACCOUNT, day, calendar_of("Asia/Tokyo"))
     assert copied.stored[RollupId(ACCOUNT, "account Asia/Tokyo", day, None)] == sums
 
 
@@ -194,6 +193,6 @@ async def test_accounts_with_records_and_accounts_with_rollups_are_found(
 ) -> None:
     empty = await services.accounts.create("Acme")
     await traffic(services)
-    found = await Recount(services.mongodb, services.database).accounts()
+    found = await Recount(services.database, services.reader).accounts()
     assert set(found) == {empty.id, ACCOUNT}
     assert found == sorted(found, key=UUID.__str__)

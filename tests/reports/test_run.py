@@ -23,6 +23,7 @@ from tracker.reports.limits import MAX_WAITING_OF_ACCOUNT
 from tracker.reports.parts import parts_at_one_snapshot
 from tracker.reports.query import Bots, GroupBy, Query
 from tracker.reports.queue import ReportQueue
+from tracker.reports.scope import moment_of
 from tracker.service.services import Services
 
 GROUPS = get_args(GroupBy)
@@ -111,10 +112,11 @@ async def test_a_report_in_a_session_is_read_at_its_snapshot(services: Services)
     random = Random(2)
     history = await made(services, random)
     query = drawn(random, history, "day")
-    async with await services.mongodb.start_session(snapshot=True) as session:
-        before = await services.reports.run(query, session)
+    async with services.reader.at_one_snapshot() as snapshot:
+        moment = await moment_of(snapshot, history.account_id)
+        before = await services.reports.run(query, moment)
         await services.database["rollups"].delete_many({})
-        assert await services.reports.run(query, session) == before
+        assert await services.reports.run(query, moment) == before
     assert (await services.reports.run(query)).total_rows == 0
 
 
@@ -194,7 +196,7 @@ async def test_a_part_of_a_request_waits_for_its_turn_no_longer_than_the_request
     monkeypatch.setattr("tracker.reports.parts.REPORT_SECONDS", 0.2)
     account_id = await with_a_click(services)
     async with asyncio.timeout(10), services.reports._queue.turn(account_id, 1):
-        parts = parts_at_one_snapshot(services.database, services.reports, account_id)
+        parts = parts_at_one_snapshot(services.reader, services.reports, account_id)
         with pytest.raises(Unavailable, match=r"^panels\[0\]: "):
             async with parts as one:
                 await one.run("panels[0]", crossed(account_id))

@@ -108,7 +108,7 @@ async def test_the_rollups_of_the_link_and_the_account_are_marked_and_their_sums
     await stored(services, [visit(), plain])
     await backfilled(services)
     assert await corrections(services) == {("account", None): 2, ("link", LINK): 2}
-    recount = Recount(services.mongodb, services.database)
+    recount = Recount(services.database, services.reader)
     assert await recount.correct(ACCOUNT, DAY) == 0
     rows = await services.database["rollups"].distinct("domain_name", {"_id.of": "link"})
     assert rows == ["go.example.com"]

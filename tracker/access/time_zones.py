@@ -23,6 +23,7 @@ from pymongo import ReturnDocument
 from tracker.calendar import DEFAULT_ZONE, Calendar, ChangedCalendar, calendar_of, is_zone
 from tracker.clock import now
 from tracker.db.connect import Database
+from tracker.db.reader import Reader
 from tracker.db.transaction import Session, run_in_transaction
 from tracker.errors import BadRequest, NotFound
 
@@ -96,18 +97,14 @@ UTC_ACCOUNT: Final = AccountZone()
 class TimeZones:
     """The stored time zones of all accounts."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, reader: Reader) -> None:
         self._database = database
         self._accounts = database["accounts"]
+        self._reader = reader
 
-    async def find(self, account_id: UUID, session: Session | None = None) -> AccountZone:
-        """Return the zone of an account, UTC if there is no such account.
-
-        It is read in `session`, whose rollups and answers then agree with it. Raises PyMongoError
-        if MongoDB does not answer.
-        """
-        row = await self._accounts.find_one({"_id": account_id}, FIELDS, session=session)
-        return UTC_ACCOUNT if row is None else zone_in(row)
+    async def find(self, account_id: UUID) -> AccountZone:
+        """Return the zone of an account as `zone_of` does."""
+        return await zone_of(self._reader, account_id)
 
     async def request(self, account_id: UUID, zone: str) -> tuple[str, AccountZone]:
         """Request that an account counts in another zone; return the zone requested before.
@@ -192,6 +189,22 @@ class TimeZones:
         }
         unset = dict.fromkeys(("time_zone_due", "time_zones_obsolete", "time_zone_steps"), "")
         await self._accounts.update_one({"_id": account_id, **nothing}, {"$unset": unset})
+
+
+async def zone_of(reader: Reader, account_id: UUID) -> AccountZone:
+    """Return the zone of an account, UTC if there is no such account.
+
+    The rollups and answers of the reader's snapshot agree with it. Raises PyMongoError if MongoDB
+    does not answer.
+    """
+    row = await reader.find_one("accounts", {"_id": account_id}, FIELDS)
+    return UTC_ACCOUNT if row is None else zone_in(row)
+
+
+async def zone_in_session(database: Database, account_id: UUID, session: Session) -> AccountZone:
+    """Return the zone of an account as `zone_of` does, in the transaction of `session`."""
+    row = await database["accounts"].find_one({"_id": account_id}, FIELDS, session=session)
+    return UTC_ACCOUNT if row is None else zone_in(row)
 
 
 def zone_in(row: Mapping[str, Any]) -> AccountZone:

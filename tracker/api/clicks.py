@@ -1,5 +1,6 @@
 """`/api/clicks`: the feed of an account's clicks."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import TypeVar
@@ -9,6 +10,7 @@ from tracker.api.click_records import ClickFields, ClickLink, ClickRecord
 from tracker.api.endpoint import Call, Endpoint, Nothing
 from tracker.api.export import Export
 from tracker.api.feed_export import all_of_feed
+from tracker.api.feed_filters import feed_filter
 from tracker.api.feed_schema import FeedAnswer, FeedQuery, cursor_fields
 from tracker.api.resource import record_of
 from tracker.api.services import Services
@@ -30,9 +32,12 @@ async def show_clicks(
     services: Services, account_id: UUID, clicks: Sequence[StoredClick]
 ) -> list[ClickRecord]:
     """Return the records of clicks, with one query for their links and one for conversions."""
-    links = await services.links.find_all({click.link_id for click in clicks})
-    ids = [click.id for click in clicks]
-    conversions = await count_conversions(services.database, account_id, ids) if ids else {}
+    if not clicks:
+        return []
+    links, conversions = await asyncio.gather(
+        services.links.find_all({click.link_id for click in clicks}),
+        count_conversions(services.reader, account_id, [click.id for click in clicks]),
+    )
     records = []
     for click in clicks:
         link = links.get(click.link_id)
@@ -60,8 +65,7 @@ async def list_clicks(call: Call[ListClicks, Nothing]) -> FeedAnswer[ClickRecord
     Raises BadRequest if a filter breaks a rule or a cursor cannot be used.
     """
     query, services = call.query, call.services
-    zone = await services.time_zones.find(call.account_id)
-    wanted = query.filter(zone.calendar, services.public_url.host)
+    wanted = await feed_filter(call)
     page = await services.click_feed.page(call.account_id, wanted, query.place(), query.page_size)
     rows = await show_clicks(services, call.account_id, page.rows)
     return FeedAnswer(rows=rows, **cursor_fields(query, page))

@@ -44,7 +44,7 @@ class Delays(msgspec.Struct, kw_only=True):
 
 async def count(call: Call[CountDelays, Nothing]) -> Delays:
     """Count conversions by their delay."""
-    seconds = await conversion_delays(call.services.database, call.account_id)
+    seconds = await conversion_delays(call.services.reader, call.account_id)
     counts = Counter(bisect_left(_BOUNDS, one) for one in seconds)
     return Delays(
         conversions=len(seconds),

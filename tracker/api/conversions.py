@@ -1,5 +1,6 @@
 """`/api/conversions`: the feed of an account's conversions, and one of them."""
 
+import asyncio
 from collections import Counter
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
@@ -23,6 +24,7 @@ from tracker.api.deliveries import delivery_record
 from tracker.api.endpoint import Call, Endpoint, Nothing
 from tracker.api.export import Export
 from tracker.api.feed_export import all_of_feed
+from tracker.api.feed_filters import feed_filter
 from tracker.api.feed_schema import FeedAnswer, cursor_fields
 from tracker.api.resource import Resource, record_of
 from tracker.api.services import Services
@@ -34,9 +36,11 @@ from tracker.webhooks.store import Webhook
 
 async def _show(services: Services, events: Sequence[LoggedEvent]) -> list[ConversionRecord]:
     """Return the records of `events`, with one query for their links and one for their configs."""
-    links = await services.links.find_all({one.link_id for one in events if one.link_id})
-    configs = await services.event_configs.find_all(
-        {one.event_config_id for one in events if one.event_config_id}
+    links, configs = await asyncio.gather(
+        services.links.find_all({one.link_id for one in events if one.link_id}),
+        services.event_configs.find_all(
+            {one.event_config_id for one in events if one.event_config_id}
+        ),
     )
     records = []
     for event in events:
@@ -65,17 +69,19 @@ async def show_conversions(
     services: Services, account_id: UUID, events: Sequence[LoggedEvent], with_deliveries: bool
 ) -> list[ListedConversion]:
     """Return the rows of an account's conversions, with one query for each kind of their parts."""
-    clicks = await _clicks(services, account_id, [one.click_id for one in events])
-    deliveries: dict[int, DeliveryCounts] = {}
-    if with_deliveries:
-        deliveries = await _delivery_counts(services, account_id, events)
+    counted = events if with_deliveries else []
+    records, clicks, deliveries = await asyncio.gather(
+        _show(services, events),
+        _clicks(services, account_id, [one.click_id for one in events]),
+        _delivery_counts(services, account_id, counted),
+    )
     return [
         ListedConversion(
             **asdict(record),
             click=clicks.get(event.click_id),
             deliveries=deliveries.get(event.id),
         )
-        for event, record in zip(events, await _show(services, events), strict=True)
+        for event, record in zip(events, records, strict=True)
     ]
 
 
@@ -87,8 +93,7 @@ async def list_conversions(
     Raises BadRequest if a filter breaks a rule or a cursor cannot be used.
     """
     query, services = call.query, call.services
-    zone = await services.time_zones.find(call.account_id)
-    wanted = query.filter(zone.calendar, services.public_url.host)
+    wanted = await feed_filter(call)
     page = await services.conversion_feed.page(
         call.account_id, wanted, query.place(), query.page_size
     )
@@ -116,13 +121,16 @@ async def show(call: Call[Nothing, Nothing]) -> ConversionDetail:
     Raises NotFound or Forbidden if the account has no such conversion.
     """
     event = await CONVERSIONS.own(call)
-    sees_deliveries = call.principal.covers(["webhooks:read"])
-    clicks = await _clicks(call.services, call.account_id, [event.click_id])
+    record, clicks, deliveries = await asyncio.gather(
+        CONVERSIONS.show(call, event),
+        _clicks(call.services, call.account_id, [event.click_id]),
+        _deliveries(call, event),
+    )
     return ConversionDetail(
-        **asdict(await CONVERSIONS.show(call, event)),
+        **asdict(record),
         click=clicks.get(event.click_id),
         metadata=event.metadata,
-        deliveries=await _deliveries(call, event) if sees_deliveries else None,
+        deliveries=deliveries,
     )
 
 
@@ -139,6 +147,8 @@ async def _delivery_counts(
     services: Services, account_id: UUID, events: Sequence[LoggedEvent]
 ) -> dict[int, DeliveryCounts]:
     """Return the number of deliveries in each state, by event."""
+    if not events:
+        return {}
     ids = {
         delivery_id(webhook.id, event.id): event.id
         for webhook in await _webhooks(services, account_id)
@@ -156,8 +166,13 @@ async def _webhooks(services: Services, account_id: UUID) -> Sequence[Webhook]:
     return webhooks
 
 
-async def _deliveries(call: Call[Any, Any], event: LoggedEvent) -> list[ConversionDelivery]:
-    """Return the deliveries of a conversion to the account's webhooks, newest webhook first."""
+async def _deliveries(call: Call[Any, Any], event: LoggedEvent) -> list[ConversionDelivery] | None:
+    """Return the deliveries of a conversion to the account's webhooks, newest webhook first.
+
+    None if the caller may not see webhooks.
+    """
+    if not call.principal.covers(["webhooks:read"]):
+        return None
     webhooks = await _webhooks(call.services, call.account_id)
     ids = {delivery_id(one.id, event.id): one for one in webhooks}
     found = await call.services.deliveries.find_all(ids)

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from tracker.api.endpoint import Call, Nothing
 from tracker.api.export_stream import pieces
-from tracker.api.feed_schema import FeedQuery
+from tracker.api.feed_filters import feed_filter
 from tracker.feeds.feed import Feed
 
 Row = TypeVar("Row")
@@ -19,9 +19,7 @@ async def all_of_feed(
 
     Raises BadRequest if a filter breaks a rule.
     """
-    query: FeedQuery = call.query
-    zone = await call.services.time_zones.find(call.account_id)
-    wanted = query.filter(zone.calendar, call.services.public_url.host)
+    wanted = await feed_filter(call)
     async with aclosing(feed.pages(call.account_id, wanted)) as pages:
         async for page in pages:
             for rows in pieces(page.rows):

@@ -105,6 +105,11 @@ class FeedQuery(msgspec.Struct, kw_only=True):
         self.place()
 
     @property
+    def names_days(self) -> bool:
+        """Return whether the filter depends on a calendar."""
+        return self.first is not None or self.last is not None
+
+    @property
     def cursors(self) -> FeedCursors:
         """Return the cursors of the feed."""
         return FeedCursors(self.FEED, self.account_id)

@@ -107,7 +107,7 @@ async def overview(services: Services, account_id: UUID, body: CreateOverview) -
     """
     query = body.query(account_id)
     panels = [panel.query(query) for panel in body.panels]
-    async with parts_at_one_snapshot(services.database, services.reports, account_id) as parts:
+    async with parts_at_one_snapshot(services.reader, services.reports, account_id) as parts:
         found = await read_overview(
             parts, query, body.chosen_interval(), body.previous_days(), panels
         )

@@ -79,7 +79,7 @@ async def list_values(call: Call[ListReportValues, Nothing]) -> ReportValues:
     many reports wait, Unavailable if it takes too long.
     """
     query, services = call.query, call.services
-    async with parts_at_one_snapshot(services.database, services.reports, call.account_id) as parts:
+    async with parts_at_one_snapshot(services.reader, services.reports, call.account_id) as parts:
         date_range = query.date_range(parts.calendar)
         days = date_range.days()
         report = await parts.run(

@@ -54,7 +54,7 @@ async def create(call: Call[Nothing, CreateReport]) -> ReportAnswer:
     """
     body, query, services = call.body, _query(call), call.services
     interval = None if body.interval is UNSET else body.interval
-    async with parts_at_one_snapshot(services.database, services.reports, call.account_id) as parts:
+    async with parts_at_one_snapshot(services.reader, services.reports, call.account_id) as parts:
         found = await read_detailed(parts, query, interval, body.previous_days())
     return _answer(body, found, parts.calendar.zone)
 
@@ -67,7 +67,7 @@ async def all_rows(
     Everything is read before the first is sent: a snapshot does not last.
     """
     body, services = call.body, call.services
-    async with parts_at_one_snapshot(services.database, services.reports, call.account_id) as parts:
+    async with parts_at_one_snapshot(services.reader, services.reports, call.account_id) as parts:
         report, before = await read_whole(parts, _query(call), body.previous_days())
     for first in range(0, len(report.keys), PIECE_ROWS):
         rows = report.piece(first, PIECE_ROWS)

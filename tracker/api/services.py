@@ -30,6 +30,7 @@ from tracker.conversions.event_ids import EventIds
 from tracker.conversions.record import Recorder
 from tracker.conversions.rules import AccountRules
 from tracker.db.connect import Database
+from tracker.db.reader import Reader
 from tracker.dns.resolver import HostResolver
 from tracker.feeds.clicks import StoredClick
 from tracker.feeds.conversions import ConversionFeed
@@ -69,6 +70,7 @@ class Services(Protocol):
     access_log: AccessLog
     redis: Redis
     database: Database
+    reader: Reader
     accounts: Accounts
     time_zones: TimeZones
     api_keys: ApiKeys

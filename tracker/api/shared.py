@@ -71,7 +71,7 @@ class SharedHandler(SignedOutHandler):
             wanted = report.overview(share.account_id, zone.calendar.day_of(now()))
             found = await overview(services, share.account_id, wanted)
             filters = wanted.filters.values()
-            names = await filter_names(services.database, share.account_id, filters)
+            names = await filter_names(services.reader, share.account_id, filters)
         answer = _answer(share, wanted, found, names)
         if not share.show_link_names:
             _hide_links(answer, [str(link) for link in filters.get("link", [])])

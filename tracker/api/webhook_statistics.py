@@ -41,7 +41,7 @@ async def show(call: Call[Nothing, Nothing]) -> WebhookStatistics:
     """
     webhook = await WEBHOOKS.own(call)
     zone = await call.services.time_zones.find(call.account_id)
-    found = await statistics(call.services.database, webhook.id, zone.calendar)
+    found = await statistics(call.services.reader, webhook.id, zone.calendar)
     took = found.milliseconds
     return WebhookStatistics(
         deliveries=sum(of_day.total() for of_day in found.days.values()),

@@ -148,13 +148,13 @@ class EventConfigs:
 
     async def find(self, config_id: UUID) -> EventConfig | None:
         """Return the configuration with this id, archived ones included; None if there is none."""
-        row = await self._configs.find_one({"_id": config_id})
-        return None if row is None else _config(row)
+        return next(iter(await self._pages.look_up([config_id])), None)
 
     async def find_all(self, ids: Collection[UUID]) -> dict[UUID, EventConfig]:
         """Return the configurations that exist among `ids`, archived ones included, by id."""
-        rows = self._configs.find({"_id": {"$in": list(ids)}})
-        return {row["_id"]: _config(row) async for row in rows}
+        if not ids:
+            return {}
+        return {config.id: config for config in await self._pages.look_up(ids)}
 
     async def change(self, config_id: UUID, fields: Mapping[str, Any]) -> EventConfig:
         """Set checked `fields`, except the postback key, and return the configuration.

@@ -1,7 +1,6 @@
 """One page of a collection, newest first or in another order; its documents by their ids."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 from uuid import UUID
@@ -10,10 +9,10 @@ import msgspec
 from bson.binary import UuidRepresentation
 from pymongo import ASCENDING, DESCENDING
 from pymongo.collation import Collation, CollationStrength
-from pymongo.errors import AutoReconnect
 
 from tracker.db.connect import LookUpDatabase
 from tracker.db.documents import StoredId, record, with_stored_ids
+from tracker.db.reader import lost_connections
 
 Listed = TypeVar("Listed", bound=msgspec.Struct)
 
@@ -40,15 +39,6 @@ OLDEST_FIRST: Final = Order((("_id", ASCENDING),))
 def by_name(field: str) -> Order:
     """Return the order by the names in `field`, oldest first where they are equal."""
     return Order(((field, ASCENDING), ("_id", ASCENDING)), BY_NAME)
-
-
-@contextmanager
-def _lost_connections() -> Iterator[None]:
-    """Raise PyMongo's error for uvloop's, of a connection that the other end closed."""
-    try:
-        yield
-    except RuntimeError as error:
-        raise AutoReconnect(str(error)) from error
 
 
 class Pages(Generic[Listed]):
@@ -86,7 +76,7 @@ class Pages(Generic[Listed]):
         Raises PyMongoError if MongoDB fails or does not answer in time.
         """
         stages = self._stages(with_stored_ids(matching), page, page_size, order)
-        with _lost_connections():
+        with lost_connections():
             found = await self._collection.aggregate(
                 stages, collation=order.collation, allowDiskUse=True, batchSize=page_size + 2
             )
@@ -97,7 +87,7 @@ class Pages(Generic[Listed]):
     async def look_up(self, ids: Collection[UUID]) -> list[Listed]:
         """Return what has one of these ids, in any order. Raises as `find` does."""
         wanted = [StoredId(one.bytes) for one in ids]
-        with _lost_connections():
+        with lost_connections():
             found = self._collection.find({"_id": {"$in": wanted}})
             rows = await found.batch_size(len(wanted) + 1).to_list()
         return list(map(self._read, rows))

@@ -6,8 +6,7 @@ from uuid import UUID
 
 from tracker.clock import now
 from tracker.conversions.document import Status
-from tracker.db.all_rows import all_rows
-from tracker.db.connect import Database
+from tracker.db.reader import Reader
 
 MAX_CONVERSIONS: Final = 10_000
 """Conversions that are looked at, the last ones. They take 20 ms."""
@@ -15,13 +14,13 @@ MAX_CONVERSIONS: Final = 10_000
 DAYS: Final = 30
 
 
-async def conversion_delays(database: Database, account_id: UUID) -> list[float]:
+async def conversion_delays(reader: Reader, account_id: UUID) -> list[float]:
     """Return the seconds from click to conversion, of conversions whose click is known.
 
     Raises PyMongoError if MongoDB does not answer.
     """
     stages = delays_pipeline(account_id, now() - timedelta(days=DAYS))
-    return [row["seconds"] for row in await all_rows(database["events"], stages)]
+    return [row["seconds"] for row in await reader.aggregate("events", stages)]
 
 
 def delays_pipeline(account_id: UUID, since: datetime) -> list[dict[str, Any]]:

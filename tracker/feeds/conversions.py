@@ -11,8 +11,8 @@ from bson import Decimal128
 
 from tracker.conversions.document import Status
 from tracker.conversions.rules import Rule
-from tracker.db.connect import Database
 from tracker.db.documents import record
+from tracker.db.reader import Reader
 from tracker.feeds.arrivals import FeedName, conversion_entries
 from tracker.feeds.feed import Feed, Kind, Links, with_links
 from tracker.feeds.filter import Conditions, FeedFilter, conditions_for_conversions
@@ -77,15 +77,15 @@ CONVERSIONS: Final = Kind(
 class ConversionFeed(Feed[LoggedEvent]):
     """The feed of conversions, which also finds one by its id."""
 
-    def __init__(self, database: Database, host: str, **limits: int) -> None:
-        super().__init__(CONVERSIONS, database, host, **limits)
+    def __init__(self, reader: Reader, host: str, **limits: int) -> None:
+        super().__init__(CONVERSIONS, reader, host, **limits)
 
     async def find(self, event_id: int) -> LoggedEvent | None:
         """Return the event with this id; None if there is none or it has no account yet.
 
         Raises PyMongoError if MongoDB does not answer.
         """
-        document = await self._collection.find_one({"_id": event_id}, _FIELDS)
+        document = await self._reader.find_one("events", {"_id": event_id}, _FIELDS)
         if document is None or document["account_id"] is None or document["status"] not in SHOWN:
             return None
         return _row(document)

@@ -4,15 +4,14 @@ from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Seque
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 from uuid import UUID
 
-from tracker.db.connect import Database
-from tracker.db.transaction import Session
+from tracker.db.reader import Reader
 from tracker.feeds import storing_order, time_order
 from tracker.feeds.arrivals import FeedName
 from tracker.feeds.filter import Conditions, FeedFilter
 from tracker.feeds.links import wanted_links
 from tracker.feeds.page import Bookmark, FeedPage, Place, Position
 from tracker.feeds.storing_order import Entries, Source, StoringOrder, bookmark_of_now
-from tracker.feeds.time_order import Range, page_by_time
+from tracker.feeds.time_order import Documents, Range, page_by_time
 
 Row = TypeVar("Row")
 Links = Sequence[UUID] | None
@@ -51,14 +50,13 @@ class Feed(Generic[Row]):
     def __init__(
         self,
         kind: Kind[Row],
-        database: Database,
+        reader: Reader,
         host: str,
         max_examined: int = time_order.MAX_EXAMINED,
         max_examined_stored: int = storing_order.MAX_EXAMINED,
     ) -> None:
         self._kind = kind
-        self._database = database
-        self._collection = database[kind.collection]
+        self._reader = reader
         self._host = host
         self._max_examined = max_examined
         self._max_examined_stored = max_examined_stored
@@ -73,12 +71,12 @@ class Feed(Generic[Row]):
         PyMongoError if MongoDB does not answer.
         """
         if isinstance(start, Position):
-            return await self._older(account_id, wanted, start, size, None)
-        async with await self._database.client.start_session(snapshot=True) as session:
+            return await self._older(account_id, wanted, start, size, self._reader)
+        async with self._reader.at_one_snapshot() as snapshot:
             if isinstance(start, Bookmark):
-                return await self._stored_after(account_id, wanted, start, size, session)
-            bookmark = await bookmark_of_now(self._database, session)
-            page = await self._older(account_id, wanted, None, size, session)
+                return await self._stored_after(account_id, wanted, start, size, snapshot)
+            bookmark = await bookmark_of_now(snapshot)
+            page = await self._older(account_id, wanted, None, size, snapshot)
             return page._replace(bookmark=bookmark)
 
     async def pages(
@@ -104,8 +102,8 @@ class Feed(Generic[Row]):
         if not ids:
             return []
         own = {"_id": {"$in": list(ids)}, "account_id": account_id}
-        rows = self._collection.find(own, self._kind.fields)
-        return [self._kind.row(one) async for one in rows]
+        rows = await self._reader.find(self._kind.collection, own, self._kind.fields)
+        return [self._kind.row(one) for one in rows]
 
     async def _older(
         self,
@@ -113,14 +111,13 @@ class Feed(Generic[Row]):
         wanted: FeedFilter,
         after: Position | None,
         size: int,
-        session: Session | None,
+        reader: Reader,
     ) -> FeedPage[Row]:
-        links = await wanted_links(self._database, account_id, wanted, session)
+        links = await wanted_links(reader, account_id, wanted)
         conditions = self._kind.conditions(wanted, self._host)
         within = self._kind.scan(account_id, wanted, links, conditions)
-        found = await page_by_time(
-            self._collection, within, after, size, self._kind.fields, self._max_examined, session
-        )
+        documents = Documents(reader, self._kind.collection, self._kind.fields)
+        found = await page_by_time(documents, within, after, size, self._max_examined)
         rows = [self._kind.row(one) for one in found.rows]
         return FeedPage(rows, found.next, None, found.searched_to)
 
@@ -130,18 +127,17 @@ class Feed(Generic[Row]):
         wanted: FeedFilter,
         start: Bookmark,
         size: int,
-        session: Session,
+        snapshot: Reader,
     ) -> FeedPage[Row]:
-        links = await wanted_links(self._database, account_id, wanted, session)
+        links = await wanted_links(snapshot, account_id, wanted)
         of_values = self._kind.conditions(wanted, self._host)
         conditions = [*wanted.times, *wanted.states, *of_values, *with_links(links)]
-        source = Source(
-            self._kind.name, self._collection, self._kind.entries, account_id, conditions
-        )
-        order = StoringOrder(self._database, source, session)
-        found = await order.page(start, size, self._kind.fields, self._max_examined_stored)
+        kind = self._kind
+        source = Source(kind.name, kind.collection, kind.entries, account_id, conditions)
+        order = StoringOrder(snapshot, source)
+        found = await order.page(start, size, kind.fields, self._max_examined_stored)
         following = None if found.searched_to is None else found.bookmark
-        rows = [self._kind.row(one) for one in found.rows]
+        rows = [kind.row(one) for one in found.rows]
         return FeedPage(rows, following, found.bookmark, found.searched_to)
 
 

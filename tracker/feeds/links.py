@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from tracker.db.connect import Database
-from tracker.db.transaction import Session
+from tracker.db.reader import Reader
 from tracker.feeds.filter import FeedFilter
 
 
 async def wanted_links(
-    database: Database, account_id: UUID, wanted: FeedFilter, session: Session | None
+    reader: Reader, account_id: UUID, wanted: FeedFilter
 ) -> Sequence[UUID] | None:
     """Return the ids of the account's links that the filter names; None if it names none.
 
@@ -25,5 +24,4 @@ async def wanted_links(
         matching["_id"] = {"$in": list(ids)}
     if tags is not None:
         matching["tags"] = {"$all" if wanted.all_tags else "$in": list(tags)}
-    rows = database["links"].find(matching, ["_id"], session=session)
-    return [row["_id"] async for row in rows]
+    return [row["_id"] for row in await reader.find("links", matching, ["_id"])]

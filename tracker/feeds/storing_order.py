@@ -17,8 +17,7 @@ from uuid import UUID
 
 from tracker.clock import now
 from tracker.conversions.document import Status
-from tracker.db.connect import Collection, Database
-from tracker.db.transaction import Session
+from tracker.db.reader import Reader
 from tracker.errors import BadRequest
 from tracker.feeds.arrivals import (
     ENTRIES_PER_DOCUMENT,
@@ -61,7 +60,7 @@ class Source(NamedTuple):
     """
 
     feed: FeedName
-    collection: Collection
+    collection: str
     entries: Entries
     account_id: UUID
     conditions: Conditions
@@ -79,24 +78,23 @@ class StoredPage(NamedTuple):
     searched_to: datetime | None
 
 
-async def bookmark_of_now(database: Database, session: Session) -> Bookmark:
-    """Return the place after everything that the snapshot of `session` has.
+async def bookmark_of_now(snapshot: Reader) -> Bookmark:
+    """Return the place after everything that `snapshot` has.
 
     Raises PyMongoError if MongoDB does not answer.
     """
-    at = now()  # before the first read of the session, with which the snapshot begins
+    at = now()  # before the first read, with which the snapshot begins
     used = {"_id": {"$gte": 0}, "batches": {"$gt": 0}}
-    rows = await database[FENCES].find(used, ["batches"], session=session).to_list(None)
+    rows = await snapshot.find(FENCES, used, ["batches"])
     return Bookmark(at, {row["_id"]: first_position(row["batches"] + 1) for row in rows})
 
 
 class StoringOrder:
-    """The pages of a feed in the snapshot of a session."""
+    """The pages of a feed in a snapshot."""
 
-    def __init__(self, database: Database, source: Source, session: Session) -> None:
-        self._database = database
+    def __init__(self, snapshot: Reader, source: Source) -> None:
+        self._snapshot = snapshot
         self._source = source
-        self._session = session
 
     async def page(
         self, start: Bookmark, size: int, fields: Sequence[str], max_examined: int
@@ -106,7 +104,7 @@ class StoringOrder:
         Raises BadRequest if the bookmark is too old, or of what the store has lost. Raises
         PyMongoError if MongoDB does not answer.
         """
-        end = await bookmark_of_now(self._database, self._session)
+        end = await bookmark_of_now(self._snapshot)
         _check(start, end)
         found: list[dict[str, Any]] = []
         read, last, examined = dict(start.positions), None, 0
@@ -144,11 +142,11 @@ class StoringOrder:
                     if number >= firsts[slot]:
                         yield Entry(slot, number, at, *entry)
         finally:
-            for cursor in documents.values():
-                await cursor.close()
+            for unread_ones in documents.values():
+                await unread_ones.aclose()
 
-    def _documents(self, slot: int, first: int, size: int) -> Any:
-        """Return a cursor of the documents of a slot, from that with the position `first`.
+    def _documents(self, slot: int, first: int, size: int) -> AsyncGenerator[dict[str, Any], None]:
+        """Yield the documents of a slot, from that with the position `first`.
 
         A page may need one of 1,024 entries, or many of one entry: MongoDB returns a tenth of
         `size` at once.
@@ -162,8 +160,8 @@ class StoringOrder:
             "$gte": {**of_slot, "position": first - first % ENTRIES_PER_DOCUMENT},
             "$lt": {**of_slot, "position": 2**63 - 1},
         }
-        found = self._database["arrivals"].find({"_id": within}, session=self._session)
-        return found.sort("_id", 1).batch_size(max(2, size // 10))
+        at_once = max(2, size // 10)
+        return self._snapshot.each("arrivals", {"_id": within}, sort={"_id": 1}, batch_size=at_once)
 
     async def _passing(
         self, entries: Sequence[Entry], fields: Sequence[str]
@@ -173,8 +171,8 @@ class StoringOrder:
         With conditions, which few may pass, they are not whole yet.
         """
         needed = ["status"] if self._source.conditions else fields
-        found = self._find([entry.id for entry in entries], needed)
-        return {(row["_id"], row.get("status")): row async for row in found}
+        found = await self._find([entry.id for entry in entries], needed)
+        return {(row["_id"], row.get("status")): row for row in found}
 
     async def _whole(
         self, found: Sequence[dict[str, Any]], fields: Sequence[str]
@@ -183,13 +181,15 @@ class StoringOrder:
         if not (found and self._source.conditions):
             return found
         ids = [row["_id"] for row in found]
-        rows = {row["_id"]: row async for row in self._find(ids, fields)}
+        rows = {row["_id"]: row for row in await self._find(ids, fields)}
         return [rows[one] for one in ids]
 
-    def _find(self, ids: Sequence[UUID | int], fields: Sequence[str]) -> Any:
+    async def _find(
+        self, ids: Sequence[UUID | int], fields: Sequence[str]
+    ) -> Sequence[dict[str, Any]]:
         own = {"_id": {"$in": ids}, "account_id": self._source.account_id}
         matching = {"$and": [own, *self._source.conditions]}
-        return self._source.collection.find(matching, list(fields), session=self._session)
+        return await self._snapshot.find(self._source.collection, matching, list(fields))
 
 
 def _check(start: Bookmark, end: Bookmark) -> None:

@@ -8,13 +8,12 @@ Guarantee: the cost of a page does not grow with the number of rows of the accou
 the order of times; rows that other conditions leave out are counted, and MAX_EXAMINED end the page.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
-from tracker.db.connect import Collection
-from tracker.db.transaction import Session
+from tracker.db.reader import Reader
 from tracker.feeds.filter import Conditions
 from tracker.feeds.page import Position
 
@@ -41,6 +40,18 @@ class Range(NamedTuple):
     lowest_id: UUID | int
 
 
+class Documents(NamedTuple):
+    """The documents of a feed: how they are read, where, and which of their fields."""
+
+    reader: Reader
+    collection: str
+    fields: Sequence[str]
+
+    async def find(self, matching: Mapping[str, Any], **options: Any) -> list[dict[str, Any]]:
+        """Return the documents that match, as `Reader.find` does."""
+        return await self.reader.find(self.collection, matching, list(self.fields), **options)
+
+
 class TimePage(NamedTuple):
     """The rows of a page, where the next one begins, and how far an unfinished one has looked."""
 
@@ -50,15 +61,9 @@ class TimePage(NamedTuple):
 
 
 async def page_by_time(
-    collection: Collection,
-    within: Range,
-    after: Position | None,
-    size: int,
-    fields: Sequence[str],
-    max_examined: int,
-    session: Session | None,
+    documents: Documents, within: Range, after: Position | None, size: int, max_examined: int
 ) -> TimePage:
-    """Return the next `size` rows after a position, or the newest, with these fields.
+    """Return the next `size` rows after a position, or the newest.
 
     Raises PyMongoError if MongoDB does not answer.
     """
@@ -67,7 +72,7 @@ async def page_by_time(
         within = within._replace(
             bounds=[*within.bounds, {"at": {"$lte": after.at}, "$nor": [newer]}]
         )
-    rows, end = await _newest_examined(collection, within, size, fields, max_examined, session)
+    rows, end = await _newest_examined(documents, within, size, max_examined)
     if len(rows) > size:
         last = rows[size - 1]
         return TimePage(rows[:size], Position(last["at"], last["_id"]), None)
@@ -76,63 +81,53 @@ async def page_by_time(
 
 
 async def _newest_examined(
-    collection: Collection,
-    within: Range,
-    size: int,
-    fields: Sequence[str],
-    max_examined: int,
-    session: Session | None,
+    documents: Documents, within: Range, size: int, max_examined: int
 ) -> tuple[list[dict[str, Any]], datetime | None]:
     """Return the newest rows as `_newest` does, and the time where the examined ones end, if any.
 
     If a page is full after few rows, no more are counted off.
     """
     if not within.others:
-        return await _newest(collection, within, size, fields, session), None
+        return await _newest(documents, within, size), None
     for limit in sorted({min(_FEW_FOR_EACH_ROW * size, max_examined), max_examined}):
-        end = await _end(collection, within, limit, session)
+        end = await _end(documents, within, limit)
         bounds = [*within.bounds, *([{"at": {"$gte": end}}] if end is not None else [])]
-        rows = await _newest(collection, within._replace(bounds=bounds), size, fields, session)
+        rows = await _newest(documents, within._replace(bounds=bounds), size)
         if len(rows) > size or end is None:
             break
     return rows, end
 
 
-async def _end(
-    collection: Collection, within: Range, max_examined: int, session: Session | None
-) -> datetime | None:
+async def _end(documents: Documents, within: Range, max_examined: int) -> datetime | None:
     """Return the time of the last row that may be examined; None if there are fewer.
 
     The page examines all rows of that millisecond.
     """
-    found = collection.find({"$and": within.bounds}, {"_id": 0, "at": 1}, session=session)
-    last = found.sort("at", -1).hint(within.index_name).skip(max_examined - 1).limit(1)
-    for row in await last.to_list(None):
-        at: datetime = row["at"]
-        return at
-    return None
+    last = await documents.reader.find_one(
+        documents.collection,
+        {"$and": within.bounds},
+        {"_id": 0, "at": 1},
+        sort={"at": -1},
+        hint=within.index_name,
+        skip=max_examined - 1,
+    )
+    return None if last is None else last["at"]
 
 
-async def _newest(
-    collection: Collection,
-    within: Range,
-    size: int,
-    fields: Sequence[str],
-    session: Session | None,
-) -> list[dict[str, Any]]:
+async def _newest(documents: Documents, within: Range, size: int) -> list[dict[str, Any]]:
     """Return the newest rows, sorted: one more than `size`, or all if there are not so many.
 
     The index need not have the order within a millisecond. If the page ends within one, all of its
     rows are sorted by a second query.
     """
 
-    def found(conditions: Conditions) -> Any:
+    async def first(order: str, conditions: Conditions) -> list[dict[str, Any]]:
         matching = {"$and": [*within.bounds, *within.others, *conditions]}
-        return collection.find(matching, list(fields), session=session).hint(within.index_name)
+        chosen = {"sort": {order: -1}, "limit": size + 1, "hint": within.index_name}
+        return await documents.find(matching, **chosen)
 
-    rows: list[dict[str, Any]] = await found([]).sort("at", -1).limit(size + 1).to_list(None)
+    rows = await first("at", [])
     if len(rows) > size and rows[size]["at"] == rows[size - 1]["at"]:
         tied = rows[size]["at"]
-        of_tied = await found([{"at": tied}]).sort("_id", -1).limit(size + 1).to_list(None)
-        rows = [row for row in rows if row["at"] > tied] + of_tied
+        rows = [row for row in rows if row["at"] > tied] + await first("_id", [{"at": tied}])
     return sorted(rows, key=lambda row: (row["at"], row["_id"]), reverse=True)

@@ -24,15 +24,14 @@ from tracker.calendar import Calendar
 from tracker.clock import now
 from tracker.db import keys
 from tracker.db.connect import Database
-from tracker.db.transaction import Session
+from tracker.db.reader import Reader
 from tracker.ingest.lease import Lease
 from tracker.journal.backlog import Backlog
-from tracker.reports.account_calendar import account_calendar
 from tracker.reports.counts import Counts
 from tracker.reports.dimensions import ALL_COUNTED
 from tracker.reports.limits import RECOUNT_SECONDS
 from tracker.reports.periods import Period, day_period, hours_of, is_over
-from tracker.reports.scope import Scope, Snapshot
+from tracker.reports.scope import Scope, Snapshot, moment_of
 
 log = structlog.get_logger(__name__)
 
@@ -55,8 +54,11 @@ _BUSY_SECONDS: Final = 1.0
 class JointCounting:
     """The part of a drain that counts finished days ahead."""
 
-    def __init__(self, database: Database, redis: Redis, backlog: Backlog | None = None) -> None:
+    def __init__(
+        self, database: Database, reader: Reader, redis: Redis, backlog: Backlog | None = None
+    ) -> None:
         self._database = database
+        self._reader = reader
         self._backlog = backlog or Backlog(redis)
         self._lease = Lease(redis, keys.JOINT_COUNTS_LEASE, _LEASE_SECONDS)
         self._worked_since = 0.0
@@ -81,7 +83,7 @@ class JointCounting:
         """
         counted = 0
         # All at once: MongoDB forgets a cursor that waits for ten minutes.
-        for account in await self._database["accounts"].find({}, ["_id"]).to_list(None):
+        for account in await self._reader.find("accounts", {}, ["_id"]):
             calendar, periods = await self._missing(account["_id"])
             for period in periods:
                 counted += await self._count(account["_id"], calendar, period)
@@ -93,8 +95,8 @@ class JointCounting:
         Not if MongoDB refuses: others must not wait for one that is too large. Nor if the account
         has changed its zone since the period was found, whose name now means other moments.
         """
-        async with await self._database.client.start_session(snapshot=True) as session:
-            scope, snapshot = await self._reading(account_id, session)
+        async with self._reader.at_one_snapshot() as reader:
+            scope, snapshot = await self._reading(account_id, reader)
             if scope.calendar is not calendar:
                 return False
             counts = Counts(self._database, scope, snapshot)
@@ -113,8 +115,8 @@ class JointCounting:
 
     async def _missing(self, account_id: UUID) -> tuple[Calendar, list[Period]]:
         """Return an account's calendar, and its periods whose counts are missing or outdated."""
-        async with await self._database.client.start_session(snapshot=True) as session:
-            scope, snapshot = await self._reading(account_id, session)
+        async with self._reader.at_one_snapshot() as reader:
+            scope, snapshot = await self._reading(account_id, reader)
             today = scope.calendar.day_of(snapshot.now)
             days = [
                 day_period(scope.calendar, today - timedelta(number)) for number in range(DAYS + 1)
@@ -132,9 +134,9 @@ class JointCounting:
             found += await counts.missing(ALL_COUNTED, hours, LARGE_HOUR)
             return scope.calendar, found
 
-    async def _reading(self, account_id: UUID, session: Session) -> tuple[Scope, Snapshot]:
-        calendar = await account_calendar(self._database, account_id, session)
-        return Scope(account_id, calendar), Snapshot(session, now(), self._wait_until_idle)
+    async def _reading(self, account_id: UUID, reader: Reader) -> tuple[Scope, Snapshot]:
+        calendar = (await moment_of(reader, account_id)).calendar
+        return Scope(account_id, calendar), Snapshot(reader, now(), self._wait_until_idle)
 
     async def _wait_until_idle(self) -> None:
         """Rest as long as was worked since the last call, and until the journal is short."""

@@ -34,7 +34,8 @@ from redis.exceptions import RedisError
 from tracker.access.time_zones import AccountZone, TimeZones, ZoneChange
 from tracker.calendar import Calendar
 from tracker.db import keys
-from tracker.db.connect import Database, MongoClient
+from tracker.db.connect import Database
+from tracker.db.reader import Reader
 from tracker.db.retention import first_kept
 from tracker.db.transaction import Session, run_in_transaction
 from tracker.ingest.calendars import raise_fences
@@ -69,12 +70,12 @@ class TimeZoneChanger:
     """The part of a drain that changes accounts' time zones."""
 
     def __init__(
-        self, client: MongoClient, database: Database, redis: Redis, time_zones: TimeZones
+        self, database: Database, reader: Reader, redis: Redis, time_zones: TimeZones
     ) -> None:
         self._database = database
         self._time_zones = time_zones
-        self._recount = Recount(client, database)
-        self._joint_copy = JointCopy(client, database)
+        self._recount = Recount(database, reader)
+        self._joint_copy = JointCopy(database, reader)
         self._lease = Lease(redis, keys.TIME_ZONES_LEASE, LEASE_SECONDS)
         # The days of the change that was worked on last, because to find them takes a while.
         self._days: tuple[str, list[str]] = ("", [])

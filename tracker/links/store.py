@@ -22,6 +22,7 @@ from tracker.db.all_of import all_of
 from tracker.db.connect import Database, LookUpDatabase
 from tracker.db.documents import DUPLICATE_KEY, document, record, run_updates
 from tracker.db.paging import NEWEST_FIRST, OLDEST_FIRST, Order, Pages, by_name
+from tracker.db.reader import Reader
 from tracker.db.transaction import Session, run_in_transaction
 from tracker.errors import BadRequest, ErrorCode, NotFound
 from tracker.ids import new_id, new_slug
@@ -81,6 +82,7 @@ class Links:
         self._database = database
         self._links = database["links"]
         self._pages = Pages(lists, "links", Link)
+        self._reader = Reader(lists)
         self._cache = cache
 
     async def create(self, new: NewLink) -> Link:
@@ -158,7 +160,7 @@ class Links:
     ) -> AsyncGenerator[list[Link], None]:
         """Yield all links that the filter finds, in pieces, as `db/all_of` does."""
         matching = {"account_id": account_id, **_matching(wanted)}
-        async for rows in all_of(self._database, self._links.name, matching, _ORDERS[order]):
+        async for rows in all_of(self._reader, self._links.name, matching, _ORDERS[order]):
             yield [record(Link, row) for row in rows]
 
     async def has_slug(self, domain_id: UUID | None, slug: str) -> bool:

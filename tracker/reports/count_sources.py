@@ -32,15 +32,13 @@ class CountSources:
     """
 
     def __init__(self, database: Database, scope: Scope, snapshot: Snapshot) -> None:
-        session = snapshot.session
         self.joint = JointCounts(database)
-        self.documents = DocumentCounts(database, scope, snapshot)
-        self.marks = Marks(database, scope.rollups(), session)
+        self.documents = DocumentCounts(scope, snapshot)
+        self.marks = Marks(snapshot.reader, scope.rollups())
         self._account_marks = self.marks
         if scope.link_id is not None:
             of_account = scope._replace(link_id=None).rollups()
-            self._account_marks = Marks(database, of_account, session)
-        self._database = database
+            self._account_marks = Marks(snapshot.reader, of_account)
         self._scope = scope
         self._snapshot = snapshot
 
@@ -72,7 +70,7 @@ class CountSources:
             return None
         link_id = self._scope.link_id
         read = list(names) if link_id is None else [LINK, *without(LINK, names)]
-        found = (await self.joint.find([one], read)).get(one)
+        found = (await self.joint.find([one], read, self._snapshot.reader.latest())).get(one)
         if found is None:
             return None
         wanted = {} if link_id is None else {LINK: {str(link_id)}}
@@ -95,7 +93,7 @@ class CountSources:
             last=period.last,
             measures=_MEASURES[of],
         )
-        return await rollup_table(self._database, query, self._snapshot.session)
+        return await rollup_table(self._snapshot.reader, query)
 
     async def from_documents(
         self, of: OfDocuments, names: Sequence[str], period: Period

@@ -14,9 +14,7 @@ from uuid import UUID
 
 from tracker.clicks.country import UNKNOWN
 from tracker.conversions import document as event_document
-from tracker.db.all_rows import all_rows
-from tracker.db.connect import Database
-from tracker.db.transaction import Session
+from tracker.db.reader import Reader
 from tracker.reports import columns
 from tracker.reports.columns import Column, Columns, column_of
 from tracker.reports.dimensions import (
@@ -93,18 +91,16 @@ class Span(NamedTuple):
         return {**self.matching, "at": {"$gte": self.start, "$lt": self.end}}
 
 
-async def count(
-    database: Database, of: OfDocuments, span: Span, names: Sequence[str], session: Session
-) -> Columns:
+async def count(reader: Reader, of: OfDocuments, span: Span, names: Sequence[str]) -> Columns:
     """Return the counts of clicks or events of a span by these dimensions.
 
     Raises PyMongoError if MongoDB does not answer in time.
     """
-    return await asyncio.to_thread(await read(database, of, span, names, session))
+    return await asyncio.to_thread(await read(reader, of, span, names))
 
 
 async def read(
-    database: Database, of: OfDocuments, span: Span, names: Sequence[str], session: Session
+    reader: Reader, of: OfDocuments, span: Span, names: Sequence[str]
 ) -> Callable[[], Columns]:
     """Read what `count` counts; return the function that makes the table of it, for a thread.
 
@@ -114,17 +110,17 @@ async def read(
     if of == "events":
         wanted = {**wanted, "status": {"$in": list(event_document.COUNTED)}}
         make, stage = _events_table, _events_stage(span, names)
-    rows = await all_rows(database[of], [{"$match": wanted}, stage], session)
+    rows = await reader.aggregate(of, [{"$match": wanted}, stage])
     return lambda: make(span, names, rows)
 
 
-async def links_of(database: Database, matching: Mapping[str, Any], session: Session) -> list[UUID]:
+async def links_of(reader: Reader, matching: Mapping[str, Any]) -> list[UUID]:
     """Return some of the links of these rollups, for `Span.links`.
 
     Each costs as much as to decode the id of one click, so that more would not pay.
     """
-    rows = database["rollups"].find(matching, ["_id.link_id"], session=session, limit=LISTED_LINKS)
-    return list({row["_id"]["link_id"] for row in await rows.to_list(None)})
+    rows = await reader.find("rollups", matching, ["_id.link_id"], limit=LISTED_LINKS)
+    return list({row["_id"]["link_id"] for row in rows})
 
 
 def _clicks_stage(span: Span, names: Sequence[str]) -> dict[str, Any]:

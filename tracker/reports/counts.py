@@ -34,6 +34,7 @@ from tracker.reports.document_counts import with_missing
 from tracker.reports.joint_counts import ALL, Found, JointId, Kept
 from tracker.reports.periods import Period, day_period, hours_of, is_over
 from tracker.reports.scope import Scope, Snapshot
+from tracker.reports.threads import in_thread_if_large
 
 _OF: Final[tuple[OfDocuments, ...]] = ("clicks", "events")
 
@@ -57,6 +58,8 @@ class Counts:
         self._wanted = wanted or {}
         self._scope = scope
         self._snapshot = snapshot
+        # What another report has kept since the snapshot began is valid too.
+        self._latest = snapshot.reader.latest()
         self._sources = CountSources(database, scope, snapshot)
         self._joint = self._sources.joint
         self._marks = self._sources.marks
@@ -97,7 +100,7 @@ class Counts:
             for of in _OF
             if at_least <= self._marks.of(piece).count(of) <= limits.LARGE_DAY
         }
-        kept = await self._joint.marks(wanted, self._snapshot.session)
+        kept = await self._joint.marks(wanted, self._snapshot.reader)
         found = [piece for one, (piece, mark) in wanted.items() if kept.get(one) != mark]
         return list(dict.fromkeys(found))
 
@@ -136,15 +139,16 @@ class Counts:
             for period, mark in marks.items()
             if mark.count(of)
         }
-        kept = await self._joint.find(ids.values(), names)
+        kept = await self._joint.find(ids.values(), names, self._latest)
         valid = {
             period: kept[one]
             for period, one in ids.items()
             if one in kept and kept[one].mark == marks[period].of(of)
         }
+        rows = sum(found.rows() for found in valid.values())
         if not wanted:
-            _check_rows(names, sum(found.rows() for found in valid.values()))
-        tables = await asyncio.to_thread(_tables_of, valid, wanted)
+            _check_rows(names, rows)
+        tables = await in_thread_if_large(rows, _tables_of, valid, wanted)
         for period, one in ids.items():
             _check_rows(names, sum(table.rows for table in tables.values()))
             if period in valid:
@@ -162,7 +166,7 @@ class Counts:
         if table is None:
             await self._snapshot.before_counting()
             # Another report may have counted it while this one waited for its turn.
-            known = (await self._joint.find([one], names)).get(one)
+            known = (await self._joint.find([one], names, self._latest)).get(one)
             if known is not None and known.mark == mark:
                 return await asyncio.to_thread(known.table)
             table = await self._counted(one, names, period)

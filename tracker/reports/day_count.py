@@ -1,6 +1,6 @@
 """The count of one day of an account: from its documents, and as its rollups have it.
 
-Read in the snapshot of a session, so that both are of one moment. Called by `reports/recount`.
+Read in one snapshot, so that both are of one moment. Called by `reports/recount`.
 """
 
 import asyncio
@@ -15,8 +15,7 @@ import pymongo
 from tracker.calendar import DEFAULT_ZONE, Calendar, calendar_of
 from tracker.clicks import dimensions
 from tracker.conversions.document import COUNTED
-from tracker.db.connect import Database
-from tracker.db.transaction import Session
+from tracker.db.reader import Reader
 from tracker.reports.limits import RECOUNT_SECONDS
 from tracker.reports.money import EXACT, differ
 from tracker.reports.rollup import Rollup, RollupId, Sums, of_zone, stored_sums
@@ -72,24 +71,22 @@ class DayCount(NamedTuple):
 
 
 class DayCounts:
-    """The counts of days, read from the stored clicks, events and rollups."""
+    """The counts of days, read from the stored clicks, events and rollups of one snapshot."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
 
-    async def recounted(
-        self, account_id: UUID, day: str, session: Session, calendar: Calendar = UTC
-    ) -> DayCount:
-        """Return a day of an account, recounted and as stored, in the snapshot of `session`.
+    async def recounted(self, account_id: UUID, day: str, calendar: Calendar = UTC) -> DayCount:
+        """Return a day of an account, recounted and as stored.
 
         Raises PyMongoError if MongoDB does not answer in time.
         """
         rollup = Rollup({account_id.bytes: [calendar]})
         with pymongo.timeout(RECOUNT_SECONDS):
-            clicks = await self._count_clicks(rollup, account_id, day, session, calendar)
-            events = await self._count_events(rollup, account_id, day, session, calendar)
-            stored, domain_names = await self._stored(account_id, day, session, calendar.zone)
-            version = await self._version(account_id, day, session, calendar.zone)
+            clicks = await self._count_clicks(rollup, account_id, day, calendar)
+            events = await self._count_events(rollup, account_id, day, calendar)
+            stored, domain_names = await self._stored(account_id, day, calendar.zone)
+            version = await self._version(account_id, day, calendar.zone)
         return DayCount(
             account_id,
             calendar.zone,
@@ -103,31 +100,28 @@ class DayCounts:
             version,
         )
 
-    async def copied(
-        self, account_id: UUID, day: str, session: Session, zone: str, original: str
-    ) -> DayCount:
+    async def copied(self, account_id: UUID, day: str, zone: str, original: str) -> DayCount:
         """Return a day of an account in `zone` as it should be: as it is stored in `original`.
 
-        That is all there is of a day whose clicks are deleted. Read in the snapshot of `session`.
-        Raises PyMongoError if MongoDB does not answer in time.
+        That is all there is of a day whose clicks are deleted. Raises PyMongoError if MongoDB does
+        not answer in time.
         """
         with pymongo.timeout(RECOUNT_SECONDS):
-            kept, domain_names = await self._stored(account_id, day, session, original)
-            stored, _ = await self._stored(account_id, day, session, zone)
-            version = await self._version(account_id, day, session, zone)
+            kept, domain_names = await self._stored(account_id, day, original)
+            stored, _ = await self._stored(account_id, day, zone)
+            version = await self._version(account_id, day, zone)
         renamed = {one: one._replace(of=of_zone(one.of.split()[0], zone)) for one in kept}
         copied = {renamed[one]: sums for one, sums in kept.items()}
         named = {renamed[one]: name for one, name in domain_names.items()}
         return DayCount(account_id, zone, day, 0, 0, copied, stored, named, version)
 
-    async def _version(self, account_id: UUID, day: str, session: Session, zone: str) -> int:
-        mark = await self._database["rebuilds"].find_one(
-            {"_id": version_id(account_id, day, zone)}, session=session
-        )
+    async def _version(self, account_id: UUID, day: str, zone: str) -> int:
+        of_day = {"_id": version_id(account_id, day, zone)}
+        mark = await self._reader.find_one("rebuilds", of_day)
         return int(mark["version"]) if mark else 0
 
     async def _count_clicks(
-        self, rollup: Rollup, account_id: UUID, day: str, session: Session, calendar: Calendar
+        self, rollup: Rollup, account_id: UUID, day: str, calendar: Calendar
     ) -> int:
         """Add the day's clicks, which MongoDB groups by their values; return their number."""
         start = calendar.start_of(date.fromisoformat(day))
@@ -139,9 +133,7 @@ class DayCounts:
             {"$group": {"_id": key, "count": {"$sum": 1}}},
         ]
         total = 0
-        rows = self._database["clicks"].aggregate(
-            stages, session=session, allowDiskUse=True, batchSize=_ROWS_PER_READ
-        )
+        rows = self._reader.each_of("clicks", stages, batchSize=_ROWS_PER_READ)
         async for row in rows:
             group, total = row["_id"], total + row["count"]
             at = start + timedelta(hours=group.pop("hour"))
@@ -152,25 +144,23 @@ class DayCounts:
         return total
 
     async def _count_events(
-        self, rollup: Rollup, account_id: UUID, day: str, session: Session, calendar: Calendar
+        self, rollup: Rollup, account_id: UUID, day: str, calendar: Calendar
     ) -> int:
         total = 0
         matching = {**_of_day(account_id, day, calendar), "status": {"$in": list(COUNTED)}}
-        rows = self._database["events"].find(
-            matching, {"metadata": 0}, session=session, batch_size=_ROWS_PER_READ
-        )
+        rows = self._reader.each("events", matching, {"metadata": 0}, batch_size=_ROWS_PER_READ)
         async for event in rows:
             rollup.add_event(event)
             total += 1
         return total
 
     async def _stored(
-        self, account_id: UUID, day: str, session: Session, zone: str
+        self, account_id: UUID, day: str, zone: str
     ) -> tuple[dict[RollupId, Sums], dict[RollupId, str]]:
         found: defaultdict[RollupId, Counter[str]] = defaultdict(Counter)
         domain_names = {}
         of_day = {"_id.account_id": account_id, "_id.of": of_rollups(zone), "_id.day": day}
-        rows = self._database["rollups"].find(of_day, session=session, batch_size=_ROLLUPS_PER_READ)
+        rows = self._reader.each("rollups", of_day, batch_size=_ROLLUPS_PER_READ)
         async for row in rows:
             rollup_id = RollupId(account_id, row["_id"]["of"], day, row["_id"]["link_id"])
             for path, number in stored_sums(row).items():

@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from tracker.clicks.country import UNKNOWN
-from tracker.db.connect import Database
 from tracker.reports import columns
 from tracker.reports.columns import Columns
 from tracker.reports.counting import Span, links_of, read
@@ -26,8 +25,7 @@ _MOMENT: Final = timedelta(milliseconds=1)
 class DocumentCounts:
     """The counts of a scope's documents in a snapshot."""
 
-    def __init__(self, database: Database, scope: Scope, snapshot: Snapshot) -> None:
-        self._database = database
+    def __init__(self, scope: Scope, snapshot: Snapshot) -> None:
         self._scope = scope
         self._snapshot = snapshot
 
@@ -53,7 +51,7 @@ class DocumentCounts:
         loop, tables = asyncio.get_running_loop(), []
         for span in part.divided(1 + int(share * expected) // _DOCUMENTS_AT_ONCE):
             await self._snapshot.before_counting()
-            table = await read(self._database, of, span, names, self._snapshot.session)
+            table = await read(self._snapshot.reader, of, span, names)
             tables.append(loop.run_in_executor(None, table))
         found = [await one for one in tables]
         return await asyncio.to_thread(lambda: columns.joined(found, names).by(names))
@@ -68,7 +66,7 @@ class DocumentCounts:
             return found
         of_days = {"$gte": period.first.isoformat(), "$lte": period.last.isoformat()}
         rollups = {**self._scope.rollups("link"), "_id.day": of_days}
-        return found._replace(links=await links_of(self._database, rollups, self._snapshot.session))
+        return found._replace(links=await links_of(self._snapshot.reader, rollups))
 
 
 def with_missing(table: Columns, missing: dict[str, int], names: Sequence[str]) -> Columns:

@@ -1,6 +1,6 @@
 """The check of kept joint counts against the documents that they count, for operators.
 
-Called by `verify` and `rebuild_rollups` for each day, in the snapshot of a session.
+Called by `verify` and `rebuild_rollups` for each day, in a snapshot.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from uuid import UUID
 
 from tracker.calendar import Calendar
 from tracker.db.connect import Database
-from tracker.db.transaction import Session
+from tracker.db.reader import Reader
 from tracker.reports.columns import Columns, joined
 from tracker.reports.counting import Span, count
 from tracker.reports.dimensions import ALL_COUNTED, EVENT, HOUR
@@ -23,12 +23,11 @@ class JointCheck:
     """The check of the counts that are kept for one account."""
 
     def __init__(self, database: Database, account_id: UUID, calendar: Calendar) -> None:
-        self._database = database
         self._account_id = account_id
         self._calendar = calendar
         self._joint = JointCounts(database)
 
-    async def wrong(self, day: str, session: Session) -> list[JointId]:
+    async def wrong(self, day: str, reader: Reader) -> list[JointId]:
         """Return the counts of a day that reports would read although they are wrong.
 
         Those of a month are checked with its last day. Raises PyMongoError if MongoDB does not
@@ -40,21 +39,21 @@ class JointCheck:
             "_id.period": {"$in": list(periods)},
             "_id.zone": self._calendar.zone,
         }
-        ids = await self._joint.ids(wanted, session)
-        return [one for one in ids if not await self._is_right(one, periods[one.period], session)]
+        ids = await self._joint.ids(wanted, reader)
+        return [one for one in ids if not await self._is_right(one, periods[one.period], reader)]
 
-    async def remove_wrong(self, day: str, session: Session) -> int:
+    async def remove_wrong(self, day: str, reader: Reader) -> int:
         """Remove the counts that `wrong` finds, and return how many they are. Raises as it does."""
-        found = await self.wrong(day, session)
+        found = await self.wrong(day, reader)
         await self._joint.remove(found)
         return len(found)
 
-    async def _is_right(self, one: JointId, period: Period, session: Session) -> bool:
+    async def _is_right(self, one: JointId, period: Period, reader: Reader) -> bool:
         """Return whether counts equal the documents, or are not valid anyway."""
         names = _names(one)
-        kept = (await self._joint.find([one], names, session)).get(one)
+        kept = (await self._joint.find([one], names, reader)).get(one)
         scope = Scope(one.account_id, self._calendar, one.link_id)
-        mark = await mark_of(self._database, scope.rollups(), period, session)
+        mark = await mark_of(reader, scope.rollups(), period)
         if kept is None or kept.mark != mark.of(one.of):
             return True
         tables = []
@@ -65,7 +64,7 @@ class JointCheck:
                 min(period.end, self._calendar.end_of(part)),
                 self._calendar.start_of(part),
             )
-            tables.append(await count(self._database, one.of, span, names, session))
+            tables.append(await count(reader, one.of, span, names))
         return _rows(tables, names) == _rows([kept.table()], names)
 
 

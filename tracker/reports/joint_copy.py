@@ -6,7 +6,8 @@ The clicks of such a day may be deleted, so its counts could not be made again.
 from uuid import UUID
 
 from tracker.calendar import Calendar
-from tracker.db.connect import Database, MongoClient
+from tracker.db.connect import Database
+from tracker.db.reader import Reader
 from tracker.reports.dimensions import ALL_COUNTED, EVENT, OfDocuments
 from tracker.reports.joint_counts import ALL, JointCounts, JointId, Kept
 from tracker.reports.marks import Mark, mark_of, rollups_of
@@ -16,9 +17,8 @@ from tracker.reports.periods import Period
 class JointCopy:
     """The copying of the counts of whole days, by all dimensions."""
 
-    def __init__(self, client: MongoClient, database: Database) -> None:
-        self._client = client
-        self._database = database
+    def __init__(self, database: Database, reader: Reader) -> None:
+        self._reader = reader
         self._joint = JointCounts(database)
 
     async def copy(
@@ -29,16 +29,16 @@ class JointCopy:
         The day is the same in both. Its rollups are those of `original`, or nothing is copied.
         Raises PyMongoError if MongoDB does not answer.
         """
-        async with await self._client.start_session(snapshot=True) as session:
+        async with self._reader.at_one_snapshot() as snapshot:
             before, after = [
-                await mark_of(self._database, rollups_of(account_id, one.zone), period, session)
+                await mark_of(snapshot, rollups_of(account_id, one.zone), period)
                 for one in (original, calendar)
             ]
             sources: tuple[OfDocuments, ...] = ("clicks", "events")
             for of in sources:
                 one = JointId(account_id, original.zone, None, of, ALL, period.key)
                 names = [name for name in ALL_COUNTED if of == "events" or name != EVENT]
-                kept = (await self._joint.find([one], names, session)).get(one)
+                kept = (await self._joint.find([one], names, snapshot)).get(one)
                 if kept is None or kept.mark != before.of(of) or not _agree(before, after):
                     continue
                 copied = one._replace(zone=calendar.zone)

@@ -21,7 +21,7 @@ from uuid import UUID
 
 from tracker.clock import now
 from tracker.db.connect import Database
-from tracker.db.transaction import Session
+from tracker.db.reader import Reader
 from tracker.ids import new_id
 from tracker.reports.columns import Columns
 from tracker.reports.columns_document import documents_of, table_of
@@ -99,11 +99,11 @@ class JointCounts:
         self._counts = database["joint_counts"]
 
     async def find(
-        self, ids: Collection[JointId], names: Sequence[str], session: Session | None = None
+        self, ids: Collection[JointId], names: Sequence[str], reader: Reader
     ) -> dict[JointId, Found]:
         """Return the counts that are stored among `ids`, with the columns of these dimensions.
 
-        Without a session as they are now. Their marks tell what they are valid for.
+        Their marks tell what they are valid for.
         """
         if not ids:
             return {}
@@ -112,23 +112,23 @@ class JointCounts:
             f"columns.{name}": 1 for name in names
         }
         found: defaultdict[JointId, list[Mapping[str, Any]]] = defaultdict(list)
-        for row in await self._counts.find(wanted, fields, session=session).to_list(None):
+        for row in await reader.find("joint_counts", wanted, fields):
             found[_id(row["_id"])].append(row)
         for one, parts in found.items():
             others = [_stored(one, number) for number in range(1, parts[0]["parts"])]
             if others:
-                rest = self._counts.find({"_id": {"$in": others}}, fields, session=session)
-                parts += [row async for row in rest if row["version"] == parts[0]["version"]]
+                rest = await reader.find("joint_counts", {"_id": {"$in": others}}, fields)
+                parts += [row for row in rest if row["version"] == parts[0]["version"]]
         return {
             one: Found(list(parts[0]["mark"]), parts[0].get("through"), names, parts)
             for one, parts in found.items()
             if len(parts) == parts[0]["parts"]
         }
 
-    async def ids(self, matching: Mapping[str, Any], session: Session) -> list[JointId]:
+    async def ids(self, matching: Mapping[str, Any], reader: Reader) -> list[JointId]:
         """Return the ids of the counts that match a filter."""
-        rows = self._counts.find({**matching, "_id.part": 0}, ["_id"], session=session)
-        return [_id(row["_id"]) async for row in rows]
+        rows = await reader.find("joint_counts", {**matching, "_id.part": 0}, ["_id"])
+        return [_id(row["_id"]) for row in rows]
 
     async def remove(self, ids: Collection[JointId]) -> None:
         """Remove counts. Raises PyMongoError if it fails."""
@@ -142,11 +142,11 @@ class JointCounts:
         if ranges:
             await self._counts.delete_many({"$or": ranges})
 
-    async def marks(self, ids: Collection[JointId], session: Session) -> dict[JointId, list[int]]:
+    async def marks(self, ids: Collection[JointId], reader: Reader) -> dict[JointId, list[int]]:
         """Return the marks of the counts that are stored among `ids`."""
         wanted = {"_id": {"$in": [_stored(one, 0) for one in ids]}}
-        rows = self._counts.find(wanted, ["mark"], session=session)
-        return {_id(row["_id"]): list(row["mark"]) async for row in rows}
+        rows = await reader.find("joint_counts", wanted, ["mark"])
+        return {_id(row["_id"]): list(row["mark"]) for row in rows}
 
     async def keep(self, one: JointId, kept: Kept) -> None:
         """Store counts in the place of those that were there. Raises PyMongoError if it fails."""

@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence, Set
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
-from tracker.db.connect import Database
-from tracker.db.transaction import Session
+from tracker.db.reader import Reader
 from tracker.reports.columns import CLICK_MEASURES, Columns
 from tracker.reports.dimensions import OfDocuments
 from tracker.reports.periods import Period
@@ -19,9 +18,6 @@ from tracker.reports.rollup import CHANGES, CORRECTIONS, of_zone
 
 _SUMMED: Final = (*CLICK_MEASURES, "conversions", CHANGES, CORRECTIONS)
 _TOTALS: Final = [f"total.{name}" for name in _SUMMED]
-
-_ROWS_PER_READ: Final = 1000
-"""Rollups that are read at once. Waiting requests are served between reads."""
 
 
 class Mark(NamedTuple):
@@ -81,10 +77,9 @@ class _Day:
 class Marks:
     """The marks of periods in one snapshot. `matching` selects rollups of an account or a link."""
 
-    def __init__(self, database: Database, matching: Mapping[str, Any], session: Session) -> None:
-        self._rollups = database["rollups"]
+    def __init__(self, reader: Reader, matching: Mapping[str, Any]) -> None:
+        self._reader = reader
         self._matching = matching
-        self._session = session
         self._months: dict[str, list[int]] = {}
         self._days: dict[str, _Day] = {}
         self._with_hours: set[str] = set()
@@ -119,35 +114,30 @@ class Marks:
         sums = {name: {"$sum": f"$total.{name}"} for name in _SUMMED}
         of_range = {"_id.day": {"$gte": min(months), "$lte": f"{max(months)}-31"}}
         stages = [{"$match": {**self._matching, **of_range}}, {"$group": {"_id": month, **sums}}]
-        async for row in self._rollups.aggregate(stages, session=self._session):
+        for row in await self._reader.aggregate("rollups", stages):
             self._months[row["_id"]] = [int(row[name]) for name in _SUMMED]
 
     async def _read_days(self, days: Set[str]) -> None:
         self._days.update({day: _Day() for day in days})
         of_days = {**self._matching, "_id.day": {"$in": sorted(days)}}
-        rows = self._rollups.find(
-            of_days, _TOTALS, session=self._session, batch_size=_ROWS_PER_READ
-        )
-        async for row in rows:
+        for row in await self._reader.find("rollups", of_days, _TOTALS):
             _add(self._days[row["_id"]["day"]].total, row.get("total", {}))
 
     async def _read_hours(self, days: Set[str]) -> None:
         self._with_hours |= days
         of_days = {**self._matching, "_id.day": {"$in": sorted(days)}}
-        async for row in self._rollups.find(of_days, ["hour"], session=self._session):
+        for row in await self._reader.find("rollups", of_days, ["hour"]):
             for hour, cell in row.get("hour", {}).items():
                 _add(self._days[row["_id"]["day"]].hours[hour], cell)
 
 
-async def mark_of(
-    database: Database, matching: Mapping[str, Any], period: Period, session: Session
-) -> Mark:
-    """Return the mark of one period in the snapshot of `session`.
+async def mark_of(reader: Reader, matching: Mapping[str, Any], period: Period) -> Mark:
+    """Return the mark of one period in the snapshot of `reader`.
 
     `matching` selects the rollups, of an account or of one link. Raises PyMongoError if MongoDB
     does not answer in time.
     """
-    marks = Marks(database, matching, session)
+    marks = Marks(reader, matching)
     await marks.read([period])
     return marks.of(period)
 

@@ -9,14 +9,13 @@ from collections.abc import Collection, Mapping
 from typing import Any, Final
 from uuid import UUID
 
-from motor.motor_asyncio import AsyncIOMotorClientSession
-
 from tracker.clicks.country import UNKNOWN
 from tracker.clicks.dimensions import LABELS
 from tracker.clicks.sources import SOURCES
-from tracker.db.connect import Database
+from tracker.db.reader import Reader
 from tracker.reports.dimensions import NO_KEY, NO_VALUE
 from tracker.reports.query import Value
+from tracker.reports.threads import in_thread_if_large
 
 _STORED_NAMES: Final = {
     "link": ("links", "internal_name"),
@@ -26,6 +25,9 @@ _STORED_NAMES: Final = {
 _WEEKDAYS: Final = (
     *("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
 )
+_NAMES_AT_ONCE: Final = 1000
+"""Names of one question. Their ids take the event loop 5 ms, between which it serves others."""
+
 _OWN_NAMES: Final[Mapping[tuple[str, str], str]] = {
     ("link", NO_KEY["link"]): "No click",
     ("event", NO_KEY["event"]): "No event configuration",
@@ -41,24 +43,15 @@ _OWN_NAMES: Final[Mapping[tuple[str, str], str]] = {
 }
 
 
-async def names_of(
-    database: Database,
-    group_by: str,
-    keys: Collection[str],
-    session: AsyncIOMotorClientSession,
-) -> dict[str, str]:
+async def names_of(reader: Reader, group_by: str, keys: Collection[str]) -> dict[str, str]:
     """Return the name of each key. Raises PyMongoError if MongoDB does not answer."""
-    stored = await stored_names(database, group_by, keys, session)
-    # In a thread, because there may be 100,000.
-    return await asyncio.to_thread(lambda: {key: name_of(group_by, key, stored) for key in keys})
+    stored = await stored_names(reader, group_by, keys)
+    return await in_thread_if_large(
+        len(keys), lambda: {key: name_of(group_by, key, stored) for key in keys}
+    )
 
 
-async def stored_names(
-    database: Database,
-    group_by: str,
-    keys: Collection[str],
-    session: AsyncIOMotorClientSession,
-) -> dict[str, str]:
+async def stored_names(reader: Reader, group_by: str, keys: Collection[str]) -> dict[str, str]:
     """Return the names that records have, by key: none for values that have no records.
 
     Raises PyMongoError if MongoDB does not answer.
@@ -66,13 +59,17 @@ async def stored_names(
     if group_by not in _STORED_NAMES:
         return {}
     collection, field = _STORED_NAMES[group_by]
-    ids = [UUID(key) for key in keys if (group_by, key) not in _OWN_NAMES]
-    found = database[collection].find({"_id": {"$in": ids}}, [field], session=session)
-    return {str(row["_id"]): row[field] async for row in found}
+    stored = [key for key in keys if (group_by, key) not in _OWN_NAMES]
+    names = {}
+    for first in range(0, len(stored), _NAMES_AT_ONCE):
+        ids = [UUID(key) for key in stored[first : first + _NAMES_AT_ONCE]]
+        for row in await reader.find(collection, {"_id": {"$in": ids}}, [field]):
+            names[str(row["_id"])] = row[field]
+    return names
 
 
 async def filter_names(
-    database: Database, account_id: UUID, filters: Mapping[str, Collection[Value]]
+    reader: Reader, account_id: UUID, filters: Mapping[str, Collection[Value]]
 ) -> dict[str, list[str]]:
     """Return the names of the values that each dimension is filtered by.
 
@@ -85,10 +82,8 @@ async def filter_names(
             collection, field = _STORED_NAMES[dimension]
             ids = [UUID(str(value)) for value in values if value != NO_KEY.get(dimension)]
             wanted = {"_id": {"$in": ids}, "account_id": account_id}
-            stored = {
-                str(row["_id"]): row[field]
-                async for row in database[collection].find(wanted, [field])
-            }
+            found = await reader.find(collection, wanted, [field])
+            stored = {str(row["_id"]): row[field] for row in found}
         names[dimension] = [name_of(dimension, str(value), stored) for value in values]
     return names
 
@@ -99,12 +94,7 @@ def name_of(group_by: str, key: str, stored: Mapping[str, str]) -> str:
 
 
 async def found_by(
-    database: Database,
-    account_id: UUID,
-    group_by: str,
-    keys: Collection[str],
-    text: str,
-    session: AsyncIOMotorClientSession,
+    reader: Reader, account_id: UUID, group_by: str, keys: Collection[str], text: str
 ) -> set[str]:
     """Return those of the keys whose name, or which themselves, have `text`, in any case.
 
@@ -120,8 +110,7 @@ async def found_by(
         "account_id": account_id,
         field: {"$regex": re.escape(text), "$options": "i"},
     }
-    rows = database[collection].find(matching, ["_id"], session=session)
-    found = {str(row["_id"]) async for row in rows}
+    found = {str(row["_id"]) async for row in reader.each(collection, matching, ["_id"])}
     return {
         key
         for key in keys

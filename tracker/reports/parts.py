@@ -1,6 +1,6 @@
 """The reports that one request is made of: one snapshot, one after another, one time limit.
 
-They run one after another because a session of MongoDB takes one command at a time. So a request
+They run one after another because a snapshot takes one question at a time. So a request
 never occupies more than one place, however many parts it has.
 """
 
@@ -11,19 +11,17 @@ from typing import Final, NamedTuple, TypeVar
 from uuid import UUID
 
 import pymongo
-from motor.motor_asyncio import AsyncIOMotorClientSession
 from msgspec.structs import replace
 from pymongo.errors import PyMongoError
 
-from tracker.calendar import Calendar
-from tracker.db.connect import Database
+from tracker.db.reader import Reader
 from tracker.errors import BadRequest, Unavailable
-from tracker.reports.account_calendar import account_calendar
 from tracker.reports.day_range import DayRange
 from tracker.reports.dimensions import needed_for, rollups_for
 from tracker.reports.limits import REPORT_SECONDS
 from tracker.reports.query import Measures, Query, Report
 from tracker.reports.run import Reports
+from tracker.reports.scope import Moment, moment_of
 from tracker.reports.series import Interval, Step, rows_of, series_of, step_keys
 from tracker.reports.whole_report import WholeReport
 
@@ -47,12 +45,10 @@ _MANY: Final = 3
 class Parts:
     """The parts of one request. The name of a part is the field that asks for it."""
 
-    def __init__(
-        self, reports: Reports, calendar: Calendar, session: AsyncIOMotorClientSession
-    ) -> None:
-        self.calendar = calendar
+    def __init__(self, reports: Reports, moment: Moment) -> None:
+        self.calendar = moment.calendar
         self._reports = reports
-        self._session = session
+        self._moment = moment
         self._is_thorough = False
         self._until = time.monotonic() + REPORT_SECONDS
 
@@ -74,14 +70,14 @@ class Parts:
         """
         read = self._reports.run
         return await self._limited(
-            name, lambda left: read(query, self._session, self._is_thorough, left)
+            name, lambda left: read(query, self._moment, self._is_thorough, left)
         )
 
     async def whole(self, name: str, query: Query) -> WholeReport:
         """Return all rows of a part. Raises as `run`."""
         read = self._reports.whole
         return await self._limited(
-            name, lambda left: read(query, self._session, self._is_thorough, left)
+            name, lambda left: read(query, self._moment, self._is_thorough, left)
         )
 
     async def _limited(self, name: str, read: Callable[[float], Awaitable[Found]]) -> Found:
@@ -127,12 +123,11 @@ def is_of_rollups(query: Query) -> bool:
 
 @asynccontextmanager
 async def parts_at_one_snapshot(
-    database: Database, reports: Reports, account_id: UUID
+    reader: Reader, reports: Reports, account_id: UUID
 ) -> AsyncIterator[Parts]:
     """Yield the parts of an account's request. Raises PyMongoError if MongoDB does not answer."""
-    async with await database.client.start_session(snapshot=True) as session:
-        calendar = await account_calendar(database, account_id, session)
-        yield Parts(reports, calendar, session)
+    async with reader.at_one_snapshot() as snapshot:
+        yield Parts(reports, await moment_of(snapshot, account_id))
 
 
 def _whole(query: Query, group_by: Interval, rows: int) -> Query:

@@ -53,7 +53,7 @@ def stages_of(query: RollupQuery) -> Stages:
     if query.links is not None:
         matching["_id.link_id"] = {"$in": list(query.links)}
     stages: Stages = [{"$match": matching}]
-    if _is_of_each_link(query):
+    if is_of_each_link(query):
         assert query.source.map is not None
         cells = _of_map(query.source.map, query.cells)
         return [*stages, {"$project": {"_id": 0, "link": "$_id.link_id", "cells": cells}}]
@@ -76,7 +76,7 @@ def stages_of(query: RollupQuery) -> Stages:
 
 def table_of(query: RollupQuery, rows: Sequence[Mapping[str, Any]]) -> Columns:
     """Return the rows that the stages yield as a table, with the day as a dimension if wanted."""
-    if _is_of_each_link(query):
+    if is_of_each_link(query):
         rows = list(_groups(rows, query.measures))
     names = [*([DAY] if query.by_day else []), *query.names]
     keys = [row["_id"] or {} for row in rows]
@@ -86,7 +86,7 @@ def table_of(query: RollupQuery, rows: Sequence[Mapping[str, Any]]) -> Columns:
     )
 
 
-def _is_of_each_link(query: RollupQuery) -> bool:
+def is_of_each_link(query: RollupQuery) -> bool:
     """Return whether each cell is a group: those of the links of one day.
 
     MongoDB need not add them up, and sends the id of a link once, not with each of its cells.

@@ -9,7 +9,6 @@
 So the cost depends on days, and on the different values of what is asked for, never on clicks.
 """
 
-import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date, timedelta
 from typing import Final
@@ -25,6 +24,7 @@ from tracker.reports.pipelines import DAY, RollupQuery
 from tracker.reports.query import Query
 from tracker.reports.rollup_table import rollup_table
 from tracker.reports.scope import Scope, Snapshot
+from tracker.reports.threads import in_thread_if_large
 
 _LONG: Final = 62
 """Days of a range beyond which counts of its months are kept, though rollups have them too."""
@@ -69,7 +69,9 @@ class Reading:
 
         Raises PyMongoError if MongoDB does not answer, and what `before_counting` raises.
         """
-        return await asyncio.to_thread(self._joined, await self._tables())
+        tables = await self._tables()
+        rows = sum(one.rows for one in tables)
+        return await in_thread_if_large(rows, self._joined, tables)
 
     def _joined(self, tables: Sequence[Columns]) -> Columns:
         names = [*([DAY] if self._by_day else []), *self._needed]
@@ -148,7 +150,7 @@ class Reading:
             links=self._links,
             cells=None if source.map is None else self._wanted.get(source.map),
         )
-        return await rollup_table(self._database, query, self._snapshot.session)
+        return await rollup_table(self._snapshot.reader, query)
 
 
 def _passing(table: Columns, wanted: Mapping[str, Collection[str]]) -> Columns:

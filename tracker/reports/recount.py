@@ -19,8 +19,9 @@ from pymongo.errors import DuplicateKeyError
 from tracker.calendar import Calendar
 from tracker.clock import start_of
 from tracker.conversions.document import Status
-from tracker.db.connect import Database, MongoClient
+from tracker.db.connect import Database
 from tracker.db.documents import run_updates
+from tracker.db.reader import Reader
 from tracker.db.transaction import Session, in_transaction
 from tracker.reports.day_count import UTC, DayCount, DayCounts, version_id
 from tracker.reports.limits import RECOUNT_SECONDS, SUMS_PER_TRANSACTION
@@ -36,10 +37,9 @@ InCorrection = Callable[[Session], Awaitable[None]]
 class Recount:
     """The comparison of rollups with documents, and their correction."""
 
-    def __init__(self, client: MongoClient, database: Database) -> None:
-        self._client = client
+    def __init__(self, database: Database, reader: Reader) -> None:
         self._database = database
-        self._days = DayCounts(database)
+        self._reader = reader
 
     async def accounts(self) -> list[UUID]:
         """Return the ids of all accounts, also of those that only rollups name.
@@ -69,12 +69,6 @@ class Recount:
                 found |= set(await self._database["rollups"].distinct("_id.day", counted))
         return sorted(day for day in found if first <= day <= last)
 
-    async def count_day(
-        self, account_id: UUID, day: str, session: Session, calendar: Calendar = UTC
-    ) -> DayCount:
-        """Return a day as `DayCounts.recounted` does. Raises as that does."""
-        return await self._days.recounted(account_id, day, session, calendar)
-
     async def correct(
         self,
         account_id: UUID,
@@ -89,7 +83,7 @@ class Recount:
         Raises PyMongoError if MongoDB does not answer in time, and what `in_correction` raises.
         """
         return await self._correct_to(
-            lambda session: self._days.recounted(account_id, day, session, calendar), in_correction
+            lambda days: days.recounted(account_id, day, calendar), in_correction
         )
 
     async def copy(
@@ -102,16 +96,15 @@ class Recount:
     ) -> int:
         """Make the rollups of a day in `zone` equal those in `original`, as `correct` does."""
         return await self._correct_to(
-            lambda session: self._days.copied(account_id, day, session, zone, original),
-            in_correction,
+            lambda days: days.copied(account_id, day, zone, original), in_correction
         )
 
     async def _correct_to(
-        self, count: Callable[[Session], Awaitable[DayCount]], in_correction: InCorrection | None
+        self, count: Callable[[DayCounts], Awaitable[DayCount]], in_correction: InCorrection | None
     ) -> int:
         while True:
-            async with await self._client.start_session(snapshot=True) as snapshot:
-                counted = await count(snapshot)
+            async with self._reader.at_one_snapshot() as snapshot:
+                counted = await count(DayCounts(snapshot))
             missing = await asyncio.to_thread(counted.differences)
             if not missing:
                 return 0
@@ -125,7 +118,7 @@ class Recount:
         in_correction: InCorrection | None,
     ) -> bool:
         """Add the differences, in transactions; return False if another correction came first."""
-        async with await self._client.start_session() as session:
+        async with await self._database.client.start_session() as session:
             for number, piece in enumerate(_pieces(missing)):
                 updates = [
                     statement(

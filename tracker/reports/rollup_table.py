@@ -1,15 +1,18 @@
 """The reading of rollups as a table of counts."""
 
-import asyncio
+from typing import Any, Final
 
-from tracker.db.all_rows import all_rows
-from tracker.db.connect import Database
-from tracker.db.transaction import Session
+from tracker.db.reader import Reader
 from tracker.reports.columns import Columns
-from tracker.reports.pipelines import RollupQuery, stages_of, table_of
+from tracker.reports.pipelines import RollupQuery, is_of_each_link, stages_of, table_of
+from tracker.reports.threads import in_thread_if_large
+
+_ROLLUPS_AT_ONCE: Final = 100
+"""Rollups of a batch that come with their cells: 50 cells take 65 µs to decode."""
 
 
-async def rollup_table(database: Database, query: RollupQuery, session: Session) -> Columns:
+async def rollup_table(reader: Reader, query: RollupQuery) -> Columns:
     """Return what a query of rollups adds up. Raises PyMongoError if MongoDB does not answer."""
-    rows = await all_rows(database["rollups"], stages_of(query), session)
-    return await asyncio.to_thread(table_of, query, rows)
+    batches: dict[str, Any] = {"batchSize": _ROLLUPS_AT_ONCE} if is_of_each_link(query) else {}
+    rows = await reader.aggregate("rollups", stages_of(query), **batches)
+    return await in_thread_if_large(len(rows), table_of, query, rows)

@@ -10,13 +10,12 @@ from typing import Any, Final
 from uuid import UUID
 
 import pymongo
-from motor.motor_asyncio import AsyncIOMotorClientSession
 from pymongo.errors import PyMongoError
 
 from tracker.clock import now
 from tracker.db.connect import Database
+from tracker.db.reader import Reader
 from tracker.errors import Unavailable
-from tracker.reports.account_calendar import account_calendar
 from tracker.reports.columns import Columns
 from tracker.reports.dimensions import LINK, NO_KEY
 from tracker.reports.limits import REPORT_SECONDS
@@ -25,7 +24,8 @@ from tracker.reports.query import Measures, Query, Report, Row
 from tracker.reports.queue import ReportQueue
 from tracker.reports.reading import Reading
 from tracker.reports.rows import Rows, rows_of, totals_of
-from tracker.reports.scope import Scope, Snapshot
+from tracker.reports.scope import Moment, Scope, Snapshot, moment_of
+from tracker.reports.threads import in_thread_if_large
 from tracker.reports.whole_report import WholeReport
 
 _TOO_LONG: Final = (
@@ -40,19 +40,20 @@ _FEW_LINKS: Final = 1000
 class Reports:
     """The reports of a process. `host` is the name of the default domain in them."""
 
-    def __init__(self, database: Database, host: str) -> None:
+    def __init__(self, database: Database, reader: Reader, host: str) -> None:
         self._database = database
+        self._reader = reader
         self._host = host
         self._queue = ReportQueue()
 
     async def run(
         self,
         query: Query,
-        session: AsyncIOMotorClientSession | None = None,
+        moment: Moment | None = None,
         is_thorough: bool = False,
         seconds: float = math.inf,
     ) -> Report:
-        """Return the report of a query, read in `session` if there is one, else in a snapshot.
+        """Return the report of a query, read at `moment` if there is one, else now.
 
         With `is_thorough` days that have to be counted are counted for many other reports too. It
         waits at most `seconds` for a turn.
@@ -62,32 +63,31 @@ class Reports:
         - Raises Unavailable if it takes too long, or too many reports of all accounts wait.
         - Raises PyMongoError if MongoDB does not answer.
         """
-        if session is not None:
-            return await self._run(query, session, is_thorough, seconds)
-        async with await self._database.client.start_session(snapshot=True) as own:
+        if moment is not None:
+            return await self._run(query, moment, is_thorough, seconds)
+        async with self._reader.at_one_snapshot() as snapshot:
+            own = await moment_of(snapshot, query.account_id)
             return await self._run(query, own, is_thorough, seconds)
 
     async def whole(
         self,
         query: Query,
-        session: AsyncIOMotorClientSession,
+        moment: Moment,
         is_thorough: bool = False,
         seconds: float = math.inf,
     ) -> WholeReport:
-        """Return all rows of a query, whatever its page, read in `session`. Raises as `run`."""
-        found, _ = await self._found(query, session, is_thorough, seconds)
-        rows = await self._ordered(query, found, len(found.keys), session)
-        names = await stored_names(self._database, query.group_by, rows.keys, session)
+        """Return all rows of a query, whatever its page, read at `moment`. Raises as `run`."""
+        found, _ = await self._found(query, moment, is_thorough, seconds)
+        rows = await self._ordered(query, found, len(found.keys), moment.reader)
+        names = await stored_names(moment.reader, query.group_by, rows.keys)
         return WholeReport(query.group_by, rows, names)
 
-    async def _run(
-        self, query: Query, session: AsyncIOMotorClientSession, is_thorough: bool, seconds: float
-    ) -> Report:
-        rows, totals = await self._found(query, session, is_thorough, seconds)
+    async def _run(self, query: Query, moment: Moment, is_thorough: bool, seconds: float) -> Report:
+        rows, totals = await self._found(query, moment, is_thorough, seconds)
         first = (query.page - 1) * query.page_size
-        ordered = await self._ordered(query, rows, first + query.page_size, session)
+        ordered = await self._ordered(query, rows, first + query.page_size, moment.reader)
         page = ordered.page(first, query.page_size)
-        names = await names_of(self._database, query.group_by, page.keys, session)
+        names = await names_of(moment.reader, query.group_by, page.keys)
         return Report(
             rows=[
                 Row(key=key, name=names[key], measures=measures)
@@ -98,33 +98,25 @@ class Reports:
         )
 
     async def _found(
-        self, query: Query, session: AsyncIOMotorClientSession, is_thorough: bool, seconds: float
+        self, query: Query, moment: Moment, is_thorough: bool, seconds: float
     ) -> tuple[Rows, Measures]:
         """Return the rows that pass the filters and the search, in no order, and the totals."""
-        calendar = await account_calendar(self._database, query.account_id, session)
-        scope = Scope(query.account_id, calendar)
-        table = await self._read(query, scope, session, is_thorough, seconds)
-        tags = await self._tags(query, table, session)
-        rows = await asyncio.to_thread(
-            rows_of, table, query.group_by, query.bots, calendar, self._host, tags
+        reader, calendar = moment
+        table = await self._read(query, moment, is_thorough, seconds)
+        tags = await self._tags(query, table, reader)
+        rows = await in_thread_if_large(
+            table.rows, rows_of, table, query.group_by, query.bots, calendar, self._host, tags
         )
         if query.search:
-            keys = await found_by(
-                self._database, query.account_id, query.group_by, rows.keys, query.search, session
-            )
+            keys = await found_by(reader, query.account_id, query.group_by, rows.keys, query.search)
             rows = await asyncio.to_thread(rows.chosen, keys)
         return rows, totals_of(table, query.bots)
 
     async def _read(
-        self,
-        query: Query,
-        scope: Scope,
-        session: AsyncIOMotorClientSession,
-        is_thorough: bool,
-        seconds: float,
+        self, query: Query, moment: Moment, is_thorough: bool, seconds: float
     ) -> Columns:
         """Return what the query counts. A turn is taken once, if clicks have to be read."""
-        links = await self._links(query, session)
+        links = await self._links(query, moment.reader)
         async with AsyncExitStack() as stack:
             has_turn = False
 
@@ -135,7 +127,8 @@ class Reports:
                     turn = self._queue.turn(query.account_id, min(seconds, REPORT_SECONDS))
                     await stack.enter_async_context(turn)
 
-            snapshot = Snapshot(session, now(), take_turn, is_thorough)
+            snapshot = Snapshot(moment.reader, now(), take_turn, is_thorough)
+            scope = Scope(query.account_id, moment.calendar)
             reading = Reading(self._database, query, scope, snapshot, links, self._wanted(query))
             until = time.monotonic() + REPORT_SECONDS
             try:
@@ -156,9 +149,7 @@ class Reports:
                 found[name] = [*texts, ""] if is_default else texts
         return found
 
-    async def _links(
-        self, query: Query, session: AsyncIOMotorClientSession
-    ) -> Sequence[UUID] | None:
+    async def _links(self, query: Query, snapshot: Reader) -> Sequence[UUID] | None:
         """Return the ids of the links that the filters by link and tag let through.
 
         None without such filters. Other accounts' ids are harmless: counts match the account too.
@@ -172,12 +163,9 @@ class Reports:
         }
         if ids is not None:
             matching["_id"] = {"$in": list(ids)}
-        rows = self._database["links"].find(matching, ["_id"], session=session)
-        return [row["_id"] for row in await rows.to_list(None)]
+        return [row["_id"] for row in await snapshot.find("links", matching, ["_id"])]
 
-    async def _tags(
-        self, query: Query, table: Columns, session: AsyncIOMotorClientSession
-    ) -> dict[str, list[str]]:
+    async def _tags(self, query: Query, table: Columns, snapshot: Reader) -> dict[str, list[str]]:
         """Return the tags of the account's links by id, if the report is grouped by them."""
         if query.group_by != "tag" or not table.rows:
             return {}
@@ -191,17 +179,17 @@ class Reports:
             {"$unwind": "$tags"},
             {"$group": {"_id": "$tags", "links": {"$push": "$_id"}}},
         ]
-        rows = self._database["links"].aggregate(stages, session=session, allowDiskUse=True)
-        return await asyncio.to_thread(_by_link, await rows.to_list(None))
+        rows = await snapshot.aggregate("links", stages)
+        return await asyncio.to_thread(_by_link, rows)
 
-    async def _ordered(
-        self, query: Query, rows: Rows, at_most: int, session: AsyncIOMotorClientSession
-    ) -> Rows:
+    async def _ordered(self, query: Query, rows: Rows, at_most: int, snapshot: Reader) -> Rows:
         """Return the first rows in the order that the query asks for."""
         names: dict[str, str] = {}
         if query.sort == "name":
-            names = await names_of(self._database, query.group_by, rows.keys, session)
-        return await asyncio.to_thread(rows.ordered, query.sort, query.descending, names, at_most)
+            names = await names_of(snapshot, query.group_by, rows.keys)
+        return await in_thread_if_large(
+            len(rows.keys), rows.ordered, query.sort, query.descending, names, at_most
+        )
 
 
 def _by_link(tags: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:

@@ -1,12 +1,13 @@
-"""The scope and the snapshot of a report: whose clicks and events it counts, and of when."""
+"""The scope and the snapshot of reports: whose clicks and events they count, and of when."""
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from tracker.access.time_zones import zone_of
 from tracker.calendar import Calendar
-from tracker.db.transaction import Session
+from tracker.db.reader import Reader
 from tracker.reports.marks import rollups_of
 
 
@@ -27,15 +28,27 @@ class Scope(NamedTuple):
         return found if self.link_id is None else {**found, "link_id": self.link_id}
 
 
+class Moment(NamedTuple):
+    """The snapshot that the reports of an account are read at, and its calendar in there."""
+
+    reader: Reader
+    calendar: Calendar
+
+
+async def moment_of(reader: Reader, account_id: UUID) -> Moment:
+    """Return the moment of a snapshot. Raises PyMongoError if MongoDB does not answer."""
+    return Moment(reader, (await zone_of(reader, account_id)).calendar)
+
+
 class Snapshot(NamedTuple):
-    """The snapshot that a report is read in: its session, and when it began.
+    """The snapshot that a report is read in: its reader, and when it began.
 
     `before_counting` is called each time before clicks and events themselves are read, or the
     rollups of all links. With `is_thorough` these are counted by all dimensions at once, because
     others of them are asked for next.
     """
 
-    session: Session
+    reader: Reader
     now: datetime
     before_counting: Callable[[], Awaitable[None]]
     is_thorough: bool = False

@@ -17,7 +17,7 @@ from uuid import UUID
 import pymongo
 from motor.motor_asyncio import AsyncIOMotorCursor
 
-from tracker.access.time_zones import TimeZones
+from tracker.access.time_zones import zone_in_session
 from tracker.clicks.sources import FIELDS, sources_of
 from tracker.conversions.document import Status
 from tracker.db.connect import Collection, Database
@@ -115,7 +115,7 @@ class SourceBackfill:
     ) -> Sequence[Mapping[str, Any]]:
         """Return the updates that mark rollups as corrected, in each calendar of the account."""
         account_id = documents[0]["account_id"]
-        zone = await TimeZones(self._database).find(owner_id(account_id), session)
+        zone = await zone_in_session(self._database, owner_id(account_id), session)
         rollup = Rollup({account_id: zone.calendars})
         for document in documents:
             rollup.add_correction(document)

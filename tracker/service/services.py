@@ -42,6 +42,7 @@ from tracker.db import check, connect, indexes, retention
 from tracker.db.breaker import Breaker
 from tracker.db.budget import Budget, BudgetMeter
 from tracker.db.changes import Changes
+from tracker.db.reader import Reader
 from tracker.db.secret_box import Purpose, SecretBox
 from tracker.dns.resolver import LOOKUP_SECONDS, HostResolver
 from tracker.feeds.clicks import CLICKS, StoredClick
@@ -120,6 +121,7 @@ class Services:
         self.database = self.mongodb[settings.mongodb_database]
         self._look_up_client = connect.mongodb_for_look_ups(settings.mongodb_uri)
         self.look_up_database = self._look_up_client[settings.mongodb_database]
+        self.reader = Reader(self.look_up_database)
         self._build_access()
         self._build_links()
         self._build_clicks()
@@ -158,7 +160,7 @@ class Services:
         self.pacing = Pacing()
         self.exports = RunningExports()
         self.accounts = Accounts(self.database)
-        self.time_zones = TimeZones(self.database)
+        self.time_zones = TimeZones(self.database, self.reader)
         self.api_keys = ApiKeys(self.database, self.look_up_database, self.redis)
         self.audit = Audit(self.database, self.look_up_database)
         self.people = People(self.database)
@@ -228,7 +230,7 @@ class Services:
         self.pbk_cache = event_config_cache(*stores, _OTHER_CACHE_ENTRIES, *bounds)
         self.rules_cache = rules_cache(*stores, _OTHER_CACHE_ENTRIES, self.budget)
         self.links = Links(self.database, self.look_up_database, self.link_cache)
-        self.link_counts = LinkCounts(self.database)
+        self.link_counts = LinkCounts(self.reader)
         self.qr_codes = QrCodes()
         self.qr_limiter = AccountLimiter("QR", "codes", *_QR_CODES, seconds=1)
         self.domains = Domains(
@@ -276,15 +278,15 @@ class Services:
 
     def _build_conversions(self) -> None:
         self.events = Events(self.database)
-        self.click_feed: Feed[StoredClick] = Feed(CLICKS, self.database, self.public_url.host)
-        self.conversion_feed = ConversionFeed(self.database, self.public_url.host)
+        self.click_feed: Feed[StoredClick] = Feed(CLICKS, self.reader, self.public_url.host)
+        self.conversion_feed = ConversionFeed(self.reader, self.public_url.host)
         self.event_configs = EventConfigs(self.database, self.look_up_database, self.pbk_cache)
         self.account_rules = AccountRules(self.database, self.rules_cache)
         self.secret_box = SecretBox(self.settings.secret_keys, Purpose.WEBHOOK)
         self.webhooks = Webhooks(self.database, self.look_up_database, self.secret_box)
-        self.deliveries = Deliveries(self.database)
+        self.deliveries = Deliveries(self.database, self.reader)
         self.sample_limiter = sample_limiter()
-        self.reports = Reports(self.database, self.public_url.host)
+        self.reports = Reports(self.database, self.reader, self.public_url.host)
         self.shares = Shares(self.database, self.look_up_database)
         self.views = Views(self.database, self.look_up_database)
         self.shared_limiter = AccountLimiter("share", "shared reports", *_SHARED_REPORTS, seconds=2)
@@ -354,11 +356,11 @@ class Services:
 
     def joint_counting(self) -> JointCounting:
         """Return a new counter of finished days, for a drain."""
-        return JointCounting(self.database, self.redis, self.backlog)
+        return JointCounting(self.database, self.reader, self.redis, self.backlog)
 
     def time_zone_changer(self) -> TimeZoneChanger:
         """Return the part of a drain that changes accounts' time zones."""
-        return TimeZoneChanger(self.mongodb, self.database, self.redis, self.time_zones)
+        return TimeZoneChanger(self.database, self.reader, self.redis, self.time_zones)
 
     def sender(self) -> Sender:
         """Return a new sender, with concurrency limits of its own."""

@@ -18,6 +18,7 @@ import msgspec
 
 from tracker.db.connect import Database
 from tracker.db.documents import record, run_updates
+from tracker.db.reader import Reader
 from tracker.db.transaction import Session, in_transaction
 from tracker.webhooks.delivery import Attempt, Delivery, Kind, Status
 from tracker.webhooks.operational import create_messages, delivery_failed
@@ -77,8 +78,9 @@ class Backlog(NamedTuple):
 class Deliveries:
     """The deliveries of all accounts."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, reader: Reader) -> None:
         self._database = database
+        self._reader = reader
         self._deliveries = database["deliveries"]
         self.made_due = asyncio.Event()
         """Set when this process makes deliveries due, so that its sender looks for them now."""
@@ -185,7 +187,7 @@ class Deliveries:
 
     async def find(self, delivery_id: UUID) -> Delivery | None:
         """Return the delivery with this id; None if there is none."""
-        row = await self._deliveries.find_one({"_id": delivery_id})
+        row = await self._reader.find_one("deliveries", {"_id": delivery_id})
         return None if row is None else record(Delivery, row)
 
     async def find_all(self, ids: Collection[UUID]) -> dict[UUID, Delivery]:
@@ -193,13 +195,13 @@ class Deliveries:
 
         Each has at most SHOWN_CHARACTERS of its payload.
         """
-        rows = self._deliveries.find({"_id": {"$in": list(ids)}}, _SHOWN_FIELDS)
-        return {row["_id"]: record(Delivery, row) async for row in rows}
+        rows = await self._reader.find("deliveries", {"_id": {"$in": list(ids)}}, _SHOWN_FIELDS)
+        return {row["_id"]: record(Delivery, row) for row in rows}
 
     async def statuses(self, ids: Collection[UUID]) -> dict[UUID, Status]:
         """Return the states of the deliveries that exist among `ids`, by id."""
-        rows = self._deliveries.find({"_id": {"$in": list(ids)}}, ["status"])
-        return {row["_id"]: Status(row["status"]) async for row in rows}
+        rows = await self._reader.find("deliveries", {"_id": {"$in": list(ids)}}, ["status"])
+        return {row["_id"]: Status(row["status"]) for row in rows}
 
     async def page(
         self, webhook_id: UUID, statuses: Collection[Status], page: int, page_size: int
@@ -209,12 +211,11 @@ class Deliveries:
         Each has at most SHOWN_CHARACTERS of its payload.
         """
         matching = {"webhook_id": webhook_id, "status": {"$in": list(statuses)}}
-        total = await self._deliveries.count_documents(matching)
-        newest = self._deliveries.find(matching, _SHOWN_FIELDS).sort(
-            [("created_at", -1), ("_id", -1)]
-        )
-        rows = newest.skip((page - 1) * page_size).limit(page_size)
-        return [record(Delivery, row) async for row in rows], total
+        total = await self._reader.count("deliveries", matching)
+        newest = {"sort": {"created_at": -1, "_id": -1}}
+        part = {"skip": (page - 1) * page_size, "limit": page_size}
+        rows = await self._reader.find("deliveries", matching, _SHOWN_FIELDS, **newest, **part)
+        return [record(Delivery, row) for row in rows], total
 
     async def retry(self, delivery_id: UUID, at: datetime) -> None:
         """Make a delivery due, whatever its state; one that is being sent is left alone."""

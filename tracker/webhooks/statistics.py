@@ -1,13 +1,13 @@
 """Counts of the last deliveries of a webhook, and how long its receiver took."""
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from tracker.calendar import Calendar
-from tracker.db.all_rows import all_rows
-from tracker.db.connect import Database
+from tracker.db.reader import Reader
 from tracker.webhooks.delivery import Status
 
 MAX_DELIVERIES: Final = 5_000
@@ -20,26 +20,25 @@ class Statistics(NamedTuple):
     Days without deliveries between others are among the `days`.
     """
 
-    days: dict[date, Counter[Status]]
+    days: dict[date, Counter[str]]
     milliseconds: list[int]
 
 
-async def statistics(database: Database, webhook_id: UUID, calendar: Calendar) -> Statistics:
+async def statistics(reader: Reader, webhook_id: UUID, calendar: Calendar) -> Statistics:
     """Return how the last deliveries of a webhook went, by the days of a calendar.
 
     Raises PyMongoError if MongoDB does not answer.
     """
-    days: dict[date, Counter[Status]] = {}
+    days: defaultdict[date, Counter[str]] = defaultdict(Counter)
     milliseconds = []
-    for row in await all_rows(database["deliveries"], statistics_pipeline(webhook_id)):
-        of_day = days.setdefault(calendar.day_of(row["created_at"]), Counter())
-        of_day[Status(row["status"])] += 1
+    for row in await reader.aggregate("deliveries", statistics_pipeline(webhook_id)):
+        days[calendar.day_of(row["created_at"])][row["status"]] += 1
         if row.get("milliseconds") is not None:
             milliseconds.append(row["milliseconds"])
     return Statistics(_filled(days), sorted(milliseconds))
 
 
-def _filled(days: dict[date, Counter[Status]]) -> dict[date, Counter[Status]]:
+def _filled(days: Mapping[date, Counter[str]]) -> dict[date, Counter[str]]:
     if not days:
         return {}
     first, last = min(days), max(days)

@@ -125,13 +125,11 @@ class Webhooks:
 
     async def find(self, webhook_id: UUID) -> Webhook | None:
         """Return the webhook with this id; None if there is none."""
-        row = await self._webhooks.find_one({"_id": webhook_id})
-        return None if row is None else record(Webhook, row)
+        return next(iter(await self._pages.look_up([webhook_id])), None)
 
     async def find_all(self, ids: Collection[UUID]) -> dict[UUID, Webhook]:
         """Return the webhooks that exist among `ids`, by id."""
-        rows = self._webhooks.find({"_id": {"$in": list(ids)}})
-        return {row["_id"]: record(Webhook, row) async for row in rows}
+        return {webhook.id: webhook for webhook in await self._pages.look_up(ids)}
 
     async def targets(self, ids: Collection[UUID]) -> dict[UUID, Target]:
         """Return the targets of the active webhooks among `ids`, by id."""
