@@ -126,17 +126,25 @@ class Journal:
         try:
             if await self._spool.is_empty():
                 return 0
-            # What was spooled of one partition may go to another: after an outage every drain has
-            # its share. One whose server is away is passed over by the next call.
-            self._replayed_to = (self._replayed_to + 1) % self.partitions
-            appender = self._appenders[self._replayed_to]
-            await appender.check()
-            return await self._spool.replay(appender.replay, until)
+            await self._next_to_replay().check()
+            return await self._spool.replay(self._move, until)
         except RedisError as error:
             log.debug("replay waits", error=type(error).__name__)
         except OSError as error:
             log.error("spool cannot be replayed", error=str(error))
         return 0
+
+    def _next_to_replay(self) -> Appender:
+        """Return the partition whose turn it is.
+
+        What was spooled of one partition may go to another: after an outage every drain has its
+        share. In a cluster one whose server is away is passed over by the next call.
+        """
+        self._replayed_to = (self._replayed_to + 1) % self.partitions
+        return self._appenders[self._replayed_to]
+
+    async def _move(self, payloads: Sequence[bytes]) -> None:
+        await self._next_to_replay().replay(payloads)
 
     async def check_spool(self) -> None:
         """Check the spool. Raises OSError if it would refuse what is recorded now."""

@@ -17,7 +17,7 @@ from tornado.netutil import bind_sockets
 from config.settings import Settings
 from tracker.db.connect import StoreUnavailable, UnusableStore, followers, redis_advice
 from tracker.db.keys import OVERFLOW
-from tracker.ingest.consumer import Consumer
+from tracker.ingest.consumer import BATCH_RECORDS, Consumer
 from tracker.ingest.fleet import CounterPublisher
 from tracker.ingest.overdue import notify_overdue_loop
 from tracker.ingest.partition_readers import PartitionReaders
@@ -235,8 +235,10 @@ async def _drain_loops(services: Services, slot: Slot) -> AsyncIterator[None]:
     consumer = make_consumer()
     helper = make_consumer(turns=while_behind(consumer))
     partitions = services.settings.journal_partitions
+    # So that a drain that reads all partitions holds about as many records as with one.
+    batch = max(PART_RECORDS, BATCH_RECORDS // partitions)
     readers = PartitionReaders(
-        services.redis, partitions, lambda stream: make_consumer(stream=stream)
+        services.redis, partitions, lambda stream: make_consumer(stream=stream, batch=batch)
     )
     overflow = make_consumer(
         batch=PART_RECORDS,
