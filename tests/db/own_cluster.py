@@ -5,15 +5,18 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import pytest
 from redis import Redis
 
 from config.redis_address import cluster_address
 from lab.redis_cluster import add_replica, give_slots, is_formed, options
-from tests.db.own_redis import OwnRedis
+from tests.db.own_redis import OwnRedis, own_redis
 from tracker.db.redis_slots import slot_of
 
 _PRIMARIES = 3
 _FORM_SECONDS = 30
+_FIRST_MAJOR = 7
+"""The first version of Redis whose servers may have any port for their bus."""
 
 
 class OwnCluster:
@@ -33,7 +36,10 @@ class OwnCluster:
 
 @contextmanager
 def own_cluster(folder: Path, replicas: bool = False) -> Iterator[OwnCluster]:
-    """Run three primaries, with a replica each if wanted."""
+    """Run three primaries, with a replica each if wanted. The test is skipped on an old Redis."""
+    with own_redis(folder.parent / "version") as one, Redis.from_url(one.url) as client:
+        if int(client.info("server")["redis_version"].partition(".")[0]) < _FIRST_MAJOR:
+            pytest.skip("this Redis has no --cluster-port")
     folder.mkdir(exist_ok=True)
     number = _PRIMARIES * (2 if replicas else 1)
     with ExitStack() as stack:
