@@ -3,13 +3,17 @@
 import contextlib
 import re
 from pathlib import Path
+from typing import get_args
+from urllib.parse import urlsplit
 
 import pytest
 
 from config.settings import Settings
-from tests.system.fuzz import UNLIMITED, example_names, fuzz
+from tests.system.fuzz import FUZZED, example_names, fuzz
 from tests.system.service import Service, environment, running
 from tracker.api.routes import KEYED_ENDPOINTS
+from tracker.api.webhook_schema import TargetUrl
+from tracker.dns.resolver import HostResolver
 
 EXAMPLES = ("--max-examples", "5", "--generation-deterministic")
 
@@ -18,7 +22,7 @@ def test_generated_requests_are_answered_as_described(
     settings: Settings, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with example_names() as resolver, contextlib.ExitStack() as stack:
-        variables = environment(settings, DNS_RESOLVER=resolver, **UNLIMITED)
+        variables = environment(settings, DNS_RESOLVER=resolver, **FUZZED)
         service = stack.enter_context(running(variables))
         code = fuzz(service, variables, tmp_path, EXAMPLES)
         found = capfd.readouterr().out
@@ -27,6 +31,15 @@ def test_generated_requests_are_answered_as_described(
     collections = {(one.path, one.method) for one in KEYED_ENDPOINTS if not one.id_names}
     public = {("/c/{slug}", "GET"), ("/api/click", "HEAD"), ("/api/event", "POST")}
     assert accepted >= collections | public
+
+
+async def test_the_host_of_the_examples_is_this_machine() -> None:
+    _, described = get_args(TargetUrl)
+    with example_names() as resolver:
+        address, port = resolver.split(":")
+        hosts = HostResolver((address, int(port)))
+        for example in described.examples:
+            assert await hosts.resolve(urlsplit(example).hostname) == ["127.0.0.1"]
 
 
 def successes(service: Service) -> set[tuple[str, str]]:
