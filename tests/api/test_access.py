@@ -1,11 +1,14 @@
 """Access to every endpoint of the table, with every kind of wrong key or id."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
+from typing import Any
+from uuid import UUID
 
 import pytest
 
 from tests.api.client import Response
+from tests.api.held import held
 from tests.api.world import SPELLINGS, Request, World, unknown_id
 from tracker.access.principal import SCOPES
 from tracker.api.endpoint import Endpoint
@@ -146,3 +149,40 @@ async def test_the_key_is_checked_before_the_request_and_the_request_before_acce
     for key, status in (("trk_unknown", 401), (foreign, 400)):
         response = await world.send_named(request, key, {"accountId": "x"})
         assert response.status == status
+
+
+async def change_key(world: World, key_id: UUID, fields: Mapping[str, Any]) -> None:
+    await world.services.database["api_keys"].update_one({"_id": key_id}, {"$set": fields})
+
+
+async def revoke(world: World, key_id: UUID) -> None:
+    await world.services.api_keys.revoke(key_id)
+
+
+async def expire(world: World, key_id: UUID) -> None:
+    await change_key(world, key_id, {"expires_at": now()})
+
+
+async def narrow(world: World, key_id: UUID) -> None:
+    await change_key(world, key_id, {"scopes": []})
+
+
+ENDS: dict[Callable[[World, UUID], Awaitable[None]], int] = {revoke: 401, expire: 401, narrow: 403}
+
+
+@pytest.mark.parametrize("endpoint", ALL)
+async def test_a_key_whose_access_ends_before_the_last_byte_changes_nothing(
+    world: World, endpoint: Endpoint
+) -> None:
+    request = await world.request(endpoint, world.account)
+    before, account_id = await world.stored(), world.account.id
+    for end, status in ENDS.items():
+        key, secret = await world.services.api_keys.create(account_id, "a key")
+        keys = len(await world.services.api_keys.list(account_id))
+        fields = {"Authorization": f"Bearer {secret}"}
+        sent = held(world.client, endpoint.method, request.path, fields, request.body)
+        async with sent as finish:
+            await end(world, key.id)
+            assert (end, (await finish()).status) == (end, status)
+        assert await world.stored() == before
+        assert len(await world.services.api_keys.list(account_id)) == keys

@@ -15,6 +15,7 @@ from tests.http.serving import Client as Connection
 from tests.http.serving import client_of, serving, until
 from tracker import metrics
 from tracker.access.accounts import Account
+from tracker.access.api_keys import ApiKey
 from tracker.api.limits import MAX_BODY_BYTES, MAX_EVENT_BYTES, MAX_IGNORED_BODY_BYTES
 from tracker.http.incoming_body import EARLY_BYTES
 from tracker.service.app import make_app
@@ -130,6 +131,30 @@ async def test_a_body_that_is_too_long_is_rejected_after_the_key_and_with_the_ra
         assert (response.status, response.error.partition(":")[0]) == (
             (400, "body") if method == "POST" else (400, "accountId")
         )
+
+
+@pytest.mark.parametrize(("length", "times"), [(EARLY_BYTES, 1), (EARLY_BYTES + 1, 2)])
+async def test_only_a_key_whose_body_is_received_later_is_read_again_and_nothing_counts_twice(
+    client: Client,
+    services: Services,
+    secret: str,
+    monkeypatch: pytest.MonkeyPatch,
+    length: int,
+    times: int,
+) -> None:
+    read = []
+    authenticate = services.api_keys.authenticate
+
+    async def counted(sent: str) -> ApiKey:
+        read.append(sent)
+        return await authenticate(sent)
+
+    monkeypatch.setattr(services.api_keys, "authenticate", counted)
+    for left in ("99", "98"):
+        response = await client.post(BULK, b" " * length, Authorization=f"Bearer {secret}")
+        assert response.status == 400
+        assert response.headers["X-RateLimit-Remaining"] == left
+    assert read == [secret] * 2 * times
 
 
 async def test_a_bulk_request_of_the_maximum_length_is_created(

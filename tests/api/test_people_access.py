@@ -8,6 +8,7 @@ import orjson
 import pytest
 
 from tests.api.client import Response
+from tests.api.held import held
 from tests.api.person import (
     BROWSER,
     PersonClient,
@@ -23,6 +24,8 @@ from tracker.api.routes import KEYED_ENDPOINTS, PEOPLES_ENDPOINTS
 from tracker.api.second_factor import EXAMPLE_CODE
 from tracker.api.session_cookie import READING
 from tracker.clock import now
+from tracker.db.transaction import Session as Transaction
+from tracker.db.transaction import run_in_transaction
 from tracker.ids import new_id
 
 WEAKEST_FIRST = (Role.VIEWER, Role.EDITOR, Role.OWNER)
@@ -199,4 +202,48 @@ async def test_what_belongs_to_another_person_is_not_found(
     for path in (theirs.path, endpoint.path.replace("{id}", str(new_id()))):
         answer = await stranger.send_raw(endpoint.method, path, theirs.body)
         assert (answer.status, answer.error) == (404, "session: not found")
+    assert await world.stored() == before
+
+
+async def sign_out(world: World, visit: Visit) -> None:
+    await world.services.sessions.end_all(visit.person.person.id)
+
+
+async def remove(world: World, visit: Visit) -> None:
+    owned = {"person_id": visit.person.person.id}
+    await world.services.database["members"].delete_many(owned)
+
+
+async def demote(world: World, visit: Visit) -> None:
+    member = await world.services.members.find_person(world.account.id, visit.person.person.id)
+    assert member is not None
+
+    async def work(transaction: Transaction) -> None:
+        await world.services.members.change_role(member, Role.EDITOR, transaction)
+
+    await run_in_transaction(world.services.database, work)
+
+
+async def move(world: World, visit: Visit) -> None:
+    person_id = visit.person.person.id
+    await world.services.members.add(world.other_account.id, person_id, Role.OWNER)
+    body = {"accountId": str(world.other_account.id)}
+    assert (await visit.person.send("PATCH", "/api/session", body)).status == 200
+
+
+@pytest.mark.parametrize("end", [sign_out, remove, demote, move])
+@pytest.mark.parametrize("endpoint", PEOPLES)
+async def test_a_session_that_ends_before_the_last_byte_changes_nothing(
+    world: World, endpoint: Endpoint, end: Callable[[World, Visit], Awaitable[None]]
+) -> None:
+    own = await visit(world, endpoint)
+    fields = {
+        "Cookie": f"{own.person.cookie}={own.person.secret}",
+        "Sec-Fetch-Site": "same-origin",
+        "Content-Type": "application/json",
+    }
+    async with held(world.client, endpoint.method, own.path, fields, own.body) as finish:
+        await end(world, own)
+        before = await world.stored()
+        assert (await finish()).status == 401
     assert await world.stored() == before

@@ -3,14 +3,17 @@
 A key is sent as `Authorization: Bearer <key>`, a session as a cookie (`api/session_cookie`). The
 checks, in order: the limit of the address, the key, the limit of the account, the size of the body
 (413), parameters and body (400), access (403), existence (404, in the endpoint). A session has a
-limit of its own, instead of the two. Every answer carries the limits. A long body is not received
-before its size is checked (`http/incoming_body`).
+limit of its own, instead of the two. Every answer carries the limits.
+
+A long body is not received before its size is checked (`http/incoming_body`). Its client decides
+when it ends, so the key or session is read again then: nobody acts with access that has ended.
 """
 
 import re
 from asyncio import Future
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, cast
 from uuid import UUID
 
 import msgspec
@@ -18,7 +21,7 @@ from tornado.web import RequestHandler
 
 from tracker.access.principal import Principal
 from tracker.access.rate_limit import Usage
-from tracker.access.sessions import SignedIn
+from tracker.access.sessions import Session, SignedIn
 from tracker.api.endpoint import EVENT_ID, Answer, Call, Endpoint, Nothing
 from tracker.api.event_stream import EventStream, EventStreamAnswer
 from tracker.api.export import FormName, check_taken, requested_form
@@ -29,6 +32,7 @@ from tracker.api.parameters import Parsed, parse_body, parse_query
 from tracker.api.services import Services
 from tracker.api.session_cookie import SessionCookie
 from tracker.errors import Forbidden, Unauthorized
+from tracker.http.exchange import Exchange
 from tracker.http.incoming_body import IncomingBody
 from tracker.ids import parse_event_id, parse_id
 from tracker.limits.network import truncated
@@ -51,6 +55,9 @@ class ProtectedHandler(Handler):
         self.signed_in: SignedIn | None = None
         self.cookie: SessionCookie | None = None
         self.varies: list[str] = []
+        self.principal: Principal
+        self.read_principal: Callable[[], Awaitable[object]]
+        self.body_comes_late = False
         self.stream: ExportStream | EventStreamAnswer | None = None
         # Every request is counted, whatever is wrong with it: Tornado must not reject its method
         # before that.
@@ -81,6 +88,7 @@ class ProtectedHandler(Handler):
         else:
             await self._prepare_session(self.cookie, secret)
         self.incoming.allow(self.endpoints[self.request.method or ""].body_bytes)
+        self.body_comes_late = not cast("Exchange", self.request.connection).body_received
 
     async def _prepare_session(self, cookie: SessionCookie, secret: str) -> None:
         headers, is_method = self.request.headers, self.request.method in self.methods
@@ -91,9 +99,9 @@ class ProtectedHandler(Handler):
             self._check_limit("ip")
         self.check_method()
         cookie.check_origin(headers)
-        self.signed_in = await self.services.sessions.authenticate(secret)
-        self.principal = self.signed_in.principal
-        self.usages = await self.services.rate_limiter.count_session(self.signed_in.session.id)
+        self.read_principal = partial(self._read_session, secret)
+        session = await self._read_session(secret)
+        self.usages = await self.services.rate_limiter.count_session(session.id)
         self._check_limit("session")
         cookie.check_type(self.request.method or "", headers)
 
@@ -107,18 +115,24 @@ class ProtectedHandler(Handler):
         self.check_method()
         if not secret:
             raise Unauthorized("API key: send it as Authorization: Bearer <API_KEY>")
-        self.principal = await self._authenticate(secret, known)
-        if known is None:
-            await self._count(None, self.principal.account_id)
-        self._check_limit("account")
-
-    async def _authenticate(self, secret: str, known: UUID | None) -> Principal:
+        self.read_principal = partial(self._read_key, secret)
         try:
-            return (await self.services.api_keys.authenticate(secret)).principal
+            await self._read_key(secret)
         except Unauthorized:
             if known is not None:  # valid until now: its account was counted with the address
                 await self._forget_account(known)
             raise
+        if known is None:
+            await self._count(None, self.principal.account_id)
+        self._check_limit("account")
+
+    async def _read_session(self, secret: str) -> Session:
+        self.signed_in = await self.services.sessions.authenticate(secret)
+        self.principal = self.signed_in.principal
+        return self.signed_in.session
+
+    async def _read_key(self, secret: str) -> None:
+        self.principal = (await self.services.api_keys.authenticate(secret)).principal
 
     async def _forget_account(self, account_id: UUID) -> None:
         of_account = [usage for usage in self.usages if usage.scope.name == "account"]
@@ -144,6 +158,8 @@ class ProtectedHandler(Handler):
 
     async def _run(self, path: Sequence[str]) -> None:
         endpoint = self.endpoints[self.request.method or ""]
+        if self.body_comes_late:
+            await self.read_principal()
         ids, event_ids = _parsed_path(endpoint, path)
         query = parse_query(endpoint.query, self.request.query)
         body = self._parsed_body(endpoint.body)
