@@ -93,6 +93,20 @@ async def test_a_person_switches_between_their_accounts(
     assert (await person.send("GET", f"/api/tags?accountId={account.id}")).status == 403
 
 
+async def test_switching_to_the_present_account_changes_nothing(
+    client: Client, services: Services, account: Account
+) -> None:
+    person = await signed_in(services, client, account.id)
+    shown = await person.send("GET", "/api/session")
+    before = await services.database["sessions"].find().to_list(None)
+    answer = await person.send("PATCH", "/api/session", {"accountId": str(account.id)})
+    assert (answer.status, answer.json()) == (200, shown.json())
+    assert "Set-Cookie" not in answer.headers
+    assert await services.database["sessions"].find().to_list(None) == before
+    assert await services.database["audit"].count_documents({}) == 0
+    assert (await person.send("GET", "/api/session")).status == 200
+
+
 async def test_a_session_reads_and_changes_what_its_role_may(
     client: Client, services: Services, account: Account
 ) -> None:
@@ -116,7 +130,7 @@ async def test_an_api_key_has_no_session(client: Client, secret: str) -> None:
     )
 
 
-async def test_sessions_have_a_limit_of_their_own(
+async def test_people_have_a_limit_of_their_own(
     client: Client, services: Services, account: Account
 ) -> None:
     person = await signed_in(services, client, account.id)

@@ -6,7 +6,7 @@ from tornado.httputil import HTTPHeaders
 
 from tests.api.client import Client
 from tests.api.conftest import Logged
-from tests.api.person import PASSWORD, create_person, signed_in
+from tests.api.person import BROWSER, PASSWORD, PersonClient, create_person, signed_in
 from tests.api.test_session import FROM_CONSOLE, secret_in, sign_in
 from tracker.access.accounts import Account
 from tracker.access.rate_limit import Scope
@@ -228,16 +228,33 @@ async def test_what_does_not_count_for_a_session_counts_for_the_address(
     assert refused.headers["Cache-Control"] == "no-store"
 
 
-async def test_a_session_beyond_its_limit_waits_and_other_sessions_do_not(
+async def test_a_person_beyond_their_limit_waits_with_every_session_and_others_do_not(
     client: Client, services: Services, account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(services.rate_limiter, "_session", Scope("session", 2, 60))
     person, other = [await signed_in(services, client, account.id) for _ in range(2)]
-    answers = [await person.send("GET", "/api/session") for _ in range(3)]
+    _, secret = await services.sessions.start(person.person.id, account.id, BROWSER)
+    elsewhere = PersonClient(client, secret, person.person)
+    answers = [await one.send("GET", "/api/session") for one in (person, elsewhere, person)]
     assert [one.status for one in answers] == [200, 200, 429]
-    assert answers[-1].error == "rate limit: 2 requests per minute for each session"
+    assert answers[-1].error == "rate limit: 2 requests per minute for each person in an account"
     assert 1 <= int(answers[-1].headers["Retry-After"]) <= 60
+    assert (await elsewhere.send("GET", "/api/session")).status == 429
     assert (await other.send("GET", "/api/session")).status == 200
+
+
+async def test_switching_there_and_back_renews_no_limit(
+    client: Client, services: Services, account: Account, other_account: Account
+) -> None:
+    person = await signed_in(services, client, account.id)
+    await services.members.add(other_account.id, person.person.id, Role.OWNER)
+    left = []
+    for one in (account, other_account, account, other_account):
+        answer = await person.send("PATCH", "/api/session", {"accountId": str(one.id)})
+        left.append(answer.headers["X-RateLimit-Remaining"])
+        if "Set-Cookie" in answer.headers:
+            person.secret = secret_in(answer)
+    assert left == ["599", "598", "599", "597"]
 
 
 async def test_the_log_has_no_e_mail_no_password_and_no_secret(

@@ -1,4 +1,4 @@
-"""Rate limits: requests of an address and of an account, counted in Redis.
+"""Rate limits: requests of an address, of an account and of a person in one, counted in Redis.
 
 A window begins with its first request. A script counts atomically, so exactly the allowed number of
 simultaneous requests pass, on any number of processes. In a Redis Cluster each counter of a request
@@ -44,7 +44,7 @@ _GROUP_REQUESTS: Final = 100
 _UNCOUNT = "if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('DECR', KEYS[1]) end"
 
 
-_SUBJECTS = {"ip": "IP address", "account": "account", "session": "session"}
+_SUBJECTS = {"ip": "IP address", "account": "account", "session": "person in an account"}
 _PERIODS = {60: "minute", 3600: "hour"}
 
 
@@ -131,10 +131,12 @@ class RateLimiter:
             ]
         )
 
-    async def count_session(self, session_id: UUID) -> list[Usage]:
-        """Count one request of a session; return its usage, as `count` does."""
+    async def count_person(self, person_id: UUID, account_id: UUID) -> list[Usage]:
+        """Count one request of a person in an account, with any session; return its usage, as
+        `count` does."""
+        member = f"{account_id}:{person_id}"
         return await self.count_scopes(
-            [(keys.rate_limit(self._session.name, str(session_id)), self._session)]
+            [(keys.rate_limit(self._session.name, member), self._session)]
         )
 
     async def count_scopes(self, counters: _Counters) -> list[Usage]:

@@ -2,8 +2,8 @@
 
 A key is sent as `Authorization: Bearer <key>`, a session as a cookie (`api/session_cookie`). The
 checks, in order: the limit of the address, the key, the limit of the account, the size of the body
-(413), parameters and body (400), access (403), existence (404, in the endpoint). A session has a
-limit of its own, instead of the two. Every answer carries the limits.
+(413), parameters and body (400), access (403), existence (404, in the endpoint). A person who is
+signed in has a limit of their own, instead of the two. Every answer carries the limits.
 
 A long body is not received before its size is checked (`http/incoming_body`). Its client decides
 when it ends, so the key or session is read again then: nobody acts with access that has ended.
@@ -101,7 +101,9 @@ class ProtectedHandler(Handler):
         cookie.check_origin(headers)
         self.read_principal = partial(self._read_session, secret)
         session = await self._read_session(secret)
-        self.usages = await self.services.rate_limiter.count_session(session.id)
+        self.usages = await self.services.rate_limiter.count_person(
+            session.person_id, session.account_id
+        )
         self._check_limit("session")
         cookie.check_type(self.request.method or "", headers)
 

@@ -183,12 +183,15 @@ async def show(call: Call[Nothing, Nothing]) -> SessionRecord:
     return await session_record(call.services, call.session)
 
 
-async def switch(call: Call[Nothing, SwitchAccount]) -> Answer:
+async def switch(call: Call[Nothing, SwitchAccount]) -> Answer | SessionRecord:
     """Switch to another account of the person: a new session takes the place of the old one.
 
-    Raises Forbidden if the person is not a member of the account.
+    With the account of the session nothing changes. Raises Forbidden if the person is not a member
+    of the account.
     """
     services = call.services
+    if call.body.account_id == call.session.account_id:
+        return await session_record(services, call.session)
     session, secret = await services.own_sessions.switch(holder_of(call), call.body.account_id)
     return await signed_in_answer(services, session, secret)
 

@@ -119,7 +119,7 @@ def rate_limit(scope: str, owner: str) -> str:
     """Return the key of a counter of requests.
 
     `scope` is `ip`, `account`, `session`, `sign_in` or `sign_in_email`. `owner` is the network of
-    the address, an id, or the digest of an e-mail.
+    the address, an id, those of account and person, or the digest of an e-mail.
     """
     return f"rate_limit:{scope}:{owner}"
 
