@@ -42,6 +42,11 @@ SPOOL_BYTES = Gauge(
     multiprocess_mode="mostrecent",
     registry=REGISTRY,
 )
+SPOOL_RESTORED = Counter(
+    "tracker_spool_files_restored",
+    "Spool files that were removed or renamed before they were replayed, and written again.",
+    registry=REGISTRY,
+)
 DRAINED = Counter("tracker_drained", "Records applied to MongoDB.", ["kind"], registry=REGISTRY)
 DEAD_LETTERS = Counter(
     "tracker_dead_letters",

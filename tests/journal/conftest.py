@@ -51,6 +51,7 @@ def one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
 def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make every file end with its second entry of one byte."""
     monkeypatch.setattr(module, "FILE_BYTES", 2 * (HEADER + 1))
+    monkeypatch.setattr(module, "MOST_FILES", 1024**3)
 
 
 @pytest.fixture

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from tracker.journal.spool import Spool
+from tracker.journal.spool_file import HEADER_BYTES
 
-HEADER = 12
-"""Bytes of an entry before its payload."""
+HEADER = HEADER_BYTES
+
 Logs = Sequence[MutableMapping[str, Any]]
 
 

@@ -13,6 +13,7 @@ from tracker.db.connect import redis_for_requests
 from tracker.db.keys import JOURNAL
 from tracker.journal.entry import EntryDecoder, encode, fields_of, record_count
 from tracker.journal.spool import Spool
+from tracker.journal.spool_file import marked_name, marker_of
 from tracker.journal.stream import Journal
 
 CLICK = Click(
@@ -79,10 +80,12 @@ def test_bytes_that_are_no_entry_hold_no_records(payload: bytes) -> None:
     assert record_count({b"1": payload}) == record_count({b"2": payload}) == 0
 
 
-async def test_a_spool_file_of_an_earlier_release_is_moved_to_the_stream_as_it_is(
-    settings: Settings, tmp_path: Path
+@pytest.mark.parametrize("marker", [b"", b"a marker"], ids=["earlier release", "this release"])
+async def test_a_spool_file_of_any_release_is_moved_to_the_stream_as_it_is(
+    settings: Settings, tmp_path: Path, marker: bytes
 ) -> None:
-    (tmp_path / "00000000000000000001-1.spool").write_bytes(SPOOL_FILE)
+    name = marked_name("00000000000000000001-1", marker)
+    (tmp_path / f"{name}.spool").write_bytes(marker + SPOOL_FILE)
     async with redis_for_requests(settings.redis_url) as redis:
         journal = Journal(redis, Breaker(), Spool(tmp_path, 1_000_000))
         assert await journal.replay_once() == 1
@@ -91,11 +94,13 @@ async def test_a_spool_file_of_an_earlier_release_is_moved_to_the_stream_as_it_i
     assert [fields for _, fields in entries] == [{b"1": PAYLOAD}]
 
 
-async def test_a_spool_file_is_written_in_the_same_bytes_as_ever(tmp_path: Path) -> None:
+async def test_a_spool_file_is_written_in_the_same_bytes_as_ever_after_its_marker(
+    tmp_path: Path,
+) -> None:
     spool = Spool(tmp_path, 1_000_000)
     await spool.append(encode([CLICK, EVENT]))
     [file] = tmp_path.iterdir()
-    assert file.read_bytes() == SPOOL_FILE
+    assert file.read_bytes() == marker_of(file) + SPOOL_FILE
     await spool.close()
 
 

@@ -147,7 +147,7 @@ async def test_a_descriptor_that_broke_is_an_error_once(folder: Path) -> None:
     async with opened(folder) as spool:
         await spool.append(b"1")
         assert spool._file is not None
-        os.close(spool._file.fileno())
+        os.close(spool._file._file.fileno())
         with pytest.raises(OSError):
             await spool.append(b"refused")
         await spool.append(b"2")

@@ -9,18 +9,35 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tracker.journal.spool_file import BATCH_BYTES, BATCH_ENTRIES, SpoolReader, frame
+from tracker.journal import spool_file
+from tracker.journal.spool_file import (
+    BATCH_BYTES,
+    BATCH_ENTRIES,
+    HEADER_BYTES,
+    SpoolReader,
+    marked_name,
+    marker_of,
+    new_marker,
+)
+
+MARKER = b"\x00\xffmarker"
+UNMARKED = b""
+"""The marker of files that earlier releases wrote."""
 
 payloads = st.lists(
     st.binary(max_size=60) | st.just(b"TRK1") | st.just(b"TRK1\0\0\0\0"), max_size=8
 )
 
 
-def read(path: Path, contents: bytes) -> tuple[list[bytes], SpoolReader]:
+def frame(payload: bytes, marker: bytes = MARKER) -> bytes:
+    return spool_file.frame(payload, marker)
+
+
+def read(path: Path, contents: bytes, marker: bytes = MARKER) -> tuple[list[bytes], SpoolReader]:
     path.write_bytes(contents)
     found = []
     with path.open("rb") as file:
-        reader = SpoolReader(file)
+        reader = SpoolReader(file, marker)
         while (payload := reader.read()) is not None:
             found.append(payload)
         assert reader.read() is None
@@ -74,10 +91,11 @@ def test_a_wrong_byte_costs_one_entry(
 
 def test_a_length_that_leads_to_a_later_entry_hides_none_between(path: Path) -> None:
     """One bit of the first length is wrong, and it ends just where the third entry begins."""
-    entries = [frame(bytes([number]) * 52) for number in range(4)]
-    wrong = entries[0][:7] + bytes([52 + 64]) + entries[0][8:]
+    entries = [frame(bytes([number]) * 44) for number in range(4)]
+    last = HEADER_BYTES - 5
+    wrong = entries[0][:last] + bytes([44 + 64]) + entries[0][last + 1 :]
     found, reader = read(path, wrong + b"".join(entries[1:]))
-    assert found == [bytes([number]) * 52 for number in (1, 2, 3)]
+    assert found == [bytes([number]) * 44 for number in (1, 2, 3)]
     assert reader.damaged_bytes == 64
 
 
@@ -92,7 +110,7 @@ def test_an_entry_is_found_wherever_in_the_damage_it_begins(path: Path, distance
 
 def test_many_magics_that_begin_nothing_are_passed_over_quickly(path: Path) -> None:
     begun = time.monotonic()
-    found, _ = read(path, b"TRK1" * 100_000 + frame(b"found"))
+    found, _ = read(path, (MARKER + b"TRK1") * 100_000 + frame(b"found"))
     assert found == [b"found"]
     assert time.monotonic() - begun < 5
 
@@ -101,16 +119,62 @@ def test_a_payload_that_is_whole_though_its_length_is_not_is_damage_and_no_torn_
     path: Path,
 ) -> None:
     payload = b"answered"
-    header = b"TRK1" + (len(payload) + 1).to_bytes(4) + zlib.crc32(payload).to_bytes(4)
+    header = MARKER + b"TRK1" + (len(payload) + 1).to_bytes(4) + zlib.crc32(payload).to_bytes(4)
     _, reader = read(path, header + payload)
     assert (reader.damaged_bytes, reader.torn_bytes) == (len(header + payload), 0)
+
+
+visitors_bytes = st.binary(max_size=40) | st.just(b"/c/abc?q=TRK1")
+forged = visitors_bytes.map(lambda payload: frame(payload, UNMARKED))
+
+
+@given(
+    st.lists(visitors_bytes, max_size=4), st.lists(visitors_bytes | forged, min_size=1), st.data()
+)
+@example([b"first"], [frame(b"forged", UNMARKED)], None)
+def test_a_tail_cut_at_any_byte_is_torn_whatever_a_visitor_sent(
+    path: Path, before: list[bytes], texts: list[bytes], data: st.DataObject | None
+) -> None:
+    whole = b"".join(map(frame, before))
+    tail = frame(b"".join(texts))
+    cut = data.draw(st.integers(1, len(tail) - 1)) if data else len(tail) - 1
+    found, reader = read(path, whole + tail[:cut])
+    assert found == before
+    assert (reader.damaged_bytes, reader.torn_bytes) == (0, cut)
+
+
+@given(st.lists(visitors_bytes | forged, min_size=3, max_size=6), st.data())
+def test_damage_before_the_last_entry_is_damage_whatever_a_visitor_sent(
+    path: Path, payloads: list[bytes], data: st.DataObject
+) -> None:
+    entries = list(map(frame, payloads))
+    hit = data.draw(st.integers(0, len(entries) - 2))
+    wrong = bytearray(entries[hit])
+    wrong[data.draw(st.integers(0, len(wrong) - 1))] ^= 0xFF
+    found, reader = read(path, b"".join([*entries[:hit], bytes(wrong), *entries[hit + 1 :]]))
+    assert found == payloads[:hit] + payloads[hit + 1 :]
+    assert (reader.damaged_bytes, reader.torn_bytes) == (len(wrong), 0)
+
+
+def test_an_earlier_release_reads_each_entry_of_a_new_file_and_keeps_the_file(path: Path) -> None:
+    """It knows no marker, and so takes it for damage between the entries."""
+    found, reader = read(path, frame(b"1") + frame(b"2"), UNMARKED)
+    assert found == [b"1", b"2"]
+    assert reader.damaged_bytes == 2 * len(MARKER)
+
+
+def test_a_marker_is_in_the_name_of_its_file_and_different_in_each() -> None:
+    one, other = new_marker(), new_marker()
+    assert one != other
+    assert marker_of(Path(marked_name("00000001753000000000-4711", one) + ".spool")) == one
+    assert marker_of(Path("1.spool")) == marker_of(Path("1-2-0123456789abcdeg.spool")) == b""
 
 
 def batches(path: Path, payloads: list[bytes]) -> list[list[bytes]]:
     path.write_bytes(b"".join(map(frame, payloads)))
     found = []
     with path.open("rb") as file:
-        reader = SpoolReader(file)
+        reader = SpoolReader(file, MARKER)
         while batch := reader.batch():
             assert reader.batch() == batch
             found.append([*batch])
@@ -156,7 +220,7 @@ def test_entries_before_a_bad_sector_are_a_batch_once(path: Path) -> None:
     path.write_bytes(b"".join(map(frame, (b"1", b"2", b"3"))))
     with BadSector(path) as file:
         file.bad = 2 * len(frame(b"1"))
-        reader = SpoolReader(file)
+        reader = SpoolReader(file, MARKER)
         with pytest.raises(OSError, match="bad sector"):
             reader.batch()
         assert reader.batch() == [b"1", b"2"]

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.journal.spooling import opened, replayed, spooled
+from tests.journal.spooling import HEADER, opened, replayed, spooled
 from tracker.journal import spool_folder as module
 from tracker.journal.spool_folder import LEFTOVER_SECONDS, SpoolFolder, SpoolFull
 from tracker.metrics import REGISTRY
 
-ENTRY = 12 + 8
+ENTRY = HEADER + 8
 """Bytes of an entry whose payload is one of `EIGHT`."""
 EIGHT = b"8 bytes "
 
@@ -44,7 +44,7 @@ async def test_an_append_beyond_the_bound_is_refused_and_those_before_it_are_kep
         for _ in range(3):
             await spool.append(EIGHT)
         for _ in range(2):
-            with pytest.raises(SpoolFull, match="60 of at most 60 bytes are in use"):
+            with pytest.raises(SpoolFull, match="84 of at most 84 bytes are in use"):
                 await spool.append(b"")
     assert await replayed(folder) == [EIGHT] * 3
 
@@ -96,7 +96,7 @@ async def test_every_file_counts_and_the_files_that_wait_also_by_themselves(
 async def test_appends_of_another_process_count(
     folder: Path, child: subprocess.Popen[bytes], measures_always: None
 ) -> None:
-    theirs = 12 + len(b"from a child")
+    theirs = HEADER + len(b"from a child")
     async with opened(folder, theirs + 2 * ENTRY) as spool:
         await spool.append(EIGHT)
         assert spool.bytes_waiting == theirs + ENTRY

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import shutil
 import time
 from collections.abc import AsyncIterator, Iterator, MutableMapping, Sequence
 from pathlib import Path
@@ -160,6 +161,27 @@ async def test_the_loop_moves_spooled_records_as_soon_as_redis_is_back(
         replay.cancel()
         await asyncio.gather(replay, return_exceptions=True)
         assert await streamed(redis) == clicks(1)
+
+
+async def test_a_spool_that_is_removed_while_redis_is_down_is_written_again_without_an_append(
+    server: OwnRedis, tmp_path: Path
+) -> None:
+    async with journal(server.url, tmp_path) as (built, redis):
+        server.kill()
+        await built.append(click(1))
+        shutil.rmtree(tmp_path / "spool")
+        replay = asyncio.ensure_future(built.replay())
+        async with asyncio.timeout(10):
+            while not spool_files(tmp_path):
+                await asyncio.sleep(0.01)
+        shutil.rmtree(tmp_path / "spool")
+        await built.append(click(2))
+        server.start()
+        async with asyncio.timeout(10):
+            while await streamed(redis) != clicks(1, 2):
+                await asyncio.sleep(0.01)
+        replay.cancel()
+        await asyncio.gather(replay, return_exceptions=True)
 
 
 async def test_records_spooled_by_a_dead_process_are_moved_by_the_next(

@@ -1,31 +1,31 @@
 """The spool: records wait on disk while Redis is unavailable.
 
-- `append` returns once the entry is flushed to the disk.
-- Each process appends to a file of its own (format: `journal/spool_file`), which it keeps locked,
-  and begins another at FILE_BYTES.
+- `append` returns once the entry is flushed to the disk, in a file that has its name.
+- Each process appends to a file of its own (format: `journal/spool_file`), and begins another when
+  it is large. It keeps its files locked until it has replayed them.
 - Any process replays the files that nobody has locked, in order, and deletes a file when all of it
   was sent. An interrupted replay keeps its place in the file while the process lives; the next
   process begins the file again. So an entry may be sent twice, but is never lost.
+- A file that others remove or rename, alone or with its folder, is written again from the
+  descriptor of the process that has it locked.
 - A torn tail (a crash during an append, never answered) is reported and skipped. A file with other
   damage is renamed to `*.damaged` after all its whole entries are sent.
 """
 
 import asyncio
-import contextlib
-import fcntl
 import math
-import os
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from io import FileIO
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 import structlog
 
-from tracker.journal.spool_file import SpoolReader, frame
+from tracker.journal.locked_file import LockedFile, create, open_unlocked
+from tracker.journal.spool_file import HEADER_BYTES, SpoolReader
 from tracker.journal.spool_folder import SpoolFolder
+from tracker.metrics import SPOOL_RESTORED
 
 log = structlog.get_logger(__name__)
 
@@ -35,11 +35,24 @@ Send = Callable[[Sequence[bytes]], Awaitable[None]]
 Result = TypeVar("Result")
 
 FILE_BYTES = 8 * 1024 * 1024
-"""Size at which a file is finished. A new process may send that much twice, and a replay frees it
-at once."""
+"""Size at which a file is finished, at least. A new process may send that much twice, and a replay
+frees it at once."""
+
+MOST_FILES = 64
+"""Files of a full spool, about: a process has its own open until they are replayed."""
 
 FAILURE_SECONDS = 10.0
 """Time after a failed append in which `check` fails too."""
+
+_COPIES: Final = 3
+_LOG_SECONDS: Final = 5.0
+
+
+class _Begun(NamedTuple):
+    """A finished file that this process has locked, and its place in it."""
+
+    file: LockedFile
+    reader: SpoolReader
 
 
 class Spool:
@@ -50,10 +63,12 @@ class Spool:
 
     def __init__(self, folder: Path, max_bytes: int) -> None:
         self._folder = SpoolFolder(folder, max_bytes)
-        self._file: FileIO | None = None
-        self._begun: dict[Path, SpoolReader] = {}
+        self._file_bytes = max(FILE_BYTES, max_bytes // MOST_FILES)
+        self._file: LockedFile | None = None
+        self._begun: dict[Path, _Begun] = {}
         self._failure: OSError | None = None
         self._failed_at = 0.0
+        self._log_at = 0.0
         self._replaying = asyncio.Lock()
         # One thread each: appends keep their order and do not wait for reads, a cancelled read ends
         # before the next begins, and a slow disk never stops the event loop.
@@ -71,7 +86,7 @@ class Spool:
         Raises SpoolFull if there is no room, or another OSError if the disk fails.
         """
         try:
-            await _run(self._writing, self._append, frame(payload))
+            await _run(self._writing, self._append, payload)
         except OSError as error:
             self._failure, self._failed_at = error, time.monotonic()
             raise
@@ -93,24 +108,35 @@ class Spool:
             sent = await self._replay_waiting(send, until)
             # Only now, so that repeated failing replays do not create a file each.
             if self._file is not None:
-                await _run(self._writing, self._close_own)
+                await _run(self._writing, self._finish_own)
                 sent += await self._replay_waiting(send, until)
         return sent
 
+    async def restore(self) -> None:
+        """Write again the files of this process that lost their names. What fails is logged."""
+        async with self._replaying:
+            # A cancelled replay may still read.
+            for replaced in await _run(self._writing, self._restore):
+                await _run(self._reading, replaced.close)
+
     async def is_empty(self) -> bool:
-        """Return whether the folder has no file to replay. Raises OSError if it cannot be read."""
-        return not await _run(self._writing, self._folder.measure)
+        """Return whether there is nothing to replay. Raises OSError if that is unknown."""
+        found = await _run(self._writing, self._folder.measure)
+        return not (found or self._begun or self._file)
 
     async def close(self) -> None:
         """Close the files and end the threads. The next start replays the entries that wait."""
-        await _run(self._writing, self._close_own)
+        await self.restore()
+        await _run(self._writing, self._finish_own)
         await _run(self._reading, self._close_begun)
         self._writing.shutdown()
         self._reading.shutdown()
 
     async def _replay_waiting(self, send: Send, until: float) -> int:
         sent = 0
-        for path in await _run(self._writing, self._folder.measure):
+        found = await _run(self._writing, self._folder.measure)
+        # What was removed and cannot be written again is sent from its descriptor.
+        for path in sorted({*found, *self._begun}):
             if time.monotonic() >= until:
                 break
             try:
@@ -121,120 +147,98 @@ class Spool:
         return sent
 
     async def _replay_file(self, path: Path, send: Send, until: float) -> int:
-        reader = self._begun.get(path) or _open_unlocked(path)
-        if reader is None:
+        begun = self._begun.get(path) or _begin_unlocked(path)
+        if begun is None:
             return 0
-        self._begun[path] = reader
+        self._begun[path] = begun
         sent = 0
         while time.monotonic() < until:
-            batch = await _run(self._reading, reader.batch)
+            batch = await _run(self._reading, begun.reader.batch)
             if not batch:
-                _finish(path, reader)
+                _finish(begun)
                 del self._begun[path]
                 break
             await send(batch)
-            reader.mark_sent()
+            begun.reader.mark_sent()
             sent += len(batch)
         return sent
 
-    def _append(self, data: bytes) -> None:
-        self._folder.check_room(len(data))
-        if self._file is None:
-            self._file = _open_new(self._folder.path)
-        size = self._write(self._file, data)
-        self._folder.record_write(len(data))
-        if size >= FILE_BYTES:
-            with contextlib.suppress(OSError):  # it is flushed
-                self._close_own()
-
-    def _write(self, file: FileIO, data: bytes) -> int:
-        """Write and flush `data`. Return the new size of the file."""
-        start, rest = 0, memoryview(data)
+    def _append(self, payload: bytes) -> None:
+        length = HEADER_BYTES + len(payload)
+        self._folder.check_room(length)
+        if self._file is None or not self._file.is_open:
+            self._file = create(self._folder.path)
+        start = self._file.append(payload)
+        self._folder.record_write(length)
         try:
-            start = file.tell()
-            while rest:
-                rest = rest[file.write(rest) :]
-            os.fdatasync(file.fileno())
+            self._restore_own()
         except OSError:
-            self._undo_write(file, start)
+            self._file.cut(start)
             raise
-        return start + len(data)
+        if start + length >= self._file_bytes:
+            self._finish_own()
 
-    def _undo_write(self, file: FileIO, start: int) -> None:
-        """Undo a failed write: its sender may send it again, so it must not be replayed."""
+    def _restore_own(self) -> None:
+        """Have the file of appends named. Raises OSError if it cannot be."""
+        copies = 0
+        while self._file is not None and not self._file.is_named:
+            if copies == _COPIES:
+                raise OSError("spool files are removed as fast as they are written")
+            replaced, self._file = self._file, self._copied(self._file)
+            replaced.close()
+            copies += 1
+
+    def _restore(self) -> list[LockedFile]:
+        """Return the files that were replaced, still open."""
+        replaced = []
         try:
-            file.truncate(start)
-            file.seek(start)
-        except OSError:
-            with contextlib.suppress(OSError):
-                self._close_own()
+            if self._file is not None and self._file.is_open:
+                self._restore_own()
+            for path, begun in [*self._begun.items()]:
+                if not begun.file.is_named:
+                    copy = self._copied(begun.file)
+                    self._begun[copy.path] = _Begun(copy, copy.reader())
+                    replaced.append(self._begun.pop(path).file)
+        except OSError as error:
+            if time.monotonic() >= self._log_at:
+                self._log_at = time.monotonic() + _LOG_SECONDS
+                log.error("a removed spool file cannot be written again", error=str(error))
+        return replaced
 
-    def _close_own(self) -> None:
+    def _copied(self, file: LockedFile) -> LockedFile:
+        copy = file.copied()
+        SPOOL_RESTORED.inc()
+        self._folder.measure()
+        log.error(
+            "spool file was removed or renamed; its entries are written again",
+            file=file.path.name,
+            written_as=copy.path.name,
+            bytes=copy.size,
+        )
+        return copy
+
+    def _finish_own(self) -> None:
         file, self._file = self._file, None
-        if file is not None:
-            file.close()
+        if file is not None and file.is_open:
+            self._begun[file.path] = _Begun(file, file.reader())
 
     def _close_begun(self) -> None:
         while self._begun:
-            self._begun.popitem()[1].close()
+            self._begun.popitem()[1].file.close()
 
 
 async def _run(thread: Executor, function: Callable[..., Result], *arguments: object) -> Result:
     return await asyncio.get_running_loop().run_in_executor(thread, function, *arguments)
 
 
-def _open_new(folder: Path) -> FileIO:
-    """Return a new file. It is locked before it gets its name, so that no other replays it."""
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    path = folder / f"{time.time_ns():020d}-{os.getpid()}.spool"
-    unfinished = path.with_suffix(".new")
-    file = unfinished.open("xb", buffering=0)
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        unfinished.rename(path)
-        _flush_names(folder)
-        _flush_names(folder.parent)  # it may have just been created
-    except OSError:
-        file.close()
-        raise
-    return file
+def _begin_unlocked(path: Path) -> _Begun | None:
+    file = open_unlocked(path)
+    return None if file is None else _Begun(file, file.reader())
 
 
-def _flush_names(folder: Path) -> None:
-    """Flush the names in a folder: a crash of the machine may lose a new name, and its file."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _open_unlocked(path: Path) -> SpoolReader | None:
-    """Open a file; return None if another process has locked or replayed it.
-
-    Raises OSError if it cannot be opened.
-    """
-    try:
-        file = path.open("rb")
-    except FileNotFoundError:
-        return None
-    if _lock_if_unlocked(file):
-        return SpoolReader(file)
-    file.close()
-    return None
-
-
-def _lock_if_unlocked(file: BinaryIO) -> bool:
-    """Lock a file. Return False if another process has locked it, or has replayed it."""
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return os.fstat(file.fileno()).st_nlink > 0
-
-
-def _finish(path: Path, reader: SpoolReader) -> None:
+def _finish(begun: _Begun) -> None:
     """Delete the file, or rename it if it is damaged; it stays locked until then."""
+    path, reader = begun.file.path, begun.reader
     if reader.torn_bytes:
         log.warning("spool file had a torn tail", file=path.name, bytes_unread=reader.torn_bytes)
     if reader.damaged_bytes:
@@ -244,8 +248,10 @@ def _finish(path: Path, reader: SpoolReader) -> None:
             entries_replayed=reader.entries,
             bytes_unread=reader.damaged_bytes,
         )
-        path.rename(path.with_suffix(".damaged"))
-    else:
-        path.unlink(missing_ok=True)
-    reader.close()
+    if begun.file.is_named:
+        if reader.damaged_bytes:
+            path.rename(path.with_suffix(".damaged"))
+        else:
+            path.unlink(missing_ok=True)
+    begun.file.close()
     log.info("spool file replayed", file=path.name, entries=reader.entries)

@@ -1,38 +1,71 @@
-"""The format of a spool file: a sequence of entries, each of magic, length, CRC-32 and payload.
+"""The format of a spool file: a sequence of entries, each of start, length, CRC-32 and payload.
 
 Written and read by `journal/spool`. The reader finds every whole entry, whatever lies between them:
-after damage it continues at the next magic that begins one. A batch is kept until it was sent.
+after damage it continues at the next start of one. A batch is kept until it was sent.
+
+The start of an entry is the file's marker and `TRK1`. The marker is random and part of the file's
+name, so no text of a visitor looks like an entry. Files of earlier releases have no marker.
 """
 
 import os
+import secrets
 import struct
 import zlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import BinaryIO, Final
 
-_HEADER = struct.Struct(">4sII")
+_LENGTH_AND_CHECKSUM = struct.Struct(">II")
 _MAGIC: Final = b"TRK1"
+_MARKER_BYTES: Final = 8
 _CHUNK_BYTES: Final = 1024 * 1024
+
+HEADER_BYTES: Final = _MARKER_BYTES + len(_MAGIC) + _LENGTH_AND_CHECKSUM.size
+"""Bytes of an entry before its payload, in a file with a marker."""
 
 BATCH_ENTRIES = 100
 BATCH_BYTES = 1024 * 1024
 """A batch ends with the entry that reaches one of these."""
 
 
-def frame(payload: bytes) -> bytes:
-    """Return an entry of the file that holds `payload`."""
-    return _HEADER.pack(_MAGIC, len(payload), zlib.crc32(payload)) + payload
+def new_marker() -> bytes:
+    """Return the marker of a new file."""
+    return secrets.token_bytes(_MARKER_BYTES)
+
+
+def marked_name(name: str, marker: bytes) -> str:
+    """Return the name of a file, without suffix, with its marker."""
+    return f"{name}-{marker.hex()}" if marker else name
+
+
+def marker_of(path: Path) -> bytes:
+    """Return the marker in the name of a file; empty: a release wrote it that knew none."""
+    *rest, last = path.stem.split("-")
+    if len(rest) < 2 or len(last) != 2 * _MARKER_BYTES:
+        return b""
+    try:
+        return bytes.fromhex(last)
+    except ValueError:
+        return b""
+
+
+def frame(payload: bytes, marker: bytes) -> bytes:
+    """Return an entry that holds `payload`, for the file with this marker."""
+    head = _LENGTH_AND_CHECKSUM.pack(len(payload), zlib.crc32(payload))
+    return marker + _MAGIC + head + payload
 
 
 class SpoolReader:
-    """A reader of one file, from its start to its end at the time of opening.
+    """A reader of a file with this marker, from its start to its end at the time of opening.
 
     `entries` counts the entries read so far. `damaged_bytes` belong to no entry. `torn_bytes` may
     be the beginning of an entry that was being written when the process ended.
     """
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: BinaryIO, marker: bytes) -> None:
         self._file = file
+        self._start = marker + _MAGIC
+        self._header_bytes = len(self._start) + _LENGTH_AND_CHECKSUM.size
         self._size = os.fstat(file.fileno()).st_size
         self._position = 0
         self.entries = 0
@@ -60,10 +93,6 @@ class SpoolReader:
         """Continue after the last batch, because it was sent."""
         self._unsent = []
 
-    def close(self) -> None:
-        """Close the file, which unlocks it."""
-        self._file.close()
-
     def read(self) -> bytes | None:
         """Return the payload of the next whole entry, None at the end.
 
@@ -75,41 +104,41 @@ class SpoolReader:
             self._count_gap(at)
         self._position = at
         if payload is not None:
-            self._position += _HEADER.size + len(payload)
+            self._position += self._header_bytes + len(payload)
             self.entries += 1
         return payload
 
     def _payload_at(self, position: int) -> bytes | None:
         """Return the payload of the whole entry at `position`, None if there is none."""
-        header = self._bytes_at(position, _HEADER.size)
-        if len(header) < _HEADER.size:
+        header = self._bytes_at(position, self._header_bytes)
+        if len(header) < self._header_bytes:
             return None
-        magic, length, checksum = _HEADER.unpack(header)
-        start = position + _HEADER.size
+        length, checksum = self._length_and_checksum(header)
+        start = position + self._header_bytes
         # A damaged length may be gigabytes: the payload is read only after its checksum matched.
         whole = (
-            magic == _MAGIC
+            header.startswith(self._start)
             and length <= self._size - start
             and self._checksum(start, start + length) == checksum
         )
         return self._bytes_at(start, length) if whole else None
 
     def _next_whole(self, start: int) -> tuple[int, bytes | None]:
-        for position in self._magics(start):
+        for position in self._starts(start):
             payload = self._payload_at(position)
             if payload is not None:
                 return position, payload
         return self._size, None
 
-    def _magics(self, start: int) -> Iterator[int]:
-        """Yield the positions of the magic at or after `start`."""
+    def _starts(self, start: int) -> Iterator[int]:
+        """Yield the positions at or after `start` where an entry may begin."""
         while start < self._size:
             chunk = self._bytes_at(start, _CHUNK_BYTES)
-            found = chunk.find(_MAGIC)
+            found = chunk.find(self._start)
             while found >= 0:
                 yield start + found
-                found = chunk.find(_MAGIC, found + 1)
-            start += _CHUNK_BYTES - len(_MAGIC) + 1
+                found = chunk.find(self._start, found + 1)
+            start += _CHUNK_BYTES - len(self._start) + 1
 
     def _count_gap(self, end: int) -> None:
         if end == self._size and self._is_torn(self._position):
@@ -119,16 +148,20 @@ class SpoolReader:
 
     def _is_torn(self, start: int) -> bool:
         """Return whether the rest of the file can be the beginning of one entry."""
-        header = self._bytes_at(start, _HEADER.size)
-        if not header.startswith(_MAGIC[: len(header)]) or any(self._magics(start + 1)):
+        header = self._bytes_at(start, self._header_bytes)
+        if not header.startswith(self._start[: len(header)]) or any(self._starts(start + 1)):
             return False
-        if len(header) < _HEADER.size:
+        if len(header) < self._header_bytes:
             return True
-        _, length, checksum = _HEADER.unpack(header)
-        payload = start + _HEADER.size
+        length, checksum = self._length_and_checksum(header)
+        payload = start + self._header_bytes
         # If the payload is whole, it was answered, and its length is what is damaged.
-        cut = self._size - payload < int(length)
-        return cut and self._checksum(payload, self._size) != int(checksum)
+        cut = self._size - payload < length
+        return cut and self._checksum(payload, self._size) != checksum
+
+    def _length_and_checksum(self, header: bytes) -> tuple[int, int]:
+        length, checksum = _LENGTH_AND_CHECKSUM.unpack_from(header, len(self._start))
+        return int(length), int(checksum)
 
     def _checksum(self, start: int, end: int) -> int:
         checksum = 0

@@ -124,6 +124,7 @@ class Journal:
         What Redis does not take stays for the next call, and the answer is 0.
         """
         try:
+            await self._spool.restore()
             if await self._spool.is_empty():
                 return 0
             await self._next_to_replay().check()
