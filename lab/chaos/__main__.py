@@ -39,6 +39,9 @@ over its entries."""
 _WATCH_SECONDS: Final = 0.5
 _LOOK_SECONDS: Final = 0.2
 _SHOWN_ENTRIES: Final = 10
+_REMOVED: Final = "spool file was removed or renamed"
+"""The beginning of an error in the log of a web process."""
+
 _SECONDS_EACH: Final = 8
 """Seconds of load for each disturbance, unless their number is given."""
 
@@ -62,6 +65,7 @@ class Proof:
 
     def __init__(self, options: Options, folder: Path, show_progress: ShowProgress) -> None:
         self._options = options
+        self._folder = folder
         self._show_progress = show_progress
         self._processes = Processes(folder, options.drains, options.appendfsync, options.topology)
         self._settings = self._processes.settings
@@ -163,8 +167,14 @@ class Proof:
             other_answers=dict(sorted(ledger.others.items())),
             report_differences=await self._report_differences(scene, audit.report_totals()),
             ended_by_themselves=ended_by_themselves(self._processes),
+            unlogged_removals=self._unlogged_removals(),
             loses_marks=self._settings.journal_replicas > 0,
         )
+
+    def _unlogged_removals(self) -> int:
+        log = (self._folder / "web.log").read_text("utf-8", errors="replace")
+        errors = log.count(_REMOVED)
+        return max(0, self._disturber.done["remove spool"] - errors)
 
     def _waits(self) -> Waits:
         waits = [wait.seconds for wait in self._ledger.waits] or [0.0]
@@ -254,8 +264,9 @@ def _parser() -> argparse.ArgumentParser:
         "--kills",
         type=_count,
         metavar="N",
-        help="number of disturbances: kills and stops of web, drain, redis and mongod, about as "
-        f"many of each [one in {_SECONDS_EACH} seconds]",
+        help="number of disturbances: kills and stops of web, drain, redis and mongod, and removals"
+        " of the spool while Redis is down, about as many of each "
+        f"[one in {_SECONDS_EACH} seconds]",
     )
     parser.add_argument("--seed", type=int, help="number that decides the schedule [random]")
     parser.add_argument("--rate", type=positive, default=400, help="requests a second [400]")

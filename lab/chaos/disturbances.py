@@ -5,9 +5,10 @@ is killed and started again.
 """
 
 import asyncio
+import shutil
 import time
-from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from itertools import islice
 from pathlib import Path
@@ -18,7 +19,8 @@ from msgspec import structs
 
 from config.settings import Settings
 from lab.chaos.topology import TOPOLOGIES, Topology
-from lab.processes import Process, free_ports, service_process
+from lab.harness import wait_until
+from lab.processes import NotReady, Process, free_ports, service_process
 
 SERVICE_KINDS: Final = ("kill web", "kill drain", "stop web", "stop drain")
 LAG_SECONDS: Final = 3.0
@@ -27,6 +29,11 @@ LAG_SECONDS: Final = 3.0
 MAX_SECONDS: Final = 14.0
 """The longest disturbance: longer than any timeout of the service, and longer than a drain may be
 silent before the others take over its entries."""
+
+_SPOOL_SECONDS: Final = 30.0
+"""How long the spool may take to be empty, to take records, and to be there again."""
+
+_LOOK_SECONDS: Final = 0.02
 
 _MAX_SHARE: Final = 0.1
 """The limit of one disturbance, as a share of the whole time."""
@@ -40,6 +47,7 @@ class Disturbance(NamedTuple):
 
     A primary of Redis may also be demoted, have its connections cut, be killed after its replicas
     have lagged or together with them (away), or have its port accept connections and close them.
+    The folder of the spool may be removed (remove) while Redis is down.
     `at` is in seconds from the beginning; `process` names a process of the kind's target,
     or a store.
     """
@@ -53,6 +61,11 @@ class Disturbance(NamedTuple):
     def action(self) -> str:
         """Return what is done: the first word of the kind."""
         return self.kind.partition(" ")[0]
+
+    @property
+    def killed(self) -> str:
+        """Return the name of the process or store that is not to be disturbed by others."""
+        return "redis" if self.action == "remove" else self.process
 
 
 def schedule(
@@ -85,6 +98,8 @@ def _in_turn(random: Random, kinds: Sequence[str]) -> Iterator[str]:
 
 def _process(random: Random, kind: str, drains: int) -> str:
     target = kind.partition(" ")[2]
+    if target == "spool":  # of the web process, which must live to notice
+        return "web"
     return random.choice(drain_names(drains)) if target == "drain" else target
 
 
@@ -145,6 +160,7 @@ class Disturber:
     def __init__(self, kinds: Sequence[str]) -> None:
         self.done: Counter[str] = Counter(dict.fromkeys(kinds, 0))
         self.web_spans: list[tuple[float, float]] = []
+        self._free: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def run(self, processes: Processes, planned: Sequence[Disturbance]) -> None:
         """Carry out every planned disturbance."""
@@ -162,10 +178,11 @@ class Disturber:
         """Disturb one process, each time when it is due or as soon as the last one is over."""
         for one in planned:
             await asyncio.sleep(max(0.0, began + one.at - time.monotonic()))
-            since = time.monotonic()
-            await _disturb(processes, one)
+            async with self._free[one.killed]:
+                since = time.monotonic()
+                await _disturb(processes, one)
             self.done[one.kind] += 1
-            if one.process == "web":
+            if one.killed == "web":
                 self.web_spans.append((since, time.monotonic()))
 
 
@@ -212,6 +229,8 @@ async def _disturb(processes: Processes, disturbance: Disturbance) -> None:
             async with closing(process.port):
                 await asyncio.sleep(disturbance.seconds)
             process.start()
+        case "remove":
+            await _remove_spool(processes, disturbance.seconds)
         case "kill":
             process = await processes.named(store)
             await process.kill()
@@ -222,3 +241,33 @@ async def _disturb(processes: Processes, disturbance: Disturbance) -> None:
             process.stop()
             await asyncio.sleep(disturbance.seconds)
             process.resume()
+
+
+async def _remove_spool(processes: Processes, seconds: float) -> None:
+    """Remove the spool of the web process twice while Redis is down.
+
+    What a dead web process left is replayed first: nobody could write that again. Raises NotReady.
+    """
+    folder = processes.settings.data_path / "spool"
+
+    async def is_filled() -> bool:
+        return any(one.stat().st_size for one in folder.glob("*.spool"))
+
+    async def is_empty() -> bool:
+        return not any(folder.glob("*"))
+
+    async def wait(is_so: Callable[[], Awaitable[bool]], missing: str) -> None:
+        if not await wait_until(is_so, _SPOOL_SECONDS, _LOOK_SECONDS):
+            raise NotReady(f"the spool {missing}")
+
+    await (await processes.named("web")).ready()
+    await wait(is_empty, "is not replayed")
+    redis = await processes.named("redis")
+    await redis.kill()
+    for _ in range(2):
+        await wait(is_filled, "takes nothing, or is not written again")
+        # At once: the web process may be about to make a file in it.
+        shutil.rmtree(folder.rename(folder.with_name("removed")))
+    await wait(is_filled, "is not written again")
+    await asyncio.sleep(seconds)
+    redis.start()

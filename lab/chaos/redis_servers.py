@@ -25,7 +25,7 @@ _DOWN_MS: Final = 2000
 class SingleRedis:
     """One Redis."""
 
-    actions: Sequence[str] = ("kill redis", "stop redis")
+    actions: Sequence[str] = ("kill redis", "stop redis", "remove spool")
     journal_replicas = 0
     journal_partitions = 1
 
@@ -57,7 +57,7 @@ class Replicated:
     """Three servers with three sentinels."""
 
     actions: Sequence[str] = (
-        *SingleRedis.actions,
+        *("kill redis", "stop redis"),
         *("lag redis", "demote redis", "cut redis", "close redis"),
     )
     journal_replicas = 1

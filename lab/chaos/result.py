@@ -62,6 +62,7 @@ class Result(msgspec.Struct, kw_only=True):
     - `refused`: connections that nobody accepted
     - `other_answers`: by kind of request and status
     - `report_differences`: figures of POST /api/reports that differ from what is stored
+    - `unlogged_removals`: times that the spool was removed without an error in the log
     - `loses_marks`: whether a failover of Redis loses marks of visitors, which is no fault: they
       are not waited for
     """
@@ -77,6 +78,7 @@ class Result(msgspec.Struct, kw_only=True):
     other_answers: Mapping[str, int]
     report_differences: list[str]
     ended_by_themselves: list[str]
+    unlogged_removals: int = 0
     loses_marks: bool = False
 
     def faults(self) -> list[str]:
@@ -121,6 +123,11 @@ class Result(msgspec.Struct, kw_only=True):
             Figure("left: journal entries", self.left.journal, "journal entries not drained"),
             Figure("left: spool files", self.left.spool_files, "spool files not replayed"),
             Figure("left: dead letters", self.left.dead_letters, "dead letters"),
+            Figure(
+                "removed spools without an error in the log",
+                self.unlogged_removals,
+                "removed spools without an error in the log",
+            ),
             Figure("requests without an answer", self.cut),
             Figure("connections refused, as nobody listened", self.refused),
             Figure("processes that ended by themselves", len(self.ended_by_themselves)),

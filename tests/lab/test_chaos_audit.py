@@ -125,6 +125,11 @@ def test_a_run_without_faults_has_no_findings() -> None:
     assert run.audited().report_totals() == {"clicks": 3, "uniqueClicks": 2, "conversions": 2}
 
 
+def test_a_spool_that_was_removed_without_an_error_in_the_log_is_a_fault() -> None:
+    found = result(Run().findings(), unlogged_removals=1).faults()
+    assert found == ["1 removed spools without an error in the log"]
+
+
 def lose_a_click(run: Run) -> None:
     del run.clicks[0]
     run.rollups = run.counted()

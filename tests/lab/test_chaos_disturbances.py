@@ -48,5 +48,11 @@ def test_every_drain_is_disturbed_and_every_other_target_is_one_process(drains: 
     assert all(names == {target} for target, names in processes.items())
 
 
+def test_the_spool_is_removed_from_a_web_process_that_lives_while_redis_is_down() -> None:
+    removals = [one for one in schedule(1, 600, 400, 2, KINDS) if one.action == "remove"]
+    assert removals
+    assert {(one.process, one.killed) for one in removals} == {("web", "redis")}
+
+
 def test_some_processes_are_unavailable_for_longer_than_a_drain_may_be_silent() -> None:
     assert any(one.seconds > 10 for one in schedule(1, 600, 60, 2, KINDS))
