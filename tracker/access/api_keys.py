@@ -6,7 +6,7 @@ within a second everywhere, and at once where it was made.
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -14,12 +14,14 @@ from uuid import UUID
 import msgspec
 from redis.asyncio import Redis
 
+from tracker.access.invitations import Invitations
 from tracker.access.principal import OPERATOR, Actor, ActorKind, Principal
 from tracker.clock import now
 from tracker.db import keys
 from tracker.db.connect import Database, LookUpDatabase
 from tracker.db.documents import document, record
 from tracker.db.paging import Pages
+from tracker.db.transaction import Session, run_in_transaction
 from tracker.db.trusted_memory import TrustedMemory, publish_change
 from tracker.errors import ErrorCode, NotFound, Unauthorized
 from tracker.ids import new_id, new_secret
@@ -58,8 +60,12 @@ class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
 class ApiKeys:
     """The stored API keys. `valid` are those that this process has found valid."""
 
-    def __init__(self, database: Database, lists: LookUpDatabase, redis: Redis) -> None:
+    def __init__(
+        self, database: Database, lists: LookUpDatabase, redis: Redis, invitations: Invitations
+    ) -> None:
+        self._database = database
         self._keys = database["api_keys"]
+        self._invitations = invitations
         self._pages = Pages(lists, "api_keys", ApiKey)
         self._redis = redis
         self.valid: TrustedMemory[ApiKey] = TrustedMemory(MAX_REMEMBERED_KEYS)
@@ -151,20 +157,29 @@ class ApiKeys:
         return None if row is None else record(ApiKey, row)
 
     async def revoke(self, key_id: UUID) -> tuple[ApiKey, bool]:
-        """Revoke a key; return it, and whether this call did it.
+        """Revoke a key and end the open links that it made; return it, and whether this call did.
 
         Revoking again keeps the first time. Raises NotFound if there is no such key.
         """
-        revoked = await self._keys.update_one(
-            {"_id": key_id, "revoked_at": None}, {"$set": {"revoked_at": now()}}
-        )
-        row = await self._keys.find_one({"_id": key_id})
-        if row is None:
-            raise NotFound("API key: not found")
+
+        async def work(session: Session) -> tuple[Mapping[str, Any], bool]:
+            row = await self._keys.find_one({"_id": key_id}, session=session)
+            if row is None:
+                raise NotFound("API key: not found")
+            if row["revoked_at"] is not None:
+                return row, False
+            at = now()
+            await self._keys.update_one(
+                {"_id": key_id}, {"$set": {"revoked_at": at}}, session=session
+            )
+            await self._invitations.end_made_by(row["account_id"], [key_id], session)
+            return {**row, "revoked_at": at}, True
+
+        row, is_new = await run_in_transaction(self._database, work)
         name = keys.api_key(row["sha256"])
         self.valid.forget(name)
         await publish_change(self._redis, name)
-        return record(ApiKey, row), bool(revoked.modified_count)
+        return record(ApiKey, row), is_new
 
     def _remember(self, digest: bytes, account_id: UUID) -> None:
         self._accounts[digest] = account_id

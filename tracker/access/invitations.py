@@ -3,10 +3,13 @@
 A token is 32 random bytes in the fragment of a link, which browsers send to no server, so no log
 has it. Only its SHA-256 is stored. A token that is unknown, used, withdrawn or expired is answered
 the same. MongoDB deletes the document of an expired one later.
+
+A link ends before its day with its reason: `end_made_by` in the transaction that takes the maker's
+authority away, `end_resets_of` in the one that changes the person whose password it would reset.
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final
@@ -81,15 +84,20 @@ class Invitations:
         self._pages = Pages(lists, "invitations", Invitation)
 
     async def create(
-        self, new: NewInvitation, session: Session | None = None
+        self, new: NewInvitation, session: Session | None = None, until: datetime | None = None
     ) -> tuple[Invitation, str]:
         """Store an invitation or reset; return it and its token, which is stored nowhere.
 
-        Raises BadRequest if the account has MAX_OPEN_INVITATIONS.
+        It expires after VALID_FOR, or at `until` if that is earlier. Raises BadRequest if the
+        account has MAX_OPEN_INVITATIONS.
         """
         token, at = new_secret("", _TOKEN_BYTES), now()
+        day_later = at + VALID_FOR
         invitation = Invitation(
-            id=new_id(), created_at=at, expires_at=at + VALID_FOR, **msgspec.structs.asdict(new)
+            id=new_id(),
+            created_at=at,
+            expires_at=min(day_later, until or day_later),
+            **msgspec.structs.asdict(new),
         )
         if new.account_id is not None:
             await self._check_room(new.account_id, session)
@@ -115,25 +123,46 @@ class Invitations:
         unused, used = _open({"sha256": _digest(token)}), {"$set": {"used_at": now()}}
         return _found(await self._invitations.find_one_and_update(unused, used, session=session))
 
-    async def find(self, invitation_id: UUID) -> Invitation | None:
-        """Return the open invitation, or None if there is none. Resets are not found."""
-        row = await self._invitations.find_one(_open({"_id": invitation_id, **_INVITATIONS}))
+    async def find(
+        self, invitation_id: UUID, kind: InvitationKind = InvitationKind.INVITATION
+    ) -> Invitation | None:
+        """Return the open invitation, or reset, with this id; None if there is none of `kind`."""
+        row = await self._invitations.find_one(_open({"_id": invitation_id, "kind": kind}))
         return None if row is None else record(Invitation, row)
 
     async def page(
-        self, account_id: UUID, page: int, page_size: int
+        self,
+        account_id: UUID,
+        page: int,
+        page_size: int,
+        kind: InvitationKind = InvitationKind.INVITATION,
     ) -> tuple[list[Invitation], int]:
-        """Return one page of an account's open invitations, newest first, and their number."""
-        matching = _open({"account_id": account_id, **_INVITATIONS})
+        """Return one page of an account's open invitations, or resets, newest first, and their
+        number."""
+        matching = _open({"account_id": account_id, "kind": kind})
         return await self._pages.find(matching, page, page_size)
 
-    async def withdraw(self, invitation_id: UUID, session: Session) -> Invitation:
-        """Delete an open invitation or reset, and return it. Raises NotFound if there is none."""
-        unused = _open({"_id": invitation_id})
-        row = await self._invitations.find_one_and_delete(unused, session=session)
-        if row is None:
-            raise NotFound("invitation: not found")
-        return record(Invitation, row)
+    async def withdraw(self, invitation: Invitation, session: Session) -> None:
+        """Delete an open invitation or reset. Raises NotFound if it is no longer open."""
+        unused = _open({"_id": invitation.id})
+        deleted = await self._invitations.delete_one(unused, session=session)
+        if not deleted.deleted_count:
+            raise NotFound(f"{invitation.kind.replace('_', ' ')}: not found")
+
+    async def end_made_by(
+        self, account_id: UUID, makers: Collection[UUID], session: Session
+    ) -> None:
+        """Delete the open invitations and resets that these people or API keys made there."""
+        made = {"account_id": account_id, "created_by.id": {"$in": [*makers]}}
+        await self._invitations.delete_many(_open(made), session=session)
+
+    async def end_resets_of(
+        self, person_id: UUID, session: Session | None, *, of_accounts_only: bool = False
+    ) -> None:
+        """Delete the open password resets of a person, or only those that accounts made."""
+        resets: dict[str, Any] = {"person_id": person_id, "kind": InvitationKind.PASSWORD_RESET}
+        made_by_accounts = {"account_id": {"$ne": None}} if of_accounts_only else {}
+        await self._invitations.delete_many(_open(resets | made_by_accounts), session=session)
 
     async def earlier(self, new: NewInvitation, session: Session) -> list[Invitation]:
         """Return the open ones that `new` takes the place of: to the same, for the same."""
@@ -153,9 +182,6 @@ class Invitations:
             raise BadRequest(
                 f"account_id: has {MAX_OPEN_INVITATIONS} open invitations, which is the limit"
             )
-
-
-_INVITATIONS: Final = {"kind": InvitationKind.INVITATION}
 
 
 def join_url(base_url: str, token: str) -> str:

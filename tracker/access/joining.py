@@ -1,7 +1,8 @@
 """Joining an account by an invitation, and setting a new password by a reset.
 
 A token is used in the transaction that stores what it brings about: so it does that once, or not at
-all. Passwords are checked and hashed before, because that takes longer than a transaction should.
+all. That transaction asks again whether the maker of the link may still make it. Passwords are
+checked and hashed before, because that takes longer than a transaction should.
 """
 
 from typing import NamedTuple
@@ -11,10 +12,11 @@ from msgspec.structs import replace
 from tracker.access.accounts import Account, Accounts
 from tracker.access.audit import Audit, Change
 from tracker.access.invitations import Invitation, InvitationKind, Invitations, link_expired
+from tracker.access.link_makers import LinkMakers
 from tracker.access.members import Member, Members
 from tracker.access.membership import member_target
 from tracker.access.passwords import Passwords, check_new_password
-from tracker.access.people import WITHOUT_TOTP, People, Person
+from tracker.access.people import People, Person
 from tracker.access.principal import Actor, ActorKind
 from tracker.access.roles import Role
 from tracker.access.sessions import Client, Session, Sessions
@@ -60,6 +62,7 @@ class Joining:
         people: People,
         members: Members,
         invitations: Invitations,
+        link_makers: LinkMakers,
         passwords: Passwords,
         sessions: Sessions,
         sign_in: SignIn,
@@ -71,6 +74,7 @@ class Joining:
         self._people = people
         self._members = members
         self._invitations = invitations
+        self._link_makers = link_makers
         self._passwords = passwords
         self._sessions = sessions
         self._sign_in = sign_in
@@ -79,7 +83,7 @@ class Joining:
 
     async def preview(self, token: str) -> Preview:
         """Return what a token is for, without using it. Raises NotFound if it is not open."""
-        invitation = await self._invitations.find_open(token)
+        invitation = await self._find_open(token)
         person = await self._known(invitation.email)
         account = None
         if invitation.kind == InvitationKind.INVITATION and invitation.account_id is not None:
@@ -103,7 +107,7 @@ class Joining:
         - Raises Unauthorized if the person exists, and password or code is wrong.
         - Raises RateLimited after too many attempts.
         """
-        invitation = await self._invitations.find_open(token)
+        invitation = await self._find_open(token)
         if invitation.kind == InvitationKind.PASSWORD_RESET:
             person = await self._reset(token, invitation, answers, client)
         else:
@@ -113,6 +117,18 @@ class Joining:
             else:
                 person = await self._join_new(token, email, answers, client)
         return await self._sign_in.enter(person, client)
+
+    async def _find_open(self, token: str) -> Invitation:
+        invitation = await self._invitations.find_open(token)
+        if not await self._link_makers.may_still_make(invitation):
+            raise link_expired()
+        return invitation
+
+    async def _use(self, token: str, transaction: Transaction) -> Invitation:
+        invitation = await self._invitations.use(token, transaction)
+        if not await self._link_makers.may_still_make(invitation, transaction):
+            raise link_expired()
+        return invitation
 
     async def _known(self, email: str | None) -> Person | None:
         return None if email is None else await self._people.find_by_email(email)
@@ -146,7 +162,7 @@ class Joining:
         self, token: str, person: Person, client: Client, transaction: Transaction
     ) -> Person:
         """Use the invitation of `token` for a person; return the person, in its account."""
-        invitation = await self._invitations.use(token, transaction)
+        invitation = await self._use(token, transaction)
         account_id, role = invitation.account_id, invitation.role
         if account_id is None or role is None:
             raise link_expired()
@@ -168,23 +184,24 @@ class Joining:
         if not invitation.without_totp:
             await self._sign_in.check_code(person, answers.code, client)
         hashed = await self._passwords.hash(answers.password)
-        changed = {"password": hashed, **(WITHOUT_TOTP if invitation.without_totp else {})}
         changes = {"totp": Change(before=True, after=False)}
         switched_off = changes if person.has_totp and invitation.without_totp else None
 
-        async def work(transaction: Transaction) -> None:
-            used = await self._invitations.use(token, transaction)
+        async def work(transaction: Transaction) -> Person:
+            used = await self._use(token, transaction)
             members = await self._members.of_person(person.id, transaction)
             _check_still_valid(used, members)
-            await self._people.change(person.id, changed, transaction)
+            changed = await self._people.reset_password(
+                person, hashed, used.without_totp, transaction
+            )
             await self._sessions.end_all(person.id, transaction=transaction)
             for member in members:
                 await self._record(
                     "password_reset.used", member, person, client, transaction, switched_off
                 )
+            return changed
 
-        await run_in_transaction(self._database, work)
-        return replace(person, **changed)
+        return await run_in_transaction(self._database, work)
 
     async def _check_new_password(self, answers: Answers, client: Client) -> None:
         check_new_password(answers.password)

@@ -4,9 +4,11 @@ Guarantees, each made by the transaction that the caller brings:
 
 - An account that has owners keeps one: whoever takes an owner's role also writes the document of
   the account, so two owners who demote each other at one moment conflict, and one is refused.
-- A change of a role and a removal end the member's sessions in that account.
-- Whatever changes the memberships of a person also writes the person's document, so that it
-  conflicts with a password reset, whose validity depends on them (`access/joining`).
+- A change of a role and a removal end the member's sessions in that account, and the open
+  invitations and password resets that the member made there.
+- Whatever changes the memberships of a person ends the open password resets that accounts made for
+  the person, because they depend on them (`access/joining`). It also writes the person's document,
+  so that it conflicts with the making and the use of one.
 """
 
 from collections.abc import Mapping
@@ -17,6 +19,7 @@ from uuid import UUID
 import msgspec
 from pymongo.errors import DuplicateKeyError
 
+from tracker.access.invitations import Invitations
 from tracker.access.roles import Role
 from tracker.clock import now
 from tracker.db.connect import Database, LookUpDatabase
@@ -43,12 +46,13 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
 class Members:
     """The stored members of all accounts."""
 
-    def __init__(self, database: Database, lists: LookUpDatabase) -> None:
+    def __init__(self, database: Database, lists: LookUpDatabase, invitations: Invitations) -> None:
         self._members = database["members"]
         self._pages = Pages(lists, "members", Member)
         self._accounts = database["accounts"]
         self._people = database["people"]
         self._sessions = database["sessions"]
+        self._invitations = invitations
 
     async def add(
         self, account_id: UUID, person_id: UUID, role: Role, session: Session | None = None
@@ -61,7 +65,7 @@ class Members:
             await self._members.insert_one(document(member), session=session)
         except DuplicateKeyError:
             raise BadRequest(ALREADY_MEMBER, code=ErrorCode.ALREADY_TAKEN) from None
-        await self._touch_person(member, session)
+        await self._end_resets(member, session)
         return member
 
     async def find(self, member_id: UUID, session: Session | None = None) -> Member | None:
@@ -132,10 +136,13 @@ class Members:
             raise BadRequest("role: an account keeps its last owner; make another owner first")
 
     async def _end_access(self, member: Member, session: Session) -> None:
-        sessions = {"account_id": member.account_id, "person_id": member.person_id}
+        account_id, person_id = member.account_id, member.person_id
+        sessions = {"account_id": account_id, "person_id": person_id}
         await self._sessions.delete_many(sessions, session=session)
-        await self._touch_person(member, session)
+        await self._invitations.end_made_by(account_id, [person_id], session)
+        await self._end_resets(member, session)
 
-    async def _touch_person(self, member: Member, session: Session | None) -> None:
+    async def _end_resets(self, member: Member, session: Session | None) -> None:
         person = {"_id": member.person_id}
         await self._people.update_one(person, {"$inc": {"member_changes": 1}}, session=session)
+        await self._invitations.end_resets_of(member.person_id, session, of_accounts_only=True)

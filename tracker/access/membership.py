@@ -1,15 +1,18 @@
 """Changes of who may act for an account: invitations, roles, removals and password resets.
 
 The API and the operator's script call this. Each change checks the author's scopes, and is stored
-together with its audit entry, in one transaction.
+together with its audit entry, in one transaction. What ends with it, such as sessions and links,
+has no entry of its own.
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Final, NamedTuple
 from uuid import UUID
 
 from tracker.access.audit import Audit, Change, Target
 from tracker.access.invitations import Invitation, InvitationKind, Invitations, NewInvitation
+from tracker.access.link_makers import LinkMakers
 from tracker.access.members import ALREADY_MEMBER, Member, Members
 from tracker.access.people import People, Person
 from tracker.access.principal import OPERATOR, Principal
@@ -46,20 +49,22 @@ class Membership:
         people: People,
         members: Members,
         invitations: Invitations,
+        link_makers: LinkMakers,
         audit: Audit,
     ) -> None:
         self._database = database
         self._people = people
         self._members = members
         self._invitations = invitations
+        self._link_makers = link_makers
         self._audit = audit
 
     async def invite(self, author: Author, email: str | None, role: Role) -> tuple[Invitation, str]:
         """Invite a person to the author's account; return the invitation and its token.
 
-        An earlier open one for the same e-mail is withdrawn. Raises Forbidden if the role has
-        scopes that the author lacks, BadRequest if the person is a member already or too many
-        invitations are open.
+        An earlier open one for the same e-mail is withdrawn. It ends with the authority of the
+        author. Raises Forbidden if the role has scopes that the author lacks, BadRequest if the
+        person is a member already or too many invitations are open.
         """
         require_authority(author.principal, role)
         new = NewInvitation(
@@ -73,9 +78,10 @@ class Membership:
         async def work(session: Session) -> tuple[Invitation, str]:
             if email is not None:
                 await self._check_no_member(author.principal.account_id, email, session)
+            until = await self._link_makers.require(author.principal, role, session)
             for earlier in await self._invitations.earlier(new, session):
                 await self._withdraw(author, earlier, session)
-            made = await self._invitations.create(new, session)
+            made = await self._invitations.create(new, session, until)
             granted = {"role": Change(before=None, after=role)}
             target = _invitation_target(made[0])
             await self._record(author, "invitation.created", target, session, granted)
@@ -84,7 +90,7 @@ class Membership:
         return await run_in_transaction(self._database, work)
 
     async def withdraw(self, author: Author, invitation: Invitation) -> None:
-        """Withdraw an open invitation of the author's account.
+        """Withdraw an open invitation or password reset of the author's account.
 
         Raises NotFound if it is no longer open.
         """
@@ -132,9 +138,9 @@ class Membership:
     async def reset_password(self, author: Author, member_id: UUID) -> tuple[Invitation, str]:
         """Make a password reset for a member; return it and its token.
 
-        Raises Forbidden if the member's role has scopes that the author lacks, or the person is a
-        member of other accounts, which the author would get into. Raises NotFound if there is no
-        such member.
+        It ends with the authority of the author. Raises Forbidden if the member's role has scopes
+        that the author lacks, or the person is a member of other accounts, which the author would
+        get into. Raises NotFound if there is no such member.
         """
 
         async def work(session: Session) -> tuple[Invitation, str]:
@@ -142,7 +148,8 @@ class Membership:
             require_authority(author.principal, member.role)
             if await self._members.of_person(member.person_id, session) != [member]:
                 raise Forbidden(_NOT_HERE_ALONE)
-            person = await self._person(member.person_id, session)
+            until = await self._link_makers.require(author.principal, member.role, session)
+            person = await self._hold(member.person_id, session)
             new = NewInvitation(
                 kind=InvitationKind.PASSWORD_RESET,
                 account_id=member.account_id,
@@ -151,7 +158,7 @@ class Membership:
                 role=member.role,
                 created_by=author.principal.actor,
             )
-            return await self._create_reset(author, new, [member], session)
+            return await self._create_reset(author, new, [member], session, until)
 
         return await run_in_transaction(self._database, work)
 
@@ -174,17 +181,23 @@ class Membership:
         )
 
         async def work(session: Session) -> tuple[Invitation, str]:
+            await self._hold(person.id, session)
             members = await self._members.of_person(person.id, session)
             return await self._create_reset(None, new, members, session)
 
         return await run_in_transaction(self._database, work)
 
     async def _create_reset(
-        self, author: Author | None, new: NewInvitation, members: Sequence[Member], session: Session
+        self,
+        author: Author | None,
+        new: NewInvitation,
+        members: Sequence[Member],
+        session: Session,
+        until: datetime | None = None,
     ) -> tuple[Invitation, str]:
         for earlier in await self._invitations.earlier(new, session):
-            await self._invitations.withdraw(earlier.id, session)
-        made = await self._invitations.create(new, session)
+            await self._invitations.withdraw(earlier, session)
+        made = await self._invitations.create(new, session, until)
         for member in members:
             by = author or Author.operator(member.account_id)
             target = await self._member_target(member, session)
@@ -192,9 +205,21 @@ class Membership:
         return made
 
     async def _withdraw(self, author: Author, invitation: Invitation, session: Session) -> None:
-        withdrawn = await self._invitations.withdraw(invitation.id, session)
-        target = _invitation_target(withdrawn)
-        await self._record(author, "invitation.withdrawn", target, session)
+        await self._invitations.withdraw(invitation, session)
+        if invitation.kind == InvitationKind.INVITATION:
+            action, target = "invitation.withdrawn", _invitation_target(invitation)
+        else:
+            action = "password_reset.withdrawn"
+            target = await self._reset_target(invitation, session)
+        await self._record(author, action, target, session)
+
+    async def _reset_target(self, reset: Invitation, session: Session) -> Target:
+        account_id, person_id = reset.account_id, reset.person_id
+        assert account_id is not None
+        assert person_id is not None
+        member = await self._members.find_person(account_id, person_id, session)
+        member_id = None if member is None else member.id
+        return Target(kind="member", id=member_id, name=reset.email or _ANYONE)
 
     async def _check_no_member(self, account_id: UUID, email: str, session: Session) -> None:
         person = await self._people.find_by_email(email, session)
@@ -209,6 +234,12 @@ class Membership:
 
     async def _person(self, person_id: UUID, session: Session) -> Person:
         person = await self._people.find(person_id, session)
+        if person is None:
+            raise NotFound("person: not found")
+        return person
+
+    async def _hold(self, person_id: UUID, session: Session) -> Person:
+        person = await self._people.hold(person_id, session)
         if person is None:
             raise NotFound("person: not found")
         return person

@@ -124,7 +124,7 @@ class OwnSessions:
         hashed = await self._passwords.hash(new)
 
         async def work(transaction: Transaction) -> tuple[Session, str]:
-            if not await self._people.replace_password(person, hashed, transaction):
+            if not await self._people.change_password(person, hashed, transaction):
                 raise BadRequest(f"{CURRENT_PASSWORD}: wrong")
             return await self.renew(holder, "password.changed", transaction)
 

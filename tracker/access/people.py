@@ -1,4 +1,8 @@
-"""People: who signs in to the console. What they may do in an account is `access/members`."""
+"""People: who signs in to the console. What they may do in an account is `access/members`.
+
+Guarantee: a change of a person's password or second factor ends every open password reset of the
+person, in its transaction. It conflicts with the making and the use of one at the same moment.
+"""
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
@@ -9,6 +13,7 @@ import msgspec
 from pymongo import ReturnDocument
 from pymongo.errors import DuplicateKeyError
 
+from tracker.access.invitations import Invitations
 from tracker.clock import now
 from tracker.db.connect import Database
 from tracker.db.documents import document, record
@@ -67,8 +72,9 @@ WITHOUT_TOTP: Final[Mapping[str, Any]] = {
 class People:
     """The stored people."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, invitations: Invitations) -> None:
         self._people = database["people"]
+        self._invitations = invitations
 
     async def create(
         self, email: str, name: str, password: str, session: Session | None = None
@@ -101,17 +107,39 @@ class People:
     async def change(
         self, person_id: UUID, fields: Mapping[str, Any], session: Session | None = None
     ) -> None:
-        """Set checked `fields` of a person, if it exists."""
+        """Set checked `fields` of a person, if it exists; not password and second factor."""
         await self._people.update_one({"_id": person_id}, {"$set": dict(fields)}, session=session)
 
-    async def replace_password(
-        self, person: Person, password: str, session: Session | None = None
-    ) -> bool:
-        """Set another hash; return False if the stored one is no longer that of `person`."""
+    async def hold(self, person_id: UUID, session: Session) -> Person | None:
+        """Return the person, None if there is none, and write its document.
+
+        So a reset that this transaction makes conflicts with a change of the password.
+        """
+        row = await self._people.find_one_and_update(
+            {"_id": person_id}, {"$inc": {"resets": 1}}, session=session
+        )
+        return None if row is None else record(Person, row)
+
+    async def rehash(self, person: Person, password: str) -> None:
+        """Store another hash of the same password, unless the password has changed."""
         unchanged = {"_id": person.id, "password": person.password}
-        change = {"$set": {"password": password}}
-        updated = await self._people.update_one(unchanged, change, session=session)
-        return updated.matched_count == 1
+        await self._people.update_one(unchanged, {"$set": {"password": password}})
+
+    async def change_password(self, person: Person, password: str, session: Session) -> bool:
+        """Set the hash of a new password; return False if it is no longer that of `person`."""
+        unchanged = {"_id": person.id, "password": person.password}
+        return await self._change_credentials(unchanged, {"password": password}, session)
+
+    async def reset_password(
+        self, person: Person, password: str, without_totp: bool, session: Session
+    ) -> Person:
+        """Set the hash of a new password, whatever the old one; return the person with it.
+
+        Switches the second factor off too if `without_totp`.
+        """
+        fields = {"password": password, **(WITHOUT_TOTP if without_totp else {})}
+        await self._change_credentials({"_id": person.id}, fields, session)
+        return msgspec.structs.replace(person, **fields)
 
     async def record_sign_in(self, person: Person, network: bytes, session: Session) -> bool:
         """Remember that a person signed in now, from a network with this digest.
@@ -157,9 +185,23 @@ class People:
             "totp_step": step,
             "recovery_codes": recovery_codes,
         }
-        updated = await self._people.update_one(waiting, {"$set": fields}, session=session)
-        return updated.matched_count == 1
+        return await self._change_credentials(waiting, fields, session)
 
     async def switch_totp_off(self, person: Person, session: Session) -> None:
         """Delete the second factor of a person."""
-        await self.change(person.id, WITHOUT_TOTP, session)
+        await self._change_credentials({"_id": person.id}, WITHOUT_TOTP, session)
+
+    async def _change_credentials(
+        self, one: Mapping[str, Any], fields: Mapping[str, Any], session: Session
+    ) -> bool:
+        """Set password or second factor of the person that matches, and end the person's resets.
+
+        Returns False, and changes nothing, if nobody matches.
+        """
+        changed = await self._people.find_one_and_update(
+            one, {"$set": dict(fields)}, ["_id"], session=session
+        )
+        if changed is None:
+            return False
+        await self._invitations.end_resets_of(changed["_id"], session)
+        return True

@@ -143,7 +143,7 @@ class SignIn:
         if not self._passwords.is_outdated(person.password):
             return person
         rehashed = await self._passwords.hash(password)
-        await self._people.replace_password(person, rehashed)
+        await self._people.rehash(person, rehashed)
         return replace(person, password=rehashed)
 
     async def _start(

@@ -46,6 +46,7 @@ INDEXES: dict[str, list[IndexModel]] = {
     "invitations": [
         IndexModel([("sha256", ASCENDING)], name="by_hash", unique=True),
         IndexModel([("account_id", ASCENDING), ("_id", DESCENDING)], name="by_account"),
+        IndexModel([("person_id", ASCENDING)], name="of_person"),
         IndexModel([("expires_at", ASCENDING)], name="expiry", expireAfterSeconds=0),
     ],
     "links": [

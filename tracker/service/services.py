@@ -13,6 +13,7 @@ from tracker.access.audit import Audit
 from tracker.access.client_address import ClientAddress
 from tracker.access.invitations import Invitations
 from tracker.access.joining import Joining
+from tracker.access.link_makers import LinkMakers
 from tracker.access.members import Members
 from tracker.access.membership import Membership
 from tracker.access.own_second_factor import OwnSecondFactor
@@ -161,13 +162,19 @@ class Services:
         self.exports = RunningExports()
         self.accounts = Accounts(self.database)
         self.time_zones = TimeZones(self.database, self.reader)
-        self.api_keys = ApiKeys(self.database, self.look_up_database, self.redis)
-        self.audit = Audit(self.database, self.look_up_database)
-        self.people = People(self.database)
-        self.members = Members(self.database, self.look_up_database)
         self.invitations = Invitations(self.database, self.look_up_database)
+        self.link_makers = LinkMakers(self.database)
+        self.api_keys = ApiKeys(self.database, self.look_up_database, self.redis, self.invitations)
+        self.audit = Audit(self.database, self.look_up_database)
+        self.people = People(self.database, self.invitations)
+        self.members = Members(self.database, self.look_up_database, self.invitations)
         self.membership = Membership(
-            self.database, self.people, self.members, self.invitations, self.audit
+            self.database,
+            self.people,
+            self.members,
+            self.invitations,
+            self.link_makers,
+            self.audit,
         )
         self.passwords = Passwords()
         self.sessions = Sessions(self.database)
@@ -192,6 +199,7 @@ class Services:
             self.people,
             self.members,
             self.invitations,
+            self.link_makers,
             self.passwords,
             self.sessions,
             self.sign_in,
