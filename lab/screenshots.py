@@ -105,7 +105,7 @@ async def _take_one(
         reduced_motion="reduce",
     )
     agent = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
-    client = Client(address="198.51.100.0/24", user_agent=agent)
+    client = Client(address="198.51.100.0/24", user_agent=agent, counted_as="198.51.100.7")
     owner = account.members[0]
     session = await services.sessions.start(owner.person_id, owner.account_id, client)
     await context.add_cookies([{"name": "session", "value": session[1], "url": BASE_URL}])

@@ -16,12 +16,13 @@ from tracker.access.membership import Author
 from tracker.access.people import Person
 from tracker.access.roles import Role
 from tracker.access.sessions import Client, Session
-from tracker.errors import BadRequest, ErrorCode, NotFound, TrackerError, Unauthorized
+from tracker.access.sign_in_limit import PER_MINUTE
+from tracker.errors import BadRequest, ErrorCode, NotFound, RateLimited, TrackerError, Unauthorized
 from tracker.service.services import Services
 
 ADA, GRACE = "ada@example.com", "grace@example.com"
 OLD, NEW = "the password so far", "another password"
-BROWSER = Client(address="203.0.113.0/24", user_agent="a browser")
+BROWSER = Client(address="203.0.113.0/24", user_agent="a browser", counted_as="203.0.113.7")
 ANSWERS = Answers(password=NEW, name="Ada")
 
 
@@ -310,3 +311,20 @@ async def test_a_reset_of_an_account_never_opens_an_account_that_the_person_join
         is_reset = after.password != person.password
         joined = len(await services.members.of_person(person.id)) == 2
         assert is_reset != joined
+
+
+async def test_a_link_has_attempts_of_its_own_that_no_neighbour_uses_up(services: Services) -> None:
+    account_id = await an_account(services)
+    for number in range(PER_MINUTE + 1):
+        await services.sign_in_limit.count(f"{number}@example.com", BROWSER)
+    reset = await reset_by_account(services, account_id, await ada(services, account_id))
+    await join(services, reset)
+    await join(services, await invited(services, account_id, "eve@example.com"))
+
+
+async def test_whoever_has_a_link_may_not_hash_passwords_without_end(services: Services) -> None:
+    token = await invited(services, await an_account(services))
+    invitation = await services.invitations.find_open(token)
+    for _ in range(PER_MINUTE):
+        await services.sign_in_limit.count_link(invitation.id)
+    await assert_refused(services, token, ANSWERS, RateLimited, "too many attempts")

@@ -159,7 +159,7 @@ async def test_the_secret_is_encrypted_and_recovery_codes_work_without_the_key(
 async def holder_of(services: Services, person: Person) -> Holder:
     session, _ = await services.sessions.start(person.id, new_id(), BROWSER)
     actor = Actor(kind=ActorKind.MEMBER, id=person.id, name=person.label)
-    return Holder(session, actor, BROWSER.address)
+    return Holder(session, actor, BROWSER.address, BROWSER.counted_as)
 
 
 async def test_only_the_session_that_began_the_setup_ends_it(services: Services) -> None:

@@ -2,11 +2,11 @@
 
 import pytest
 from argon2 import PasswordHasher
+from msgspec.structs import replace
 
 from tests.api.person import BROWSER, PASSWORD, create_person
 from tracker.access.people import MAX_NETWORKS
 from tracker.access.roles import Role
-from tracker.access.sessions import Client
 from tracker.access.sign_in_limit import network_digest
 from tracker.errors import Unauthorized
 from tracker.ids import new_id
@@ -50,7 +50,7 @@ async def test_the_last_networks_of_a_person_are_remembered_as_digests(services:
     await services.members.add(new_id(), person.id, Role.OWNER)
     networks = [f"203.0.{number}.0/24" for number in range(MAX_NETWORKS + 1)]
     for network in (*networks, networks[1]):
-        await services.sign_in.enter(person, Client(address=network, user_agent=""))
+        await services.sign_in.enter(person, replace(BROWSER, address=network))
     found = await services.people.find(person.id)
     assert found is not None
     assert found.networks == [network_digest(one) for one in (*networks[2:], networks[1])]

@@ -18,7 +18,7 @@ from tracker.service.services import Services
 
 PASSWORD = "correct horse battery staple"
 TOTP_SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
-BROWSER = Browser(address="203.0.113.0/24", user_agent="a browser")
+BROWSER = Browser(address="203.0.113.0/24", user_agent="a browser", counted_as="203.0.113.7")
 
 
 async def create_person(

@@ -119,7 +119,7 @@ async def test_guessing_is_slowed_down_whether_the_person_exists_or_not(
     await services.members.add(account.id, person.id, Role.OWNER)
     answers = [await sign_in(client, email, f"guess number {n}") for n in range(FOR_EMAIL + 1)]
     assert [one.status for one in answers] == [401] * FOR_EMAIL + [429]
-    assert answers[-1].error == "sign-in: too many attempts; try again later"
+    assert answers[-1].error.startswith("sign-in: too many attempts; ")
     assert int(answers[-1].headers["Retry-After"]) > 60
     # The right password does not help now: nobody learns that it was right.
     assert (await sign_in(client, email)).status == 429

@@ -15,7 +15,8 @@ async def sign_in(
 ) -> None:
     """Give the browser of `page` the session of a new member of an account."""
     member = await create_member(services, account_id, role)
-    client = Client(address="127.0.0.0/24", user_agent="Mozilla/5.0 (X11; Linux) Chrome/150.0")
+    agent = "Mozilla/5.0 (X11; Linux) Chrome/150.0"
+    client = Client(address="127.0.0.0/24", user_agent=agent, counted_as="127.0.0.1")
     _, secret = await services.sessions.start(member.person_id, member.account_id, client)
     await page.context.add_cookies(
         [

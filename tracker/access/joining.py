@@ -115,7 +115,7 @@ class Joining:
             if await self._known(email):
                 person = await self._join_known(token, email, answers, client)
             else:
-                person = await self._join_new(token, email, answers, client)
+                person = await self._join_new(token, invitation, email, answers, client)
         return await self._sign_in.enter(person, client)
 
     async def _find_open(self, token: str) -> Invitation:
@@ -145,11 +145,13 @@ class Joining:
 
         return await run_in_transaction(self._database, work)
 
-    async def _join_new(self, token: str, email: str, answers: Answers, client: Client) -> Person:
+    async def _join_new(
+        self, token: str, invitation: Invitation, email: str, answers: Answers, client: Client
+    ) -> Person:
         if not answers.name:
             raise BadRequest("name: required")
         name = answers.name
-        await self._check_new_password(answers, client)
+        await self._check_new_password(answers, invitation)
         hashed = await self._passwords.hash(answers.password)
 
         async def work(transaction: Transaction) -> Person:
@@ -180,7 +182,7 @@ class Joining:
         person = invitation.person_id and await self._people.find(invitation.person_id)
         if not person:
             raise link_expired()
-        await self._check_new_password(answers, client)
+        await self._check_new_password(answers, invitation)
         if not invitation.without_totp:
             await self._sign_in.check_code(person, answers.code, client)
         hashed = await self._passwords.hash(answers.password)
@@ -203,9 +205,10 @@ class Joining:
 
         return await run_in_transaction(self._database, work)
 
-    async def _check_new_password(self, answers: Answers, client: Client) -> None:
+    async def _check_new_password(self, answers: Answers, invitation: Invitation) -> None:
         check_new_password(answers.password)
-        await self._limit.count_network(client.address)
+        if refusal := await self._limit.count_link(invitation.id):
+            raise refusal.error()
 
     async def _record(
         self,

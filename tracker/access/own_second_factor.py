@@ -66,7 +66,7 @@ class OwnSecondFactor:
         Raises BadRequest if the password is wrong or the second factor is on, RateLimited after too
         many attempts.
         """
-        person = await self._sign_in.confirm(holder.session, _PASSWORD, password, holder.address)
+        person = await self._sign_in.confirm(holder.session, _PASSWORD, password, holder.client)
         _check_off(person)
         secret = totp.new_secret()
         # For this session: whoever has stolen another may not guess the code of it.
@@ -112,7 +112,7 @@ class OwnSecondFactor:
         Raises BadRequest if the password is wrong or the second factor is off, RateLimited after
         too many attempts.
         """
-        person = await self._sign_in.confirm(holder.session, _PASSWORD, password, holder.address)
+        person = await self._sign_in.confirm(holder.session, _PASSWORD, password, holder.client)
         if not person.has_totp:
             raise BadRequest("totp: is off already")
 

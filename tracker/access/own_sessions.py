@@ -31,16 +31,20 @@ CURRENT_PASSWORD = "current_password"  # noqa: S105
 
 
 class Holder(NamedTuple):
-    """The person of a request with a session, and the truncated address of the request."""
+    """The person of a request with a session, and the address of the request: truncated, and as
+    limits count it."""
 
     session: Session
     actor: Actor
     address: str
+    counted_as: str
 
     @property
     def client(self) -> Client:
         """Return the client of a session that takes the place of this one."""
-        return Client(address=self.address, user_agent=self.session.user_agent)
+        return Client(
+            address=self.address, user_agent=self.session.user_agent, counted_as=self.counted_as
+        )
 
 
 class OwnSessions:
@@ -119,7 +123,7 @@ class OwnSessions:
         """
         check_new_password(new, "new_password")
         person = await self._sign_in.confirm(
-            holder.session, CURRENT_PASSWORD, current, holder.address
+            holder.session, CURRENT_PASSWORD, current, holder.client
         )
         hashed = await self._passwords.hash(new)
 
@@ -179,10 +183,10 @@ class OwnSessions:
         changes: Mapping[str, Change] | None = None,
     ) -> None:
         """Record a change of the person in the log of the account that the session is for."""
-        session, actor, address = holder
+        session, actor = holder.session, holder.actor
         target = Target(kind="person", id=session.person_id, name=actor.name)
         await self._audit.record(
-            session.account_id, actor, action, target, changes, address, transaction
+            session.account_id, actor, action, target, changes, holder.address, transaction
         )
 
     async def _record(

@@ -116,13 +116,17 @@ class RateLimiter:
         self._count_one = redis.register_script(_COUNT)
         self._uncount = redis.register_script(_UNCOUNT)
 
+    def counted_as(self, address: str) -> str:
+        """Return an address as limits count it: IPv4 whole, IPv6 by its network."""
+        return network_of(address, self._ipv6_prefix)
+
     async def count(self, address: str | None, account_id: UUID | None) -> list[Usage]:
         """Count one request of an address, an account or both; return the usage of each scope.
 
         This takes one round trip. The list ends with the first scope that is exceeded. While Redis
         is unavailable, every usage shows no requests.
         """
-        network = None if address is None else network_of(address, self._ipv6_prefix)
+        network = None if address is None else self.counted_as(address)
         return await self.count_scopes(
             [
                 (keys.rate_limit(scope.name, str(owner)), scope)

@@ -43,10 +43,15 @@ _MAX_USER_AGENT_CHARACTERS: Final = 300
 
 
 class Client(msgspec.Struct, frozen=True, kw_only=True):
-    """The client of a session: its truncated address and its user agent."""
+    """The client of a session: its truncated address and its user agent.
+
+    `counted_as` is the address as limits count it: IPv6 by its network. It is neither stored nor
+    logged.
+    """
 
     address: str
     user_agent: str
+    counted_as: str
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True):

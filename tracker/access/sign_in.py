@@ -1,8 +1,12 @@
 """Signing in: from e-mail and password to a session. Strangers learn nothing but "wrong".
 
-An e-mail that belongs to nobody takes the same steps and the same time as one that does.
+An e-mail that belongs to nobody takes the same steps and the same time as one that does. Beyond the
+limits only the right password, from a network known of its person, gets another answer.
 """
 
+import asyncio
+import time
+from contextlib import suppress
 from typing import Final
 
 import structlog
@@ -15,16 +19,20 @@ from tracker.access.people import People, Person
 from tracker.access.principal import Actor, ActorKind
 from tracker.access.second_factor import SecondFactor
 from tracker.access.sessions import Client, Session, Sessions
-from tracker.access.sign_in_limit import SignInLimit, network_digest
+from tracker.access.sign_in_limit import SignInLimit, is_known, network_digest
 from tracker.db.connect import Database
 from tracker.db.transaction import Session as Transaction
 from tracker.db.transaction import run_in_transaction
-from tracker.errors import BadRequest, Forbidden, Unauthorized
+from tracker.errors import BadRequest, Forbidden, Unauthorized, Unavailable
 from tracker.metrics import SIGN_INS_REFUSED
 
 log = structlog.get_logger(__name__)
 
 WRONG: Final = "e-mail or password: wrong"
+REFUSED_AFTER_SECONDS: Final = 1.0
+"""The time of a refusal beyond the limits, enough for a full queue of passwords: it does not tell
+whether one was checked."""
+
 _NAME_CHARACTERS: Final = 100
 
 
@@ -71,13 +79,11 @@ class SignIn:
         Whoever has the password may guess codes no more often than passwords. Raises Unauthorized
         if one of them is wrong, RateLimited after too many attempts.
         """
-        address = client.address
-        await self._limit.count_network(address)
         person = await self._people.find_by_email(email)
-        if not await self._matches(email, person, password, address) or person is None:
+        if not await self._matches(email, person, password, client) or person is None:
             raise Unauthorized(WRONG)
-        await self._second_factor.check(person, code, address)
-        await self._limit.forget_email(email, address, person.networks)
+        await self._second_factor.check(person, code, client.address)
+        await self._limit.forget_reserve(person, client)
         return await self._with_current_hash(person, password)
 
     async def check_code(self, person: Person, code: str | None, client: Client) -> None:
@@ -87,22 +93,23 @@ class SignIn:
         """
         if not person.has_totp:
             return
-        await self._limit.count_email(person.email, client.address, person.networks)
+        refusal = await self._limit.count_email(person.email)
+        if refusal is not None and not await self._has_reserve(person, client):
+            raise refusal.error()
         await self._second_factor.check(person, code, client.address)
-        await self._limit.forget_email(person.email, client.address, person.networks)
+        await self._limit.forget_reserve(person, client)
 
-    async def confirm(self, session: Session, field: str, password: str, address: str) -> Person:
+    async def confirm(self, session: Session, field: str, password: str, client: Client) -> Person:
         """Return the person of a session, who has typed the password again into `field`.
 
         Whoever has only the session may guess no more often than a stranger. Raises BadRequest
         naming `field` if the password is wrong, RateLimited after too many attempts.
         """
-        await self._limit.count_network(address)
         person = await self._people.find(session.person_id)
         email = person.email if person else ""
-        if not await self._matches(email, person, password, address) or person is None:
+        if not await self._matches(email, person, password, client) or person is None:
             raise BadRequest(f"{field}: wrong")
-        await self._limit.forget_email(email, address, person.networks)
+        await self._limit.forget_reserve(person, client)
         return person
 
     async def enter(self, person: Person, client: Client) -> tuple[Session, str]:
@@ -126,17 +133,35 @@ class SignIn:
         return await run_in_transaction(self._database, work)
 
     async def _matches(
-        self, email: str, person: Person | None, password: str, address: str
+        self, email: str, person: Person | None, password: str, client: Client
     ) -> bool:
-        """Return whether the password is the person's; count the attempt."""
-        known = person.networks if person else ()
-        await self._limit.count_email(email, address, known)
-        if not await self._passwords.verify(person.password if person else None, password):
-            SIGN_INS_REFUSED.inc()
-            person_id = str(person.id) if person else None
-            log.info("sign-in refused", why="password", person_id=person_id, network=address)
-            return False
-        return True
+        """Return whether the password is the person's; count the attempt.
+
+        Beyond the limits a wrong one raises the same RateLimited as one that was not checked, after
+        the same time.
+        """
+        began = time.monotonic()
+        refusal = await self._limit.count(email, client)
+        if refusal is None:
+            return await self._verify(person, password, client)
+        if person is not None and await self._has_reserve(person, client):
+            with suppress(Unavailable):
+                if await self._verify(person, password, client):
+                    return True
+        await asyncio.sleep(began + REFUSED_AFTER_SECONDS - time.monotonic())
+        raise refusal.error()
+
+    async def _has_reserve(self, person: Person, client: Client) -> bool:
+        """Return whether an attempt beyond the limits is in the reserve of the person's network."""
+        return is_known(person, client) and not await self._limit.count_reserve(person, client)
+
+    async def _verify(self, person: Person | None, password: str, client: Client) -> bool:
+        if await self._passwords.verify(person.password if person else None, password):
+            return True
+        SIGN_INS_REFUSED.inc()
+        person_id = str(person.id) if person else None
+        log.info("sign-in refused", why="password", person_id=person_id, network=client.address)
+        return False
 
     async def _with_current_hash(self, person: Person, password: str) -> Person:
         """Return the person, after replacing a hash that was made with other parameters."""

@@ -46,14 +46,15 @@ class Call(msgspec.Struct, Generic[Query, Body], frozen=True):
     """A request that passed every check before its endpoint.
 
     The principal is authenticated and has the scope, and the parameters are parsed. If the request
-    names an account, it is the principal's. `address` is the client's, truncated. `signed_in` is
-    the session of a person, None with an API key. `ids` are the UUIDs in the path, in order, and
-    `event_ids` the ids of events.
+    names an account, it is the principal's. `address` is the client's, truncated, and `counted_as`
+    the same as limits count it. `signed_in` is the session of a person, None with an API key. `ids`
+    are the UUIDs in the path, in order, and `event_ids` the ids of events.
     """
 
     services: Services
     principal: Principal
     address: str
+    counted_as: str
     signed_in: Session | None
     ids: tuple[UUID, ...]
     event_ids: tuple[int, ...]

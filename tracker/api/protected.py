@@ -174,9 +174,10 @@ class ProtectedHandler(Handler):
         else:
             self._check_account(query.account_id, body.account_id)
             self.principal.require(scope)
-        address = truncated(self.client_address())
+        address = self.client_address()
+        addresses = truncated(address), self.services.rate_limiter.counted_as(address)
         session = self.signed_in.session if self.signed_in else None
-        checked = self.services, self.principal, address, session, ids, event_ids
+        checked = self.services, self.principal, *addresses, session, ids, event_ids
         call = Call(*checked, query.value, body.value)
         if endpoint.export is not None and form is not None:
             await self._send(ExportStream(self, endpoint.export, form, call))

@@ -108,8 +108,12 @@ class SignedOutHandler(Handler):
     @property
     def client(self) -> Client:
         """Return the client of the session that begins."""
-        address = truncated(self.client_address())
-        return Client(address=address, user_agent=self.header("User-Agent"))
+        address = self.client_address()
+        return Client(
+            address=truncated(address),
+            user_agent=self.header("User-Agent"),
+            counted_as=self.services.rate_limiter.counted_as(address),
+        )
 
     async def answer_session(self, session: Session, secret: str) -> None:
         """Finish with a new session and its cookie."""
@@ -220,7 +224,7 @@ def signed_out_answer(services: Services) -> Answer:
 
 def holder_of(call: Call[Any, Any]) -> Holder:
     """Return the person of a request with a session."""
-    return Holder(call.session, call.principal.actor, call.address)
+    return Holder(call.session, call.principal.actor, call.address, call.counted_as)
 
 
 _EXAMPLE: dict[str, Any] = {"email": "ada@example.com", "password": "correct horse battery"}
@@ -249,7 +253,9 @@ SIGN_IN_ENDPOINTS = (
                 "session: accepted only from pages of this service",
             ),
             429: public_error(
-                429, "Too many attempts.", "sign-in: too many attempts; try again later"
+                429,
+                "Too many attempts.",
+                "sign-in: too many attempts; check the password, or try again later",
             ),
         },
         body={"required": True, "content": json_content({"type": "object"}, _EXAMPLE)},

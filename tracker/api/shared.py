@@ -19,7 +19,6 @@ from tracker.api.shared_report import SharedReport
 from tracker.clicks.country import UNKNOWN
 from tracker.clock import iso, now
 from tracker.errors import ErrorCode, Unauthorized
-from tracker.limits.network import truncated
 from tracker.reports.names import filter_names
 from tracker.sharing.shares import Share
 
@@ -81,7 +80,9 @@ class SharedHandler(SignedOutHandler):
         if share.password is None:
             return
         if password is not None:
-            await self.services.sign_in_limit.count_network(truncated(self.client_address()))
+            counted_as = self.services.rate_limiter.counted_as(self.client_address())
+            if refusal := await self.services.sign_in_limit.count_share(share.id, counted_as):
+                raise refusal.error("password")
             if await self.services.passwords.verify(share.password, password):
                 return
         message = "password: wrong" if password else "password: this report asks for one"

@@ -118,8 +118,8 @@ def stale_copy(name: str) -> str:
 def rate_limit(scope: str, owner: str) -> str:
     """Return the key of a counter of requests.
 
-    `scope` is `ip`, `account`, `session`, `sign_in` or `sign_in_email`. `owner` is the network of
-    the address, an id, those of account and person, or the digest of an e-mail.
+    `scope` is the name of a limit. `owner` is an address (IPv6: its network), an id, those of
+    account and person, or the digest of an e-mail.
     """
     return f"rate_limit:{scope}:{owner}"
 
