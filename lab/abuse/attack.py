@@ -3,6 +3,7 @@
 Target and report cross a pipe between processes as JSON.
 """
 
+import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -13,11 +14,13 @@ from uuid import UUID
 import msgspec
 
 from config.settings import Settings
+from lab.abuse.person import EMAIL, PASSWORD, signs_in
 from lab.client import Load
 from lab.processes import NotReady
 from lab.requests import call
 from lab.scene import Scene, add_account, open_services, prepare_load
 from lab.traffic import COLD_LINKS, HOT_LINKS, CountedAnswers, Paced
+from tracker.access.roles import Role
 
 ATTACKER_ADDRESS: Final = "127.0.0.66"
 """The address of attacks. Linux answers on all of 127.0.0.0/8, so that limits by address meet the
@@ -74,6 +77,7 @@ class World(NamedTuple):
         owners = {name: await self._owner(port, name) for name in _NAMES}
         await self._guard(port)
         await self._prove(settings, port, owners["neighbour"])
+        await self._sign_in(port)
         return Target(port=port, own_port=own_port, domain=DOMAIN, **owners)
 
     async def _owner(self, port: int, name: str) -> Owner:
@@ -99,6 +103,12 @@ class World(NamedTuple):
         }
         await self._create(port, "neighbour", "POST", "/api/short-links", link)
 
+    async def _sign_in(self, port: int) -> None:
+        """Let the person sign in, so often that both threads have the memory that hashes take."""
+        statuses = await asyncio.gather(*(signs_in(port, ATTACKER_ADDRESS) for _ in range(8)))
+        if set(statuses) != {"200"}:
+            raise NotReady(f"the person's sign-ins were answered {statuses}")
+
     async def _create(
         self, port: int, name: str, method: str, path: str, body: Mapping[str, object]
     ) -> Any:
@@ -115,7 +125,11 @@ async def build(settings: Settings) -> World:
     """Make the visitors' links and the accounts, in stores that answer."""
     visitors = await prepare_load(settings, HOT_LINKS + COLD_LINKS)
     async with open_services(settings) as services:
-        return World(visitors, {name: await add_account(services, name) for name in _NAMES})
+        keys = {name: await add_account(services, name) for name in _NAMES}
+        hashed = await services.passwords.hash(PASSWORD)
+        person = await services.people.create(EMAIL, "Ada", hashed)
+        await services.members.add(keys["neighbour"][0], person.id, Role.OWNER)
+        return World(visitors, keys)
 
 
 class Report(msgspec.Struct, kw_only=True):

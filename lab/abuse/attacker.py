@@ -28,7 +28,7 @@ import uvloop
 from msgspec import structs
 
 from config.settings import Settings
-from lab.abuse import attacks
+from lab.abuse import attacks, sign_in
 from lab.abuse.attack import ATTACKER_ADDRESS, Report, Target
 from lab.abuse.held_body import held_body
 from lab.processes import ROOT, NotReady, Process, Role, running, service_process
@@ -70,6 +70,7 @@ ROWS: Final = (
     Row("connections", "2,000 idle connections of one address", attacks.idle_connections),
     Row("handshakes", "2,000 TLS handshakes never begun", attacks.idle_handshakes, "tls"),
     Row("network", "API keys guessed from one IPv6 network", attacks.one_network),
+    Row("neighbour", "a neighbour at sign-in uses up attempts", sign_in.neighbour_at_sign_in),
     Row("log", "a log that nobody reads", attacks.nothing, "unread log"),
     Row(
         "resolver", "webhooks to names whose DNS is silent", attacks.silent_names, "public targets"
