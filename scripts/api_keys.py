@@ -1,6 +1,7 @@
 """Make, list and revoke API keys."""
 
 import argparse
+from collections.abc import Sequence
 from datetime import timedelta
 
 from scripts.command import Command, Row, add_account, label, require_account, uuid
@@ -8,6 +9,7 @@ from tracker.access.api_keys import ApiKey
 from tracker.access.audit import Target
 from tracker.access.principal import EVERY_SCOPE, OPERATOR
 from tracker.clock import iso, now
+from tracker.db.transaction import Session
 from tracker.service.services import Services
 
 
@@ -27,15 +29,21 @@ async def _list(services: Services, parsed: argparse.Namespace) -> list[Row]:
 
 
 async def _revoke(services: Services, parsed: argparse.Namespace) -> list[Row]:
-    key, is_new = await services.api_keys.revoke(parsed.id)
-    if is_new:
-        await _record(services, key, "api_key.revoked")
-    return [_row(key)]
+    async def approve(ended: Sequence[ApiKey], session: Session) -> None:
+        for key in ended:
+            await _record(services, key, "api_key.revoked", session)
+
+    key, ended = await services.api_keys.revoke(
+        parsed.id, approve, with_descendants=parsed.descendants
+    )
+    return [_row(key), *(_row(one) for one in ended if one.id != key.id)]
 
 
-async def _record(services: Services, key: ApiKey, action: str) -> None:
+async def _record(
+    services: Services, key: ApiKey, action: str, session: Session | None = None
+) -> None:
     target = Target(kind="api_key", id=key.id, name=key.name)
-    await services.audit.record(key.account_id, OPERATOR, action, target)
+    await services.audit.record(key.account_id, OPERATOR, action, target, session=session)
 
 
 def _row(key: ApiKey) -> Row:
@@ -49,6 +57,7 @@ def _row(key: ApiKey) -> Row:
         "last_used_at": key.last_used_at and iso(key.last_used_at),
         "expires_at": key.expires_at and iso(key.expires_at),
         "revoked_at": key.revoked_at and iso(key.revoked_at),
+        "parent_id": key.parent_id,
     }
 
 
@@ -83,6 +92,11 @@ def main() -> None:
     add_account(command.action("list", "list an account's keys, newest first", _list))
     revoke = command.action("revoke", "revoke a key, at once and for good", _revoke)
     revoke.add_argument("id", type=uuid, metavar="ID", help="id of the key")
+    revoke.add_argument(
+        "--descendants",
+        action="store_true",
+        help="also revoke the valid keys that were made with it, and with those, and so on",
+    )
     command.main()
 
 

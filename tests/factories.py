@@ -18,11 +18,14 @@ from tracker.clock import moment
 from tracker.conversions.event import Event
 from tracker.conversions.event_config import EventConfig, PayoutType
 from tracker.conversions.parameters import Conversion
+from tracker.db.transaction import Session, run_in_transaction
 from tracker.ids import new_click_id, new_id
 from tracker.links.domain import Domain
 from tracker.links.link import Link
 from tracker.links.store import NewLink
 from tracker.service.services import Services
+from tracker.sharing.shares import Share
+from tracker.sharing.views import View
 from tracker.webhooks.store import Webhook
 from tracker.webhooks.template import DEFAULT
 
@@ -154,6 +157,30 @@ async def create_webhook(services: Services, account_id: UUID, target_url: str =
     long_ago = {"$set": {"created_at": moment(AT_MS - 1)}}
     await services.database["webhooks"].update_one({"_id": made.id}, long_ago)
     return made
+
+
+async def create_share(
+    services: Services,
+    account_id: UUID,
+    name: str = "A share",
+    report: str = '{"lastDays":7}',
+    show_link_names: bool = False,
+) -> tuple[Share, str]:
+    """Store a share without an end; return it and its token."""
+
+    async def work(session: Session) -> tuple[Share, str]:
+        of = (account_id, name, report, show_link_names, None, None)
+        return await services.shares.create(*of, session)
+
+    return await run_in_transaction(services.database, work)
+
+
+async def create_view(services: Services, account_id: UUID, name: str = "A view") -> View:
+    """Store a view."""
+    return await run_in_transaction(
+        services.database,
+        lambda session: services.views.create(account_id, name, "country=DE", session),
+    )
 
 
 async def create_person(services: Services, email: str = "", **fields: Any) -> Person:

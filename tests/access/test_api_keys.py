@@ -76,12 +76,12 @@ async def test_a_revoked_key_is_rejected_at_once_in_every_process(services: Serv
     await services.api_keys.authenticate(secret)
     other = Services(services.settings)
     await other.api_keys.authenticate(secret)
-    revoked, is_new = await services.api_keys.revoke(key.id)
-    assert is_new
+    revoked, ended = await services.api_keys.revoke(key.id)
+    assert ended == [revoked]
     for process in (services, other):
         with pytest.raises(Unauthorized, match="revoked"):
             await process.api_keys.authenticate(secret)
-    assert await services.api_keys.revoke(key.id) == (revoked, False)
+    assert await services.api_keys.revoke(key.id) == (revoked, [])
     await other.close()
 
 

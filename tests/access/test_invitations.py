@@ -62,8 +62,14 @@ async def assert_expired(services: Services, token: str) -> None:
         assert caught.value.code == ErrorCode.LINK_EXPIRED
 
 
+async def created(services: Services, new: NewInvitation) -> tuple[Invitation, str]:
+    return await run_in_transaction(
+        services.database, lambda session: services.invitations.create(new, session)
+    )
+
+
 async def test_an_invitation_is_read_by_its_token_and_stored_without_it(services: Services) -> None:
-    invitation, token = await services.invitations.create(a_new_one())
+    invitation, token = await created(services, a_new_one())
     assert await services.invitations.find_open(token) == invitation
     assert await services.invitations.find(invitation.id) == invitation
     assert invitation.expires_at - invitation.created_at == VALID_FOR
@@ -75,7 +81,7 @@ async def test_an_invitation_is_read_by_its_token_and_stored_without_it(services
 
 
 async def test_a_token_is_used_once(services: Services) -> None:
-    invitation, token = await services.invitations.create(a_new_one())
+    invitation, token = await created(services, a_new_one())
     assert (await used(services, token)).id == invitation.id
     await assert_expired(services, token)
     assert await services.invitations.find(invitation.id) is None
@@ -83,7 +89,7 @@ async def test_a_token_is_used_once(services: Services) -> None:
 
 async def test_of_those_who_use_a_token_at_one_moment_one_succeeds(services: Services) -> None:
     for _ in range(5):
-        _, token = await services.invitations.create(a_new_one())
+        _, token = await created(services, a_new_one())
         done = await asyncio.gather(
             *(used(services, token) for _ in range(4)), return_exceptions=True
         )
@@ -94,7 +100,7 @@ async def test_of_those_who_use_a_token_at_one_moment_one_succeeds(services: Ser
 async def test_a_use_that_fails_later_in_its_transaction_leaves_the_token_usable(
     services: Services,
 ) -> None:
-    _, token = await services.invitations.create(a_new_one())
+    _, token = await created(services, a_new_one())
 
     async def work(session: Session) -> None:
         await services.invitations.use(token, session)
@@ -108,8 +114,8 @@ async def test_a_use_that_fails_later_in_its_transaction_leaves_the_token_usable
 async def test_expired_withdrawn_and_unknown_tokens_are_answered_the_same(
     services: Services,
 ) -> None:
-    old, old_token = await services.invitations.create(a_new_one())
-    gone, gone_token = await services.invitations.create(a_new_one())
+    old, old_token = await created(services, a_new_one())
+    gone, gone_token = await created(services, a_new_one())
     await expire(services, old)
     await withdrawn(services, gone)
     for token in (old_token, gone_token, "", "x" * 43, "\ud800"):
@@ -122,11 +128,11 @@ async def test_an_account_lists_its_open_invitations_newest_first_without_resets
     services: Services,
 ) -> None:
     account = new_id()
-    made = [(await services.invitations.create(a_new_one(account)))[0] for _ in range(3)]
-    await services.invitations.create(a_new_one())
+    made = [(await created(services, a_new_one(account)))[0] for _ in range(3)]
+    await created(services, a_new_one())
     reset = a_new_one(account, kind=InvitationKind.PASSWORD_RESET)
-    stored, _ = await services.invitations.create(reset)
-    old, _ = await services.invitations.create(a_new_one(account))
+    stored, _ = await created(services, reset)
+    old, _ = await created(services, a_new_one(account))
     await expire(services, old)
     assert await services.invitations.page(account, 1, 2) == ([made[2], made[1]], 3)
     assert await services.invitations.find(stored.id) is None
@@ -135,11 +141,11 @@ async def test_an_account_lists_its_open_invitations_newest_first_without_resets
 async def test_an_account_has_a_limited_number_of_open_invitations(services: Services) -> None:
     account = new_id()
     for _ in range(MAX_OPEN_INVITATIONS):
-        last, _ = await services.invitations.create(a_new_one(account))
+        last, _ = await created(services, a_new_one(account))
     with pytest.raises(BadRequest, match="account_id: has 100 open invitations"):
-        await services.invitations.create(a_new_one(account))
+        await created(services, a_new_one(account))
     await withdrawn(services, last)
-    await services.invitations.create(a_new_one(account))
+    await created(services, a_new_one(account))
 
 
 def test_a_link_has_its_token_in_the_fragment_which_no_server_sees() -> None:

@@ -10,7 +10,7 @@ from tests.api.client import Client, Response
 from tests.api.document import DOCUMENT, PROTECTED, REQUESTS, refusals, resolved
 from tests.api.person import BROWSER, begin_totp, create_person, have_totp, totp_code
 from tests.api.world import maker
-from tests.factories import create_event_config, create_link
+from tests.factories import create_event_config, create_link, create_share
 from tracker.access.accounts import Account
 from tracker.access.membership import Author
 from tracker.access.roles import Role
@@ -118,9 +118,8 @@ async def test_an_example_of_a_body_is_accepted_as_it_stands(
             author, email, role
         )
     if EXAMPLE_SHARE_TOKEN in str(example):
-        own = caller.account.id, "A share", '{"lastDays": 7}'
-        _, caller.values[EXAMPLE_SHARE_TOKEN] = await caller.services.shares.create(
-            *own, show_link_names=False, password=None, expires_at=None
+        _, caller.values[EXAMPLE_SHARE_TOKEN] = await create_share(
+            caller.services, caller.account.id
         )
     if EXAMPLE_LINK in str(example):
         link = await create_link(caller.services, caller.account.id)

@@ -16,6 +16,8 @@ from tests.factories import (
     create_event_config,
     create_link,
     create_member,
+    create_share,
+    create_view,
     create_webhook,
     make_event_document,
 )
@@ -79,7 +81,7 @@ async def a_conversion(services: Services, account_id: UUID) -> int:
 
 
 async def a_key(services: Services, account_id: UUID) -> UUID:
-    return (await services.api_keys.create(account_id, "A key"))[0].id
+    return (await services.api_keys.create(account_id, "A key", ["keys:write"]))[0].id
 
 
 async def a_member(services: Services, account_id: UUID) -> UUID:
@@ -96,12 +98,11 @@ async def an_invitation(services: Services, account_id: UUID) -> UUID:
 
 
 async def a_share(services: Services, account_id: UUID) -> UUID:
-    made = services.shares.create(account_id, "A share", '{"lastDays":7}', False, None, None)
-    return (await made)[0].id
+    return (await create_share(services, account_id))[0].id
 
 
 async def a_view(services: Services, account_id: UUID) -> UUID:
-    return (await services.views.create(account_id, "A view", "country=DE")).id
+    return (await create_view(services, account_id)).id
 
 
 MAKERS: dict[str, Maker] = {

@@ -11,6 +11,7 @@ from playwright.async_api import Page, ViewportSize, expect
 from tests.console.conftest import OpenPage
 from tests.console.people import sign_in
 from tests.console.scene import HOSTILE, Scene, create_scene
+from tests.factories import create_share
 from tracker.access.accounts import Account
 from tracker.console.assets import STATIC
 from tracker.service.services import Services
@@ -51,9 +52,7 @@ async def share_token(services: Services, account: Account) -> str:
         '{"lastDays":28,"bots":"include",'
         '"panels":[{"groupBy":"link"},{"groupBy":"country"},{"groupBy":"tag"}]}'
     )
-    own = account.id, HOSTILE, report
-    made = services.shares.create(*own, show_link_names=True, password=None, expires_at=None)
-    return (await made)[1]
+    return (await create_share(services, account.id, HOSTILE, report, show_link_names=True))[1]
 
 
 async def violations(page: Page) -> list[str]:

@@ -7,6 +7,7 @@ from tests.console.conftest import OpenPage
 from tests.console.people import sign_in
 from tests.console.scene import HOSTILE, create_scene
 from tests.console.test_accessibility import NARROW, violations
+from tests.factories import create_share, create_view
 from tracker.access.accounts import Account
 from tracker.access.roles import Role
 from tracker.service.services import Services
@@ -60,8 +61,8 @@ async def test_a_viewer_is_offered_nothing_that_a_viewer_may_not_do(
 ) -> None:
     scene = await create_scene(services, account.id)
     report = '{"lastDays":28,"panels":[]}'
-    await services.shares.create(account.id, HOSTILE, report, False, None, None)
-    await services.views.create(account.id, HOSTILE, "period=7d")
+    await create_share(services, account.id, HOSTILE, report)
+    await create_view(services, account.id, HOSTILE)
     async with open_page(viewport=NARROW) as (page, _):
         await sign_in(services, page, account.id, Role.VIEWER)
         for path in ("/console/overview", f"/console/links/{scene.link}"):

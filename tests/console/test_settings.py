@@ -41,6 +41,55 @@ async def test_a_key_is_generated_shown_once_and_revoked(
         assert (await services.api_keys.list(account.id))[0].revoked_at is not None
 
 
+async def three_generations(services: Services, account: Account) -> list[str]:
+    """Make keys that made one another; return their secrets, the oldest first."""
+    made = [await services.api_keys.create(account.id, "parent")]
+    for name in ("child", "grandchild"):
+        by = made[-1][0].principal.actor
+        made.append(await services.api_keys.create(account.id, name, created_by=by))
+    await services.api_keys.create(account.id, "shop server")
+    return [secret for _, secret in made]
+
+
+@pytest.mark.parametrize("with_descendants", [True, False], ids=["with", "without"])
+async def test_a_key_is_listed_below_its_maker_and_revoked_with_it_unless_unticked(
+    open_page: OpenPage, services: Services, account: Account, with_descendants: bool
+) -> None:
+    await three_generations(services, account)
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto("/console/settings")
+        names = page.locator("tbody strong")
+        await expect(names).to_have_text(["shop server", "parent", "child", "grandchild"])
+        await expect(page.get_by_role("row", name="made with “child”")).to_be_visible()
+        await page.get_by_role("button", name="Revoke parent").click()
+        dialog = page.get_by_role("dialog")
+        box = dialog.get_by_label("Also revoke the 2 keys made with it")
+        await expect(box).to_be_checked()
+        await box.set_checked(with_descendants)
+        await dialog.get_by_role("button", name="Revoke the key").click()
+        await expect(page.get_by_text("revoked", exact=True)).to_have_count(
+            3 if with_descendants else 1
+        )
+        below = page.get_by_text("made with “parent”, which is revoked")
+        await expect(below).to_have_count(1)
+    valid = {key.name for key in await services.api_keys.list(account.id) if not key.revoked_at}
+    younger = set() if with_descendants else {"child", "grandchild"}
+    assert valid == {"shop server"} | younger
+
+
+async def test_a_key_without_descendants_is_revoked_without_a_question_about_them(
+    open_page: OpenPage, services: Services, account: Account
+) -> None:
+    await three_generations(services, account)
+    async with open_page() as (page, _):
+        await sign_in(services, page, account.id)
+        await page.goto("/console/settings")
+        await page.get_by_role("button", name="Revoke grandchild").click()
+        await expect(page.get_by_role("dialog")).to_be_visible()
+        await expect(page.get_by_role("checkbox")).to_have_count(0)
+
+
 async def test_the_account_is_renamed_and_its_rules_are_switched(
     open_page: OpenPage, services: Services, account: Account
 ) -> None:

@@ -8,7 +8,7 @@ from tests.console.conftest import OpenPage
 from tests.console.people import sign_in
 from tests.console.scene import HOSTILE
 from tests.conversions.scene import applied
-from tests.factories import create_link, make_click
+from tests.factories import create_link, create_share, make_click
 from tracker.access.accounts import Account
 from tracker.access.roles import Role
 from tracker.clock import now_ms
@@ -143,7 +143,7 @@ async def test_a_stranger_sees_rows_in_the_order_of_the_measure(
     ]
     await applied(services, clicks)
     report = '{"lastDays":1,"panels":[{"groupBy":"country"}]}'
-    made = await services.shares.create(account.id, "Visitors", report, False, None, None)
+    made = await create_share(services, account.id, "Visitors", report)
     async with open_page() as (page, _):
         await page.goto(f"/console/shared#{made[1]}")
         rows = page.locator(".ranks li")

@@ -1,5 +1,7 @@
 """API keys, as an operator creates, lists and revokes them."""
 
+from uuid import UUID
+
 import pytest
 from tornado.platform.asyncio import AsyncIOLoop
 
@@ -25,6 +27,27 @@ def test_a_key_opens_its_account_until_it_is_revoked(
     assert run.rows("api_keys", "revoke", made["id"]) == [revoked]
     with pytest.raises(Unauthorized):
         io_loop.run_sync(lambda: services.api_keys.authenticate(secret))
+
+
+def test_a_key_is_revoked_with_the_keys_that_it_made(
+    run: Run, account_id: str, services: Services, io_loop: AsyncIOLoop
+) -> None:
+    async def family() -> list[str]:
+        parent, _ = await services.api_keys.create(UUID(account_id), "parent")
+        by = parent.principal.actor
+        child, _ = await services.api_keys.create(UUID(account_id), "child", created_by=by)
+        return [str(parent.id), str(child.id)]
+
+    parent, child = io_loop.run_sync(family)
+    listed = run.rows("api_keys", "list", "--account", account_id)
+    assert [row["parent_id"] for row in listed] == [parent, None]
+    alone = run.rows("api_keys", "revoke", parent)
+    assert [row["id"] for row in alone] == [parent]
+    ended = run.rows("api_keys", "revoke", parent, "--descendants")
+    assert [row["id"] for row in ended] == [parent, child]
+    assert all(row["revoked_at"] for row in ended)
+    entries = io_loop.run_sync(lambda: services.database["audit"].find().to_list(None))
+    assert [entry["action"] for entry in entries] == ["api_key.revoked"] * 2
 
 
 def test_a_key_may_have_few_scopes_and_an_expiry(run: Run, account_id: str) -> None:

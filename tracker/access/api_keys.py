@@ -6,29 +6,34 @@ within a second everywhere, and at once where it was made.
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 import msgspec
 from redis.asyncio import Redis
 
 from tracker.access.invitations import Invitations
+from tracker.access.key_family import descendants, valid
 from tracker.access.principal import OPERATOR, Actor, ActorKind, Principal
 from tracker.clock import now
 from tracker.db import keys
+from tracker.db.account_lock import has_room, lock_account
 from tracker.db.connect import Database, LookUpDatabase
 from tracker.db.documents import document, record
 from tracker.db.paging import Pages
 from tracker.db.transaction import Session, run_in_transaction
 from tracker.db.trusted_memory import TrustedMemory, publish_change
-from tracker.errors import ErrorCode, NotFound, Unauthorized
+from tracker.errors import BadRequest, ErrorCode, NotFound, Unauthorized
 from tracker.ids import new_id, new_secret
 
 _PREFIX_CHARACTERS = 12
 MAX_REMEMBERED_KEYS = 10_000
 """Keys whose account a process remembers; the least recently used one is dropped first."""
+
+MAX_VALID_KEYS: Final = 100
+"""The limit of an account's keys that are neither revoked nor expired. The operator has none."""
 
 _LAST_USED_INTERVAL = timedelta(minutes=1)
 
@@ -54,7 +59,22 @@ class ApiKey(msgspec.Struct, frozen=True, kw_only=True):
     def principal(self) -> Principal:
         """Return the principal of requests with this key."""
         actor = Actor(kind=ActorKind.API_KEY, id=self.id, name=self.name)
-        return Principal(account_id=self.account_id, actor=actor, scopes=self.scopes)
+        return Principal(
+            account_id=self.account_id,
+            actor=actor,
+            scopes=self.scopes,
+            expires_at=self.expires_at,
+        )
+
+    @property
+    def parent_id(self) -> UUID | None:
+        """Return the id of the key that made this one; None if no key did."""
+        made_by_key = self.created_by and self.created_by.kind == ActorKind.API_KEY
+        return self.created_by.id if self.created_by and made_by_key else None
+
+
+Approve = Callable[[Sequence[ApiKey], Session], Awaitable[None]]
+"""A function that is called with keys before they are revoked, in the transaction."""
 
 
 class ApiKeys:
@@ -78,6 +98,7 @@ class ApiKeys:
         scopes: list[str] | None = None,
         expires_at: datetime | None = None,
         created_by: Actor = OPERATOR,
+        session: Session | None = None,
     ) -> tuple[ApiKey, str]:
         """Store a new key; return it and its secret, which is stored nowhere."""
         secret = new_secret("trk_", 32)
@@ -94,18 +115,37 @@ class ApiKeys:
             created_by=created_by,
         )
         by = {"created_by": msgspec.to_builtins(created_by, builtin_types=(UUID,))}
-        await self._keys.insert_one({**document(key), **by, "sha256": _digest(secret)})
+        stored = {**document(key), **by, "sha256": _digest(secret)}
+        await self._keys.insert_one(stored, session=session)
         return key, secret
 
-    async def count_valid(self, account_id: UUID) -> int:
-        """Return how many keys of the account are neither revoked nor expired."""
-        return await self._keys.count_documents({"account_id": account_id, **_valid()})
+    async def create_by(
+        self,
+        maker: Principal,
+        name: str,
+        scopes: list[str] | None,
+        expires_at: datetime | None,
+        session: Session,
+    ) -> tuple[ApiKey, str]:
+        """Store a key that `maker` makes for its account, as `create` does.
+
+        Raises BadRequest if the account has MAX_VALID_KEYS, Unauthorized if the maker is a key
+        that is revoked or expired by now.
+        """
+        of_account = (self._database, "api_keys", maker.account_id)
+        if not await has_room(*of_account, MAX_VALID_KEYS, session, valid()):
+            rule = f"at most {MAX_VALID_KEYS} keys that are valid; revoke one first"
+            raise BadRequest(f"name: {rule}")
+        if maker.actor.kind == ActorKind.API_KEY:
+            maker_row = await self._keys.find_one({"_id": maker.actor.id}, session=session)
+            _check_expiry(_check(maker_row))
+        return await self.create(maker.account_id, name, scopes, expires_at, maker.actor, session)
 
     async def accounts_of(self, key_ids: Sequence[UUID]) -> dict[UUID, UUID]:
         """Return the accounts of those keys that are valid, by the keys' ids."""
         if not key_ids:
             return {}
-        found = self._keys.find({"_id": {"$in": [*key_ids]}, **_valid()}, ["account_id"])
+        found = self._keys.find({"_id": {"$in": [*key_ids]}, **valid()}, ["account_id"])
         return {row["_id"]: row["account_id"] async for row in found}
 
     def peek_account(self, secret: str) -> UUID | None:
@@ -134,52 +174,61 @@ class ApiKeys:
         return key
 
     async def _find(self, digest: bytes) -> ApiKey:
-        row = await self._keys.find_one({"sha256": digest})
-        if row is None:
-            raise Unauthorized("API key: unknown")
-        key = record(ApiKey, row)
-        if key.revoked_at is not None:
-            raise Unauthorized("API key: revoked", code=ErrorCode.KEY_REVOKED)
-        return key
+        return _check(await self._keys.find_one({"sha256": digest}))
 
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[ApiKey], int]:
         """Return one page of the account's keys, newest first, and the number of all."""
         return await self._pages.find({"account_id": account_id}, page, page_size)
-
-    async def list(self, account_id: UUID) -> list[ApiKey]:
-        """Return the account's keys, newest first."""
-        rows = self._keys.find({"account_id": account_id}).sort("_id", -1)
-        return [record(ApiKey, row) async for row in rows]
 
     async def find(self, key_id: UUID) -> ApiKey | None:
         """Return the key, revoked or not, or None if there is none."""
         row = await self._keys.find_one({"_id": key_id})
         return None if row is None else record(ApiKey, row)
 
-    async def revoke(self, key_id: UUID) -> tuple[ApiKey, bool]:
-        """Revoke a key and end the open links that it made; return it, and whether this call did.
+    async def revoke(
+        self, key_id: UUID, approve: Approve | None = None, *, with_descendants: bool = False
+    ) -> tuple[ApiKey, list[ApiKey]]:
+        """Revoke a key, and the valid keys that descend from it if wanted.
 
-        Revoking again keeps the first time. Raises NotFound if there is no such key.
+        The open links that they made end too. Return the key, and the keys that this call revoked.
+        Revoking again keeps the first time.
+        `approve` is called with the latter in the transaction, and may raise. Raises NotFound if
+        there is no such key.
         """
 
-        async def work(session: Session) -> tuple[Mapping[str, Any], bool]:
+        async def work(session: Session) -> tuple[dict[str, Any], list[dict[str, Any]]]:
             row = await self._keys.find_one({"_id": key_id}, session=session)
             if row is None:
                 raise NotFound("API key: not found")
-            if row["revoked_at"] is not None:
-                return row, False
-            at = now()
-            await self._keys.update_one(
-                {"_id": key_id}, {"$set": {"revoked_at": at}}, session=session
-            )
-            await self._invitations.end_made_by(row["account_id"], [key_id], session)
-            return {**row, "revoked_at": at}, True
+            ended = await self._to_revoke(row, with_descendants, session)
+            if approve is not None:
+                await approve([record(ApiKey, one) for one in ended], session)
+            ids, change = [one["_id"] for one in ended], {"revoked_at": now()}
+            await self._keys.update_many({"_id": {"$in": ids}}, {"$set": change}, session=session)
+            await self._invitations.end_made_by(row["account_id"], ids, session)
+            ended = [one | change for one in ended]
+            return next((one for one in ended if one["_id"] == key_id), row), ended
 
-        row, is_new = await run_in_transaction(self._database, work)
-        name = keys.api_key(row["sha256"])
-        self.valid.forget(name)
-        await publish_change(self._redis, name)
-        return record(ApiKey, row), is_new
+        # Not in turn: a crowd of other requests must not delay it.
+        row, ended = await run_in_transaction(self._database, work)
+        # Also if it was revoked before: that may not have been published.
+        for one in [row, *ended]:
+            name = keys.api_key(one["sha256"])
+            self.valid.forget(name)
+            await publish_change(self._redis, name)
+        return record(ApiKey, row), [record(ApiKey, one) for one in ended]
+
+    async def _to_revoke(
+        self, row: dict[str, Any], with_descendants: bool, session: Session
+    ) -> list[dict[str, Any]]:
+        ended = [row] if row["revoked_at"] is None else []
+        if not with_descendants:
+            return ended
+        # So that no key of the family makes another at this moment.
+        await lock_account(self._database, row["account_id"], session)
+        family = await descendants(self._database, row["account_id"], session)
+        younger = {"_id": {"$in": family.get(row["_id"], [])}}
+        return ended + await self._keys.find(younger, session=session).sort("_id", 1).to_list(None)
 
     def _remember(self, digest: bytes, account_id: UUID) -> None:
         self._accounts[digest] = account_id
@@ -196,17 +245,26 @@ class ApiKeys:
         await self._keys.update_one(unless_another_did, {"$set": {"last_used_at": at}})
         return True
 
+    async def list(self, account_id: UUID) -> list[ApiKey]:
+        """Return the account's keys, newest first."""
+        rows = self._keys.find({"account_id": account_id}).sort("_id", -1)
+        return [record(ApiKey, row) async for row in rows]
+
+
+def _check(row: Mapping[str, Any] | None) -> ApiKey:
+    """Return the key of a document. Raises Unauthorized if there is none or it is revoked."""
+    if row is None:
+        raise Unauthorized("API key: unknown")
+    key = record(ApiKey, row)
+    if key.revoked_at is not None:
+        raise Unauthorized("API key: revoked", code=ErrorCode.KEY_REVOKED)
+    return key
+
 
 def _check_expiry(key: ApiKey) -> None:
     """Raise Unauthorized if a key has expired."""
     if key.expires_at is not None and key.expires_at <= now():
         raise Unauthorized("API key: expired", code=ErrorCode.KEY_EXPIRED)
-
-
-def _valid() -> dict[str, Any]:
-    """Return the filter of keys that are neither revoked nor expired."""
-    unexpired = [{"expires_at": None}, {"expires_at": {"$gt": now()}}]
-    return {"revoked_at": None, "$or": unexpired}
 
 
 def _digest(secret: str) -> bytes:

@@ -20,6 +20,7 @@ import msgspec
 from tracker.access.principal import Actor
 from tracker.access.roles import Role
 from tracker.clock import now
+from tracker.db.account_lock import has_room
 from tracker.db.connect import Database, LookUpDatabase
 from tracker.db.documents import document, record
 from tracker.db.paging import Pages
@@ -80,11 +81,12 @@ class Invitations:
     """The stored invitations and password resets of all accounts."""
 
     def __init__(self, database: Database, lists: LookUpDatabase) -> None:
+        self._database = database
         self._invitations = database["invitations"]
         self._pages = Pages(lists, "invitations", Invitation)
 
     async def create(
-        self, new: NewInvitation, session: Session | None = None, until: datetime | None = None
+        self, new: NewInvitation, session: Session, until: datetime | None = None
     ) -> tuple[Invitation, str]:
         """Store an invitation or reset; return it and its token, which is stored nowhere.
 
@@ -174,11 +176,9 @@ class Invitations:
         rows = self._invitations.find(_open(same), session=session)
         return [record(Invitation, row) async for row in rows]
 
-    async def _check_room(self, account_id: UUID, session: Session | None) -> None:
-        number = await self._invitations.count_documents(
-            _open({"account_id": account_id}), limit=MAX_OPEN_INVITATIONS, session=session
-        )
-        if number >= MAX_OPEN_INVITATIONS:
+    async def _check_room(self, account_id: UUID, session: Session) -> None:
+        of_account = (self._database, "invitations", account_id, MAX_OPEN_INVITATIONS)
+        if not await has_room(*of_account, session, _open({})):
             raise BadRequest(
                 f"account_id: has {MAX_OPEN_INVITATIONS} open invitations, which is the limit"
             )

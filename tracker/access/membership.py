@@ -17,6 +17,7 @@ from tracker.access.members import ALREADY_MEMBER, Member, Members
 from tracker.access.people import People, Person
 from tracker.access.principal import OPERATOR, Principal
 from tracker.access.roles import Role, require_authority
+from tracker.db.account_lock import run_in_turn
 from tracker.db.connect import Database
 from tracker.db.transaction import Session, run_in_transaction
 from tracker.errors import BadRequest, ErrorCode, Forbidden, NotFound
@@ -87,7 +88,7 @@ class Membership:
             await self._record(author, "invitation.created", target, session, granted)
             return made
 
-        return await run_in_transaction(self._database, work)
+        return await run_in_turn(self._database, author.principal.account_id, work)
 
     async def withdraw(self, author: Author, invitation: Invitation) -> None:
         """Withdraw an open invitation or password reset of the author's account.
@@ -160,7 +161,7 @@ class Membership:
             )
             return await self._create_reset(author, new, [member], session, until)
 
-        return await run_in_transaction(self._database, work)
+        return await run_in_turn(self._database, author.principal.account_id, work)
 
     async def reset_password_as_operator(
         self, person: Person, without_totp: bool = False

@@ -5,13 +5,15 @@ audit log names its actor.
 """
 
 from collections.abc import Collection
+from datetime import datetime
 from enum import StrEnum
 from typing import Final
 from uuid import UUID
 
 import msgspec
 
-from tracker.errors import ErrorCode, Forbidden
+from tracker.clock import iso
+from tracker.errors import BadRequest, ErrorCode, Forbidden
 
 SCOPES: Final = (
     "links",
@@ -56,11 +58,15 @@ OPERATOR: Final = Actor(kind=ActorKind.OPERATOR, id=None, name="operator")
 
 
 class Principal(msgspec.Struct, frozen=True, kw_only=True):
-    """The account, actor and scopes of a request. `scopes` is None if it has every scope."""
+    """The account, actor and scopes of a request. `scopes` is None if it has every scope.
+
+    `expires_at` is the end of its API key; None if that has none.
+    """
 
     account_id: UUID
     actor: Actor
     scopes: Collection[str] | None
+    expires_at: datetime | None = None
 
     def require(self, scope: str) -> None:
         """Check that the principal has `scope`, such as `links:write`.
@@ -79,6 +85,18 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True):
         if scopes is None:
             return self.scopes is None
         return all(self._has(one) for scope in scopes for one in _expanded(scope))
+
+    def end_of(self, wanted: datetime | None) -> datetime | None:
+        """Return when something that the principal makes has to end: as wanted, or with its key.
+
+        Raises BadRequest if `wanted` is later than the end of the key.
+        """
+        if self.expires_at is None or wanted is None:
+            return wanted or self.expires_at
+        if wanted > self.expires_at:
+            end = iso(self.expires_at)
+            raise BadRequest(f"expires_at: at most {end}, when this API key ends")
+        return wanted
 
     def _has(self, scope: str) -> bool:
         if self.scopes is None:

@@ -1,5 +1,6 @@
 """`/api/keys`: make, list and revoke an account's API keys."""
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -7,11 +8,11 @@ import msgspec
 from msgspec import Meta, field
 
 from tracker.access.api_keys import ApiKey
-from tracker.access.audit import Target
+from tracker.access.audit import Deed, Target
+from tracker.access.key_family import Parent, descendants, parents_of
 from tracker.access.principal import EVERY_SCOPE, ActorKind, Principal
 from tracker.api.endpoint import Call, Endpoint, Nothing
-from tracker.api.limits import MAX_VALID_KEYS
-from tracker.api.resource import Resource, one_by_one, record_of
+from tracker.api.resource import Resource, record_of
 from tracker.api.schema import (
     AccountId,
     AccountPage,
@@ -22,7 +23,10 @@ from tracker.api.schema import (
     in_the_future,
     trimmed,
 )
-from tracker.errors import BadRequest, ErrorCode, Forbidden
+from tracker.api.services import Services
+from tracker.db.account_lock import run_in_turn
+from tracker.db.transaction import Session
+from tracker.errors import ErrorCode, Forbidden
 
 Scope = Literal[EVERY_SCOPE]  # type: ignore[valid-type]  # the table is the one list of scopes
 
@@ -33,6 +37,14 @@ class ActorRecord(msgspec.Struct, kw_only=True):
     kind: ActorKind
     id: Annotated[UUID | None, Meta(description="null for the operator")]
     name: str
+
+
+class ParentKey(msgspec.Struct, kw_only=True):
+    """The API key that made another."""
+
+    id: UUID
+    name: str
+    revoked_at: Timestamp | None
 
 
 class ApiKeyRecord(msgspec.Struct, kw_only=True):
@@ -48,6 +60,11 @@ class ApiKeyRecord(msgspec.Struct, kw_only=True):
     expires_at: Timestamp | None
     revoked_at: Timestamp | None
     created_by: Annotated[ActorRecord | None, Meta(description="null for old keys")]
+    parent: Annotated[ParentKey | None, Meta(description="null if no key made it")]
+    descendants: Annotated[
+        list[UUID],
+        Meta(description="valid keys that were made with this key, or with one so made"),
+    ]
 
 
 class CreatedApiKey(ApiKeyRecord, kw_only=True):
@@ -65,7 +82,16 @@ class CreateApiKey(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         Annotated[list[Scope], Meta(min_length=1, description="at most one's own; null: all")]
         | None
     ) = None
-    expires_at: Expiry | None = None
+    expires_at: (
+        Annotated[
+            Expiry,
+            Meta(
+                description="null: never; made with an API key that expires: when that does, which "
+                "is the latest"
+            ),
+        ]
+        | None
+    ) = None
 
     def __post_init__(self) -> None:
         self.name = trimmed("name", self.name)
@@ -73,54 +99,96 @@ class CreateApiKey(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
             self.expires_at = in_the_future(self.expires_at)
 
 
+class RevokeApiKey(msgspec.Struct, kw_only=True):
+    """Which keys are revoked."""
+
+    descendants: Annotated[
+        bool, Meta(description="true: also the valid keys that were made with it, and so on")
+    ] = False
+
+
+async def _show(services: Services, keys: Sequence[ApiKey]) -> list[ApiKeyRecord]:
+    if not keys:
+        return []
+    parents = await parents_of(services.database, [one.parent_id for one in keys if one.parent_id])
+    family = await descendants(services.database, keys[0].account_id)
+    return [
+        record_of(
+            ApiKeyRecord,
+            key,
+            created_by=_creator(key),
+            parent=_parent(parents.get(key.parent_id) if key.parent_id else None),
+            descendants=family.get(key.id, []),
+        )
+        for key in keys
+    ]
+
+
 KEYS: Resource[ApiKey, ApiKeyRecord] = Resource(
-    "API key",
-    lambda call: call.services.api_keys.find(call.ids[0]),
-    one_by_one(lambda key: record_of(ApiKeyRecord, key, created_by=_creator(key))),
+    "API key", lambda call: call.services.api_keys.find(call.ids[0]), _show
 )
 
 
 async def create(call: Call[Nothing, CreateApiKey]) -> CreatedApiKey:
     """Make an API key and return it with its secret.
 
-    Raises Forbidden if it would have more scopes than the principal, BadRequest if the account has
-    too many keys.
+    Raises Forbidden if it would have more scopes than the principal, BadRequest if it would expire
+    later or the account has too many keys.
     """
-    body, keys = call.body, call.services.api_keys
+    body, principal = call.body, call.principal
     scopes = None if body.scopes is None else list(dict.fromkeys(body.scopes))
-    _check_grant(call.principal, scopes)
-    if await keys.count_valid(call.account_id) >= MAX_VALID_KEYS:
-        raise BadRequest(f"name: at most {MAX_VALID_KEYS} keys that are valid; revoke one first")
-    key, secret = await keys.create(
-        call.account_id, body.name, scopes, body.expires_at, call.principal.actor
-    )
-    await call.audit("api_key.created", _target(key))
-    return record_of(CreatedApiKey, key, key=secret, created_by=_creator(key))
+    _check_covered(principal, scopes, "scopes: you lack")
+    expires_at = principal.end_of(body.expires_at)
+
+    async def work(session: Session) -> tuple[ApiKey, str]:
+        keys = call.services.api_keys
+        made = await keys.create_by(principal, body.name, scopes, expires_at, session)
+        await call.audit("api_key.created", _target(made[0]), session=session)
+        return made
+
+    key, secret = await run_in_turn(call.services.database, call.account_id, work)
+    shown = await KEYS.show(call, key)
+    return record_of(CreatedApiKey, shown, key=secret)
 
 
-async def revoke(call: Call[Nothing, Nothing]) -> ApiKeyRecord:
+async def revoke(call: Call[RevokeApiKey, Nothing]) -> ApiKeyRecord:
     """Revoke an API key, which may be the key of this request, and return it.
 
-    Raises NotFound or Forbidden if the account has no such key.
+    Raises NotFound or Forbidden if the account has no such key, Forbidden if a key that is revoked
+    has scopes that the principal lacks.
     """
     key = await KEYS.own(call)
-    revoked, is_new = await call.services.api_keys.revoke(key.id)
-    if is_new:
-        await call.audit("api_key.revoked", _target(key))
+
+    async def approve(ended: Sequence[ApiKey], session: Session) -> None:
+        for one in (key, *ended):
+            _check_covered(
+                call.principal, one.scopes, f"API key: “{one.name}” has scopes that you lack:"
+            )
+        await call.audit_all(
+            [Deed(action="api_key.revoked", target=_target(one)) for one in ended], session
+        )
+
+    revoked, _ = await call.services.api_keys.revoke(
+        key.id, approve, with_descendants=call.query.descendants
+    )
     return await KEYS.show(call, revoked)
 
 
-def _check_grant(principal: Principal, scopes: list[str] | None) -> None:
+def _check_covered(principal: Principal, scopes: list[str] | None, message: str) -> None:
     """Raise Forbidden if the scopes, None for all, are more than the principal's own."""
     if principal.covers(scopes):
         return
     lacking = [] if scopes is None else [one for one in scopes if not principal.covers([one])]
     missing = ", ".join(lacking) or "some of all"
-    raise Forbidden(f"scopes: you lack {missing}", code=ErrorCode.MISSING_SCOPE)
+    raise Forbidden(f"{message} {missing}", code=ErrorCode.MISSING_SCOPE)
 
 
 def _creator(key: ApiKey) -> ActorRecord | None:
     return None if key.created_by is None else record_of(ActorRecord, key.created_by)
+
+
+def _parent(parent: Parent | None) -> ParentKey | None:
+    return None if parent is None else record_of(ParentKey, parent)
 
 
 def _target(key: ApiKey) -> Target:
@@ -142,7 +210,7 @@ ENDPOINTS = (
         "/api/keys",
         "keys:write",
         create,
-        "Make an API key, with no more scopes than one's own; it is in this answer only",
+        "Make an API key, with no more scopes and no later end than one's own, shown only now",
         CreatedApiKey,
         body=CreateApiKey,
         example={"name": "reporting", "scopes": ["keys:write"]},
@@ -154,5 +222,6 @@ ENDPOINTS = (
         revoke,
         "Revoke an API key at once and for good; a second call changes nothing",
         ApiKeyRecord,
+        query=RevokeApiKey,
     ),
 )

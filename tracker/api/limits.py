@@ -63,9 +63,6 @@ MAX_SHARE_NAME_CHARACTERS: Final = 120
 DEFAULT_VALUE_DAYS: Final = 90
 """The days whose values are found for a filter, unless the request names others."""
 
-MAX_VALID_KEYS: Final = 100
-"""The limit of an account's API keys that are neither revoked nor expired."""
-
 MAX_FILTER_VALUES: Final = 100
 
 PREFLIGHT_CACHE_SECONDS: Final = 24 * 3600

@@ -26,6 +26,8 @@ from tracker.api.schema import (
 from tracker.api.services import Services
 from tracker.api.shared_report import SharedReport
 from tracker.clock import now
+from tracker.db.account_lock import run_in_turn
+from tracker.db.transaction import Session
 from tracker.sharing.shares import Share
 
 
@@ -94,15 +96,21 @@ async def create(call: Call[Nothing, CreateShare]) -> NewShare:
     """Share a report. Raises BadRequest if the account has too many shares."""
     body, services = call.body, call.services
     password = await services.passwords.hash(body.password) if body.password else None
-    share, token = await services.shares.create(
-        call.account_id,
-        body.name,
-        msgspec.json.encode(body.report).decode(),
-        body.show_link_names,
-        password,
-        body.expires_at,
-    )
-    await call.audit("share.created", _target(share))
+
+    async def work(session: Session) -> tuple[Share, str]:
+        made = await services.shares.create(
+            call.account_id,
+            body.name,
+            msgspec.json.encode(body.report).decode(),
+            body.show_link_names,
+            password,
+            body.expires_at,
+            session,
+        )
+        await call.audit("share.created", _target(made[0]), session=session)
+        return made
+
+    share, token = await run_in_turn(services.database, call.account_id, work)
     url = f"{services.public_url.url}/console/shared#{token}"
     return record_of(NewShare, share, url=url, **_shown(share))
 

@@ -13,6 +13,8 @@ from tracker.api.limits import MAX_VIEW_NAME_CHARACTERS, MAX_VIEW_QUERY_CHARACTE
 from tracker.api.resource import Resource, record_of
 from tracker.api.schema import AccountId, AccountPage, Done, Page, Timestamp, trimmed
 from tracker.api.services import Services
+from tracker.db.account_lock import run_in_turn
+from tracker.db.transaction import Session
 from tracker.sharing.views import View
 
 ViewName = Annotated[
@@ -64,9 +66,14 @@ VIEWS: Resource[View, ViewRecord] = Resource("view", _find, _show)
 
 async def create(call: Call[Nothing, CreateView]) -> ViewRecord:
     """Keep a view. Raises BadRequest if the account has too many."""
-    view = await call.services.views.create(call.account_id, call.body.name, call.body.query)
-    await call.audit("view.created", _target(view))
-    return await VIEWS.show(call, view)
+    body, views = call.body, call.services.views
+
+    async def work(session: Session) -> View:
+        view = await views.create(call.account_id, body.name, body.query, session)
+        await call.audit("view.created", _target(view), session=session)
+        return view
+
+    return await VIEWS.show(call, await run_in_turn(call.services.database, call.account_id, work))
 
 
 async def delete(call: Call[Nothing, Nothing]) -> Done:

@@ -43,7 +43,7 @@ async def in_transaction(session: Session, work: Callable[[Session], Awaitable[R
             async with session.start_transaction(_SNAPSHOT, _DURABLE):
                 return await work(session)
         except OperationFailure as error:
-            if not _is_conflict(error) or time.monotonic() > deadline:
+            if not is_conflict(error) or time.monotonic() > deadline:
                 raise
         await asyncio.sleep(random.uniform(0, _MAX_PAUSE_SECONDS))  # noqa: S311
 
@@ -56,5 +56,6 @@ async def run_in_transaction(
         return await in_transaction(session, work)
 
 
-def _is_conflict(error: OperationFailure) -> bool:
+def is_conflict(error: OperationFailure) -> bool:
+    """Return whether a transaction failed because of another, and may be tried again."""
     return error.has_error_label("TransientTransactionError")

@@ -12,9 +12,11 @@ from uuid import UUID
 import msgspec
 
 from tracker.clock import now
+from tracker.db.account_lock import has_room
 from tracker.db.connect import Database, LookUpDatabase
 from tracker.db.documents import document, record
 from tracker.db.paging import Pages
+from tracker.db.transaction import Session
 from tracker.errors import BadRequest, NotFound
 from tracker.ids import new_id, new_secret
 
@@ -41,6 +43,7 @@ class Shares:
     """The stored shares."""
 
     def __init__(self, database: Database, lists: LookUpDatabase) -> None:
+        self._database = database
         self._shares = database["shares"]
         self._pages = Pages(lists, "shares", Share)
 
@@ -52,12 +55,13 @@ class Shares:
         show_link_names: bool,
         password: str | None,
         expires_at: datetime | None,
+        session: Session,
     ) -> tuple[Share, str]:
         """Store a share; return it and its token, which is stored nowhere.
 
         Raises BadRequest if the account has MAX_OF_ACCOUNT.
         """
-        if await self._shares.count_documents({"account_id": account_id}) >= MAX_OF_ACCOUNT:
+        if not await has_room(self._database, "shares", account_id, MAX_OF_ACCOUNT, session):
             raise BadRequest(f"share: an account has at most {MAX_OF_ACCOUNT}; revoke one first")
         token = new_secret("", _TOKEN_BYTES)
         share = Share(
@@ -70,7 +74,8 @@ class Shares:
             created_at=now(),
             expires_at=expires_at,
         )
-        await self._shares.insert_one({**document(share), "sha256": _digest(token)})
+        stored = {**document(share), "sha256": _digest(token)}
+        await self._shares.insert_one(stored, session=session)
         return share, token
 
     async def open(self, token: str) -> Share:

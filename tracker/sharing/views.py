@@ -7,9 +7,11 @@ from uuid import UUID
 import msgspec
 
 from tracker.clock import now
+from tracker.db.account_lock import has_room
 from tracker.db.connect import Database, LookUpDatabase
 from tracker.db.documents import document, record
 from tracker.db.paging import Pages
+from tracker.db.transaction import Session
 from tracker.errors import BadRequest
 from tracker.ids import new_id
 
@@ -30,15 +32,16 @@ class Views:
     """The stored views."""
 
     def __init__(self, database: Database, lists: LookUpDatabase) -> None:
+        self._database = database
         self._views = database["views"]
         self._pages = Pages(lists, "views", View)
 
-    async def create(self, account_id: UUID, name: str, query: str) -> View:
+    async def create(self, account_id: UUID, name: str, query: str, session: Session) -> View:
         """Store a view and return it. Raises BadRequest if the account has MAX_OF_ACCOUNT."""
-        if await self._views.count_documents({"account_id": account_id}) >= MAX_OF_ACCOUNT:
+        if not await has_room(self._database, "views", account_id, MAX_OF_ACCOUNT, session):
             raise BadRequest(f"view: an account has at most {MAX_OF_ACCOUNT}; delete one first")
         view = View(id=new_id(), account_id=account_id, name=name, query=query, created_at=now())
-        await self._views.insert_one(document(view))
+        await self._views.insert_one(document(view), session=session)
         return view
 
     async def find(self, view_id: UUID) -> View | None:

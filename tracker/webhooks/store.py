@@ -12,12 +12,13 @@ from msgspec.structs import replace
 from pymongo import ReturnDocument
 
 from tracker.clock import now
+from tracker.db.account_lock import has_room, run_in_turn
 from tracker.db.connect import Database, LookUpDatabase
 from tracker.db.documents import document, record
 from tracker.db.paging import Pages
 from tracker.db.reseal import SealedFields
 from tracker.db.secret_box import SecretBox
-from tracker.db.transaction import Session, in_transaction
+from tracker.db.transaction import Session, run_in_transaction
 from tracker.errors import BadRequest
 from tracker.ids import new_id
 from tracker.webhooks.delivery import Kind
@@ -111,16 +112,14 @@ class Webhooks:
             secret=self._box.seal(webhook_id, secret),
             created_at=now(),
         )
-        await self._webhooks.insert_one(document(webhook))
-        # Counted after the insert, so that several at once cannot exceed the limit together.
-        number = await self._webhooks.count_documents(
-            {"account_id": account_id}, limit=MAX_WEBHOOKS_PER_ACCOUNT + 1
-        )
-        if number > MAX_WEBHOOKS_PER_ACCOUNT:
-            await self.delete(webhook.id)
-            raise BadRequest(
-                f"account_id: has {MAX_WEBHOOKS_PER_ACCOUNT} webhooks, which is the limit"
-            )
+
+        async def work(session: Session) -> None:
+            limit = MAX_WEBHOOKS_PER_ACCOUNT
+            if not await has_room(self._database, "webhooks", account_id, limit, session):
+                raise BadRequest(f"account_id: has {limit} webhooks, which is the limit")
+            await self._webhooks.insert_one(document(webhook), session=session)
+
+        await run_in_turn(self._database, account_id, work)
         return replace(webhook, secret=secret)
 
     async def find(self, webhook_id: UUID) -> Webhook | None:
@@ -165,8 +164,7 @@ class Webhooks:
                 await create_messages(self._database, [message], session)
             return bool(done.modified_count)
 
-        async with await self._database.client.start_session() as session:
-            return await in_transaction(session, work)
+        return await run_in_transaction(self._database, work)
 
     async def page(self, account_id: UUID, page: int, page_size: int) -> tuple[list[Webhook], int]:
         """Return one page of an account's webhooks, newest first, and how many it has."""

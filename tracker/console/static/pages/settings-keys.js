@@ -43,15 +43,26 @@ export default function ApiKeys() {
     <${SettingsHeader} title="API Keys" about="A key lets a program use the API in the name of this account, as far as its scopes go.">
       ${mayWrite && html`<${Button} kind="main" icon="plus" onClick=${generate}>Generate New Key<//>`}
     <//>
-    <${Table} caption="API keys" load=${keys} columns=${columns(mayWrite, setOpen)} empty=${html`<${NoKeys} generate=${mayWrite && generate} />`} />
+    <${Table} caption="API keys" load=${grouped(keys)} columns=${columns(mayWrite, setOpen)} empty=${html`<${NoKeys} generate=${mayWrite && generate} />`} />
     <${Pagination} pagination=${keys.data?.pagination} noun="key" />
     ${open?.kind === "generate" && html`<${GenerateDialog} onClose=${close} onDone=${keys.reload} />`}
     ${open?.kind === "revoke" && html`<${RevokeDialog} apiKey=${open.key} onClose=${close} onDone=${keys.reload} />`}`;
 }
 
+/** Return the load with each key below the one that made it, if that is on the page. */
+function grouped(keys) {
+  if (!keys.data) return keys;
+  const ids = new Set(keys.data.rows.map((key) => key.id));
+  const under = (id) =>
+    keys.data.rows
+      .filter(({ parent }) => (ids.has(parent?.id) ? parent.id : null) === id)
+      .flatMap((key) => [{ ...key, isChild: id !== null }, ...under(key.id)]);
+  return { ...keys, data: { ...keys.data, rows: under(null) } };
+}
+
 function columns(mayWrite, setOpen) {
   return [
-    { label: "Name", wide: true, cell: (key) => html`<span class="main-cell"><strong>${key.name}</strong><span class="mono">${key.prefix}…</span></span>` },
+    { label: "Name", wide: true, cell: (key) => html`<${Name} apiKey=${key} />` },
     { label: "Scopes", cell: (key) => html`<${Scopes} scopes=${key.scopes} />` },
     { label: "State", cell: (key) => html`<${State} apiKey=${key} />` },
     { label: "Last used", cell: (key) => html`<${Time} at=${key.last_used_at} none="never" />` },
@@ -59,9 +70,14 @@ function columns(mayWrite, setOpen) {
     mayWrite && {
       label: "Actions",
       actions: true,
-      cell: (key) => !isOver(key) && html`<${Button} kind="danger" label="Revoke ${key.name}" onClick=${() => setOpen({ kind: "revoke", key })}>Revoke<//>`,
+      cell: (key) => (!isOver(key) || key.descendants.length > 0) && html`<${Button} kind="danger" label="Revoke ${key.name}" onClick=${() => setOpen({ kind: "revoke", key })}>Revoke<//>`,
     },
   ].filter(Boolean);
+}
+
+function Name({ apiKey: { name, prefix, parent, isChild } }) {
+  const made = parent && html`<span>made with “${parent.name}”${parent.revoked_at && ", which is revoked"}</span>`;
+  return html`<span class="main-cell${isChild ? " child" : ""}"><strong>${name}</strong><span class="mono">${prefix}…</span>${made}</span>`;
 }
 
 function isOver(key) {
@@ -147,13 +163,16 @@ function MadeDialog({ made, onClose }) {
 }
 
 function RevokeDialog({ apiKey: key, onClose, onDone }) {
+  const count = key.descendants.length;
+  const [younger, setYounger] = useState(count > 0);
   const confirm = async () => {
-    await api.delete(`/api/keys/${key.id}`);
-    toast(`“${key.name}” is revoked`);
+    await api.delete(`/api/keys/${key.id}${younger ? "?descendants=true" : ""}`);
+    toast(younger ? `“${key.name}” and the keys made with it are revoked` : `“${key.name}” is revoked`);
     onDone();
   };
   return html`<${ConfirmDialog} title="Revoke “${key.name}”?" action="Revoke the key" ...${{ onClose }} onConfirm=${confirm}>
     <p>Every program that uses <code>${key.prefix}…</code> is refused at once. This cannot be undone.</p>
     <p>${key.last_used_at ? html`It was last used <${Time} at=${key.last_used_at} />.` : "It was never used."}</p>
+    ${count > 0 && html`<${Checkbox} label="Also revoke the ${format.count(count, "key")} made with it" hint="Otherwise they stay valid" checked=${younger} onInput=${setYounger} />`}
   <//>`;
 }
