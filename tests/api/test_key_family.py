@@ -9,6 +9,7 @@ import pytest
 from tests.api.client import Client
 from tests.api.keyed_client import KeyedClient
 from tracker.access.accounts import Account
+from tracker.access.roles import SCOPES_OF, Role
 from tracker.clock import iso, now
 from tracker.service.services import Services
 
@@ -189,3 +190,16 @@ async def test_a_key_makes_none_that_outlives_its_own_revocation_at_the_same_mom
         revoke = owner.delete(f"{PATH}/{family.ids[f'parent {n}']}?descendants=true")
         await asyncio.gather(revoke, *(parent.post(PATH, **body) for _ in range(3)))
     assert await family.valid() == {"owner"}
+
+
+async def test_links_that_descendants_made_end_with_them(
+    services: Services, family: Family, account: Account
+) -> None:
+    owner = await family.found("owner")
+    scopes = [*(SCOPES_OF[Role.VIEWER] or ()), "members:write"]
+    await family.found("parent", *scopes, "keys:write")
+    child = await family.make("parent", "child", *scopes)
+    invitation = {"accountId": str(account.id), "email": "ada@example.com", "role": "viewer"}
+    assert (await child.post("/api/invitations", **invitation)).status == 200
+    await owner.delete(f"{PATH}/{family.ids['parent']}?descendants=true")
+    assert await services.database["invitations"].count_documents({}) == 0
