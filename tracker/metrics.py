@@ -198,19 +198,40 @@ _OUTCOMES = (
     *("delivered", "3xx", "4xx", "5xx", "timeout", "dns", "private", "own", "tls", "connection"),
     *("payload", "internal"),
 )
+_UNSUPERVISED = ("sweep", "event_ids")
+"""Loops that `tracker/loops` does not start, but counts the errors of."""
 
-# Series are made on import. A replaced worker continues its predecessor's counts, and a series that
-# began later would look as if the replacement had counted all of it.
+_FAILURES = (500, 503)
+
+# Series are made on import, here or where the values of a label are defined. Prometheus sees no
+# increase in the first value of a series: an alert would miss its first event. A replaced worker
+# continues its predecessor's counts, and a later series would count all of them at once.
 for _kind in ("click", "event"):
     DRAINED.labels(_kind)
 for _outcome in _OUTCOMES:
     WEBHOOK_ATTEMPTS.labels(_outcome)
+for _loop in _UNSUPERVISED:
+    LOOP_FAILURES.labels(_loop)
+for _reason in ("total", "address"):
+    CONNECTIONS_REFUSED.labels(_reason)
+for _outcome in ("answered", "refused"):
+    LOOK_UPS_SHARED.labels(_outcome)
 
 
 @cache
 def requests(route: str, method: str, status: int) -> Counter:
     """Return the counter of these labels, cached: finding it costs more than counting."""
     return REQUESTS.labels(route, method, str(status))
+
+
+def expect_failures(route: str, methods: Iterable[str]) -> None:
+    """Show the failures of a route from the start, at 0."""
+    for method in methods:
+        for status in _FAILURES:
+            requests(route, method, status)
+
+
+expect_failures("unknown", ("GET", "HEAD", "POST", "other"))
 
 
 class _ExternalMetrics(Collector):

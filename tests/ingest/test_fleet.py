@@ -50,11 +50,12 @@ Published = Mapping[tuple[str, str], float]
 
 
 async def published(redis: Redis) -> Published:
-    """Return the published sums by name and label."""
+    """Return the sums by name and label, without those that nobody has counted."""
     return {
         (sample.name, next(iter(sample.labels.values()), "")): sample.value
         for family in families(await redis.hgetall(FLEET_COUNTERS))
         for sample in family.samples
+        if sample.value
     }
 
 

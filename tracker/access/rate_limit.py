@@ -45,6 +45,8 @@ _UNCOUNT = "if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('DECR', KEYS[1
 
 
 _SUBJECTS = {"ip": "IP address", "account": "account", "session": "person in an account"}
+for _name in _SUBJECTS:
+    RATE_LIMITED.labels(_name)
 _PERIODS = {60: "minute", 3600: "hour"}
 
 

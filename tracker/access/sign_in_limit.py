@@ -39,6 +39,8 @@ _RESERVE_OF_NETWORK: Final = Scope("sign_in_reserve_network", FOR_NETWORK, _QUAR
 _LINK: Final = Scope("sign_in_link", PER_MINUTE, 60)
 _SHARE_ADDRESS: Final = Scope("share_password", PER_MINUTE, 60)
 _SHARE: Final = Scope("share_password_total", FOR_SHARE, _HOUR_SECONDS)
+for _scope in (_ADDRESS, _EMAIL, _RESERVE, _RESERVE_OF_NETWORK, _LINK, _SHARE_ADDRESS, _SHARE):
+    RATE_LIMITED.labels(_scope.name)
 _DIGEST_BYTES: Final = 16
 
 _Counter = tuple[str, Scope]

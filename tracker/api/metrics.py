@@ -46,13 +46,14 @@ class Metrics(Handler):
 class _Backlog(NamedTuple):
     """The entries of the journal, the age of the oldest in seconds, and the number of dead letters.
 
-    All are NaN if Redis is unavailable. `fleet` holds the counters of drains (`ingest/fleet`).
+    All are NaN if Redis is unavailable. `fleet` holds the counters of drains (`ingest/fleet`), and
+    is None then.
     """
 
     entries: float = math.nan
     seconds: float = math.nan
     dead_letters: float = math.nan
-    fleet: Mapping[Any, Any] = {}
+    fleet: Mapping[Any, Any] | None = None
 
 
 async def _backlog(redis: Redis) -> _Backlog:

@@ -48,6 +48,7 @@ from tracker.api import (
 from tracker.api.endpoint import Endpoint, PublicEndpoint
 from tracker.api.openapi.document import document
 from tracker.api.protected import ProtectedHandler
+from tracker.metrics import expect_failures
 
 Endpoints = tuple[Endpoint | PublicEndpoint, ...]
 
@@ -127,6 +128,7 @@ def routes(endpoints: Endpoints, shared: Mapping[str, Any]) -> list[Route]:
             keyed.setdefault(one.pattern, {})[one.method] = one
         elif one.in_production or not in_production:
             public.setdefault(one.pattern, []).append(one)
+        expect_failures(one.path, [one.method])
     return [
         *(_public_route(pattern, rows, shared) for pattern, rows in public.items()),
         *(

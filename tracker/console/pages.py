@@ -15,6 +15,7 @@ from tracker.api.session_cookie import SessionCookie
 from tracker.console.assets import PREFIX, Asset, assets_by_path, shell
 from tracker.console.policy import page_headers
 from tracker.errors import ErrorCode, NotFound
+from tracker.metrics import expect_failures
 
 _THEMES: Final = ("light", "dark")
 _REFUSING_WEIGHTS: Final = ("q=0", "q=0.0", "q=0.00", "q=0.000")
@@ -94,6 +95,8 @@ def console_routes(
         (rf"{PREFIX}.*", f"{PREFIX}{{file}}", AssetFile),
         (r"/console(?:/.*)?", "/console", Page),
     ]
+    for _, route, _ in rows:
+        expect_failures(route, methods)
     return [
         (pattern, handler, {**shared, "route": route, "methods": methods})
         for pattern, route, handler in rows

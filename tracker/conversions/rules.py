@@ -43,6 +43,10 @@ class Rule(StrEnum):
     MAX_PER_CLICK = "max_per_click"
 
 
+for _rule in Rule:
+    CONVERSIONS_REFUSED.labels(_rule)
+
+
 class ConversionRules(msgspec.Struct, frozen=True, kw_only=True):
     """The rules of an account.
 

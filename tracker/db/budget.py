@@ -85,6 +85,10 @@ are not missed, are skipped first. Writes that only accounts and operators cause
 strangers, are skipped last."""
 
 
+for _kind in OptionalWrite:
+    metrics.REDIS_SKIPPED.labels(_kind.value)
+
+
 class Budget:
     """The used share of the budget: 0 until it is measured, 1 when it is full."""
 

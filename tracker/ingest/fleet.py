@@ -14,17 +14,24 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import structlog
+from prometheus_client import Counter as PrometheusCounter
 from prometheus_client.metrics_core import Metric
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from tracker.db.keys import FLEET_COUNTERS
-from tracker.metrics import DRAIN_COUNTERS
+from tracker.metrics import DRAIN_COUNTERS, LOOP_FAILURES
 
 log = structlog.get_logger(__name__)
 
 PUBLISH_EVERY_SECONDS: Final = 5.0
 """Seconds between two publications: about a scrape of Prometheus."""
+
+DRAIN_LOOPS: Final = (
+    *("drain", "drain_helper", "partitions", "overflow", "overdue", "webhooks", "fleet"),
+    *("time_zones", "joint_counts", "lease", "dead", "prepare", "memory"),
+)
+"""The loops of a drain with one Redis. Their counts are shown before a drain has published any."""
 
 Sums = Counter[str]
 """Sums by field of the hash, which is the name and the labels of a counter, as JSON."""
@@ -66,19 +73,36 @@ class CounterPublisher:
         self._published = counted
 
 
-def families(stored: Mapping[Any, Any]) -> list[Metric]:
-    """Return the counters `tracker_fleet_*` with the sums in the hash `stored`."""
+def families(stored: Mapping[Any, Any] | None) -> list[Metric]:
+    """Return the counters `tracker_fleet_*` with the sums in the hash `stored`.
+
+    What nobody has counted yet is 0. Without `stored`, as Redis is unavailable, there are no sums.
+    """
     shown = {}
     for counter in DRAIN_COUNTERS:
         [own] = counter.collect()
         name = own.name.replace("tracker_", "tracker_fleet_", 1)
         text = f"{own.documentation} The sum of all drains, shown by every process: do not add."
         shown[own.name] = Metric(name, text, "counter")
-    for field, number in stored.items():
+    if stored is None:
+        return list(shown.values())
+    counted = {field.decode(): int(number) for field, number in stored.items()}
+    sums = dict.fromkeys(_known(), 0) | counted
+    for field, number in sums.items():
         name, labels = json.loads(field)
         if name in shown:
-            shown[name].add_sample(f"{shown[name].name}_total", labels, int(number))
+            shown[name].add_sample(f"{shown[name].name}_total", labels, number)
     return list(shown.values())
+
+
+def _known() -> Iterator[str]:
+    """Yield the fields that drains may have, as far as they are known."""
+    for counter in DRAIN_COUNTERS:
+        if counter is not LOOP_FAILURES:
+            yield from (field for field, _ in _samples_of(counter))
+    [loops] = LOOP_FAILURES.collect()
+    for loop in DRAIN_LOOPS:
+        yield json.dumps([loops.name, {"loop": loop}])
 
 
 def _counted() -> Sums:
@@ -88,7 +112,11 @@ def _counted() -> Sums:
 
 def _samples() -> Iterator[tuple[str, int]]:
     for counter in DRAIN_COUNTERS:
-        for family in counter.collect():
-            for sample in family.samples:
-                if sample.name.endswith("_total"):
-                    yield json.dumps([family.name, sample.labels]), int(sample.value)
+        yield from _samples_of(counter)
+
+
+def _samples_of(counter: PrometheusCounter) -> Iterator[tuple[str, int]]:
+    for family in counter.collect():
+        for sample in family.samples:
+            if sample.name.endswith("_total"):
+                yield json.dumps([family.name, sample.labels]), int(sample.value)
