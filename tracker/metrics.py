@@ -180,7 +180,8 @@ BODIES_DROPPED = Counter(
 )
 EXPORTS_CUT = Counter(
     "tracker_exports_cut",
-    "Exports whose connection was cut before their last row, because of an error or a time limit.",
+    "Exports whose connection was cut before their last row, because of an error, a time limit or "
+    "the end of the access that began them.",
     registry=REGISTRY,
 )
 

@@ -16,6 +16,7 @@ from config import logging as config_logging
 from tests.api.client import Client
 from tests.api.keyed_client import KeyedClient
 from tests.api.world import World
+from tests.live.watching import guarded
 from tracker.access.accounts import Account
 from tracker.access.api_keys import ApiKey
 from tracker.http.server import Server
@@ -35,10 +36,13 @@ def client(services: Services, io_loop: AsyncIOLoop) -> Iterator[Client]:
         await server.listen(sockets)
         return server
 
+    guard = guarded(services)
+    io_loop.run_sync(guard.__aenter__)
     server = io_loop.run_sync(start)
     yield Client(sockets[0].getsockname()[1])
     server.stop()
     io_loop.run_sync(lambda: server.finish(0, 0))
+    io_loop.run_sync(lambda: guard.__aexit__(None, None, None))
 
 
 @pytest.fixture

@@ -214,7 +214,7 @@ async def test_streams_are_bounded(
 ) -> None:
     bounds: Any = {bound: 2}
     stores = services.database, services.redis, services.redis_waiting
-    services.live = LiveHub(*stores, services.sessions, services.api_keys, "", **bounds)
+    services.live = LiveHub(*stores, services.open_answers, "", **bounds)
     bearer = f"Authorization: Bearer {secret}"
     async with contextlib.AsyncExitStack() as stack:
         for _ in range(2):

@@ -17,6 +17,7 @@ from config.settings import Settings
 from lab import chromium
 from tests.api.client import Client
 from tests.console.browser import PATIENCE_MS, THIS_MACHINE_ONLY, Problems, opened
+from tests.live.watching import guarded
 from tracker.access.accounts import Account
 from tracker.http.server import Server
 from tracker.service.front import make_server
@@ -66,7 +67,10 @@ def running(
 
     before = asyncio.all_tasks(io_loop.asyncio_loop)
     services, server = io_loop.run_sync(start)
+    guard = guarded(services)
+    io_loop.run_sync(guard.__aenter__)
     yield services
+    io_loop.run_sync(lambda: guard.__aexit__(None, None, None))
     io_loop.run_sync(stop)
 
 

@@ -345,8 +345,8 @@ OTHERS: dict[str, Query] = {
     ),
     "the last minutes": lambda scene: recent(scene.services.database, ACCOUNT),
     "a share by its token": lambda scene: share_of(scene.services),
-    "whether keys are valid": lambda scene: scene.services.api_keys.accounts_of([new_id()]),
-    "whether sessions are valid": lambda scene: scene.services.sessions.accounts_of([new_id()]),
+    "whether keys are valid": lambda scene: scene.services.api_keys.principals_of([new_id()]),
+    "whether sessions are valid": lambda scene: scene.services.sessions.principals_of([new_id()]),
     "stored events": lambda scene: scene.services.events.stored(range(1, 500)),
     "holders of transaction ids": lambda scene: scene.services.events.holders(
         {(scene.config.id.bytes, one) for one in ("t7", "t8")} | {(ACCOUNT.bytes, "t7")}

@@ -1,8 +1,8 @@
 """The hub of streams when a store is slow, silent or gone."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 from uuid import UUID
 
@@ -10,21 +10,29 @@ import pytest
 from pymongo.errors import NetworkTimeout
 
 from tests.db.relay import Relay, relay
-from tests.live.watching import telling
+from tests.live.watching import guarded, telling
 from tracker.access.accounts import Account
+from tracker.access.open_answers import Access
 from tracker.db import connect, keys
 from tracker.db.connect import Database
 from tracker.live import hub, publisher
 from tracker.live.recent import Recent
-from tracker.live.stream import Credential, LiveEvent, LiveStream
+from tracker.live.stream import LiveEvent, LiveStream
 from tracker.service.services import Services
 
 NOTHING = Recent(clicks=0, bots=0, conversions=0)
 
 
-async def credential(services: Services, account_id: UUID) -> Credential:
+async def access(services: Services, account_id: UUID) -> Access:
     key, _ = await services.api_keys.create(account_id, "watcher")
-    return Credential(key.id, account_id, is_key=True)
+    return Access(key.id, account_id, None, is_key=True)
+
+
+@contextmanager
+def opened(services: Services, own: Access) -> Iterator[LiveStream]:
+    live, answers = services.live.open(own.account_id), services.open_answers
+    with live as stream, answers.open(own, lambda: stream.end("access_ended")):
+        yield stream
 
 
 async def heard(stream: LiveStream, name: str) -> LiveEvent:
@@ -49,9 +57,9 @@ async def test_an_account_that_cannot_be_counted_holds_up_no_other_and_no_end(
         return NOTHING
 
     monkeypatch.setattr(hub, "recent", recent)
-    first, second = [await credential(services, one.id) for one in (account, other)]
-    with services.live.open(first) as slow, services.live.open(second) as fast:
-        async with telling(services):
+    first, second = [await access(services, one.id) for one in (account, other)]
+    with opened(services, first) as slow, opened(services, second) as fast:
+        async with telling(services), guarded(services):
             await heard(fast, "state")
             await services.api_keys.revoke(first.id)
             await heard(slow, "end")
@@ -62,9 +70,9 @@ async def test_an_account_is_watched_though_it_opens_while_others_are_named(
     services: Services, account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = await services.accounts.create("Other")
-    first, second = [await credential(services, one.id) for one in (account, other)]
+    own = await access(services, account.id)
     named: list[frozenset[UUID]] = []
-    opening = services.live.open(second)
+    opening = services.live.open(other.id)
 
     async def watch(redis: Any, accounts: Sequence[UUID]) -> None:
         named.append(frozenset(accounts))
@@ -73,8 +81,8 @@ async def test_an_account_is_watched_though_it_opens_while_others_are_named(
         await publisher.watch(redis, accounts)
 
     monkeypatch.setattr(hub, "watch", watch)
-    with services.live.open(first) as one:
-        async with telling(services):
+    with opened(services, own) as one:
+        async with telling(services), guarded(services):
             await heard(one, "state")
             async with asyncio.timeout(10):
                 while len(named) < 2:
@@ -91,7 +99,7 @@ async def relayed(services: Services) -> AsyncIterator[Relay]:
         url = services.settings.redis_url.replace(f":{port}", f":{way.port}")
         waiting = connect.redis_for_waiting(url)
         stores = services.database, services.redis, waiting
-        services.live = hub.LiveHub(*stores, services.sessions, services.api_keys, "")
+        services.live = hub.LiveHub(*stores, services.open_answers, "")
         yield way
         await waiting.aclose()
 
@@ -101,9 +109,9 @@ async def test_a_subscription_that_fell_silent_is_made_again(
 ) -> None:
     monkeypatch.setattr(hub, "_CHECK_SECONDS", 0.05)
     monkeypatch.setattr(hub, "_SILENCE_SECONDS", 0.5)
-    own = await credential(services, account.id)
-    async with relayed(services) as way, telling(services):
-        with services.live.open(own):
+    own = await access(services, account.id)
+    async with relayed(services) as way, telling(services), guarded(services):
+        with opened(services, own):
             await asyncio.wait_for(services.live.heard(), 10)
             way.hold_answers()
             async with asyncio.timeout(10):

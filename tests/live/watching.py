@@ -39,10 +39,20 @@ class Watcher:
 
 
 @asynccontextmanager
+async def guarded(services: Services) -> AsyncIterator[None]:
+    """Run the loop that ends answers with the access that opened them."""
+    loop = asyncio.create_task(services.open_answers.guard())
+    try:
+        yield
+    finally:
+        await cancel_and_wait(loop)
+
+
+@asynccontextmanager
 async def telling(services: Services) -> AsyncIterator[None]:
     """Run the loops that tell streams what lands."""
     live = services.live
-    loops = [asyncio.create_task(one()) for one in (live.listen, live.tick, live.guard)]
+    loops = [asyncio.create_task(one()) for one in (live.listen, live.tick)]
     try:
         yield
     finally:

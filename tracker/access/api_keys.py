@@ -141,12 +141,12 @@ class ApiKeys:
             _check_expiry(_check(maker_row))
         return await self.create(maker.account_id, name, scopes, expires_at, maker.actor, session)
 
-    async def accounts_of(self, key_ids: Sequence[UUID]) -> dict[UUID, UUID]:
-        """Return the accounts of those keys that are valid, by the keys' ids."""
+    async def principals_of(self, key_ids: Sequence[UUID]) -> dict[UUID, Principal]:
+        """Return the principals of those keys that are valid, by the keys' ids."""
         if not key_ids:
             return {}
-        found = self._keys.find({"_id": {"$in": [*key_ids]}, **valid()}, ["account_id"])
-        return {row["_id"]: row["account_id"] async for row in found}
+        found = self._keys.find({"_id": {"$in": [*key_ids]}, **valid()})
+        return {row["_id"]: record(ApiKey, row).principal async for row in found}
 
     def peek_account(self, secret: str) -> UUID | None:
         """Return the account of `secret` as last seen by this process, without a look-up.

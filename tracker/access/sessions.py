@@ -137,19 +137,18 @@ class Sessions:
         if not found:
             self._valid.pop(digest, None)
             raise Unauthorized(ENDED)
-        [row] = found
-        session = record(Session, row)
+        signed_in = _signed_in(found[0])
         self._remember(digest)
-        await self._touch(session)
-        return SignedIn(session=session, label=row["name"] or row["email"], role=Role(row["role"]))
+        await self._touch(signed_in.session)
+        return signed_in
 
-    async def accounts_of(self, session_ids: Sequence[UUID]) -> dict[UUID, UUID]:
-        """Return the accounts of those sessions that are valid, by the sessions' ids."""
+    async def principals_of(self, session_ids: Sequence[UUID]) -> dict[UUID, Principal]:
+        """Return the principals of those sessions that are valid, by the sessions' ids."""
         if not session_ids:
             return {}
         wanted = {"_id": {"$in": list(session_ids)}, "expires_at": {"$gt": now()}}
         found = self._sessions.aggregate(_with_role(wanted))
-        return {row["_id"]: row["account_id"] async for row in found}
+        return {row["_id"]: _signed_in(row).principal async for row in found}
 
     async def of_person(
         self, person_id: UUID, transaction: Transaction | None = None
@@ -204,6 +203,12 @@ class Sessions:
         self._valid.move_to_end(digest)
         if len(self._valid) > MAX_REMEMBERED:
             self._valid.popitem(last=False)
+
+
+def _signed_in(row: Mapping[str, Any]) -> SignedIn:
+    """Return the session that a pipeline of `_with_role` has found."""
+    label = row["name"] or row["email"]
+    return SignedIn(session=record(Session, row), label=label, role=Role(row["role"]))
 
 
 def _expiry(created_at: datetime, used_at: datetime) -> datetime:

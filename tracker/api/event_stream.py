@@ -18,7 +18,7 @@ from tracker.loops import cancel_and_wait
 RETRY_MS: Final = 3000
 """After how long a browser connects again."""
 
-END_SECONDS: Final = 1.0
+END_SECONDS: Final = 0.5
 """How long the last event may take. Beyond that the client does not read, and is cut off."""
 
 _ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
@@ -36,15 +36,22 @@ class EventStreamAnswer:
     def __init__(self, handler: RequestHandler, stream: EventStream) -> None:
         self._handler = handler
         self._stream = stream
+        self._live: LiveStream | None = None
         self._gone = asyncio.Event()
 
     def leave(self) -> None:
         """End because the client has gone."""
         self._gone.set()
 
+    def lose_access(self) -> None:
+        """End because the access has ended that opened the stream."""
+        if self._live is not None:
+            self._live.end("access_ended")
+
     async def send(self) -> None:
         """Send events until the stream ends or its client goes. Raises what opening it raises."""
         with self._stream.opened as live:
+            self._live = live
             self._handler.set_header("Content-Type", "text/event-stream")
             self._handler.set_header("Cache-Control", "no-store")
             # Proxies such as nginx hold short answers back otherwise.

@@ -1,7 +1,8 @@
 """The answer with an export: rows are fetched as fast as the client reads, and sent as they come.
 
 An export that fails once its answer has begun ends with its connection, so that nobody takes a part
-for the whole. It ends when its client goes, and after EXPORT_SECONDS.
+for the whole. It ends when its client goes, with the access that opened it, and after
+EXPORT_SECONDS.
 """
 
 import asyncio
@@ -17,7 +18,7 @@ from tracker.api.endpoint import Call
 from tracker.api.export import MEDIA_TYPES, Export, FormName
 from tracker.api.export_rows import encoder_of
 from tracker.clock import iso, now
-from tracker.errors import TrackerError, Unavailable
+from tracker.errors import TrackerError, Unauthorized, Unavailable
 from tracker.http.exchange import Exchange
 from tracker.limits.running_exports import RETRY_SECONDS
 from tracker.loops import cancel_and_wait
@@ -54,7 +55,7 @@ class ExportStream:
         self._begun = False
         self._is_gone = False
         # Done with the reason, if the export ends before it is complete.
-        self._ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._ended: asyncio.Future[TrackerError] = asyncio.get_running_loop().create_future()
 
     async def send(self) -> None:
         """Send all rows, or cut the connection if that fails in the middle.
@@ -76,14 +77,22 @@ class ExportStream:
         self._conclude(writing)
 
     def end(self, reason: str) -> None:
-        """End the export before it is complete."""
-        if not self._ended.done():
-            self._ended.set_result(reason)
+        """End the export before it is complete, for a reason that trying again may mend."""
+        retry = {"Retry-After": str(RETRY_SECONDS)}
+        self._end(Unavailable(f"export: {reason}; try again", retry))
 
     def leave(self) -> None:
         """End the export because its client has gone."""
         self._is_gone = True
         self.end("the client has gone")
+
+    def lose_access(self) -> None:
+        """End the export because the access has ended that opened it."""
+        self._end(Unauthorized("export: the access that opened it has ended"))
+
+    def _end(self, error: TrackerError) -> None:
+        if not self._ended.done():
+            self._ended.set_result(error)
 
     async def _write(self) -> None:
         names = self._export.columns(self._call) if self._export.columns else None
@@ -95,6 +104,9 @@ class ExportStream:
         await self._put(encoder.head, b"")
 
     async def _put(self, head: bytes, lines: bytes) -> None:
+        await self._call.services.open_answers.checked()
+        if self._ended.done():
+            raise self._ended.result()
         if not self._begun:
             self._begun = True
             self._set_headers()
@@ -110,7 +122,7 @@ class ExportStream:
 
     def _conclude(self, writing: asyncio.Task[None]) -> None:
         """Cut the connection if the answer is incomplete. Raises the error if none has begun."""
-        error = _ended(self._ended) if writing.cancelled() else writing.exception()
+        error = self._ended.result() if writing.cancelled() else writing.exception()
         if error is None or self._is_gone or isinstance(error, StreamClosedError):
             return
         if not self._begun:
@@ -124,8 +136,3 @@ class ExportStream:
             exc_info=None if expected else error,
         )
         cast("Exchange", self._handler.request.connection).cut()
-
-
-def _ended(ended: asyncio.Future[str]) -> Unavailable:
-    """Return the error of an export that was ended."""
-    return Unavailable(f"export: {ended.result()}; try again", {"Retry-After": str(RETRY_SECONDS)})

@@ -5,12 +5,10 @@ from typing import Final
 import msgspec
 from msgspec import field
 
-from tracker.access.principal import ActorKind
 from tracker.api.endpoint import Call, Endpoint, MediaType, Nothing
 from tracker.api.event_stream import EventStream
 from tracker.api.openapi.parts import TEXT, Described
 from tracker.api.schema import AccountId
-from tracker.live.stream import Credential
 
 EVENT: Final[Described] = {
     "type": "object",
@@ -30,14 +28,7 @@ class WatchAccount(msgspec.Struct, kw_only=True):
 
 async def watch(call: Call[WatchAccount, Nothing]) -> EventStream:
     """Return the stream of the account's events."""
-    session, actor = call.signed_in, call.principal.actor
-    if session is not None:
-        credential = Credential(session.id, call.account_id, is_key=False)
-    else:
-        assert actor.kind == ActorKind.API_KEY
-        assert actor.id is not None
-        credential = Credential(actor.id, call.account_id, is_key=True)
-    return EventStream(call.services.live.open(credential))
+    return EventStream(call.services.live.open(call.account_id))
 
 
 ENDPOINTS = (

@@ -19,6 +19,7 @@ from uuid import UUID
 import msgspec
 from tornado.web import RequestHandler
 
+from tracker.access.open_answers import Access
 from tracker.access.principal import Principal
 from tracker.access.rate_limit import Usage
 from tracker.access.sessions import Session, SignedIn
@@ -180,11 +181,11 @@ class ProtectedHandler(Handler):
         checked = self.services, self.principal, *addresses, session, ids, event_ids
         call = Call(*checked, query.value, body.value)
         if endpoint.export is not None and form is not None:
-            await self._send(ExportStream(self, endpoint.export, form, call))
+            await self._send(ExportStream(self, endpoint.export, form, call), scope)
             return
         result = await endpoint.run(call)
         if isinstance(result, EventStream):
-            await self._send(EventStreamAnswer(self, result))
+            await self._send(EventStreamAnswer(self, result), scope)
         else:
             self._finish_with_result(result)
 
@@ -201,10 +202,17 @@ class ProtectedHandler(Handler):
             check_taken(endpoint.export, form, request.sent)
         return form
 
-    async def _send(self, stream: ExportStream | EventStreamAnswer) -> None:
+    async def _send(self, stream: ExportStream | EventStreamAnswer, scope: str | None) -> None:
         self.stream = stream
         self._set_common_headers()
-        await stream.send()
+        with self.services.open_answers.open(self._access(scope), stream.lose_access):
+            await stream.send()
+
+    def _access(self, scope: str | None) -> Access:
+        is_key = self.signed_in is None
+        opener = self.principal.actor.id if self.signed_in is None else self.signed_in.session.id
+        assert opener is not None  # only the operator has none, who sends no requests
+        return Access(opener, self.principal.account_id, scope, is_key)
 
     def on_connection_close(self) -> None:
         """End a stream, or the wait for the body: the client has gone."""

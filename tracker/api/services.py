@@ -14,6 +14,7 @@ from tracker.access.invitations import Invitations
 from tracker.access.joining import Joining
 from tracker.access.members import Members
 from tracker.access.membership import Membership
+from tracker.access.open_answers import OpenAnswers
 from tracker.access.own_second_factor import OwnSecondFactor
 from tracker.access.own_sessions import OwnSessions
 from tracker.access.passwords import Passwords
@@ -82,6 +83,7 @@ class Services(Protocol):
     people: People
     passwords: Passwords
     sessions: Sessions
+    open_answers: OpenAnswers
     sign_in_limit: SignInLimit
     sign_in: SignIn
     own_sessions: OwnSessions

@@ -1,15 +1,14 @@
-"""The open streams of a process: what lands is told to them, and who may no longer watch is ended.
+"""The open streams of a process, and what lands, which is told to them.
 
-Three loops run while there are streams. One listens to what drains publish. One looks several times
-a second what to tell: what has landed since, a state that has changed. One asks once a second
-whether each client may still watch, however long the others take. So what a stream costs does not
-grow with the clicks.
+Two loops run while there are streams. One listens to what drains publish. One looks several times
+a second what to tell: what has landed since, a state that has changed. So what a stream costs does
+not grow with the clicks. Nothing is told while nobody can say whose access still holds
+(`access/open_answers`).
 """
 
 import asyncio
-import math
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 from uuid import UUID
@@ -21,8 +20,7 @@ from redis.asyncio import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 
-from tracker.access.api_keys import ApiKeys
-from tracker.access.sessions import Sessions
+from tracker.access.open_answers import OpenAnswers
 from tracker.db import keys
 from tracker.db.connect import Database
 from tracker.db.redis_cluster import server_of
@@ -34,7 +32,7 @@ from tracker.live.events import events_of, state_event
 from tracker.live.landed import Landed, decoded
 from tracker.live.publisher import watch
 from tracker.live.recent import behind_seconds, recent
-from tracker.live.stream import Credential, LiveStream
+from tracker.live.stream import LiveStream
 
 log = structlog.get_logger(__name__)
 
@@ -55,9 +53,6 @@ _COUNT_AGAIN_SECONDS: Final = 5.0
 _AT_ONCE: Final = 8
 """Accounts that are told at once. One whose count takes long holds up nobody else's stream."""
 
-_UNCHECKED_SECONDS: Final = 5.0
-"""How long streams are told more though nobody can say whether their clients may still watch."""
-
 _SILENCE_SECONDS: Final = 5.0
 """How long Redis may be silent, with pings once a second. Beyond that it is gone."""
 
@@ -72,8 +67,7 @@ class LiveHub:
         database: Database,
         redis: Redis,
         redis_waiting: Redis,
-        sessions: Sessions,
-        api_keys: ApiKeys,
+        open_answers: OpenAnswers,
         own_host: str,
         per_account: int = MAX_OF_ACCOUNT,
         total: int = MAX_STREAMS,
@@ -84,22 +78,20 @@ class LiveHub:
         self._database = database
         self._redis = redis
         self._redis_waiting = redis_waiting
-        self._sessions = sessions
-        self._api_keys = api_keys
+        self._open_answers = open_answers
         self._limiter = AccountLimiter("live", "streams", per_account, total, RETRY_SECONDS)
         self._accounts: dict[UUID, AccountStreams] = {}
         self._stopping = False
         self._opened = asyncio.Event()
         self._hears = asyncio.Event()
         self._turns = asyncio.Semaphore(_AT_ONCE)
-        self._checked_at = -math.inf
         self._watched: frozenset[UUID] = frozenset()
         self._watch_at = 0.0
         self._behind = 0
         self._behind_at = 0.0
 
     @contextmanager
-    def open(self, credential: Credential) -> Iterator[LiveStream]:
+    def open(self, account_id: UUID) -> Iterator[LiveStream]:
         """Open a stream of an account, until the context ends.
 
         Raises RateLimited if too many of the account are open, Unavailable if too many of all
@@ -108,13 +100,11 @@ class LiveHub:
         if self._stopping:
             retry = {"Retry-After": "1"}
             raise Unavailable("live: the service is about to stop; try again", retry)
-        with self._limiter.acquire(credential.account_id):
-            account = self._accounts.get(credential.account_id)
+        with self._limiter.acquire(account_id):
+            account = self._accounts.get(account_id)
             if account is None:
-                account = self._accounts[credential.account_id] = AccountStreams(
-                    credential.account_id
-                )
-            stream = LiveStream(credential)
+                account = self._accounts[account_id] = AccountStreams(account_id)
+            stream = LiveStream()
             if account.state is not None:
                 stream.put(account.state)
             account.streams.append(stream)
@@ -208,35 +198,12 @@ class LiveHub:
         if at >= self._behind_at:
             self._behind = await behind_seconds(self._backlog)
             self._behind_at = at + _CHECK_SECONDS
-        if time.monotonic() - self._checked_at >= _UNCHECKED_SECONDS:
+        if not self._open_answers.are_checked:
             return
         for account in self._accounts.values():
             if account.has_news(at) and not account.is_told:
                 account.is_told = True
                 telling.create_task(self._tell(account))
-
-    async def guard(self) -> None:
-        """End streams whose clients may no longer watch, while some are open, until cancelled."""
-        while True:
-            await self._opened.wait()
-            at = time.monotonic()
-            try:
-                await self._end_those_without_access()
-                self._checked_at = at
-            except _UNREACHABLE as error:
-                log.warning("live streams are not checked", error=type(error).__name__)
-            await asyncio.sleep(_CHECK_SECONDS)
-
-    async def _end_those_without_access(self) -> None:
-        streams = list(self.streams())
-        credentials = {stream.credential for stream in streams}
-        sessions = await self._sessions.accounts_of(_ids(credentials, is_key=False))
-        api_keys = await self._api_keys.accounts_of(_ids(credentials, is_key=True))
-        for stream in streams:
-            credential = stream.credential
-            valid = api_keys if credential.is_key else sessions
-            if valid.get(credential.id) != credential.account_id:
-                stream.end("access_ended")
 
     async def _tell(self, account: AccountStreams) -> None:
         try:
@@ -259,6 +226,7 @@ class LiveHub:
             landed.add(account.landed)
             account.landed = landed
             raise
+        await self._open_answers.checked()
         for event in events:
             account.tell(event)
 
@@ -269,11 +237,8 @@ class LiveHub:
         account.count_at = at + _COUNT_AGAIN_SECONDS
         counts = await recent(self._database, account.id)
         took = time.monotonic() - at
+        await self._open_answers.checked()
         account.count_at = at + max(_CHECK_SECONDS, took / _COUNT_SHARE)
         account.told_at = at
         account.state = state_event(counts, self._behind)
         account.tell(account.state)
-
-
-def _ids(credentials: Iterable[Credential], is_key: bool) -> list[UUID]:
-    return [one.id for one in credentials if one.is_key == is_key]

@@ -4,7 +4,6 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator
 from typing import Final, Literal, NamedTuple
-from uuid import UUID
 
 import msgspec
 
@@ -27,22 +26,13 @@ class End(msgspec.Struct, frozen=True):
     reason: EndReason
 
 
-class Credential(NamedTuple):
-    """A session or, if `is_key`, an API key, of an account. It lets a client in."""
-
-    id: UUID
-    account_id: UUID
-    is_key: bool
-
-
 class LiveStream:
     """The stream of one client; iterating yields its events until it ends.
 
     `ended` is set at the end. The last event says why.
     """
 
-    def __init__(self, credential: Credential) -> None:
-        self.credential = credential
+    def __init__(self) -> None:
         self.ended = asyncio.Event()
         self._waiting: deque[LiveEvent] = deque()
         self._more = asyncio.Event()

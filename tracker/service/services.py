@@ -16,6 +16,7 @@ from tracker.access.joining import Joining
 from tracker.access.link_makers import LinkMakers
 from tracker.access.members import Members
 from tracker.access.membership import Membership
+from tracker.access.open_answers import OpenAnswers
 from tracker.access.own_second_factor import OwnSecondFactor
 from tracker.access.own_sessions import OwnSessions
 from tracker.access.passwords import Passwords
@@ -178,6 +179,7 @@ class Services:
         )
         self.passwords = Passwords()
         self.sessions = Sessions(self.database)
+        self.open_answers = OpenAnswers(self.sessions, self.api_keys)
         self.sign_in_limit = SignInLimit(self.rate_limiter)
         totp_box = SecretBox(self.settings.secret_keys, Purpose.TOTP)
         self.second_factor = SecondFactor(
@@ -226,9 +228,7 @@ class Services:
         )
         self.client_address = ClientAddress(self.settings.trusted_proxies)
         stores = (self.database, self.redis, self.redis_waiting)
-        self.live = LiveHub(
-            *(*stores, self.sessions, self.api_keys, self.public_url.host), backlog=self.backlog
-        )
+        self.live = LiveHub(*stores, self.open_answers, self.public_url.host, backlog=self.backlog)
 
     def _build_links(self) -> None:
         stores = (self.redis, self.breaker, self.look_up_database)
@@ -386,7 +386,7 @@ class Services:
             ),
             self.loops.start("live_messages", self.live.listen),
             self.loops.start("live_streams", self.live.tick),
-            self.loops.start("live_access", self.live.guard),
+            self.loops.start("open_answers", self.open_answers.guard),
         ]
 
     async def stop(self) -> None:

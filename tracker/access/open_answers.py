@@ -1,0 +1,120 @@
+"""Answers that go on for long, such as streams and exports: each ends with the access that opened
+it.
+
+Once a second a process asks whose access still holds, for all of its open answers with two queries.
+While that cannot be asked, answers stay open but say nothing more (`checked`).
+
+Guarantee: nothing is sent two seconds after the access has ended.
+"""
+
+import asyncio
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Final, NamedTuple
+from uuid import UUID
+
+import structlog
+from pymongo.errors import PyMongoError
+
+from tracker.access.api_keys import ApiKeys
+from tracker.access.principal import Principal
+from tracker.access.sessions import Sessions
+
+log = structlog.get_logger(__name__)
+
+CHECK_SECONDS: Final = 1.0
+UNCHECKED_SECONDS: Final = 2.0
+"""How long after the last check answers go on."""
+
+
+class Access(NamedTuple):
+    """The access that opened an answer: a session or, if `is_key`, an API key, in an account.
+
+    `scope` is the one that the answer needs, None if it needs none.
+    """
+
+    id: UUID
+    account_id: UUID
+    scope: str | None
+    is_key: bool
+
+
+class _Answer(NamedTuple):
+    access: Access
+    end: Callable[[], None]
+
+
+class OpenAnswers:
+    """The open answers of a process."""
+
+    def __init__(self, sessions: Sessions, api_keys: ApiKeys) -> None:
+        self._sessions = sessions
+        self._api_keys = api_keys
+        self._answers: list[_Answer] = []
+        self._opened = asyncio.Event()
+        self._checked = asyncio.Event()
+        self._checked_at = -math.inf
+
+    @property
+    def are_checked(self) -> bool:
+        """Return whether it is known whose access holds."""
+        return time.monotonic() - self._checked_at < UNCHECKED_SECONDS
+
+    @contextmanager
+    def open(self, access: Access, end: Callable[[], None]) -> Iterator[None]:
+        """Open an answer until the context ends; `end` is called if its access does.
+
+        The access must have been checked just now.
+        """
+        answer = _Answer(access, end)
+        if not self._answers:
+            self._checked_at = time.monotonic()
+        self._answers.append(answer)
+        self._opened.set()
+        try:
+            yield
+        finally:
+            self._answers.remove(answer)
+            if not self._answers:
+                self._opened.clear()
+
+    async def checked(self) -> None:
+        """Wait until it is known whose access holds."""
+        while not self.are_checked:
+            self._checked.clear()
+            await self._checked.wait()
+
+    async def guard(self) -> None:
+        """End answers whose access has ended, while some are open, until cancelled."""
+        while True:
+            await self._opened.wait()
+            at = time.monotonic()
+            try:
+                await self._end_those_without_access()
+                self._checked_at = at
+                self._checked.set()
+            except (PyMongoError, OSError, TimeoutError) as error:
+                log.warning("open answers are not checked", error=type(error).__name__)
+            await asyncio.sleep(CHECK_SECONDS)
+
+    async def _end_those_without_access(self) -> None:
+        answers = tuple(self._answers)
+        needed = {answer.access for answer in answers}
+        sessions = await self._sessions.principals_of(_ids(needed, is_key=False))
+        api_keys = await self._api_keys.principals_of(_ids(needed, is_key=True))
+        for access, end in answers:
+            if not _holds(access, (api_keys if access.is_key else sessions).get(access.id)):
+                end()
+
+
+def _holds(access: Access, principal: Principal | None) -> bool:
+    """Return whether `principal`, None for a key or session that has ended, has the access."""
+    if principal is None or principal.account_id != access.account_id:
+        return False
+    return access.scope is None or principal.covers([access.scope])
+
+
+def _ids(needed: Iterable[Access], is_key: bool) -> list[UUID]:
+    return list({one.id for one in needed if one.is_key == is_key})
