@@ -11,6 +11,7 @@ import msgspec
 
 from tracker.access.members import Member
 from tracker.access.people import Person
+from tracker.access.principal import OPERATOR
 from tracker.access.roles import Role
 from tracker.clicks.click import Click
 from tracker.clicks.redirect import ClientHeaders, Visit
@@ -169,7 +170,7 @@ async def create_share(
     """Store a share without an end; return it and its token."""
 
     async def work(session: Session) -> tuple[Share, str]:
-        of = (account_id, name, report, show_link_names, None, None)
+        of = (account_id, name, report, show_link_names, None, None, OPERATOR)
         return await services.shares.create(*of, session)
 
     return await run_in_transaction(services.database, work)

@@ -1,5 +1,6 @@
 """Public links to reports: what they show, what they hide, and what nobody can do with them."""
 
+import contextlib
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -14,7 +15,7 @@ from tests.factories import create_link, make_click
 from tracker.access.accounts import Account
 from tracker.access.sign_in_limit import PER_MINUTE
 from tracker.api.shared_report import SharedReport
-from tracker.clock import now, now_ms
+from tracker.clock import iso, now, now_ms
 from tracker.service.services import Services
 
 FROM_PAGE = {"Sec_Fetch_Site": "same-origin", "Content_Type": "application/json"}
@@ -191,6 +192,119 @@ async def test_a_broken_rule_is_named_with_its_field(
     response = await api.post("/api/shares", **given)
     assert response.status == 400
     assert error in response.error
+
+
+@pytest.mark.parametrize(
+    ("scopes", "with_names", "lacking"),
+    [
+        (["shares:write"], False, "report: this API key lacks the scope reports:read"),
+        (["shares:*", "links:*"], False, "report: this API key lacks the scope reports:read"),
+        (
+            ["shares:write", "reports:read"],
+            True,
+            "show_link_names: this API key lacks the scope links:read",
+        ),
+        (["shares:write", "reports:read"], False, None),
+        (["shares:write", "reports:*", "links:read"], True, None),
+    ],
+)
+async def test_a_share_shows_at_most_what_its_maker_may_read(
+    services: Services,
+    scoped_api: KeyedClient,
+    account: Account,
+    with_names: bool,
+    lacking: str | None,
+) -> None:
+    given = {"accountId": str(account.id), "name": "Spring", "report": REPORT}
+    response = await scoped_api.post("/api/shares", **given, show_link_names=with_names)
+    stored = await services.database["shares"].count_documents({})
+    if lacking is None:
+        assert (response.status, stored) == (200, 1), response.body
+        return
+    assert (response.status, response.error, stored) == (403, lacking, 0)
+    assert response.headers["X-Error-Code"] == "missing_scope"
+
+
+async def test_a_share_made_with_a_key_that_expires_ends_with_it(
+    services: Services, client: Client, account: Account
+) -> None:
+    ends = now() + timedelta(days=30)
+    _, secret = await services.api_keys.create(account.id, "short", expires_at=ends)
+    api = KeyedClient(client, secret)
+    await share(api, account)
+    await share(api, account, expires_at=iso(ends - timedelta(days=1)))
+    listed = (await api.get(f"/api/shares?accountId={account.id}")).json()["rows"]
+    assert [row["expires_at"] for row in listed] == [iso(ends - timedelta(days=1)), iso(ends)]
+    given = {"accountId": str(account.id), "name": "Spring", "report": REPORT}
+    refused = await api.post("/api/shares", **given, expires_at="2099-01-01T00:00:00Z")
+    message = f"expires_at: at most {iso(ends)}, when this API key ends"
+    assert (refused.status, refused.error) == (400, message)
+
+
+async def test_the_audit_log_says_what_was_shared(
+    services: Services, api: KeyedClient, account: Account
+) -> None:
+    ends = "2099-01-01T00:00:00.000Z"
+    fixed = {
+        "dateRange": {"from": "2026-01-01", "to": "2026-01-31"},
+        "filters": {"country": "de"},
+        "compare": "previous_year",
+    }
+    await share(api, account)
+    await share(
+        *(api, account), report=fixed, show_link_names=True, password=PASSWORD, expires_at=ends
+    )
+    logged = (await api.get(f"/api/audit?accountId={account.id}")).json()["rows"]
+    second, first = [{k: v["after"] for k, v in row["changes"].items()} for row in logged]
+    assert orjson.loads(first.pop("report")) == {"panels": ["link", "country"], "filters": {}}
+    shown = {"panels": [], "filters": {"country": ["DE"]}, "compare": "previous_year"}
+    assert orjson.loads(second.pop("report")) == shown
+    open_to_all = {"show_link_names": False, "has_password": False, "expires_at": None}
+    assert first == {"days": "the last 7"} | open_to_all
+    assert second == {
+        "days": "2026-01-01 to 2026-01-31",
+        "show_link_names": True,
+        "has_password": True,
+        "expires_at": ends,
+    }
+    assert PASSWORD not in str(logged)
+
+
+async def test_the_list_says_how_often_a_share_was_opened_and_when(
+    services: Services, client: Client, api: KeyedClient, account: Account
+) -> None:
+    _, token = await share(api, account, password=PASSWORD)
+    await share(api, account, name="Never opened")
+
+    async def listed() -> tuple[dict[str, Any], dict[str, Any]]:
+        await services.share_opens.store()
+        rows = (await api.get(f"/api/shares?accountId={account.id}")).json()["rows"]
+        return rows[1], rows[0]
+
+    before = now()
+    for sent in ({}, {"password": "another one of words"}, {"password": PASSWORD}):
+        await opened(client, token, **sent)
+    first, other = await listed()
+    assert (other["opens"], other["last_opened_at"]) == (0, None)
+    assert first["opens"] == 1
+    assert iso(before) <= first["last_opened_at"] <= iso(now())
+    assert first["created_by"]["kind"] == "api_key"
+    for _ in range(3):
+        await opened(client, token, password=PASSWORD)
+    again, _ = await listed()
+    assert (again["opens"], again["last_opened_at"] > first["last_opened_at"]) == (4, True)
+
+
+async def test_a_report_that_was_refused_is_not_an_opening(
+    services: Services, client: Client, api: KeyedClient, account: Account
+) -> None:
+    _, token = await share(api, account)
+    with contextlib.ExitStack() as busy:
+        for _ in range(4):
+            busy.enter_context(services.shared_limiter.acquire(account.id))
+        assert (await opened(client, token)).status == 429
+    await services.share_opens.store()
+    assert await services.database["shares"].count_documents({"opens": 0}) == 1
 
 
 def test_a_shared_report_of_the_last_days_ends_today() -> None:

@@ -138,7 +138,7 @@ def differences(
 ) -> dict[str, Change]:
     """Return the fields in which two structs of one type differ, but those in `without`."""
     pairs = {
-        name: (_shown(getattr(before, name)), _shown(getattr(after, name)))
+        name: (shown(getattr(before, name)), shown(getattr(after, name)))
         for name in before.__struct_fields__
         if name not in _UNSHOWN and name not in without
     }
@@ -153,7 +153,7 @@ def _nested(entry: AuditEntry) -> dict[str, Any]:
     return {"actor": entry.actor, "target": entry.target, "changes": entry.changes}
 
 
-def _shown(value: object) -> object:
+def shown(value: object) -> object:
     """Return a value as an entry keeps it: of a type of JSON, and not too long."""
     if value is None or isinstance(value, bool | int | float):
         return value

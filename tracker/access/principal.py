@@ -68,14 +68,16 @@ class Principal(msgspec.Struct, frozen=True, kw_only=True):
     scopes: Collection[str] | None
     expires_at: datetime | None = None
 
-    def require(self, scope: str) -> None:
+    def require(self, scope: str, field: str = "") -> None:
         """Check that the principal has `scope`, such as `links:write`.
 
-        Raises Forbidden if it has not.
+        Raises Forbidden if it has not, which names the `field` that needs it, if there is one.
         """
         if not self._has(scope):
             subject = "your role" if self.actor.kind == ActorKind.MEMBER else "this API key"
-            raise Forbidden(f"{subject} lacks the scope {scope}", code=ErrorCode.MISSING_SCOPE)
+            named = f"{field}: " if field else ""
+            message = f"{named}{subject} lacks the scope {scope}"
+            raise Forbidden(message, code=ErrorCode.MISSING_SCOPE)
 
     def covers(self, scopes: Collection[str] | None) -> bool:
         """Return whether the principal has all `scopes`; None stands for every scope.

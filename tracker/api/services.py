@@ -52,6 +52,7 @@ from tracker.links.tags import Tags
 from tracker.live.hub import LiveHub
 from tracker.loops import Loops
 from tracker.reports.run import Reports
+from tracker.sharing.opens import ShareOpens
 from tracker.sharing.shares import Shares
 from tracker.sharing.views import Views
 from tracker.webhooks.client import Client
@@ -94,6 +95,7 @@ class Services(Protocol):
     exports: RunningExports
     live: LiveHub
     shares: Shares
+    share_opens: ShareOpens
     views: Views
     shared_limiter: AccountLimiter
     links: Links

@@ -74,7 +74,9 @@ class SharedHandler(SignedOutHandler):
         answer = _answer(share, wanted, found, names)
         if not share.show_link_names:
             _hide_links(answer, [str(link) for link in filters.get("link", [])])
-        self.finish_with(Content(JSON, _ENCODER.encode(answer)))
+        content = Content(JSON, _ENCODER.encode(answer))
+        services.share_opens.count(share.id)
+        self.finish_with(content)
 
     async def _check_password(self, share: Share, password: str | None) -> None:
         if share.password is None:

@@ -39,6 +39,13 @@ class SharedReport(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omi
             raise ValueError("dateRange: needed, or lastDays instead; not both")
         self.overview(new_id(), _WORST_DAY)
 
+    @property
+    def days(self) -> str:
+        """Return the days in words, for people."""
+        if isinstance(self.date_range, DateRange):
+            return f"{self.date_range.first} to {self.date_range.last}"
+        return f"the last {self.last_days}"
+
     def overview(self, account_id: UUID, today: date) -> CreateOverview:
         """Return the overview of an account whose day it is.
 

@@ -7,8 +7,9 @@ from uuid import UUID
 import msgspec
 from msgspec import Meta, field
 
-from tracker.access.audit import Target
+from tracker.access.audit import Change, Target, shown
 from tracker.access.passwords import check_new_password
+from tracker.access.principal import Actor
 from tracker.api.endpoint import Call, Endpoint, Nothing
 from tracker.api.limits import MAX_SHARE_NAME_CHARACTERS
 from tracker.api.reports import check_domains
@@ -47,7 +48,16 @@ class CreateShare(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         bool, Meta(description="false: links are Link 1, Link 2 and so on")
     ] = False
     password: Annotated[str | None, Meta(description="asked of everybody who opens it")] = None
-    expires_at: Expiry | None = None
+    expires_at: (
+        Annotated[
+            Expiry,
+            Meta(
+                description="null: never; made with an API key that expires: when that does, which "
+                "is the latest"
+            ),
+        ]
+        | None
+    ) = None
 
     def __post_init__(self) -> None:
         self.name = trimmed("name", self.name, MAX_SHARE_NAME_CHARACTERS)
@@ -67,7 +77,14 @@ class ShareRecord(msgspec.Struct, kw_only=True):
     show_link_names: bool
     has_password: bool
     created_at: Timestamp
+    created_by: Annotated[Actor | None, Meta(description="null for old shares")]
     expires_at: Timestamp | None
+    opens: Annotated[
+        int, Meta(description="how often its report was answered, with the right password")
+    ]
+    last_opened_at: Annotated[
+        Timestamp | None, Meta(description="like `opens` up to ten seconds late")
+    ]
 
 
 class NewShare(ShareRecord, kw_only=True):
@@ -93,8 +110,16 @@ async def check_report(services: Services, body: CreateShare) -> None:
 
 
 async def create(call: Call[Nothing, CreateShare]) -> NewShare:
-    """Share a report. Raises BadRequest if the account has too many shares."""
-    body, services = call.body, call.services
+    """Share a report.
+
+    Raises Forbidden if the principal may not read what it shows, BadRequest if it would end later
+    than the principal, or the account has too many shares.
+    """
+    body, services, principal = call.body, call.services, call.principal
+    principal.require("reports:read", "report")
+    if body.show_link_names:
+        principal.require("links:read", "show_link_names")
+    expires_at = principal.end_of(body.expires_at)
     password = await services.passwords.hash(body.password) if body.password else None
 
     async def work(session: Session) -> tuple[Share, str]:
@@ -104,10 +129,12 @@ async def create(call: Call[Nothing, CreateShare]) -> NewShare:
             msgspec.json.encode(body.report).decode(),
             body.show_link_names,
             password,
-            body.expires_at,
+            expires_at,
+            principal.actor,
             session,
         )
-        await call.audit("share.created", _target(made[0]), session=session)
+        share = made[0]
+        await call.audit("share.created", _target(share), _created(share, body.report), session)
         return made
 
     share, token = await run_in_turn(services.database, call.account_id, work)
@@ -125,6 +152,31 @@ async def revoke(call: Call[Nothing, Nothing]) -> Done:
 
 def _shown(share: Share) -> dict[str, Any]:
     return {"report": msgspec.json.decode(share.report), "has_password": share.password is not None}
+
+
+def _in_short(report: SharedReport) -> dict[str, Any]:
+    """Return what a report shows, short enough for an entry: the days have a line of their own."""
+    fields = msgspec.to_builtins(report)
+    filters = {name: values for name, values in fields.get("filters", {}).items() if values}
+    panels = [panel["groupBy"] for panel in fields.get("panels", [])]
+    others = ("bots", "compare", "interval", "tagOperator")
+    return {
+        "panels": panels,
+        "filters": filters,
+        **{name: fields[name] for name in others if name in fields},
+    }
+
+
+def _created(share: Share, report: SharedReport) -> dict[str, Change]:
+    """Return what the audit log says of a new share."""
+    values = {
+        "report": _in_short(report),
+        "days": report.days,
+        "show_link_names": share.show_link_names,
+        "has_password": share.password is not None,
+        "expires_at": share.expires_at,
+    }
+    return {name: Change(before=None, after=shown(value)) for name, value in values.items()}
 
 
 def _target(share: Share) -> Target:
@@ -146,7 +198,8 @@ ENDPOINTS = (
         "/api/shares",
         "shares:write",
         create,
-        "Share a report by a public link, which is answered only now",
+        "Share a report by a public link, which is answered only now: takes reports:read too, and "
+        "links:read to show the names of links",
         NewShare,
         body=CreateShare,
         check=check_report,

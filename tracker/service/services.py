@@ -4,6 +4,7 @@ Construction has no effect beyond memory: clients connect when they are first us
 """
 
 import asyncio
+import contextlib
 from functools import cached_property
 
 from config.settings import Settings
@@ -44,6 +45,7 @@ from tracker.db import check, connect, indexes, retention
 from tracker.db.breaker import Breaker
 from tracker.db.budget import Budget, BudgetMeter
 from tracker.db.changes import Changes
+from tracker.db.connect import PyMongoError
 from tracker.db.reader import Reader
 from tracker.db.secret_box import Purpose, SecretBox
 from tracker.dns.resolver import LOOKUP_SECONDS, HostResolver
@@ -77,6 +79,7 @@ from tracker.live.hub import LiveHub
 from tracker.live.publisher import Publisher
 from tracker.loops import Loops, cancel_and_wait
 from tracker.reports.run import Reports
+from tracker.sharing.opens import ShareOpens
 from tracker.sharing.shares import Shares
 from tracker.sharing.views import Views
 from tracker.webhooks.client import Client
@@ -296,6 +299,7 @@ class Services:
         self.sample_limiter = sample_limiter()
         self.reports = Reports(self.database, self.reader, self.public_url.host)
         self.shares = Shares(self.database, self.look_up_database)
+        self.share_opens = ShareOpens(self.database)
         self.views = Views(self.database, self.look_up_database)
         self.shared_limiter = AccountLimiter("share", "shared reports", *_SHARED_REPORTS, seconds=2)
         spare = SpareBlock(self.settings.data_path)
@@ -387,12 +391,15 @@ class Services:
             self.loops.start("live_messages", self.live.listen),
             self.loops.start("live_streams", self.live.tick),
             self.loops.start("open_answers", self.open_answers.guard),
+            self.loops.start("share_opens", self.share_opens.keep_storing),
         ]
 
     async def stop(self) -> None:
         """Stop serving: wait until every append is durable and every loop has ended."""
         await self.recorder.close()
         await asyncio.gather(*map(cancel_and_wait, self._serving))
+        with contextlib.suppress(PyMongoError):
+            await self.share_opens.store()
         await self.journal.close()
         await self.event_ids.close()
 

@@ -11,6 +11,7 @@ from uuid import UUID
 
 import msgspec
 
+from tracker.access.principal import Actor
 from tracker.clock import now
 from tracker.db.account_lock import has_room
 from tracker.db.connect import Database, LookUpDatabase
@@ -27,7 +28,11 @@ _TOKEN_BYTES: Final = 32
 
 
 class Share(msgspec.Struct, frozen=True, kw_only=True):
-    """A report that is shared, without the token. `report` is JSON; `password` is a hash."""
+    """A report that is shared, without the token. `report` is JSON; `password` is a hash.
+
+    `created_by` is None for shares of earlier releases. `opens` and `last_opened_at` are up to
+    `opens.FLUSH_SECONDS` late.
+    """
 
     id: UUID
     account_id: UUID
@@ -37,6 +42,9 @@ class Share(msgspec.Struct, frozen=True, kw_only=True):
     password: str | None
     created_at: datetime
     expires_at: datetime | None
+    created_by: Actor | None = None
+    opens: int = 0
+    last_opened_at: datetime | None = None
 
 
 class Shares:
@@ -55,6 +63,7 @@ class Shares:
         show_link_names: bool,
         password: str | None,
         expires_at: datetime | None,
+        created_by: Actor,
         session: Session,
     ) -> tuple[Share, str]:
         """Store a share; return it and its token, which is stored nowhere.
@@ -73,8 +82,10 @@ class Shares:
             password=password,
             created_at=now(),
             expires_at=expires_at,
+            created_by=created_by,
         )
-        stored = {**document(share), "sha256": _digest(token)}
+        by = {"created_by": msgspec.to_builtins(created_by, builtin_types=(UUID,))}
+        stored = {**document(share), **by, "sha256": _digest(token)}
         await self._shares.insert_one(stored, session=session)
         return share, token
 

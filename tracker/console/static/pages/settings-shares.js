@@ -1,6 +1,6 @@
 /** Settings, Shared reports: the public links to reports, and their end. */
 
-import { Badge, Button, Empty, Pagination, Table, Time, api, can, html, route, toast, useLoad, useState } from "console/core";
+import { Badge, Button, Empty, Pagination, Table, Time, api, can, format, html, route, toast, useLoad, useState } from "console/core";
 import { ConfirmDialog } from "console/parts/dialog";
 import { SettingsHeader } from "console/parts/settings";
 
@@ -29,7 +29,8 @@ function columns(setLeaving) {
     { label: "Asks for", cell: (share) => (share.has_password ? html`<${Badge} kind="good">a password<//>` : html`<${Badge}>nothing<//>`) },
     { label: "Link names", cell: (share) => (share.show_link_names ? "shown" : "hidden") },
     { label: "Until", cell: (share) => html`<${Time} at=${share.expires_at} none="revoked" exact />` },
-    { label: "Shared", cell: (share) => html`<${Time} at=${share.created_at} />` },
+    { label: "Opened", cell: (share) => html`<span class="main-cell"><span>${share.opens ? format.count(share.opens, "time") : "never"}</span>${share.opens > 0 && html`<${Time} at=${share.last_opened_at} />`}</span>` },
+    { label: "Shared", cell: (share) => html`<span class="main-cell"><${Time} at=${share.created_at} />${share.created_by && html`<span>by ${share.created_by.name}</span>`}</span>` },
     can("shares:write") && { label: "Actions", actions: true, cell: (share) => html`<${Button} kind="danger" label="Revoke ${share.name}" onClick=${() => setLeaving(share)}>Revoke<//>` },
   ].filter(Boolean);
 }
