@@ -7,6 +7,7 @@ escaped.
 """
 
 import json
+import re
 from collections.abc import MutableMapping
 from typing import Any, Final
 
@@ -21,7 +22,7 @@ _LEVEL_COLOURS: Final = {
     "critical": "31;1",
 }
 _COLUMNS: Final = ("timestamp", "level", "event", "exception", "logger")
-_SEPARATORS: Final = frozenset(" \"'=\\")
+_SEPARATOR: Final = re.compile(r"[ \"'=\\]")
 
 
 class TextRenderer:
@@ -43,7 +44,7 @@ class TextRenderer:
             self._coloured(level.ljust(_LEVEL_WIDTH), _LEVEL_COLOURS.get(level, "")),
             _printable(str(record.get("event", ""))).ljust(_MESSAGE_WIDTH if fields else 0),
             " ".join(
-                f"{self._coloured(f'{name}=', _DIM)}{_value(value)}" for name, value in fields
+                f"{self._coloured(f'{name}=', _DIM)}{value_text(value)}" for name, value in fields
             ),
         )
         line = "  ".join(columns).rstrip()
@@ -59,11 +60,14 @@ def _short_time(timestamp: str) -> str:
     return f"{head}.{fraction[:3]}Z" if point else timestamp
 
 
-def _value(value: object) -> str:
+def value_text(value: object) -> str:
+    """Return `value` as one word, or quoted."""
     text = value if isinstance(value, str) else str(value)
+    if text.isalnum():  # the most frequent, and cheap to know
+        return text
     if not text.isprintable():
         return json.dumps(text)
-    if not text or not _SEPARATORS.isdisjoint(text):
+    if not text or _SEPARATOR.search(text):
         return json.dumps(text, ensure_ascii=False)
     return text
 

@@ -53,7 +53,10 @@ class LogWriter:
         self._thread.start()
 
     def put(self, line: bytes) -> None:
-        """Queue `line`, or drop it if the queue is full. Never waits for the reader."""
+        """Queue `line`, which ends with its only line end, or drop it if the queue is full.
+
+        Never waits for the reader.
+        """
         with self._lock:
             fits = self._queued_bytes + len(line) <= self._max_queued_bytes
             if fits:
@@ -100,11 +103,11 @@ class LogWriter:
     def _write(self, lines: Sequence[bytes]) -> int:
         """Write `lines`; return how many were lost because the reader has gone."""
         lost = 0
-        for group in _groups(lines):
+        for piece in _pieces(b"".join(lines)):
             try:
-                _write_all(self._fd, b"".join(group))
+                _write_all(self._fd, piece)
             except OSError:
-                lost += len(group)
+                lost += piece.count(b"\n")
         return lost
 
 
@@ -141,15 +144,11 @@ def _wait_writable(fd: int, seconds: float) -> bool:
     return False
 
 
-def _groups(lines: Sequence[bytes]) -> Iterator[list[bytes]]:
-    """Yield `lines` in groups of at most _ATOMIC_BYTES. A longer line is a group of its own."""
-    group: list[bytes] = []
-    size = 0
-    for line in lines:
-        if group and size + len(line) > _ATOMIC_BYTES:
-            yield group
-            group, size = [], 0
-        group.append(line)
-        size += len(line)
-    if group:
-        yield group
+def _pieces(lines: bytes) -> Iterator[bytes]:
+    """Yield `lines` in pieces of at most _ATOMIC_BYTES. A longer line is a piece of its own."""
+    start = 0
+    while start < len(lines):
+        end = lines.rfind(b"\n", start, start + _ATOMIC_BYTES) + 1
+        end = end or lines.find(b"\n", start) + 1 or len(lines)
+        yield lines[start:end]
+        start = end

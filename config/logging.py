@@ -18,6 +18,7 @@ import structlog
 
 from config.log_text import TextRenderer
 from config.log_writer import LogWriter, write_within
+from config.request_line import RequestLine, json_line, text_line
 from config.settings import Settings
 
 FLUSH_SECONDS: Final = 2.0
@@ -25,6 +26,9 @@ FLUSH_SECONDS: Final = 2.0
 
 _DIRECT_WRITE_SECONDS: Final = 0.1
 """How long writing a line may take where no thread does it."""
+
+WriteRequest = Callable[[str, str, int, float, str | None], None]
+"""A function that writes the line of a request, as `config.request_line` makes it."""
 
 
 def configure(settings: Settings) -> None:
@@ -47,14 +51,12 @@ def configure(settings: Settings) -> None:
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=True,
     )
-    handler = LineHandler(sys.stderr)
+    renderer, request_line = _rendering(settings)
+    handler = LineHandler(LineOutput(sys.stderr), request_line)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=shared,
-            processors=[
-                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                _renderer(settings),
-            ],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
         )
     )
     root = logging.getLogger()
@@ -72,26 +74,35 @@ def background_writer(on_drop: Callable[[int], None]) -> Iterator[None]:
     `on_drop` is called with the number of lines that were dropped because nobody read them. On
     exit the queued lines are written, for at most FLUSH_SECONDS.
     """
-    handlers = [one for one in logging.getLogger().handlers if isinstance(one, LineHandler)]
-    for handler in handlers:
-        handler.start(on_drop)
+    outputs = [handler.output for handler in _line_handlers()]
+    for output in outputs:
+        output.start(on_drop)
     try:
         yield
     finally:
-        for handler in handlers:
-            handler.stop()
+        for output in outputs:
+            output.stop()
+
+
+def request_writer() -> WriteRequest:
+    """Return the function that writes a request's line among the others, whatever their level.
+
+    Before `configure` it writes nothing.
+    """
+    for handler in _line_handlers():
+        return handler.write_request
+    return lambda *_: None
 
 
 def notify_operator(message: str) -> None:
     """Write `message` as a line to standard error, for at most FLUSH_SECONDS."""
-    LineHandler(sys.stderr).write(f"{message}\n", FLUSH_SECONDS)
+    LineOutput(sys.stderr).write(f"{message}\n", FLUSH_SECONDS)
 
 
-class LineHandler(logging.Handler):
-    """A handler that writes each record to `stream` as a line, by its descriptor if it has one."""
+class LineOutput:
+    """Where lines go: `stream`, by its descriptor if it has one."""
 
     def __init__(self, stream: TextIO) -> None:
-        super().__init__()
         self._stream = stream
         self._fd = _descriptor(stream)
         self._writer: LogWriter | None = None
@@ -107,14 +118,7 @@ class LineHandler(logging.Handler):
         if writer is not None:
             writer.stop(FLUSH_SECONDS)
 
-    def emit(self, record: logging.LogRecord) -> None:
-        try:
-            line = self.format(record)
-        except Exception as error:
-            line = f"a log record of {record.name} cannot be formatted: {error!r}"
-        self.write(f"{line}\n", _DIRECT_WRITE_SECONDS)
-
-    def write(self, line: str, seconds: float) -> None:
+    def write(self, line: str, seconds: float = _DIRECT_WRITE_SECONDS) -> None:
         """Write `line`. Without a thread this takes at most `seconds`."""
         if self._fd is None:
             self._stream.write(line)
@@ -126,8 +130,34 @@ class LineHandler(logging.Handler):
             write_within(self._fd, data, seconds)
 
 
+class LineHandler(logging.Handler):
+    """A handler that writes each record to `output` as a line, and each request without one."""
+
+    def __init__(self, output: LineOutput, request_line: RequestLine) -> None:
+        super().__init__()
+        self.output = output
+        self._request_line = request_line
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            line = self.format(record)
+        except Exception as error:
+            line = f"a log record of {record.name} cannot be formatted: {error!r}"
+        self.output.write(f"{line}\n")
+
+    def write_request(
+        self, method: str, path: str, status: int, seconds: float, request_id: str | None
+    ) -> None:
+        """Write the line of an answered request."""
+        self.output.write(self._request_line(method, path, status, seconds, request_id))
+
+
 def _log_dropped(lines: int) -> None:
     structlog.get_logger(__name__).warning("log lines dropped: nobody read them", lines=lines)
+
+
+def _line_handlers() -> list[LineHandler]:
+    return [one for one in logging.getLogger().handlers if isinstance(one, LineHandler)]
 
 
 def _descriptor(stream: TextIO) -> int | None:
@@ -137,8 +167,11 @@ def _descriptor(stream: TextIO) -> int | None:
         return None
 
 
-def _renderer(settings: Settings) -> Any:
+def _rendering(settings: Settings) -> tuple[Any, RequestLine]:
+    """Return the renderer of records, and the function that makes the lines of requests."""
     terminal = sys.stderr.isatty()
     if settings.log_format == "text" or (settings.log_format == "auto" and terminal):
-        return TextRenderer(terminal)
-    return structlog.processors.JSONRenderer()
+        text = TextRenderer(terminal)
+        return text, text_line(text)
+    json = structlog.processors.JSONRenderer()
+    return json, json_line(json)

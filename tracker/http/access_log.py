@@ -7,12 +7,9 @@ import logging
 import random
 from typing import Final
 
-import structlog
-
+from config.logging import request_writer
+from config.request_line import LOGGER
 from tracker.metrics import requests
-
-log = structlog.get_logger("tracker.access")
-_is_enabled = logging.getLogger("tracker.access").isEnabledFor
 
 _ALL: Final = 1.0
 _MAX_PATH_CHARACTERS: Final = 1024
@@ -23,7 +20,8 @@ class AccessLog:
     """A log with a line for a `share` of the requests: 0 for none, 1 for all."""
 
     def __init__(self, share: float) -> None:
-        self._share = share
+        self._share = share if logging.getLogger(LOGGER).isEnabledFor(logging.INFO) else 0.0
+        self._write = request_writer()
 
     def record(
         self,
@@ -40,15 +38,11 @@ class AccessLog:
         logged, because it may hold personal data.
         """
         requests(route, method, status).inc()
-        if not self._share or not _is_enabled(logging.INFO):
+        share = self._share
+        if not share:
             return
-        if self._share < _ALL and random.random() >= self._share:  # noqa: S311
+        if share < _ALL and random.random() >= share:  # noqa: S311
             return
-        log.info(
-            "request",
-            method=method,
-            path=path if len(path) <= _MAX_PATH_CHARACTERS else f"{path[:_MAX_PATH_CHARACTERS]}...",
-            status=status,
-            milliseconds=round(seconds * 1000, 1),
-            request_id=request_id,
-        )
+        if len(path) > _MAX_PATH_CHARACTERS:
+            path = f"{path[:_MAX_PATH_CHARACTERS]}..."
+        self._write(method, path, status, seconds, request_id)
