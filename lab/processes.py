@@ -94,8 +94,8 @@ class Process:
     def restart_if_ended(self) -> None:
         """Start it again if it ended without being killed, and note that in `ended_by_itself`."""
         if self._running is not None and (status := self._running.poll()) is not None:
-            log = self._program.log.read_text("utf-8", errors="replace")
-            self.ended_by_itself.append(f"{self.name} ended with status {status}: {reason(log)}")
+            last = _last_words(self._program.log)
+            self.ended_by_itself.append(f"{self.name} ended with status {status}: {last}")
             self.start()
 
     async def ready(self) -> None:
@@ -147,6 +147,11 @@ async def running(processes: Sequence[Process]) -> AsyncIterator[None]:
             process.end()
 
 
+def _last_words(log: Path) -> str:
+    """Return the last error in a log. What went through a pipe is gone."""
+    return "" if log.is_fifo() else reason(log.read_text("utf-8", errors="replace"))
+
+
 def ended_by_themselves(processes: Iterable[Process]) -> list[str]:
     """Return a line for each time that one of the processes ended without being killed."""
     for process in processes:
@@ -170,16 +175,11 @@ def unlimited_process(
 ) -> Process:
     """Return a process of the service, not started, that nothing holds back from a load.
 
-    Its name is that of its role, unless `name` is given.
-
-    One web process; no limits by address, as the whole load comes from one; no access log.
+    Its name is that of its role, unless `name` is given. One web process; no limits by address, as
+    the whole load comes from one; no access log.
     """
     settings = msgspec.structs.replace(
-        stores,
-        host="127.0.0.1",
-        port=port,
-        base_url=f"http://127.0.0.1:{port}",
-        data_dir=str(folder / "service"),
+        at_port(port, folder, stores),
         rate_limit_ip_per_minute=0,
         rate_limit_account_per_hour=0,
         miss_limit_ip_per_minute=0,
@@ -188,6 +188,17 @@ def unlimited_process(
         log_level="warning",
     )
     return service_process(folder, name or role, role, settings)
+
+
+def at_port(port: int, folder: Path, stores: Settings) -> Settings:
+    """Return the settings of a process on `port` of 127.0.0.1, with every other default."""
+    return msgspec.structs.replace(
+        stores,
+        host="127.0.0.1",
+        port=port,
+        base_url=f"http://127.0.0.1:{port}",
+        data_dir=str(folder / "service"),
+    )
 
 
 def accepts(port: int, pid: int) -> bool:

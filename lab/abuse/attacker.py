@@ -6,16 +6,14 @@ line.
 """
 
 import asyncio
-import os
 import resource
 import ssl
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import (
     AbstractContextManager,
     asynccontextmanager,
     closing,
-    contextmanager,
     nullcontext,
     suppress,
 )
@@ -31,9 +29,9 @@ from config.settings import Settings
 from lab.abuse import attacks, sign_in
 from lab.abuse.attack import ATTACKER_ADDRESS, Report, Target
 from lab.abuse.held_body import held_body
+from lab.log_pipe import LogPipe
 from lab.processes import ROOT, NotReady, Process, Role, running, service_process
 
-_READ_BYTES: Final = 65_536
 _READY: Final = "ready"
 
 _EXTRA_SECONDS: Final = 40.0
@@ -136,7 +134,7 @@ class Servers:
                 yield Served(process)
         else:
             # The pipe has the path of the log that the process will open.
-            with closing(_Log(self._folder / f"{kind}.log")) as log:
+            with closing(LogPipe(self._folder / f"{kind}.log")) as log:
                 async with self._running(kind, access_log=1.0, log_level="info") as process:
                     yield Served(process, None, log.unread)
 
@@ -166,35 +164,6 @@ def _trusting_context() -> ssl.SSLContext:
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     return context
-
-
-class _Log:
-    """A named pipe that a process logs to, read unless that is paused. Linux."""
-
-    def __init__(self, path: Path) -> None:
-        os.mkfifo(path)
-        # Open it for writing too, so that the process can open it at any time.
-        self._pipe = os.open(path, os.O_RDWR | os.O_NONBLOCK)
-        self._loop = asyncio.get_running_loop()
-        self._loop.add_reader(self._pipe, self._read)
-
-    @contextmanager
-    def unread(self) -> Iterator[None]:
-        """Leave the pipe unread while the context is open."""
-        self._loop.remove_reader(self._pipe)
-        try:
-            yield
-        finally:
-            self._loop.add_reader(self._pipe, self._read)
-
-    def close(self) -> None:
-        """Stop reading and close the pipe."""
-        self._loop.remove_reader(self._pipe)
-        os.close(self._pipe)
-
-    def _read(self) -> None:
-        with suppress(BlockingIOError):
-            os.read(self._pipe, _READ_BYTES)
 
 
 @asynccontextmanager

@@ -6,7 +6,8 @@ The processes of a row are started, warmed up, loaded, sampled and ended.
 import asyncio
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, closing
 from decimal import Decimal
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -16,9 +17,10 @@ import msgspec
 from config.settings import Settings
 from lab import requests
 from lab.bench import wrk
-from lab.bench.rows import Row, processes_of
+from lab.bench.rows import DELIVERED, Row, processes_of
 from lab.client import NOT_SENT, Load, Outcome
 from lab.harness import CannotMeasure, wait_until
+from lab.log_pipe import LogPipe
 from lab.processes import Process, cpu_seconds, running
 from lab.scene import Scene, open_services
 from lab.stores import Stores
@@ -129,7 +131,7 @@ class Bench:
         await self._stores.flush(row.appendfsync)
         scene = self._scenes[row.links]
         processes = processes_of(row.serving, self._folder, self._settings, scene)
-        async with running(processes):
+        async with self._log_read(row), running(processes):
             port = processes[0].port
             prepared = await self._prepare_requests(row, port, scene)
             warm_up = max(WARM_UP_REQUESTS, row.links)
@@ -142,6 +144,17 @@ class Bench:
         if measured.outcome.errors.keys() - {NOT_SENT}:
             raise Faulty(f"row {row.key}: {measured.outcome.errors}")
         return measured
+
+    @asynccontextmanager
+    async def _log_read(self, row: Row) -> AsyncIterator[None]:
+        """Read the log of a row that is served as delivered. Raises Faulty if it had none."""
+        if row.serving != "as delivered":
+            yield
+            return
+        with closing(LogPipe(self._folder / f"{DELIVERED}.log")) as log:
+            yield
+            if not log.read_bytes:
+                raise Faulty(f"row {row.key}: nothing was logged")
 
     async def _prepare_requests(self, row: Row, port: int, scene: Scene) -> list[bytes]:
         number = max(PREPARED_REQUESTS, row.links)

@@ -8,14 +8,32 @@ import msgspec
 
 from config.settings import Settings
 from lab.bench import nginx
-from lab.processes import ROOT, Process, accepts, free_ports, unlimited_process
+from lab.processes import (
+    ROOT,
+    Process,
+    accepts,
+    at_port,
+    free_ports,
+    service_process,
+    unlimited_process,
+)
 from lab.scene import Scene
 from tracker.builtin.child import Program
 
 Serving = Literal[
-    "tornado", "front", "web and drain", "all", "two of each", "nginx", "nginx and Lua"
+    "tornado",
+    "front",
+    "web and drain",
+    "all",
+    "as delivered",
+    "two of each",
+    "nginx",
+    "nginx and Lua",
 ]
 RequestKind = Literal["clicks", "events by key", "events by click", "links"]
+
+DELIVERED: Final = "delivered"
+"""The name of the process that runs with every default."""
 
 _DRAINS: Final = ("drain 1", "drain 2")
 
@@ -47,7 +65,7 @@ class Row(NamedTuple):
     @property
     def appends(self) -> bool:
         """Return whether an answer waits for an append to Redis."""
-        return self.serving in ("web and drain", "all", "two of each", "nginx and Lua")
+        return self.serving not in ("tornado", "front", "nginx")
 
 
 ROWS: Final = (
@@ -78,6 +96,7 @@ ROWS: Final = (
         stored="clicks",
         sustained=True,
     ),
+    Row("m", "d, as delivered: all defaults, log read", "as delivered", stored="clicks"),
 )
 
 
@@ -112,6 +131,8 @@ def processes_of(serving: Serving, folder: Path, stores: Settings, scene: Scene)
         return [Process(nginx.recording(folder, stores.redis_url, scene), port)]
     if serving in ("tornado", "front"):
         return [Process(_bare(folder, serving), port)]
+    if serving == "as delivered":
+        return [service_process(folder, DELIVERED, "all", at_port(port, folder, stores))]
     if serving == "all":
         return [unlimited_process(folder, stores, "all", port)]
     if serving == "two of each":

@@ -18,7 +18,7 @@ _MIN_SUSTAINED: Final = (("c", 6.0), ("e", 5.0), ("d", 4.5))
 _MAX_LANDED_CPU: Final = (("c", 60), ("k", 80))
 _MIN_ACCEPTED: Final = (
     *(("b", "a", 2.5), ("c", "h", 0.5), ("c", "i", 2.0), ("e", "j", 1.4)),
-    *(("f1", "a", 3.0), ("f2", "a", 4.5), ("g", "a", 0.4)),
+    *(("f1", "a", 3.0), ("f2", "a", 4.5), ("g", "a", 0.4), ("m", "d", 0.8)),
 )
 _MAX_LIST_CPU_SECONDS: Final = 0.0012
 _MAX_HALF_P99_SECONDS: Final = (("c", 0.006), ("d", 0.012))
