@@ -129,6 +129,18 @@ def endless(head: bytes, piece: bytes, pause: float = 0) -> Behaviour:
     return behave
 
 
+def held(head: bytes) -> Behaviour:
+    """Return a behaviour that writes `head`, and nothing more until the client disconnects."""
+
+    async def behave(handler: Handler) -> None:
+        stream = handler.taken_over()
+        with contextlib.suppress(StreamClosedError):
+            await stream.write(head)
+            await stream.read_until_close()
+
+    return behave
+
+
 async def hang(handler: Handler) -> None:
     """Send nothing until the client disconnects."""
     with contextlib.suppress(StreamClosedError):
@@ -136,9 +148,24 @@ async def hang(handler: Handler) -> None:
     handler.receiver.left.set()
 
 
+def reset_after(head: bytes, arrived: asyncio.Event) -> Behaviour:
+    """Return a behaviour that writes `head`, and resets the connection once it has `arrived`."""
+
+    async def behave(handler: Handler) -> None:
+        stream = handler.taken_over()
+        await stream.write(head)
+        await arrived.wait()
+        _reset(stream)
+
+    return behave
+
+
 async def reset(handler: Handler) -> None:
     """Reset the connection instead of closing it."""
-    stream = handler.taken_over()
+    _reset(handler.taken_over())
+
+
+def _reset(stream: IOStream) -> None:
     stream.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     stream.close()
 

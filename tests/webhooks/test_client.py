@@ -17,10 +17,12 @@ from tests.webhooks.receiver import (
     answer,
     endless,
     hang,
+    held,
     raw,
     receiving,
     redirect,
     reset,
+    reset_after,
 )
 from tracker.builtin.child import free_port
 from tracker.webhooks import client as module
@@ -326,6 +328,56 @@ async def test_a_request_may_be_cancelled_at_any_time() -> None:
         await receiver.left.wait()
 
 
+@pytest.mark.parametrize("ends", [True, False])
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(b"1;" + b"x" * 100 + b"\r\nx\r\n0\r\n\r\n", b"1" * 200, b"1;a=b\r\nx\r\n0\r\n\r\n"),
+        *(b"zz\r\nabc\r\n", b"-1\r\nabc\r\n", b"\r\nabc\r\n", b"\xff\r\nabc\r\n"),
+        *(b"f" * 60 + b"\r\nabc\r\n", b"1\r\nxyz\r\n", b"1\r\nx\r\n0\r\nA: b\r\n\r\n"),
+    ],
+)
+async def test_a_chunk_that_cannot_be_read_ends_the_attempt_at_once(
+    body: bytes, ends: bool
+) -> None:
+    outcome, _ = await outcome_of(raw(CHUNKED + body) if ends else held(CHUNKED + body))
+    assert (outcome.code, outcome.error) == (200, None)
+    assert outcome.milliseconds < 10_000  # 15,000 if nothing but the time ends it
+
+
+@pytest.mark.parametrize(
+    "answered",
+    [
+        *(b"NOPE\r\n\r\n", b"\r\n\r\n", b"HTTP/2 200\r\n\r\n", b"HTTP/1.1 200\r\n\r\n"),
+        *("HTTP/1.1 \u0662\u0660\u0660 OK\r\n\r\n".encode(), b"HTTP/1.1 20000 OK\r\n\r\n"),
+        *(b"HTTP/1.1 200 OK\r\nX: a\0b\r\n\r\n", b"HTTP/1.1 200 OK\r\n x\r\n\r\n"),
+        *(b"HTTP/1.1 200 OK\r\nbad name: x\r\n\r\n", b"HTTP/1.1 103 Early Hints\r\n\r\n" * 20),
+        *(b"HTTP/1.1 100 x\r\nContent-Length: 1\r\n\r\nx", b"HTTP/1.1 200 OK\r\n" + b"x" * 9_000),
+        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n",
+    ],
+)
+async def test_an_answer_that_cannot_be_read_ends_the_attempt_at_once(answered: bytes) -> None:
+    outcome, _ = await outcome_of(held(answered))
+    assert (outcome.code, outcome.failure) == (None, "connection")
+    assert outcome.milliseconds < 10_000
+    assert len(outcome.error or "") < 100
+
+
+async def test_a_connection_that_is_reset_within_a_body_ends_the_attempt_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    arrived, take_body = asyncio.Event(), module._Answer.take_body
+
+    def take(self: module._Answer, chunk: bytes) -> None:
+        take_body(self, chunk)
+        arrived.set()
+
+    monkeypatch.setattr(module._Answer, "take_body", take)
+    outcome, _ = await outcome_of(reset_after(CHUNKED + b"1\r\nx\r\n", arrived))
+    assert (outcome.code, outcome.answer, outcome.error) == (200, "x", None)
+    assert outcome.milliseconds < 10_000
+
+
 HEADS = st.binary(max_size=40) | st.from_regex(
     rb"HTTP/1\.[01] [0-9]{1,5} [a-z]{0,3}\r?\n"
     rb"(Content-Length: [-,0-9]{1,4}\r\n|Transfer-Encoding: (chunked|x)\r\n|Retry-After: .?\r\n)*"
@@ -334,7 +386,11 @@ HEADS = st.binary(max_size=40) | st.from_regex(
 )
 
 
-@given(st.lists(HEADS | st.sampled_from([b"\r\n\r\n", b"1\r\nx\r\n", b"0\r\n\r\n"]), max_size=4))
+PIECES = st.sampled_from([b"\r\n\r\n", b"1\r\nx\r\n", b"0\r\n\r\n", CHUNKED])
+CHUNKS = st.from_regex(rb"[0-9a-f]{0,70}(;[a-z=]{0,70})?(\r\n)?", fullmatch=True)
+
+
+@given(st.lists(HEADS | PIECES | CHUNKS, max_size=4))
 def test_any_bytes_of_a_receiver_lead_to_an_outcome(
     io_loop: AsyncIOLoop, pieces: list[bytes]
 ) -> None:
@@ -342,6 +398,7 @@ def test_any_bytes_of_a_receiver_lead_to_an_outcome(
     assert (outcome.code is None) == (outcome.error is not None)
     assert outcome.code is None or 200 <= outcome.code <= 599
     assert outcome.failure in (None, "3xx", "4xx", "5xx", "connection")
+    assert outcome.milliseconds < 10_000
 
 
 async def test_a_proxy_of_the_environment_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,7 @@ from typing import Final
 
 import msgspec
 from tornado.httpclient import HTTPRequest, HTTPResponse
+from tornado.iostream import UnsatisfiableReadError
 from tornado.simple_httpclient import HTTPTimeoutError, SimpleAsyncHTTPClient
 
 from tracker.links.own_hosts import OwnHosts
@@ -201,4 +202,6 @@ def _described(failure: Exception) -> str:
         return f"tls: {getattr(failure, 'verify_message', '') or failure.reason or 'failed'}"
     if isinstance(failure, OSError):
         return f"connection: {failure.strerror or 'failed'}"
+    if isinstance(failure, UnsatisfiableReadError):
+        return "connection: the head of the answer is too long"
     return f"connection: {failure}"

@@ -4,20 +4,23 @@ Used by `client`. Each limit closes the connection; an answer whose head was com
 counts.
 
 Guarantee: an attempt costs little processor time however the receiver answers, be it byte by byte,
-in chunks of one byte, or without end.
+in chunks of one byte, or without end. An answer that cannot be read ends it at once, and nothing of
+it is an error of the service.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 from weakref import WeakMethod
 
 from tornado.http1connection import HTTP1Connection
-from tornado.httputil import HTTPHeaders, HTTPInputError, RequestStartLine
+from tornado.httputil import HTTPHeaders, HTTPInputError, RequestStartLine, ResponseStartLine
 from tornado.iostream import IOStream
-from tornado.simple_httpclient import _HTTPConnection
+from tornado.simple_httpclient import HTTPStreamClosedError, _HTTPConnection
 
 from tracker.webhooks.limits import MAX_BODY_BYTES, MAX_CHUNKS, MAX_READS
+
+_SWITCHING_PROTOCOLS: Final = 101
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -56,6 +59,20 @@ class Connection(_HTTPConnection):
         self._body_bytes += len(chunk)
         if self._body_bytes >= MAX_BODY_BYTES:
             raise HTTPInputError("enough of the body")
+
+    async def headers_received(
+        self, first_line: RequestStartLine | ResponseStartLine, headers: HTTPHeaders
+    ) -> None:
+        """Take a head. Raises HTTPInputError for 101: nothing follows, and nobody asked for it."""
+        if isinstance(first_line, ResponseStartLine) and first_line.code == _SWITCHING_PROTOCOLS:
+            raise HTTPInputError("another protocol")
+        await super().headers_received(first_line, headers)
+
+    def on_connection_close(self) -> None:
+        """End the attempt. Tornado's method raises the error of the stream instead, which is logged
+        as an error, and the attempt waits for its timeout."""
+        error = self.stream.error or HTTPStreamClosedError("Connection closed")
+        self._handle_exception(type(error), error, None)
 
 
 def _limit_reads(stream: IOStream) -> None:
