@@ -194,7 +194,7 @@ async def silent_names(target: Target, seconds: float) -> Report:
         body = {"account_id": target.attacker.account_id, "target_url": url}
         return (await call(target.own_port, target.attacker.key, "POST", "/api/webhooks", body))[0]
 
-    return counted(await _count_outcomes(one, _SILENT_NAMES), {"400", "429", "503"})
+    return counted(await _count_outcomes(one, _SILENT_NAMES), {"200", "429", "503"})
 
 
 async def claimed_domains(target: Target, seconds: float) -> Report:

@@ -42,6 +42,11 @@ class DnsServer(asyncio.DatagramProtocol):
         """Answer questions for `name` with `code`, such as SERVFAIL."""
         self._failing[name] = dns.rcode.from_text(code)
 
+    def works_again(self, name: str) -> None:
+        """Answer questions for `name` after failures or silence."""
+        self._failing.pop(name, None)
+        self.silent.discard(name)
+
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
 

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.dns.test_addresses import INSIDE, INSIDE_6, OUTSIDE, OUTSIDE_6, mapped
+from tracker.dns.resolver import DnsFailed
 from tracker.errors import BadRequest
 from tracker.webhooks.target import Resolve, check_addresses, check_target
 
@@ -106,6 +107,13 @@ async def test_one_private_address_among_others_is_enough_to_refuse() -> None:
 async def test_a_name_without_an_address_is_refused() -> None:
     message = await refused("https://hooks.example/", resolves_to())
     assert message.startswith("target_url: the host must resolve")
+
+
+async def test_a_name_that_dns_cannot_resolve_now_is_accepted() -> None:
+    async def fails(host: str) -> list[str]:
+        raise DnsFailed
+
+    await check("https://hooks.example/", fails)
 
 
 async def test_a_name_is_resolved_in_its_canonical_form() -> None:

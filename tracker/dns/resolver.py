@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+import dns.exception
 from dns.asyncresolver import Resolver
 from dns.exception import DNSException
 from dns.name import from_text
 from dns.rdataclass import RdataClass
 from dns.rdatatype import RdataType
-from dns.resolver import LRUCache
+from dns.resolver import NXDOMAIN, LRUCache, NoAnswer
 
 from tracker.dns.addresses import is_localhost, literal
 
@@ -28,6 +29,12 @@ _TRY_SECONDS: Final = 1.0
 _MAX_CACHED_ANSWERS: Final = 10_000
 _HOSTS_FILE: Final = Path("/etc/hosts")
 _RECORD_TYPES: Final = (RdataType.A, RdataType.AAAA)
+_NO_ADDRESS: Final = (NXDOMAIN, NoAnswer, dns.exception.SyntaxError, dns.exception.FormError)
+"""The errors that are an answer: such a name, or an address of it, does not exist."""
+
+
+class DnsFailed(Exception):
+    """The error of a host that DNS cannot resolve now: no name server has an answer, or in time."""
 
 
 def make_resolver(dns_address: tuple[str, int] | None) -> Resolver:
@@ -57,7 +64,10 @@ class HostResolver:
         self._cache = LRUCache(_MAX_CACHED_ANSWERS)
 
     async def resolve(self, host: str) -> list[str]:
-        """Return the addresses of `host`, IPv4 first; empty if DNS has none or is silent."""
+        """Return the addresses of `host`, IPv4 first; empty if DNS has none.
+
+        Raises DnsFailed if none is known because DNS failed.
+        """
         if is_localhost(host):
             return ["127.0.0.1", "::1"]
         if self._local_names and (listed := _in_hosts_file(host)):
@@ -67,11 +77,14 @@ class HostResolver:
         try:
             resolver = make_resolver(self._dns_address)
         except DNSException:
-            return []
+            raise DnsFailed from None
         resolver.cache = self._cache
         questions = [_ask(resolver, host, one, self._local_names) for one in _RECORD_TYPES]
-        found = await asyncio.gather(*questions)
-        return [address for addresses in found for address in addresses]
+        answers = await asyncio.gather(*questions)
+        found = [address for answer in answers for address in answer or ()]
+        if not found and None in answers:
+            raise DnsFailed
+        return found
 
     def _cached(self, host: str) -> list[str] | None:
         """Return the addresses in cached answers; None if an answer is missing.
@@ -88,7 +101,10 @@ class HostResolver:
         return [record.address for answer in answers if answer for record in answer.rrset or ()]
 
 
-async def _ask(resolver: Resolver, host: str, record_type: RdataType, search: bool) -> list[str]:
+async def _ask(
+    resolver: Resolver, host: str, record_type: RdataType, search: bool
+) -> list[str] | None:
+    """Return the addresses of one type, None if DNS failed."""
     name = host if search else f"{host}."
     try:
         # The resolver's own limit does not count its pauses between tries.
@@ -96,8 +112,10 @@ async def _ask(resolver: Resolver, host: str, record_type: RdataType, search: bo
             answer = await resolver.resolve(
                 name, record_type, lifetime=LOOKUP_SECONDS, search=search
             )
-    except (DNSException, TimeoutError, OSError):
+    except _NO_ADDRESS:
         return []
+    except (DNSException, TimeoutError, OSError):
+        return None
     return [record.address for record in answer]
 
 

@@ -17,7 +17,7 @@ from ipaddress import ip_address
 from tornado.netutil import Resolver
 
 from tracker.dns.addresses import Address, is_public, literal
-from tracker.dns.resolver import HostResolver
+from tracker.dns.resolver import DnsFailed, HostResolver
 from tracker.errors import Unavailable
 
 Endpoint = tuple[int, tuple[str, int]]
@@ -63,7 +63,7 @@ class CheckedResolver(Resolver):
     ) -> list[Endpoint]:
         """Return where to connect for `host`.
 
-        - Raises NoAddress if it has no address.
+        - Raises NoAddress if it has no address, or DNS failed.
         - Raises PrivateAddress if one of its addresses is not public.
         - Raises OwnHost if the service itself answers there.
         """
@@ -84,7 +84,12 @@ class CheckedResolver(Resolver):
                 raise OwnHost(f"{host} is a host of this service")
 
     async def _addresses(self, host: str) -> list[Address]:
-        return literal(host) or [ip_address(text) for text in await self._hosts.resolve(host)]
+        if addresses := literal(host):
+            return addresses
+        try:
+            return [ip_address(text) for text in await self._hosts.resolve(host)]
+        except DnsFailed:
+            raise NoAddress(f"{host} could not be resolved") from None
 
 
 def _family(address: Address) -> int:

@@ -5,7 +5,8 @@ checks again when a delivery connects. Pure, except that `check_addresses` is gi
 queries DNS.
 
 - The target is a plain URL, and https unless the operator allows http.
-- Its host resolves, and only to public addresses, unless the operator allows private ones.
+- Its host resolves, and only to public addresses, unless the operator allows private ones. If DNS
+  fails at that moment, the target is accepted: a delivery connects to no other address either.
 
 Guarantee: at that moment an accepted target leads to nothing that visitors cannot reach.
 """
@@ -15,6 +16,7 @@ from ipaddress import ip_address
 from typing import Final
 
 from tracker.dns.addresses import is_localhost, is_public, literal
+from tracker.dns.resolver import DnsFailed
 from tracker.errors import BadRequest
 from tracker.syntax.url import check_url
 
@@ -23,7 +25,7 @@ PRIVATE: Final = f"{FIELD}: must not be in a private network"
 OWN_HOST: Final = f"{FIELD}: must not be a host of this service"
 
 Resolve = Callable[[str], Awaitable[list[str]]]
-"""Resolves a host to its addresses; none if it has none or DNS failed."""
+"""Resolves a host to its addresses; none if it has none. Raises DnsFailed if DNS failed."""
 
 
 def check_target(url: str, allow_private: bool) -> tuple[str, int]:
@@ -38,13 +40,16 @@ def check_target(url: str, allow_private: bool) -> tuple[str, int]:
 
 
 async def check_addresses(host: str, resolve: Resolve) -> None:
-    """Check the addresses that `host` resolves to now.
+    """Check the addresses that `host` resolves to now; none if DNS fails now.
 
-    Raises BadRequest if one of them is private, or if there is none: the target cannot be checked.
+    Raises BadRequest if one of them is private, or if there is none.
     """
-    addresses = literal(host) or [ip_address(text) for text in await resolve(host)]
+    try:
+        addresses = literal(host) or [ip_address(text) for text in await resolve(host)]
+    except DnsFailed:
+        return
     if not addresses:
-        raise BadRequest(f"{FIELD}: the host must resolve; DNS has no address of {host}, or failed")
+        raise BadRequest(f"{FIELD}: the host must resolve; DNS has no address of {host}")
     if not all(map(is_public, addresses)):
         raise BadRequest(PRIVATE)
 
